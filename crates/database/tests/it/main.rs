@@ -1,0 +1,89 @@
+//! Tests against a real database.
+
+use std::time::Duration;
+
+use database::{DatabaseError, Reading, SHARDS, Work, shard_of};
+use primitives::{CartId, ErrorCode, Id, MerchantId, Problem};
+use testkit::{START, TestDatabase};
+
+fn merchant(number: u128) -> MerchantId {
+    MerchantId::from_random(number)
+}
+
+async fn execute(test: &TestDatabase, statement: &'static str) {
+    sqlx::raw_sql(statement).execute(&mut test.raw().await).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_work_is_one_moment_and_its_dice_replay() {
+    let first = TestDatabase::new().await;
+    let second = TestDatabase::new().await;
+    let mut works = Vec::new();
+    for test in [&first, &second] {
+        let mut work = Work::for_platform(test.database()).await.unwrap();
+        assert_eq!(work.now().unix_micros(), START);
+        test.clock().advance(Duration::from_secs(1));
+        assert_eq!(work.now().unix_micros(), START);
+        works.push((work.new_id::<CartId>(), work.new_id::<CartId>()));
+    }
+    assert_eq!(works[0], works[1]);
+    assert_ne!(works[0].0, works[0].1);
+}
+
+#[tokio::test]
+async fn in_production_the_database_says_what_time_it_is() {
+    let test = TestDatabase::new().await;
+    let database = test.another_process();
+    let mut work = Work::for_platform(&database).await.unwrap();
+    let said: time::OffsetDateTime =
+        sqlx::query_scalar("SELECT now()").fetch_one(work.sql()).await.unwrap();
+    assert_eq!(work.now(), said.into());
+}
+
+#[tokio::test]
+async fn a_reading_cannot_write() {
+    let test = TestDatabase::new().await;
+    let mut snapshot = Reading::for_platform(test.database()).open().await.unwrap();
+    let refused = sqlx::raw_sql("UPDATE platform.cell_epoch SET epoch = 2").execute(&mut *snapshot);
+    assert!(refused.await.unwrap_err().to_string().contains("read-only transaction"));
+}
+
+#[tokio::test]
+async fn a_cell_refuses_a_merchant_of_another() {
+    let test = TestDatabase::new().await;
+    let ours = merchant(1);
+    Work::for_store(test.database(), ours).await.unwrap();
+    Reading::for_store(test.database(), ours).unwrap();
+
+    execute(&test, "UPDATE platform.cell_shard SET cell = 'cell-2'; UPDATE platform.cell_epoch SET epoch = 2").await;
+    // A work looks at the rows themselves; a reading at what was last read of them.
+    let refused = Work::for_store(test.database(), ours).await.err().unwrap();
+    assert!(matches!(refused, DatabaseError::WrongCell { epoch: 2 }));
+    assert_eq!(refused.code(), ErrorCode::ServiceUnavailable);
+    test.database().refresh_directory().await.unwrap();
+    assert!(Reading::for_store(test.database(), ours).is_err());
+    assert!(shard_of(ours) < SHARDS);
+}
+
+#[tokio::test]
+async fn a_dead_connection_is_replaced_and_not_shown() {
+    let test = TestDatabase::new().await;
+    for _ in 0..5 {
+        Work::for_platform(test.database()).await.unwrap().commit().await.unwrap();
+        execute(
+            &test,
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+             WHERE datname = current_database() AND pid <> pg_backend_pid()",
+        )
+        .await;
+    }
+    Work::for_platform(test.database()).await.unwrap();
+}
+
+#[tokio::test]
+async fn the_schema_is_known_to_be_complete() {
+    let test = TestDatabase::new().await;
+    assert!(test.database().is_migrated().await.unwrap());
+    execute(&test, "DELETE FROM _sqlx_migrations").await;
+    assert!(!test.database().is_migrated().await.unwrap());
+}

@@ -1,0 +1,19 @@
+#![doc = include_str!("../README.md")]
+
+mod expand;
+mod gtin;
+mod habits;
+mod line;
+mod options;
+mod shared;
+mod spread;
+mod stock;
+mod stores;
+#[cfg(test)]
+mod tests;
+mod world;
+
+pub use world::{
+    Category, DEMO_STORE, FIRST_PRODUCT, Identity, Image, Policies, Product, Rating, Store,
+    Variant, World, world,
+};

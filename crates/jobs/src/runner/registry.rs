@@ -1,0 +1,68 @@
+//! The kinds of jobs a runner knows.
+
+use std::collections::HashMap;
+use std::pin::Pin;
+use std::time::Duration;
+
+use database::{Database, Work};
+use serde_json::Value;
+
+use crate::runner::Verdict;
+use crate::schedule::{self, Scheduled};
+use crate::{Job, JobContext, JobError, QueueError};
+
+type Run = Pin<Box<dyn Future<Output = Verdict> + Send>>;
+type Tick = for<'work> fn(
+    &'work mut Work,
+    Duration,
+) -> Pin<Box<dyn Future<Output = Result<(), QueueError>> + Send + 'work>>;
+
+#[derive(Default)]
+pub(crate) struct Registry {
+    kinds: HashMap<&'static str, Kind>,
+    schedules: Vec<(Duration, Tick)>,
+}
+
+struct Kind {
+    attempts_max: u32,
+    run: Box<dyn Fn(Value, JobContext) -> Run + Send + Sync>,
+}
+
+impl Registry {
+    pub(crate) fn add<J: Job>(&mut self, needs: J::Needs) {
+        let run = move |payload: Value, context: JobContext| -> Run {
+            let needs = needs.clone();
+            Box::pin(async move {
+                let job: J = serde_json::from_value(payload)
+                    .map_err(|error| JobError::Hopeless(format!("its fields do not read: {error}")))?;
+                job.run(context, needs).await.map(|outcome| outcome.0)
+            })
+        };
+        let kind = Kind { attempts_max: J::ATTEMPTS_MAX, run: Box::new(run) };
+        let earlier = self.kinds.insert(J::NAME, kind);
+        assert!(earlier.is_none(), "two kinds of job are called {}", J::NAME);
+    }
+
+    pub(crate) fn schedule<J: Scheduled>(&mut self, period: Duration) {
+        self.schedules.push((period, |work, period| Box::pin(schedule::tick::<J>(work, period))));
+    }
+
+    /// The run of a job, and how often it may fail. A kind this binary does not know is left for
+    /// one that does (a newer version during a deploy): the attempt fails and is made again later.
+    pub(crate) fn run(&self, kind: &str, payload: Value, context: JobContext) -> (Run, u32) {
+        if let Some(known) = self.kinds.get(kind) {
+            return ((known.run)(payload, context), known.attempts_max);
+        }
+        let unknown = async { Err(JobError::Failed(String::from("this worker does not know the kind"))) };
+        (Box::pin(unknown), u32::MAX)
+    }
+
+    pub(crate) async fn tick(&self, database: &Database) -> Result<(), QueueError> {
+        for (period, tick) in &self.schedules {
+            let mut work = Work::for_platform(database).await?;
+            tick(&mut work, *period).await?;
+            work.commit().await?;
+        }
+        Ok(())
+    }
+}

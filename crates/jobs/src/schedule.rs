@@ -1,0 +1,72 @@
+//! Jobs that come round. Each round has an epoch, and each epoch is enqueued once, whichever worker
+//! notices first; epochs that passed while nobody was running are enqueued late, not skipped.
+
+use std::time::Duration;
+
+use database::Work;
+use primitives::Timestamp;
+
+use crate::{Job, QueueError, table};
+
+/// The number of a round: whole periods since 1970, shifted by the schedule's own offset.
+pub type Epoch = i64;
+
+/// A job that can be made for a round.
+pub trait Scheduled: Job {
+    /// The job of this round. It is idempotent by its epoch.
+    fn for_epoch(epoch: Epoch) -> Self;
+}
+
+/// After a long standstill, so many missed rounds are made up at the most.
+const MISSED_MAX: i64 = 24;
+
+/// The round a moment belongs to. Schedules are shifted by a hash of their name, so that they do
+/// not all begin at the full hour.
+pub(crate) fn epoch_at(name: &str, period: Duration, moment: Timestamp) -> Epoch {
+    let period = i64::try_from(period.as_micros()).unwrap_or(i64::MAX).max(1);
+    let hash = name.bytes().fold(0_i64, |hash, byte| (hash * 31 + i64::from(byte)) % 1_000_003);
+    let offset = hash * (period / 1_000_003);
+    (moment.unix_micros() - offset).div_euclid(period)
+}
+
+/// Enqueues the rounds that are due. The row of the schedule is locked by the conditional update,
+/// so two workers never enqueue the same round.
+pub(crate) async fn tick<J: Scheduled>(work: &mut Work, period: Duration) -> Result<(), QueueError> {
+    let due = epoch_at(J::NAME, period, work.now());
+    let Some(previous) = table::advance_schedule(work, J::NAME, due).await? else {
+        return Ok(());
+    };
+    let first = (previous + 1).max(due - MISSED_MAX + 1);
+    for epoch in first..=due {
+        crate::enqueue(work, &J::for_epoch(epoch)).await?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_epoch_lasts_one_period() {
+        let hour = Duration::from_hours(1);
+        let moment = Timestamp::from_unix_micros(1_800_000_000_000_000);
+        let epoch = epoch_at("recompute", hour, moment);
+        assert_eq!(epoch_at("recompute", hour, moment.plus(hour)), epoch + 1);
+        assert_ne!(
+            (0..60).map(|m| epoch_at("recompute", hour, moment.plus(Duration::from_mins(m)))).max(),
+            Some(epoch + 2)
+        );
+    }
+
+    #[test]
+    fn schedules_do_not_begin_together() {
+        let hour = Duration::from_hours(1);
+        let start = Timestamp::from_unix_micros(1_800_000_000_000_000);
+        let first_change = |name: &str| {
+            let at = |m: u64| epoch_at(name, hour, start.plus(Duration::from_secs(m)));
+            (1..3_600).find(|m| at(*m) != at(*m - 1))
+        };
+        assert_ne!(first_change("recompute_scores"), first_change("notice_abandoned"));
+    }
+}

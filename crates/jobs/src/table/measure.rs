@@ -1,0 +1,59 @@
+//! Figures about the rows.
+
+use primitives::Timestamp;
+use sqlx::PgConnection;
+
+use crate::{CursorLag, Measures};
+
+/// The age of the oldest open transaction comes from the horizons that workers record each second:
+/// it is as old as the first sight of the present horizon, and needs no right to see other roles'
+/// sessions.
+pub(crate) async fn measure_queue(sql: &mut PgConnection, now: Timestamp) -> sqlx::Result<Measures> {
+    let row = sqlx::query!(
+        r#"WITH horizon AS (
+               SELECT pg_snapshot_xmin(snapshot)::text::bigint AS lower,
+                      pg_snapshot_xmax(snapshot)::text::bigint AS upper
+               FROM pg_current_snapshot() AS snapshot)
+           SELECT count(*) FILTER (WHERE lane = 0 AND run_at <= $1) AS "due!",
+                  coalesce(extract(epoch FROM $1 - min(run_at) FILTER (WHERE lane = 0 AND run_at <= $1)), 0)::float8
+                      AS "oldest_due_seconds!",
+                  count(*) FILTER (WHERE lease_token IS NOT NULL AND run_at > $1) AS "leased!",
+                  count(*) FILTER (WHERE lane = 1 AND run_at <= $1) AS "suspects!",
+                  (SELECT count(*) FROM dead_job) AS "dead!",
+                  (SELECT upper - lower FROM horizon) AS "xmin_age_transactions!",
+                  coalesce((SELECT extract(epoch FROM $1 - seen_at) FROM outbox_horizon, horizon
+                            WHERE transaction = lower AND lower < upper), 0)::float8
+                      AS "xmin_age_seconds!"
+           FROM job"#,
+        now as Timestamp,
+    )
+    .fetch_one(sql)
+    .await?;
+    Ok(Measures {
+        due: row.due,
+        oldest_due_seconds: row.oldest_due_seconds,
+        leased: row.leased,
+        suspects: row.suspects,
+        dead: row.dead,
+        xmin_age_transactions: row.xmin_age_transactions,
+        xmin_age_seconds: row.xmin_age_seconds.max(0.0),
+        cursors: Vec::new(),
+    })
+}
+
+pub(crate) async fn measure_cursors(
+    sql: &mut PgConnection,
+    now: Timestamp,
+) -> sqlx::Result<Vec<CursorLag>> {
+    sqlx::query_as!(
+        CursorLag,
+        r#"SELECT name,
+                  coalesce(extract(epoch FROM $1 - (
+                      SELECT at FROM outbox WHERE transaction >= outbox_cursor.low
+                      ORDER BY transaction, position LIMIT 1)), 0)::float8 AS "seconds!"
+           FROM outbox_cursor ORDER BY name"#,
+        now as Timestamp,
+    )
+    .fetch_all(sql)
+    .await
+}

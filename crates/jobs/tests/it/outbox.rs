@@ -1,0 +1,96 @@
+//! The outbox: what was committed, once, in order. The hard cases run in `just prove foundation`.
+
+use std::time::Duration;
+
+use database::{Reading, Work};
+use jobs::{Cursor, NewEvent, QueueError};
+use primitives::{Id, MerchantId};
+use serde_json::json;
+use testkit::TestDatabase;
+use uuid::Uuid;
+
+fn event(number: u32) -> NewEvent {
+    NewEvent {
+        merchant: MerchantId::from_random(1),
+        topic: "tested",
+        subject: Uuid::nil(),
+        payload: json!(number),
+    }
+}
+
+async fn publish(test: &TestDatabase, numbers: &[u32]) {
+    let mut work = Work::for_store(test.database(), MerchantId::from_random(1)).await.unwrap();
+    let events: Vec<NewEvent> = numbers.iter().copied().map(event).collect();
+    jobs::publish(&mut work, &events).await.unwrap();
+    work.commit().await.unwrap();
+}
+
+/// Reads on until so many events have come. The horizon is the cluster's, and other tests hold
+/// transactions open beside this one, so it may take a moment.
+async fn read(reading: &Reading, mut cursor: Cursor, count: usize) -> (Vec<u64>, Cursor) {
+    let mut seen = Vec::new();
+    for _ in 0..500 {
+        let batch = jobs::follow(reading, cursor, 2).await.unwrap();
+        seen.extend(batch.events.iter().map(|event| event.payload.as_u64().unwrap()));
+        cursor = batch.next;
+        if seen.len() >= count {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    (seen, cursor)
+}
+
+#[tokio::test]
+async fn events_are_read_once_in_order_and_in_small_steps() {
+    let test = TestDatabase::new().await;
+    publish(&test, &[1, 2, 3]).await;
+    let mut undone = Work::for_platform(test.database()).await.unwrap();
+    jobs::publish(&mut undone, &[event(99)]).await.unwrap();
+    undone.abandon().await.unwrap();
+    publish(&test, &[4]).await;
+
+    let reading = Reading::for_platform(test.database());
+    let (seen, cursor) = read(&reading, Cursor::default(), 4).await;
+    assert_eq!(seen, [1, 2, 3, 4]);
+    assert!(jobs::follow(&reading, cursor, 2).await.unwrap().events.is_empty());
+}
+
+#[tokio::test]
+async fn an_open_transaction_is_waited_for_and_not_stepped_over() {
+    let test = TestDatabase::new().await;
+    let mut open = Work::for_platform(test.database()).await.unwrap();
+    jobs::publish(&mut open, &[event(1)]).await.unwrap();
+    publish(&test, &[2]).await;
+
+    let reading = Reading::for_platform(test.database());
+    let before = jobs::follow(&reading, Cursor::default(), 10).await.unwrap();
+    assert!(before.events.is_empty(), "it stepped over an open transaction");
+    open.commit().await.unwrap();
+    assert_eq!(read(&reading, before.next, 2).await.0, [1, 2]);
+}
+
+#[tokio::test]
+async fn two_readers_of_one_name_do_not_both_move_it() {
+    let test = TestDatabase::new().await;
+    publish(&test, &[1]).await;
+    let reading = Reading::for_platform(test.database());
+    let from = jobs::cursor(&reading, "search").await.unwrap();
+    let (_, next) = read(&reading, from, 1).await;
+
+    let mut first = Work::for_platform(test.database()).await.unwrap();
+    jobs::advance(&mut first, "search", from, next).await.unwrap();
+    first.commit().await.unwrap();
+    let mut second = Work::for_platform(test.database()).await.unwrap();
+    let refused = jobs::advance(&mut second, "search", from, next).await;
+    assert!(matches!(refused, Err(QueueError::CursorMoved(_))));
+    assert_eq!(jobs::cursor(&reading, "search").await.unwrap(), next);
+}
+
+#[tokio::test]
+async fn a_store_cannot_read_the_outbox() {
+    let test = TestDatabase::new().await;
+    let mut work = Work::for_store(test.database(), MerchantId::from_random(1)).await.unwrap();
+    let read = sqlx::query("SELECT * FROM outbox").fetch_all(work.sql()).await;
+    assert!(read.unwrap_err().to_string().contains("permission denied"));
+}

@@ -1,0 +1,98 @@
+//! The stable error codes: spec §7 and decisions §7 as one table.
+
+macro_rules! error_codes {
+    ($($name:ident = $status:literal $code:literal, $meaning:literal;)*) => {
+        /// A stable error code. Clients key their logic on it, so a published one never changes;
+        /// `error-codes.golden` holds them.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        pub enum ErrorCode {
+            $(#[doc = $meaning] $name,)*
+        }
+
+        impl ErrorCode {
+            /// All codes.
+            pub const ALL: &'static [Self] = &[$(Self::$name,)*];
+
+            /// The code, as on the wire.
+            #[must_use]
+            pub const fn code(self) -> &'static str {
+                match self { $(Self::$name => $code,)* }
+            }
+
+            /// The HTTP status.
+            #[must_use]
+            pub const fn status(self) -> u16 {
+                match self { $(Self::$name => $status,)* }
+            }
+
+            /// What it means, in one sentence.
+            #[must_use]
+            pub const fn meaning(self) -> &'static str {
+                match self { $(Self::$name => $meaning,)* }
+            }
+        }
+    };
+}
+
+error_codes! {
+    // spec §7
+    Unauthorized = 401 "unauthorized", "The API key is missing or invalid.";
+    TokenExpired = 401 "token_expired", "The OAuth token has expired.";
+    Forbidden = 403 "forbidden", "The key lacks the scope for this action.";
+    TierRequired = 403 "tier_required", "The feature needs a higher subscription plan.";
+    StoreSuspended = 403 "store_suspended", "The merchant is currently unavailable.";
+    RateLimitExceeded = 429 "rate_limit_exceeded", "The per-key request limit is reached.";
+    ToolLimitExceeded = 429 "tool_limit_exceeded", "The per-tool limit is exceeded.";
+    InvalidSlug = 400 "invalid_slug", "The store slug format is invalid.";
+    StoreNotFound = 404 "store_not_found", "The store does not exist or is inactive.";
+    ProductNotFound = 404 "product_not_found", "The product is unavailable or delisted.";
+    CartExpired = 409 "cart_expired", "The cart is older than 30 minutes.";
+    CheckoutNotReady = 422 "checkout_not_ready", "The cart is empty or required fields are missing.";
+    InternalError = 500 "internal_error", "An unexpected server error.";
+    ServiceUnavailable = 503 "service_unavailable", "Temporary overload or maintenance.";
+    // decisions §7
+    InvalidRequest = 400 "invalid_request", "The body or an argument is malformed.";
+    NotFound = 404 "not_found", "There is nothing at this address.";
+    CartNotFound = 404 "cart_not_found", "The cart does not exist.";
+    OrderNotFound = 404 "order_not_found", "The order does not exist.";
+    IdempotencyConflict = 409 "idempotency_conflict", "The idempotency key was used with another body.";
+    PriceChanged = 409 "price_changed", "The price changed since it was quoted.";
+    OutOfStock = 409 "out_of_stock", "There is not enough stock.";
+    InvalidStatusTransition = 409 "invalid_status_transition", "The status cannot change that way.";
+    ConfirmationRequired = 409 "confirmation_required", "A person has to confirm first.";
+    CartClosed = 409 "cart_closed", "The cart can no longer be changed.";
+    PayloadTooLarge = 413 "payload_too_large", "The body is too large.";
+    PaymentRequired = 402 "payment_required", "A payment has to be made first.";
+    PaymentInvalid = 402 "payment_invalid", "The payment does not hold.";
+    PaymentAlreadyProcessed = 409 "payment_already_processed", "The payment was processed before.";
+    UnsupportedPaymentMethod = 422 "unsupported_payment_method", "The store does not take this payment method.";
+    UnsupportedCurrency = 422 "unsupported_currency", "The currency cannot be used here.";
+    ReturnNotEligible = 422 "return_not_eligible", "The items cannot be returned.";
+    FacilitatorUnavailable = 503 "facilitator_unavailable", "The payment facilitator is unavailable.";
+    // docs/decisions/0008: HTTP answers that need a code of their own
+    MethodNotAllowed = 405 "method_not_allowed", "The address does not take this method.";
+}
+
+impl ErrorCode {
+    /// Whether the same call may succeed later: 429, 500 and 503 (spec §7, retry rule 1).
+    #[must_use]
+    pub const fn retryable(self) -> bool {
+        matches!(self.status(), 429 | 500 | 503)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn published_codes_are_frozen() {
+        let mut table = String::new();
+        for code in ErrorCode::ALL {
+            let retry = if code.retryable() { "retryable" } else { "final" };
+            table.push_str(&format!("{} {} {retry}\n", code.status(), code.code()));
+        }
+        let golden = include_str!("../error-codes.golden");
+        assert_eq!(table, golden, "a published code never changes; append new ones at the end");
+    }
+}

@@ -1,0 +1,185 @@
+//! Ids that cannot be mixed up. On the wire: a prefix and 128 random bits in hex. In PostgreSQL: a
+//! `uuid`. All kinds are declared here, so that no two share a prefix.
+
+use uuid::Uuid;
+
+/// What every id kind can do.
+pub trait Id: Copy {
+    /// The text before the underscore.
+    const PREFIX: &'static str;
+
+    /// Wraps a raw value.
+    fn from_uuid(value: Uuid) -> Self;
+
+    /// Makes an id of 128 bits drawn by the caller; `Work::new_id` is the one that draws them.
+    #[must_use]
+    fn from_random(bits: u128) -> Self {
+        Self::from_uuid(uuid::Builder::from_random_bytes(bits.to_be_bytes()).into_uuid())
+    }
+}
+
+/// Why a text is no id of the wanted kind.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("expected an id of the form {prefix}_ followed by 32 hexadecimal digits")]
+pub struct ParseIdError {
+    /// The prefix that was wanted.
+    pub prefix: &'static str,
+}
+
+/// Reads the digits behind the prefix. Only the one canonical spelling is an id: lower case, no
+/// hyphens, so that equal ids are equal texts.
+fn parse(text: &str, prefix: &'static str) -> Result<Uuid, ParseIdError> {
+    let digits = text.strip_prefix(prefix).and_then(|rest| rest.strip_prefix('_'));
+    digits
+        .filter(|digits| digits.len() == 32)
+        .filter(|digits| digits.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f')))
+        .and_then(|digits| Uuid::try_parse(digits).ok())
+        .ok_or(ParseIdError { prefix })
+}
+
+macro_rules! prefixed_id {
+    ($(#[$doc:meta])* $name:ident, $prefix:literal) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, sqlx::Type)]
+        #[sqlx(transparent)]
+        pub struct $name(Uuid);
+
+        impl $name {
+            /// The raw value, as PostgreSQL keeps it.
+            #[must_use]
+            pub const fn uuid(self) -> Uuid {
+                self.0
+            }
+        }
+
+        impl Id for $name {
+            const PREFIX: &'static str = $prefix;
+            fn from_uuid(value: Uuid) -> Self {
+                Self(value)
+            }
+        }
+
+        impl std::fmt::Display for $name {
+            fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                write!(formatter, concat!($prefix, "_{}"), self.0.simple())
+            }
+        }
+
+        impl std::fmt::Debug for $name {
+            fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                std::fmt::Display::fmt(self, formatter)
+            }
+        }
+
+        impl std::str::FromStr for $name {
+            type Err = ParseIdError;
+            fn from_str(text: &str) -> Result<Self, ParseIdError> {
+                parse(text, $prefix).map(Self)
+            }
+        }
+
+        impl serde::Serialize for $name {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_str(self)
+            }
+        }
+
+        impl<'de> serde::Deserialize<'de> for $name {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let text = <std::borrow::Cow<'_, str>>::deserialize(deserializer)?;
+                text.parse().map_err(serde::de::Error::custom)
+            }
+        }
+
+        impl schemars::JsonSchema for $name {
+            fn schema_name() -> std::borrow::Cow<'static, str> {
+                stringify!($name).into()
+            }
+            fn inline_schema() -> bool {
+                true
+            }
+            fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+                schemars::json_schema!({
+                    "type": "string",
+                    "pattern": concat!("^", $prefix, "_[0-9a-f]{32}$"),
+                })
+            }
+        }
+    };
+}
+
+prefixed_id!(/// A merchant: the tenant every row of a store belongs to.
+    MerchantId, "mer");
+prefixed_id!(/// A person with a login.
+    UserId, "usr");
+prefixed_id!(/// An agent key.
+    KeyId, "key");
+prefixed_id!(/// A product of one store.
+    ProductId, "prod");
+prefixed_id!(/// A buyable form of a product.
+    VariantId, "var");
+prefixed_id!(/// A category of one store's tree.
+    CategoryId, "cat");
+prefixed_id!(/// A cart. Usable for thirty minutes.
+    CartId, "cart");
+prefixed_id!(/// A line of a cart.
+    LineId, "line");
+prefixed_id!(/// A checkout session.
+    CheckoutId, "chk");
+prefixed_id!(/// A human confirmation.
+    ConfirmationId, "cnf");
+prefixed_id!(/// An order.
+    OrderId, "ord");
+prefixed_id!(/// A payment attempt.
+    PaymentId, "pay");
+prefixed_id!(/// A return of ordered goods.
+    ReturnId, "ret");
+prefixed_id!(/// A dispute about an order.
+    DisputeId, "dsp");
+prefixed_id!(/// An event, as webhooks carry it.
+    EventId, "evt");
+prefixed_id!(/// A webhook endpoint.
+    WebhookId, "whk");
+prefixed_id!(/// One delivery of an event to an endpoint.
+    DeliveryId, "dlv");
+prefixed_id!(/// An appeal against a trust score.
+    AppealId, "apl");
+prefixed_id!(/// A product feed.
+    FeedId, "feed");
+prefixed_id!(/// A background job.
+    JobId, "job");
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_survives_the_wire() {
+        let id = ProductId::from_random(0x1234_5678_9abc_def0_1234_5678_9abc_def0);
+        assert!(id.to_string().starts_with("prod_"));
+        assert_eq!(id.to_string().parse::<ProductId>(), Ok(id));
+        let json = serde_json::to_string(&id).unwrap();
+        assert_eq!(serde_json::from_str::<ProductId>(&json).unwrap(), id);
+    }
+
+    #[test]
+    fn one_kind_does_not_pass_for_another() {
+        let cart = CartId::from_random(7).to_string();
+        assert!(cart.parse::<ProductId>().is_err());
+    }
+
+    #[test]
+    fn only_the_canonical_spelling_is_an_id() {
+        let id = CartId::from_random(u128::MAX).to_string();
+        for wrong in [
+            id.to_uppercase(),
+            format!("{id} "),
+            id.replace("cart_", "cart-"),
+            format!("cart_{}", CartId::from_random(u128::MAX).uuid().hyphenated()),
+            String::from("cart_"),
+            String::from("cart_é"),
+        ] {
+            assert!(wrong.parse::<CartId>().is_err(), "{wrong} was accepted");
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! The store's name in an address. Its only constructor validates, so `invalid_slug` can arise in
+//! exactly one place.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::{Details, ErrorCode, Problem};
+
+/// A store slug: letters, digits and hyphens (spec §4.2), at most 63, kept in lower case.
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct StoreSlug(String);
+
+/// The text is no slug.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the store slug may hold only letters, digits and hyphens, 1 to {} of them", StoreSlug::LENGTH_MAX)]
+pub struct InvalidSlug;
+
+impl StoreSlug {
+    /// The length of a DNS label, so that a slug can become a subdomain.
+    pub const LENGTH_MAX: usize = 63;
+
+    /// The slug as text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl FromStr for StoreSlug {
+    type Err = InvalidSlug;
+    fn from_str(text: &str) -> Result<Self, InvalidSlug> {
+        let fits = (1..=Self::LENGTH_MAX).contains(&text.len());
+        let allowed = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
+        if fits && text.bytes().all(allowed) {
+            Ok(Self(text.to_ascii_lowercase()))
+        } else {
+            Err(InvalidSlug)
+        }
+    }
+}
+
+impl fmt::Display for StoreSlug {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.0)
+    }
+}
+
+impl fmt::Debug for StoreSlug {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.0)
+    }
+}
+
+impl Problem for InvalidSlug {
+    fn code(&self) -> ErrorCode {
+        ErrorCode::InvalidSlug
+    }
+
+    fn details(&self, details: &mut Details) {
+        details.insert("field", "slug");
+        details.insert("hint", "GET /api/v1/stores/directory lists the stores and their slugs");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn letters_digits_and_hyphens_only() {
+        assert_eq!("Demo-Store".parse::<StoreSlug>().unwrap().as_str(), "demo-store");
+        for wrong in ["", "demo store", "demo_store", "démo", "a/b", "..", &"a".repeat(64)] {
+            assert_eq!(wrong.parse::<StoreSlug>(), Err(InvalidSlug), "{wrong} was accepted");
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! A moment. It has no `now`: moments come from `Work` and `Reading`.
+
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
+
+/// A moment in UTC, to the microsecond (what PostgreSQL keeps); RFC 3339 on the wire.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, sqlx::Type)]
+#[sqlx(transparent)]
+pub struct Timestamp(OffsetDateTime);
+
+impl Timestamp {
+    /// A moment by microseconds since 1970.
+    #[must_use]
+    pub fn from_unix_micros(micros: i64) -> Self {
+        let moment = OffsetDateTime::from_unix_timestamp_nanos(i128::from(micros) * 1_000);
+        Self(moment.unwrap_or(OffsetDateTime::UNIX_EPOCH))
+    }
+
+    /// Microseconds since 1970.
+    #[must_use]
+    pub fn unix_micros(self) -> i64 {
+        i64::try_from(self.0.unix_timestamp_nanos() / 1_000).unwrap_or(i64::MAX)
+    }
+
+    /// Whole seconds since 1970.
+    #[must_use]
+    pub const fn unix_seconds(self) -> i64 {
+        self.0.unix_timestamp()
+    }
+
+    /// The moment so much later.
+    #[must_use]
+    pub fn plus(self, span: Duration) -> Self {
+        Self::from_unix_micros(self.unix_micros().saturating_add(micros(span)))
+    }
+
+    /// The moment so much earlier.
+    #[must_use]
+    pub fn minus(self, span: Duration) -> Self {
+        Self::from_unix_micros(self.unix_micros().saturating_sub(micros(span)))
+    }
+
+    /// How long after `earlier` this is; zero if it is not after.
+    #[must_use]
+    pub fn since(self, earlier: Self) -> Duration {
+        let span = self.unix_micros().saturating_sub(earlier.unix_micros());
+        Duration::from_micros(u64::try_from(span).unwrap_or(0))
+    }
+}
+
+fn micros(span: Duration) -> i64 {
+    i64::try_from(span.as_micros()).unwrap_or(i64::MAX)
+}
+
+impl From<OffsetDateTime> for Timestamp {
+    fn from(moment: OffsetDateTime) -> Self {
+        Self(moment.to_offset(time::UtcOffset::UTC))
+    }
+}
+
+impl fmt::Display for Timestamp {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = self.0.format(&Rfc3339).map_err(|_| fmt::Error)?;
+        formatter.write_str(&text)
+    }
+}
+
+impl fmt::Debug for Timestamp {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, formatter)
+    }
+}
+
+impl FromStr for Timestamp {
+    type Err = time::error::Parse;
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        OffsetDateTime::parse(text, &Rfc3339).map(Self::from)
+    }
+}
+
+impl serde::Serialize for Timestamp {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> serde::Deserialize<'de> for Timestamp {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = <std::borrow::Cow<'_, str>>::deserialize(deserializer)?;
+        text.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+impl schemars::JsonSchema for Timestamp {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Timestamp".into()
+    }
+    fn inline_schema() -> bool {
+        true
+    }
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({ "type": "string", "format": "date-time" })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_moment_survives_the_wire_in_utc() {
+        let moment: Timestamp = "2026-11-15T10:00:00.123456+02:00".parse().unwrap();
+        assert_eq!(moment.to_string(), "2026-11-15T08:00:00.123456Z");
+        assert_eq!(Timestamp::from_unix_micros(moment.unix_micros()), moment);
+    }
+
+    #[test]
+    fn spans_add_and_subtract() {
+        let moment = Timestamp::from_unix_micros(0);
+        let later = moment.plus(Duration::from_mins(30));
+        assert_eq!(later.since(moment), Duration::from_mins(30));
+        assert_eq!(moment.since(later), Duration::ZERO);
+        assert_eq!(later.minus(Duration::from_mins(30)), moment);
+    }
+}

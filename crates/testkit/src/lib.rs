@@ -1,0 +1,8 @@
+#![doc = include_str!("../README.md")]
+#![expect(clippy::expect_used, reason = "a test that cannot be set up has failed")]
+
+mod template;
+mod test_database;
+
+pub use template::Template;
+pub use test_database::{START, TestDatabase};

@@ -1,0 +1,135 @@
+//! A fresh database per test.
+
+use std::str::FromStr;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, UNIX_EPOCH};
+
+use database::{CellName, Clock, Database, Dice, Settings};
+use primitives::Timestamp;
+
+use crate::Template;
+use crate::template::{connect, run, with_database};
+
+/// The moment every test starts at: 2026-11-15T08:00:00Z.
+pub const START: i64 = 1_794_729_600_000_000;
+
+/// A database of one test, dropped with it.
+pub struct TestDatabase {
+    server: String,
+    name: String,
+    clock: Clock,
+    database: Database,
+}
+
+impl TestDatabase {
+    /// A migrated, empty database of cell `cell-1`.
+    pub async fn new() -> Self {
+        Self::of_cell("cell-1").await
+    }
+
+    /// A migrated, empty database of another cell.
+    pub async fn of_cell(cell: &str) -> Self {
+        Self::copy_of(&Template::EMPTY, cell, |_| async {}).await
+    }
+
+    /// A copy of a template; `fill` makes its content when nobody has yet.
+    pub async fn copy_of<F, Filled>(template: &Template, cell: &str, fill: F) -> Self
+    where
+        F: FnOnce(Database) -> Filled,
+        Filled: Future<Output = ()>,
+    {
+        let server = server_url();
+        let made = template.ensure(&server, async |url| {
+            let draft = open(url, "cell-1", Clock::fixed(start()), 0);
+            draft.migrate().await.expect("the migrations apply");
+            draft.refresh_directory().await.expect("the directory reads");
+            fill(draft.clone()).await;
+            draft.close().await;
+        });
+        let template = made.await;
+        let name = unique_name();
+        let mut admin = connect(&server).await;
+        run(&mut admin, &format!("CREATE DATABASE {name} TEMPLATE {template}")).await;
+        let clock = Clock::fixed(start());
+        let database = open(with_database(&server, &name), cell, clock.clone(), 7);
+        database.refresh_directory().await.expect("the directory reads");
+        Self { server, name, clock, database }
+    }
+
+    /// The door to it.
+    #[must_use]
+    pub fn database(&self) -> &Database {
+        &self.database
+    }
+
+    /// Its clock.
+    #[must_use]
+    pub fn clock(&self) -> &Clock {
+        &self.clock
+    }
+
+    /// Its address, for tests that look behind the door.
+    #[must_use]
+    pub fn url(&self) -> String {
+        with_database(&self.server, &self.name)
+    }
+
+    /// A connection that goes round the door and all walls, as the owner of the schema.
+    pub async fn raw(&self) -> sqlx::PgConnection {
+        use sqlx::Connection;
+        sqlx::PgConnection::connect(&self.url()).await.expect("the test's database answers")
+    }
+
+    /// Another process's view of the same database: its own pool on the real clock, with real dice.
+    #[must_use]
+    pub fn another_process(&self) -> Database {
+        let cell = self.database.cell().clone();
+        prepare(self.url(), cell, Clock::real(), Dice::real())
+    }
+}
+
+impl Drop for TestDatabase {
+    fn drop(&mut self) {
+        let (server, name) = (self.server.clone(), self.name.clone());
+        // Drop cannot wait, and the test's runtime is about to end; a thread of its own can.
+        let dropped = std::thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+            runtime.expect("a runtime starts").block_on(async {
+                let mut admin = connect(&server).await;
+                run(&mut admin, &format!("DROP DATABASE IF EXISTS {name} WITH (FORCE)")).await;
+            });
+        });
+        if dropped.join().is_err() && !std::thread::panicking() {
+            panic!("the test's database could not be dropped");
+        }
+    }
+}
+
+fn start() -> Timestamp {
+    Timestamp::from_unix_micros(START)
+}
+
+fn open(url: String, cell: &str, clock: Clock, seed: u64) -> Database {
+    let cell = CellName::from_str(cell).expect("the cell has a valid name");
+    prepare(url, cell, clock, Dice::seeded(seed))
+}
+
+fn prepare(url: String, cell: CellName, clock: Clock, dice: Dice) -> Database {
+    let acquire_timeout = Duration::from_secs(10);
+    let settings = Settings { url, connections_max: 20, acquire_timeout, cell, clock, dice };
+    Database::prepare(settings).expect("DATABASE_URL is an address of PostgreSQL")
+}
+
+#[expect(clippy::disallowed_methods, reason = "tests have no configuration but this one address")]
+fn server_url() -> String {
+    std::env::var("DATABASE_URL")
+        .unwrap_or_else(|_| String::from("postgres://souk@127.0.0.1:54329/souk"))
+}
+
+/// A name no other database has: tests run in many processes, and many in one.
+fn unique_name() -> String {
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    let nanos = UNIX_EPOCH.elapsed().map_or(0, |since| since.as_nanos());
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    format!("souk_test_{}_{count}_{nanos}", std::process::id())
+}
