@@ -23,7 +23,9 @@ pub fn shard_of(merchant: MerchantId) -> u16 {
         .uuid()
         .as_bytes()
         .iter()
-        .fold(OFFSET, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(PRIME));
+        .fold(OFFSET, |hash, byte| {
+            (hash ^ u64::from(*byte)).wrapping_mul(PRIME)
+        });
     // FNV's low bits depend on the low bits of the input alone; folding brings the high ones in.
     let folded = (hash >> 32) ^ hash;
     u16::try_from(folded % u64::from(SHARDS)).unwrap_or(0)
@@ -81,8 +83,15 @@ impl Directory {
         )
         .fetch_all(sql)
         .await?;
-        let overrides = overrides.into_iter().map(|row| (row.merchant, row.cell)).collect();
-        Ok(Self { epoch, shards, overrides })
+        let overrides = overrides
+            .into_iter()
+            .map(|row| (row.merchant, row.cell))
+            .collect();
+        Ok(Self {
+            epoch,
+            shards,
+            overrides,
+        })
     }
 
     /// Refuses a merchant that another cell owns.
@@ -106,13 +115,21 @@ mod tests {
     #[test]
     fn shards_are_stable_and_even() {
         // Routers compute the same number; these two may never change.
-        assert_eq!(shard_of(MerchantId::from_uuid(uuid::Uuid::nil())), shard_of(MerchantId::from_uuid(uuid::Uuid::nil())));
+        assert_eq!(
+            shard_of(MerchantId::from_uuid(uuid::Uuid::nil())),
+            shard_of(MerchantId::from_uuid(uuid::Uuid::nil()))
+        );
         let mut counts = vec![0_u32; usize::from(SHARDS)];
         for number in 0..102_400_u128 {
-            let merchant = MerchantId::from_random(number.wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835));
+            let merchant = MerchantId::from_random(
+                number.wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835),
+            );
             counts[usize::from(shard_of(merchant))] += 1;
         }
         let (least, most) = (counts.iter().min().unwrap(), counts.iter().max().unwrap());
-        assert!(*least > 50 && *most < 160, "between {least} and {most} of 100 a shard");
+        assert!(
+            *least > 50 && *most < 160,
+            "between {least} and {most} of 100 a shard"
+        );
     }
 }

@@ -2,8 +2,8 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use rand::SeedableRng;
 use rand::rngs::StdRng;
+use rand::{Rng, SeedableRng};
 
 /// The dice of a process. Each `Work` gets its own generator from them: in production one fed by
 /// the operating system, in a test one that follows from the seed.
@@ -23,6 +23,13 @@ impl Dice {
         Self(Some(Arc::new(Mutex::new(StdRng::seed_from_u64(seed)))))
     }
 
+    /// 128 bits for something that is no work: the name of a request.
+    #[must_use]
+    pub fn draw(&self) -> u128 {
+        let mut random = self.fork();
+        u128::from(random.next_u64()) << 64 | u128::from(random.next_u64())
+    }
+
     /// A generator for one `Work`.
     pub(crate) fn fork(&self) -> StdRng {
         match &self.0 {
@@ -32,7 +39,10 @@ impl Dice {
     }
 }
 
-#[expect(clippy::disallowed_methods, reason = "this is the one home of randomness")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "this is the one home of randomness"
+)]
 fn unforeseeable() -> StdRng {
     StdRng::from_rng(&mut rand::rng())
 }

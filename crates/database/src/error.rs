@@ -45,8 +45,13 @@ impl From<sqlx::Error> for DatabaseError {
     fn from(error: sqlx::Error) -> Self {
         use sqlx::Error as E;
         match &error {
-            E::Io(_) | E::Tls(_) | E::PoolTimedOut | E::PoolClosed | E::WorkerCrashed
-            | E::BeginFailed | E::Protocol(_) => Self::Unavailable(error),
+            E::Io(_)
+            | E::Tls(_)
+            | E::PoolTimedOut
+            | E::PoolClosed
+            | E::WorkerCrashed
+            | E::BeginFailed
+            | E::Protocol(_) => Self::Unavailable(error),
             E::Database(refusal) => match refusal.code().as_deref() {
                 Some(code) if is_unavailable(code) => Self::Unavailable(error),
                 // deadlock, lock timeout, statement timeout
@@ -60,7 +65,11 @@ impl From<sqlx::Error> for DatabaseError {
 
 /// Connection exceptions, too many connections, shutting down, starting up, idle too long.
 fn is_unavailable(code: &str) -> bool {
-    code.starts_with("08") || matches!(code, "53300" | "57P01" | "57P02" | "57P03" | "57P05" | "25P03")
+    code.starts_with("08")
+        || matches!(
+            code,
+            "53300" | "57P01" | "57P02" | "57P03" | "57P05" | "25P03"
+        )
 }
 
 impl Problem for DatabaseError {

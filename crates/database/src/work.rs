@@ -28,8 +28,13 @@ pub struct Work {
 impl Work {
     /// Opens a work for one store, under row-level security. Refuses a merchant of another cell,
     /// by the directory's rows as this transaction sees them.
-    pub async fn for_store(database: &Database, merchant: MerchantId) -> Result<Self, DatabaseError> {
-        let mut transaction = database.begin(Tenant::Store(merchant), Access::Write).await?;
+    pub async fn for_store(
+        database: &Database,
+        merchant: MerchantId,
+    ) -> Result<Self, DatabaseError> {
+        let mut transaction = database
+            .begin(Tenant::Store(merchant), Access::Write)
+            .await?;
         let row = sqlx::query!(
             r#"SELECT now() AS "now!",
                       (SELECT epoch FROM platform.cell_epoch) AS "epoch!",
@@ -51,7 +56,9 @@ impl Work {
     /// Opens a work across stores. `tidy` lists who may.
     pub async fn for_platform(database: &Database) -> Result<Self, DatabaseError> {
         let mut transaction = database.begin(Tenant::Platform, Access::Write).await?;
-        let now = sqlx::query_scalar!(r#"SELECT now() AS "now!""#).fetch_one(&mut *transaction).await?;
+        let now = sqlx::query_scalar!(r#"SELECT now() AS "now!""#)
+            .fetch_one(&mut *transaction)
+            .await?;
         Ok(Self::opened(database, transaction, now))
     }
 
@@ -62,7 +69,10 @@ impl Work {
     ) -> Self {
         Self {
             transaction,
-            now: database.clock().fixed_moment().unwrap_or_else(|| now.into()),
+            now: database
+                .clock()
+                .fixed_moment()
+                .unwrap_or_else(|| now.into()),
             random: database.dice().fork(),
             opened: Instant::now(),
             clock: database.clock().clone(),
@@ -89,7 +99,9 @@ impl Work {
 
     /// A new id.
     pub fn new_id<I: Id>(&mut self) -> I {
-        I::from_random(u128::from(self.random.next_u64()) << 64 | u128::from(self.random.next_u64()))
+        I::from_random(
+            u128::from(self.random.next_u64()) << 64 | u128::from(self.random.next_u64()),
+        )
     }
 
     /// The dice.

@@ -5,6 +5,7 @@ mod gtin;
 mod habits;
 mod line;
 mod options;
+mod seed;
 mod shared;
 mod spread;
 mod stock;
@@ -13,6 +14,7 @@ mod stores;
 mod tests;
 mod world;
 
+pub use seed::{SeedError, Seeded, seed};
 pub use world::{
     Category, DEMO_STORE, FIRST_PRODUCT, Identity, Image, Policies, Product, Rating, Store,
     Variant, World, world,

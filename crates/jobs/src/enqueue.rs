@@ -13,7 +13,11 @@ pub async fn enqueue<J: Job>(work: &mut Work, job: &J) -> Result<JobId, QueueErr
 }
 
 /// Enqueues a job, due at a moment.
-pub async fn enqueue_at<J: Job>(work: &mut Work, job: &J, at: Timestamp) -> Result<JobId, QueueError> {
+pub async fn enqueue_at<J: Job>(
+    work: &mut Work,
+    job: &J,
+    at: Timestamp,
+) -> Result<JobId, QueueError> {
     let new = describe(work, job, at, None)?;
     table::insert(work, &new).await?;
     Ok(new.id)
@@ -37,7 +41,13 @@ fn describe<'key, J: Job>(
     run_at: Timestamp,
     once_key: Option<&'key str>,
 ) -> Result<NewJob<'key>, QueueError> {
-    let payload =
-        serde_json::to_value(job).map_err(|error| QueueError::NotJson(J::NAME, error))?;
-    Ok(NewJob { id: work.new_id(), kind: J::NAME, payload, merchant: job.merchant(), run_at, once_key })
+    let payload = serde_json::to_value(job).map_err(|error| QueueError::NotJson(J::NAME, error))?;
+    Ok(NewJob {
+        id: work.new_id(),
+        kind: J::NAME,
+        payload,
+        merchant: job.merchant(),
+        run_at,
+        once_key,
+    })
 }

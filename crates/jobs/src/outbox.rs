@@ -83,15 +83,29 @@ pub async fn follow(reading: &Reading, cursor: Cursor, limit: i64) -> Result<Bat
             let horizon = table::next_horizon(&mut snapshot, cursor.low).await?;
             if horizon <= cursor.low {
                 snapshot.close().await?;
-                return Ok(Batch { events: Vec::new(), next: cursor });
+                return Ok(Batch {
+                    events: Vec::new(),
+                    next: cursor,
+                });
             }
-            cursor = Cursor { high: horizon, position: 0, ..cursor };
+            cursor = Cursor {
+                high: horizon,
+                position: 0,
+                ..cursor
+            };
         }
         let events = table::events(&mut snapshot, cursor, limit).await?;
         let window_is_read = i64::try_from(events.len()).unwrap_or(i64::MAX) < limit;
         let next = match events.last() {
-            _ if window_is_read => Cursor { low: cursor.high, high: cursor.high, position: 0 },
-            Some(last) => Cursor { position: last.position, ..cursor },
+            _ if window_is_read => Cursor {
+                low: cursor.high,
+                high: cursor.high,
+                position: 0,
+            },
+            Some(last) => Cursor {
+                position: last.position,
+                ..cursor
+            },
             None => cursor,
         };
         if events.is_empty() {
@@ -113,7 +127,12 @@ pub async fn cursor(reading: &Reading, name: &str) -> Result<Cursor, QueueError>
 
 /// Moves a named cursor, in the work that holds the effect of the batch: the effect and the step
 /// are one. Refused if another reader of the name was quicker.
-pub async fn advance(work: &mut Work, name: &str, from: Cursor, to: Cursor) -> Result<(), QueueError> {
+pub async fn advance(
+    work: &mut Work,
+    name: &str,
+    from: Cursor,
+    to: Cursor,
+) -> Result<(), QueueError> {
     if table::advance_cursor(work, name, from, to).await? {
         Ok(())
     } else {

@@ -94,7 +94,11 @@ impl Runner {
     /// A runner without any kinds of jobs.
     #[must_use]
     pub fn new(database: Database, settings: RunnerSettings) -> Self {
-        Self { database, settings, registry: Arc::default() }
+        Self {
+            database,
+            settings,
+            registry: Arc::default(),
+        }
     }
 
     /// Makes a kind of job known, with what it needs.
@@ -114,7 +118,10 @@ impl Runner {
         self
     }
 
-    #[expect(clippy::expect_used, reason = "registration happens before the runner is shared")]
+    #[expect(
+        clippy::expect_used,
+        reason = "registration happens before the runner is shared"
+    )]
     fn registry_mut(&mut self) -> &mut Registry {
         Arc::get_mut(&mut self.registry).expect("kinds are registered before the runner runs")
     }
@@ -184,14 +191,20 @@ impl Runner {
             hands.alone = false;
             hands.draining_until = None;
         }
-        let free = self.settings.concurrency.saturating_sub(hands.running.len());
+        let free = self
+            .settings
+            .concurrency
+            .saturating_sub(hands.running.len());
         if free == 0 || hands.alone || self.makes_room(hands).await? {
             return Ok(false);
         }
         if hands.waiting.is_empty() {
             return self.claim(hands, free).await;
         }
-        let next: Vec<_> = hands.waiting.drain(..free.min(hands.waiting.len())).collect();
+        let next: Vec<_> = hands
+            .waiting
+            .drain(..free.min(hands.waiting.len()))
+            .collect();
         self.start(hands, next).await?;
         Ok(true)
     }
@@ -206,7 +219,10 @@ impl Runner {
         if let Some(until) = hands.draining_until {
             return Ok(Instant::now() < until);
         }
-        if hands.suspects_sought.is_some_and(|sought| sought.elapsed() < SUSPECTS_SOUGHT_EVERY) {
+        if hands
+            .suspects_sought
+            .is_some_and(|sought| sought.elapsed() < SUSPECTS_SOUGHT_EVERY)
+        {
             return Ok(false);
         }
         hands.suspects_sought = Some(Instant::now());
@@ -265,7 +281,9 @@ impl Runner {
 
     /// Marks jobs as started and runs those that still belong to this runner.
     async fn start(&self, hands: &mut Hands, next: Vec<(Uuid, Claimed)>) -> Result<(), QueueError> {
-        let Some(token) = next.first().map(|(token, _)| *token) else { return Ok(()) };
+        let Some(token) = next.first().map(|(token, _)| *token) else {
+            return Ok(());
+        };
         let ids: Vec<Uuid> = next.iter().map(|(_, job)| job.id.uuid()).collect();
         let mut work = Work::for_platform(&self.database).await?;
         let until = self.lease_end(work.now());
@@ -286,7 +304,16 @@ impl Runner {
         let (run, attempts_max) = self.registry.run(&job.kind, job.payload, context);
         let task = hands.running.spawn(run).id();
         let (kind, attempts, since) = (job.kind, job.attempts, Instant::now());
-        hands.started.insert(task, Started { lease, kind, attempts, attempts_max, since });
+        hands.started.insert(
+            task,
+            Started {
+                lease,
+                kind,
+                attempts,
+                attempts_max,
+                since,
+            },
+        );
     }
 
     async fn renew(&self, hands: &Hands) -> Result<(), QueueError> {
@@ -294,7 +321,10 @@ impl Runner {
             .started
             .values()
             .map(|started| started.lease)
-            .chain(hands.waiting.iter().map(|(token, job)| Lease { job: job.id, token: *token }))
+            .chain(hands.waiting.iter().map(|(token, job)| Lease {
+                job: job.id,
+                token: *token,
+            }))
             .collect();
         if held.is_empty() {
             return Ok(());
@@ -314,7 +344,9 @@ impl Runner {
     /// Gives back what was claimed and never started, so that others need not wait for the lease.
     async fn hand_back(&self, hands: &mut Hands) {
         let waiting: Vec<_> = hands.waiting.drain(..).collect();
-        let Some(token) = waiting.first().map(|(token, _)| *token) else { return };
+        let Some(token) = waiting.first().map(|(token, _)| *token) else {
+            return;
+        };
         let ids: Vec<Uuid> = waiting.iter().map(|(_, job)| job.id.uuid()).collect();
         let given = async {
             let mut work = Work::for_platform(&self.database).await?;
@@ -329,7 +361,8 @@ impl Runner {
 
     async fn wait_for_running(&self, hands: &mut Hands) {
         while !hands.running.is_empty() {
-            let returned = tokio::time::timeout(self.settings.lease / 3, hands.wait_for_one()).await;
+            let returned =
+                tokio::time::timeout(self.settings.lease / 3, hands.wait_for_one()).await;
             let step = match returned {
                 Ok(returned) => settle::settle(&self.database, returned).await,
                 Err(_) => self.renew(hands).await,
@@ -353,18 +386,28 @@ impl Hands {
 
     /// Waits for one job, and takes those that came back with it.
     async fn wait_for_one(&mut self) -> Vec<Returned> {
-        let Some(result) = self.running.join_next_with_id().await else { return Vec::new() };
+        let Some(result) = self.running.join_next_with_id().await else {
+            return Vec::new();
+        };
         let mut returned: Vec<Returned> = self.receive(result).into_iter().collect();
         returned.extend(self.take_returned());
         returned
     }
 
-    fn receive(&mut self, result: Result<(tokio::task::Id, Verdict), JoinError>) -> Option<Returned> {
+    fn receive(
+        &mut self,
+        result: Result<(tokio::task::Id, Verdict), JoinError>,
+    ) -> Option<Returned> {
         let (task, verdict) = match result {
             Ok((task, verdict)) => (task, verdict),
-            Err(error) => (error.id(), Err(JobError::Failed(String::from("the job panicked")))),
+            Err(error) => (
+                error.id(),
+                Err(JobError::Failed(String::from("the job panicked"))),
+            ),
         };
-        self.started.remove(&task).map(|job| Returned { job, verdict })
+        self.started
+            .remove(&task)
+            .map(|job| Returned { job, verdict })
     }
 }
 

@@ -24,14 +24,19 @@ const MISSED_MAX: i64 = 24;
 /// not all begin at the full hour.
 pub(crate) fn epoch_at(name: &str, period: Duration, moment: Timestamp) -> Epoch {
     let period = i64::try_from(period.as_micros()).unwrap_or(i64::MAX).max(1);
-    let hash = name.bytes().fold(0_i64, |hash, byte| (hash * 31 + i64::from(byte)) % 1_000_003);
+    let hash = name.bytes().fold(0_i64, |hash, byte| {
+        (hash * 31 + i64::from(byte)) % 1_000_003
+    });
     let offset = hash * (period / 1_000_003);
     (moment.unix_micros() - offset).div_euclid(period)
 }
 
 /// Enqueues the rounds that are due. The row of the schedule is locked by the conditional update,
 /// so two workers never enqueue the same round.
-pub(crate) async fn tick<J: Scheduled>(work: &mut Work, period: Duration) -> Result<(), QueueError> {
+pub(crate) async fn tick<J: Scheduled>(
+    work: &mut Work,
+    period: Duration,
+) -> Result<(), QueueError> {
     let due = epoch_at(J::NAME, period, work.now());
     let Some(previous) = table::advance_schedule(work, J::NAME, due).await? else {
         return Ok(());
@@ -54,7 +59,9 @@ mod tests {
         let epoch = epoch_at("recompute", hour, moment);
         assert_eq!(epoch_at("recompute", hour, moment.plus(hour)), epoch + 1);
         assert_ne!(
-            (0..60).map(|m| epoch_at("recompute", hour, moment.plus(Duration::from_mins(m)))).max(),
+            (0..60)
+                .map(|m| epoch_at("recompute", hour, moment.plus(Duration::from_mins(m))))
+                .max(),
             Some(epoch + 2)
         );
     }
@@ -67,6 +74,9 @@ mod tests {
             let at = |m: u64| epoch_at(name, hour, start.plus(Duration::from_secs(m)));
             (1..3_600).find(|m| at(*m) != at(*m - 1))
         };
-        assert_ne!(first_change("recompute_scores"), first_change("notice_abandoned"));
+        assert_ne!(
+            first_change("recompute_scores"),
+            first_change("notice_abandoned")
+        );
     }
 }

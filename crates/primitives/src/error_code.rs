@@ -89,10 +89,17 @@ mod tests {
     fn published_codes_are_frozen() {
         let mut table = String::new();
         for code in ErrorCode::ALL {
-            let retry = if code.retryable() { "retryable" } else { "final" };
+            let retry = if code.retryable() {
+                "retryable"
+            } else {
+                "final"
+            };
             table.push_str(&format!("{} {} {retry}\n", code.status(), code.code()));
         }
         let golden = include_str!("../error-codes.golden");
-        assert_eq!(table, golden, "a published code never changes; append new ones at the end");
+        assert_eq!(
+            table, golden,
+            "a published code never changes; append new ones at the end"
+        );
     }
 }

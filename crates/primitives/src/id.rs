@@ -29,10 +29,16 @@ pub struct ParseIdError {
 /// Reads the digits behind the prefix. Only the one canonical spelling is an id: lower case, no
 /// hyphens, so that equal ids are equal texts.
 fn parse(text: &str, prefix: &'static str) -> Result<Uuid, ParseIdError> {
-    let digits = text.strip_prefix(prefix).and_then(|rest| rest.strip_prefix('_'));
+    let digits = text
+        .strip_prefix(prefix)
+        .and_then(|rest| rest.strip_prefix('_'));
     digits
         .filter(|digits| digits.len() == 32)
-        .filter(|digits| digits.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f')))
+        .filter(|digits| {
+            digits
+                .bytes()
+                .all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+        })
         .and_then(|digits| Uuid::try_parse(digits).ok())
         .ok_or(ParseIdError { prefix })
 }
@@ -175,7 +181,10 @@ mod tests {
             id.to_uppercase(),
             format!("{id} "),
             id.replace("cart_", "cart-"),
-            format!("cart_{}", CartId::from_random(u128::MAX).uuid().hyphenated()),
+            format!(
+                "cart_{}",
+                CartId::from_random(u128::MAX).uuid().hyphenated()
+            ),
             String::from("cart_"),
             String::from("cart_é"),
         ] {

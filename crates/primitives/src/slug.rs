@@ -12,7 +12,10 @@ pub struct StoreSlug(String);
 
 /// The text is no slug.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the store slug may hold only letters, digits and hyphens, 1 to {} of them", StoreSlug::LENGTH_MAX)]
+#[error(
+    "the store slug may hold only letters, digits and hyphens, 1 to {} of them",
+    StoreSlug::LENGTH_MAX
+)]
 pub struct InvalidSlug;
 
 impl StoreSlug {
@@ -58,7 +61,10 @@ impl Problem for InvalidSlug {
 
     fn details(&self, details: &mut Details) {
         details.insert("field", "slug");
-        details.insert("hint", "GET /api/v1/stores/directory lists the stores and their slugs");
+        details.insert(
+            "hint",
+            "GET /api/v1/stores/directory lists the stores and their slugs",
+        );
     }
 }
 
@@ -68,9 +74,24 @@ mod tests {
 
     #[test]
     fn letters_digits_and_hyphens_only() {
-        assert_eq!("Demo-Store".parse::<StoreSlug>().unwrap().as_str(), "demo-store");
-        for wrong in ["", "demo store", "demo_store", "démo", "a/b", "..", &"a".repeat(64)] {
-            assert_eq!(wrong.parse::<StoreSlug>(), Err(InvalidSlug), "{wrong} was accepted");
+        assert_eq!(
+            "Demo-Store".parse::<StoreSlug>().unwrap().as_str(),
+            "demo-store"
+        );
+        for wrong in [
+            "",
+            "demo store",
+            "demo_store",
+            "démo",
+            "a/b",
+            "..",
+            &"a".repeat(64),
+        ] {
+            assert_eq!(
+                wrong.parse::<StoreSlug>(),
+                Err(InvalidSlug),
+                "{wrong} was accepted"
+            );
         }
     }
 }

@@ -1,5 +1,8 @@
 #![doc = include_str!("../README.md")]
-#![expect(clippy::expect_used, reason = "a test that cannot be set up has failed")]
+#![expect(
+    clippy::expect_used,
+    reason = "a test that cannot be set up has failed"
+)]
 
 mod template;
 mod test_database;

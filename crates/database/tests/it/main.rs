@@ -11,7 +11,10 @@ fn merchant(number: u128) -> MerchantId {
 }
 
 async fn execute(test: &TestDatabase, statement: &'static str) {
-    sqlx::raw_sql(statement).execute(&mut test.raw().await).await.unwrap();
+    sqlx::raw_sql(statement)
+        .execute(&mut test.raw().await)
+        .await
+        .unwrap();
 }
 
 #[tokio::test]
@@ -35,8 +38,10 @@ async fn in_production_the_database_says_what_time_it_is() {
     let test = TestDatabase::new().await;
     let database = test.another_process();
     let mut work = Work::for_platform(&database).await.unwrap();
-    let said: time::OffsetDateTime =
-        sqlx::query_scalar("SELECT now()").fetch_one(work.sql()).await.unwrap();
+    let said: time::OffsetDateTime = sqlx::query_scalar("SELECT now()")
+        .fetch_one(work.sql())
+        .await
+        .unwrap();
     assert_eq!(work.now(), said.into());
 }
 
@@ -45,7 +50,13 @@ async fn a_reading_cannot_write() {
     let test = TestDatabase::new().await;
     let mut snapshot = Reading::for_platform(test.database()).open().await.unwrap();
     let refused = sqlx::raw_sql("UPDATE platform.cell_epoch SET epoch = 2").execute(&mut *snapshot);
-    assert!(refused.await.unwrap_err().to_string().contains("read-only transaction"));
+    assert!(
+        refused
+            .await
+            .unwrap_err()
+            .to_string()
+            .contains("read-only transaction")
+    );
 }
 
 #[tokio::test]
@@ -55,7 +66,11 @@ async fn a_cell_refuses_a_merchant_of_another() {
     Work::for_store(test.database(), ours).await.unwrap();
     Reading::for_store(test.database(), ours).unwrap();
 
-    execute(&test, "UPDATE platform.cell_shard SET cell = 'cell-2'; UPDATE platform.cell_epoch SET epoch = 2").await;
+    execute(
+        &test,
+        "UPDATE platform.cell_shard SET cell = 'cell-2'; UPDATE platform.cell_epoch SET epoch = 2",
+    )
+    .await;
     // A work looks at the rows themselves; a reading at what was last read of them.
     let refused = Work::for_store(test.database(), ours).await.err().unwrap();
     assert!(matches!(refused, DatabaseError::WrongCell { epoch: 2 }));
@@ -69,7 +84,12 @@ async fn a_cell_refuses_a_merchant_of_another() {
 async fn a_dead_connection_is_replaced_and_not_shown() {
     let test = TestDatabase::new().await;
     for _ in 0..5 {
-        Work::for_platform(test.database()).await.unwrap().commit().await.unwrap();
+        Work::for_platform(test.database())
+            .await
+            .unwrap()
+            .commit()
+            .await
+            .unwrap();
         execute(
             &test,
             "SELECT pg_terminate_backend(pid) FROM pg_stat_activity

@@ -36,8 +36,14 @@ pub(crate) async fn settle(database: &Database, returned: Vec<Returned>) -> Resu
 }
 
 /// Plans the next attempt, or gives up.
-async fn record_failure(work: &mut Work, job: &Started, error: &JobError) -> Result<(), QueueError> {
-    let attempts = u32::try_from(job.attempts).unwrap_or(u32::MAX).saturating_add(1);
+async fn record_failure(
+    work: &mut Work,
+    job: &Started,
+    error: &JobError,
+) -> Result<(), QueueError> {
+    let attempts = u32::try_from(job.attempts)
+        .unwrap_or(u32::MAX)
+        .saturating_add(1);
     let hopeless = matches!(error, JobError::Hopeless(_)) || attempts >= job.attempts_max;
     let text = error.to_string();
     tracing::warn!(job = %job.lease.job, kind = job.kind, attempts, hopeless, error = text, "a job failed");
@@ -53,7 +59,10 @@ async fn record_failure(work: &mut Work, job: &Started, error: &JobError) -> Res
 
 /// Leases as two columns, for statements over many of them.
 pub(crate) fn columns(leases: &[Lease]) -> (Vec<Uuid>, Vec<Uuid>) {
-    leases.iter().map(|lease| (lease.job.uuid(), lease.token)).unzip()
+    leases
+        .iter()
+        .map(|lease| (lease.job.uuid(), lease.token))
+        .unzip()
 }
 
 fn record(job: &Started, verdict: &Result<Ended, JobError>) {
@@ -62,7 +71,8 @@ fn record(job: &Started, verdict: &Result<Ended, JobError>) {
         Err(JobError::LeaseLost) => "lease_lost",
         Err(_) => "failed",
     };
-    metrics::counter!("souk_jobs_ended_total", "kind" => job.kind.clone(), "end" => end).increment(1);
+    metrics::counter!("souk_jobs_ended_total", "kind" => job.kind.clone(), "end" => end)
+        .increment(1);
     metrics::histogram!("souk_job_seconds", "kind" => job.kind.clone())
         .record(job.since.elapsed().as_secs_f64());
 }

@@ -8,7 +8,10 @@ use crate::{CursorLag, Measures};
 /// The age of the oldest open transaction comes from the horizons that workers record each second:
 /// it is as old as the first sight of the present horizon, and needs no right to see other roles'
 /// sessions.
-pub(crate) async fn measure_queue(sql: &mut PgConnection, now: Timestamp) -> sqlx::Result<Measures> {
+pub(crate) async fn measure_queue(
+    sql: &mut PgConnection,
+    now: Timestamp,
+) -> sqlx::Result<Measures> {
     let row = sqlx::query!(
         r#"WITH horizon AS (
                SELECT pg_snapshot_xmin(snapshot)::text::bigint AS lower,

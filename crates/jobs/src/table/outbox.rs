@@ -12,7 +12,8 @@ pub(crate) async fn insert_events(work: &mut Work, events: &[NewEvent]) -> sqlx:
     let merchants: Vec<Uuid> = events.iter().map(|event| event.merchant.uuid()).collect();
     let topics: Vec<String> = events.iter().map(|event| event.topic.to_owned()).collect();
     let subjects: Vec<Uuid> = events.iter().map(|event| event.subject).collect();
-    let payloads: Vec<serde_json::Value> = events.iter().map(|event| event.payload.clone()).collect();
+    let payloads: Vec<serde_json::Value> =
+        events.iter().map(|event| event.payload.clone()).collect();
     sqlx::query!(
         "INSERT INTO outbox (merchant_id, topic, subject, payload, at)
          SELECT told.merchant, told.topic, told.subject, told.payload, $5
@@ -65,9 +66,13 @@ pub(crate) async fn events(
 }
 
 pub(crate) async fn cursor(sql: &mut PgConnection, name: &str) -> sqlx::Result<Option<Cursor>> {
-    sqlx::query_as!(Cursor, "SELECT low, high, position FROM outbox_cursor WHERE name = $1", name)
-        .fetch_optional(sql)
-        .await
+    sqlx::query_as!(
+        Cursor,
+        "SELECT low, high, position FROM outbox_cursor WHERE name = $1",
+        name
+    )
+    .fetch_optional(sql)
+    .await
 }
 
 /// Moves a cursor, if it still stands where the reader found it.
@@ -77,9 +82,12 @@ pub(crate) async fn advance_cursor(
     from: Cursor,
     to: Cursor,
 ) -> sqlx::Result<bool> {
-    sqlx::query!("INSERT INTO outbox_cursor (name) VALUES ($1) ON CONFLICT (name) DO NOTHING", name)
-        .execute(work.sql())
-        .await?;
+    sqlx::query!(
+        "INSERT INTO outbox_cursor (name) VALUES ($1) ON CONFLICT (name) DO NOTHING",
+        name
+    )
+    .execute(work.sql())
+    .await?;
     let moved = sqlx::query!(
         "UPDATE outbox_cursor SET low = $5, high = $6, position = $7
          WHERE name = $1 AND low = $2 AND high = $3 AND position = $4",
@@ -125,8 +133,11 @@ pub(crate) async fn remove_old_events(
     )
     .execute(work.sql())
     .await?;
-    sqlx::query!("DELETE FROM outbox_horizon WHERE seen_at < $1", before as Timestamp)
-        .execute(work.sql())
-        .await?;
+    sqlx::query!(
+        "DELETE FROM outbox_horizon WHERE seen_at < $1",
+        before as Timestamp
+    )
+    .execute(work.sql())
+    .await?;
     Ok(())
 }

@@ -181,7 +181,11 @@ pub(crate) async fn finish(work: &mut Work, lease: Lease, now: Timestamp) -> sql
 }
 
 /// Takes several jobs off the queue: those whose token is still the newest.
-pub(crate) async fn finish_all(work: &mut Work, jobs: &[Uuid], tokens: &[Uuid]) -> sqlx::Result<u64> {
+pub(crate) async fn finish_all(
+    work: &mut Work,
+    jobs: &[Uuid],
+    tokens: &[Uuid],
+) -> sqlx::Result<u64> {
     let done = sqlx::query!(
         "DELETE FROM job USING unnest($1::uuid[], $2::uuid[]) AS held (id, token)
          WHERE job.id = held.id AND job.lease_token = held.token",
@@ -295,11 +299,18 @@ pub(crate) async fn advance_schedule(
     )
     .execute(work.sql())
     .await?;
-    let previous = sqlx::query_scalar!("SELECT epoch FROM schedule WHERE name = $1 FOR UPDATE", name)
-        .fetch_one(work.sql())
-        .await?;
-    let moved = sqlx::query!("UPDATE schedule SET epoch = $2 WHERE name = $1 AND epoch < $2", name, epoch)
-        .execute(work.sql())
-        .await?;
+    let previous = sqlx::query_scalar!(
+        "SELECT epoch FROM schedule WHERE name = $1 FOR UPDATE",
+        name
+    )
+    .fetch_one(work.sql())
+    .await?;
+    let moved = sqlx::query!(
+        "UPDATE schedule SET epoch = $2 WHERE name = $1 AND epoch < $2",
+        name,
+        epoch
+    )
+    .execute(work.sql())
+    .await?;
     Ok((moved.rows_affected() == 1).then_some(previous))
 }

@@ -1,0 +1,20 @@
+#![doc = include_str!("../README.md")]
+
+mod category;
+mod error;
+mod product;
+mod put;
+mod read;
+mod record;
+mod stock;
+mod table;
+
+pub use category::{Category, CategoryNode, tree};
+pub use error::CatalogError;
+pub use product::{Condition, Image, NewProduct, NewVariant, Product, Rating, Variant};
+pub use put::{put_category, put_product, sum_up};
+pub use read::{categories, product};
+pub use record::{
+    CategoryRecord, ImageRecord, MerchantRecord, ProductRecord, RatingRecord, VariantRecord,
+};
+pub use stock::StockStatus;

@@ -1,0 +1,214 @@
+//! HTTP and JSON-RPC in. What rmcp would answer in plain text or not at all is answered here.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use axum::body::{Body, Bytes};
+use axum::extract::{Path, Request, State};
+use axum::http::{HeaderMap, HeaderValue, header, request};
+use axum::response::Response;
+use axum::{Extension, Router, routing};
+use database::Database;
+use http_body_util::Full;
+use merchants::{Store, StoreCache};
+use primitives::{ErrorCode, Failure, Problem, RequestId, StoreSlug};
+use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
+use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
+use serde_json::Value;
+
+use crate::refusal::{Speech, fault, log, refuse};
+use crate::wire::{Visit, Wire};
+
+/// JSON-RPC's names for what is wrong with a request.
+const PARSE_ERROR: i64 = -32700;
+const INVALID_REQUEST: i64 = -32600;
+
+/// What the endpoint stands on.
+#[derive(Clone)]
+pub struct Mcp {
+    /// The database.
+    pub database: Database,
+    /// Stores by slug.
+    pub stores: StoreCache,
+    /// Where this service is reached.
+    pub site_url: Arc<str>,
+    /// Names this service may be addressed by; others are refused, because a browser may have been
+    /// tricked into sending them (DNS rebinding).
+    pub allowed_hosts: Vec<String>,
+    /// Origins whose browser pages may call.
+    pub allowed_origins: Vec<String>,
+}
+
+type Service = StreamableHttpService<Wire, NeverSessionManager>;
+
+#[derive(Clone)]
+struct Endpoint {
+    stores: StoreCache,
+    service: Service,
+}
+
+/// The endpoint, in both address forms (spec §4.2).
+pub fn router(mcp: Mcp) -> Router {
+    let wire = Wire {
+        database: mcp.database,
+        site_url: mcp.site_url,
+    };
+    let config = StreamableHttpServerConfig::default()
+        .with_legacy_session_mode(false)
+        .with_json_response(true)
+        .with_sse_keep_alive(None)
+        .with_allowed_hosts(mcp.allowed_hosts)
+        .with_allowed_origins(mcp.allowed_origins)
+        .enforce_origin_validation();
+    let service = Service::new(move || Ok(wire.clone()), Arc::default(), config);
+    let endpoint = Endpoint {
+        stores: mcp.stores,
+        service,
+    };
+    let methods = || routing::post(post).fallback(only_post);
+    Router::new()
+        .route("/{slug}/mcp", methods())
+        .route("/api/v1/{slug}/mcp", methods())
+        .with_state(endpoint)
+}
+
+/// Stateless: there is no stream to open and no session to end.
+async fn only_post(Extension(request_id): Extension<RequestId>, headers: HeaderMap) -> Response {
+    let failure = Failure::from(OnlyPost);
+    let mut response = refuse(&failure, &Value::Null, &request_id, Speech::of(&headers));
+    response
+        .headers_mut()
+        .insert(header::ALLOW, HeaderValue::from_static("POST"));
+    response
+}
+
+async fn post(
+    State(endpoint): State<Endpoint>,
+    Path(slug): Path<String>,
+    Extension(request_id): Extension<RequestId>,
+    request: Request,
+) -> Response {
+    let (parts, body) = request.into_parts();
+    let speech = Speech::of(&parts.headers);
+    let Ok(body) = axum::body::to_bytes(body, usize::MAX).await else {
+        // The server's limit on bodies cut it off.
+        return refuse(&TooLarge.into(), &Value::Null, &request_id, speech);
+    };
+    let id = match read(&body) {
+        Ok(id) => id,
+        Err((code, message)) => return fault(&Value::Null, code, message),
+    };
+    match resolve(&endpoint, &slug, &parts.headers).await {
+        Ok(store) => {
+            let visit = Visit {
+                store,
+                request_id,
+                failure: Arc::default(),
+            };
+            forward(&endpoint, parts, body, visit, speech, &id).await
+        }
+        Err(failure) => {
+            log(&failure, &request_id);
+            refuse(&failure, &id, &request_id, speech)
+        }
+    }
+}
+
+/// The id of a JSON-RPC request, or what is wrong with it.
+fn read(body: &Bytes) -> Result<Value, (i64, &'static str)> {
+    let message: Value =
+        serde_json::from_slice(body).map_err(|_| (PARSE_ERROR, "the body is not JSON"))?;
+    if message.is_array() {
+        return Err((
+            INVALID_REQUEST,
+            "batches are not served; send one request at a time",
+        ));
+    }
+    if message["jsonrpc"] != "2.0" || !message["method"].is_string() {
+        return Err((INVALID_REQUEST, "the body is not a JSON-RPC 2.0 request"));
+    }
+    match &message["id"] {
+        id @ (Value::Null | Value::String(_) | Value::Number(_)) => Ok(id.clone()),
+        _ => Err((
+            INVALID_REQUEST,
+            "the id of a request is a string or a number",
+        )),
+    }
+}
+
+async fn resolve(
+    endpoint: &Endpoint,
+    slug: &str,
+    headers: &HeaderMap,
+) -> Result<Arc<Store>, Failure> {
+    let slug: StoreSlug = slug.parse()?;
+    let store = endpoint.stores.admit(&slug).await?;
+    let json = headers
+        .get(header::CONTENT_TYPE)
+        .and_then(|value| value.to_str().ok())
+        .is_some_and(|value| value.to_ascii_lowercase().starts_with("application/json"));
+    if json { Ok(store) } else { Err(NotJson.into()) }
+}
+
+/// Hands the request to rmcp, and renders a tool's failure for those who speak plain HTTP.
+async fn forward(
+    endpoint: &Endpoint,
+    mut parts: request::Parts,
+    body: Bytes,
+    visit: Visit,
+    speech: Speech,
+    id: &Value,
+) -> Response {
+    // rmcp answers 406 unless both are accepted; the specification's examples send neither.
+    let both = HeaderValue::from_static("application/json, text/event-stream");
+    parts.headers.insert(header::ACCEPT, both);
+    // A plain caller names no version; it means the one the specification conforms to.
+    let version = HeaderValue::from_static("2025-11-25");
+    parts
+        .headers
+        .entry("mcp-protocol-version")
+        .or_insert(version);
+    parts.extensions.insert(visit.clone());
+    let answer = endpoint
+        .service
+        .handle(Request::from_parts(parts, Full::new(body)))
+        .await;
+    let failure = take(&visit.failure);
+    match failure {
+        Some(failure) if speech == Speech::Plain => refuse(&failure, id, &visit.request_id, speech),
+        _ => answer.map(Body::new),
+    }
+}
+
+fn take(slot: &Mutex<Option<Failure>>) -> Option<Failure> {
+    slot.lock().unwrap_or_else(PoisonError::into_inner).take()
+}
+
+#[derive(Debug, thiserror::Error)]
+#[error("the endpoint is stateless: it takes POST and nothing else")]
+struct OnlyPost;
+
+impl Problem for OnlyPost {
+    fn code(&self) -> ErrorCode {
+        ErrorCode::MethodNotAllowed
+    }
+}
+
+#[derive(Debug, thiserror::Error)]
+#[error("the body is larger than this server takes")]
+struct TooLarge;
+
+impl Problem for TooLarge {
+    fn code(&self) -> ErrorCode {
+        ErrorCode::PayloadTooLarge
+    }
+}
+
+#[derive(Debug, thiserror::Error)]
+#[error("send the request with the header Content-Type: application/json")]
+struct NotJson;
+
+impl Problem for NotJson {
+    fn code(&self) -> ErrorCode {
+        ErrorCode::InvalidRequest
+    }
+}

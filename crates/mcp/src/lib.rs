@@ -1,0 +1,13 @@
+#![doc = include_str!("../README.md")]
+
+mod call;
+mod endpoint;
+mod gateway;
+mod refusal;
+mod schema;
+mod tool;
+mod tools;
+mod wire;
+
+pub use endpoint::{Mcp, router};
+pub use refusal::refusal;

@@ -1,0 +1,136 @@
+//! All tools. Adding one is a file and a line.
+
+mod browse_categories;
+mod get_merchant_profile;
+mod get_product_details;
+
+use std::collections::HashMap;
+use std::sync::{Arc, LazyLock};
+
+use jsonschema::Validator;
+use rmcp::model::{JsonObject, MetaObject, ToolAnnotations};
+use serde_json::{Value, json};
+
+use crate::tool::{Confirmation, ToolEntry};
+
+const ENTRIES: &[ToolEntry] = &[
+    ToolEntry::of::<browse_categories::BrowseCategories>(),
+    ToolEntry::of::<get_merchant_profile::GetMerchantProfile>(),
+    ToolEntry::of::<get_product_details::GetProductDetails>(),
+];
+
+/// A tool, ready to be listed and called.
+pub(crate) struct Known {
+    pub(crate) entry: &'static ToolEntry,
+    pub(crate) listing: rmcp::model::Tool,
+    pub(crate) arguments: Validator,
+}
+
+static KNOWN: LazyLock<HashMap<&'static str, Known>> = LazyLock::new(|| {
+    ENTRIES
+        .iter()
+        .filter_map(|entry| Some((entry.name, Known::of(entry)?)))
+        .collect()
+});
+
+static LISTING: LazyLock<Vec<rmcp::model::Tool>> = LazyLock::new(|| {
+    let mut tools: Vec<_> = KNOWN.values().map(|known| known.listing.clone()).collect();
+    tools.sort_by(|left, right| left.name.cmp(&right.name));
+    tools
+});
+
+/// The tool of a name.
+pub(crate) fn find(name: &str) -> Option<&'static Known> {
+    KNOWN.get(name)
+}
+
+/// All tools, by name.
+pub(crate) fn listing() -> Vec<rmcp::model::Tool> {
+    LISTING.clone()
+}
+
+impl Known {
+    /// None if the schema does not compile, which a test excludes.
+    fn of(entry: &'static ToolEntry) -> Option<Self> {
+        let arguments = (entry.arguments)();
+        let validator = jsonschema::validator_for(&arguments).ok()?;
+        let reads_only = entry.confirmation == Confirmation::Never;
+        let meta = json!({
+            "auth": entry.access.name(),
+            "human_confirmation": entry.confirmation.name(),
+            "rate_limit_per_minute": entry.per_minute,
+        });
+        let mut listing = rmcp::model::Tool::new(entry.name, entry.purpose, object(arguments));
+        listing.title = Some(entry.title.to_owned());
+        listing.output_schema = Some(object((entry.output)()));
+        listing.annotations = Some(
+            ToolAnnotations::new()
+                .read_only(reads_only)
+                .destructive(false)
+                .idempotent(reads_only)
+                .open_world(false),
+        );
+        listing.meta = Some(MetaObject((*object(meta)).clone()));
+        Some(Self {
+            entry,
+            listing,
+            arguments: validator,
+        })
+    }
+}
+
+fn object(value: Value) -> Arc<JsonObject> {
+    Arc::new(match value {
+        Value::Object(object) => object,
+        _ => JsonObject::new(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_entry_is_known_and_listed() {
+        assert_eq!(
+            KNOWN.len(),
+            ENTRIES.len(),
+            "two tools of one name, or a schema that fails"
+        );
+        assert!(listing().is_sorted_by_key(|tool| tool.name.clone()));
+    }
+
+    #[test]
+    fn a_listing_says_all_a_client_needs() {
+        for tool in listing() {
+            let text = serde_json::to_value(&tool).unwrap();
+            assert_eq!(text["inputSchema"]["type"], "object", "{}", tool.name);
+            assert_eq!(text["outputSchema"]["type"], "object", "{}", tool.name);
+            assert!(
+                text["description"].as_str().unwrap().len() > 40,
+                "{}",
+                tool.name
+            );
+            assert!(
+                text["_meta"]["rate_limit_per_minute"].is_number(),
+                "{}",
+                tool.name
+            );
+            let properties = text["inputSchema"]["properties"].as_object().unwrap();
+            for (name, property) in properties {
+                assert!(
+                    property["description"].is_string(),
+                    "{}.{name} is not described",
+                    tool.name
+                );
+            }
+            // Stock clients warn about every number format they do not know.
+            let whole = text.to_string();
+            assert!(
+                !whole.contains("\"uint"),
+                "{} has an unsigned format",
+                tool.name
+            );
+        }
+    }
+}

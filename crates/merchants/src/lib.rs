@@ -1,0 +1,21 @@
+#![doc = include_str!("../README.md")]
+
+mod directory;
+mod error;
+mod record;
+mod register;
+mod resolve;
+mod standing;
+mod store;
+mod table;
+
+pub use directory::{DirectoryQuery, StorePage, directory};
+pub use error::StoreError;
+pub use record::{
+    EndpointsRecord, IdentityRecord, PolicyRecord, StoreRecord, StoreSummary, SupportRecord,
+    TrustRecord,
+};
+pub use register::{describe_catalog, register, set_identity, set_policies, set_standing};
+pub use resolve::StoreCache;
+pub use standing::{AGENT_THRESHOLD, Band, SUSPENSION_THRESHOLD, Standing};
+pub use store::{Identity, IdentityStatus, NewStore, Policies, Store};

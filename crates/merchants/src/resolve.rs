@@ -1,0 +1,68 @@
+//! From a slug to its store, on every call.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use database::{Database, Reading};
+use moka::future::Cache;
+use primitives::StoreSlug;
+
+use crate::{Store, StoreError, table};
+
+/// Stores that were asked for in the last seconds. A look-up that is under way serves everyone who
+/// asks meanwhile, and a slug that does not exist is remembered too.
+#[derive(Clone)]
+pub struct StoreCache {
+    database: Database,
+    stores: Cache<StoreSlug, Option<Arc<Store>>>,
+}
+
+impl StoreCache {
+    /// How old an answer may be.
+    pub const AGE_MAX: Duration = Duration::from_secs(2);
+    /// How many stores are kept.
+    const STORES_MAX: u64 = 50_000;
+
+    /// An empty cache. A test gives a zero age to see its own writes.
+    #[must_use]
+    pub fn new(database: Database, age_max: Duration) -> Self {
+        let stores = Cache::builder()
+            .max_capacity(Self::STORES_MAX)
+            .time_to_live(age_max)
+            .build();
+        Self { database, stores }
+    }
+
+    /// The store, whatever its state.
+    pub async fn find(&self, slug: &StoreSlug) -> Result<Arc<Store>, StoreError> {
+        let found = self
+            .stores
+            .try_get_with_by_ref(slug, load(&self.database, slug))
+            .await;
+        match found {
+            Ok(Some(store)) => Ok(store),
+            Ok(None) => Err(StoreError::NotFound),
+            Err(error) => Err(StoreError::clone(&error)),
+        }
+    }
+
+    /// The store, if agents may call on it.
+    pub async fn admit(&self, slug: &StoreSlug) -> Result<Arc<Store>, StoreError> {
+        let store = self.find(slug).await?;
+        store.admit()?;
+        Ok(store)
+    }
+}
+
+async fn load(database: &Database, slug: &StoreSlug) -> Result<Option<Arc<Store>>, StoreError> {
+    let mut snapshot = Reading::for_platform(database).open().await?;
+    let merchant = table::merchant_by_slug(&mut snapshot, slug).await?;
+    snapshot.close().await?;
+    let Some(merchant) = merchant else {
+        return Ok(None);
+    };
+    let mut snapshot = Reading::for_store(database, merchant)?.open().await?;
+    let store = table::store(&mut snapshot, merchant).await?;
+    snapshot.close().await?;
+    Ok(store.map(Arc::new))
+}

@@ -1,0 +1,331 @@
+//! All SQL of this crate.
+
+use database::{DatabaseError, Work};
+use primitives::{MerchantId, StoreSlug, Timestamp};
+use sqlx::PgConnection;
+
+use crate::{
+    DirectoryQuery, Identity, IdentityStatus, NewStore, Policies, Standing, Store, StoreError,
+};
+
+/// A store with all that is known of it, as the join gives it.
+struct StoreRow {
+    merchant_id: MerchantId,
+    slug: String,
+    name: String,
+    legal_name: String,
+    description: String,
+    website_url: String,
+    platform: String,
+    active: bool,
+    country: String,
+    currency: String,
+    languages: Vec<String>,
+    ships_to: Vec<String>,
+    support_email: String,
+    member_since: Timestamp,
+    last_sync_at: Option<Timestamp>,
+    departments: Vec<String>,
+    product_count: i64,
+    return_window_days: Option<i32>,
+    free_shipping_threshold_minor: Option<i64>,
+    shipping_days_min: Option<i32>,
+    shipping_days_max: Option<i32>,
+    return_summary: Option<String>,
+    shipping_summary: Option<String>,
+    privacy_url: Option<String>,
+    terms_url: Option<String>,
+    warranty_months: Option<i32>,
+    score: Option<f64>,
+    provisional: Option<bool>,
+    computed_at: Option<Timestamp>,
+    identity_status: Option<String>,
+    identity_level: Option<String>,
+    identity_method: Option<String>,
+    identity_verified_at: Option<Timestamp>,
+    total: i64,
+}
+
+impl TryFrom<StoreRow> for Store {
+    type Error = StoreError;
+    fn try_from(row: StoreRow) -> Result<Self, StoreError> {
+        let unreadable = |what: &str| -> StoreError {
+            DatabaseError::Broken(sqlx::Error::Decode(what.into())).into()
+        };
+        Ok(Self {
+            merchant: row.merchant_id,
+            slug: row.slug.parse().map_err(|_| unreadable("a slug"))?,
+            name: row.name,
+            legal_name: row.legal_name,
+            description: row.description,
+            website_url: row.website_url,
+            platform: row.platform,
+            active: row.active,
+            country: row.country,
+            currency: row.currency.parse().map_err(|_| unreadable("a currency"))?,
+            languages: row.languages,
+            ships_to: row.ships_to,
+            support_email: row.support_email,
+            member_since: row.member_since,
+            last_sync_at: row.last_sync_at,
+            departments: row.departments,
+            product_count: row.product_count,
+            policies: Policies {
+                return_window_days: row.return_window_days,
+                free_shipping_threshold_minor: row.free_shipping_threshold_minor,
+                shipping_days_min: row.shipping_days_min,
+                shipping_days_max: row.shipping_days_max,
+                return_summary: row.return_summary,
+                shipping_summary: row.shipping_summary,
+                privacy_url: row.privacy_url,
+                terms_url: row.terms_url,
+                warranty_months: row.warranty_months,
+            },
+            identity: Identity {
+                status: row
+                    .identity_status
+                    .as_deref()
+                    .map_or(IdentityStatus::Unverified, IdentityStatus::from_name),
+                level: row.identity_level,
+                method: row.identity_method,
+                verified_at: row.identity_verified_at,
+            },
+            // A store nobody has computed a score for is unscored.
+            standing: Standing {
+                score: row.score,
+                provisional: row.provisional.unwrap_or(true),
+                computed_at: row.computed_at.unwrap_or(row.member_since),
+            },
+        })
+    }
+}
+
+/// The columns and joins of `StoreRow`, in the two places that read it.
+macro_rules! stores {
+    ($total:literal, $rest:literal, $($argument:expr),*) => {
+        sqlx::query_as!(
+            StoreRow,
+            r#"SELECT store.merchant_id AS "merchant_id: MerchantId", store.slug, store.name,
+                      legal_name, description, website_url, platform, active, country, currency,
+                      languages, ships_to, support_email,
+                      member_since AS "member_since: Timestamp",
+                      last_sync_at AS "last_sync_at: Timestamp", departments, product_count,
+                      return_window_days AS "return_window_days?",
+                      free_shipping_threshold_minor AS "free_shipping_threshold_minor?",
+                      shipping_days_min AS "shipping_days_min?",
+                      shipping_days_max AS "shipping_days_max?",
+                      return_summary AS "return_summary?", shipping_summary AS "shipping_summary?",
+                      privacy_url AS "privacy_url?", terms_url AS "terms_url?",
+                      warranty_months AS "warranty_months?", score AS "score?",
+                      provisional AS "provisional?", computed_at AS "computed_at?: Timestamp",
+                      identity.status AS "identity_status?", identity.level AS "identity_level?",
+                      identity.method AS "identity_method?",
+                      identity.verified_at AS "identity_verified_at?: Timestamp","#
+                + $total
+                + r#"FROM store
+                     LEFT JOIN store_policy USING (merchant_id)
+                     LEFT JOIN standing USING (merchant_id)
+                     LEFT JOIN identity_verification AS identity USING (merchant_id)"#
+                + $rest,
+            $($argument),*
+        )
+    };
+}
+
+pub(crate) async fn merchant_by_slug(
+    sql: &mut PgConnection,
+    slug: &StoreSlug,
+) -> sqlx::Result<Option<MerchantId>> {
+    sqlx::query_scalar!(
+        r#"SELECT merchant_id AS "merchant: MerchantId" FROM platform.store_slug WHERE slug = $1"#,
+        slug.as_str(),
+    )
+    .fetch_optional(sql)
+    .await
+}
+
+pub(crate) async fn store(
+    sql: &mut PgConnection,
+    merchant: MerchantId,
+) -> Result<Option<Store>, StoreError> {
+    let row = stores!(
+        r#" 1::bigint AS "total!" "#,
+        " WHERE store.merchant_id = $1",
+        merchant as MerchantId
+    )
+    .fetch_optional(sql)
+    .await?;
+    row.map(Store::try_from).transpose()
+}
+
+pub(crate) async fn directory(
+    sql: &mut PgConnection,
+    query: &DirectoryQuery,
+) -> Result<(Vec<Store>, i64), StoreError> {
+    let words = query
+        .words
+        .as_deref()
+        .map(|words| format!("%{}%", escape_like(words)));
+    let rows = stores!(
+        r#" count(*) OVER () AS "total!" "#,
+        " WHERE active AND (score IS NULL OR score >= 0.2)
+            AND ($1::text IS NULL OR store.name ILIKE $1 OR description ILIKE $1)
+            AND ($2::text IS NULL OR EXISTS (SELECT FROM unnest(departments) AS department WHERE lower(department) = lower($2)))
+            AND ($3::float8 IS NULL OR score >= $3)
+            AND ($4::text IS NULL OR platform = $4)
+          ORDER BY CASE WHEN provisional THEN least(score, 0.84) ELSE score END DESC NULLS LAST, store.slug
+          LIMIT $5 OFFSET $6",
+        words,
+        query.category,
+        query.min_trust,
+        query.platform,
+        i64::from(query.page.limit()),
+        query.page.offset()
+    )
+    .fetch_all(sql)
+    .await?;
+    let total = rows.first().map_or(0, |row| row.total);
+    let stores = rows
+        .into_iter()
+        .map(Store::try_from)
+        .collect::<Result<_, _>>()?;
+    Ok((stores, total))
+}
+
+fn escape_like(words: &str) -> String {
+    words
+        .replace('\\', "\\\\")
+        .replace('%', "\\%")
+        .replace('_', "\\_")
+}
+
+/// Takes a slug, or finds it taken by the same merchant.
+pub(crate) async fn take_slug(work: &mut Work, store: &NewStore) -> sqlx::Result<bool> {
+    sqlx::query!(
+        "INSERT INTO platform.store_slug (slug, merchant_id) VALUES ($1, $2) ON CONFLICT DO NOTHING",
+        store.slug.as_str(),
+        store.merchant as MerchantId,
+    )
+    .execute(work.sql())
+    .await?;
+    let owner = merchant_by_slug(work.sql(), &store.slug).await?;
+    Ok(owner == Some(store.merchant))
+}
+
+pub(crate) async fn put_store(work: &mut Work, store: &NewStore) -> sqlx::Result<()> {
+    let now = work.now();
+    sqlx::query!(
+        "INSERT INTO store
+             (merchant_id, slug, name, legal_name, description, website_url, platform, active, country,
+              currency, languages, ships_to, support_email, member_since, last_sync_at, updated_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)
+         ON CONFLICT (merchant_id) DO UPDATE SET
+             slug = $2, name = $3, legal_name = $4, description = $5, website_url = $6, platform = $7,
+             active = $8, country = $9, currency = $10, languages = $11, ships_to = $12,
+             support_email = $13, member_since = $14, last_sync_at = $15, updated_at = $16",
+        store.merchant as MerchantId,
+        store.slug.as_str(),
+        store.name,
+        store.legal_name,
+        store.description,
+        store.website_url,
+        store.platform,
+        store.active,
+        store.country,
+        store.currency.code(),
+        &store.languages,
+        &store.ships_to,
+        store.support_email,
+        store.member_since as Timestamp,
+        store.last_sync_at as Option<Timestamp>,
+        now as Timestamp,
+    )
+    .execute(work.sql())
+    .await?;
+    Ok(())
+}
+
+pub(crate) async fn put_policies(
+    work: &mut Work,
+    merchant: MerchantId,
+    policies: &Policies,
+) -> sqlx::Result<()> {
+    sqlx::query!(
+        "INSERT INTO store_policy
+             (merchant_id, return_window_days, free_shipping_threshold_minor, shipping_days_min,
+              shipping_days_max, return_summary, shipping_summary, privacy_url, terms_url, warranty_months)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+         ON CONFLICT (merchant_id) DO UPDATE SET
+             return_window_days = $2, free_shipping_threshold_minor = $3, shipping_days_min = $4,
+             shipping_days_max = $5, return_summary = $6, shipping_summary = $7, privacy_url = $8,
+             terms_url = $9, warranty_months = $10",
+        merchant as MerchantId,
+        policies.return_window_days,
+        policies.free_shipping_threshold_minor,
+        policies.shipping_days_min,
+        policies.shipping_days_max,
+        policies.return_summary,
+        policies.shipping_summary,
+        policies.privacy_url,
+        policies.terms_url,
+        policies.warranty_months,
+    )
+    .execute(work.sql())
+    .await?;
+    Ok(())
+}
+
+pub(crate) async fn put_standing(
+    work: &mut Work,
+    merchant: MerchantId,
+    standing: &Standing,
+) -> sqlx::Result<()> {
+    sqlx::query!(
+        "INSERT INTO standing (merchant_id, score, provisional, computed_at) VALUES ($1, $2, $3, $4)
+         ON CONFLICT (merchant_id) DO UPDATE SET score = $2, provisional = $3, computed_at = $4",
+        merchant as MerchantId,
+        standing.score,
+        standing.provisional,
+        standing.computed_at as Timestamp,
+    )
+    .execute(work.sql())
+    .await?;
+    Ok(())
+}
+
+pub(crate) async fn put_identity(
+    work: &mut Work,
+    merchant: MerchantId,
+    identity: &Identity,
+) -> sqlx::Result<()> {
+    sqlx::query!(
+        "INSERT INTO identity_verification (merchant_id, status, level, method, verified_at)
+         VALUES ($1, $2, $3, $4, $5)
+         ON CONFLICT (merchant_id) DO UPDATE SET status = $2, level = $3, method = $4, verified_at = $5",
+        merchant as MerchantId,
+        identity.status.name(),
+        identity.level,
+        identity.method,
+        identity.verified_at as Option<Timestamp>,
+    )
+    .execute(work.sql())
+    .await?;
+    Ok(())
+}
+
+pub(crate) async fn describe_catalog(
+    work: &mut Work,
+    merchant: MerchantId,
+    departments: &[String],
+    product_count: i64,
+) -> sqlx::Result<()> {
+    sqlx::query!(
+        "UPDATE store SET departments = $2, product_count = $3 WHERE merchant_id = $1",
+        merchant as MerchantId,
+        departments,
+        product_count,
+    )
+    .execute(work.sql())
+    .await?;
+    Ok(())
+}
