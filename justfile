@@ -48,7 +48,7 @@ clippy:
 # Tests, against real engines
 [group('check')]
 test *ARGS:
-    @{{ with_engines }} cargo nextest run --workspace "$@"
+    @{{ with_engines }} run_tests "$@"
 
 # Examples in the documentation
 [group('check')]
@@ -86,10 +86,10 @@ prove TOPIC *ARGS:
 bench TOPIC *ARGS:
     @dev/bench "$@"
 
-# Prove a topic for hours
+# Let programs that are not ours use the server
 [group('proof')]
-soak TOPIC *ARGS:
-    @{{ env }} run_proof release soak "$@"
+strangers:
+    @dev/strangers/run
 
 # Write all generated files
 [group('generate')]
@@ -104,8 +104,8 @@ sqlx:
 # Fail if a generated file differs from what would be generated
 [group('generate')]
 drift:
-    @dev/sqlx-prepare --check
     {{ env }} cargo run --quiet --bin souk -- generate --check
+    @dev/sqlx-prepare --check
 
 # Bring the database to the newest schema
 [group('database')]

@@ -37,12 +37,32 @@ start_engines() {
     eval "$exports"
 }
 
+# Tests of the whole workspace, or of what the arguments name. nextest runs them side by side; without
+# it (dev/setup --ci builds it) cargo's own runner does.
+run_tests() {
+    case " $* " in
+        *' -p '* | *' --package '*) ;;
+        *) set -- --workspace "$@" ;;
+    esac
+    if command -v cargo-nextest >/dev/null; then cargo nextest run "$@"; else cargo test "$@"; fi
+}
+
+# Builds the binaries. The development build takes everything at once, with the features the tests are
+# built with, so that nothing is compiled twice.
+build() {
+    if [[ $1 == dev ]]; then
+        cargo build --workspace --all-targets
+    else
+        cargo build --profile "$1" -p server -p proof
+    fi
+}
+
 # run_proof PROFILE VERB TOPIC [ARGS]: builds the server and the proof binary, and lets the latter do VERB.
 run_proof() {
     local folder=$CARGO_TARGET_DIR/${1/dev/debug}
     cd "$SOUK_ROOT" || return
     start_engines
-    cargo build --profile "$1" -p server -p proof
+    build "$1"
     shift
     SOUK_BIN=$folder/souk SOUK_ENGINES=$SOUK_ROOT/dev/engines "$folder/proof" "$@"
 }

@@ -33,10 +33,7 @@ pub struct CategoryNode {
 pub fn tree(places: Vec<(Category, i64)>) -> Vec<CategoryNode> {
     let mut below: HashMap<Option<CategoryId>, Vec<(Category, i64)>> = HashMap::new();
     for (category, count) in places {
-        below
-            .entry(category.parent)
-            .or_default()
-            .push((category, count));
+        below.entry(category.parent).or_default().push((category, count));
     }
     grow(None, &mut below)
 }
@@ -50,16 +47,8 @@ fn grow(
     places.sort_by(|(left, _), (right, _)| left.path.cmp(&right.path));
     let node = |(category, here): (Category, i64)| {
         let children = grow(Some(category.id), below);
-        let product_count = here
-            + children
-                .iter()
-                .map(|child| child.product_count)
-                .sum::<i64>();
-        CategoryNode {
-            category,
-            product_count,
-            children,
-        }
+        let product_count = here + children.iter().map(|child| child.product_count).sum::<i64>();
+        CategoryNode { category, product_count, children }
     };
     places.into_iter().map(node).collect()
 }
@@ -72,12 +61,7 @@ mod tests {
 
     fn place(id: u128, parent: Option<u128>, path: &str) -> Category {
         let id_of = CategoryId::from_random;
-        Category {
-            id: id_of(id),
-            parent: parent.map(id_of),
-            path: path.into(),
-            name: path.into(),
-        }
+        Category { id: id_of(id), parent: parent.map(id_of), path: path.into(), name: path.into() }
     }
 
     #[test]
@@ -87,20 +71,15 @@ mod tests {
             (place(2, None, "books"), 1),
             (place(1, None, "home"), 2),
         ]);
-        let shown: Vec<_> = tree
-            .iter()
-            .map(|n| (n.category.path.as_str(), n.product_count))
-            .collect();
+        let shown: Vec<_> =
+            tree.iter().map(|n| (n.category.path.as_str(), n.product_count)).collect();
         assert_eq!(shown, [("books", 1), ("home", 6)]);
         assert_eq!(tree[1].children[0].product_count, 4);
     }
 
     #[test]
     fn a_ring_of_parents_is_not_followed_for_ever() {
-        let ring = tree(vec![
-            (place(1, Some(2), "a"), 1),
-            (place(2, Some(1), "b"), 1),
-        ]);
+        let ring = tree(vec![(place(1, Some(2), "a"), 1), (place(2, Some(1), "b"), 1)]);
         assert!(ring.is_empty());
     }
 }

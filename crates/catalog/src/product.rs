@@ -116,27 +116,18 @@ pub enum Condition {
 }
 
 impl Condition {
-    const ALL: [(Self, &'static str); 3] = [
-        (Self::New, "new"),
-        (Self::Refurbished, "refurbished"),
-        (Self::Used, "used"),
-    ];
+    const ALL: [(Self, &'static str); 3] =
+        [(Self::New, "new"), (Self::Refurbished, "refurbished"), (Self::Used, "used")];
 
     /// The name, as on the wire and in PostgreSQL.
     #[must_use]
     pub fn name(self) -> &'static str {
-        Self::ALL
-            .iter()
-            .find(|(condition, _)| *condition == self)
-            .map_or("", |(_, name)| name)
+        Self::ALL.iter().find(|(condition, _)| *condition == self).map_or("", |(_, name)| name)
     }
 
     /// The condition of a name.
     #[must_use]
     pub fn from_name(text: &str) -> Option<Self> {
-        Self::ALL
-            .iter()
-            .find(|(_, name)| *name == text)
-            .map(|(condition, _)| *condition)
+        Self::ALL.iter().find(|(_, name)| *name == text).map(|(condition, _)| *condition)
     }
 }

@@ -30,10 +30,7 @@ pub async fn categories(
     snapshot.close().await?;
     let roots = tree(places);
     let Some(path) = below else { return Ok(roots) };
-    let allowed = roots
-        .iter()
-        .map(|node| node.category.path.clone())
-        .collect();
+    let allowed = roots.iter().map(|node| node.category.path.clone()).collect();
     let found = find(roots, path).ok_or(CatalogError::CategoryNotFound { allowed })?;
     Ok(found.children)
 }

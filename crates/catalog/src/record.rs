@@ -170,15 +170,8 @@ impl Product {
 
     fn image_records(&self, site_url: &str) -> Vec<ImageRecord> {
         let record = |image: &crate::Image| {
-            let base = if image.url.starts_with('/') {
-                site_url
-            } else {
-                ""
-            };
-            ImageRecord {
-                url: format!("{base}{}", image.url),
-                alt: image.alt.clone(),
-            }
+            let base = if image.url.starts_with('/') { site_url } else { "" };
+            ImageRecord { url: format!("{base}{}", image.url), alt: image.alt.clone() }
         };
         self.facts.images.iter().map(record).collect()
     }

@@ -32,18 +32,12 @@ impl StockStatus {
     /// The name.
     #[must_use]
     pub fn name(self) -> &'static str {
-        Self::ALL
-            .iter()
-            .find(|(status, _)| *status == self)
-            .map_or("", |(_, name)| name)
+        Self::ALL.iter().find(|(status, _)| *status == self).map_or("", |(_, name)| name)
     }
 
     /// The status of a name.
     #[must_use]
     pub fn from_name(text: &str) -> Option<Self> {
-        Self::ALL
-            .iter()
-            .find(|(_, name)| *name == text)
-            .map(|(status, _)| *status)
+        Self::ALL.iter().find(|(_, name)| *name == text).map(|(status, _)| *status)
     }
 }

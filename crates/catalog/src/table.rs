@@ -161,10 +161,7 @@ pub(crate) async fn visible_count(work: &mut Work, merchant: MerchantId) -> sqlx
 }
 
 fn visible_currencies() -> Vec<String> {
-    Currency::SUPPORTED
-        .iter()
-        .map(ToString::to_string)
-        .collect()
+    Currency::SUPPORTED.iter().map(ToString::to_string).collect()
 }
 
 pub(crate) async fn categories(
@@ -183,12 +180,7 @@ pub(crate) async fn categories(
     )
     .fetch_all(sql)
     .await?;
-    let place = |id, parent, path, name| Category {
-        id,
-        parent,
-        path,
-        name,
-    };
+    let place = |id, parent, path, name| Category { id, parent, path, name };
     Ok(rows
         .into_iter()
         .map(|row| (place(row.id, row.parent, row.path, row.name), row.count))

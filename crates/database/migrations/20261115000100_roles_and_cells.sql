@@ -13,9 +13,13 @@ BEGIN
         EXCEPTION WHEN duplicate_object OR unique_violation THEN
             NULL;
         END;
-        IF NOT pg_has_role(current_user, role_name, 'MEMBER') THEN
+        -- From PostgreSQL 16 on, whoever creates a role may not yet SET it; granting it says so.
+        -- Without the right to grant, an administrator has made the roles and granted them.
+        BEGIN
             EXECUTE format('GRANT %I TO %I', role_name, current_user);
-        END IF;
+        EXCEPTION WHEN insufficient_privilege THEN
+            NULL;
+        END;
     END LOOP;
 END
 $$;

@@ -23,9 +23,7 @@ pub fn shard_of(merchant: MerchantId) -> u16 {
         .uuid()
         .as_bytes()
         .iter()
-        .fold(OFFSET, |hash, byte| {
-            (hash ^ u64::from(*byte)).wrapping_mul(PRIME)
-        });
+        .fold(OFFSET, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(PRIME));
     // FNV's low bits depend on the low bits of the input alone; folding brings the high ones in.
     let folded = (hash >> 32) ^ hash;
     u16::try_from(folded % u64::from(SHARDS)).unwrap_or(0)
@@ -83,15 +81,8 @@ impl Directory {
         )
         .fetch_all(sql)
         .await?;
-        let overrides = overrides
-            .into_iter()
-            .map(|row| (row.merchant, row.cell))
-            .collect();
-        Ok(Self {
-            epoch,
-            shards,
-            overrides,
-        })
+        let overrides = overrides.into_iter().map(|row| (row.merchant, row.cell)).collect();
+        Ok(Self { epoch, shards, overrides })
     }
 
     /// Refuses a merchant that another cell owns.
@@ -127,9 +118,6 @@ mod tests {
             counts[usize::from(shard_of(merchant))] += 1;
         }
         let (least, most) = (counts.iter().min().unwrap(), counts.iter().max().unwrap());
-        assert!(
-            *least > 50 && *most < 160,
-            "between {least} and {most} of 100 a shard"
-        );
+        assert!(*least > 50 && *most < 160, "between {least} and {most} of 100 a shard");
     }
 }

@@ -39,10 +39,7 @@ impl Dice {
     }
 }
 
-#[expect(
-    clippy::disallowed_methods,
-    reason = "this is the one home of randomness"
-)]
+#[expect(clippy::disallowed_methods, reason = "this is the one home of randomness")]
 fn unforeseeable() -> StdRng {
     StdRng::from_rng(&mut rand::rng())
 }

@@ -66,10 +66,7 @@ impl From<sqlx::Error> for DatabaseError {
 /// Connection exceptions, too many connections, shutting down, starting up, idle too long.
 fn is_unavailable(code: &str) -> bool {
     code.starts_with("08")
-        || matches!(
-            code,
-            "53300" | "57P01" | "57P02" | "57P03" | "57P05" | "25P03"
-        )
+        || matches!(code, "53300" | "57P01" | "57P02" | "57P03" | "57P05" | "25P03")
 }
 
 impl Problem for DatabaseError {

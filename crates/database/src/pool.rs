@@ -55,9 +55,8 @@ impl Database {
     pub fn prepare(settings: Settings) -> Result<Self, DatabaseError> {
         // The caps keep one stuck statement or forgotten transaction from holding back the
         // outbox, whose readers wait for the oldest open transaction of the whole cluster.
-        let options = PgConnectOptions::from_str(&settings.url)?
-            .application_name("souk")
-            .options([
+        let options =
+            PgConnectOptions::from_str(&settings.url)?.application_name("souk").options([
                 ("statement_timeout", "10s"),
                 ("lock_timeout", "5s"),
                 ("idle_in_transaction_session_timeout", "10s"),
@@ -79,10 +78,7 @@ impl Database {
 
     /// Applies the migrations that are missing. Safe to call from several processes at once.
     pub async fn migrate(&self) -> Result<(), DatabaseError> {
-        MIGRATOR
-            .run(&self.pool)
-            .await
-            .map_err(|error| sqlx::Error::Migrate(Box::new(error)))?;
+        MIGRATOR.run(&self.pool).await.map_err(|error| sqlx::Error::Migrate(Box::new(error)))?;
         Ok(())
     }
 
@@ -108,14 +104,9 @@ impl Database {
     /// A number that changes with every migration that is added.
     #[must_use]
     pub fn schema_fingerprint() -> u64 {
-        MIGRATOR
-            .iter()
-            .flat_map(|migration| migration.checksum.iter())
-            .fold(0, |sum: u64, byte| {
-                sum.rotate_left(5)
-                    .wrapping_mul(31)
-                    .wrapping_add(u64::from(*byte))
-            })
+        MIGRATOR.iter().flat_map(|migration| migration.checksum.iter()).fold(0, |sum: u64, byte| {
+            sum.rotate_left(5).wrapping_mul(31).wrapping_add(u64::from(*byte))
+        })
     }
 
     /// Reads the directory of cells again. The server calls it at start and every few seconds.
@@ -123,21 +114,13 @@ impl Database {
         let mut transaction = self.begin(Tenant::Platform, Access::Read).await?;
         let directory = Directory::load(&mut transaction).await?;
         transaction.commit().await?;
-        *self
-            .directory
-            .write()
-            .unwrap_or_else(PoisonError::into_inner) = Arc::new(directory);
+        *self.directory.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(directory);
         Ok(())
     }
 
     /// Refuses a merchant of another cell, by the cached directory.
     pub(crate) fn check_cell(&self, merchant: MerchantId) -> Result<(), DatabaseError> {
-        let directory = Arc::clone(
-            &self
-                .directory
-                .read()
-                .unwrap_or_else(PoisonError::into_inner),
-        );
+        let directory = Arc::clone(&self.directory.read().unwrap_or_else(PoisonError::into_inner));
         directory.check(&self.cell, merchant)
     }
 
@@ -151,11 +134,8 @@ impl Database {
         let tries_max = self.pool.size() + 1;
         let mut tries = 1;
         loop {
-            let begun = self
-                .pool
-                .begin_with(tenant.begin(access))
-                .await
-                .map_err(DatabaseError::from);
+            let begun =
+                self.pool.begin_with(tenant.begin(access)).await.map_err(DatabaseError::from);
             match begun {
                 Err(error) if error.lost_connection() && tries < tries_max => tries += 1,
                 _ => return begun,
@@ -187,10 +167,7 @@ impl Database {
     #[must_use]
     pub fn pool_state(&self) -> PoolState {
         let idle = u32::try_from(self.pool.num_idle()).unwrap_or(u32::MAX);
-        PoolState {
-            open: self.pool.size(),
-            idle,
-        }
+        PoolState { open: self.pool.size(), idle }
     }
 
     /// Closes every connection; waits for the ones in use.

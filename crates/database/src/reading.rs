@@ -19,19 +19,13 @@ impl Reading {
     /// Reads one store, under row-level security. Refuses a merchant of another cell.
     pub fn for_store(database: &Database, merchant: MerchantId) -> Result<Self, DatabaseError> {
         database.check_cell(merchant)?;
-        Ok(Self {
-            database: database.clone(),
-            tenant: Tenant::Store(merchant),
-        })
+        Ok(Self { database: database.clone(), tenant: Tenant::Store(merchant) })
     }
 
     /// Reads across stores. `tidy` lists who may.
     #[must_use]
     pub fn for_platform(database: &Database) -> Self {
-        Self {
-            database: database.clone(),
-            tenant: Tenant::Platform,
-        }
+        Self { database: database.clone(), tenant: Tenant::Platform }
     }
 
     /// Opens a read-only transaction, to be kept just around the SQL.

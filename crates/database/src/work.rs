@@ -32,9 +32,7 @@ impl Work {
         database: &Database,
         merchant: MerchantId,
     ) -> Result<Self, DatabaseError> {
-        let mut transaction = database
-            .begin(Tenant::Store(merchant), Access::Write)
-            .await?;
+        let mut transaction = database.begin(Tenant::Store(merchant), Access::Write).await?;
         let row = sqlx::query!(
             r#"SELECT now() AS "now!",
                       (SELECT epoch FROM platform.cell_epoch) AS "epoch!",
@@ -56,9 +54,8 @@ impl Work {
     /// Opens a work across stores. `tidy` lists who may.
     pub async fn for_platform(database: &Database) -> Result<Self, DatabaseError> {
         let mut transaction = database.begin(Tenant::Platform, Access::Write).await?;
-        let now = sqlx::query_scalar!(r#"SELECT now() AS "now!""#)
-            .fetch_one(&mut *transaction)
-            .await?;
+        let now =
+            sqlx::query_scalar!(r#"SELECT now() AS "now!""#).fetch_one(&mut *transaction).await?;
         Ok(Self::opened(database, transaction, now))
     }
 
@@ -69,10 +66,7 @@ impl Work {
     ) -> Self {
         Self {
             transaction,
-            now: database
-                .clock()
-                .fixed_moment()
-                .unwrap_or_else(|| now.into()),
+            now: database.clock().fixed_moment().unwrap_or_else(|| now.into()),
             random: database.dice().fork(),
             opened: Instant::now(),
             clock: database.clock().clone(),

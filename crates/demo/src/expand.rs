@@ -40,13 +40,7 @@ pub(crate) fn categories(slug: &str, tree: &[(&str, &'static str)]) -> Vec<Categ
 /// Every item of every line, in the order written.
 pub(crate) fn products(shop: &Shop, lines: &[&[Line]]) -> Vec<Product> {
     let lines = lines.iter().copied().flatten();
-    lines
-        .flat_map(|line| {
-            line.items
-                .iter()
-                .map(|item| draft(shop, line, item).product())
-        })
-        .collect()
+    lines.flat_map(|line| line.items.iter().map(|item| draft(shop, line, item).product())).collect()
 }
 
 /// A product in the making: what was written about it, and its names.
@@ -66,14 +60,7 @@ fn draft<'a>(shop: &'a Shop, line: &'a Line, item: &'a Item) -> Draft<'a> {
     let key = format!("{}/{sku}", shop.slug);
     // An article that several stores carry reads the same in each of them.
     let common = if item.good.is_some() { &LINE } else { line };
-    Draft {
-        shop,
-        common,
-        line,
-        item,
-        sku,
-        key,
-    }
+    Draft { shop, common, line, item, sku, key }
 }
 
 impl Draft<'_> {
@@ -106,10 +93,8 @@ impl Draft<'_> {
         let deepest = self.shop.deepest_stock;
         let whole = stock::single(&self.key, self.item.supply, deepest);
         let mut variants = self.variants();
-        let keys: Vec<String> = variants
-            .iter()
-            .map(|variant| format!("{}/{}", self.shop.slug, variant.sku))
-            .collect();
+        let keys: Vec<String> =
+            variants.iter().map(|variant| format!("{}/{}", self.shop.slug, variant.sku)).collect();
         let parts = stock::of_variants(whole, &self.key, &keys, deepest);
         let whole = self.told(stock::sum(whole, &parts));
         for (variant, part) in variants.iter_mut().zip(parts) {
@@ -124,9 +109,7 @@ impl Draft<'_> {
     fn variants(&self) -> Vec<Variant> {
         let colours = axis("colour", self.item.colours);
         let axes = self.common.axes.iter().chain(self.item.axes);
-        let axes = axes
-            .chain([&colours])
-            .filter(|axis| !axis.values.is_empty());
+        let axes = axes.chain([&colours]).filter(|axis| !axis.values.is_empty());
         let variant = |(options, extra_cents): (Vec<(&str, &str)>, i64)| {
             let values: Vec<&str> = options.iter().map(|&(_, value)| value).collect();
             let sku = format!("{}-{}", self.sku, in_sku(&values));
@@ -165,11 +148,7 @@ impl Draft<'_> {
 
     /// USDC has six decimals, the others two (decisions §1).
     fn minor(&self, cents: i64) -> i64 {
-        if self.currency() == "USDC" {
-            cents * 10_000
-        } else {
-            cents
-        }
+        if self.currency() == "USDC" { cents * 10_000 } else { cents }
     }
 
     fn description(&self) -> String {
@@ -193,11 +172,7 @@ impl Draft<'_> {
         }
         let (name, brand) = (self.item.name, self.brand());
         let path = format!("/demo/images/{}/{}.svg", self.shop.slug, self.sku);
-        let alt = if name.contains(brand) {
-            name.to_owned()
-        } else {
-            format!("{name} by {brand}")
-        };
+        let alt = if name.contains(brand) { name.to_owned() } else { format!("{name} by {brand}") };
         vec![Image { path, alt }]
     }
 
@@ -210,10 +185,7 @@ impl Draft<'_> {
     fn told(&self, stock: Stock) -> Stock {
         let silent = self.lacks(self.shop.habits.without_quantity, "quantity");
         let told = stock.status != "in_stock" || !silent;
-        Stock {
-            quantity: stock.quantity.filter(|_| told),
-            ..stock
-        }
+        Stock { quantity: stock.quantity.filter(|_| told), ..stock }
     }
 
     /// The list price ends as the price does: 24.95 was 29.95.

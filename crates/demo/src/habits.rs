@@ -30,17 +30,10 @@ pub(crate) const CAREFUL: Habits = Habits {
 };
 
 /// Complete, but hardly anybody has bought there yet.
-pub(crate) const NEW: Habits = Habits {
-    without_rating: 45,
-    fame: 6,
-    ..CAREFUL
-};
+pub(crate) const NEW: Habits = Habits { without_rating: 45, fame: 6, ..CAREFUL };
 
 /// Complete, and nobody has bought there at all.
-pub(crate) const UNTRIED: Habits = Habits {
-    without_rating: 100,
-    ..CAREFUL
-};
+pub(crate) const UNTRIED: Habits = Habits { without_rating: 100, ..CAREFUL };
 
 /// As most shops are.
 pub(crate) const USUAL: Habits = Habits {

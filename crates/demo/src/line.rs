@@ -88,11 +88,7 @@ pub(crate) struct Axis {
 
 /// A choice that does not change the price.
 pub(crate) const fn axis(name: &'static str, values: &'static [&'static str]) -> Axis {
-    Axis {
-        name,
-        values,
-        extra_cents: &[],
-    }
+    Axis { name, values, extra_cents: &[] }
 }
 
 impl Axis {

@@ -80,10 +80,7 @@ async fn seed_store(
     let minute = Duration::from_mins(u64::from(store.last_sync_minutes_ago));
     let new = NewStore {
         merchant,
-        slug: store
-            .slug
-            .parse::<StoreSlug>()
-            .map_err(|_| SeedError::Invalid("a slug"))?,
+        slug: store.slug.parse::<StoreSlug>().map_err(|_| SeedError::Invalid("a slug"))?,
         name: store.name.to_owned(),
         legal_name: store.legal_name.to_owned(),
         description: store.description.to_owned(),
@@ -143,11 +140,7 @@ async fn seed_catalog(
 ) -> Result<usize, SeedError> {
     let mut work = Work::for_store(database, merchant).await?;
     for category in &store.categories {
-        let parent = category
-            .parent
-            .as_deref()
-            .map(|path| category_id(store, path))
-            .transpose()?;
+        let parent = category.parent.as_deref().map(|path| category_id(store, path)).transpose()?;
         let category = Category {
             id: CategoryId::from_uuid(category.id),
             parent,
@@ -205,10 +198,7 @@ fn facts(store: &Store, product: &Product) -> Result<Facts, SeedError> {
         images: product.images.iter().map(image).collect(),
         listed_at: days_ago(product.created_days_ago),
     };
-    let variants = product
-        .variants
-        .iter()
-        .map(|variant| variant_facts(variant, currency));
+    let variants = product.variants.iter().map(|variant| variant_facts(variant, currency));
     Ok((new, variants.collect::<Result<_, _>>()?))
 }
 
@@ -229,13 +219,8 @@ fn variant_facts(
 }
 
 fn category_id(store: &Store, path: &str) -> Result<CategoryId, SeedError> {
-    let found = store
-        .categories
-        .iter()
-        .find(|category| category.path == path);
-    found
-        .map(|category| CategoryId::from_uuid(category.id))
-        .ok_or(SeedError::Invalid("a category"))
+    let found = store.categories.iter().find(|category| category.path == path);
+    found.map(|category| CategoryId::from_uuid(category.id)).ok_or(SeedError::Invalid("a category"))
 }
 
 fn stock(name: &str) -> Result<StockStatus, SeedError> {

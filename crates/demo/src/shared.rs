@@ -9,11 +9,7 @@ pub(crate) const HERON_KETTLE: Good = Good {
     name: "Heron Gooseneck Kettle, 0.9 L",
     about: "Electric gooseneck kettle with a counterweighted handle and a slow, steady pour. \
             Holds any temperature between 50 and 100 °C for half an hour.",
-    attributes: &[
-        ("material", "stainless steel"),
-        ("capacity", "0.9 L"),
-        ("power", "1000 W"),
-    ],
+    attributes: &[("material", "stainless steel"), ("capacity", "0.9 L"), ("power", "1000 W")],
     colours: &["Matte Black", "Brushed Steel"],
 };
 
@@ -23,11 +19,7 @@ pub(crate) const WREN_GRINDER: Good = Good {
     name: "Wren Hand Coffee Grinder",
     about: "Steel conical burrs in an aluminium body that fits beside a travel mug. Thirty-six \
             clicks from espresso to French press.",
-    attributes: &[
-        ("material", "aluminium"),
-        ("capacity", "25 g"),
-        ("weight", "480 g"),
-    ],
+    attributes: &[("material", "aluminium"), ("capacity", "25 g"), ("weight", "480 g")],
     colours: &[],
 };
 
@@ -37,11 +29,7 @@ pub(crate) const DIPPER_SCALE: Good = Good {
     name: "Dipper Brew Scale with Timer",
     about: "Weighs to a tenth of a gram and starts its timer with the first drop of water. \
             Charges over USB-C.",
-    attributes: &[
-        ("capacity", "2 kg"),
-        ("resolution", "0.1 g"),
-        ("power", "USB-C"),
-    ],
+    attributes: &[("capacity", "2 kg"), ("resolution", "0.1 g"), ("power", "USB-C")],
     colours: &[],
 };
 
@@ -50,11 +38,7 @@ pub(crate) const BITTERN_PRESS: Good = Good {
     brand: "Ottermoor",
     name: "Bittern Double-Wall French Press, 1 L",
     about: "Keeps four cups hot for an hour. The two-stage mesh leaves almost no silt in the cup.",
-    attributes: &[
-        ("material", "stainless steel"),
-        ("capacity", "1 L"),
-        ("weight", "890 g"),
-    ],
+    attributes: &[("material", "stainless steel"), ("capacity", "1 L"), ("weight", "890 g")],
     colours: &["Steel", "Graphite"],
 };
 
@@ -64,11 +48,7 @@ pub(crate) const PAPER_FILTERS: Good = Good {
     name: "Unbleached Cone Filters No. 2, 100 Sheets",
     about: "Heavy unbleached paper that rinses without a papery taste. Fits all cone drippers \
             for two to four cups.",
-    attributes: &[
-        ("material", "paper"),
-        ("size", "No. 2"),
-        ("quantity", "100"),
-    ],
+    attributes: &[("material", "paper"), ("size", "No. 2"), ("quantity", "100")],
     colours: &[],
 };
 
@@ -78,11 +58,7 @@ pub(crate) const SANDPIPER_PRESS: Good = Good {
     name: "Sandpiper Travel Press, 350 ml",
     about: "Brew, press and drink from one insulated tumbler; the grounds stay under a sealed \
             plate.",
-    attributes: &[
-        ("material", "stainless steel"),
-        ("capacity", "350 ml"),
-        ("weight", "310 g"),
-    ],
+    attributes: &[("material", "stainless steel"), ("capacity", "350 ml"), ("weight", "310 g")],
     colours: &["Moss", "Slate", "Clay"],
 };
 
@@ -92,11 +68,7 @@ pub(crate) const HUSH_HEADPHONES: Good = Good {
     name: "Hush 2 Wireless Headphones",
     about: "Over-ear headphones with noise cancelling that stays calm in wind. Forty hours per \
             charge, folding hinges and a cable for planes.",
-    attributes: &[
-        ("connection", "Bluetooth 5.3"),
-        ("battery life", "40 h"),
-        ("weight", "262 g"),
-    ],
+    attributes: &[("connection", "Bluetooth 5.3"), ("battery life", "40 h"), ("weight", "262 g")],
     colours: &["Chalk", "Midnight"],
 };
 
@@ -119,11 +91,7 @@ pub(crate) const DEW_EARBUDS: Good = Good {
     brand: "Sonderay",
     name: "Dew True Wireless Earbuds",
     about: "Small buds with four sizes of soft tips and a case that holds three more charges.",
-    attributes: &[
-        ("connection", "Bluetooth 5.3"),
-        ("battery life", "8 h"),
-        ("protection", "IPX4"),
-    ],
+    attributes: &[("connection", "Bluetooth 5.3"), ("battery life", "8 h"), ("protection", "IPX4")],
     colours: &["Ivory", "Ink"],
 };
 
@@ -132,11 +100,7 @@ pub(crate) const TWIST_TURNTABLE: Good = Good {
     brand: "Sonderay",
     name: "Twist Belt-Drive Turntable",
     about: "Belt-drive deck with a carbon tonearm and a phono stage that can be switched off.",
-    attributes: &[
-        ("speeds", "33/45 rpm"),
-        ("drive", "belt"),
-        ("weight", "5.2 kg"),
-    ],
+    attributes: &[("speeds", "33/45 rpm"), ("drive", "belt"), ("weight", "5.2 kg")],
     colours: &[],
 };
 
@@ -146,11 +110,7 @@ pub(crate) const CHARGER_65: Good = Good {
     name: "Duo 65 W USB-C Charger",
     about: "Two ports share 65 watts: enough for a laptop and a phone from a plug the size of a \
             matchbox.",
-    attributes: &[
-        ("power", "65 W"),
-        ("ports", "2 x USB-C"),
-        ("technology", "GaN"),
-    ],
+    attributes: &[("power", "65 W"), ("ports", "2 x USB-C"), ("technology", "GaN")],
     colours: &[],
 };
 
@@ -159,11 +119,7 @@ pub(crate) const POWER_BANK: Good = Good {
     brand: "Voltmere",
     name: "Carry 10 Power Bank, 10,000 mAh",
     about: "Charges a phone twice and shows the remaining percentage in numbers.",
-    attributes: &[
-        ("capacity", "10,000 mAh"),
-        ("power", "22.5 W"),
-        ("weight", "198 g"),
-    ],
+    attributes: &[("capacity", "10,000 mAh"), ("power", "22.5 W"), ("weight", "198 g")],
     colours: &["Graphite", "Sage"],
 };
 
@@ -206,10 +162,7 @@ pub(crate) const SMART_PLUG: Good = Good {
     name: "Nestrel Smart Plug with Energy Meter",
     about: "Switches by schedule or phone and shows what the appliance really uses. Works \
             locally without an account.",
-    attributes: &[
-        ("connection", "Wi-Fi and Matter"),
-        ("maximum load", "2300 W"),
-    ],
+    attributes: &[("connection", "Wi-Fi and Matter"), ("maximum load", "2300 W")],
     colours: &[],
 };
 
@@ -219,11 +172,7 @@ pub(crate) const FOLIO_READER: Good = Good {
     name: "Folio 7 E-Reader",
     about: "Seven-inch paper-like screen with warm light and page buttons on both sides. Reads \
             EPUB and PDF without conversion.",
-    attributes: &[
-        ("screen", "7 in e-paper"),
-        ("storage", "32 GB"),
-        ("weight", "195 g"),
-    ],
+    attributes: &[("screen", "7 in e-paper"), ("storage", "32 GB"), ("weight", "195 g")],
     colours: &[],
 };
 
@@ -233,11 +182,7 @@ pub(crate) const GLOW_HEADLAMP: Good = Good {
     name: "Glow 400 Rechargeable Headlamp",
     about: "Four hundred lumens for the trail, a red mode for the hut and a lock against \
             switching on in the pack.",
-    attributes: &[
-        ("brightness", "400 lm"),
-        ("protection", "IPX6"),
-        ("weight", "78 g"),
-    ],
+    attributes: &[("brightness", "400 lm"), ("protection", "IPX6"), ("weight", "78 g")],
     colours: &[],
 };
 
@@ -246,11 +191,7 @@ pub(crate) const EMBER_LANTERN: Good = Good {
     brand: "Lumbrook",
     name: "Ember Folding Lantern",
     about: "Folds flat, hangs from a ridge line and dims down to candlelight for sixty hours.",
-    attributes: &[
-        ("brightness", "5 to 300 lm"),
-        ("power", "USB-C"),
-        ("weight", "165 g"),
-    ],
+    attributes: &[("brightness", "5 to 300 lm"), ("power", "USB-C"), ("weight", "165 g")],
     colours: &[],
 };
 
@@ -260,11 +201,7 @@ pub(crate) const RIDGE_DAYPACK: Good = Good {
     name: "Ridge 22 Daypack",
     about: "Twenty-two litres with a ventilated back, a rain cover in the base and pockets that \
             open while walking.",
-    attributes: &[
-        ("volume", "22 L"),
-        ("material", "recycled nylon"),
-        ("weight", "780 g"),
-    ],
+    attributes: &[("volume", "22 L"), ("material", "recycled nylon"), ("weight", "780 g")],
     colours: &["Juniper", "Rust", "Storm"],
 };
 
@@ -273,11 +210,7 @@ pub(crate) const TARN_STOVE: Good = Good {
     brand: "Cairnhollow",
     name: "Tarn Folding Gas Stove",
     about: "Boils half a litre in two and a half minutes and folds to the size of an egg.",
-    attributes: &[
-        ("weight", "92 g"),
-        ("material", "titanium"),
-        ("power", "2.8 kW"),
-    ],
+    attributes: &[("weight", "92 g"), ("material", "titanium"), ("power", "2.8 kW")],
     colours: &[],
 };
 
@@ -287,11 +220,7 @@ pub(crate) const BROOK_BOTTLE: Good = Good {
     name: "Brook Insulated Bottle, 600 ml",
     about: "Keeps ice for a day and tea for half of one. The lid comes apart completely for \
             washing.",
-    attributes: &[
-        ("material", "stainless steel"),
-        ("capacity", "600 ml"),
-        ("weight", "330 g"),
-    ],
+    attributes: &[("material", "stainless steel"), ("capacity", "600 ml"), ("weight", "330 g")],
     colours: &["Glacier", "Moss", "Sand"],
 };
 
@@ -320,11 +249,7 @@ pub(crate) const DOT_NOTEBOOK: Good = Good {
     name: "Dot Grid Notebook, A5",
     about: "Numbered pages of 100 g paper that takes fountain pen ink, two ribbons and a pocket \
             at the back.",
-    attributes: &[
-        ("size", "A5"),
-        ("pages", "192"),
-        ("paper", "100 g, dot grid"),
-    ],
+    attributes: &[("size", "A5"), ("pages", "192"), ("paper", "100 g, dot grid")],
     colours: &["Night Blue", "Terracotta", "Forest"],
 };
 
@@ -381,11 +306,7 @@ pub(crate) const MOON_PUZZLE: Good = Good {
     brand: "Oddacre",
     name: "Night Harbour Jigsaw, 1,000 Pieces",
     about: "An etched harbour under a full moon, cut so that no two pieces are alike.",
-    attributes: &[
-        ("quantity", "1000"),
-        ("size", "68 x 48 cm"),
-        ("material", "recycled board"),
-    ],
+    attributes: &[("quantity", "1000"), ("size", "68 x 48 cm"), ("material", "recycled board")],
     colours: &[],
 };
 
@@ -412,11 +333,7 @@ pub(crate) const BEAM_LIGHTS: Good = Good {
     brand: "Spindrake",
     name: "Beam Rechargeable Light Set",
     about: "Front and rear light with side windows and a strap that fits aero bars too.",
-    attributes: &[
-        ("brightness", "350/60 lm"),
-        ("power", "USB-C"),
-        ("protection", "IPX5"),
-    ],
+    attributes: &[("brightness", "350/60 lm"), ("power", "USB-C"), ("protection", "IPX5")],
     colours: &[],
 };
 
@@ -426,11 +343,7 @@ pub(crate) const MINI_PUMP: Good = Good {
     name: "Breath Mini Pump",
     about: "Reaches six bar with a hose that spares the valve. Bracket for the bottle cage \
             included.",
-    attributes: &[
-        ("weight", "126 g"),
-        ("material", "aluminium"),
-        ("pressure", "6 bar"),
-    ],
+    attributes: &[("weight", "126 g"), ("material", "aluminium"), ("pressure", "6 bar")],
     colours: &[],
 };
 

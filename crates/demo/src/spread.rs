@@ -5,9 +5,7 @@
 pub(crate) fn fnv1a(text: &str) -> u64 {
     const OFFSET_BASIS: u64 = 0xcbf2_9ce4_8422_2325;
     const PRIME: u64 = 0x0000_0100_0000_01b3;
-    text.bytes().fold(OFFSET_BASIS, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(PRIME)
-    })
+    text.bytes().fold(OFFSET_BASIS, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(PRIME))
 }
 
 /// A figure from `low` to `high`, both included; `purpose` keeps the figures of one record apart.
@@ -37,9 +35,7 @@ mod tests {
 
     #[test]
     fn figures_stay_between_their_bounds_and_reach_them() {
-        let figures: Vec<u16> = (0..500)
-            .map(|n| between(&n.to_string(), "test", 3, 9))
-            .collect();
+        let figures: Vec<u16> = (0..500).map(|n| between(&n.to_string(), "test", 3, 9)).collect();
         assert_eq!(figures.iter().min(), Some(&3));
         assert_eq!(figures.iter().max(), Some(&9));
         assert_eq!(between("x", "test", 7, 7), 7);
@@ -47,9 +43,7 @@ mod tests {
 
     #[test]
     fn a_percentage_is_about_kept() {
-        let chosen = (0..2000)
-            .filter(|n| among(&format!("SKU-{n}"), "test", 20))
-            .count();
+        let chosen = (0..2000).filter(|n| among(&format!("SKU-{n}"), "test", 20)).count();
         assert!((320..480).contains(&chosen), "{chosen}");
     }
 }

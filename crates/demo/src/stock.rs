@@ -12,30 +12,18 @@ pub(crate) struct Stock {
     pub(crate) quantity: Option<i32>,
 }
 
-const SOLD_OUT: Stock = Stock {
-    status: "out_of_stock",
-    quantity: Some(0),
-};
+const SOLD_OUT: Stock = Stock { status: "out_of_stock", quantity: Some(0) };
 
 /// The stock of a product; `deepest` is the most its shop keeps of one thing.
 pub(crate) fn single(name: &str, supply: Supply, deepest: u16) -> Stock {
     match supply {
         Supply::Always => plenty(name, deepest),
-        Supply::Preorder => Stock {
-            status: "preorder",
-            quantity: None,
-        },
-        Supply::Discontinued => Stock {
-            status: "discontinued",
-            quantity: Some(0),
-        },
+        Supply::Preorder => Stock { status: "preorder", quantity: None },
+        Supply::Discontinued => Stock { status: "discontinued", quantity: Some(0) },
         Supply::Usual => match between(name, "stock", 0, 99) {
             0..8 => SOLD_OUT,
             8..18 => few(name),
-            18..21 => Stock {
-                status: "backorder",
-                quantity: Some(0),
-            },
+            18..21 => Stock { status: "backorder", quantity: Some(0) },
             _ => plenty(name, deepest),
         },
     }
@@ -62,14 +50,8 @@ pub(crate) fn of_variants(
 
 /// The product as the sum of its variants.
 pub(crate) fn sum(product: Stock, variants: &[Stock]) -> Stock {
-    let quantity = variants
-        .iter()
-        .filter_map(|variant| variant.quantity)
-        .reduce(|a, b| a + b);
-    Stock {
-        quantity: quantity.or(product.quantity),
-        ..product
-    }
+    let quantity = variants.iter().filter_map(|variant| variant.quantity).reduce(|a, b| a + b);
+    Stock { quantity: quantity.or(product.quantity), ..product }
 }
 
 /// A variant of a product that is in stock may itself be gone.
@@ -84,18 +66,12 @@ fn in_assortment(variant: &str, deepest: u16) -> Stock {
 }
 
 fn few(name: &str) -> Stock {
-    Stock {
-        status: "low_stock",
-        quantity: Some(between(name, "few", 1, PLENTY - 1).into()),
-    }
+    Stock { status: "low_stock", quantity: Some(between(name, "few", 1, PLENTY - 1).into()) }
 }
 
 fn plenty(name: &str, deepest: u16) -> Stock {
     let most = between(name, "most", 2 * PLENTY, deepest);
-    Stock {
-        status: "in_stock",
-        quantity: Some(between(name, "plenty", PLENTY, most).into()),
-    }
+    Stock { status: "in_stock", quantity: Some(between(name, "plenty", PLENTY, most).into()) }
 }
 
 #[cfg(test)]

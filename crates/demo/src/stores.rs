@@ -49,10 +49,5 @@ const fn verified(level: &'static str, method: &'static str, days_ago: u32) -> I
 }
 
 const fn not_verified(status: &'static str) -> Identity {
-    Identity {
-        status,
-        level: None,
-        method: None,
-        verified_days_ago: None,
-    }
+    Identity { status, level: None, method: None, verified_days_ago: None }
 }

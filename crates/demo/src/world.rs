@@ -16,9 +16,7 @@ const NAMESPACE: Uuid = uuid!("5b1f3c0e-8d42-5a77-9c36-0e4d7a91b2f8");
 /// The whole demo world; the same value every time.
 #[must_use]
 pub fn world() -> World {
-    World {
-        stores: stores::all(),
-    }
+    World { stores: stores::all() }
 }
 
 /// The id of the record with this name, such as `product/demo-store/POUR-101`.
@@ -43,8 +41,7 @@ impl World {
     /// The product that examples use; its id is [`FIRST_PRODUCT`].
     #[must_use]
     pub fn first_product(&self) -> Option<&Product> {
-        self.store(DEMO_STORE)
-            .and_then(|store| store.products.first())
+        self.store(DEMO_STORE).and_then(|store| store.products.first())
     }
 }
 

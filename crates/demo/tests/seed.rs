@@ -12,23 +12,9 @@ async fn seeding_twice_writes_once() {
     let products = world.stores.iter().map(|store| store.products.len()).sum();
     let stores = world.stores.len();
     let first = demo::seed(test.database(), &world, |_| {}).await.unwrap();
-    assert_eq!(
-        first,
-        Seeded {
-            stores,
-            products,
-            changed: products
-        }
-    );
+    assert_eq!(first, Seeded { stores, products, changed: products });
     let second = demo::seed(test.database(), &world, |_| {}).await.unwrap();
-    assert_eq!(
-        second,
-        Seeded {
-            stores,
-            products,
-            changed: 0
-        }
-    );
+    assert_eq!(second, Seeded { stores, products, changed: 0 });
 
     let store = world.store(demo::DEMO_STORE).unwrap();
     let merchant = MerchantId::from_uuid(store.id);
@@ -36,10 +22,7 @@ async fn seeding_twice_writes_once() {
     let id = ProductId::from_uuid(demo::FIRST_PRODUCT);
     let product = catalog::product(&reading, merchant, id).await.unwrap();
     assert_eq!(product.facts.name, world.first_product().unwrap().name);
-    assert_eq!(
-        product.variants.len(),
-        world.first_product().unwrap().variants.len()
-    );
+    assert_eq!(product.variants.len(), world.first_product().unwrap().variants.len());
 
     let told: i64 =
         sqlx::query_scalar("SELECT count(*) FROM outbox WHERE topic = 'product.changed'")

@@ -25,11 +25,7 @@ pub struct JobContext {
 
 impl JobContext {
     pub(crate) fn new(database: Database, lease: Lease, attempt: u32) -> Self {
-        Self {
-            database,
-            lease,
-            attempt,
-        }
+        Self { database, lease, attempt }
     }
 
     /// The database, for readings.
@@ -52,8 +48,7 @@ impl JobContext {
 
     /// Opens a work for one store, if the job still belongs to this run.
     pub async fn work_for_store(&self, merchant: MerchantId) -> Result<Work, JobError> {
-        self.fence(Work::for_store(&self.database, merchant).await?)
-            .await
+        self.fence(Work::for_store(&self.database, merchant).await?).await
     }
 
     /// Opens a work for the platform, if the job still belongs to this run.

@@ -63,6 +63,12 @@ impl Problem for QueueError {
             Self::Database(error) => error.code(),
         }
     }
+
+    fn details(&self, details: &mut Details) {
+        if let Self::Database(error) = self {
+            error.details(details);
+        }
+    }
 }
 
 /// Why an idempotency key could not be honoured.

@@ -54,9 +54,7 @@ impl Outcome {
 /// The wait before the next attempt: one second, doubling, at most an hour. Spread by ±20 % so
 /// that jobs that failed together do not come back together.
 pub(crate) fn backoff(attempts: u32, spread: f64) -> Duration {
-    let seconds = 2_f64
-        .powi(i32::try_from(attempts.min(12)).unwrap_or(12))
-        .min(3_600.0);
+    let seconds = 2_f64.powi(i32::try_from(attempts.min(12)).unwrap_or(12)).min(3_600.0);
     Duration::from_secs_f64(seconds * (0.8 + 0.4 * spread.clamp(0.0, 1.0)))
 }
 

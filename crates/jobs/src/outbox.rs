@@ -83,29 +83,15 @@ pub async fn follow(reading: &Reading, cursor: Cursor, limit: i64) -> Result<Bat
             let horizon = table::next_horizon(&mut snapshot, cursor.low).await?;
             if horizon <= cursor.low {
                 snapshot.close().await?;
-                return Ok(Batch {
-                    events: Vec::new(),
-                    next: cursor,
-                });
+                return Ok(Batch { events: Vec::new(), next: cursor });
             }
-            cursor = Cursor {
-                high: horizon,
-                position: 0,
-                ..cursor
-            };
+            cursor = Cursor { high: horizon, position: 0, ..cursor };
         }
         let events = table::events(&mut snapshot, cursor, limit).await?;
         let window_is_read = i64::try_from(events.len()).unwrap_or(i64::MAX) < limit;
         let next = match events.last() {
-            _ if window_is_read => Cursor {
-                low: cursor.high,
-                high: cursor.high,
-                position: 0,
-            },
-            Some(last) => Cursor {
-                position: last.position,
-                ..cursor
-            },
+            _ if window_is_read => Cursor { low: cursor.high, high: cursor.high, position: 0 },
+            Some(last) => Cursor { position: last.position, ..cursor },
             None => cursor,
         };
         if events.is_empty() {

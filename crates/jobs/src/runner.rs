@@ -94,11 +94,7 @@ impl Runner {
     /// A runner without any kinds of jobs.
     #[must_use]
     pub fn new(database: Database, settings: RunnerSettings) -> Self {
-        Self {
-            database,
-            settings,
-            registry: Arc::default(),
-        }
+        Self { database, settings, registry: Arc::default() }
     }
 
     /// Makes a kind of job known, with what it needs.
@@ -118,10 +114,7 @@ impl Runner {
         self
     }
 
-    #[expect(
-        clippy::expect_used,
-        reason = "registration happens before the runner is shared"
-    )]
+    #[expect(clippy::expect_used, reason = "registration happens before the runner is shared")]
     fn registry_mut(&mut self) -> &mut Registry {
         Arc::get_mut(&mut self.registry).expect("kinds are registered before the runner runs")
     }
@@ -191,20 +184,14 @@ impl Runner {
             hands.alone = false;
             hands.draining_until = None;
         }
-        let free = self
-            .settings
-            .concurrency
-            .saturating_sub(hands.running.len());
+        let free = self.settings.concurrency.saturating_sub(hands.running.len());
         if free == 0 || hands.alone || self.makes_room(hands).await? {
             return Ok(false);
         }
         if hands.waiting.is_empty() {
             return self.claim(hands, free).await;
         }
-        let next: Vec<_> = hands
-            .waiting
-            .drain(..free.min(hands.waiting.len()))
-            .collect();
+        let next: Vec<_> = hands.waiting.drain(..free.min(hands.waiting.len())).collect();
         self.start(hands, next).await?;
         Ok(true)
     }
@@ -219,10 +206,7 @@ impl Runner {
         if let Some(until) = hands.draining_until {
             return Ok(Instant::now() < until);
         }
-        if hands
-            .suspects_sought
-            .is_some_and(|sought| sought.elapsed() < SUSPECTS_SOUGHT_EVERY)
-        {
+        if hands.suspects_sought.is_some_and(|sought| sought.elapsed() < SUSPECTS_SOUGHT_EVERY) {
             return Ok(false);
         }
         hands.suspects_sought = Some(Instant::now());
@@ -304,16 +288,7 @@ impl Runner {
         let (run, attempts_max) = self.registry.run(&job.kind, job.payload, context);
         let task = hands.running.spawn(run).id();
         let (kind, attempts, since) = (job.kind, job.attempts, Instant::now());
-        hands.started.insert(
-            task,
-            Started {
-                lease,
-                kind,
-                attempts,
-                attempts_max,
-                since,
-            },
-        );
+        hands.started.insert(task, Started { lease, kind, attempts, attempts_max, since });
     }
 
     async fn renew(&self, hands: &Hands) -> Result<(), QueueError> {
@@ -321,10 +296,7 @@ impl Runner {
             .started
             .values()
             .map(|started| started.lease)
-            .chain(hands.waiting.iter().map(|(token, job)| Lease {
-                job: job.id,
-                token: *token,
-            }))
+            .chain(hands.waiting.iter().map(|(token, job)| Lease { job: job.id, token: *token }))
             .collect();
         if held.is_empty() {
             return Ok(());
@@ -400,14 +372,9 @@ impl Hands {
     ) -> Option<Returned> {
         let (task, verdict) = match result {
             Ok((task, verdict)) => (task, verdict),
-            Err(error) => (
-                error.id(),
-                Err(JobError::Failed(String::from("the job panicked"))),
-            ),
+            Err(error) => (error.id(), Err(JobError::Failed(String::from("the job panicked")))),
         };
-        self.started
-            .remove(&task)
-            .map(|job| Returned { job, verdict })
+        self.started.remove(&task).map(|job| Returned { job, verdict })
     }
 }
 

@@ -24,9 +24,7 @@ const MISSED_MAX: i64 = 24;
 /// not all begin at the full hour.
 pub(crate) fn epoch_at(name: &str, period: Duration, moment: Timestamp) -> Epoch {
     let period = i64::try_from(period.as_micros()).unwrap_or(i64::MAX).max(1);
-    let hash = name.bytes().fold(0_i64, |hash, byte| {
-        (hash * 31 + i64::from(byte)) % 1_000_003
-    });
+    let hash = name.bytes().fold(0_i64, |hash, byte| (hash * 31 + i64::from(byte)) % 1_000_003);
     let offset = hash * (period / 1_000_003);
     (moment.unix_micros() - offset).div_euclid(period)
 }
@@ -59,9 +57,7 @@ mod tests {
         let epoch = epoch_at("recompute", hour, moment);
         assert_eq!(epoch_at("recompute", hour, moment.plus(hour)), epoch + 1);
         assert_ne!(
-            (0..60)
-                .map(|m| epoch_at("recompute", hour, moment.plus(Duration::from_mins(m))))
-                .max(),
+            (0..60).map(|m| epoch_at("recompute", hour, moment.plus(Duration::from_mins(m)))).max(),
             Some(epoch + 2)
         );
     }
@@ -74,9 +70,6 @@ mod tests {
             let at = |m: u64| epoch_at(name, hour, start.plus(Duration::from_secs(m)));
             (1..3_600).find(|m| at(*m) != at(*m - 1))
         };
-        assert_ne!(
-            first_change("recompute_scores"),
-            first_change("notice_abandoned")
-        );
+        assert_ne!(first_change("recompute_scores"), first_change("notice_abandoned"));
     }
 }

@@ -48,10 +48,7 @@ struct Endpoint {
 
 /// The endpoint, in both address forms (spec §4.2).
 pub fn router(mcp: Mcp) -> Router {
-    let wire = Wire {
-        database: mcp.database,
-        site_url: mcp.site_url,
-    };
+    let wire = Wire { database: mcp.database, site_url: mcp.site_url };
     let config = StreamableHttpServerConfig::default()
         .with_legacy_session_mode(false)
         .with_json_response(true)
@@ -60,10 +57,7 @@ pub fn router(mcp: Mcp) -> Router {
         .with_allowed_origins(mcp.allowed_origins)
         .enforce_origin_validation();
     let service = Service::new(move || Ok(wire.clone()), Arc::default(), config);
-    let endpoint = Endpoint {
-        stores: mcp.stores,
-        service,
-    };
+    let endpoint = Endpoint { stores: mcp.stores, service };
     let methods = || routing::post(post).fallback(only_post);
     Router::new()
         .route("/{slug}/mcp", methods())
@@ -75,9 +69,7 @@ pub fn router(mcp: Mcp) -> Router {
 async fn only_post(Extension(request_id): Extension<RequestId>, headers: HeaderMap) -> Response {
     let failure = Failure::from(OnlyPost);
     let mut response = refuse(&failure, &Value::Null, &request_id, Speech::of(&headers));
-    response
-        .headers_mut()
-        .insert(header::ALLOW, HeaderValue::from_static("POST"));
+    response.headers_mut().insert(header::ALLOW, HeaderValue::from_static("POST"));
     response
 }
 
@@ -93,45 +85,43 @@ async fn post(
         // The server's limit on bodies cut it off.
         return refuse(&TooLarge.into(), &Value::Null, &request_id, speech);
     };
-    let id = match read(&body) {
-        Ok(id) => id,
+    let asked = match read(&body) {
+        Ok(asked) => asked,
         Err((code, message)) => return fault(&Value::Null, code, message),
     };
     match resolve(&endpoint, &slug, &parts.headers).await {
         Ok(store) => {
-            let visit = Visit {
-                store,
-                request_id,
-                failure: Arc::default(),
-            };
-            forward(&endpoint, parts, body, visit, speech, &id).await
+            let visit = Visit { store, request_id, failure: Arc::default() };
+            forward(&endpoint, parts, body, visit, speech, &asked).await
         }
         Err(failure) => {
             log(&failure, &request_id);
-            refuse(&failure, &id, &request_id, speech)
+            refuse(&failure, &asked.id, &request_id, speech)
         }
     }
 }
 
-/// The id of a JSON-RPC request, or what is wrong with it.
-fn read(body: &Bytes) -> Result<Value, (i64, &'static str)> {
+/// What of a JSON-RPC request the endpoint needs to know.
+struct Asked {
+    id: Value,
+    initializes: bool,
+}
+
+/// Reads a JSON-RPC request, or says what is wrong with it.
+fn read(body: &Bytes) -> Result<Asked, (i64, &'static str)> {
     let message: Value =
         serde_json::from_slice(body).map_err(|_| (PARSE_ERROR, "the body is not JSON"))?;
     if message.is_array() {
-        return Err((
-            INVALID_REQUEST,
-            "batches are not served; send one request at a time",
-        ));
+        return Err((INVALID_REQUEST, "batches are not served; send one request at a time"));
     }
     if message["jsonrpc"] != "2.0" || !message["method"].is_string() {
         return Err((INVALID_REQUEST, "the body is not a JSON-RPC 2.0 request"));
     }
     match &message["id"] {
-        id @ (Value::Null | Value::String(_) | Value::Number(_)) => Ok(id.clone()),
-        _ => Err((
-            INVALID_REQUEST,
-            "the id of a request is a string or a number",
-        )),
+        id @ (Value::Null | Value::String(_) | Value::Number(_)) => {
+            Ok(Asked { id: id.clone(), initializes: message["method"] == "initialize" })
+        }
+        _ => Err((INVALID_REQUEST, "the id of a request is a string or a number")),
     }
 }
 
@@ -156,27 +146,41 @@ async fn forward(
     body: Bytes,
     visit: Visit,
     speech: Speech,
-    id: &Value,
+    asked: &Asked,
 ) -> Response {
     // rmcp answers 406 unless both are accepted; the specification's examples send neither.
     let both = HeaderValue::from_static("application/json, text/event-stream");
     parts.headers.insert(header::ACCEPT, both);
-    // A plain caller names no version; it means the one the specification conforms to.
-    let version = HeaderValue::from_static("2025-11-25");
-    parts
-        .headers
-        .entry("mcp-protocol-version")
-        .or_insert(version);
-    parts.extensions.insert(visit.clone());
-    let answer = endpoint
-        .service
-        .handle(Request::from_parts(parts, Full::new(body)))
-        .await;
-    let failure = take(&visit.failure);
-    match failure {
-        Some(failure) if speech == Speech::Plain => refuse(&failure, id, &visit.request_id, speech),
-        _ => answer.map(Body::new),
+    // A plain caller names no version; it means the one the specification conforms to. A client that
+    // initializes has none yet: negotiating it is what the call is for.
+    if !asked.initializes {
+        let version = HeaderValue::from_static("2025-11-25");
+        parts.headers.entry("mcp-protocol-version").or_insert(version);
     }
+    parts.extensions.insert(visit.clone());
+    let answer = endpoint.service.handle(Request::from_parts(parts, Full::new(body))).await;
+    match take(&visit.failure) {
+        Some(failure) if speech == Speech::Plain => {
+            refuse(&failure, &asked.id, &visit.request_id, speech)
+        }
+        _ => in_json(answer.map(Body::new), &asked.id).await,
+    }
+}
+
+/// rmcp refuses a foreign host or origin, or an unknown version, in plain text; a client expects JSON.
+async fn in_json(answer: Response, id: &Value) -> Response {
+    let is_text = answer
+        .headers()
+        .get(header::CONTENT_TYPE)
+        .is_none_or(|value| value.as_bytes().starts_with(b"text/plain"));
+    if !answer.status().is_client_error() || !is_text {
+        return answer;
+    }
+    let status = answer.status();
+    let text = axum::body::to_bytes(answer.into_body(), 1_024).await.unwrap_or_default();
+    let mut response = fault(id, INVALID_REQUEST, &String::from_utf8_lossy(&text));
+    *response.status_mut() = status;
+    response
 }
 
 fn take(slot: &Mutex<Option<Failure>>) -> Option<Failure> {

@@ -41,22 +41,12 @@ fn check(known: &Known, arguments: &Value) -> Result<(), InvalidArguments> {
     let Some(error) = known.arguments.iter_errors(arguments).next() else {
         return Ok(());
     };
-    let properties = known
-        .listing
-        .input_schema
-        .get("properties")
-        .and_then(Value::as_object);
+    let properties = known.listing.input_schema.get("properties").and_then(Value::as_object);
     Err(InvalidArguments {
-        field: error
-            .instance_path()
-            .as_str()
-            .trim_start_matches('/')
-            .to_owned(),
+        field: error.instance_path().as_str().trim_start_matches('/').to_owned(),
         // The value itself is masked: it may be long, and it is the caller's own.
         reason: error.masked_with("the value").to_string(),
-        allowed: properties
-            .map(|names| names.keys().cloned().collect())
-            .unwrap_or_default(),
+        allowed: properties.map(|names| names.keys().cloned().collect()).unwrap_or_default(),
     })
 }
 
@@ -80,11 +70,7 @@ impl InvalidArguments {
     /// For what the schema lets through and the type does not.
     pub(crate) fn unreadable(error: &serde_json::Error) -> Self {
         let reason = error.to_string().chars().take(200).collect();
-        Self {
-            field: String::new(),
-            reason,
-            allowed: Vec::new(),
-        }
+        Self { field: String::new(), reason, allowed: Vec::new() }
     }
 }
 
@@ -113,12 +99,7 @@ pub(crate) struct UnknownTool {
 
 impl UnknownTool {
     fn new() -> Self {
-        Self {
-            allowed: tools::listing()
-                .into_iter()
-                .map(|tool| tool.name.into_owned())
-                .collect(),
-        }
+        Self { allowed: tools::listing().into_iter().map(|tool| tool.name.into_owned()).collect() }
     }
 }
 

@@ -46,26 +46,17 @@ pub(crate) fn refuse(
         Speech::Mcp => fault_body(id, SERVER_ERROR, &failure.message(), Some(envelope)),
     };
     let status = StatusCode::from_u16(failure.code().status());
-    let mut response = (
-        status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR),
-        Json(body),
-    )
-        .into_response();
+    let mut response =
+        (status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR), Json(body)).into_response();
     if failure.code() == ErrorCode::ServiceUnavailable {
-        response
-            .headers_mut()
-            .insert(header::RETRY_AFTER, HeaderValue::from_static("30"));
+        response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("30"));
     }
     response
 }
 
 /// A fault of the protocol: a JSON-RPC error with HTTP 400.
 pub(crate) fn fault(id: &Value, code: i64, message: &str) -> Response {
-    (
-        StatusCode::BAD_REQUEST,
-        Json(fault_body(id, code, message, None)),
-    )
-        .into_response()
+    (StatusCode::BAD_REQUEST, Json(fault_body(id, code, message, None))).into_response()
 }
 
 fn fault_body(id: &Value, code: i64, message: &str, data: Option<Value>) -> Value {

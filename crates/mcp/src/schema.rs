@@ -20,17 +20,13 @@ fn settings() -> SchemaSettings {
 }
 
 fn generate<T: JsonSchema>(settings: SchemaSettings) -> Value {
-    let mut schema = SchemaGenerator::from(settings)
-        .into_root_schema_for::<T>()
-        .to_value();
+    let mut schema = SchemaGenerator::from(settings).into_root_schema_for::<T>().to_value();
     if let Some(object) = schema.as_object_mut() {
         // The name of a Rust type says nothing to a model.
         object.remove("title");
         // A tool without arguments still takes an object.
         object.entry("type").or_insert_with(|| "object".into());
-        object
-            .entry("properties")
-            .or_insert_with(|| serde_json::json!({}));
+        object.entry("properties").or_insert_with(|| serde_json::json!({}));
     }
     schema
 }

@@ -44,10 +44,7 @@ pub(crate) enum Access {
     /// Anyone.
     Public,
     /// A key with this scope.
-    #[expect(
-        dead_code,
-        reason = "the first tool that needs a scope comes with agent keys"
-    )]
+    #[expect(dead_code, reason = "the first tool that needs a scope comes with agent keys")]
     Scope(Scope),
 }
 

@@ -27,10 +27,7 @@ pub(crate) struct Known {
 }
 
 static KNOWN: LazyLock<HashMap<&'static str, Known>> = LazyLock::new(|| {
-    ENTRIES
-        .iter()
-        .filter_map(|entry| Some((entry.name, Known::of(entry)?)))
-        .collect()
+    ENTRIES.iter().filter_map(|entry| Some((entry.name, Known::of(entry)?))).collect()
 });
 
 static LISTING: LazyLock<Vec<rmcp::model::Tool>> = LazyLock::new(|| {
@@ -71,11 +68,7 @@ impl Known {
                 .open_world(false),
         );
         listing.meta = Some(MetaObject((*object(meta)).clone()));
-        Some(Self {
-            entry,
-            listing,
-            arguments: validator,
-        })
+        Some(Self { entry, listing, arguments: validator })
     }
 }
 
@@ -92,11 +85,7 @@ mod tests {
 
     #[test]
     fn every_entry_is_known_and_listed() {
-        assert_eq!(
-            KNOWN.len(),
-            ENTRIES.len(),
-            "two tools of one name, or a schema that fails"
-        );
+        assert_eq!(KNOWN.len(), ENTRIES.len(), "two tools of one name, or a schema that fails");
         assert!(listing().is_sorted_by_key(|tool| tool.name.clone()));
     }
 
@@ -106,16 +95,8 @@ mod tests {
             let text = serde_json::to_value(&tool).unwrap();
             assert_eq!(text["inputSchema"]["type"], "object", "{}", tool.name);
             assert_eq!(text["outputSchema"]["type"], "object", "{}", tool.name);
-            assert!(
-                text["description"].as_str().unwrap().len() > 40,
-                "{}",
-                tool.name
-            );
-            assert!(
-                text["_meta"]["rate_limit_per_minute"].is_number(),
-                "{}",
-                tool.name
-            );
+            assert!(text["description"].as_str().unwrap().len() > 40, "{}", tool.name);
+            assert!(text["_meta"]["rate_limit_per_minute"].is_number(), "{}", tool.name);
             let properties = text["inputSchema"]["properties"].as_object().unwrap();
             for (name, property) in properties {
                 assert!(
@@ -126,11 +107,7 @@ mod tests {
             }
             // Stock clients warn about every number format they do not know.
             let whole = text.to_string();
-            assert!(
-                !whole.contains("\"uint"),
-                "{} has an unsigned format",
-                tool.name
-            );
+            assert!(!whole.contains("\"uint"), "{} has an unsigned format", tool.name);
         }
     }
 }

@@ -64,10 +64,7 @@ impl ServerHandler for Wire {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        Ok(ListToolsResult {
-            tools: tools::listing(),
-            ..ListToolsResult::default()
-        })
+        Ok(ListToolsResult { tools: tools::listing(), ..ListToolsResult::default() })
     }
 
     async fn call_tool(
@@ -77,11 +74,7 @@ impl ServerHandler for Wire {
     ) -> Result<CallToolResponse, ErrorData> {
         let visit = visit(&context)?;
         let arguments = Value::Object(request.arguments.unwrap_or_default());
-        let call = Call {
-            store: &visit.store,
-            database: &self.database,
-            site_url: &self.site_url,
-        };
+        let call = Call { store: &visit.store, database: &self.database, site_url: &self.site_url };
         match gateway::call(&call, &request.name, arguments).await {
             Ok(output) => Ok(CallToolResult::structured(output).into()),
             Err(failure) => refuse(&visit, failure),
@@ -120,9 +113,7 @@ fn not_offered(method: &'static str) -> ErrorData {
 
 fn visit(context: &RequestContext<RoleServer>) -> Result<Visit, ErrorData> {
     let parts = context.extensions.get::<http::request::Parts>();
-    let visit = parts
-        .and_then(|parts| parts.extensions.get::<Visit>())
-        .cloned();
+    let visit = parts.and_then(|parts| parts.extensions.get::<Visit>()).cloned();
     visit.ok_or_else(|| ErrorData::internal_error("the request came round the endpoint", None))
 }
 
@@ -135,10 +126,7 @@ fn refuse(visit: &Visit, failure: Failure) -> Result<CallToolResponse, ErrorData
         failure.code() == ErrorCode::NotFound && envelope["details"]["field"] == "name";
     *visit.failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(failure);
     if unknown_tool {
-        return Err(ErrorData::invalid_params(
-            "there is no tool of this name",
-            Some(envelope),
-        ));
+        return Err(ErrorData::invalid_params("there is no tool of this name", Some(envelope)));
     }
     Ok(CallToolResult::error(vec![ContentBlock::text(json!(envelope).to_string())]).into())
 }

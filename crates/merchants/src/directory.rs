@@ -37,8 +37,5 @@ pub async fn directory(
     let mut snapshot = Reading::for_platform(database).open().await?;
     let (stores, total) = table::directory(&mut snapshot, query).await?;
     snapshot.close().await?;
-    Ok(StorePage {
-        stores,
-        meta: query.page.meta(total),
-    })
+    Ok(StorePage { stores, meta: query.page.meta(total) })
 }

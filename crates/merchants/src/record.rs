@@ -189,9 +189,7 @@ impl Store {
                 verified_at: self.identity.verified_at,
             },
             policies: self.policy_record(),
-            support: SupportRecord {
-                email: self.support_email.clone(),
-            },
+            support: SupportRecord { email: self.support_email.clone() },
             endpoints: self.endpoints(site_url),
             member_since: self.member_since,
             last_sync_at: self.last_sync_at,
@@ -220,11 +218,7 @@ impl Store {
     /// What it promises, as a product shows it.
     #[must_use]
     pub fn policy_record(&self) -> PolicyRecord {
-        let Policies {
-            shipping_days_min,
-            shipping_days_max,
-            ..
-        } = &self.policies;
+        let Policies { shipping_days_min, shipping_days_max, .. } = &self.policies;
         let threshold = self.policies.free_shipping_threshold_minor;
         PolicyRecord {
             return_window_days: self.policies.return_window_days.map(i64::from),
@@ -254,8 +248,6 @@ impl Store {
     }
 
     fn endpoints(&self, site_url: &str) -> EndpointsRecord {
-        EndpointsRecord {
-            mcp: format!("{site_url}/{}/mcp", self.slug),
-        }
+        EndpointsRecord { mcp: format!("{site_url}/{}/mcp", self.slug) }
     }
 }

@@ -26,19 +26,13 @@ impl StoreCache {
     /// An empty cache. A test gives a zero age to see its own writes.
     #[must_use]
     pub fn new(database: Database, age_max: Duration) -> Self {
-        let stores = Cache::builder()
-            .max_capacity(Self::STORES_MAX)
-            .time_to_live(age_max)
-            .build();
+        let stores = Cache::builder().max_capacity(Self::STORES_MAX).time_to_live(age_max).build();
         Self { database, stores }
     }
 
     /// The store, whatever its state.
     pub async fn find(&self, slug: &StoreSlug) -> Result<Arc<Store>, StoreError> {
-        let found = self
-            .stores
-            .try_get_with_by_ref(slug, load(&self.database, slug))
-            .await;
+        let found = self.stores.try_get_with_by_ref(slug, load(&self.database, slug)).await;
         match found {
             Ok(Some(store)) => Ok(store),
             Ok(None) => Err(StoreError::NotFound),

@@ -7,7 +7,7 @@ pub const AGENT_THRESHOLD: f64 = 0.7;
 /// Below it, suspended from discovery (spec §2.6 `suspension_threshold`).
 pub const SUSPENSION_THRESHOLD: f64 = 0.2;
 /// A store with little history ranks as this at the most (decisions §4).
-const PROVISIONAL_RANK_MAX: f64 = 0.84;
+pub(crate) const PROVISIONAL_RANK_MAX: f64 = 0.84;
 
 /// The label of a score (spec §3.1).
 #[derive(
@@ -74,11 +74,7 @@ impl Standing {
     /// The score it ranks with.
     #[must_use]
     pub fn ranking_score(&self) -> Option<f64> {
-        let max = if self.provisional {
-            PROVISIONAL_RANK_MAX
-        } else {
-            1.0
-        };
+        let max = if self.provisional { PROVISIONAL_RANK_MAX } else { 1.0 };
         self.score.map(|score| score.min(max))
     }
 }
@@ -88,11 +84,7 @@ mod tests {
     use super::*;
 
     fn standing(score: Option<f64>, provisional: bool) -> Standing {
-        Standing {
-            score,
-            provisional,
-            computed_at: Timestamp::from_unix_micros(0),
-        }
+        Standing { score, provisional, computed_at: Timestamp::from_unix_micros(0) }
     }
 
     #[test]

@@ -146,10 +146,7 @@ impl IdentityStatus {
     /// The name, as on the wire and in PostgreSQL.
     #[must_use]
     pub fn name(self) -> &'static str {
-        Self::ALL
-            .iter()
-            .find(|(status, _)| *status == self)
-            .map_or("unverified", |(_, name)| name)
+        Self::ALL.iter().find(|(status, _)| *status == self).map_or("unverified", |(_, name)| name)
     }
 
     /// Reads a name; what is unknown counts as unverified.

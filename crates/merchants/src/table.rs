@@ -1,9 +1,10 @@
 //! All SQL of this crate.
 
 use database::{DatabaseError, Work};
-use primitives::{MerchantId, StoreSlug, Timestamp};
+use primitives::{MerchantId, PageRequest, StoreSlug, Timestamp};
 use sqlx::PgConnection;
 
+use crate::standing::{PROVISIONAL_RANK_MAX, SUSPENSION_THRESHOLD};
 use crate::{
     DirectoryQuery, Identity, IdentityStatus, NewStore, Policies, Standing, Store, StoreError,
 };
@@ -162,41 +163,40 @@ pub(crate) async fn directory(
     sql: &mut PgConnection,
     query: &DirectoryQuery,
 ) -> Result<(Vec<Store>, i64), StoreError> {
-    let words = query
-        .words
-        .as_deref()
-        .map(|words| format!("%{}%", escape_like(words)));
+    let words = query.words.as_deref().map(|words| format!("%{}%", escape_like(words)));
     let rows = stores!(
         r#" count(*) OVER () AS "total!" "#,
-        " WHERE active AND (score IS NULL OR score >= 0.2)
+        " WHERE active AND (score IS NULL OR score >= $7)
             AND ($1::text IS NULL OR store.name ILIKE $1 OR description ILIKE $1)
             AND ($2::text IS NULL OR EXISTS (SELECT FROM unnest(departments) AS department WHERE lower(department) = lower($2)))
             AND ($3::float8 IS NULL OR score >= $3)
             AND ($4::text IS NULL OR platform = $4)
-          ORDER BY CASE WHEN provisional THEN least(score, 0.84) ELSE score END DESC NULLS LAST, store.slug
+          ORDER BY CASE WHEN provisional AND score > $8 THEN $8 ELSE score END DESC NULLS LAST, store.slug
           LIMIT $5 OFFSET $6",
         words,
         query.category,
         query.min_trust,
         query.platform,
         i64::from(query.page.limit()),
-        query.page.offset()
+        query.page.offset(),
+        SUSPENSION_THRESHOLD,
+        PROVISIONAL_RANK_MAX
     )
-    .fetch_all(sql)
+    .fetch_all(&mut *sql)
     .await?;
+    if rows.is_empty() && query.page.offset() > 0 {
+        // Beyond the end no row is left to carry the total; the first page knows it.
+        let first = DirectoryQuery { page: PageRequest::new(None, Some(1)), ..query.clone() };
+        let (_, total) = Box::pin(directory(sql, &first)).await?;
+        return Ok((Vec::new(), total));
+    }
     let total = rows.first().map_or(0, |row| row.total);
-    let stores = rows
-        .into_iter()
-        .map(Store::try_from)
-        .collect::<Result<_, _>>()?;
+    let stores = rows.into_iter().map(Store::try_from).collect::<Result<_, _>>()?;
     Ok((stores, total))
 }
 
 fn escape_like(words: &str) -> String {
-    words
-        .replace('\\', "\\\\")
-        .replace('%', "\\%")
-        .replace('_', "\\_")
+    words.replace('\\', "\\\\").replace('%', "\\%").replace('_', "\\_")
 }
 
 /// Takes a slug, or finds it taken by the same merchant.

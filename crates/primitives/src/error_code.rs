@@ -83,23 +83,18 @@ impl ErrorCode {
 
 #[cfg(test)]
 mod tests {
+    use std::fmt::Write;
+
     use super::*;
 
     #[test]
     fn published_codes_are_frozen() {
         let mut table = String::new();
         for code in ErrorCode::ALL {
-            let retry = if code.retryable() {
-                "retryable"
-            } else {
-                "final"
-            };
-            table.push_str(&format!("{} {} {retry}\n", code.status(), code.code()));
+            let retry = if code.retryable() { "retryable" } else { "final" };
+            writeln!(table, "{} {} {retry}", code.status(), code.code()).unwrap();
         }
         let golden = include_str!("../error-codes.golden");
-        assert_eq!(
-            table, golden,
-            "a published code never changes; append new ones at the end"
-        );
+        assert_eq!(table, golden, "a published code never changes; append new ones at the end");
     }
 }

@@ -14,7 +14,7 @@ pub trait Id: Copy {
     /// Makes an id of 128 bits drawn by the caller; `Work::new_id` is the one that draws them.
     #[must_use]
     fn from_random(bits: u128) -> Self {
-        Self::from_uuid(uuid::Builder::from_random_bytes(bits.to_be_bytes()).into_uuid())
+        Self::from_uuid(Uuid::from_u128(bits))
     }
 }
 
@@ -29,16 +29,10 @@ pub struct ParseIdError {
 /// Reads the digits behind the prefix. Only the one canonical spelling is an id: lower case, no
 /// hyphens, so that equal ids are equal texts.
 fn parse(text: &str, prefix: &'static str) -> Result<Uuid, ParseIdError> {
-    let digits = text
-        .strip_prefix(prefix)
-        .and_then(|rest| rest.strip_prefix('_'));
+    let digits = text.strip_prefix(prefix).and_then(|rest| rest.strip_prefix('_'));
     digits
         .filter(|digits| digits.len() == 32)
-        .filter(|digits| {
-            digits
-                .bytes()
-                .all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
-        })
+        .filter(|digits| digits.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f')))
         .and_then(|digits| Uuid::try_parse(digits).ok())
         .ok_or(ParseIdError { prefix })
 }
@@ -181,10 +175,7 @@ mod tests {
             id.to_uppercase(),
             format!("{id} "),
             id.replace("cart_", "cart-"),
-            format!(
-                "cart_{}",
-                CartId::from_random(u128::MAX).uuid().hyphenated()
-            ),
+            format!("cart_{}", CartId::from_random(u128::MAX).uuid().hyphenated()),
             String::from("cart_"),
             String::from("cart_é"),
         ] {

@@ -51,9 +51,7 @@ impl FromStr for Currency {
         if text == "USDC" {
             return Ok(Self::Usdc);
         }
-        iso_currency::Currency::from_code(text)
-            .map(Self::Iso)
-            .ok_or(MoneyError::UnknownCurrency)
+        iso_currency::Currency::from_code(text).map(Self::Iso).ok_or(MoneyError::UnknownCurrency)
     }
 }
 
@@ -117,19 +115,13 @@ impl Money {
         if self.currency != other.currency {
             return Err(MoneyError::CurrencyMismatch);
         }
-        let minor = self
-            .minor
-            .checked_add(other.minor)
-            .ok_or(MoneyError::TooLarge)?;
+        let minor = self.minor.checked_add(other.minor).ok_or(MoneyError::TooLarge)?;
         Ok(Self { minor, ..self })
     }
 
     /// The amount for a quantity.
     pub fn times(self, quantity: u32) -> Result<Self, MoneyError> {
-        let minor = self
-            .minor
-            .checked_mul(i64::from(quantity))
-            .ok_or(MoneyError::TooLarge)?;
+        let minor = self.minor.checked_mul(i64::from(quantity)).ok_or(MoneyError::TooLarge)?;
         Ok(Self { minor, ..self })
     }
 
@@ -169,10 +161,7 @@ impl Money {
             return Err(MoneyError::NotAnAmount);
         }
         let minor = format!("{whole}{fraction:0<decimals$}");
-        minor
-            .parse()
-            .map(|minor| Self { minor, currency })
-            .map_err(|_| MoneyError::NotAnAmount)
+        minor.parse().map(|minor| Self { minor, currency }).map_err(|_| MoneyError::NotAnAmount)
     }
 
     /// Reads the JSON number of the door.
@@ -216,26 +205,11 @@ mod tests {
 
     #[test]
     fn nonsense_is_no_amount() {
-        for text in [
-            "",
-            "-",
-            ".5",
-            "1e3",
-            "1,5",
-            "0x10",
-            "12.345",
-            "99999999999999999999",
-        ] {
-            assert!(
-                Money::from_decimal_text(text, Currency::USD).is_err(),
-                "{text} was accepted"
-            );
+        for text in ["", "-", ".5", "1e3", "1,5", "0x10", "12.345", "99999999999999999999"] {
+            assert!(Money::from_decimal_text(text, Currency::USD).is_err(), "{text} was accepted");
         }
         for number in [f64::NAN, f64::INFINITY, 1e300, 0.001] {
-            assert!(
-                Money::from_decimal(number, Currency::USD).is_err(),
-                "{number} was accepted"
-            );
+            assert!(Money::from_decimal(number, Currency::USD).is_err(), "{number} was accepted");
         }
         assert_eq!("usd".parse::<Currency>(), Err(MoneyError::UnknownCurrency));
     }

@@ -25,10 +25,7 @@ impl PageRequest {
             |value: i64, max: u32| u32::try_from(value.clamp(1, i64::from(max))).unwrap_or(1);
         Self {
             page: clamp(page.unwrap_or(1), Self::PAGE_MAX),
-            limit: clamp(
-                limit.unwrap_or(i64::from(Self::LIMIT_DEFAULT)),
-                Self::LIMIT_MAX,
-            ),
+            limit: clamp(limit.unwrap_or(i64::from(Self::LIMIT_DEFAULT)), Self::LIMIT_MAX),
         }
     }
 
@@ -47,11 +44,7 @@ impl PageRequest {
     /// The `meta` of the answer.
     #[must_use]
     pub fn meta(self, total: i64) -> PageMeta {
-        PageMeta {
-            total,
-            page: i64::from(self.page),
-            limit: i64::from(self.limit),
-        }
+        PageMeta { total, page: i64::from(self.page), limit: i64::from(self.limit) }
     }
 }
 
@@ -73,14 +66,7 @@ mod tests {
     #[test]
     fn what_is_out_of_range_is_clamped() {
         let page = PageRequest::new(Some(-3), Some(1_000));
-        assert_eq!(
-            page.meta(7),
-            PageMeta {
-                total: 7,
-                page: 1,
-                limit: 100
-            }
-        );
+        assert_eq!(page.meta(7), PageMeta { total: 7, page: 1, limit: 100 });
         let page = PageRequest::new(Some(3), None);
         assert_eq!((page.limit(), page.offset()), (20, 40));
         assert_eq!(PageRequest::new(Some(i64::MAX), Some(0)).limit(), 1);

@@ -20,13 +20,8 @@ pub enum Plan {
 
 impl Plan {
     /// All plans, cheapest first.
-    pub const ALL: [Self; 5] = [
-        Self::Free,
-        Self::Starter,
-        Self::Growth,
-        Self::Pro,
-        Self::Enterprise,
-    ];
+    pub const ALL: [Self; 5] =
+        [Self::Free, Self::Starter, Self::Growth, Self::Pro, Self::Enterprise];
 
     /// The name, as on the wire and in PostgreSQL.
     #[must_use]
@@ -44,10 +39,7 @@ impl Plan {
 impl FromStr for Plan {
     type Err = ();
     fn from_str(text: &str) -> Result<Self, ()> {
-        Self::ALL
-            .into_iter()
-            .find(|plan| plan.name() == text)
-            .ok_or(())
+        Self::ALL.into_iter().find(|plan| plan.name() == text).ok_or(())
     }
 }
 

@@ -42,16 +42,8 @@ mod tests {
     #[test]
     fn a_callers_id_is_taken_only_if_harmless() {
         assert!(RequestId::from_caller("3f1c-11ee.be56").is_some());
-        for wrong in [
-            "short",
-            "a b c d e f g",
-            "line\nbreak\nhere",
-            &"x".repeat(65),
-        ] {
-            assert!(
-                RequestId::from_caller(wrong).is_none(),
-                "{wrong:?} was taken"
-            );
+        for wrong in ["short", "a b c d e f g", "line\nbreak\nhere", &"x".repeat(65)] {
+            assert!(RequestId::from_caller(wrong).is_none(), "{wrong:?} was taken");
         }
     }
 }

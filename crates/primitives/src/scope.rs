@@ -26,12 +26,8 @@ pub struct UnknownScope;
 
 impl Scope {
     /// All scopes.
-    pub const ALL: [Self; 4] = [
-        Self::AgentRead,
-        Self::AgentCart,
-        Self::AgentCheckout,
-        Self::AgentOrders,
-    ];
+    pub const ALL: [Self; 4] =
+        [Self::AgentRead, Self::AgentCart, Self::AgentCheckout, Self::AgentOrders];
 
     /// The name, as on the wire and in PostgreSQL.
     #[must_use]

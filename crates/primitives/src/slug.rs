@@ -61,10 +61,7 @@ impl Problem for InvalidSlug {
 
     fn details(&self, details: &mut Details) {
         details.insert("field", "slug");
-        details.insert(
-            "hint",
-            "GET /api/v1/stores/directory lists the stores and their slugs",
-        );
+        details.insert("hint", "GET /api/v1/stores/directory lists the stores and their slugs");
     }
 }
 
@@ -74,24 +71,9 @@ mod tests {
 
     #[test]
     fn letters_digits_and_hyphens_only() {
-        assert_eq!(
-            "Demo-Store".parse::<StoreSlug>().unwrap().as_str(),
-            "demo-store"
-        );
-        for wrong in [
-            "",
-            "demo store",
-            "demo_store",
-            "démo",
-            "a/b",
-            "..",
-            &"a".repeat(64),
-        ] {
-            assert_eq!(
-                wrong.parse::<StoreSlug>(),
-                Err(InvalidSlug),
-                "{wrong} was accepted"
-            );
+        assert_eq!("Demo-Store".parse::<StoreSlug>().unwrap().as_str(), "demo-store");
+        for wrong in ["", "demo store", "demo_store", "démo", "a/b", "..", &"a".repeat(64)] {
+            assert_eq!(wrong.parse::<StoreSlug>(), Err(InvalidSlug), "{wrong} was accepted");
         }
     }
 }

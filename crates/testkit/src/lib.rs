@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 #![expect(
     clippy::expect_used,
+    clippy::missing_panics_doc,
     reason = "a test that cannot be set up has failed"
 )]
 

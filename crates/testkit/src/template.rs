@@ -15,10 +15,7 @@ pub struct Template {
 
 impl Template {
     /// Migrated, and nothing else.
-    pub const EMPTY: Self = Self {
-        name: "empty",
-        fingerprint: 0,
-    };
+    pub const EMPTY: Self = Self { name: "empty", fingerprint: 0 };
 
     fn database_name(&self) -> String {
         let mut hasher = DefaultHasher::new();
@@ -46,18 +43,10 @@ impl Template {
             // Filled under another name, so that a test that is killed halfway leaves no half
             // template behind.
             let draft = format!("{name}_draft");
-            run(
-                &mut admin,
-                &format!("DROP DATABASE IF EXISTS {draft} WITH (FORCE)"),
-            )
-            .await;
+            run(&mut admin, &format!("DROP DATABASE IF EXISTS {draft} WITH (FORCE)")).await;
             run(&mut admin, &format!("CREATE DATABASE {draft}")).await;
             fill(with_database(server, &draft)).await;
-            run(
-                &mut admin,
-                &format!("ALTER DATABASE {draft} RENAME TO {name}"),
-            )
-            .await;
+            run(&mut admin, &format!("ALTER DATABASE {draft} RENAME TO {name}")).await;
         }
         admin.close().await.expect("the connection closes");
         name
@@ -66,9 +55,7 @@ impl Template {
 
 /// The same server, another database.
 pub(crate) fn with_database(url: &str, name: &str) -> String {
-    let (server, _) = url
-        .rsplit_once('/')
-        .expect("DATABASE_URL ends with /<database>");
+    let (server, _) = url.rsplit_once('/').expect("DATABASE_URL ends with /<database>");
     format!("{server}/{name}")
 }
 
@@ -80,8 +67,5 @@ pub(crate) async fn connect(server: &str) -> PgConnection {
 
 pub(crate) async fn run(admin: &mut PgConnection, statement: &str) {
     let statement = AssertSqlSafe(statement.to_owned());
-    sqlx::raw_sql(statement)
-        .execute(admin)
-        .await
-        .expect("the statement succeeds");
+    sqlx::raw_sql(statement).execute(admin).await.expect("the statement succeeds");
 }

@@ -42,33 +42,18 @@ impl TestDatabase {
         let made = template.ensure(&server, async |url| {
             let draft = open(url, "cell-1", Clock::fixed(start()), 0);
             draft.migrate().await.expect("the migrations apply");
-            draft
-                .refresh_directory()
-                .await
-                .expect("the directory reads");
+            draft.refresh_directory().await.expect("the directory reads");
             fill(draft.clone()).await;
             draft.close().await;
         });
         let template = made.await;
         let name = unique_name();
         let mut admin = connect(&server).await;
-        run(
-            &mut admin,
-            &format!("CREATE DATABASE {name} TEMPLATE {template}"),
-        )
-        .await;
+        run(&mut admin, &format!("CREATE DATABASE {name} TEMPLATE {template}")).await;
         let clock = Clock::fixed(start());
         let database = open(with_database(&server, &name), cell, clock.clone(), 7);
-        database
-            .refresh_directory()
-            .await
-            .expect("the directory reads");
-        Self {
-            server,
-            name,
-            clock,
-            database,
-        }
+        database.refresh_directory().await.expect("the directory reads");
+        Self { server, name, clock, database }
     }
 
     /// The door to it.
@@ -92,9 +77,7 @@ impl TestDatabase {
     /// A connection that goes round the door and all walls, as the owner of the schema.
     pub async fn raw(&self) -> sqlx::PgConnection {
         use sqlx::Connection;
-        sqlx::PgConnection::connect(&self.url())
-            .await
-            .expect("the test's database answers")
+        sqlx::PgConnection::connect(&self.url()).await.expect("the test's database answers")
     }
 
     /// Another process's view of the same database: its own pool on the real clock, with real dice.
@@ -110,21 +93,14 @@ impl Drop for TestDatabase {
         let (server, name) = (self.server.clone(), self.name.clone());
         // Drop cannot wait, and the test's runtime is about to end; a thread of its own can.
         let dropped = std::thread::spawn(move || {
-            let runtime = tokio::runtime::Builder::new_current_thread()
-                .enable_all()
-                .build();
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
             runtime.expect("a runtime starts").block_on(async {
                 let mut admin = connect(&server).await;
-                run(
-                    &mut admin,
-                    &format!("DROP DATABASE IF EXISTS {name} WITH (FORCE)"),
-                )
-                .await;
+                run(&mut admin, &format!("DROP DATABASE IF EXISTS {name} WITH (FORCE)")).await;
             });
         });
-        if dropped.join().is_err() && !std::thread::panicking() {
-            panic!("the test's database could not be dropped");
-        }
+        let gone = dropped.join().is_ok() || std::thread::panicking();
+        assert!(gone, "the test's database could not be dropped");
     }
 }
 
@@ -139,21 +115,11 @@ fn open(url: String, cell: &str, clock: Clock, seed: u64) -> Database {
 
 fn prepare(url: String, cell: CellName, clock: Clock, dice: Dice) -> Database {
     let acquire_timeout = Duration::from_secs(10);
-    let settings = Settings {
-        url,
-        connections_max: 20,
-        acquire_timeout,
-        cell,
-        clock,
-        dice,
-    };
+    let settings = Settings { url, connections_max: 20, acquire_timeout, cell, clock, dice };
     Database::prepare(settings).expect("DATABASE_URL is an address of PostgreSQL")
 }
 
-#[expect(
-    clippy::disallowed_methods,
-    reason = "tests have no configuration but this one address"
-)]
+#[expect(clippy::disallowed_methods, reason = "tests have no configuration but this one address")]
 fn server_url() -> String {
     std::env::var("DATABASE_URL")
         .unwrap_or_else(|_| String::from("postgres://souk@127.0.0.1:54329/souk"))

@@ -12,11 +12,7 @@ pub struct Finding {
 
 impl Finding {
     pub(crate) fn new(path: &SourcePath, line: usize, message: impl Into<String>) -> Self {
-        Self {
-            path: path.as_str().to_owned(),
-            line,
-            message: message.into(),
-        }
+        Self { path: path.as_str().to_owned(), line, message: message.into() }
     }
 }
 

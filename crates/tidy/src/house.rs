@@ -53,42 +53,20 @@ impl House {
     pub(crate) fn of<P: Into<String>, T: Into<String>>(
         files: impl IntoIterator<Item = (P, T)>,
     ) -> Self {
-        let text = |(path, text): (P, T)| Text {
-            path: SourcePath::new(path),
-            text: text.into(),
-        };
+        let text = |(path, text): (P, T)| Text { path: SourcePath::new(path), text: text.into() };
         let texts: Vec<Text> = files.into_iter().map(text).collect();
-        let manifests = texts
-            .iter()
-            .filter_map(|t| Manifest::read(&t.path, &t.text))
-            .collect();
-        let migrations = texts
-            .iter()
-            .filter_map(|t| Migration::read(&t.path, &t.text))
-            .collect();
+        let manifests = texts.iter().filter_map(|t| Manifest::read(&t.path, &t.text)).collect();
+        let migrations = texts.iter().filter_map(|t| Migration::read(&t.path, &t.text)).collect();
         let rust = read_rust(&texts);
-        let sql = rust
-            .iter()
-            .flat_map(sql_of_literals)
-            .chain(texts.iter().filter_map(sql_file));
+        let sql = rust.iter().flat_map(sql_of_literals).chain(texts.iter().filter_map(sql_file));
         let sql = sql.collect();
-        Self {
-            texts,
-            manifests,
-            rust,
-            migrations,
-            sql,
-        }
+        Self { texts, manifests, rust, migrations, sql }
     }
 
     /// How much there is, in words.
     #[must_use]
     pub fn summary(&self) -> String {
-        let functions: usize = self
-            .rust
-            .iter()
-            .map(|file| file.facts.functions.len())
-            .sum();
+        let functions: usize = self.rust.iter().map(|file| file.facts.functions.len()).sum();
         let (crates, files) = (self.manifests.len(), self.rust.len());
         format!("{crates} crates, {files} files, {functions} functions")
     }
@@ -102,26 +80,14 @@ fn listed_by_git(root: &Path) -> io::Result<BTreeSet<String>> {
     let output = Command::new("git")
         .arg("-C")
         .arg(root)
-        .args([
-            "ls-files",
-            "-z",
-            "--cached",
-            "--others",
-            "--exclude-standard",
-        ])
+        .args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"])
         .output()?;
     if !output.status.success() {
         let why = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-        return Err(io::Error::other(format!(
-            "git could not list the files: {why}"
-        )));
+        return Err(io::Error::other(format!("git could not list the files: {why}")));
     }
     let listing = String::from_utf8_lossy(&output.stdout).into_owned();
-    Ok(listing
-        .split('\0')
-        .filter(|path| is_text(path))
-        .map(str::to_owned)
-        .collect())
+    Ok(listing.split('\0').filter(|path| is_text(path)).map(str::to_owned).collect())
 }
 
 fn is_text(path: &str) -> bool {
@@ -132,23 +98,16 @@ fn is_text(path: &str) -> bool {
 
 /// Parsing is nearly all of the work, so the files are dealt out to the cores.
 fn read_rust(texts: &[Text]) -> Vec<RustFile> {
-    let sources: Vec<&Text> = texts
-        .iter()
-        .filter(|text| text.path.extension() == "rs")
-        .collect();
+    let sources: Vec<&Text> = texts.iter().filter(|text| text.path.extension() == "rs").collect();
     let cores = thread::available_parallelism().map_or(1, usize::from);
     let deal = |hand: usize| {
         let mine = sources.iter().skip(hand).step_by(cores);
-        mine.map(|text| RustFile::read(&text.path, &text.text))
-            .collect::<Vec<_>>()
+        mine.map(|text| RustFile::read(&text.path, &text.text)).collect::<Vec<_>>()
     };
     let mut files: Vec<RustFile> = thread::scope(|scope| {
-        let hands: Vec<_> = (0..cores)
-            .map(|hand| scope.spawn(move || deal(hand)))
-            .collect();
+        let hands: Vec<_> = (0..cores).map(|hand| scope.spawn(move || deal(hand))).collect();
         let join = |hand: thread::ScopedJoinHandle<'_, Vec<RustFile>>| {
-            hand.join()
-                .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            hand.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
         };
         hands.into_iter().flat_map(join).collect()
     });
@@ -160,16 +119,8 @@ fn sql_of_literals(file: &RustFile) -> Vec<SqlText> {
     let Some(krate) = file.path.krate().filter(|_| file.path.in_src()) else {
         return Vec::new();
     };
-    let literals = file
-        .facts
-        .literals
-        .iter()
-        .filter(|literal| !file.is_test(literal.line));
-    let text = |tokens| SqlText {
-        path: file.path.clone(),
-        krate: krate.to_owned(),
-        tokens,
-    };
+    let literals = file.facts.literals.iter().filter(|literal| !file.is_test(literal.line));
+    let text = |tokens| SqlText { path: file.path.clone(), krate: krate.to_owned(), tokens };
     literals.map(|literal| text(literal.sql())).collect()
 }
 
@@ -177,11 +128,7 @@ fn sql_file(file: &Text) -> Option<SqlText> {
     let krate = file.path.krate()?.to_owned();
     let is_sql = file.path.extension() == "sql" && file.path.in_src() && !file.path.is_test();
     let tokens = || sql::tokens(&file.text, 1);
-    is_sql.then(|| SqlText {
-        path: file.path.clone(),
-        krate,
-        tokens: tokens(),
-    })
+    is_sql.then(|| SqlText { path: file.path.clone(), krate, tokens: tokens() })
 }
 
 #[cfg(test)]
@@ -194,10 +141,7 @@ mod tests {
             ("crates/carts/Cargo.toml", ""),
             ("crates/carts/src/table.rs", "const A: &str = \"SELECT 1\";"),
             ("crates/carts/src/price.sql", "SELECT 2"),
-            (
-                "crates/carts/tests/it/main.rs",
-                "const A: &str = \"SELECT 3\";",
-            ),
+            ("crates/carts/tests/it/main.rs", "const A: &str = \"SELECT 3\";"),
             ("crates/database/migrations/1_carts.sql", "-- owner: carts"),
         ]);
         assert_eq!(house.summary(), "1 crates, 2 files, 0 functions");
@@ -207,10 +151,6 @@ mod tests {
     #[test]
     fn literals_of_tests_are_not_sql_of_the_crate() {
         let text = "#[cfg(test)]\nmod tests { const A: &str = \"SELECT 1\"; }";
-        assert!(
-            House::of([("crates/carts/src/cart.rs", text)])
-                .sql
-                .is_empty()
-        );
+        assert!(House::of([("crates/carts/src/cart.rs", text)]).sql.is_empty());
     }
 }

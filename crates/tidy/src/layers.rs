@@ -17,24 +17,12 @@ pub(crate) const HOUSE: &[Room] = &[
     room(Domain, "limits", Only(&["database", "jobs"])),
     // What.
     room(Domain, "catalog", Only(&["database", "jobs", "merchants"])),
-    room(
-        Domain,
-        "search",
-        Only(&["database", "jobs", "merchants", "catalog"]),
-    ),
-    room(
-        Domain,
-        "carts",
-        Only(&["database", "jobs", "merchants", "catalog"]),
-    ),
+    room(Domain, "search", Only(&["database", "jobs", "merchants", "catalog"])),
+    room(Domain, "carts", Only(&["database", "jobs", "merchants", "catalog"])),
     // Buying. `webhooks` owns the event payloads, so it knows no orders; orders hand it events.
     room(Domain, "payments", Only(&["database", "jobs"])),
     room(Domain, "webhooks", Only(&["database", "jobs", "merchants"])),
-    room(
-        Domain,
-        "orders",
-        Only(&["database", "jobs", "merchants", "catalog", "webhooks"]),
-    ),
+    room(Domain, "orders", Only(&["database", "jobs", "merchants", "catalog", "webhooks"])),
     room(
         Domain,
         "checkout",
@@ -53,35 +41,16 @@ pub(crate) const HOUSE: &[Room] = &[
     room(
         Domain,
         "trust",
-        Only(&[
-            "database",
-            "jobs",
-            "merchants",
-            "catalog",
-            "orders",
-            "checkout",
-        ]),
+        Only(&["database", "jobs", "merchants", "catalog", "orders", "checkout"]),
     ),
     // Doors: translate, never decide, and never import each other.
-    room(
-        Door,
-        "connectors",
-        Only(&["database", "jobs", "merchants", "catalog", "orders"]),
-    ),
+    room(Door, "connectors", Only(&["database", "jobs", "merchants", "catalog", "orders"])),
     room(Door, "mcp", GroundAndDomains),
     room(Door, "rest", GroundAndDomains),
     room(Door, "web", GroundAndDomains),
     // The whole, and what stands around it.
-    room(
-        Whole,
-        "demo",
-        Only(&["database", "jobs", "merchants", "catalog", "trust"]),
-    ),
-    room(
-        Whole,
-        "testkit",
-        Only(&["database", "jobs", "merchants", "catalog", "demo"]),
-    ),
+    room(Whole, "demo", Only(&["database", "jobs", "merchants", "catalog", "trust"])),
+    room(Whole, "testkit", Only(&["database", "jobs", "merchants", "catalog", "demo"])),
     room(Whole, "server", AllBut(&["testkit", "tidy", "proof"])),
     room(Whole, "proof", AllBut(&[])),
     room(Whole, "tidy", Only(&[])),
@@ -115,11 +84,7 @@ pub(crate) enum May {
 }
 
 const fn room(floor: Floor, name: &'static str, may_use: May) -> Room {
-    Room {
-        floor,
-        name,
-        may_use,
-    }
+    Room { floor, name, may_use }
 }
 
 /// The row of a crate, if the house has such a room.
@@ -162,15 +127,7 @@ mod tests {
     fn doors_use_domains_and_never_each_other() {
         for door in ["mcp", "rest", "web"].map(|name| find(name).unwrap()) {
             assert!(door.may_use("checkout") && door.may_use("jobs") && door.may_use("primitives"));
-            for other in [
-                "mcp",
-                "rest",
-                "web",
-                "connectors",
-                "server",
-                "testkit",
-                "demo",
-            ] {
+            for other in ["mcp", "rest", "web", "connectors", "server", "testkit", "demo"] {
                 assert!(!door.may_use(other), "{} → {other}", door.name);
             }
             assert!(door.may_use_in_tests("testkit") && !door.may_use_in_tests("server"));

@@ -53,11 +53,7 @@ impl Manifest {
             entry(document, &["lints", "workspace"]).and_then(DeValue::as_bool) == Some(true);
         self.add_dependencies(text, document);
         let targets = entry(document, &["target"]).and_then(DeValue::as_table);
-        for target in targets
-            .into_iter()
-            .flatten()
-            .filter_map(|(_, t)| t.get_ref().as_table())
-        {
+        for target in targets.into_iter().flatten().filter_map(|(_, t)| t.get_ref().as_table()) {
             self.add_dependencies(text, target);
         }
     }
@@ -67,10 +63,8 @@ impl Manifest {
             let entries = entry(table, &[section]).and_then(DeValue::as_table);
             for (key, value) in entries.into_iter().flatten() {
                 // A renamed dependency is still the same crate.
-                let renamed = value
-                    .get_ref()
-                    .get("package")
-                    .and_then(|name| name.get_ref().as_str());
+                let renamed =
+                    value.get_ref().get("package").and_then(|name| name.get_ref().as_str());
                 self.dependencies.push(Dependency {
                     name: renamed.unwrap_or(key.get_ref()).to_owned(),
                     line: line_of(text, key.span().start),
@@ -91,11 +85,7 @@ fn entry<'t, 'i>(table: &'t DeTable<'i>, keys: &[&str]) -> Option<&'t DeValue<'i
 }
 
 fn line_of(text: &str, offset: usize) -> usize {
-    1 + text
-        .bytes()
-        .take(offset)
-        .filter(|byte| *byte == b'\n')
-        .count()
+    1 + text.bytes().take(offset).filter(|byte| *byte == b'\n').count()
 }
 
 #[cfg(test)]
@@ -114,10 +104,7 @@ mod tests {
              [dev-dependencies]\ntestkit.workspace = true\n\
              [target.'cfg(unix)'.dependencies]\nlimits.workspace = true\n[lints]\nworkspace = true\n",
         );
-        let found = read
-            .dependencies
-            .iter()
-            .map(|d| (d.name.as_str(), d.line, d.for_tests));
+        let found = read.dependencies.iter().map(|d| (d.name.as_str(), d.line, d.for_tests));
         assert_eq!(
             found.collect::<Vec<_>>(),
             [

@@ -91,10 +91,7 @@ impl Migration {
 
     /// The notes with this word.
     pub(crate) fn notes<'m>(&'m self, word: &'m str) -> impl Iterator<Item = &'m Note> {
-        self.notes
-            .iter()
-            .filter(move |(found, _)| found == word)
-            .map(|(_, note)| note)
+        self.notes.iter().filter(move |(found, _)| found == word).map(|(_, note)| note)
     }
 
     pub(crate) fn creates(&self, table: &str) -> bool {
@@ -109,22 +106,13 @@ fn header(text: &str) -> Option<Note> {
         .enumerate()
         .find(|(_, line)| !line.trim().is_empty() && line.trim() != "-- no-transaction")?;
     let owner = first.strip_prefix("-- owner:")?.trim();
-    Some(Note {
-        text: owner.to_owned(),
-        line: line + 1,
-    })
+    Some(Note { text: owner.to_owned(), line: line + 1 })
 }
 
 fn notes(text: &str) -> Vec<(String, Note)> {
     let note = |(line, text): (usize, &str)| {
         let (word, text) = text.trim().strip_prefix("-- ")?.split_once(':')?;
-        Some((
-            word.to_owned(),
-            Note {
-                text: text.trim().to_owned(),
-                line: line + 1,
-            },
-        ))
+        Some((word.to_owned(), Note { text: text.trim().to_owned(), line: line + 1 }))
     };
     text.lines().enumerate().filter_map(note).collect()
 }
@@ -136,12 +124,7 @@ fn table(mut cursor: Cursor<'_>, line: usize) -> Option<Table> {
     }
     cursor.take_words(&["if", "not", "exists"]);
     let name = cursor.take_table()?;
-    let mut table = Table {
-        name,
-        line,
-        columns: Vec::new(),
-        key_begins: None,
-    };
+    let mut table = Table { name, line, columns: Vec::new(), key_begins: None };
     for part in split_at_commas(cursor.take_group().unwrap_or_default()) {
         table.add_part(part);
     }
@@ -151,15 +134,8 @@ fn table(mut cursor: Cursor<'_>, line: usize) -> Option<Table> {
 impl Table {
     /// Adds a column or a constraint.
     fn add_part(&mut self, part: &[Token]) {
-        const CONSTRAINTS: &[&str] = &[
-            "constraint",
-            "primary",
-            "unique",
-            "check",
-            "foreign",
-            "exclude",
-            "like",
-        ];
+        const CONSTRAINTS: &[&str] =
+            &["constraint", "primary", "unique", "check", "foreign", "exclude", "like"];
         let Some(first) = part.first() else { return };
         let is_column = !CONSTRAINTS.iter().any(|word| first.is_word(word));
         if is_column {
@@ -197,11 +173,7 @@ fn index_of(mut cursor: Cursor<'_>, line: usize) -> Option<Index> {
         cursor.take_words(&["on"]);
     }
     cursor.take_words(&["only"]);
-    Some(Index {
-        table: cursor.take_table()?,
-        line,
-        concurrently,
-    })
+    Some(Index { table: cursor.take_table()?, line, concurrently })
 }
 
 fn alteration(mut cursor: Cursor<'_>, line: usize) -> Option<Alteration> {
@@ -250,13 +222,7 @@ mod tests {
     #[test]
     fn the_owner_is_the_first_line_but_for_sqlx() {
         assert_eq!(read("-- owner: carts\n").owner.unwrap().text, "carts");
-        assert_eq!(
-            read("-- no-transaction\n-- owner: carts\n")
-                .owner
-                .unwrap()
-                .line,
-            2
-        );
+        assert_eq!(read("-- no-transaction\n-- owner: carts\n").owner.unwrap().line, 2);
         assert!(read("-- Carts.\n-- owner: carts\n").owner.is_none());
     }
 
@@ -267,9 +233,7 @@ mod tests {
              CONSTRAINT k PRIMARY KEY (merchant_id, id), CHECK (price > 0));\n\
              CREATE UNLOGGED TABLE IF NOT EXISTS platform.user (id uuid PRIMARY KEY);",
         );
-        let [cart, user] = migration.tables.as_slice() else {
-            panic!("two tables")
-        };
+        let [cart, user] = migration.tables.as_slice() else { panic!("two tables") };
         assert_eq!((cart.name.as_str(), cart.line), ("cart", 1));
         assert_eq!(cart.columns, ["merchant_id", "price"]);
         assert_eq!(cart.key_begins.as_deref(), Some("merchant_id"));
@@ -282,10 +246,7 @@ mod tests {
         let migration = read(
             "CREATE INDEX ON a (x);\nCREATE UNIQUE INDEX CONCURRENTLY IF NOT EXISTS i ON ONLY b (x);",
         );
-        let found = migration
-            .indexes
-            .iter()
-            .map(|i| (i.table.as_str(), i.concurrently));
+        let found = migration.indexes.iter().map(|i| (i.table.as_str(), i.concurrently));
         assert_eq!(found.collect::<Vec<_>>(), [("a", false), ("b", true)]);
     }
 
@@ -295,9 +256,7 @@ mod tests {
             "ALTER TABLE a ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;\n\
              ALTER TABLE ONLY b ADD COLUMN c text;",
         );
-        let [a, b] = migration.alterations.as_slice() else {
-            panic!("two alterations")
-        };
+        let [a, b] = migration.alterations.as_slice() else { panic!("two alterations") };
         assert!(a.enables_row_security && a.forces_row_security);
         assert!(b.table == "b" && !b.enables_row_security && !b.forces_row_security);
     }
@@ -306,23 +265,11 @@ mod tests {
     fn destructive_steps_are_found() {
         assert_eq!(read("DROP TABLE a;").destructive_lines, [1]);
         assert_eq!(read("ALTER TABLE a\nDROP COLUMN b;").destructive_lines, [2]);
-        assert_eq!(
-            read("ALTER TABLE a DROP IF EXISTS b;").destructive_lines,
-            [1]
-        );
+        assert_eq!(read("ALTER TABLE a DROP IF EXISTS b;").destructive_lines, [1]);
         assert_eq!(read("ALTER TABLE a RENAME TO b;").destructive_lines, [1]);
-        assert_eq!(
-            read("ALTER TYPE a RENAME VALUE 'x' TO 'y';").destructive_lines,
-            [1]
-        );
-        assert_eq!(
-            read("ALTER TABLE a DROP CONSTRAINT b;").destructive_lines,
-            [0; 0]
-        );
-        assert_eq!(
-            read("ALTER TABLE a ALTER b DROP NOT NULL;").destructive_lines,
-            [0; 0]
-        );
+        assert_eq!(read("ALTER TYPE a RENAME VALUE 'x' TO 'y';").destructive_lines, [1]);
+        assert_eq!(read("ALTER TABLE a DROP CONSTRAINT b;").destructive_lines, [0; 0]);
+        assert_eq!(read("ALTER TABLE a ALTER b DROP NOT NULL;").destructive_lines, [0; 0]);
         assert_eq!(read("DROP FUNCTION a;").destructive_lines, [0; 0]);
     }
 }

@@ -37,18 +37,11 @@ pub fn check(house: &House) -> Vec<Finding> {
 
 /// A file that cannot be parsed would otherwise pass every rule.
 fn unreadable(house: &House) -> Vec<Finding> {
-    let manifests = house
-        .manifests
-        .iter()
-        .map(|manifest| (&manifest.path, &manifest.broken));
+    let manifests = house.manifests.iter().map(|manifest| (&manifest.path, &manifest.broken));
     let rust = house.rust.iter().map(|file| (&file.path, &file.broken));
     let finding = |(path, broken): (_, &Option<(usize, String)>)| {
         let (line, why) = broken.as_ref()?;
-        Some(Finding::new(
-            path,
-            *line,
-            format!("tidy cannot read this file: {why}; repair it"),
-        ))
+        Some(Finding::new(path, *line, format!("tidy cannot read this file: {why}; repair it")))
     };
     manifests.chain(rust).filter_map(finding).collect()
 }
@@ -71,30 +64,17 @@ mod tests {
                 "crates/carts/Cargo.toml",
                 "[package]\nname = \"carts\"\n[dependencies]\norders = \"1\"",
             ),
-            (
-                "crates/carts/src/lib.rs",
-                "fn a() { sqlx::query(\"UPDATE job SET a = now()\"); }",
-            ),
-            (
-                "crates/carts/src/mod.rs",
-                "fn a() { Work::for_platform(); }",
-            ),
+            ("crates/carts/src/lib.rs", "fn a() { sqlx::query(\"UPDATE job SET a = now()\"); }"),
+            ("crates/carts/src/mod.rs", "fn a() { Work::for_platform(); }"),
             ("crates/carts/src/long.rs", &"\n".repeat(501)),
             ("crates/carts/src/broken.rs", "fn"),
-            (
-                "crates/database/migrations/1.sql",
-                "-- owner: jobs\nDROP TABLE job;",
-            ),
+            ("crates/database/migrations/1.sql", "-- owner: jobs\nDROP TABLE job;"),
             ("docs/a.md", concat!("TO", "DO: write this")),
         ]);
-        let all = check(&house)
-            .iter()
-            .map(ToString::to_string)
-            .collect::<Vec<_>>()
-            .join(
-                "
+        let all = check(&house).iter().map(ToString::to_string).collect::<Vec<_>>().join(
+            "
 ",
-            );
+        );
         for part in [
             "cannot read this file",
             "may not depend on `orders`",
@@ -114,10 +94,8 @@ mod tests {
 
     #[test]
     fn a_file_that_cannot_be_read_is_a_finding() {
-        let found = findings(
-            unreadable,
-            &[("crates/a/src/a.rs", "fn"), ("crates/a/Cargo.toml", "[")],
-        );
+        let found =
+            findings(unreadable, &[("crates/a/src/a.rs", "fn"), ("crates/a/Cargo.toml", "[")]);
         assert_eq!(found.len(), 2, "{found:?}");
         assert!(findings(unreadable, &[("crates/a/src/a.rs", "fn a() {}")]).is_empty());
     }

@@ -91,13 +91,8 @@ impl RustFile {
         };
         Self {
             path: path.clone(),
-            lines: facts
-                .trailing_tests_line
-                .map_or(text.lines().count(), |line| line - 1),
-            is_generated: text
-                .lines()
-                .take(5)
-                .any(|line| line.contains("// @generated")),
+            lines: facts.trailing_tests_line.map_or(text.lines().count(), |line| line - 1),
+            is_generated: text.lines().take(5).any(|line| line.contains("// @generated")),
             facts,
             broken,
         }
@@ -105,19 +100,13 @@ impl RustFile {
 
     /// Whether a line is test code, by the file's place or by an attribute.
     pub(crate) fn is_test(&self, line: usize) -> bool {
-        self.path.is_test()
-            || self
-                .facts
-                .test_lines
-                .iter()
-                .any(|range| range.contains(&line))
+        self.path.is_test() || self.facts.test_lines.iter().any(|range| range.contains(&line))
     }
 }
 
 fn read_facts(text: &str) -> Result<Facts, (usize, String)> {
-    let stream: TokenStream = text
-        .parse()
-        .map_err(|error: LexError| (error.span().start().line, error.to_string()))?;
+    let stream: TokenStream =
+        text.parse().map_err(|error: LexError| (error.span().start().line, error.to_string()))?;
     let mut facts = Facts::default();
     tokens::collect(stream.clone(), &mut facts);
     let file =

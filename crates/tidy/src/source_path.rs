@@ -48,9 +48,7 @@ impl SourcePath {
     }
 
     pub(crate) fn extension(&self) -> &str {
-        self.file_name()
-            .rsplit_once('.')
-            .map_or("", |(_, extension)| extension)
+        self.file_name().rsplit_once('.').map_or("", |(_, extension)| extension)
     }
 }
 
@@ -64,10 +62,7 @@ mod tests {
         assert_eq!(path.krate(), Some("mcp"));
         assert_eq!(path.inside(), "src/tools/create_cart.rs");
         assert_eq!(path.folders().collect::<Vec<_>>(), ["src", "tools"]);
-        assert_eq!(
-            (path.file_name(), path.extension()),
-            ("create_cart.rs", "rs")
-        );
+        assert_eq!((path.file_name(), path.extension()), ("create_cart.rs", "rs"));
         assert!(path.in_src() && !path.is_test());
     }
 

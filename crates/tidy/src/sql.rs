@@ -46,12 +46,7 @@ pub(crate) fn tokens(text: &str, first_line: usize) -> Vec<Token> {
         let (length, kind) = measure(rest, first);
         let (piece, after) = rest.split_at(length);
         if let Some(kind) = kind {
-            found.push(Token {
-                kind,
-                text: spelled(piece, kind),
-                line,
-                glued,
-            });
+            found.push(Token { kind, text: spelled(piece, kind), line, glued });
         }
         glued = kind.is_some();
         line += piece.matches('\n').count();
@@ -79,11 +74,7 @@ fn measure(rest: &str, first: char) -> (usize, Option<Kind>) {
         '"' => (quoted_length(rest, '"'), Some(Kind::Name)),
         '$' => {
             let end = 1 + word_length(&rest[1..]);
-            if rest[end..].starts_with('$') {
-                (end + 1, None)
-            } else {
-                (end, Some(Kind::Mark))
-            }
+            if rest[end..].starts_with('$') { (end + 1, None) } else { (end, Some(Kind::Mark)) }
         }
         '{' => match rest[1..].find(['{', '}', ' ', '\n']) {
             Some(end) if rest[1 + end..].starts_with('}') => (end + 2, Some(Kind::Name)),
@@ -98,8 +89,7 @@ fn is_word_part(character: char) -> bool {
 }
 
 fn word_length(rest: &str) -> usize {
-    rest.find(|character| !is_word_part(character))
-        .unwrap_or(rest.len())
+    rest.find(|character| !is_word_part(character)).unwrap_or(rest.len())
 }
 
 /// The length of a quoted piece with both its quotes; a doubled quote does not end it.
@@ -145,10 +135,7 @@ impl<'t> Cursor<'t> {
     /// Takes these words, all of them or none.
     pub(crate) fn take_words(&mut self, words: &[&str]) -> bool {
         let found = words.len() <= self.rest.len()
-            && words
-                .iter()
-                .zip(self.rest)
-                .all(|(word, token)| token.is_word(word));
+            && words.iter().zip(self.rest).all(|(word, token)| token.is_word(word));
         if found {
             self.rest = &self.rest[words.len()..];
         }
@@ -174,17 +161,11 @@ impl<'t> Cursor<'t> {
             return Some(first);
         }
         let second = self.take_name()?;
-        Some(if first == "public" {
-            second
-        } else {
-            format!("{first}.{second}")
-        })
+        Some(if first == "public" { second } else { format!("{first}.{second}") })
     }
 
     pub(crate) fn take_name(&mut self) -> Option<String> {
-        let token = self
-            .peek()
-            .filter(|token| matches!(token.kind, Kind::Word | Kind::Name))?;
+        let token = self.peek().filter(|token| matches!(token.kind, Kind::Word | Kind::Name))?;
         self.take();
         Some(token.text.clone())
     }
@@ -218,10 +199,7 @@ mod tests {
     use super::*;
 
     fn spellings(text: &str) -> Vec<String> {
-        tokens(text, 1)
-            .into_iter()
-            .map(|token| token.text)
-            .collect()
+        tokens(text, 1).into_iter().map(|token| token.text).collect()
     }
 
     #[test]

@@ -1,4 +1,5 @@
 //! Tests against a real database.
+#![expect(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
 
 use std::collections::BTreeMap;
 
@@ -14,17 +15,8 @@ fn merchant() -> MerchantId {
 }
 
 fn category() -> Category {
-    let (id, path, name) = (
-        CategoryId::from_random(1),
-        "mugs".to_owned(),
-        "Mugs".to_owned(),
-    );
-    Category {
-        id,
-        parent: None,
-        path,
-        name,
-    }
+    let (id, path, name) = (CategoryId::from_random(1), "mugs".to_owned(), "Mugs".to_owned());
+    Category { id, parent: None, path, name }
 }
 
 fn mug(price_minor: i64, currency: &str) -> NewProduct {
@@ -66,23 +58,16 @@ async fn put(
     variants: &[(VariantId, NewVariant)],
 ) -> bool {
     let mut work = Work::for_store(test.database(), merchant()).await.unwrap();
-    catalog::put_category(&mut work, merchant(), &category())
-        .await
-        .unwrap();
+    catalog::put_category(&mut work, merchant(), &category()).await.unwrap();
     let id = ProductId::from_random(1);
-    let changed = catalog::put_product(&mut work, merchant(), id, product, variants)
-        .await
-        .unwrap();
+    let changed = catalog::put_product(&mut work, merchant(), id, product, variants).await.unwrap();
     work.commit().await.unwrap();
     changed
 }
 
 async fn events(test: &TestDatabase) -> i64 {
     let mut raw = test.raw().await;
-    sqlx::query_scalar("SELECT count(*) FROM outbox")
-        .fetch_one(&mut raw)
-        .await
-        .unwrap()
+    sqlx::query_scalar("SELECT count(*) FROM outbox").fetch_one(&mut raw).await.unwrap()
 }
 
 #[tokio::test]
@@ -91,18 +76,9 @@ async fn only_a_real_change_is_written_and_told() {
     assert!(put(&test, &mug(12_50, "EUR"), &[variant(1)]).await);
     assert!(!put(&test, &mug(12_50, "EUR"), &[variant(1)]).await);
     assert_eq!(events(&test).await, 1);
-    assert!(
-        put(&test, &mug(11_00, "EUR"), &[variant(1)]).await,
-        "a price"
-    );
-    assert!(
-        put(&test, &mug(11_00, "EUR"), &[variant(1), variant(2)]).await,
-        "another variant"
-    );
-    assert!(
-        put(&test, &mug(11_00, "EUR"), &[variant(2)]).await,
-        "a variant gone"
-    );
+    assert!(put(&test, &mug(11_00, "EUR"), &[variant(1)]).await, "a price");
+    assert!(put(&test, &mug(11_00, "EUR"), &[variant(1), variant(2)]).await, "another variant");
+    assert!(put(&test, &mug(11_00, "EUR"), &[variant(2)]).await, "a variant gone");
     assert_eq!(events(&test).await, 4);
 }
 
@@ -111,15 +87,10 @@ async fn a_product_reads_back_as_it_was_put() {
     let test = TestDatabase::new().await;
     put(&test, &mug(12_50, "EUR"), &[variant(2), variant(1)]).await;
     let reading = Reading::for_store(test.database(), merchant()).unwrap();
-    let product = catalog::product(&reading, merchant(), ProductId::from_random(1))
-        .await
-        .unwrap();
+    let product = catalog::product(&reading, merchant(), ProductId::from_random(1)).await.unwrap();
     assert_eq!(product.facts, mug(12_50, "EUR"));
     let order: Vec<_> = product.variants.iter().map(|variant| variant.id).collect();
-    assert_eq!(
-        order,
-        [VariantId::from_random(2), VariantId::from_random(1)]
-    );
+    assert_eq!(order, [VariantId::from_random(2), VariantId::from_random(1)]);
 }
 
 #[tokio::test]
@@ -129,9 +100,7 @@ async fn what_agents_cannot_pay_in_is_hidden_from_them() {
     let reading = Reading::for_store(test.database(), merchant()).unwrap();
     let hidden = catalog::product(&reading, merchant(), ProductId::from_random(1)).await;
     assert!(matches!(hidden, Err(CatalogError::ProductNotFound)));
-    let tree = catalog::categories(&reading, merchant(), None)
-        .await
-        .unwrap();
+    let tree = catalog::categories(&reading, merchant(), None).await.unwrap();
     assert_eq!(tree[0].product_count, 0);
 }
 

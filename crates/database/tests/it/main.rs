@@ -1,4 +1,5 @@
 //! Tests against a real database.
+#![expect(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
 
 use std::time::Duration;
 
@@ -11,10 +12,7 @@ fn merchant(number: u128) -> MerchantId {
 }
 
 async fn execute(test: &TestDatabase, statement: &'static str) {
-    sqlx::raw_sql(statement)
-        .execute(&mut test.raw().await)
-        .await
-        .unwrap();
+    sqlx::raw_sql(statement).execute(&mut test.raw().await).await.unwrap();
 }
 
 #[tokio::test]
@@ -38,10 +36,8 @@ async fn in_production_the_database_says_what_time_it_is() {
     let test = TestDatabase::new().await;
     let database = test.another_process();
     let mut work = Work::for_platform(&database).await.unwrap();
-    let said: time::OffsetDateTime = sqlx::query_scalar("SELECT now()")
-        .fetch_one(work.sql())
-        .await
-        .unwrap();
+    let said: time::OffsetDateTime =
+        sqlx::query_scalar("SELECT now()").fetch_one(work.sql()).await.unwrap();
     assert_eq!(work.now(), said.into());
 }
 
@@ -50,13 +46,7 @@ async fn a_reading_cannot_write() {
     let test = TestDatabase::new().await;
     let mut snapshot = Reading::for_platform(test.database()).open().await.unwrap();
     let refused = sqlx::raw_sql("UPDATE platform.cell_epoch SET epoch = 2").execute(&mut *snapshot);
-    assert!(
-        refused
-            .await
-            .unwrap_err()
-            .to_string()
-            .contains("read-only transaction")
-    );
+    assert!(refused.await.unwrap_err().to_string().contains("read-only transaction"));
 }
 
 #[tokio::test]
@@ -84,12 +74,7 @@ async fn a_cell_refuses_a_merchant_of_another() {
 async fn a_dead_connection_is_replaced_and_not_shown() {
     let test = TestDatabase::new().await;
     for _ in 0..5 {
-        Work::for_platform(test.database())
-            .await
-            .unwrap()
-            .commit()
-            .await
-            .unwrap();
+        Work::for_platform(test.database()).await.unwrap().commit().await.unwrap();
         execute(
             &test,
             "SELECT pg_terminate_backend(pid) FROM pg_stat_activity

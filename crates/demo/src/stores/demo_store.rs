@@ -98,10 +98,5 @@ const CATEGORIES: &[(&str, &str)] = &[
     ("toys-games", "Toys & Games"),
 ];
 
-const LINES: &[&[Line]] = &[
-    kitchen::LINES,
-    home::LINES,
-    electronics::LINES,
-    outdoor::LINES,
-    stationery::LINES,
-];
+const LINES: &[&[Line]] =
+    &[kitchen::LINES, home::LINES, electronics::LINES, outdoor::LINES, stationery::LINES];

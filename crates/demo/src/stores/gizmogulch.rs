@@ -236,9 +236,7 @@ const LINES: &[Line] = &[
             item(405, "Video Doorbell Wireless", 1999)
                 .about("Chime included.")
                 .with(&[("resolution", "720p")]),
-            item(406, "Key Finder 2 Pack", 399)
-                .about("Beeps if found.")
-                .with(&[("quantity", "2")]),
+            item(406, "Key Finder 2 Pack", 399).about("Beeps if found.").with(&[("quantity", "2")]),
         ],
         ..LINE
     },
@@ -251,18 +249,14 @@ const LINES: &[Line] = &[
             item(451, "Precision Screwdriver 25in1", 799)
                 .about("For phone, watch, glasses.")
                 .with(&[("quantity", "25")]),
-            item(452, "Mini Electric Drill", 999)
-                .about("With 5 bits.")
-                .with(&[("power", "12 V")]),
+            item(452, "Mini Electric Drill", 999).about("With 5 bits.").with(&[("power", "12 V")]),
             item(453, "Work Light COB", 499)
                 .about("Magnet, hook.")
                 .with(&[("brightness", "200 lm")]),
             item(454, "Tyre Inflator Cordless", 1399)
                 .about("Digital, car and bike.")
                 .with(&[("pressure", "6 bar")]),
-            item(455, "Tape Measure 5 m", 299)
-                .about("Auto lock.")
-                .with(&[("length", "5 m")]),
+            item(455, "Tape Measure 5 m", 299).about("Auto lock.").with(&[("length", "5 m")]),
             item(456, "Pressure Washer Gun Cordless", 1699)
                 .about("For 21 V battery, battery not included.")
                 .discontinued(),

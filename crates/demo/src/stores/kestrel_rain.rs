@@ -84,46 +84,22 @@ const LINES: &[Line] = &[
                     "Jasmine, bergamot and a peach that arrives as the cup cools. From \
                      smallholders above 2,000 metres.",
                 )
-                .with(&[
-                    ("origin", "Ethiopia"),
-                    ("process", "washed"),
-                    ("altitude", "2050 m"),
-                ]),
+                .with(&[("origin", "Ethiopia"), ("process", "washed"), ("altitude", "2050 m")]),
             item(102, "Ethiopia Shantawene Natural", 2250)
                 .about("Blueberry jam and cocoa nib, dried on raised beds for eighteen days.")
-                .with(&[
-                    ("origin", "Ethiopia"),
-                    ("process", "natural"),
-                    ("altitude", "2100 m"),
-                ]),
+                .with(&[("origin", "Ethiopia"), ("process", "natural"), ("altitude", "2100 m")]),
             item(103, "Guatemala Finca El Sauce", 2000)
                 .about("Toffee, red apple, a rounded body; the one we drink on cupping-free days.")
-                .with(&[
-                    ("origin", "Guatemala"),
-                    ("process", "washed"),
-                    ("altitude", "1700 m"),
-                ]),
+                .with(&[("origin", "Guatemala"), ("process", "washed"), ("altitude", "1700 m")]),
             item(104, "Kenya Gathera AB", 2300)
                 .about("Blackcurrant and tomato leaf, with the acidity turned up.")
-                .with(&[
-                    ("origin", "Kenya"),
-                    ("process", "washed"),
-                    ("altitude", "1800 m"),
-                ]),
+                .with(&[("origin", "Kenya"), ("process", "washed"), ("altitude", "1800 m")]),
             item(105, "Colombia Las Nubes", 1950)
                 .about("Panela, orange and milk chocolate from eleven neighbouring farms.")
-                .with(&[
-                    ("origin", "Colombia"),
-                    ("process", "washed"),
-                    ("altitude", "1850 m"),
-                ]),
+                .with(&[("origin", "Colombia"), ("process", "washed"), ("altitude", "1850 m")]),
             item(106, "Colombia Pink Bourbon", 2400)
                 .about("Grapefruit, hibiscus and a long sweet finish. One producer, nine bags.")
-                .with(&[
-                    ("origin", "Colombia"),
-                    ("process", "washed"),
-                    ("altitude", "1900 m"),
-                ]),
+                .with(&[("origin", "Colombia"), ("process", "washed"), ("altitude", "1900 m")]),
             item(107, "Costa Rica La Loma Honey", 2200)
                 .about("Dried apricot and almond; sticky parchment dried slowly in the shade.")
                 .with(&[
@@ -131,27 +107,17 @@ const LINES: &[Line] = &[
                     ("process", "yellow honey"),
                     ("altitude", "1600 m"),
                 ]),
-            item(108, "Rwanda Kivu Hills", 2050)
-                .about("Black tea, cherry, brown sugar.")
-                .with(&[
-                    ("origin", "Rwanda"),
-                    ("process", "washed"),
-                    ("altitude", "1750 m"),
-                ]),
+            item(108, "Rwanda Kivu Hills", 2050).about("Black tea, cherry, brown sugar.").with(&[
+                ("origin", "Rwanda"),
+                ("process", "washed"),
+                ("altitude", "1750 m"),
+            ]),
             item(109, "Peru Alto Marañón", 1900)
                 .about("A gentle cup: cashew, vanilla, green grape.")
-                .with(&[
-                    ("origin", "Peru"),
-                    ("process", "washed"),
-                    ("altitude", "1700 m"),
-                ]),
+                .with(&[("origin", "Peru"), ("process", "washed"), ("altitude", "1700 m")]),
             item(110, "Panama Gesha Lot 14", 3600)
                 .about("Honeysuckle and white peach. Sold once a year, until the one box is empty.")
-                .with(&[
-                    ("origin", "Panama"),
-                    ("process", "washed"),
-                    ("altitude", "1950 m"),
-                ])
+                .with(&[("origin", "Panama"), ("process", "washed"), ("altitude", "1950 m")])
                 .preorder(),
             item(111, "Sumatra Harimau", 2100)
                 .about("Cedar, dark honey and dried herbs; heavy and clean at once.")
@@ -163,18 +129,10 @@ const LINES: &[Line] = &[
                 ]),
             item(112, "Burundi Kayanza Natural", 2200)
                 .about("Strawberry yoghurt and rose hip.")
-                .with(&[
-                    ("origin", "Burundi"),
-                    ("process", "natural"),
-                    ("altitude", "1800 m"),
-                ]),
+                .with(&[("origin", "Burundi"), ("process", "natural"), ("altitude", "1800 m")]),
             item(113, "Honduras Santa Elena", 2000)
                 .about("Caramel apple and hazelnut from the cloud forest above Marcala.")
-                .with(&[
-                    ("origin", "Honduras"),
-                    ("process", "washed"),
-                    ("altitude", "1600 m"),
-                ])
+                .with(&[("origin", "Honduras"), ("process", "washed"), ("altitude", "1600 m")])
                 .discontinued(),
         ],
         ..LINE
@@ -310,11 +268,7 @@ const LINES: &[Line] = &[
                 .colours(&["Rain Grey", "White"]),
             item(508, "Perch Electric Burr Grinder", 16_900)
                 .about("Flat steel burrs, forty settings and a cup that does not spray chaff.")
-                .with(&[
-                    ("material", "steel"),
-                    ("power", "150 W"),
-                    ("weight", "2.9 kg"),
-                ])
+                .with(&[("material", "steel"), ("power", "150 W"), ("weight", "2.9 kg")])
                 .colours(&["Black", "White"]),
             item(509, "Cold Brew Jar, 1.5 L", 3400)
                 .about("A mesh column in a mason jar with a spout.")

@@ -91,9 +91,7 @@ const LINES: &[Line] = &[
             item(109, "Midsummer Bonfire", 2600)
                 .about("Orange over violet, still smelling of ink.")
                 .preorder(),
-            item(110, "Island Bus Stop", 2400)
-                .about("Wooden, painted, empty.")
-                .discontinued(),
+            item(110, "Island Bus Stop", 2400).about("Wooden, painted, empty.").discontinued(),
         ],
         ..LINE
     },

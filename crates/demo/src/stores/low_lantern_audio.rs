@@ -75,19 +75,11 @@ const LINES: &[Line] = &[
             sold(shared::TWIST_TURNTABLE, 101, 29_900),
             item(102, "Twist Pro Turntable", 44_900)
                 .about("Acrylic platter and an external power supply.")
-                .with(&[
-                    ("speeds", "33/45 rpm"),
-                    ("drive", "belt"),
-                    ("weight", "6.8 kg"),
-                ])
+                .with(&[("speeds", "33/45 rpm"), ("drive", "belt"), ("weight", "6.8 kg")])
                 .colours(&["Black", "Walnut"]),
             item(103, "Nine Direct-Drive Turntable", 64_900)
                 .about("Starts in half a second, stays for decades.")
-                .with(&[
-                    ("speeds", "33/45/78 rpm"),
-                    ("drive", "direct"),
-                    ("weight", "11 kg"),
-                ]),
+                .with(&[("speeds", "33/45/78 rpm"), ("drive", "direct"), ("weight", "11 kg")]),
             item(104, "Moving Magnet Cartridge", 8900)
                 .about("An elliptical stylus that tracks warped records.")
                 .with(&[("stylus", "elliptical")]),
@@ -213,9 +205,11 @@ const LINES: &[Line] = &[
             item(303, "Banana Plugs, Set of 8", 2400)
                 .about("Screw type, no solder.")
                 .with(&[("quantity", "8")]),
-            item(304, "Optical Cable", 3400)
-                .about("Glass, not plastic.")
-                .choose(&[axis("length", &["1 m", "2 m"]).costing(&[0, 400])]),
+            item(304, "Optical Cable", 3400).about("Glass, not plastic.").choose(&[axis(
+                "length",
+                &["1 m", "2 m"],
+            )
+            .costing(&[0, 400])]),
             item(305, "Balanced XLR Cable, Pair", 4900)
                 .about("For active speakers.")
                 .choose(&[axis("length", &["1 m", "3 m"]).costing(&[0, 1200])]),

@@ -298,13 +298,11 @@ const LINES: &[Line] = &[
             item(452, "Brass Bookmarks, Set of 3", 950)
                 .about("Thin enough to forget.")
                 .with(&[("material", "brass"), ("quantity", "3")]),
-            item(453, "Bookends, Pair", 3200)
-                .about("Cast iron hares, facing out.")
-                .with(&[
-                    ("material", "cast iron"),
-                    ("weight", "2.6 kg"),
-                    ("quantity", "2"),
-                ]),
+            item(453, "Bookends, Pair", 3200).about("Cast iron hares, facing out.").with(&[
+                ("material", "cast iron"),
+                ("weight", "2.6 kg"),
+                ("quantity", "2"),
+            ]),
             item(454, "Rechargeable Book Light", 2800)
                 .about("Amber light, clip padded with cork.")
                 .with(&[("power", "USB-C"), ("weight", "58 g")]),

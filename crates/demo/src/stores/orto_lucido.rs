@@ -235,11 +235,7 @@ const LINES: &[Line] = &[
                 .colours(&["Green", "Sand"]),
             item(354, "Olla Irrigation Pot, Pair", 2400)
                 .about("Bury, fill, forget for a week.")
-                .with(&[
-                    ("material", "terracotta"),
-                    ("capacity", "1.5 L"),
-                    ("quantity", "2"),
-                ]),
+                .with(&[("material", "terracotta"), ("capacity", "1.5 L"), ("quantity", "2")]),
             item(355, "Drip Kit for 20 Pots", 6900)
                 .about("Timer, tubing and adjustable drippers.")
                 .with(&[("quantity", "20")]),

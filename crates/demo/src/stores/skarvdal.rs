@@ -313,11 +313,7 @@ const LINES: &[Line] = &[
                 .with(&[("weight", "390 g"), ("power", "3 kW")]),
             item(453, "Titanium Pot, 900 ml", 5400)
                 .about("Thin walls, folding handles, a lid with a strainer.")
-                .with(&[
-                    ("material", "titanium"),
-                    ("capacity", "900 ml"),
-                    ("weight", "110 g"),
-                ]),
+                .with(&[("material", "titanium"), ("capacity", "900 ml"), ("weight", "110 g")]),
             item(454, "Birch Kuksa, 200 ml", 4400)
                 .about("Carved by hand and boiled in salt water.")
                 .with(&[("material", "birch"), ("capacity", "200 ml")]),

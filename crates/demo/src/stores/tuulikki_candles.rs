@@ -41,7 +41,7 @@ pub(super) fn store() -> Store {
         ships_to: vec!["FI", "SE", "EE"],
         support_email: "tuulikki@tuulikki-candles.example",
         trust_score: None,
-        provisional: false,
+        provisional: true,
         identity: not_verified("unverified"),
         policies: POLICIES,
         member_since_days_ago: SHOP.member_since_days_ago,
@@ -51,10 +51,8 @@ pub(super) fn store() -> Store {
     }
 }
 
-const CATEGORIES: &[(&str, &str)] = &[
-    ("home-decor", "Home Decor"),
-    ("home-decor/candles", "Candles"),
-];
+const CATEGORIES: &[(&str, &str)] =
+    &[("home-decor", "Home Decor"), ("home-decor/candles", "Candles")];
 
 const LINES: &[Line] = &[
     Line {

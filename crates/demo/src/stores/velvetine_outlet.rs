@@ -81,14 +81,10 @@ const LINES: &[Line] = &[
                 .about("Stones glued.")
                 .colours(&["Rose", "Silver"]),
             item(104, "Skeleton Watch Men", 4900).about("See inside moving."),
-            item(105, "Square Watch Leather", 2900)
-                .about("Strap PU.")
-                .colours(&["Brown", "Black"]),
+            item(105, "Square Watch Leather", 2900).about("Strap PU.").colours(&["Brown", "Black"]),
             item(106, "Moon Phase Style Watch", 5500).about("Moon printed."),
             item(107, "Pilot Style Watch Large", 4200).about("46 mm case."),
-            item(108, "Couple Watch Set", 2500)
-                .about("Two pieces.")
-                .with(&[("quantity", "2")]),
+            item(108, "Couple Watch Set", 2500).about("Two pieces.").with(&[("quantity", "2")]),
             item(109, "Watch Box 6 Slots", 1900).about("PU leather, glass lid."),
         ],
         ..LINE
@@ -112,9 +108,7 @@ const LINES: &[Line] = &[
             item(155, "Card Wallet Checked", 3500)
                 .about("Eight slots.")
                 .colours(&["Brown", "Black"]),
-            item(156, "Belt Bag Unisex", 3900)
-                .about("Adjustable.")
-                .colours(&["Black", "Olive"]),
+            item(156, "Belt Bag Unisex", 3900).about("Adjustable.").colours(&["Black", "Olive"]),
             item(157, "Woven Shoulder Bag", 6900)
                 .about("Soft PU weave.")
                 .colours(&["Green", "White"]),
@@ -164,15 +158,11 @@ const LINES: &[Line] = &[
                 .about("Sizes run small.")
                 .choose(&[axis("size", &["5", "6", "7", "8", "9"])]),
             item(254, "Tennis Necklace Zirconia", 3500).about("40 cm."),
-            item(255, "Hoop Earrings Logo", 1800)
-                .about("Pair.")
-                .colours(&["Gold", "Silver"]),
+            item(255, "Hoop Earrings Logo", 1800).about("Pair.").colours(&["Gold", "Silver"]),
             item(256, "Pearl Set 3 pcs", 3200)
                 .about("Necklace, bracelet, earrings.")
                 .with(&[("quantity", "3")]),
-            item(257, "Cuban Chain Thick", 2700)
-                .about("50 cm.")
-                .colours(&["Gold", "Silver"]),
+            item(257, "Cuban Chain Thick", 2700).about("50 cm.").colours(&["Gold", "Silver"]),
         ],
         ..LINE
     },
@@ -186,19 +176,13 @@ const LINES: &[Line] = &[
             item(301, "Designer Style Polo", 2900)
                 .about("Logo on chest.")
                 .colours(&["White", "Navy"]),
-            item(302, "Logo Hoodie Heavy", 3500)
-                .about("Back print.")
-                .colours(&["Black", "Grey"]),
+            item(302, "Logo Hoodie Heavy", 3500).about("Back print.").colours(&["Black", "Grey"]),
             item(303, "Puffer Vest Shiny", 4500)
                 .about("Hood in collar.")
                 .colours(&["Black", "Silver"]),
-            item(304, "Logo Tee 2 Pack", 2500)
-                .about("Two pieces.")
-                .with(&[("quantity", "2")]),
+            item(304, "Logo Tee 2 Pack", 2500).about("Two pieces.").with(&[("quantity", "2")]),
             item(305, "Track Jacket Stripe", 3900).about("Side stripe."),
-            item(306, "Cashmere Feel Sweater", 4900)
-                .about("Acrylic.")
-                .colours(&["Camel", "Black"]),
+            item(306, "Cashmere Feel Sweater", 4900).about("Acrylic.").colours(&["Camel", "Black"]),
             item(307, "Linen Feel Shirt", 3300).about("Polyester."),
         ],
         ..LINE
@@ -214,9 +198,7 @@ const LINES: &[Line] = &[
                 .about("Thick sole.")
                 .colours(&["White", "Black"]),
             item(352, "Runner Knit Style", 6500).about("Sock fit."),
-            item(353, "Logo Slides", 4900)
-                .about("Rubber.")
-                .colours(&["Black", "White"]),
+            item(353, "Logo Slides", 4900).about("Rubber.").colours(&["Black", "White"]),
             item(354, "Loafer Horsebit Style", 6900).about("PU."),
             item(355, "High Top Star Sneaker", 7500).about("Used look."),
             item(356, "Espadrilles Platform", 5500).about("Jute sole."),
@@ -238,9 +220,7 @@ const LINES: &[Line] = &[
             item(403, "Fresh Style Cologne 100 ml", 2200)
                 .about("Inspired by, citrus.")
                 .with(&[("capacity", "100 ml")]),
-            item(404, "Parfum Set 5 x 10 ml", 2900)
-                .about("Mixed.")
-                .with(&[("quantity", "5")]),
+            item(404, "Parfum Set 5 x 10 ml", 2900).about("Mixed.").with(&[("quantity", "5")]),
             item(405, "Vanilla Style Mist 150 ml", 2000)
                 .about("Sweet.")
                 .with(&[("capacity", "150 ml")]),

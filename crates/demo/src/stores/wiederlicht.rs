@@ -83,46 +83,26 @@ const LINES: &[Line] = &[
                     "A six-inch phone with updates until 2029 and a back that opens with one \
                      screw.",
                 )
-                .with(&[
-                    ("storage", "128 GB"),
-                    ("memory", "6 GB"),
-                    ("screen", "6.1 in"),
-                ])
+                .with(&[("storage", "128 GB"), ("memory", "6 GB"), ("screen", "6.1 in")])
                 .colours(&["Graphite", "Sand"]),
             item(102, "Ordvik One Smartphone, 256 GB", 33_900)
                 .about("Twice the room for photographs.")
-                .with(&[
-                    ("storage", "256 GB"),
-                    ("memory", "8 GB"),
-                    ("screen", "6.1 in"),
-                ])
+                .with(&[("storage", "256 GB"), ("memory", "8 GB"), ("screen", "6.1 in")])
                 .colours(&["Graphite", "Sand"]),
             item(103, "Ordvik Two Smartphone, 256 GB", 44_900)
                 .about("The newer model: brighter screen, three cameras.")
-                .with(&[
-                    ("storage", "256 GB"),
-                    ("memory", "8 GB"),
-                    ("screen", "6.4 in"),
-                ])
+                .with(&[("storage", "256 GB"), ("memory", "8 GB"), ("screen", "6.4 in")])
                 .colours(&["Graphite", "Pine"]),
             item(104, "Ordvik Mini Smartphone, 64 GB", 18_900)
                 .about("Still fits a front pocket.")
-                .with(&[
-                    ("storage", "64 GB"),
-                    ("memory", "4 GB"),
-                    ("screen", "5.2 in"),
-                ])
+                .with(&[("storage", "64 GB"), ("memory", "4 GB"), ("screen", "5.2 in")])
                 .colours(&["Graphite", "Coral"]),
             item(105, "Ordvik Senior Phone", 14_900)
                 .about("Large keys, an emergency button and a cradle.")
                 .with(&[("storage", "8 GB"), ("screen", "2.8 in")]),
             item(106, "Tessmark X Smartphone, 128 GB", 22_900)
                 .about("A sober business phone with a headphone socket.")
-                .with(&[
-                    ("storage", "128 GB"),
-                    ("memory", "6 GB"),
-                    ("screen", "6.2 in"),
-                ])
+                .with(&[("storage", "128 GB"), ("memory", "6 GB"), ("screen", "6.2 in")])
                 .by("Tessmark"),
         ],
         ..LINE
@@ -162,19 +142,11 @@ const LINES: &[Line] = &[
                 ]),
             item(155, "Tessmark Fold Convertible", 42_900)
                 .about("Turns into a tablet; the pen is in the hinge.")
-                .with(&[
-                    ("screen", "13 in"),
-                    ("memory", "8 GB"),
-                    ("storage", "256 GB"),
-                ])
+                .with(&[("screen", "13 in"), ("memory", "8 GB"), ("storage", "256 GB")])
                 .by("Tessmark"),
             item(156, "Corvane Cube Mini PC", 37_900)
                 .about("Silent, the size of a sandwich.")
-                .with(&[
-                    ("memory", "16 GB"),
-                    ("storage", "512 GB"),
-                    ("weight", "780 g"),
-                ]),
+                .with(&[("memory", "16 GB"), ("storage", "512 GB"), ("weight", "780 g")]),
         ],
         ..LINE
     },
@@ -265,11 +237,7 @@ const LINES: &[Line] = &[
             sold(shared::FOLIO_READER, 351, 9900),
             item(352, "Folioray Folio 6 E-Reader", 7900)
                 .about("The small one, without warm light.")
-                .with(&[
-                    ("screen", "6 in e-paper"),
-                    ("storage", "8 GB"),
-                    ("weight", "170 g"),
-                ]),
+                .with(&[("screen", "6 in e-paper"), ("storage", "8 GB"), ("weight", "170 g")]),
             item(353, "Folioray Folio 10 Reader", 17_900)
                 .about("Large screen for papers and scores.")
                 .with(&[("screen", "10.3 in e-paper"), ("storage", "64 GB")]),

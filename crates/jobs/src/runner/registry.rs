@@ -39,18 +39,13 @@ impl Registry {
                 job.run(context, needs).await.map(|outcome| outcome.0)
             })
         };
-        let kind = Kind {
-            attempts_max: J::ATTEMPTS_MAX,
-            run: Box::new(run),
-        };
+        let kind = Kind { attempts_max: J::ATTEMPTS_MAX, run: Box::new(run) };
         let earlier = self.kinds.insert(J::NAME, kind);
         assert!(earlier.is_none(), "two kinds of job are called {}", J::NAME);
     }
 
     pub(crate) fn schedule<J: Scheduled>(&mut self, period: Duration) {
-        self.schedules.push((period, |work, period| {
-            Box::pin(schedule::tick::<J>(work, period))
-        }));
+        self.schedules.push((period, |work, period| Box::pin(schedule::tick::<J>(work, period))));
     }
 
     /// The run of a job, and how often it may fail. A kind this binary does not know is left for
@@ -59,11 +54,8 @@ impl Registry {
         if let Some(known) = self.kinds.get(kind) {
             return ((known.run)(payload, context), known.attempts_max);
         }
-        let unknown = async {
-            Err(JobError::Failed(String::from(
-                "this worker does not know the kind",
-            )))
-        };
+        let unknown =
+            async { Err(JobError::Failed(String::from("this worker does not know the kind"))) };
         (Box::pin(unknown), u32::MAX)
     }
 

@@ -41,9 +41,7 @@ async fn record_failure(
     job: &Started,
     error: &JobError,
 ) -> Result<(), QueueError> {
-    let attempts = u32::try_from(job.attempts)
-        .unwrap_or(u32::MAX)
-        .saturating_add(1);
+    let attempts = u32::try_from(job.attempts).unwrap_or(u32::MAX).saturating_add(1);
     let hopeless = matches!(error, JobError::Hopeless(_)) || attempts >= job.attempts_max;
     let text = error.to_string();
     tracing::warn!(job = %job.lease.job, kind = job.kind, attempts, hopeless, error = text, "a job failed");
@@ -59,10 +57,7 @@ async fn record_failure(
 
 /// Leases as two columns, for statements over many of them.
 pub(crate) fn columns(leases: &[Lease]) -> (Vec<Uuid>, Vec<Uuid>) {
-    leases
-        .iter()
-        .map(|lease| (lease.job.uuid(), lease.token))
-        .unzip()
+    leases.iter().map(|lease| (lease.job.uuid(), lease.token)).unzip()
 }
 
 fn record(job: &Started, verdict: &Result<Ended, JobError>) {

@@ -66,13 +66,9 @@ pub(crate) async fn events(
 }
 
 pub(crate) async fn cursor(sql: &mut PgConnection, name: &str) -> sqlx::Result<Option<Cursor>> {
-    sqlx::query_as!(
-        Cursor,
-        "SELECT low, high, position FROM outbox_cursor WHERE name = $1",
-        name
-    )
-    .fetch_optional(sql)
-    .await
+    sqlx::query_as!(Cursor, "SELECT low, high, position FROM outbox_cursor WHERE name = $1", name)
+        .fetch_optional(sql)
+        .await
 }
 
 /// Moves a cursor, if it still stands where the reader found it.
@@ -133,11 +129,8 @@ pub(crate) async fn remove_old_events(
     )
     .execute(work.sql())
     .await?;
-    sqlx::query!(
-        "DELETE FROM outbox_horizon WHERE seen_at < $1",
-        before as Timestamp
-    )
-    .execute(work.sql())
-    .await?;
+    sqlx::query!("DELETE FROM outbox_horizon WHERE seen_at < $1", before as Timestamp)
+        .execute(work.sql())
+        .await?;
     Ok(())
 }

@@ -299,18 +299,13 @@ pub(crate) async fn advance_schedule(
     )
     .execute(work.sql())
     .await?;
-    let previous = sqlx::query_scalar!(
-        "SELECT epoch FROM schedule WHERE name = $1 FOR UPDATE",
-        name
-    )
-    .fetch_one(work.sql())
-    .await?;
-    let moved = sqlx::query!(
-        "UPDATE schedule SET epoch = $2 WHERE name = $1 AND epoch < $2",
-        name,
-        epoch
-    )
-    .execute(work.sql())
-    .await?;
+    let previous =
+        sqlx::query_scalar!("SELECT epoch FROM schedule WHERE name = $1 FOR UPDATE", name)
+            .fetch_one(work.sql())
+            .await?;
+    let moved =
+        sqlx::query!("UPDATE schedule SET epoch = $2 WHERE name = $1 AND epoch < $2", name, epoch)
+            .execute(work.sql())
+            .await?;
     Ok((moved.rows_affected() == 1).then_some(previous))
 }

@@ -16,9 +16,7 @@ fn key(merchant: u128, hash: u8) -> IdempotencyKey {
 }
 
 async fn open(test: &TestDatabase, key: &IdempotencyKey) -> Work {
-    Work::for_store(test.database(), key.merchant)
-        .await
-        .unwrap()
+    Work::for_store(test.database(), key.merchant).await.unwrap()
 }
 
 #[tokio::test]
@@ -27,9 +25,7 @@ async fn the_second_request_gets_the_first_answer() {
     let key = key(1, 1);
     let mut work = open(&test, &key).await;
     assert_eq!(jobs::claim(&mut work, &key).await.unwrap(), Claim::Fresh);
-    jobs::answer(&mut work, &key, &json!({ "cart_id": "cart_1" }))
-        .await
-        .unwrap();
+    jobs::answer(&mut work, &key, &json!({ "cart_id": "cart_1" })).await.unwrap();
     work.commit().await.unwrap();
 
     let mut again = open(&test, &key).await;
@@ -55,10 +51,7 @@ async fn a_request_that_was_undone_leaves_the_key_free() {
     jobs::claim(&mut work, &key(1, 1)).await.unwrap();
     work.abandon().await.unwrap();
     let mut again = open(&test, &key(1, 2)).await;
-    assert_eq!(
-        jobs::claim(&mut again, &key(1, 2)).await.unwrap(),
-        Claim::Fresh
-    );
+    assert_eq!(jobs::claim(&mut again, &key(1, 2)).await.unwrap(), Claim::Fresh);
 }
 
 #[tokio::test]

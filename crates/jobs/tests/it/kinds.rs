@@ -109,8 +109,5 @@ pub(crate) async fn enqueue<J: Job>(test: &TestDatabase, job: &J) {
 
 pub(crate) async fn rows(test: &TestDatabase, table: &str) -> i64 {
     let count = sqlx::AssertSqlSafe(format!("SELECT count(*) FROM {table}"));
-    sqlx::query_scalar(count)
-        .fetch_one(&mut test.raw().await)
-        .await
-        .unwrap()
+    sqlx::query_scalar(count).fetch_one(&mut test.raw().await).await.unwrap()
 }

@@ -1,4 +1,5 @@
 //! Tests against a real database.
+#![expect(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
 
 mod idempotency;
 mod kinds;

@@ -19,9 +19,7 @@ fn event(number: u32) -> NewEvent {
 }
 
 async fn publish(test: &TestDatabase, numbers: &[u32]) {
-    let mut work = Work::for_store(test.database(), MerchantId::from_random(1))
-        .await
-        .unwrap();
+    let mut work = Work::for_store(test.database(), MerchantId::from_random(1)).await.unwrap();
     let events: Vec<NewEvent> = numbers.iter().copied().map(event).collect();
     jobs::publish(&mut work, &events).await.unwrap();
     work.commit().await.unwrap();
@@ -33,12 +31,7 @@ async fn read(reading: &Reading, mut cursor: Cursor, count: usize) -> (Vec<u64>,
     let mut seen = Vec::new();
     for _ in 0..500 {
         let batch = jobs::follow(reading, cursor, 2).await.unwrap();
-        seen.extend(
-            batch
-                .events
-                .iter()
-                .map(|event| event.payload.as_u64().unwrap()),
-        );
+        seen.extend(batch.events.iter().map(|event| event.payload.as_u64().unwrap()));
         cursor = batch.next;
         if seen.len() >= count {
             break;
@@ -60,13 +53,7 @@ async fn events_are_read_once_in_order_and_in_small_steps() {
     let reading = Reading::for_platform(test.database());
     let (seen, cursor) = read(&reading, Cursor::default(), 4).await;
     assert_eq!(seen, [1, 2, 3, 4]);
-    assert!(
-        jobs::follow(&reading, cursor, 2)
-            .await
-            .unwrap()
-            .events
-            .is_empty()
-    );
+    assert!(jobs::follow(&reading, cursor, 2).await.unwrap().events.is_empty());
 }
 
 #[tokio::test]
@@ -78,10 +65,7 @@ async fn an_open_transaction_is_waited_for_and_not_stepped_over() {
 
     let reading = Reading::for_platform(test.database());
     let before = jobs::follow(&reading, Cursor::default(), 10).await.unwrap();
-    assert!(
-        before.events.is_empty(),
-        "it stepped over an open transaction"
-    );
+    assert!(before.events.is_empty(), "it stepped over an open transaction");
     open.commit().await.unwrap();
     assert_eq!(read(&reading, before.next, 2).await.0, [1, 2]);
 }
@@ -95,9 +79,7 @@ async fn two_readers_of_one_name_do_not_both_move_it() {
     let (_, next) = read(&reading, from, 1).await;
 
     let mut first = Work::for_platform(test.database()).await.unwrap();
-    jobs::advance(&mut first, "search", from, next)
-        .await
-        .unwrap();
+    jobs::advance(&mut first, "search", from, next).await.unwrap();
     first.commit().await.unwrap();
     let mut second = Work::for_platform(test.database()).await.unwrap();
     let refused = jobs::advance(&mut second, "search", from, next).await;
@@ -108,11 +90,7 @@ async fn two_readers_of_one_name_do_not_both_move_it() {
 #[tokio::test]
 async fn a_store_cannot_read_the_outbox() {
     let test = TestDatabase::new().await;
-    let mut work = Work::for_store(test.database(), MerchantId::from_random(1))
-        .await
-        .unwrap();
-    let read = sqlx::query("SELECT * FROM outbox")
-        .fetch_all(work.sql())
-        .await;
+    let mut work = Work::for_store(test.database(), MerchantId::from_random(1)).await.unwrap();
+    let read = sqlx::query("SELECT * FROM outbox").fetch_all(work.sql()).await;
     assert!(read.unwrap_err().to_string().contains("permission denied"));
 }

@@ -69,14 +69,9 @@ impl Tool for BrowseCategories {
         let nodes = catalog::categories(&reading, call.store.merchant, parent).await?;
         let depth = arguments.depth.unwrap_or(DEPTH_DEFAULT).clamp(1, DEPTH_MAX);
         let counts = arguments.include_counts.unwrap_or(true);
-        let categories: Vec<_> = nodes
-            .into_iter()
-            .map(|node| branch(node, depth, counts))
-            .collect();
-        Ok(Output {
-            total: categories.iter().map(CategoryBranch::size).sum(),
-            categories,
-        })
+        let categories: Vec<_> =
+            nodes.into_iter().map(|node| branch(node, depth, counts)).collect();
+        Ok(Output { total: categories.iter().map(CategoryBranch::size).sum(), categories })
     }
 }
 
@@ -87,10 +82,7 @@ fn branch(node: CategoryNode, depth: i64, counts: bool) -> CategoryBranch {
         path: node.category.path,
         name: node.category.name,
         product_count: counts.then_some(node.product_count),
-        children: deeper
-            .into_iter()
-            .map(|child| branch(child, depth - 1, counts))
-            .collect(),
+        children: deeper.into_iter().map(|child| branch(child, depth - 1, counts)).collect(),
     }
 }
 

@@ -1,4 +1,5 @@
 //! Tests against a real database.
+#![expect(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
 
 use std::time::Duration;
 
@@ -52,14 +53,9 @@ async fn a_slug_belongs_to_one_merchant() {
 async fn a_store_without_a_score_is_unscored_and_open() {
     let test = TestDatabase::new().await;
     register(test.database(), &store(1, "a")).await.unwrap();
-    let found = StoreCache::new(test.database().clone(), Duration::ZERO)
-        .admit(&slug("a"))
-        .await;
+    let found = StoreCache::new(test.database().clone(), Duration::ZERO).admit(&slug("a")).await;
     let found = found.unwrap();
-    assert_eq!(
-        (found.standing.score, found.standing.takes_checkout()),
-        (None, false)
-    );
+    assert_eq!((found.standing.score, found.standing.takes_checkout()), (None, false));
 }
 
 #[tokio::test]
@@ -67,37 +63,14 @@ async fn a_suspended_or_inactive_store_is_not_admitted() {
     let test = TestDatabase::new().await;
     let cache = StoreCache::new(test.database().clone(), Duration::ZERO);
     register(test.database(), &store(1, "low")).await.unwrap();
-    register(
-        test.database(),
-        &NewStore {
-            active: false,
-            ..store(2, "shut")
-        },
-    )
-    .await
-    .unwrap();
+    register(test.database(), &NewStore { active: false, ..store(2, "shut") }).await.unwrap();
     let mut work = Work::for_platform(test.database()).await.unwrap();
-    let standing = Standing {
-        score: Some(0.19),
-        provisional: false,
-        computed_at: work.now(),
-    };
-    merchants::set_standing(&mut work, MerchantId::from_random(1), &standing)
-        .await
-        .unwrap();
+    let standing = Standing { score: Some(0.19), provisional: false, computed_at: work.now() };
+    merchants::set_standing(&mut work, MerchantId::from_random(1), &standing).await.unwrap();
     work.commit().await.unwrap();
-    assert!(matches!(
-        cache.admit(&slug("low")).await,
-        Err(StoreError::Suspended)
-    ));
-    assert!(matches!(
-        cache.admit(&slug("shut")).await,
-        Err(StoreError::NotFound)
-    ));
-    assert!(matches!(
-        cache.admit(&slug("none")).await,
-        Err(StoreError::NotFound)
-    ));
+    assert!(matches!(cache.admit(&slug("low")).await, Err(StoreError::Suspended)));
+    assert!(matches!(cache.admit(&slug("shut")).await, Err(StoreError::NotFound)));
+    assert!(matches!(cache.admit(&slug("none")).await, Err(StoreError::NotFound)));
     assert!(cache.find(&slug("low")).await.is_ok());
 }
 
@@ -107,10 +80,7 @@ async fn a_cached_store_is_at_most_as_old_as_it_may_be() {
     let cache = StoreCache::new(test.database().clone(), Duration::from_millis(300));
     assert!(cache.find(&slug("late")).await.is_err());
     register(test.database(), &store(1, "late")).await.unwrap();
-    assert!(
-        cache.find(&slug("late")).await.is_err(),
-        "what is not there is remembered too"
-    );
+    assert!(cache.find(&slug("late")).await.is_err(), "what is not there is remembered too");
     tokio::time::sleep(Duration::from_millis(400)).await;
     assert!(cache.find(&slug("late")).await.is_ok());
 }
@@ -120,12 +90,8 @@ async fn a_store_sees_only_itself() {
     let test = TestDatabase::new().await;
     register(test.database(), &store(1, "a")).await.unwrap();
     register(test.database(), &store(2, "b")).await.unwrap();
-    let mut work = Work::for_store(test.database(), MerchantId::from_random(1))
-        .await
-        .unwrap();
-    let seen: Vec<String> = sqlx::query_scalar("SELECT slug FROM store")
-        .fetch_all(work.sql())
-        .await
-        .unwrap();
+    let mut work = Work::for_store(test.database(), MerchantId::from_random(1)).await.unwrap();
+    let seen: Vec<String> =
+        sqlx::query_scalar("SELECT slug FROM store").fetch_all(work.sql()).await.unwrap();
     assert_eq!(seen, ["a"]);
 }

@@ -28,14 +28,8 @@ pub(super) fn check(house: &House) -> Vec<Finding> {
     // `database` is where the moment enters, once per unit of work.
     let texts = house.sql.iter().filter(|text| text.krate != "database");
     let texts = texts.map(|text| (&text.path, &text.tokens));
-    let migrations = house
-        .migrations
-        .iter()
-        .map(|migration| (&migration.path, &migration.tokens));
-    texts
-        .chain(migrations)
-        .flat_map(|(path, tokens)| check_tokens(path, tokens))
-        .collect()
+    let migrations = house.migrations.iter().map(|migration| (&migration.path, &migration.tokens));
+    texts.chain(migrations).flat_map(|(path, tokens)| check_tokens(path, tokens)).collect()
 }
 
 fn check_tokens(path: &SourcePath, tokens: &[Token]) -> Vec<Finding> {
@@ -58,9 +52,7 @@ fn forbidden(tokens: &[Token], index: usize) -> Option<String> {
         return None;
     }
     let word = token.text.as_str();
-    let is_called = tokens
-        .get(index + 1)
-        .is_some_and(|next| next.glued && next.is_mark("("));
+    let is_called = tokens.get(index + 1).is_some_and(|next| next.glued && next.is_mark("("));
     if CALLS.contains(&word) && is_called {
         return Some(format!("{word}()"));
     }
@@ -85,33 +77,19 @@ mod tests {
 
     fn in_crate(krate: &str, literal: &str) -> Vec<String> {
         let path = format!("crates/{krate}/src/table.rs");
-        findings(
-            check,
-            &[(&path, &format!("fn a() {{\n    q!(r#\"{literal}\"#);\n}}"))],
-        )
+        findings(check, &[(&path, &format!("fn a() {{\n    q!(r#\"{literal}\"#);\n}}"))])
     }
 
     #[test]
     fn sql_in_code_asks_for_neither_time_nor_dice() {
         let found = in_crate("carts", "SELECT 1\nWHERE expires_at > now()");
         assert_eq!(found.len(), 1);
-        assert!(
-            found[0].starts_with("crates/carts/src/table.rs:3: SQL asks"),
-            "{found:?}"
-        );
+        assert!(found[0].starts_with("crates/carts/src/table.rs:3: SQL asks"), "{found:?}");
         for word in CALLS {
-            assert_eq!(
-                in_crate("carts", &format!("SELECT {word}()")).len(),
-                1,
-                "{word}"
-            );
+            assert_eq!(in_crate("carts", &format!("SELECT {word}()")).len(), 1, "{word}");
         }
         for word in WORDS {
-            assert_eq!(
-                in_crate("carts", &format!("SELECT {word}")).len(),
-                1,
-                "{word}"
-            );
+            assert_eq!(in_crate("carts", &format!("SELECT {word}")).len(), 1, "{word}");
         }
         assert_eq!(in_crate("carts", "SELECT pg_catalog.NOW()").len(), 1);
     }
@@ -141,9 +119,6 @@ mod tests {
         let text = "-- now()\nCREATE TABLE cart (\n  id uuid DEFAULT gen_random_uuid(),\n  at date DEFAULT CURRENT_DATE);";
         let found = findings(check, &[(path, text)]);
         assert_eq!(found.len(), 2);
-        assert!(
-            found[0].contains(".sql:3:") && found[1].contains(".sql:4:"),
-            "{found:?}"
-        );
+        assert!(found[0].contains(".sql:3:") && found[1].contains(".sql:4:"), "{found:?}");
     }
 }

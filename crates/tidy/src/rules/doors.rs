@@ -5,11 +5,7 @@ use crate::{Finding, House, manifest::Manifest, source_path::SourcePath};
 const FIRST_LINE: &str = r#"#![doc = include_str!("../README.md")]"#;
 
 pub(super) fn check(house: &House) -> Vec<Finding> {
-    house
-        .manifests
-        .iter()
-        .flat_map(|manifest| check_crate(house, manifest))
-        .collect()
+    house.manifests.iter().flat_map(|manifest| check_crate(house, manifest)).collect()
 }
 
 fn check_crate(house: &House, manifest: &Manifest) -> Vec<Finding> {
@@ -53,36 +49,23 @@ mod tests {
     #[test]
     fn a_readme_is_needed() {
         let found = findings(check, &[MANIFEST, LIB]);
-        assert!(
-            found.len() == 1 && found[0].contains("has no README.md"),
-            "{found:?}"
-        );
+        assert!(found.len() == 1 && found[0].contains("has no README.md"), "{found:?}");
     }
 
     #[test]
     fn the_readme_is_the_rustdoc() {
         for lib in ["", "//! Carts.\n#![doc = include_str!(\"../README.md\")]"] {
             let found = findings(check, &[README, MANIFEST, ("crates/carts/src/lib.rs", lib)]);
-            assert!(
-                found.len() == 1 && found[0].contains("lib.rs:1: the README"),
-                "{found:?}"
-            );
+            assert!(found.len() == 1 && found[0].contains("lib.rs:1: the README"), "{found:?}");
         }
         assert_eq!(findings(check, &[README, MANIFEST]).len(), 1);
     }
 
     #[test]
     fn lints_are_inherited() {
-        for manifest in [
-            "",
-            "[lints]\nworkspace = false",
-            "[lints.rust]\nunsafe_code = \"deny\"",
-        ] {
+        for manifest in ["", "[lints]\nworkspace = false", "[lints.rust]\nunsafe_code = \"deny\""] {
             let found = findings(check, &[README, ("crates/carts/Cargo.toml", manifest), LIB]);
-            assert!(
-                found.len() == 1 && found[0].contains("sets its own lints"),
-                "{found:?}"
-            );
+            assert!(found.len() == 1 && found[0].contains("sets its own lints"), "{found:?}");
         }
     }
 }

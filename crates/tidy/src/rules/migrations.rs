@@ -21,18 +21,13 @@ fn check_migration(migration: &Migration) -> Vec<Finding> {
 }
 
 fn destructive(migration: &Migration) -> Vec<Finding> {
-    if migration
-        .notes("contract")
-        .any(|note| !note.text.is_empty())
-    {
+    if migration.notes("contract").any(|note| !note.text.is_empty()) {
         return Vec::new();
     }
     let message = "drops or renames what the previous release still uses: stop using it first, \
                    then say why it is safe in a line `-- contract: <reason>`";
     let lines = migration.destructive_lines.iter();
-    lines
-        .map(|line| Finding::new(&migration.path, *line, message))
-        .collect()
+    lines.map(|line| Finding::new(&migration.path, *line, message)).collect()
 }
 
 fn locking_indexes(migration: &Migration) -> Vec<Finding> {
@@ -46,9 +41,7 @@ fn locking_indexes(migration: &Migration) -> Vec<Finding> {
              file of its own that begins with `-- no-transaction`"
         )
     };
-    locks
-        .map(|index| Finding::new(&migration.path, index.line, message(&index.table)))
-        .collect()
+    locks.map(|index| Finding::new(&migration.path, index.line, message(&index.table))).collect()
 }
 
 fn is_tenant(table: &Table) -> bool {
@@ -66,25 +59,16 @@ fn is_cell_wide(migration: &Migration, table: &Table) -> bool {
 
 fn unwalled(migration: &Migration, table: &Table) -> Vec<Finding> {
     let name = &table.name;
-    let mine = || {
-        migration
-            .alterations
-            .iter()
-            .filter(|alteration| alteration.table == *name)
-    };
+    let mine = || migration.alterations.iter().filter(|alteration| alteration.table == *name);
     let mut findings = Vec::new();
     let mut report = |message: String| {
         findings.push(Finding::new(&migration.path, table.line, message));
     };
     if !mine().any(|alteration| alteration.enables_row_security) {
-        report(format!(
-            "add ALTER TABLE {name} ENABLE ROW LEVEL SECURITY: it has a merchant_id"
-        ));
+        report(format!("add ALTER TABLE {name} ENABLE ROW LEVEL SECURITY: it has a merchant_id"));
     }
     if !mine().any(|alteration| alteration.forces_row_security) {
-        report(format!(
-            "add ALTER TABLE {name} FORCE ROW LEVEL SECURITY: it has a merchant_id"
-        ));
+        report(format!("add ALTER TABLE {name} FORCE ROW LEVEL SECURITY: it has a merchant_id"));
     }
     if table.key_begins.as_deref() != Some("merchant_id") {
         report(format!(
@@ -109,20 +93,14 @@ mod tests {
         assert!(of("-- owner: carts\nDROP TABLE cart;")[0].contains(".sql:2: drops or renames"));
         assert_eq!(of("ALTER TABLE cart DROP COLUMN a;").len(), 1);
         assert_eq!(of("-- contract:\nALTER TABLE cart RENAME a TO b;").len(), 1);
-        assert_eq!(
-            of("-- contract: unread since 0.4\nDROP TABLE cart;"),
-            [""; 0]
-        );
+        assert_eq!(of("-- contract: unread since 0.4\nDROP TABLE cart;"), [""; 0]);
     }
 
     #[test]
     fn indexes_on_living_tables_are_built_concurrently() {
         assert!(of("CREATE INDEX i ON cart (a);")[0].contains("CONCURRENTLY"));
         assert_eq!(of("CREATE INDEX CONCURRENTLY i ON cart (a);"), [""; 0]);
-        assert_eq!(
-            of("CREATE TABLE cart (a text); CREATE INDEX i ON cart (a);"),
-            [""; 0]
-        );
+        assert_eq!(of("CREATE TABLE cart (a text); CREATE INDEX i ON cart (a);"), [""; 0]);
     }
 
     const WALLED: &str = "CREATE TABLE cart (merchant_id uuid, id uuid,
@@ -144,10 +122,7 @@ mod tests {
     #[test]
     fn the_key_of_a_tenant_table_begins_with_the_merchant() {
         let found = of(&WALLED.replace("(merchant_id, id)", "(id, merchant_id)"));
-        assert!(
-            found.len() == 1 && found[0].contains("must begin with merchant_id"),
-            "{found:?}"
-        );
+        assert!(found.len() == 1 && found[0].contains("must begin with merchant_id"), "{found:?}");
         assert_eq!(of(&WALLED.replace("PRIMARY KEY", "UNIQUE")).len(), 1);
     }
 
@@ -156,17 +131,12 @@ mod tests {
         let queue = "CREATE TABLE job (id uuid PRIMARY KEY, merchant_id uuid);";
         assert_eq!(of(queue).len(), 3);
         assert_eq!(
-            of(&format!(
-                "-- cell-wide: job workers claim across merchants\n{queue}"
-            )),
+            of(&format!("-- cell-wide: job workers claim across merchants\n{queue}")),
             [""; 0]
         );
         assert_eq!(of(&format!("-- cell-wide: job\n{queue}")).len(), 3);
         assert_eq!(of(&format!("-- cell-wide: cart of all\n{queue}")).len(), 3);
         assert_eq!(of(&queue.replace("job", "platform.job")), [""; 0]);
-        assert_eq!(
-            of("CREATE TABLE currency (code text PRIMARY KEY);"),
-            [""; 0]
-        );
+        assert_eq!(of("CREATE TABLE currency (code text PRIMARY KEY);"), [""; 0]);
     }
 }

@@ -16,13 +16,8 @@ pub(super) fn check(house: &House) -> Vec<Finding> {
 
 fn check_file(file: &RustFile) -> Vec<Finding> {
     let places = empty_places(file);
-    let messages = places
-        .into_iter()
-        .chain(getters(file))
-        .chain(empty_endings(file));
-    messages
-        .map(|(line, message)| Finding::new(&file.path, line, message))
-        .collect()
+    let messages = places.into_iter().chain(getters(file)).chain(empty_endings(file));
+    messages.map(|(line, message)| Finding::new(&file.path, line, message)).collect()
 }
 
 type Messages = Vec<(usize, String)>;
@@ -38,13 +33,8 @@ fn empty_places(file: &RustFile) -> Messages {
     let stem = name.strip_suffix(".rs").unwrap_or(name);
     let places = file.path.folders().chain([stem]).map(|name| (1, name));
     let modules = &file.facts.inline_modules;
-    let modules = modules
-        .iter()
-        .map(|module| (module.line, module.name.as_str()));
-    for (line, name) in places
-        .chain(modules)
-        .filter(|(_, name)| EMPTY_NAMES.contains(name))
-    {
+    let modules = modules.iter().map(|module| (module.line, module.name.as_str()));
+    for (line, name) in places.chain(modules).filter(|(_, name)| EMPTY_NAMES.contains(name)) {
         let message = format!("`{name}` says nothing about what it holds: name its subject");
         messages.push((line, message));
     }
@@ -52,30 +42,18 @@ fn empty_places(file: &RustFile) -> Messages {
 }
 
 fn getters(file: &RustFile) -> Messages {
-    let functions = file
-        .facts
-        .functions
-        .iter()
-        .filter(|function| function.is_public);
+    let functions = file.facts.functions.iter().filter(|function| function.is_public);
     let message = |function: &Function| {
         let noun = function.name.strip_prefix("get_")?;
-        Some((
-            function.line,
-            format!("`get_{noun}`: a getter is named by its noun, `{noun}`"),
-        ))
+        Some((function.line, format!("`get_{noun}`: a getter is named by its noun, `{noun}`")))
     };
     functions.filter_map(message).collect()
 }
 
 fn empty_endings(file: &RustFile) -> Messages {
     let message = |found: &Named| {
-        let ending = EMPTY_ENDINGS
-            .iter()
-            .find(|ending| found.name.ends_with(**ending))?;
-        Some((
-            found.line,
-            format!("`{}`: drop `{ending}` and use the noun", found.name),
-        ))
+        let ending = EMPTY_ENDINGS.iter().find(|ending| found.name.ends_with(**ending))?;
+        Some((found.line, format!("`{}`: drop `{ending}` and use the noun", found.name)))
     };
     file.facts.types.iter().filter_map(message).collect()
 }
@@ -104,40 +82,16 @@ mod tests {
         assert!(at(path, "pub fn get_price() {}")[0].contains("its noun, `price`"));
         assert_eq!(at(path, "impl A { pub(crate) fn get_price() {} }").len(), 1);
         assert_eq!(at(path, "trait A { fn get_price(); }").len(), 1);
-        assert_eq!(
-            at(
-                path,
-                "impl A for B { fn get_info() {} }\npub fn getter() {}"
-            ),
-            [""; 0]
-        );
-        assert_eq!(
-            at(
-                "crates/mcp/src/tools/get_product_details.rs",
-                "pub struct A;"
-            ),
-            [""; 0]
-        );
+        assert_eq!(at(path, "impl A for B { fn get_info() {} }\npub fn getter() {}"), [""; 0]);
+        assert_eq!(at("crates/mcp/src/tools/get_product_details.rs", "pub struct A;"), [""; 0]);
     }
 
     #[test]
     fn types_are_nouns() {
         for ending in EMPTY_ENDINGS {
-            assert_eq!(
-                at("crates/a/src/a.rs", &format!("struct Cart{ending};")).len(),
-                1
-            );
-            assert_eq!(
-                at("crates/a/src/a.rs", &format!("trait Cart{ending} {{}}")).len(),
-                1
-            );
+            assert_eq!(at("crates/a/src/a.rs", &format!("struct Cart{ending};")).len(), 1);
+            assert_eq!(at("crates/a/src/a.rs", &format!("trait Cart{ending} {{}}")).len(), 1);
         }
-        assert_eq!(
-            at(
-                "crates/a/src/a.rs",
-                "struct Cart;\nimpl Service for Cart {}"
-            ),
-            [""; 0]
-        );
+        assert_eq!(at("crates/a/src/a.rs", "struct Cart;\nimpl Service for Cart {}"), [""; 0]);
     }
 }

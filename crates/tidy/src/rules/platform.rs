@@ -4,47 +4,21 @@ use crate::{Finding, House, source_path::SourcePath};
 
 /// Where the platform role may be opened, and why there.
 const MAY_OPEN: &[(&str, &str)] = &[
-    (
-        "crates/database/",
-        "it defines the role and its transactions",
-    ),
+    ("crates/database/", "it defines the role and its transactions"),
     ("crates/jobs/", "workers claim the jobs of every merchant"),
-    (
-        "crates/merchants/src/directory.rs",
-        "the directory lists stores, not one store",
-    ),
-    (
-        "crates/merchants/src/resolve.rs",
-        "a slug is resolved before its merchant is known",
-    ),
-    (
-        "crates/trust/",
-        "it compares and judges every store of the cell",
-    ),
-    (
-        "crates/server/src/",
-        "commands and health checks act for the operator",
-    ),
-    (
-        "crates/demo/src/seed.rs",
-        "it creates merchants, so none exists yet",
-    ),
+    ("crates/merchants/src/directory.rs", "the directory lists stores, not one store"),
+    ("crates/merchants/src/resolve.rs", "a slug is resolved before its merchant is known"),
+    ("crates/trust/", "it compares and judges every store of the cell"),
+    ("crates/server/src/", "commands and health checks act for the operator"),
+    ("crates/demo/src/seed.rs", "it creates merchants, so none exists yet"),
     ("crates/testkit/", "fixtures set up any state"),
     ("crates/proof/", "proofs inspect any state"),
 ];
 
 pub(super) fn check(house: &House) -> Vec<Finding> {
     let mut findings = Vec::new();
-    for file in house
-        .rust
-        .iter()
-        .filter(|file| file.path.in_src() && !may_open(&file.path))
-    {
-        let lines = file
-            .facts
-            .platform_lines
-            .iter()
-            .filter(|line| !file.is_test(**line));
+    for file in house.rust.iter().filter(|file| file.path.in_src() && !may_open(&file.path)) {
+        let lines = file.facts.platform_lines.iter().filter(|line| !file.is_test(**line));
         for line in lines {
             let message = "for_platform sees every merchant: use for_store, or add this file with \
                            a reason to the list in tidy's platform.rs";
@@ -55,9 +29,7 @@ pub(super) fn check(house: &House) -> Vec<Finding> {
 }
 
 fn may_open(path: &SourcePath) -> bool {
-    MAY_OPEN
-        .iter()
-        .any(|(place, _)| path.as_str().starts_with(place))
+    MAY_OPEN.iter().any(|(place, _)| path.as_str().starts_with(place))
 }
 
 #[cfg(test)]
@@ -72,10 +44,7 @@ mod tests {
     #[test]
     fn only_listed_places_open_the_platform_role() {
         let found = at("crates/carts/src/create.rs");
-        assert!(
-            found.len() == 1 && found[0].contains("create.rs:2: for_platform"),
-            "{found:?}"
-        );
+        assert!(found.len() == 1 && found[0].contains("create.rs:2: for_platform"), "{found:?}");
         assert_eq!(at("crates/merchants/src/settings.rs").len(), 1);
         for (place, reason) in MAY_OPEN {
             let file = if place.ends_with('/') { "src/a.rs" } else { "" };
@@ -88,9 +57,6 @@ mod tests {
     fn tests_may_open_it() {
         assert_eq!(at("crates/carts/tests/it/main.rs"), [""; 0]);
         let inline = "#[cfg(test)]\nmod tests {\n fn a() { Work::for_platform(db); }\n}";
-        assert_eq!(
-            findings(check, &[("crates/carts/src/create.rs", inline)]),
-            [""; 0]
-        );
+        assert_eq!(findings(check, &[("crates/carts/src/create.rs", inline)]), [""; 0]);
     }
 }

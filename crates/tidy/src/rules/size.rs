@@ -9,35 +9,20 @@ const TEST_FUNCTION_LINES: usize = 100;
 const TEST_FILE_LINES: usize = 700;
 
 pub(super) fn check(house: &House) -> Vec<Finding> {
-    house
-        .rust
-        .iter()
-        .filter(|file| !file.is_generated)
-        .flat_map(check_file)
-        .collect()
+    house.rust.iter().filter(|file| !file.is_generated).flat_map(check_file).collect()
 }
 
 fn check_file(file: &RustFile) -> Vec<Finding> {
     let mut findings = Vec::new();
-    let limit = if file.path.is_test() {
-        TEST_FILE_LINES
-    } else {
-        FILE_LINES
-    };
+    let limit = if file.path.is_test() { TEST_FILE_LINES } else { FILE_LINES };
     if file.lines > limit {
-        let message = format!(
-            "{} lines, of at most {limit}: split the file by subject",
-            file.lines
-        );
+        let message =
+            format!("{} lines, of at most {limit}: split the file by subject", file.lines);
         findings.push(Finding::new(&file.path, 1, message));
     }
     for function in &file.facts.functions {
         let is_test = file.is_test(function.line);
-        let limit = if is_test {
-            TEST_FUNCTION_LINES
-        } else {
-            FUNCTION_LINES
-        };
+        let limit = if is_test { TEST_FUNCTION_LINES } else { FUNCTION_LINES };
         if function.lines() > limit {
             let message = format!(
                 "`{}` has {} lines, of at most {limit}: give its steps names",
@@ -86,22 +71,13 @@ mod tests {
     fn tests_may_be_longer() {
         assert_eq!(at("crates/a/tests/it/a.rs", &function(100)), [""; 0]);
         assert_eq!(at("crates/a/tests/it/a.rs", &function(101)).len(), 1);
-        assert_eq!(
-            at("crates/a/src/a.rs", &format!("#[test]\n{}", function(100))),
-            [""; 0]
-        );
+        assert_eq!(at("crates/a/src/a.rs", &format!("#[test]\n{}", function(100))), [""; 0]);
         assert_eq!(at("crates/a/tests/it/a.rs", &"\n".repeat(700)), [""; 0]);
         assert_eq!(at("crates/a/tests/it/a.rs", &"\n".repeat(701)).len(), 1);
     }
 
     #[test]
     fn generated_files_may_have_any_size() {
-        assert_eq!(
-            at(
-                "crates/a/src/a.rs",
-                &format!("// @generated\n{}", function(600))
-            ),
-            [""; 0]
-        );
+        assert_eq!(at("crates/a/src/a.rs", &format!("// @generated\n{}", function(600))), [""; 0]);
     }
 }

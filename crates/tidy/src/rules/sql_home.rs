@@ -32,11 +32,7 @@ mod tests {
     use super::*;
 
     fn at(path: &str) -> usize {
-        findings(
-            check,
-            &[(path, "fn a() {\n    sqlx::query!(\"SELECT 1\");\n}")],
-        )
-        .len()
+        findings(check, &[(path, "fn a() {\n    sqlx::query!(\"SELECT 1\");\n}")]).len()
     }
 
     #[test]
@@ -60,9 +56,6 @@ mod tests {
     #[test]
     fn the_line_is_named() {
         let found = findings(check, &[("crates/a/src/b.rs", "\nuse sqlx::query;")]);
-        assert!(
-            found[0].starts_with("crates/a/src/b.rs:2: a query outside"),
-            "{found:?}"
-        );
+        assert!(found[0].starts_with("crates/a/src/b.rs:2: a query outside"), "{found:?}");
     }
 }

@@ -26,11 +26,7 @@ pub(super) fn check(house: &House) -> Vec<Finding> {
             refuse_foreign(&write.table, write.line, write.verb);
         }
     }
-    for text in house
-        .sql
-        .iter()
-        .filter(|text| !EXEMPT.contains(&text.krate.as_str()))
-    {
+    for text in house.sql.iter().filter(|text| !EXEMPT.contains(&text.krate.as_str())) {
         for sql::Write { verb, table, line } in sql::writes(&text.tokens) {
             findings.extend(owners.objection(&text.path, line, &text.krate, verb, &table));
         }
@@ -70,10 +66,7 @@ impl<'h> Owners<'h> {
             let mut all = self.0.iter();
             all.find(|(name, _)| name.rsplit_once('.').is_some_and(|(_, last)| last == table))
         };
-        self.0
-            .get_key_value(table)
-            .or_else(in_schema)
-            .map(|(_, owner)| *owner)
+        self.0.get_key_value(table).or_else(in_schema).map(|(_, owner)| *owner)
     }
 
     fn objection(
@@ -105,10 +98,7 @@ fn owner(migration: &Migration) -> Result<&str, Finding> {
         return Err(Finding::new(&migration.path, 1, message));
     };
     if layers::find(&note.text).is_none() {
-        let message = format!(
-            "owner `{}` is not a crate: name one of layers.rs",
-            note.text
-        );
+        let message = format!("owner `{}` is not a crate: name one of layers.rs", note.text);
         return Err(Finding::new(&migration.path, note.line, message));
     }
     Ok(&note.text)
@@ -119,20 +109,15 @@ mod tests {
     use super::super::findings;
     use super::*;
 
-    const CARTS: (&str, &str) = (
-        "crates/database/migrations/1_carts.sql",
-        "-- owner: carts\nCREATE TABLE cart (id uuid);",
-    );
+    const CARTS: (&str, &str) =
+        ("crates/database/migrations/1_carts.sql", "-- owner: carts\nCREATE TABLE cart (id uuid);");
     const JOBS: (&str, &str) = (
         "crates/database/migrations/2_jobs.sql",
         "-- owner: jobs\nCREATE TABLE IF NOT EXISTS platform.job (id uuid);",
     );
 
     fn in_migration(text: &str) -> Vec<String> {
-        findings(
-            check,
-            &[CARTS, JOBS, ("crates/database/migrations/3_more.sql", text)],
-        )
+        findings(check, &[CARTS, JOBS, ("crates/database/migrations/3_more.sql", text)])
     }
 
     fn in_crate(path: &str, sql: &str) -> Vec<String> {
@@ -144,10 +129,7 @@ mod tests {
     fn a_migration_names_an_owner_who_exists() {
         assert!(in_migration("CREATE TABLE x (id uuid);")[0].contains("no owner"));
         assert!(in_migration("-- owner: baskets\n")[0].contains("`baskets` is not a crate"));
-        assert_eq!(
-            in_migration("-- owner: orders\nCREATE TABLE x (id uuid);"),
-            [""; 0]
-        );
+        assert_eq!(in_migration("-- owner: orders\nCREATE TABLE x (id uuid);"), [""; 0]);
     }
 
     #[test]
@@ -155,22 +137,10 @@ mod tests {
         let found = in_migration("-- owner: orders\n\nALTER TABLE cart ADD COLUMN a text;");
         assert_eq!(found.len(), 1);
         assert!(found[0].contains("3_more.sql:3: ALTER TABLE `cart`, which belongs to `carts`"));
-        assert_eq!(
-            in_migration("-- owner: carts\nALTER TABLE cart ADD a text;"),
-            [""; 0]
-        );
-        assert_eq!(
-            in_migration("-- owner: orders\nCREATE INDEX ON cart (id);").len(),
-            1
-        );
-        assert_eq!(
-            in_migration("-- owner: orders\nUPDATE cart SET id = NULL;").len(),
-            1
-        );
-        assert_eq!(
-            in_migration("-- owner: orders\nCREATE TABLE cart (id uuid);").len(),
-            1
-        );
+        assert_eq!(in_migration("-- owner: carts\nALTER TABLE cart ADD a text;"), [""; 0]);
+        assert_eq!(in_migration("-- owner: orders\nCREATE INDEX ON cart (id);").len(), 1);
+        assert_eq!(in_migration("-- owner: orders\nUPDATE cart SET id = NULL;").len(), 1);
+        assert_eq!(in_migration("-- owner: orders\nCREATE TABLE cart (id uuid);").len(), 1);
     }
 
     #[test]
@@ -179,16 +149,10 @@ mod tests {
         assert_eq!(in_crate(table, "UPDATE cart SET id = $1"), [""; 0]);
         let found = in_crate(table, "SELECT 1;\nDELETE FROM platform.job WHERE id = $1");
         assert_eq!(found.len(), 1);
-        assert!(
-            found[0].contains("table.rs:3: DELETE FROM `platform.job`"),
-            "{found:?}"
-        );
+        assert!(found[0].contains("table.rs:3: DELETE FROM `platform.job`"), "{found:?}");
         let found = in_crate(table, "INSERT INTO job (id) VALUES ($1)");
         assert!(found[0].contains("which belongs to `jobs`"), "{found:?}");
-        assert_eq!(
-            in_crate(table, "SELECT 1 FROM platform.job FOR UPDATE"),
-            [""; 0]
-        );
+        assert_eq!(in_crate(table, "SELECT 1 FROM platform.job FOR UPDATE"), [""; 0]);
     }
 
     #[test]

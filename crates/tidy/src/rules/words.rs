@@ -10,16 +10,9 @@ const REMINDERS: &[&str] = &["TODO", "FIXME", "XXX"];
 
 pub(super) fn check(house: &House) -> Vec<Finding> {
     let mut findings = Vec::new();
-    for text in house
-        .texts
-        .iter()
-        .filter(|text| text.path.as_str() != EXEMPT)
-    {
+    for text in house.texts.iter().filter(|text| text.path.as_str() != EXEMPT) {
         for (index, line) in text.text.lines().enumerate() {
-            if let Some(place) = MACHINE_PATHS
-                .iter()
-                .find(|place| has_machine_path(line, place))
-            {
+            if let Some(place) = MACHINE_PATHS.iter().find(|place| has_machine_path(line, place)) {
                 let message = format!("{place}… exists on one machine only: use a relative path");
                 findings.push(Finding::new(&text.path, index + 1, message));
             }
@@ -59,9 +52,7 @@ fn has_loose_reminder(line: &str, word: &str) -> bool {
 
 /// Whether the text goes on with `(#12)`.
 fn cites_issue(after: &str) -> bool {
-    let issue = after
-        .strip_prefix("(#")
-        .and_then(|rest| rest.split_once(')'));
+    let issue = after.strip_prefix("(#").and_then(|rest| rest.split_once(')'));
     issue.is_some_and(|(number, _)| {
         !number.is_empty() && number.bytes().all(|digit| digit.is_ascii_digit())
     })
@@ -100,13 +91,7 @@ mod tests {
 
     #[test]
     fn reminders_cite_an_issue() {
-        for text in [
-            "TODO: later",
-            "// FIXME",
-            "XXX",
-            "TODO(jane): x",
-            "TODO(#): x",
-        ] {
+        for text in ["TODO: later", "// FIXME", "XXX", "TODO(jane): x", "TODO(#): x"] {
             assert_eq!(of(text).len(), 1, "{text}");
         }
         for text in ["TODO(#12): later", "TODOS", "sk_XXX", "XXXX", "todo list"] {

@@ -16,10 +16,7 @@ pub(super) fn collect(file: &syn::File, facts: &mut Facts) {
     }
     if let Some(Item::Mod(module)) = file.items.last()
         && module.content.is_some()
-        && let Some(attribute) = module
-            .attrs
-            .iter()
-            .find(|attribute| is_for_tests(attribute))
+        && let Some(attribute) = module.attrs.iter().find(|attribute| is_for_tests(attribute))
     {
         facts.trailing_tests_line = Some(first_line(&module.attrs, attribute.pound_token.span));
     }
@@ -72,12 +69,7 @@ impl<'ast> Visit<'ast> for Collector<'_> {
         } else {
             let line = item.sig.fn_token.span.start().line;
             let name = item.sig.ident.to_string();
-            self.facts.functions.push(Function {
-                name,
-                line,
-                end_line: line,
-                is_public: true,
-            });
+            self.facts.functions.push(Function { name, line, end_line: line, is_public: true });
         }
         visit::visit_trait_item_fn(self, item);
     }
@@ -110,10 +102,7 @@ impl<'ast> Visit<'ast> for Collector<'_> {
 }
 
 fn named(name: &Ident) -> Named {
-    Named {
-        name: name.to_string(),
-        line: name.span().start().line,
-    }
+    Named { name: name.to_string(), line: name.span().start().line }
 }
 
 fn is_public(visibility: &Visibility) -> bool {
@@ -121,9 +110,7 @@ fn is_public(visibility: &Visibility) -> bool {
 }
 
 fn first_line(attributes: &[Attribute], otherwise: Span) -> usize {
-    let first = attributes
-        .first()
-        .map_or(otherwise, |attribute| attribute.pound_token.span);
+    let first = attributes.first().map_or(otherwise, |attribute| attribute.pound_token.span);
     first.start().line
 }
 
@@ -131,13 +118,9 @@ fn first_line(attributes: &[Attribute], otherwise: Span) -> usize {
 fn is_for_tests(attribute: &Attribute) -> bool {
     let path = attribute.path();
     if path.is_ident("cfg") {
-        return attribute
-            .parse_args::<Meta>()
-            .is_ok_and(|meta| requires_test(&meta));
+        return attribute.parse_args::<Meta>().is_ok_and(|meta| requires_test(&meta));
     }
-    path.segments
-        .last()
-        .is_some_and(|segment| segment.ident == "test")
+    path.segments.last().is_some_and(|segment| segment.ident == "test")
 }
 
 fn requires_test(meta: &Meta) -> bool {
@@ -165,18 +148,11 @@ mod tests {
              impl X { fn b() {} }\ntrait T { fn c(); fn d() {} }\n",
         )
         .unwrap();
-        let found = facts
-            .functions
-            .iter()
-            .map(|f| (f.name.as_str(), f.line, f.lines(), f.is_public));
+        let found =
+            facts.functions.iter().map(|f| (f.name.as_str(), f.line, f.lines(), f.is_public));
         assert_eq!(
             found.collect::<Vec<_>>(),
-            [
-                ("a", 3, 4, true),
-                ("b", 7, 1, false),
-                ("c", 8, 1, true),
-                ("d", 8, 1, true)
-            ]
+            [("a", 3, 4, true), ("b", 7, 1, false), ("c", 8, 1, true), ("d", 8, 1, true)]
         );
     }
 
@@ -196,9 +172,6 @@ mod tests {
         assert_eq!(lines("#[tokio::test]\nasync fn t() {\n}\n"), [1..=3]);
         assert_eq!(lines("#[cfg(all(test, unix))]\nimpl X {\n}\n"), [1..=3]);
         assert_eq!(lines("#![cfg(test)]\n"), [1..=usize::MAX]);
-        assert_eq!(
-            lines("#[cfg(any(test, unix))]\nmod t {}\n#[cfg(unix)]\nfn a() {}\n"),
-            []
-        );
+        assert_eq!(lines("#[cfg(any(test, unix))]\nmod t {}\n#[cfg(unix)]\nfn a() {}\n"), []);
     }
 }

@@ -97,10 +97,7 @@ mod tests {
         )
         .unwrap();
         let found = facts.literals.iter().map(|l| (l.text.as_str(), l.line));
-        assert_eq!(
-            found.collect::<Vec<_>>(),
-            [("SELECT 1", 2), ("x \"y\"", 3), ("deep", 4)]
-        );
+        assert_eq!(found.collect::<Vec<_>>(), [("SELECT 1", 2), ("x \"y\"", 3), ("deep", 4)]);
     }
 
     #[test]
@@ -123,15 +120,9 @@ mod tests {
         assert_eq!(lines("fn a() {\n sqlx::query!(\"x\") }"), [2]);
         assert_eq!(lines("fn a() { ::sqlx::query_as::<_, A>(\"x\") }"), [1]);
         assert_eq!(lines("fn a() { sqlx::raw_sql(\"x\") }"), [1]);
-        assert_eq!(
-            lines("use sqlx::{\n PgPool,\n query_scalar, types::Json};"),
-            [3]
-        );
+        assert_eq!(lines("use sqlx::{\n PgPool,\n query_scalar, types::Json};"), [3]);
         assert_eq!(lines("use sqlx::*;"), [1]);
-        assert_eq!(
-            lines("use sqlx::{PgPool, postgres::*};\nfn query(a: sqlx::Error) {}"),
-            []
-        );
+        assert_eq!(lines("use sqlx::{PgPool, postgres::*};\nfn query(a: sqlx::Error) {}"), []);
     }
 
     #[test]

@@ -32,11 +32,7 @@ pub(crate) fn writes(tokens: &[Token]) -> Vec<Write> {
             _ => continue,
         };
         let tables = tables.into_iter().flatten();
-        found.extend(tables.map(|table| Write {
-            verb,
-            table,
-            line: token.line,
-        }));
+        found.extend(tables.map(|table| Write { verb, table, line: token.line }));
     }
     found
 }
@@ -75,9 +71,7 @@ fn delete(cursor: &mut Cursor<'_>) -> Tables {
 fn ends_delete(cursor: &Cursor<'_>) -> bool {
     cursor.peek().is_none_or(|token| {
         [";", ")"].iter().any(|mark| token.is_mark(mark))
-            || ["where", "using", "returning"]
-                .iter()
-                .any(|word| token.is_word(word))
+            || ["where", "using", "returning"].iter().any(|word| token.is_word(word))
     })
 }
 
@@ -109,11 +103,7 @@ fn copy(cursor: &mut Cursor<'_>) -> Tables {
 }
 
 fn after_words(cursor: &mut Cursor<'_>, words: &[&str]) -> Option<String> {
-    if cursor.take_words(words) {
-        cursor.take_table()
-    } else {
-        None
-    }
+    if cursor.take_words(words) { cursor.take_table() } else { None }
 }
 
 fn skip_alias(cursor: &mut Cursor<'_>) {
@@ -128,37 +118,19 @@ mod tests {
 
     fn targets(text: &str) -> Vec<String> {
         let found = writes(&tokens(text, 1));
-        found
-            .iter()
-            .map(|write| format!("{} {}", write.verb, write.table))
-            .collect()
+        found.iter().map(|write| format!("{} {}", write.verb, write.table)).collect()
     }
 
     #[test]
     fn every_verb_names_its_table() {
-        assert_eq!(
-            targets("INSERT INTO cart (id) VALUES ($1)"),
-            ["INSERT INTO cart"]
-        );
+        assert_eq!(targets("INSERT INTO cart (id) VALUES ($1)"), ["INSERT INTO cart"]);
         assert_eq!(targets("insert into cart select 1"), ["INSERT INTO cart"]);
-        assert_eq!(
-            targets("UPDATE platform.user SET a = 1"),
-            ["UPDATE platform.user"]
-        );
+        assert_eq!(targets("UPDATE platform.user SET a = 1"), ["UPDATE platform.user"]);
         assert_eq!(targets("UPDATE ONLY cart AS c SET a = 1"), ["UPDATE cart"]);
-        assert_eq!(
-            targets("DELETE FROM cart c WHERE c.id = $1"),
-            ["DELETE FROM cart"]
-        );
+        assert_eq!(targets("DELETE FROM cart c WHERE c.id = $1"), ["DELETE FROM cart"]);
         assert_eq!(targets("DELETE FROM cart"), ["DELETE FROM cart"]);
-        assert_eq!(
-            targets("TRUNCATE TABLE a, b CASCADE"),
-            ["TRUNCATE a", "TRUNCATE b"]
-        );
-        assert_eq!(
-            targets("MERGE INTO cart c USING x ON true"),
-            ["MERGE INTO cart"]
-        );
+        assert_eq!(targets("TRUNCATE TABLE a, b CASCADE"), ["TRUNCATE a", "TRUNCATE b"]);
+        assert_eq!(targets("MERGE INTO cart c USING x ON true"), ["MERGE INTO cart"]);
         assert_eq!(targets("COPY cart (id, name) FROM STDIN"), ["COPY cart"]);
     }
 

@@ -35,11 +35,7 @@ pub(super) const LINES: &[Line] = &[
                 .colours(&["Oat", "Charcoal"]),
             item(106, "Slab Soundbar", 32_900)
                 .about("Three channels and a wireless subwoofer that fits under a sofa.")
-                .with(&[
-                    ("connection", "HDMI eARC"),
-                    ("power", "180 W"),
-                    ("length", "82 cm"),
-                ]),
+                .with(&[("connection", "HDMI eARC"), ("power", "180 W"), ("length", "82 cm")]),
             item(107, "Kitchen Radio", 5400)
                 .about("DAB+ and FM with one large knob and an alarm that starts quietly.")
                 .with(&[("connection", "DAB+ and FM"), ("power", "5 W")])
@@ -86,11 +82,7 @@ pub(super) const LINES: &[Line] = &[
                 .colours(&["White", "Graphite"]),
             item(206, "Carry 20 Power Bank, 20,000 mAh", 7900)
                 .about("Charges a laptop once or a phone four times.")
-                .with(&[
-                    ("capacity", "20,000 mAh"),
-                    ("power", "65 W"),
-                    ("weight", "412 g"),
-                ]),
+                .with(&[("capacity", "20,000 mAh"), ("power", "65 W"), ("weight", "412 g")]),
             item(207, "Stone Wireless Charging Pad", 5900)
                 .about("A slab of cast stone with a coil beneath; fifteen watts without a fan.")
                 .with(&[("power", "15 W"), ("material", "cast stone")])
@@ -219,11 +211,7 @@ pub(super) const LINES: &[Line] = &[
                 .about(
                     "Ten inches of paper to read on and write on, with a pen that needs no charge.",
                 )
-                .with(&[
-                    ("screen", "10.3 in e-paper"),
-                    ("storage", "64 GB"),
-                    ("weight", "390 g"),
-                ]),
+                .with(&[("screen", "10.3 in e-paper"), ("storage", "64 GB"), ("weight", "390 g")]),
         ],
         ..LINE
     },

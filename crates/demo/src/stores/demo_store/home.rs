@@ -131,11 +131,7 @@ pub(super) const LINES: &[Line] = &[
         items: &[
             item(254, "Beeswax Tapers, Pair", 1800)
                 .about("Hand-dipped, unscented, 25 cm tall.")
-                .with(&[
-                    ("material", "beeswax"),
-                    ("quantity", "2"),
-                    ("length", "25 cm"),
-                ])
+                .with(&[("material", "beeswax"), ("quantity", "2"), ("length", "25 cm")])
                 .colours(&["Natural", "Ivory"]),
             item(255, "Bud Vases, Set of 3", 4200)
                 .about("Three small bottles for three single stems.")

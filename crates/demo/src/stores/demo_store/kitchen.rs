@@ -153,11 +153,7 @@ pub(super) const LINES: &[Line] = &[
                     "Enamelled inside, so it does not rust or hold on to flavours. Comes with a \
                      steel strainer.",
                 )
-                .with(&[
-                    ("material", "cast iron"),
-                    ("capacity", "0.8 L"),
-                    ("weight", "1.6 kg"),
-                ])
+                .with(&[("material", "cast iron"), ("capacity", "0.8 L"), ("weight", "1.6 kg")])
                 .colours(&["Black", "Moss"]),
             item(407, "Glass Teapot with Infuser, 1 L", 2650)
                 .about("See the leaves open and stop them with a press.")
@@ -183,11 +179,7 @@ pub(super) const LINES: &[Line] = &[
                     "Thick walls for bread and braises, a lid that drips evenly and handles that \
                      fit oven gloves.",
                 )
-                .with(&[
-                    ("material", "cast iron"),
-                    ("capacity", "4.5 L"),
-                    ("weight", "5.1 kg"),
-                ])
+                .with(&[("material", "cast iron"), ("capacity", "4.5 L"), ("weight", "5.1 kg")])
                 .colours(&["Brick", "Fennel", "Ink"]),
             item(503, "Three-Ply Saucepan, 2 L", 8400)
                 .about("Heats evenly up the sides; the rim pours from any angle.")
@@ -269,11 +261,7 @@ pub(super) const LINES: &[Line] = &[
                 .about(
                     "Maple blocks glued upright, kind to edges, with a juice groove on one side.",
                 )
-                .with(&[
-                    ("material", "maple"),
-                    ("size", "40 x 28 cm"),
-                    ("weight", "3.1 kg"),
-                ]),
+                .with(&[("material", "maple"), ("size", "40 x 28 cm"), ("weight", "3.1 kg")]),
             item(607, "Magnetic Knife Bar, 45 cm", 4650)
                 .about("Oak with hidden magnets; holds six knives.")
                 .with(&[("material", "oak"), ("length", "45 cm")])
@@ -322,19 +310,11 @@ pub(super) const LINES: &[Line] = &[
                 .colours(&["Steel", "Black"]),
             item(707, "Recycled Tumblers, Set of 6", 3900)
                 .about("Pressed from bottle glass, each with a bubble or two.")
-                .with(&[
-                    ("material", "recycled glass"),
-                    ("capacity", "280 ml"),
-                    ("quantity", "6"),
-                ])
+                .with(&[("material", "recycled glass"), ("capacity", "280 ml"), ("quantity", "6")])
                 .colours(&["Clear", "Smoke", "Green"]),
             item(708, "Stemless Wine Glasses, Set of 4", 4800)
                 .about("Thin rims that do not feel fragile.")
-                .with(&[
-                    ("material", "crystal glass"),
-                    ("capacity", "450 ml"),
-                    ("quantity", "4"),
-                ]),
+                .with(&[("material", "crystal glass"), ("capacity", "450 ml"), ("quantity", "4")]),
             item(709, "Water Jug, 1.3 L", 3300)
                 .about("A wide mouth for ice and a lip that stops on command.")
                 .with(&[("material", "recycled glass"), ("capacity", "1.3 L")]),

@@ -91,11 +91,7 @@ pub(super) const LINES: &[Line] = &[
                 .with(&[("material", "aluminium"), ("weight", "1.6 kg")]),
             item(209, "Enamel Camp Mugs, Pair", 2450)
                 .about("Double-dipped enamel with a steel rim; fine on embers.")
-                .with(&[
-                    ("material", "enamelled steel"),
-                    ("capacity", "350 ml"),
-                    ("quantity", "2"),
-                ])
+                .with(&[("material", "enamelled steel"), ("capacity", "350 ml"), ("quantity", "2")])
                 .colours(&["Navy", "Cream"]),
             item(210, "Double Hammock with Straps", 13_900)
                 .about("Parachute cloth for two, with tree-friendly straps.")

@@ -75,11 +75,7 @@ pub(super) const LINES: &[Line] = &[
                 .with(&[("quantity", "10"), ("ink", "water-based colours")]),
             item(207, "Graphite Pencils, Box of 12", 995)
                 .about("Cedar, from 4B to 2H, with the grade on every side.")
-                .with(&[
-                    ("quantity", "12"),
-                    ("material", "cedar"),
-                    ("ink", "graphite"),
-                ]),
+                .with(&[("quantity", "12"), ("material", "cedar"), ("ink", "graphite")]),
         ],
         ..LINE
     },

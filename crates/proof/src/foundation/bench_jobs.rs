@@ -1,0 +1,206 @@
+//! Jobs claimed and finished per second: `jobs::Runner` against pgbench, which sends the same
+//! statements and does nothing else. The ratio is what our code costs on top of the engine.
+
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use database::{Database, Dice, Work};
+use jobs::{Job, JobContext, JobError, Outcome, Runner, RunnerSettings};
+use serde::{Deserialize, Serialize};
+use sqlx::PgConnection;
+use testkit::TestDatabase;
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+
+use crate::report::{Failure, ensure};
+use crate::table_print::{Spread, Table};
+use crate::worker::open;
+
+const BATCH: u64 = 50;
+const ROUNDS: usize = 5;
+/// A round, in jobs: divisible by batches of 4 and of 8 clients, and some seconds long.
+const JOBS: u64 = 60_000;
+const CLIENTS: [u32; 2] = [4, 8];
+/// What we promise: at least so much of what the engine itself can do.
+const TARGET: f64 = 0.8;
+const SCRIPT: &str = include_str!("../../pgbench/claim_and_finish.sql");
+
+/// Does nothing.
+#[derive(Serialize, Deserialize)]
+struct Nothing {}
+
+impl Job for Nothing {
+    const NAME: &'static str = "nothing";
+    type Needs = Arc<Countdown>;
+
+    async fn run(self, _: JobContext, countdown: Arc<Countdown>) -> Result<Outcome, JobError> {
+        countdown.count();
+        Ok(Outcome::DONE)
+    }
+}
+
+/// Stops the runners when everything has been run.
+struct Countdown {
+    left: AtomicU64,
+    stop: watch::Sender<bool>,
+}
+
+impl Countdown {
+    fn count(&self) {
+        if self.left.fetch_sub(1, Ordering::Relaxed) == 1 {
+            self.stop.send_replace(true);
+        }
+    }
+}
+
+struct Bench {
+    url: String,
+    sql: PgConnection,
+}
+
+pub(crate) async fn run() -> Result<(), Failure> {
+    let test = TestDatabase::new().await;
+    let mut bench = Bench { url: test.url(), sql: test.raw().await };
+    for setting in ["synchronous_commit", "fsync"] {
+        let show = sqlx::query_scalar("SELECT current_setting($1)");
+        let value: String = show.bind(setting).fetch_one(&mut bench.sql).await?;
+        ensure(value == "on", || format!("{setting} is {value}: the figures would say nothing"))?;
+    }
+    println!("jobs claimed and finished per second, batches of {BATCH}, synchronous_commit = on");
+    println!(
+        "median of {ROUNDS} rounds of {JOBS} jobs (least–most); the ratio's target is {TARGET}"
+    );
+    let mut table = Table::new(&["clients", "souk", "pgbench", "ratio"]);
+    for clients in CLIENTS {
+        table.add(bench.compare(clients).await?);
+    }
+    table.print();
+    Ok(())
+}
+
+impl Bench {
+    /// Rounds of the one and the other in turn, so that a slow minute hits both.
+    async fn compare(&mut self, clients: u32) -> Result<Vec<String>, Failure> {
+        let (mut ours, mut theirs) = (Vec::new(), Vec::new());
+        for round in 0..ROUNDS {
+            for turn in 0..2 {
+                self.fill().await?;
+                if (round + turn) % 2 == 0 {
+                    ours.push(self.run_ours(clients).await?);
+                } else {
+                    theirs.push(self.run_pgbench(clients).await?);
+                }
+            }
+        }
+        let ratios = ours.iter().zip(&theirs).map(|(ours, theirs)| ours / theirs);
+        let ratio = Spread::of(ratios).show(2);
+        let row =
+            [clients.to_string(), Spread::of(ours).show(0), Spread::of(theirs).show(0), ratio];
+        Ok(row.into())
+    }
+
+    /// A full queue in a tidy table.
+    async fn fill(&mut self) -> Result<(), Failure> {
+        sqlx::raw_sql("TRUNCATE job").execute(&mut self.sql).await?;
+        let insert = sqlx::query(
+            "INSERT INTO job (id, kind, payload, run_at, enqueued_at)
+             SELECT md5(number::text)::uuid, $2, '{}', '2026-01-01', '2026-01-01'
+             FROM generate_series(1, $1) AS number",
+        );
+        insert.bind(i64::try_from(JOBS)?).bind(Nothing::NAME).execute(&mut self.sql).await?;
+        sqlx::raw_sql("VACUUM ANALYZE job").execute(&mut self.sql).await?;
+        sqlx::raw_sql("CHECKPOINT").execute(&mut self.sql).await?;
+        Ok(())
+    }
+
+    async fn left(&mut self) -> Result<u64, Failure> {
+        let left: i64 =
+            sqlx::query_scalar("SELECT count(*) FROM job").fetch_one(&mut self.sql).await?;
+        Ok(u64::try_from(left)?)
+    }
+
+    /// So many runners in one process, until the queue is empty.
+    async fn run_ours(&mut self, clients: u32) -> Result<f64, Failure> {
+        let database = open(self.url.clone(), clients * 2, Dice::real())?;
+        warm_up(&database, clients).await?;
+        let (stop, stopped) = watch::channel(false);
+        let countdown = Arc::new(Countdown { left: AtomicU64::new(JOBS), stop });
+        let mut runners = JoinSet::new();
+        let since = Instant::now();
+        for _ in 0..clients {
+            let batch = usize::try_from(BATCH)?;
+            let settings =
+                RunnerSettings { batch, concurrency: batch, ..RunnerSettings::default() };
+            let runner =
+                Runner::new(database.clone(), settings).register::<Nothing>(Arc::clone(&countdown));
+            runners.spawn(runner.run(stopped.clone()));
+        }
+        runners.join_all().await;
+        let elapsed = since.elapsed();
+        database.close().await;
+        let left = self.left().await?;
+        ensure(left == 0, || format!("{left} jobs are left"))?;
+        Ok(per_second(JOBS, elapsed))
+    }
+
+    async fn run_pgbench(&mut self, clients: u32) -> Result<f64, Failure> {
+        let script = std::env::temp_dir().join(format!("souk-proof-{}.sql", std::process::id()));
+        std::fs::write(&script, SCRIPT)?;
+        let transactions = JOBS / BATCH / u64::from(clients);
+        let mut command = Command::new(pgbench_path());
+        command
+            .args(["--no-vacuum", "--protocol", "prepared", "--jobs", "2"])
+            .args(["--client", &clients.to_string(), "--transactions", &transactions.to_string()])
+            .arg("--file")
+            .arg(&script)
+            .arg(&self.url);
+        let output = tokio::task::spawn_blocking(move || command.output()).await??;
+        std::fs::remove_file(&script)?;
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        let complaint = String::from_utf8_lossy(&output.stderr).into_owned();
+        ensure(output.status.success(), || format!("pgbench failed: {complaint}"))?;
+        let done = JOBS - self.left().await?;
+        let jobs_per_transaction = as_float(done) / as_float(transactions * u64::from(clients));
+        Ok(transactions_per_second(&said)? * jobs_per_transaction)
+    }
+}
+
+/// Opens the connections, so that none is opened while the time runs.
+async fn warm_up(database: &Database, clients: u32) -> Result<(), Failure> {
+    let mut works = Vec::new();
+    for _ in 0..clients * 2 {
+        works.push(Work::for_platform(database).await?);
+    }
+    for work in works {
+        work.abandon().await?;
+    }
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    Ok(())
+}
+
+/// pgbench says `tps = 123.4 (without initial connection time)`.
+fn transactions_per_second(said: &str) -> Result<f64, Failure> {
+    let line = said.lines().find_map(|line| line.strip_prefix("tps = "));
+    let number = line.and_then(|line| line.split_whitespace().next());
+    let number = number.ok_or_else(|| format!("pgbench said no rate: {said}"))?;
+    Ok(number.parse()?)
+}
+
+/// Debian keeps it beside the server, outside the search path.
+fn pgbench_path() -> PathBuf {
+    let versions = std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
+    let candidates = versions.map(|version| version.path().join("bin/pgbench"));
+    let newest = candidates.filter(|path| path.is_file()).max();
+    newest.unwrap_or_else(|| PathBuf::from("pgbench"))
+}
+
+fn per_second(jobs: u64, elapsed: Duration) -> f64 {
+    as_float(jobs) / elapsed.as_secs_f64()
+}
+
+fn as_float(number: u64) -> f64 {
+    u32::try_from(number).map_or(f64::INFINITY, f64::from)
+}

@@ -1,0 +1,150 @@
+//! (g) PostgreSQL is restarted with `-m immediate` under load: callers hear 503 and nothing worse,
+//! and all is well again by itself within five seconds.
+
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use crate::http::{Client, Fate};
+use crate::report::{Failure, Trial, Verdict, ensure, grouped};
+use crate::souk::{Souk, command, handed_over};
+
+/// How long after the engine is up again the last refusal may come.
+const RECOVERY_MAX: Duration = Duration::from_secs(5);
+const CLIENTS: usize = 8;
+
+/// What one request came to, and when.
+struct Seen {
+    at: Instant,
+    fate: Fate,
+}
+
+pub(crate) async fn prove(trial: Trial) -> Verdict {
+    let engines = Engines::start()?;
+    command(&engines.database_url, &["migrate"])?;
+    command(&engines.database_url, &["seed"])?;
+    let souk = Souk::serve(&engines.database_url, &[]).await?;
+    let rounds = trial.by_tier(1, 5);
+    let (mut answered, mut refused, mut slowest) = (0, 0, Duration::ZERO);
+    for round in 0..rounds {
+        trial.progress(|| format!("restart {} of {rounds}", round + 1));
+        let (seen, up) = one_restart(&engines, &souk).await?;
+        let last_refusal = judge(&seen)?;
+        answered += seen.len();
+        refused += seen.iter().filter(|seen| !is_ok(&seen.fate)).count();
+        let recovery = last_refusal.map_or(Duration::ZERO, |at| at.saturating_duration_since(up));
+        ensure(recovery < RECOVERY_MAX, || format!("it recovered only after {recovery:?}"))?;
+        slowest = slowest.max(recovery);
+    }
+    ensure(refused > 0, || String::from("no request met the restart: the load is too thin"))?;
+    Ok(format!(
+        "{rounds} restarts: of {} requests {} heard 503, none anything worse; well again after {:.1} s at the most",
+        grouped(answered),
+        grouped(refused),
+        slowest.as_secs_f64()
+    ))
+}
+
+/// Load before, during and after one restart; what was seen, and when the engine was up again.
+async fn one_restart(engines: &Engines, souk: &Souk) -> Result<(Vec<Seen>, Instant), Failure> {
+    let over = Arc::new(AtomicBool::new(false));
+    let clients: Vec<_> =
+        (0..CLIENTS).map(|_| tokio::spawn(hammer(souk.port, Arc::clone(&over)))).collect();
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    engines.restart_immediately().await?;
+    let up = Instant::now();
+    tokio::time::sleep(RECOVERY_MAX + Duration::from_secs(1)).await;
+    over.store(true, Ordering::SeqCst);
+    let mut seen = Vec::new();
+    for client in clients {
+        seen.extend(client.await?);
+    }
+    Ok((seen, up))
+}
+
+/// Reads products over both doors until it is over.
+async fn hammer(port: u16, over: Arc<AtomicBool>) -> Vec<Seen> {
+    let mut client = Client::new(port);
+    let mut seen = Vec::new();
+    let ask = serde_json::json!({
+        "jsonrpc": "2.0", "id": 1, "method": "tools/call",
+        "params": { "name": "browse_categories", "arguments": {} },
+    });
+    while !over.load(Ordering::SeqCst) {
+        let fate = client.post("/demo-store/mcp", &ask.to_string()).await;
+        seen.push(Seen { at: Instant::now(), fate });
+        let fate = client.get("/api/v1/stores/directory?limit=5").await;
+        seen.push(Seen { at: Instant::now(), fate });
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    seen
+}
+
+/// Only 200 and 503 `service_unavailable`; when the last 503 was.
+fn judge(seen: &[Seen]) -> Result<Option<Instant>, Failure> {
+    let mut last = None;
+    for Seen { at, fate } in seen {
+        match fate {
+            Fate::Answered { status: 200, .. } => {}
+            Fate::Answered { status: 503, body } if body.contains("service_unavailable") => {
+                last = last.max(Some(*at));
+            }
+            worse => return Err(format!("a caller met {worse:?}").into()),
+        }
+    }
+    Ok(last)
+}
+
+fn is_ok(fate: &Fate) -> bool {
+    matches!(fate, Fate::Answered { status: 200, .. })
+}
+
+/// A pair of engines of this check's own, stopped when dropped.
+struct Engines {
+    script: String,
+    directory: std::path::PathBuf,
+    database_url: String,
+}
+
+impl Engines {
+    fn start() -> Result<Self, Failure> {
+        let script = handed_over("SOUK_ENGINES")?;
+        let directory = std::env::temp_dir().join(format!("souk-proof-{}", std::process::id()));
+        let mut engines = Self { script, directory, database_url: String::new() };
+        engines.run("start")?;
+        let printed = engines.run("env")?;
+        let url = printed.lines().find_map(|line| line.strip_prefix("export DATABASE_URL="));
+        let url = url.ok_or("the engines have no DATABASE_URL")?;
+        url.trim_matches(['\'', '"']).clone_into(&mut engines.database_url);
+        Ok(engines)
+    }
+
+    fn run(&self, verb: &str) -> Result<String, Failure> {
+        let output = Command::new(&self.script)
+            .arg(verb)
+            .arg("--dir")
+            .arg(&self.directory)
+            .stdin(Stdio::null())
+            .output()?;
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        if output.status.success() {
+            return Ok(text);
+        }
+        Err(format!("engines {verb}: {text}{}", String::from_utf8_lossy(&output.stderr)).into())
+    }
+
+    async fn restart_immediately(&self) -> Result<(), Failure> {
+        let mut command = tokio::process::Command::new(&self.script);
+        command.arg("restart-immediate").arg("--dir").arg(&self.directory).stdout(Stdio::null());
+        let status = command.stdin(Stdio::null()).status().await?;
+        ensure(status.success(), || String::from("the engine could not be restarted"))
+    }
+}
+
+impl Drop for Engines {
+    fn drop(&mut self) {
+        let _ = self.run("stop");
+        let _ = std::fs::remove_dir_all(&self.directory);
+    }
+}

@@ -1,0 +1,112 @@
+//! Rows for tables that nobody here knows.
+
+use primitives::MerchantId;
+use sqlx::{FromRow, PgConnection};
+
+use crate::report::Failure;
+
+/// A table with a merchant, as the catalog describes it.
+#[derive(Debug, FromRow)]
+pub(crate) struct Table {
+    pub(crate) name: String,
+    /// Row-level security is on, also for the owner.
+    pub(crate) walled: bool,
+    /// The columns of the key, and their types.
+    key_columns: Vec<String>,
+    key_types: Vec<String>,
+}
+
+/// All tables of schema `public` that have a column `merchant_id`. A partition counts only if the
+/// store may reach it round its parent, whose wall covers it otherwise.
+pub(crate) async fn tables_with_merchant(sql: &mut PgConnection) -> sqlx::Result<Vec<Table>> {
+    let select = sqlx::query_as(
+        "SELECT relation.relname::text AS name,
+                relation.relrowsecurity AND relation.relforcerowsecurity AS walled,
+                coalesce(key.columns, '{}') AS key_columns,
+                coalesce(key.types, '{}') AS key_types
+         FROM pg_class AS relation
+         JOIN pg_attribute AS merchant
+           ON merchant.attrelid = relation.oid AND merchant.attname = 'merchant_id'
+          AND NOT merchant.attisdropped
+         LEFT JOIN LATERAL (
+             SELECT array_agg(key_column.attname::text) AS columns,
+                    array_agg(format_type(key_column.atttypid, NULL)) AS types
+             FROM pg_index
+             JOIN pg_attribute AS key_column
+               ON key_column.attrelid = pg_index.indrelid
+              AND key_column.attnum = ANY (pg_index.indkey)
+             WHERE pg_index.indrelid = relation.oid AND pg_index.indisprimary
+               AND key_column.attname <> 'merchant_id' AND key_column.attidentity = ''
+         ) AS key ON true
+         WHERE relation.relnamespace = 'public'::regnamespace AND relation.relkind IN ('r', 'p')
+           AND (NOT relation.relispartition
+                OR has_table_privilege('souk_store', relation.oid, 'SELECT, INSERT, UPDATE, DELETE'))
+         ORDER BY relation.relname",
+    );
+    select.fetch_all(sql).await
+}
+
+/// Takes away what says which values are good, so that a row needs nothing but its key. The walls
+/// stay as they are.
+pub(crate) async fn loosen(sql: &mut PgConnection) -> sqlx::Result<()> {
+    let loosen = sqlx::raw_sql(
+        "DO $$
+         DECLARE
+             part record;
+         BEGIN
+             FOR part IN
+                 SELECT conrelid::regclass AS relation, conname AS name FROM pg_constraint
+                 WHERE connamespace = 'public'::regnamespace AND contype IN ('c', 'f')
+                   AND coninhcount = 0 AND conrelid <> 0
+             LOOP
+                 EXECUTE format('ALTER TABLE %s DROP CONSTRAINT %I', part.relation, part.name);
+             END LOOP;
+             FOR part IN
+                 SELECT attrelid::regclass AS relation, attname AS name FROM pg_attribute
+                 JOIN pg_class ON pg_class.oid = attrelid
+                 WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p')
+                   AND NOT relispartition AND attnum > 0 AND NOT attisdropped
+                   AND attnotnull AND attidentity = '' AND NOT EXISTS (
+                       SELECT FROM pg_index
+                       WHERE indrelid = attrelid AND indisprimary AND attnum = ANY (indkey))
+             LOOP
+                 EXECUTE format('ALTER TABLE %s ALTER COLUMN %I DROP NOT NULL', part.relation, part.name);
+             END LOOP;
+             FOR part IN
+                 SELECT oid::regclass AS relation FROM pg_class
+                 WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p')
+             LOOP
+                 EXECUTE format('ALTER TABLE %s DISABLE TRIGGER ALL', part.relation);
+             END LOOP;
+         END
+         $$",
+    );
+    loosen.execute(sql).await?;
+    Ok(())
+}
+
+impl Table {
+    /// Inserts a row of a merchant; another number is another key.
+    pub(crate) fn insert(&self, merchant: MerchantId, number: u32) -> Result<String, Failure> {
+        let mut columns = String::from("merchant_id");
+        let mut values = format!("'{}'", merchant.uuid());
+        for (column, kind) in self.key_columns.iter().zip(&self.key_types) {
+            columns = format!("{columns}, \"{column}\"");
+            values = format!("{values}, '{}'", value(kind, number)?);
+        }
+        Ok(format!("INSERT INTO {} ({columns}) VALUES ({values})", self.name))
+    }
+}
+
+/// A value for a key, as PostgreSQL reads it.
+fn value(kind: &str, number: u32) -> Result<String, Failure> {
+    match kind {
+        "uuid" => Ok(format!("{number:032x}")),
+        "smallint" | "integer" | "bigint" | "numeric" => Ok(number.to_string()),
+        "text" | "character varying" => Ok(format!("row {number}")),
+        "bytea" => Ok(format!("\\x{number:08x}")),
+        "date" => Ok(format!("2026-11-{number:02}")),
+        "timestamp with time zone" => Ok(format!("2026-11-{number:02}T08:00:00Z")),
+        other => Err(format!("a key of type {other}: add a value for it").into()),
+    }
+}

@@ -1,0 +1,112 @@
+//! A small HTTP/1.1 client that knows exactly what became of a request.
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+/// What became of a request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Fate {
+    /// A whole answer.
+    Answered { status: u16, body: String },
+    /// No connection could be made: nothing was sent.
+    NotSent,
+    /// It was sent, and no whole answer came.
+    Cut(String),
+}
+
+/// A connection that is used again as long as the server lets it.
+pub(crate) struct Client {
+    port: u16,
+    headers: &'static str,
+    connection: Option<TcpStream>,
+}
+
+impl Client {
+    pub(crate) fn new(port: u16) -> Self {
+        Self { port, headers: "", connection: None }
+    }
+
+    /// The same client with the headers an MCP client sends.
+    pub(crate) fn speaking_mcp(mut self) -> Self {
+        self.headers = "Accept: application/json, text/event-stream\r\n\
+                        MCP-Protocol-Version: 2025-11-25\r\n";
+        self
+    }
+
+    /// Whether the next request would open a new connection.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.connection.is_none()
+    }
+
+    pub(crate) async fn get(&mut self, path: &str) -> Fate {
+        self.send("GET", path, "").await
+    }
+
+    pub(crate) async fn post(&mut self, path: &str, body: &str) -> Fate {
+        self.send("POST", path, body).await
+    }
+
+    async fn send(&mut self, method: &str, path: &str, body: &str) -> Fate {
+        let stream = match self.connection.take() {
+            Some(stream) => Ok(stream),
+            None => TcpStream::connect(("127.0.0.1", self.port)).await,
+        };
+        let Ok(mut stream) = stream else { return Fate::NotSent };
+        let request = format!(
+            "{method} {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n\
+             {}Content-Length: {}\r\n\r\n{body}",
+            self.headers,
+            body.len()
+        );
+        if let Err(error) = stream.write_all(request.as_bytes()).await {
+            return Fate::Cut(format!("while sending: {error}"));
+        }
+        match read_answer(&mut stream).await {
+            Ok(answer) => {
+                if !answer.closes {
+                    self.connection = Some(stream);
+                }
+                Fate::Answered { status: answer.status, body: answer.body }
+            }
+            Err(why) => Fate::Cut(why),
+        }
+    }
+}
+
+struct Answer {
+    status: u16,
+    closes: bool,
+    body: String,
+}
+
+async fn read_answer(stream: &mut TcpStream) -> Result<Answer, String> {
+    let mut bytes = Vec::new();
+    let mut chunk = vec![0; 16 * 1024];
+    let (head, body_start) = loop {
+        if let Some(end) = bytes.windows(4).position(|window| window == b"\r\n\r\n") {
+            break (String::from_utf8_lossy(&bytes[..end]).to_lowercase(), end + 4);
+        }
+        let read = stream.read(&mut chunk).await.map_err(|error| error.to_string())?;
+        if read == 0 {
+            return Err(format!("closed after {} bytes of the head", bytes.len()));
+        }
+        bytes.extend_from_slice(&chunk[..read]);
+    };
+    let status = head.split(' ').nth(1).and_then(|status| status.parse().ok());
+    let status = status.ok_or("the answer has no status")?;
+    let header = |name: &str| {
+        head.lines().find_map(|line| line.strip_prefix(name)).map(|value| value.trim().to_owned())
+    };
+    let length = header("content-length:").and_then(|length| length.parse::<usize>().ok());
+    let length = length.ok_or("the answer has no length")?;
+    while bytes.len() < body_start + length {
+        let read = stream.read(&mut chunk).await.map_err(|error| error.to_string())?;
+        if read == 0 {
+            return Err(String::from("closed within the body"));
+        }
+        bytes.extend_from_slice(&chunk[..read]);
+    }
+    let closes = header("connection:").is_some_and(|value| value.contains("close"));
+    let body = String::from_utf8_lossy(&bytes[body_start..body_start + length]).into_owned();
+    Ok(Answer { status, closes, body })
+}

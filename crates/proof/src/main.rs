@@ -1,0 +1,97 @@
+#![doc = include_str!("../README.md")]
+#![expect(clippy::print_stdout, reason = "what it finds out is printed")]
+
+mod bare_rmcp;
+mod foundation;
+mod http;
+mod report;
+mod souk;
+mod table_print;
+mod worker;
+
+use std::process::ExitCode;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use crate::bare_rmcp::BareArgs;
+use crate::report::{Check, Failure, Tier};
+use crate::worker::WorkerArgs;
+
+/// Proves and measures what the design promises.
+#[derive(Parser)]
+struct Proof {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Prove the promises of a topic.
+    Prove(Prove),
+    /// Measure a topic.
+    Bench { topic: Topic },
+    /// Runs jobs in a process of its own, to be killed and paused.
+    #[command(hide = true)]
+    Worker(WorkerArgs),
+    /// Serves rmcp and nothing else, to compare with.
+    #[command(hide = true)]
+    BareRmcp(BareArgs),
+}
+
+#[derive(Args)]
+struct Prove {
+    topic: Topic,
+    /// The short form, for the gate.
+    #[arg(long)]
+    fast: bool,
+    /// Only these checks: `--only a,c`.
+    #[arg(long, value_delimiter = ',')]
+    only: Vec<String>,
+    /// Makes the random choices of an earlier run again.
+    #[arg(long)]
+    seed: Option<u64>,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Topic {
+    /// Queue, outbox, tenants and cells.
+    Foundation,
+}
+
+impl Topic {
+    fn checks(self) -> &'static [Check] {
+        match self {
+            Self::Foundation => foundation::CHECKS,
+        }
+    }
+
+    async fn bench(self) -> Result<(), Failure> {
+        match self {
+            Self::Foundation => foundation::bench().await,
+        }
+    }
+}
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    match Proof::parse().command {
+        Command::Prove(prove) => {
+            let tier = if prove.fast { Tier::Fast } else { Tier::Full };
+            let wanted = |check: &&Check| {
+                prove.only.is_empty()
+                    || prove.only.iter().any(|letter| check.name.ends_with(letter))
+            };
+            let checks: Vec<&Check> = prove.topic.checks().iter().filter(wanted).collect();
+            report::run(&checks, tier, prove.seed.unwrap_or_else(new_seed)).await
+        }
+        Command::Bench { topic } => report::exit_code(topic.bench().await),
+        Command::Worker(args) => worker::run(args).await,
+        Command::BareRmcp(args) => bare_rmcp::run(args).await,
+    }
+}
+
+/// Short enough to be typed.
+#[expect(clippy::disallowed_methods, reason = "each run tries something new, and says what")]
+fn new_seed() -> u64 {
+    u64::from(rand::random::<u32>())
+}

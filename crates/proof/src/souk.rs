@@ -1,0 +1,100 @@
+//! The real binary, as a child process.
+
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::http::{Client, Fate};
+use crate::report::Failure;
+
+/// A running `souk serve`, killed when dropped.
+pub(crate) struct Souk {
+    child: Child,
+    pub(crate) port: u16,
+}
+
+/// The address of a setting the scripts hand over.
+#[expect(clippy::disallowed_methods, reason = "dev/prove hands these over and nothing else does")]
+pub(crate) fn handed_over(name: &str) -> Result<String, Failure> {
+    std::env::var(name).map_err(|_| format!("{name} is not set; use `just prove`").into())
+}
+
+/// Runs one of the binary's commands to its end.
+pub(crate) fn command(database_url: &str, arguments: &[&str]) -> Result<(), Failure> {
+    let mut command = Command::new(handed_over("SOUK_BIN")?);
+    let status = command.args(arguments).env("DATABASE_URL", database_url).env("SOUK_LOG", "error");
+    if status.status()?.success() {
+        Ok(())
+    } else {
+        Err(format!("souk {arguments:?} failed").into())
+    }
+}
+
+impl Souk {
+    /// Starts the doors on a free port and waits until they are open.
+    pub(crate) async fn serve(database_url: &str, arguments: &[&str]) -> Result<Self, Failure> {
+        let port = free_port()?;
+        let child = Command::new(handed_over("SOUK_BIN")?)
+            .arg("serve")
+            .args(arguments)
+            .env("DATABASE_URL", database_url)
+            .env("SOUK_LISTEN", format!("127.0.0.1:{port}"))
+            .env("SOUK_SITE_URL", format!("http://127.0.0.1:{port}"))
+            .env("SOUK_LOG", "off")
+            .stdin(Stdio::null())
+            .spawn()?;
+        let souk = Self { child, port };
+        let since = Instant::now();
+        let mut client = Client::new(port);
+        while since.elapsed() < Duration::from_secs(20) {
+            if matches!(client.get("/health/ready").await, Fate::Answered { status: 200, .. }) {
+                return Ok(souk);
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        Err("souk serve was not ready within 20 s".into())
+    }
+
+    /// Sends a signal by name.
+    pub(crate) fn signal(&self, name: &str) -> Result<(), Failure> {
+        let pid = self.child.id().to_string();
+        Command::new("kill").args(["-s", name, &pid]).status()?;
+        Ok(())
+    }
+
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Waits for its end; the exit code.
+    pub(crate) async fn wait(&mut self, limit: Duration) -> Result<Option<i32>, Failure> {
+        let since = Instant::now();
+        while since.elapsed() < limit {
+            if let Some(status) = self.child.try_wait()? {
+                return Ok(status.code());
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        Err("it did not stop in time".into())
+    }
+}
+
+impl Drop for Souk {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// CPU time of a process from `/proc`, which counts in hundredths of a second.
+pub(crate) fn cpu_micros(pid: u32) -> Result<u64, Failure> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat"))?;
+    let (_, behind_name) = stat.rsplit_once(')').ok_or("an unknown form of /proc/pid/stat")?;
+    let fields: Vec<&str> = behind_name.split_whitespace().collect();
+    let ticks = |index: usize| fields.get(index).and_then(|field| field.parse::<u64>().ok());
+    let (user, system) = ticks(11).zip(ticks(12)).ok_or("an unknown form of /proc/pid/stat")?;
+    Ok((user + system) * 10_000)
+}
+
+pub(crate) fn free_port() -> Result<u16, Failure> {
+    Ok(std::net::TcpListener::bind("127.0.0.1:0")?.local_addr()?.port())
+}

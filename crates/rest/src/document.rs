@@ -1,0 +1,225 @@
+//! The OpenAPI 3.0 document, made of what the endpoints say of themselves.
+
+use std::collections::BTreeMap;
+
+use primitives::ErrorCode;
+use schemars::JsonSchema;
+use schemars::generate::{SchemaGenerator, SchemaSettings};
+use serde_json::{Map, Value, json};
+
+use crate::routes::Operation;
+
+/// The version of the API, not of the program (spec §9.2).
+const API_VERSION: &str = "1.0.0";
+
+const ABOUT: &str = "Souk lets AI agents discover products across merchants, build carts and start checkout. \
+    Every answer carries `X-Request-Id`. Every error is `{error, message, details}`: clients key their logic on \
+    `error`, which never changes, and `details` says what to do next. Fields may be added at any time; ignore \
+    those you do not know.";
+
+/// The groups endpoints are shown in, and what is in each.
+const TAGS: [(&str, &str); 3] = [
+    ("stores", "Who sells, and how far they can be trusted."),
+    ("mcp", "One MCP endpoint per store."),
+    ("service", "The service itself."),
+];
+
+pub(crate) fn document(site_url: &str, operations: &[Operation]) -> Value {
+    let site_url = site_url.trim_end_matches('/');
+    let mut schemas = Schemas::new();
+    let mut paths: BTreeMap<&str, Map<String, Value>> = BTreeMap::new();
+    for operation in operations {
+        let described = describe(operation, &mut schemas);
+        paths.entry(operation.path).or_default().insert(operation.method.to_owned(), described);
+    }
+    json!({
+        "openapi": "3.0.3",
+        "info": {
+            "title": "Souk",
+            "version": API_VERSION,
+            "description": ABOUT,
+            "license": { "name": "Apache-2.0", "url": "https://www.apache.org/licenses/LICENSE-2.0" },
+        },
+        "servers": [{ "url": format!("{site_url}/api/v1") }],
+        "tags": TAGS.map(|(name, description)| json!({ "name": name, "description": description })),
+        "paths": paths,
+        "components": {
+            "schemas": schemas.into_components(),
+            "headers": headers(),
+        },
+        "x-payment-info": payment_info(),
+    })
+}
+
+/// The payment extension block (spec §9.2).
+fn payment_info() -> Value {
+    json!({
+        "version": "1.0",
+        "providers": ["stripe", "x402", "paypal"],
+        "checkout": "/api/v1/agent/checkout",
+        "payment": "/api/v1/agent/payment",
+        "discovery": "/.well-known/x402",
+        "currencies": ["USD", "EUR", "USDC"],
+    })
+}
+
+fn describe(operation: &Operation, schemas: &mut Schemas) -> Value {
+    let mut described = json!({
+        "operationId": operation.name,
+        "tags": [operation.tag],
+        "summary": operation.summary,
+        "security": operation.access.security(),
+        "x-souk-access": operation.access.name(),
+        "parameters": operation.parameters,
+        "responses": responses(operation, schemas),
+    });
+    if !operation.explanation.is_empty() {
+        described["description"] = operation.explanation.into();
+    }
+    if let Some(body) = operation.body {
+        let schema = body(&mut schemas.taken);
+        described["requestBody"] =
+            json!({ "required": true, "content": { "application/json": { "schema": schema } } });
+    }
+    described
+}
+
+fn responses(operation: &Operation, schemas: &mut Schemas) -> Map<String, Value> {
+    let mut responses = Map::new();
+    for (status, answer) in &operation.answers {
+        let schema = answer(&mut schemas.given);
+        responses.insert(status.to_string(), response("All is well.", *status, &json!(schema)));
+    }
+    let mut meanings: BTreeMap<u16, Vec<String>> = BTreeMap::new();
+    for (status, code, meaning) in &operation.errors {
+        meanings.entry(*status).or_default().push(format!("`{code}`: {meaning}"));
+    }
+    let schema = json!({ "$ref": "#/components/schemas/Error" });
+    for (status, meanings) in meanings {
+        responses.insert(status.to_string(), response(&meanings.join(" "), status, &schema));
+    }
+    responses
+}
+
+fn response(description: &str, status: u16, schema: &Value) -> Value {
+    let names: &[&str] = match status {
+        429 => &[
+            "X-Request-Id",
+            "X-RateLimit-Limit",
+            "X-RateLimit-Remaining",
+            "X-RateLimit-Reset",
+            "Retry-After",
+        ],
+        503 => &["X-Request-Id", "Retry-After"],
+        _ => &["X-Request-Id"],
+    };
+    let reference = |name: &&str| {
+        ((*name).to_owned(), json!({ "$ref": format!("#/components/headers/{name}") }))
+    };
+    json!({
+        "description": description,
+        "headers": names.iter().map(reference).collect::<Map<_, _>>(),
+        "content": { "application/json": { "schema": schema } },
+    })
+}
+
+/// Response headers, those of limits from spec §8.
+fn headers() -> Value {
+    let header = |description: &str, kind: &str| json!({ "description": description, "schema": { "type": kind } });
+    json!({
+        "X-Request-Id": header("The name of this request; quote it when you ask for help.", "string"),
+        "X-RateLimit-Limit": header("Requests allowed in the current window.", "integer"),
+        "X-RateLimit-Remaining": header("Requests remaining.", "integer"),
+        "X-RateLimit-Reset": header("When the window resets: Unix time in seconds.", "integer"),
+        "Retry-After": header("Seconds to wait before the next try.", "integer"),
+    })
+}
+
+/// The envelope of every error (spec §7, decisions §7).
+fn error_schema() -> Value {
+    let codes: Vec<&str> = ErrorCode::ALL.iter().map(|code| code.code()).collect();
+    json!({
+        "description": "The envelope of every error.",
+        "type": "object",
+        "required": ["error", "message", "details"],
+        "properties": {
+            "error": { "description": "The stable code.", "type": "string", "enum": codes },
+            "message": { "description": "A sentence for people.", "type": "string" },
+            "details": {
+                "description": "What helps the caller to go on. Other fields depend on the code.",
+                "type": "object",
+                "required": ["request_id", "retryable"],
+                "properties": {
+                    "request_id": { "description": "The name of the request.", "type": "string" },
+                    "retryable": { "description": "Whether the same call may succeed later.", "type": "boolean" },
+                    "hint": { "description": "What to do next.", "type": "string" },
+                    "field": { "description": "The field that was wrong.", "type": "string" },
+                    "allowed": { "description": "What the field may hold." },
+                    "required_scope": { "description": "The scope the key lacks.", "type": "string" },
+                    "bucket": { "description": "The limit that was reached.", "type": "string" },
+                },
+            },
+        },
+    })
+}
+
+/// Schemas of what is taken and of what is given; they differ where serde's do.
+struct Schemas {
+    taken: SchemaGenerator,
+    given: SchemaGenerator,
+}
+
+impl Schemas {
+    fn new() -> Self {
+        Self {
+            taken: settings().for_deserialize().into_generator(),
+            given: settings().for_serialize().into_generator(),
+        }
+    }
+
+    fn into_components(mut self) -> Map<String, Value> {
+        let mut components = self.given.take_definitions(true);
+        components.extend(self.taken.take_definitions(true));
+        components.insert("Error".to_owned(), error_schema());
+        components
+    }
+}
+
+fn settings() -> SchemaSettings {
+    SchemaSettings::openapi3().with(|settings| settings.meta_schema = None)
+}
+
+/// The schema of what is taken, without references.
+pub(crate) fn inlined_schema<T: JsonSchema>() -> Map<String, Value> {
+    let settings = settings().for_deserialize().with(|settings| settings.inline_subschemas = true);
+    let mut schema = settings.into_generator().into_root_schema_for::<T>();
+    std::mem::take(schema.ensure_object())
+}
+
+/// The fields of `T` as parameters of a query string.
+pub(crate) fn query_parameters<T: JsonSchema>() -> Vec<Value> {
+    let mut schema = inlined_schema::<T>();
+    let required = schema.remove("required").unwrap_or_default();
+    let is_required = |name: &str| {
+        required.as_array().is_some_and(|names| names.iter().any(|other| other == name))
+    };
+    let Some(Value::Object(properties)) = schema.remove("properties") else {
+        return Vec::new();
+    };
+    let parameter = |(name, mut schema): (String, Value)| {
+        let fields = schema.as_object_mut();
+        let description = fields.and_then(|fields| {
+            // A query string has no null; leaving the parameter out says it.
+            fields.remove("nullable");
+            fields.remove("description")
+        });
+        json!({
+            "required": is_required(&name),
+            "name": name,
+            "in": "query",
+            "description": description.unwrap_or_default(),
+            "schema": schema,
+        })
+    };
+    properties.into_iter().map(parameter).collect()
+}

@@ -1,0 +1,99 @@
+#![doc = include_str!("../README.md")]
+
+mod answer;
+mod description;
+mod document;
+mod health;
+mod mcp_endpoint;
+mod refusal;
+mod request;
+mod routes;
+mod stores;
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use axum::Router;
+use axum::extract::FromRef;
+use axum::middleware::from_fn;
+use axum::routing::any;
+use database::Database;
+use merchants::StoreCache;
+use serde_json::Value;
+use tokio::sync::watch;
+
+pub use answer::{Many, One};
+pub use health::{CheckState, Health};
+pub use refusal::{Refusal, render, respond};
+pub use request::{Json, Malformed, Path, PathPart, Query};
+pub use routes::{Access, Endpoint, Routes};
+
+use description::Description;
+use refusal::unknown_address;
+
+/// What the REST door stands on.
+#[derive(Clone)]
+pub struct Rest {
+    /// The way to PostgreSQL.
+    pub database: Database,
+    /// Stores by slug.
+    pub stores: StoreCache,
+    /// Where this service is reached, without a slash at the end.
+    pub site_url: Arc<str>,
+    /// What the server last saw of its engines.
+    pub health: watch::Receiver<Health>,
+}
+
+/// What handlers take their state from: `Rest`, and what is known once the door is open.
+#[derive(Clone)]
+struct Opened {
+    rest: Rest,
+    since: Instant,
+    description: Description,
+}
+
+impl FromRef<Opened> for Rest {
+    fn from_ref(opened: &Opened) -> Self {
+        opened.rest.clone()
+    }
+}
+
+impl FromRef<Opened> for Instant {
+    fn from_ref(opened: &Opened) -> Self {
+        opened.since
+    }
+}
+
+impl FromRef<Opened> for Description {
+    fn from_ref(opened: &Opened) -> Self {
+        opened.description.clone()
+    }
+}
+
+/// All paths under `/api/v1`, and the health paths at the root as well.
+pub fn router(rest: Rest) -> Router {
+    let description = Description::of(&openapi(&rest.site_url));
+    let opened = Opened { rest, since: Instant::now(), description };
+    let versioned = endpoints().into_router().fallback(unknown_address);
+    Router::new()
+        .nest("/api/v1", versioned)
+        // The one address under the prefix that a nested fallback does not see.
+        .route("/api/v1/", any(unknown_address))
+        .merge(health::endpoints().into_router())
+        .with_state(opened)
+        .layer(from_fn(render))
+}
+
+/// The machine-readable description of the API (OpenAPI 3.0).
+#[must_use]
+pub fn openapi(site_url: &str) -> Value {
+    document::document(site_url, endpoints().operations())
+}
+
+fn endpoints() -> Routes<Opened> {
+    Routes::new()
+        .merge(stores::endpoints())
+        .merge(mcp_endpoint::endpoints())
+        .merge(health::endpoints())
+        .merge(description::endpoints())
+}

@@ -1,0 +1,215 @@
+//! What handlers take from a request. These wrap axum's extractors so that a request that cannot
+//! be read is refused with the envelope, and says which field was wrong and what it may hold.
+
+use std::str::FromStr;
+
+use axum::extract::rejection::{JsonRejection, RawPathParamsRejection};
+use axum::extract::{FromRequest, FromRequestParts, RawPathParams, Request};
+use axum::http::StatusCode;
+use axum::http::request::Parts;
+use primitives::{Details, ErrorCode, Problem, StoreSlug};
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value, json};
+
+use crate::Refusal;
+use crate::document::inlined_schema;
+
+/// One variable part of an address.
+pub trait PathPart: FromStr<Err: Problem> {
+    /// Its name between braces in the address.
+    const NAME: &'static str;
+    /// What it is.
+    const DESCRIPTION: &'static str;
+    /// A value that works.
+    const EXAMPLE: &'static str;
+    /// The code of its parse error.
+    const REFUSED_WITH: ErrorCode;
+    /// What it may hold.
+    fn schema() -> Value;
+}
+
+impl PathPart for StoreSlug {
+    const NAME: &'static str = "slug";
+    const DESCRIPTION: &'static str = "The store's name in addresses.";
+    const EXAMPLE: &'static str = "demo-store";
+    const REFUSED_WITH: ErrorCode = ErrorCode::InvalidSlug;
+    fn schema() -> Value {
+        json!({ "type": "string", "pattern": "^[A-Za-z0-9-]+$", "maxLength": Self::LENGTH_MAX })
+    }
+}
+
+/// A part of the address, parsed.
+#[derive(Debug)]
+pub struct Path<T>(pub T);
+
+impl<T: PathPart, S: Send + Sync> FromRequestParts<S> for Path<T> {
+    type Rejection = Refusal;
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Refusal> {
+        let text = match RawPathParams::from_request_parts(parts, state).await {
+            Ok(found) => {
+                found.iter().find(|(name, _)| *name == T::NAME).map(|(_, text)| text.to_owned())
+            }
+            // Bytes that are no text become the character for that, which no parser takes.
+            Err(RawPathParamsRejection::InvalidUtf8InPathParam(_)) => {
+                Some(char::REPLACEMENT_CHARACTER.to_string())
+            }
+            Err(_) => None,
+        };
+        Ok(Self(text.ok_or(MissingPart(T::NAME))?.parse()?))
+    }
+}
+
+/// A handler wants a part that its address does not have: a mistake of ours.
+#[derive(Debug, thiserror::Error)]
+#[error("the address has no part named {0}")]
+struct MissingPart(&'static str);
+
+impl Problem for MissingPart {
+    fn code(&self) -> ErrorCode {
+        ErrorCode::InternalError
+    }
+}
+
+/// The query string, read.
+#[derive(Debug)]
+pub struct Query<T>(pub T);
+
+impl<T: DeserializeOwned + JsonSchema, S: Send + Sync> FromRequestParts<S> for Query<T> {
+    type Rejection = Refusal;
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Refusal> {
+        match axum::extract::Query::try_from_uri(&parts.uri) {
+            Ok(axum::extract::Query(value)) => Ok(Self(value)),
+            Err(rejection) => {
+                Err(Malformed::read_from::<T>("query string", &rejection.body_text()).into())
+            }
+        }
+    }
+}
+
+/// The body, read.
+#[derive(Debug)]
+pub struct Json<T>(pub T);
+
+impl<T: DeserializeOwned + JsonSchema, S: Send + Sync> FromRequest<S> for Json<T> {
+    type Rejection = Refusal;
+    async fn from_request(request: Request, state: &S) -> Result<Self, Refusal> {
+        match axum::Json::from_request(request, state).await {
+            Ok(axum::Json(value)) => Ok(Self(value)),
+            Err(rejection) if rejection.status() == StatusCode::PAYLOAD_TOO_LARGE => {
+                Err(TooLarge.into())
+            }
+            Err(JsonRejection::JsonDataError(rejection)) => {
+                Err(Malformed::read_from::<T>("body", &rejection.body_text()).into())
+            }
+            Err(_) => Err(Malformed::whole("body").into()),
+        }
+    }
+}
+
+/// The body is larger than the endpoint takes.
+#[derive(Debug, thiserror::Error)]
+#[error("the body is larger than this endpoint takes")]
+struct TooLarge;
+
+impl Problem for TooLarge {
+    fn code(&self) -> ErrorCode {
+        ErrorCode::PayloadTooLarge
+    }
+}
+
+/// The query string or the body is not as described. Nothing of what the caller sent is repeated:
+/// the field's name and what it may hold come from our own description.
+#[derive(Debug, thiserror::Error)]
+#[error("{}", self.sentence())]
+pub struct Malformed {
+    place: &'static str,
+    /// The field and its schema.
+    field: Option<(String, Value)>,
+}
+
+impl Malformed {
+    /// A parameter of the query string that was read, but holds what it may not hold.
+    #[must_use]
+    pub fn parameter<T: JsonSchema>(name: &str) -> Self {
+        let field = properties::<T>().remove_entry(name);
+        Self { place: "query string", field }
+    }
+
+    fn whole(place: &'static str) -> Self {
+        Self { place, field: None }
+    }
+
+    /// Finds the field in an extractor's message, by the names of `T`'s own fields.
+    fn read_from<T: JsonSchema>(place: &'static str, message: &str) -> Self {
+        let mut properties = properties::<T>();
+        let field = named_in(message).and_then(|name| properties.remove_entry(name));
+        Self { place, field }
+    }
+
+    fn sentence(&self) -> String {
+        match &self.field {
+            Some((name, schema)) => format!("{name} must be {}", in_words(schema)),
+            None => format!("the {} cannot be read", self.place),
+        }
+    }
+}
+
+impl Problem for Malformed {
+    fn code(&self) -> ErrorCode {
+        ErrorCode::InvalidRequest
+    }
+
+    fn details(&self, details: &mut Details) {
+        if let Some((name, schema)) = &self.field {
+            details.insert("field", name.as_str());
+            details.insert("allowed", schema.clone());
+        }
+        let hint = match self.place {
+            "body" => {
+                "send a JSON object with Content-Type: application/json, as /api/docs describes it"
+            }
+            _ => "GET /api/docs shows the parameters of every endpoint",
+        };
+        details.insert("hint", hint);
+    }
+}
+
+/// The fields of `T`, and what each may hold.
+fn properties<T: JsonSchema>() -> Map<String, Value> {
+    let mut schema = inlined_schema::<T>();
+    let Some(Value::Object(mut properties)) = schema.remove("properties") else {
+        return Map::new();
+    };
+    for property in properties.values_mut().filter_map(Value::as_object_mut) {
+        property.retain(|key, _| LIMITS.contains(&key.as_str()));
+    }
+    properties
+}
+
+/// The words of a schema that say what a value may be.
+const LIMITS: [&str; 7] =
+    ["type", "enum", "minimum", "maximum", "minLength", "maxLength", "pattern"];
+
+/// What comes after the first colon is a path into the input, or says which field is missing.
+fn named_in(message: &str) -> Option<&str> {
+    let (_, after) = message.split_once(": ")?;
+    let name = after.strip_prefix("missing field `").unwrap_or(after);
+    name.split([':', '.', '[', '`']).next()
+}
+
+/// A schema's limits as the end of a sentence.
+fn in_words(schema: &Value) -> String {
+    let limit = |name: &str| schema.get(name);
+    let kind = limit("type").and_then(Value::as_str).unwrap_or("value");
+    let article = if kind.starts_with(['a', 'i', 'o']) { "an" } else { "a" };
+    match (limit("minimum"), limit("maximum"), limit("maxLength"), limit("enum")) {
+        (Some(min), Some(max), ..) => format!("{article} {kind} from {min} to {max}"),
+        (_, _, Some(length), _) => format!("plain text of at most {length} characters"),
+        (.., Some(Value::Array(values))) => {
+            let values: Vec<String> = values.iter().map(Value::to_string).collect();
+            format!("one of {}", values.join(", "))
+        }
+        _ => format!("{article} {kind}"),
+    }
+}

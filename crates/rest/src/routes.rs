@@ -1,0 +1,248 @@
+//! Endpoints that cannot exist without their description: one value holds both.
+
+use std::collections::BTreeSet;
+
+use axum::Router;
+use axum::handler::Handler;
+use axum::routing::{MethodRouter, get, post};
+use primitives::ErrorCode;
+use schemars::generate::SchemaGenerator;
+use schemars::{JsonSchema, Schema};
+use serde_json::{Value, json};
+
+use crate::document::query_parameters;
+use crate::refusal::method_not_allowed;
+use crate::request::PathPart;
+
+/// Who may call an endpoint. Naming it is part of making one, so nobody can forget it. A kind of
+/// caller is added here together with what checks it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// Everybody, without a credential.
+    Public,
+}
+
+impl Access {
+    /// The name in the description.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Public => "public",
+        }
+    }
+
+    /// OpenAPI's `security` of an operation; an empty list overrides whatever is general.
+    pub(crate) fn security(self) -> Value {
+        match self {
+            Self::Public => json!([]),
+        }
+    }
+}
+
+/// Writes the schema of one type, and of all it holds, into a collection.
+pub(crate) type DescribeSchema = fn(&mut SchemaGenerator) -> Schema;
+
+/// What the OpenAPI document says of one endpoint.
+pub(crate) struct Operation {
+    pub(crate) method: &'static str,
+    pub(crate) path: &'static str,
+    pub(crate) access: Access,
+    pub(crate) name: &'static str,
+    pub(crate) tag: &'static str,
+    pub(crate) summary: &'static str,
+    pub(crate) explanation: &'static str,
+    pub(crate) parameters: Vec<Value>,
+    pub(crate) body: Option<DescribeSchema>,
+    pub(crate) answers: Vec<(u16, DescribeSchema)>,
+    /// By status, then by code, so that the document comes out the same each time.
+    pub(crate) errors: BTreeSet<(u16, &'static str, &'static str)>,
+}
+
+/// An endpoint: its handler and its description.
+///
+/// ```
+/// # use rest::{Access, Endpoint};
+/// let hello = Endpoint::<()>::get("/hello", Access::Public, async || "hello");
+/// ```
+///
+/// Without saying who may call it, there is none:
+///
+/// ```compile_fail
+/// # use rest::{Access, Endpoint};
+/// let hello = Endpoint::<()>::get("/hello", async || "hello");
+/// ```
+pub struct Endpoint<S> {
+    handler: Option<MethodRouter<S>>,
+    operation: Operation,
+}
+
+impl<S: Clone + Send + Sync + 'static> Endpoint<S> {
+    /// An endpoint that reads.
+    pub fn get<H, T>(path: &'static str, access: Access, handler: H) -> Self
+    where
+        H: Handler<T, S>,
+        T: 'static,
+    {
+        Self::new("get", path, access, Some(get(handler)))
+    }
+
+    /// An endpoint that takes a body.
+    pub fn post<H, T>(path: &'static str, access: Access, handler: H) -> Self
+    where
+        H: Handler<T, S>,
+        T: 'static,
+    {
+        Self::new("post", path, access, Some(post(handler)))
+    }
+
+    /// An endpoint of another door, described here because there is one description of the API.
+    #[must_use]
+    pub fn served_elsewhere(method: &'static str, path: &'static str, access: Access) -> Self {
+        Self::new(method, path, access, None)
+    }
+
+    fn new(
+        method: &'static str,
+        path: &'static str,
+        access: Access,
+        handler: Option<MethodRouter<S>>,
+    ) -> Self {
+        let operation = Operation {
+            method,
+            path,
+            access,
+            name: "",
+            tag: "",
+            summary: "",
+            explanation: "",
+            parameters: Vec::new(),
+            body: None,
+            answers: Vec::new(),
+            errors: BTreeSet::new(),
+        };
+        // Any call may meet a limit, a mistake of ours or an engine that is away.
+        Self { handler, operation }.errors(&[
+            ErrorCode::RateLimitExceeded,
+            ErrorCode::InternalError,
+            ErrorCode::ServiceUnavailable,
+        ])
+    }
+
+    /// Its name in generated clients.
+    #[must_use]
+    pub fn name(mut self, name: &'static str) -> Self {
+        self.operation.name = name;
+        self
+    }
+
+    /// The group it is shown in.
+    #[must_use]
+    pub fn tag(mut self, tag: &'static str) -> Self {
+        self.operation.tag = tag;
+        self
+    }
+
+    /// What it does, in a few words.
+    #[must_use]
+    pub fn summary(mut self, summary: &'static str) -> Self {
+        self.operation.summary = summary;
+        self
+    }
+
+    /// What it does, in sentences.
+    #[must_use]
+    pub fn explanation(mut self, explanation: &'static str) -> Self {
+        self.operation.explanation = explanation;
+        self
+    }
+
+    /// A part of its address, as a handler takes it with `Path<T>`.
+    #[must_use]
+    pub fn path<T: PathPart>(mut self) -> Self {
+        self.operation.parameters.push(json!({
+            "name": T::NAME,
+            "in": "path",
+            "required": true,
+            "description": T::DESCRIPTION,
+            "schema": T::schema(),
+            "example": T::EXAMPLE,
+        }));
+        self.errors(&[T::REFUSED_WITH])
+    }
+
+    /// What may stand in its query string, as a handler takes it with `Query<T>`.
+    #[must_use]
+    pub fn query<T: JsonSchema>(mut self) -> Self {
+        self.operation.parameters.extend(query_parameters::<T>());
+        self.errors(&[ErrorCode::InvalidRequest])
+    }
+
+    /// Its body, as a handler takes it with `Json<T>`.
+    #[must_use]
+    pub fn body<T: JsonSchema>(mut self) -> Self {
+        self.operation.body = Some(SchemaGenerator::subschema_for::<T>);
+        self.errors(&[ErrorCode::InvalidRequest, ErrorCode::PayloadTooLarge])
+    }
+
+    /// What it answers with when all is well.
+    #[must_use]
+    pub fn answer<T: JsonSchema>(mut self, status: u16) -> Self {
+        self.operation.answers.push((status, SchemaGenerator::subschema_for::<T>));
+        self
+    }
+
+    /// What it may refuse with, besides what follows from its parameters and body.
+    #[must_use]
+    pub fn errors(mut self, codes: &[ErrorCode]) -> Self {
+        let lines = codes.iter().map(|code| (code.status(), code.code(), code.meaning()));
+        self.operation.errors.extend(lines);
+        self
+    }
+}
+
+/// Endpoints, together.
+pub struct Routes<S> {
+    router: Router<S>,
+    operations: Vec<Operation>,
+}
+
+impl<S: Clone + Send + Sync + 'static> Routes<S> {
+    /// None yet.
+    #[must_use]
+    pub fn new() -> Self {
+        Self { router: Router::new(), operations: Vec::new() }
+    }
+
+    /// One more.
+    #[must_use]
+    pub fn with(mut self, endpoint: Endpoint<S>) -> Self {
+        if let Some(handler) = endpoint.handler {
+            self.router = self.router.route(endpoint.operation.path, handler);
+        }
+        self.operations.push(endpoint.operation);
+        self
+    }
+
+    /// Those of another resource as well.
+    #[must_use]
+    pub fn merge(mut self, other: Self) -> Self {
+        self.router = self.router.merge(other.router);
+        self.operations.extend(other.operations);
+        self
+    }
+
+    /// The handlers. A method that an address does not take is refused as everything else is.
+    pub fn into_router(self) -> Router<S> {
+        self.router.method_not_allowed_fallback(method_not_allowed)
+    }
+
+    /// The descriptions.
+    pub(crate) fn operations(&self) -> &[Operation] {
+        &self.operations
+    }
+}
+
+impl<S: Clone + Send + Sync + 'static> Default for Routes<S> {
+    fn default() -> Self {
+        Self::new()
+    }
+}

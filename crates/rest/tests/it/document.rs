@@ -1,0 +1,190 @@
+//! The OpenAPI document, and whether the door keeps what it says.
+
+use std::collections::BTreeSet;
+
+use axum::http::Method;
+use primitives::ErrorCode;
+use serde_json::{Map, Value, json};
+
+use crate::door::{Answer, Door, SITE_URL};
+
+fn document() -> Value {
+    rest::openapi(SITE_URL)
+}
+
+/// Every operation with its path.
+fn operations(document: &Value) -> Vec<(&str, &str, &Value)> {
+    let paths = document["paths"].as_object().unwrap();
+    let methods = paths.iter().flat_map(|(path, item)| {
+        item.as_object()
+            .unwrap()
+            .iter()
+            .map(move |(method, operation)| (path.as_str(), method.as_str(), operation))
+    });
+    methods.collect()
+}
+
+/// Fails unless a GET of this path may answer so, by its own description.
+pub(crate) fn assert_described(path: &str, answer: &Answer) {
+    let document = document();
+    let response = &document["paths"][path]["get"]["responses"][answer.status.to_string()];
+    let mut schema = response["content"]["application/json"]["schema"].clone();
+    assert!(schema.is_object(), "{path} does not describe status {}", answer.status);
+    schema["components"] = document["components"].clone();
+    allow_null(&mut schema);
+    let validator = jsonschema::draft4::new(&schema).unwrap();
+    let faults: Vec<String> =
+        validator.iter_errors(&answer.body).map(|fault| fault.to_string()).collect();
+    assert!(faults.is_empty(), "{path}: {faults:?} in {}", answer.body);
+}
+
+/// OpenAPI 3.0 says `nullable` where JSON Schema has a type.
+fn allow_null(schema: &mut Value) {
+    match schema {
+        Value::Object(fields) => {
+            fields.values_mut().for_each(allow_null);
+            if fields.remove("nullable") == Some(json!(true)) {
+                let strict = Value::Object(std::mem::take(fields));
+                *schema = json!({ "anyOf": [strict, { "type": "null" }] });
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(allow_null),
+        _ => {}
+    }
+}
+
+#[tokio::test]
+async fn what_is_served_is_the_document() {
+    let answer = Door::without_database().get("/api/v1/openapi.json").await;
+    assert_eq!((answer.status, answer.header("content-type")), (200, "application/json"));
+    assert_eq!(answer.body, document());
+    assert_described("/openapi.json", &answer);
+}
+
+#[tokio::test]
+async fn answers_are_as_described() {
+    let door = Door::without_database();
+    for path in ["/health", "/health/live", "/health/ready", "/stores/directory"] {
+        let answer = door.get(&format!("/api/v1{path}")).await;
+        assert_described(path, &answer);
+    }
+    door.health.send_replace(rest::Health::STARTING);
+    for path in ["/health", "/health/ready"] {
+        assert_described(path, &door.get(&format!("/api/v1{path}")).await);
+    }
+    assert_described("/stores/directory", &door.get("/api/v1/stores/directory?page=x").await);
+    assert_described("/stores/{slug}", &door.get("/api/v1/stores/a_b").await);
+}
+
+#[test]
+fn the_head_is_that_of_the_specification() {
+    let document = document();
+    assert_eq!(document["openapi"], "3.0.3");
+    assert_eq!(document["info"]["version"], "1.0.0");
+    assert_eq!(document["servers"], json!([{ "url": "https://souk.example/api/v1" }]));
+    let payment = json!({
+        "version": "1.0",
+        "providers": ["stripe", "x402", "paypal"],
+        "checkout": "/api/v1/agent/checkout",
+        "payment": "/api/v1/agent/payment",
+        "discovery": "/.well-known/x402",
+        "currencies": ["USD", "EUR", "USDC"],
+    });
+    assert_eq!(document["x-payment-info"], payment);
+    let codes =
+        document["components"]["schemas"]["Error"]["properties"]["error"]["enum"].as_array();
+    assert_eq!(codes.unwrap().len(), ErrorCode::ALL.len());
+}
+
+#[test]
+fn every_operation_says_what_it_is_who_may_call_it_and_how_it_fails() {
+    let document = document();
+    let tags: BTreeSet<&str> = document["tags"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|tag| tag["name"].as_str().unwrap())
+        .collect();
+    let mut names = BTreeSet::new();
+    for (path, method, operation) in operations(&document) {
+        let text = |field: &str| operation[field].as_str().unwrap_or_default();
+        assert!(
+            names.insert(text("operationId")) && !text("operationId").is_empty(),
+            "{method} {path}"
+        );
+        assert!(
+            !text("summary").is_empty() && !text("x-souk-access").is_empty(),
+            "{method} {path}"
+        );
+        assert!(operation["security"].is_array(), "{method} {path}");
+        assert!(tags.contains(operation["tags"][0].as_str().unwrap()), "{method} {path}");
+        let responses = operation["responses"].as_object().unwrap();
+        for status in ["200", "429", "500", "503"] {
+            let headers = &responses[status]["headers"];
+            assert!(headers["X-Request-Id"].is_object(), "{method} {path} {status}");
+        }
+        assert!(responses["429"]["headers"]["X-RateLimit-Reset"].is_object());
+        assert!(responses["503"]["headers"]["Retry-After"].is_object());
+        let parts = path.split('/').filter(|part| part.starts_with('{'));
+        for part in parts {
+            let described =
+                |parameter: &Value| format!("{{{}}}", parameter["name"].as_str().unwrap()) == part;
+            assert!(
+                operation["parameters"].as_array().unwrap().iter().any(described),
+                "{path}: {part}"
+            );
+        }
+    }
+    assert!(names.len() >= 7);
+}
+
+#[tokio::test]
+async fn every_operation_of_this_door_exists() {
+    let (document, door) = (document(), Door::without_database());
+    for (path, method, operation) in operations(&document) {
+        // Another door serves this one.
+        if operation["tags"][0] == "mcp" {
+            continue;
+        }
+        let address = format!("/api/v1{}", path.replace("{slug}", "demo-store"));
+        let answer = door
+            .call(Method::from_bytes(method.to_uppercase().as_bytes()).unwrap(), &address)
+            .await;
+        assert!(![404, 405].contains(&answer.status), "{method} {path}");
+    }
+}
+
+#[test]
+fn every_reference_leads_somewhere() {
+    let document = document();
+    let mut references = BTreeSet::new();
+    collect_references(&document, &mut references);
+    assert!(references.len() > 5);
+    for reference in &references {
+        let target = document.pointer(reference.trim_start_matches('#'));
+        assert!(target.is_some_and(Value::is_object), "{reference} leads nowhere");
+    }
+    // What nothing refers to is left over from something.
+    for kind in ["schemas", "headers"] {
+        let names: Vec<&String> = document["components"][kind]
+            .as_object()
+            .map_or(vec![], |it: &Map<_, _>| it.keys().collect());
+        for name in names {
+            assert!(
+                references.contains(&format!("#/components/{kind}/{name}")),
+                "{name} is unused"
+            );
+        }
+    }
+}
+
+fn collect_references(value: &Value, found: &mut BTreeSet<String>) {
+    match value {
+        Value::Object(fields) => {
+            found.extend(fields.get("$ref").and_then(Value::as_str).map(str::to_owned));
+            fields.values().for_each(|field| collect_references(field, found));
+        }
+        Value::Array(items) => items.iter().for_each(|item| collect_references(item, found)),
+        _ => {}
+    }
+}

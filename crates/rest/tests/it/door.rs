@@ -1,0 +1,101 @@
+//! The door under test, with or without a database behind it.
+
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use axum::http::{HeaderMap, Method, Request};
+use database::{Clock, Database, Dice, Settings};
+use http_body_util::BodyExt;
+use merchants::StoreCache;
+use primitives::{RequestId, Timestamp};
+use rest::{CheckState, Health, Rest};
+use serde_json::Value;
+use testkit::{START, TestDatabase};
+use tokio::sync::watch;
+use tower::ServiceExt;
+
+pub(crate) const SITE_URL: &str = "https://souk.example";
+
+/// All engines work.
+pub(crate) const WELL: Health = Health {
+    database: CheckState::Ok,
+    redis: CheckState::Ok,
+    search: CheckState::NotConfigured,
+    jobs: CheckState::Ok,
+    ready: true,
+};
+
+pub(crate) struct Door {
+    pub(crate) router: Router,
+    pub(crate) health: watch::Sender<Health>,
+}
+
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Value,
+}
+
+impl Answer {
+    pub(crate) fn header(&self, name: &str) -> &str {
+        self.headers.get(name).map_or("", |value| value.to_str().unwrap())
+    }
+
+    /// Status and code of an error, whose envelope is complete.
+    pub(crate) fn refusal(&self) -> (u16, &str) {
+        assert_eq!(self.header("content-type"), "application/json");
+        assert_eq!(self.header("cache-control"), "no-store");
+        assert!(self.body["message"].is_string(), "{}", self.body);
+        assert!(self.body["details"]["retryable"].is_boolean(), "{}", self.body);
+        assert_eq!(self.body["details"]["request_id"], "req_of_this_test");
+        (self.status, self.body["error"].as_str().unwrap())
+    }
+}
+
+impl Door {
+    pub(crate) fn on(test: &TestDatabase) -> Self {
+        Self::to(test.database().clone())
+    }
+
+    /// Nothing listens at the database's address.
+    pub(crate) fn without_database() -> Self {
+        let database = Database::prepare(Settings {
+            url: String::from("postgres://souk@127.0.0.1:1/nothing"),
+            connections_max: 1,
+            acquire_timeout: Duration::from_millis(100),
+            cell: "cell-1".parse().unwrap(),
+            clock: Clock::fixed(Timestamp::from_unix_micros(START)),
+            dice: Dice::seeded(1),
+        });
+        Self::to(database.unwrap())
+    }
+
+    fn to(database: Database) -> Self {
+        let (health, seen) = watch::channel(WELL);
+        let stores = StoreCache::new(database.clone(), Duration::ZERO);
+        let router =
+            rest::router(Rest { database, stores, site_url: SITE_URL.into(), health: seen });
+        Self { router, health }
+    }
+
+    pub(crate) async fn get(&self, uri: &str) -> Answer {
+        self.call(Method::GET, uri).await
+    }
+
+    pub(crate) async fn call(&self, method: Method, uri: &str) -> Answer {
+        let request = Request::builder().method(method).uri(uri).body(Body::empty()).unwrap();
+        send(&self.router, request).await
+    }
+}
+
+/// Sends a request as the server would: with its id among the extensions.
+pub(crate) async fn send(router: &Router, mut request: Request<Body>) -> Answer {
+    let id = RequestId::from_caller("req_of_this_test").unwrap();
+    request.extensions_mut().insert(id);
+    let response = router.clone().oneshot(request).await.unwrap();
+    let (parts, body) = response.into_parts();
+    let bytes = body.collect().await.unwrap().to_bytes();
+    let body = serde_json::from_slice(&bytes).unwrap_or(Value::Null);
+    Answer { status: parts.status.as_u16(), headers: parts.headers, body }
+}

@@ -1,0 +1,96 @@
+//! The application, put together from its parts. Tests build the same one with other parts.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::middleware::{from_fn, from_fn_with_state};
+use database::{Database, Dice};
+use mcp::Mcp;
+use merchants::StoreCache;
+use metrics_exporter_prometheus::PrometheusHandle;
+use rest::{Health, Rest};
+use tokio::sync::watch;
+use web::Web;
+
+use crate::layers::{self, Bulkhead, Limits};
+
+/// The parts.
+pub struct App {
+    /// The database.
+    pub database: Database,
+    /// Where the ids of requests come from.
+    pub dice: Dice,
+    /// What the monitor last saw.
+    pub health: watch::Receiver<Health>,
+    /// Whether the process is about to stop.
+    pub draining: watch::Receiver<bool>,
+    /// The figures.
+    pub metrics: PrometheusHandle,
+    /// The rest.
+    pub settings: AppSettings,
+}
+
+/// What can be set.
+#[derive(Debug, Clone)]
+pub struct AppSettings {
+    /// Where the service is reached.
+    pub site_url: Arc<str>,
+    /// Host names the MCP endpoint answers to.
+    pub allowed_hosts: Vec<String>,
+    /// Origins whose browser pages may call.
+    pub allowed_origins: Vec<String>,
+    /// The largest request body.
+    pub body_bytes_max: usize,
+    /// The longest a request may take.
+    pub request_max: Duration,
+    /// Requests for one store in flight at once.
+    pub store_concurrency: usize,
+    /// How old a cached store may be.
+    pub store_age_max: Duration,
+    /// Whether the service is reached over TLS.
+    pub secure: bool,
+}
+
+impl App {
+    /// The whole service as one tower of layers around the doors.
+    pub fn into_router(self) -> Router {
+        let settings = self.settings;
+        let stores = StoreCache::new(self.database.clone(), settings.store_age_max);
+        let mcp = Mcp {
+            database: self.database.clone(),
+            stores: stores.clone(),
+            site_url: Arc::clone(&settings.site_url),
+            allowed_hosts: settings.allowed_hosts,
+            allowed_origins: settings.allowed_origins,
+        };
+        let rest = Rest {
+            database: self.database,
+            stores,
+            site_url: Arc::clone(&settings.site_url),
+            health: self.health,
+        };
+        let limits =
+            Limits { body_bytes_max: settings.body_bytes_max, request_max: settings.request_max };
+        let metrics = self.metrics;
+        let doors = Router::new()
+            .merge(mcp::router(mcp))
+            .merge(rest::router(rest))
+            .merge(web::router(Web { site_url: settings.site_url }))
+            .route("/metrics", axum::routing::get(async move || metrics.render()))
+            .route_layer(from_fn_with_state(
+                Bulkhead::new(settings.store_concurrency),
+                layers::bulkhead,
+            ))
+            .route_layer(from_fn(layers::note_route))
+            .fallback(layers::unknown_address);
+        // The last layer is the outermost.
+        doors
+            .layer(from_fn_with_state(limits, layers::limit))
+            .layer(from_fn(layers::guard_panics))
+            .layer(from_fn_with_state(settings.secure, layers::secure))
+            .layer(from_fn_with_state(self.draining, layers::close_when_draining))
+            .layer(from_fn(layers::observe))
+            .layer(from_fn_with_state(self.dice, layers::identify))
+    }
+}

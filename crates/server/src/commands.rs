@@ -1,0 +1,200 @@
+//! The commands.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use database::{Clock, Database, DatabaseError, Dice, Settings};
+use merchants::StoreCache;
+use tokio::net::TcpListener;
+
+use crate::app::{App, AppSettings};
+use crate::config::{Cli, Command, Config};
+use crate::stop::Stop;
+use crate::{Monitor, banner, generate, listen, stop, telemetry, worker};
+
+/// Why a command failed.
+#[derive(Debug, thiserror::Error)]
+pub enum CommandError {
+    /// The database could not be used.
+    #[error("the database at {address}: {error}; cause: {}", cause(.error))]
+    Database {
+        /// Where it is.
+        address: String,
+        /// What it said.
+        error: DatabaseError,
+    },
+    /// The demo world could not be put in.
+    #[error("the demo world: {}; cause: {}", .0, cause(.0))]
+    Seed(#[from] demo::SeedError),
+    /// The address could not be listened on.
+    #[error("cannot listen on {0}: {1}")]
+    Listen(std::net::SocketAddr, std::io::Error),
+    /// Something about files or signals.
+    #[error(transparent)]
+    Io(#[from] std::io::Error),
+    /// Generated files differ from the code.
+    #[error("not up to date: {}; run `just generate`", .0.join(", "))]
+    Drift(Vec<&'static str>),
+    /// The schema is older than this binary.
+    #[error("the schema is not up to date; run `souk migrate`")]
+    NotMigrated,
+}
+
+fn cause(error: &dyn std::error::Error) -> String {
+    let mut source = error.source();
+    let mut text = String::from("none");
+    while let Some(error) = source {
+        text = error.to_string();
+        source = error.source();
+    }
+    text
+}
+
+/// Carries out a command.
+pub async fn run(cli: Cli) -> Result<(), CommandError> {
+    telemetry::log(&cli.config);
+    let config = cli.config;
+    match cli.command {
+        Command::Serve => serve(&config).await,
+        Command::Work => work(&config).await,
+        Command::Dev { empty } => dev(&config, empty).await,
+        Command::Migrate => migrate(&config, &connect(&config)?).await,
+        Command::Seed => seed(&connect(&config)?).await,
+        Command::CheckConfig => check_config(&config).await,
+        Command::Generate { check, root } => {
+            let differing = generate::generate(&root, check)?;
+            if check && !differing.is_empty() {
+                Err(CommandError::Drift(differing))
+            } else {
+                Ok(())
+            }
+        }
+    }
+}
+
+fn connect(config: &Config) -> Result<Database, CommandError> {
+    let settings = Settings {
+        url: config.database_url.reveal().to_owned(),
+        connections_max: config.database_connections,
+        acquire_timeout: Duration::from_secs(3),
+        cell: config.cell.clone(),
+        clock: Clock::real(),
+        dice: Dice::real(),
+    };
+    Database::prepare(settings).map_err(|error| at_database(config, error))
+}
+
+fn at_database(config: &Config, error: DatabaseError) -> CommandError {
+    CommandError::Database { address: config.database_url.public_part().to_owned(), error }
+}
+
+async fn serve(config: &Config) -> Result<(), CommandError> {
+    let stop = stop::on_signal(Duration::from_secs(config.drain_seconds))?;
+    let database = connect(config)?;
+    serve_until(config, database, stop, None).await
+}
+
+/// Serves the doors until told to stop; says `hello` when they are open.
+async fn serve_until(
+    config: &Config,
+    database: Database,
+    stop: Stop,
+    hello: Option<String>,
+) -> Result<(), CommandError> {
+    let listening = TcpListener::bind(config.listen).await;
+    let listener = listening.map_err(|error| CommandError::Listen(config.listen, error))?;
+    let metrics = telemetry::figures();
+    let redis_url = config.redis_url.reveal().to_owned();
+    let monitor = Monitor::new(database.clone(), redis_url, stop.draining.clone(), metrics.clone());
+    let app = App {
+        database: database.clone(),
+        dice: Dice::real(),
+        health: monitor.start().await,
+        draining: stop.draining,
+        metrics,
+        settings: app_settings(config),
+    };
+    tracing::info!(address = %config.listen, cell = %config.cell, "serving");
+    if let Some(hello) = hello {
+        say(&hello);
+    }
+    listen::serve(listener, app.into_router(), stop.stopped).await;
+    database.close().await;
+    tracing::info!("stopped");
+    Ok(())
+}
+
+fn app_settings(config: &Config) -> AppSettings {
+    AppSettings {
+        site_url: Arc::from(config.site_url.as_str()),
+        allowed_hosts: config.hosts(),
+        allowed_origins: config.origins(),
+        body_bytes_max: config.body_bytes_max,
+        request_max: Duration::from_secs(config.request_seconds_max),
+        store_concurrency: config.store_concurrency,
+        store_age_max: StoreCache::AGE_MAX,
+        secure: config.site_url.is_secure(),
+    }
+}
+
+async fn work(config: &Config) -> Result<(), CommandError> {
+    // A worker has no clients to wait for: it stops starting jobs at once.
+    let stop = stop::on_signal(Duration::ZERO)?;
+    let database = connect(config)?;
+    tracing::info!(cell = %config.cell, concurrency = config.job_concurrency, "working");
+    let directory = tokio::spawn(worker::follow_directory(database.clone()));
+    worker::runner(database.clone(), config).run(stop.stopped).await;
+    directory.abort();
+    database.close().await;
+    Ok(())
+}
+
+async fn dev(config: &Config, empty: bool) -> Result<(), CommandError> {
+    let database = connect(config)?;
+    migrate(config, &database).await?;
+    if !empty {
+        seed(&database).await?;
+    }
+    // Nobody balances load before a developer's machine.
+    let stop = stop::on_signal(Duration::from_millis(100))?;
+    let runner = worker::runner(database.clone(), config);
+    let jobs = tokio::spawn(runner.run(stop.stopped.clone()));
+    let served = serve_until(config, database, stop, Some(banner::banner(config, !empty))).await;
+    if served.is_ok() {
+        let _ = jobs.await;
+    }
+    served
+}
+
+async fn migrate(config: &Config, database: &Database) -> Result<(), CommandError> {
+    tracing::info!(database = config.database_url.public_part(), "migrating");
+    database.migrate().await.map_err(|error| at_database(config, error))
+}
+
+async fn seed(database: &Database) -> Result<(), CommandError> {
+    let world = demo::world();
+    let seeded = demo::seed(database, &world, |store| {
+        tracing::info!(store = store.slug, products = store.products.len(), "seeded");
+    });
+    let seeded = seeded.await?;
+    tracing::info!(
+        stores = seeded.stores,
+        products = seeded.products,
+        changed = seeded.changed,
+        "the demo world is in"
+    );
+    Ok(())
+}
+
+async fn check_config(config: &Config) -> Result<(), CommandError> {
+    say(&format!("{config:#?}"));
+    let database = connect(config)?;
+    let migrated = database.is_migrated().await.map_err(|error| at_database(config, error))?;
+    database.close().await;
+    if migrated { Ok(()) } else { Err(CommandError::NotMigrated) }
+}
+
+#[expect(clippy::print_stdout, reason = "this is what the command answers")]
+fn say(text: &str) {
+    println!("{text}");
+}

@@ -1,0 +1,268 @@
+//! Configuration: read once, from the command line and the environment. `souk --help` is the manual,
+//! and `.env.example` is written from the same declarations.
+
+use std::fmt;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use database::CellName;
+
+/// Souk: multi-merchant commerce for AI agents.
+///
+/// One binary in several roles. Every option can be given on the command line or in the environment.
+#[derive(Debug, Parser)]
+#[command(name = "souk", version, propagate_version = true, max_term_width = 100)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+    /// How.
+    #[command(flatten)]
+    pub config: Config,
+}
+
+/// The roles.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Serve the doors: MCP, REST and pages
+    Serve,
+    /// Run the jobs
+    Work,
+    /// Everything in one process, migrated and seeded: for a developer's machine
+    Dev {
+        /// Do not put the demo world in
+        #[arg(long)]
+        empty: bool,
+    },
+    /// Bring the database schema up to date
+    Migrate,
+    /// Put the demo world in; again brings it back to what it was
+    Seed,
+    /// Say what the configuration means, and what is wrong with it
+    CheckConfig,
+    /// Write the files that follow from the code: openapi.json, .env.example
+    Generate {
+        /// Write nothing; fail if a file differs
+        #[arg(long)]
+        check: bool,
+        /// The root of the repository
+        #[arg(long, default_value = ".")]
+        root: PathBuf,
+    },
+}
+
+/// How to do it.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Configuration")]
+pub struct Config {
+    /// PostgreSQL: all truth
+    #[arg(
+        long,
+        env = "DATABASE_URL",
+        default_value = "postgres://souk@127.0.0.1:54329/souk",
+        global = true,
+        hide_env_values = true
+    )]
+    pub database_url: Secret,
+    /// Redis: limits; may vanish at any moment
+    #[arg(
+        long,
+        env = "REDIS_URL",
+        default_value = "redis://127.0.0.1:63799",
+        global = true,
+        hide_env_values = true
+    )]
+    pub redis_url: Secret,
+    /// Where to listen
+    #[arg(long, env = "SOUK_LISTEN", default_value = "127.0.0.1:8080", global = true)]
+    pub listen: SocketAddr,
+    /// Where the service is reached from outside, without a slash at the end
+    #[arg(long, env = "SOUK_SITE_URL", default_value = "http://127.0.0.1:8080", global = true)]
+    pub site_url: SiteUrl,
+    /// Further host names requests may carry, beside that of the site URL and loopback
+    #[arg(long, env = "SOUK_ALLOWED_HOSTS", value_delimiter = ',', global = true)]
+    pub allowed_hosts: Vec<String>,
+    /// Further origins whose browser pages may call, beside the site itself
+    #[arg(long, env = "SOUK_ALLOWED_ORIGINS", value_delimiter = ',', global = true)]
+    pub allowed_origins: Vec<String>,
+    /// The cell this process serves; it refuses merchants of other cells
+    #[arg(long, env = "SOUK_CELL", default_value = "cell-1", global = true)]
+    pub cell: CellName,
+    /// PostgreSQL connections this process may hold
+    #[arg(long, env = "SOUK_DATABASE_CONNECTIONS", default_value_t = 20, value_parser = clap::value_parser!(u32).range(2..=1000), global = true)]
+    pub database_connections: u32,
+    /// The largest request body, in bytes
+    #[arg(long, env = "SOUK_BODY_BYTES_MAX", default_value_t = 1_048_576, global = true)]
+    pub body_bytes_max: usize,
+    /// The longest a request may take, in seconds
+    #[arg(long, env = "SOUK_REQUEST_SECONDS_MAX", default_value_t = 30, global = true)]
+    pub request_seconds_max: u64,
+    /// Requests for one store in flight at once in this process; more are put off
+    #[arg(long, env = "SOUK_STORE_CONCURRENCY", default_value_t = 200, global = true)]
+    pub store_concurrency: usize,
+    /// How long to go on serving after SIGTERM, so that load balancers notice, in seconds
+    #[arg(long, env = "SOUK_DRAIN_SECONDS", default_value_t = 5, global = true)]
+    pub drain_seconds: u64,
+    /// Jobs run side by side in this process
+    #[arg(long, env = "SOUK_JOB_CONCURRENCY", default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..=1000), global = true)]
+    pub job_concurrency: u16,
+    /// How long a worker holds a job before another may take it, in seconds
+    #[arg(long, env = "SOUK_JOB_LEASE_SECONDS", default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..=3600), global = true)]
+    pub job_lease_seconds: u64,
+    /// What to log, as a filter: `info`, `warn,jobs=debug`
+    #[arg(long, env = "SOUK_LOG", default_value = "info", global = true)]
+    pub log: String,
+    /// How to log
+    #[arg(long, env = "SOUK_LOG_FORMAT", value_enum, default_value_t = LogFormat::Text, global = true)]
+    pub log_format: LogFormat,
+}
+
+/// How to log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum LogFormat {
+    /// Lines for people
+    Text,
+    /// One JSON object a line
+    Json,
+}
+
+/// A value that is never shown.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(String);
+
+impl Secret {
+    /// The value, for the one place that needs it.
+    #[must_use]
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+
+    /// The part behind the credentials, for people.
+    #[must_use]
+    pub fn public_part(&self) -> &str {
+        self.0.rsplit_once('@').map_or_else(
+            || self.0.split_once("://").map_or("…", |(_, rest)| rest),
+            |(_, rest)| rest,
+        )
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("Secret")
+    }
+}
+
+impl FromStr for Secret {
+    type Err = std::convert::Infallible;
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Ok(Self(text.to_owned()))
+    }
+}
+
+/// Where the service is reached: scheme and authority, nothing behind.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SiteUrl(String);
+
+impl SiteUrl {
+    /// The address as text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Host and port.
+    #[must_use]
+    pub fn authority(&self) -> &str {
+        self.0.split_once("://").map_or("", |(_, rest)| rest)
+    }
+
+    /// Whether it is reached over TLS.
+    #[must_use]
+    pub fn is_secure(&self) -> bool {
+        self.0.starts_with("https://")
+    }
+}
+
+impl FromStr for SiteUrl {
+    type Err = &'static str;
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let uri: http::Uri = text.parse().map_err(|_| "it is not a URL")?;
+        let scheme = uri.scheme_str().ok_or("it has no scheme")?;
+        let authority = uri.authority().ok_or("it has no host")?;
+        if !matches!(scheme, "http" | "https") {
+            return Err("it is neither http nor https");
+        }
+        if text.trim_end_matches('/') != format!("{scheme}://{authority}") {
+            return Err("it has something behind the host");
+        }
+        Ok(Self(format!("{scheme}://{authority}")))
+    }
+}
+
+impl Config {
+    /// Host names the MCP endpoint answers to: the site's own, loopback, and those named.
+    #[must_use]
+    pub fn hosts(&self) -> Vec<String> {
+        let site = self.site_url.authority();
+        let name = site.rsplit_once(':').map_or(site, |(name, _)| name);
+        let mut hosts: Vec<String> = ["localhost", "127.0.0.1", "[::1]", site, name]
+            .into_iter()
+            .map(str::to_owned)
+            .collect();
+        hosts.extend(self.allowed_hosts.iter().cloned());
+        hosts
+    }
+
+    /// Origins whose browser pages may call: the site's own and those named.
+    #[must_use]
+    pub fn origins(&self) -> Vec<String> {
+        let with_port = if self.site_url.authority().contains(':') {
+            self.site_url.as_str().to_owned()
+        } else {
+            let port = if self.site_url.is_secure() { 443 } else { 80 };
+            format!("{}:{port}", self.site_url.as_str())
+        };
+        let mut origins = vec![with_port];
+        origins.extend(self.allowed_origins.iter().cloned());
+        origins
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(arguments: &[&str]) -> Config {
+        Cli::parse_from(arguments).config
+    }
+
+    #[test]
+    fn secrets_are_not_shown() {
+        let config = parse(&["souk", "serve", "--database-url", "postgres://u:hush@db/souk"]);
+        assert!(!format!("{config:?}").contains("hush"));
+        assert_eq!(config.database_url.public_part(), "db/souk");
+        assert_eq!(config.redis_url.public_part(), "127.0.0.1:63799");
+    }
+
+    #[test]
+    fn a_site_is_a_scheme_and_a_host() {
+        assert_eq!(
+            "https://souk.example/".parse::<SiteUrl>().unwrap().as_str(),
+            "https://souk.example"
+        );
+        for wrong in ["souk.example", "ftp://souk.example", "https://souk.example/api", "https://"]
+        {
+            assert!(wrong.parse::<SiteUrl>().is_err(), "{wrong} was accepted");
+        }
+    }
+
+    #[test]
+    fn the_site_itself_may_call() {
+        let config = parse(&["souk", "serve", "--site-url", "https://souk.example"]);
+        assert!(config.hosts().contains(&String::from("souk.example")));
+        assert_eq!(config.origins(), ["https://souk.example:443"]);
+    }
+}

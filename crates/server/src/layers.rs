@@ -1,0 +1,85 @@
+//! What lies around every request.
+
+mod bulkhead;
+mod identify;
+mod limit;
+mod observe;
+mod secure;
+
+use axum::extract::Request;
+use axum::response::Response;
+use http::HeaderMap;
+use primitives::{ErrorCode, Failure, Problem, RequestId};
+
+pub(crate) use bulkhead::{Bulkhead, bulkhead};
+pub(crate) use identify::identify;
+pub(crate) use limit::{Limits, guard_panics, limit};
+pub(crate) use observe::{note_route, observe};
+pub(crate) use secure::{close_when_draining, secure};
+
+/// What a layer needs to know of a request to refuse it in the form its caller understands.
+struct Asked {
+    is_mcp: bool,
+    headers: HeaderMap,
+    request_id: Option<RequestId>,
+}
+
+impl Asked {
+    fn of(request: &Request) -> Self {
+        Self {
+            is_mcp: request.uri().path().ends_with("/mcp"),
+            headers: request.headers().clone(),
+            request_id: request.extensions().get::<RequestId>().cloned(),
+        }
+    }
+
+    fn refuse(&self, problem: impl Problem) -> Response {
+        let failure = Failure::from(problem);
+        match &self.request_id {
+            Some(id) if self.is_mcp => mcp::refusal(&failure, &self.headers, id),
+            id => rest::respond(&failure, id.as_ref()),
+        }
+    }
+}
+
+/// The request did not pass a layer.
+#[derive(Debug, thiserror::Error)]
+enum Stopped {
+    #[error("the body is larger than {0} bytes")]
+    TooLarge(usize),
+    #[error("the request took too long")]
+    TooLong,
+    #[error("too many requests for this store are in flight")]
+    TooBusy,
+    #[error("the handler panicked")]
+    Panicked,
+    #[error("there is nothing at this address")]
+    Nowhere,
+}
+
+impl Problem for Stopped {
+    fn code(&self) -> ErrorCode {
+        match self {
+            Self::TooLarge(_) => ErrorCode::PayloadTooLarge,
+            Self::TooLong | Self::TooBusy => ErrorCode::ServiceUnavailable,
+            Self::Panicked => ErrorCode::InternalError,
+            Self::Nowhere => ErrorCode::NotFound,
+        }
+    }
+
+    fn details(&self, details: &mut primitives::Details) {
+        if let Self::Nowhere = self {
+            details
+                .insert("hint", "MCP is at /{slug}/mcp, REST under /api/v1; /api/docs shows both");
+        }
+    }
+}
+
+/// The answer where nothing is.
+pub(crate) async fn unknown_address(request: Request) -> Response {
+    Asked::of(&request).refuse(Stopped::Nowhere)
+}
+
+/// The name of the route, put where `observe` finds it.
+#[derive(Clone)]
+struct Route(String);

@@ -1,0 +1,37 @@
+//! One log line and one count per request.
+
+use std::time::Instant;
+
+use axum::extract::{MatchedPath, Request};
+use axum::middleware::Next;
+use axum::response::Response;
+use primitives::RequestId;
+
+use super::Route;
+
+/// Notes which route a request took; runs inside the router, where that is known.
+pub(crate) async fn note_route(path: MatchedPath, request: Request, next: Next) -> Response {
+    let mut response = next.run(request).await;
+    response.extensions_mut().insert(Route(path.as_str().to_owned()));
+    response
+}
+
+/// Counts and logs. Labels are route templates, so their number is bounded whatever callers send.
+pub(crate) async fn observe(request: Request, next: Next) -> Response {
+    let began = Instant::now();
+    let method = request.method().clone();
+    let id = request.extensions().get::<RequestId>().cloned();
+    let path = request.uri().path().to_owned();
+    let response = next.run(request).await;
+    let seconds = began.elapsed().as_secs_f64();
+    let route = response.extensions().get::<Route>().map_or("unknown", |route| &route.0).to_owned();
+    let status = response.status().as_u16();
+    let labels =
+        [("method", method.to_string()), ("route", route.clone()), ("status", status.to_string())];
+    metrics::counter!("souk_http_requests_total", &labels).increment(1);
+    metrics::histogram!("souk_http_request_seconds", "route" => route).record(seconds);
+    let request_id = id.as_ref().map_or("", RequestId::as_str);
+    let milliseconds = (seconds * 1_000_000.0).round() / 1_000.0;
+    tracing::info!(target: "souk::access", request_id, %method, path, status, milliseconds);
+    response
+}

@@ -1,0 +1,19 @@
+#![doc = include_str!("../README.md")]
+
+mod app;
+mod banner;
+mod commands;
+mod config;
+mod generate;
+mod layers;
+mod listen;
+mod monitor;
+mod stop;
+mod telemetry;
+mod worker;
+
+pub use app::{App, AppSettings};
+pub use commands::run;
+pub use config::{Cli, Config};
+pub use monitor::Monitor;
+pub use worker::runner;

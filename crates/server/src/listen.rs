@@ -1,0 +1,86 @@
+//! The listener: connections in, with limits on what a client may do before its request is whole.
+
+use std::time::Duration;
+
+use axum::Router;
+use futures::FutureExt;
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::server::conn::auto::Builder;
+use hyper_util::server::graceful::GracefulShutdown;
+use hyper_util::service::TowerToHyperService;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
+
+/// A client that sends its headers more slowly than this is let go.
+const HEADERS_MAX: Duration = Duration::from_secs(10);
+/// Headers of one request, in number and in bytes.
+const HEADER_COUNT_MAX: usize = 100;
+const HEADER_BYTES_MAX: usize = 64 * 1024;
+/// How long requests in flight are waited for after the listener has closed.
+const IN_FLIGHT_MAX: Duration = Duration::from_secs(30);
+
+/// Serves until told to stop; then takes no more connections and waits for what is in flight.
+pub(crate) async fn serve(
+    listener: TcpListener,
+    router: Router,
+    mut stopped: watch::Receiver<bool>,
+) {
+    let builder = builder();
+    let graceful = GracefulShutdown::new();
+    loop {
+        let accepted = tokio::select! {
+            accepted = listener.accept() => accepted,
+            _ = stopped.wait_for(|stopped| *stopped) => break,
+        };
+        match accepted {
+            Ok((stream, _)) => connect(stream, &router, &builder, &graceful),
+            Err(error) => {
+                // Out of file handles, mostly: others will be closed soon.
+                tracing::warn!(%error, "a connection could not be taken");
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+        }
+    }
+    // Clients that connected before the listener closes have been promised an answer.
+    while let Some(Ok((stream, _))) = listener.accept().now_or_never() {
+        connect(stream, &router, &builder, &graceful);
+    }
+    drop(listener);
+    if tokio::time::timeout(IN_FLIGHT_MAX, graceful.shutdown()).await.is_err() {
+        tracing::warn!("requests were still in flight when the time was up");
+    }
+}
+
+fn connect(
+    stream: TcpStream,
+    router: &Router,
+    builder: &Builder<TokioExecutor>,
+    graceful: &GracefulShutdown,
+) {
+    let _ = stream.set_nodelay(true);
+    let service = TowerToHyperService::new(router.clone());
+    let connection = builder.serve_connection(TokioIo::new(stream), service).into_owned();
+    let connection = graceful.watch(connection);
+    tokio::spawn(async move {
+        if let Err(error) = connection.await {
+            tracing::debug!(%error, "a connection ended early");
+        }
+    });
+}
+
+fn builder() -> Builder<TokioExecutor> {
+    let mut builder = Builder::new(TokioExecutor::new());
+    builder
+        .http1()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEADERS_MAX)
+        .max_headers(HEADER_COUNT_MAX)
+        .max_buf_size(HEADER_BYTES_MAX);
+    builder
+        .http2()
+        .timer(TokioTimer::new())
+        .max_header_list_size(64 * 1024)
+        .max_concurrent_streams(200)
+        .keep_alive_interval(Duration::from_secs(20));
+    builder
+}

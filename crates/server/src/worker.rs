@@ -1,0 +1,29 @@
+//! The jobs of this release, and what they need. One line each.
+
+use std::time::Duration;
+
+use database::Database;
+use jobs::{Runner, RunnerSettings};
+
+use crate::Config;
+
+/// A runner that knows every kind of job.
+#[must_use]
+pub fn runner(database: Database, config: &Config) -> Runner {
+    let settings = RunnerSettings {
+        concurrency: usize::from(config.job_concurrency),
+        lease: Duration::from_secs(config.job_lease_seconds),
+        ..RunnerSettings::default()
+    };
+    Runner::new(database, settings)
+}
+
+/// Reads the directory of cells again and again: a worker has no monitor that does it.
+pub(crate) async fn follow_directory(database: Database) {
+    loop {
+        if let Err(error) = database.refresh_directory().await {
+            tracing::warn!(%error, "the directory of cells cannot be read");
+        }
+        tokio::time::sleep(Duration::from_secs(5)).await;
+    }
+}

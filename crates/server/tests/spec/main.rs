@@ -1,0 +1,9 @@
+//! Whole-app tests, one file per section of the specification. In process, over production's wiring.
+#![expect(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
+
+mod app;
+mod s2_records;
+mod s4_addresses;
+mod s4_tools;
+mod s7_errors;
+mod two_cells;

@@ -1,0 +1,129 @@
+//! Spec §4.3: the tools.
+
+use axum::body::Body;
+use serde_json::{Value, json};
+
+use crate::app::{TestApp, post};
+
+#[expect(clippy::needless_pass_by_value, reason = "callers write their parameters in place")]
+fn request(method: &str, params: Value) -> Value {
+    json!({ "jsonrpc": "2.0", "id": 7, "method": method, "params": params })
+}
+
+#[tokio::test]
+async fn a_client_initializes_and_is_offered_the_version_it_asks_for_or_ours() {
+    let app = TestApp::start().await;
+    for (asked, given) in [("2025-11-25", "2025-11-25"), ("2024-11-05", "2025-11-25")] {
+        let params = json!({
+            "protocolVersion": asked, "capabilities": {}, "clientInfo": { "name": "t", "version": "1" },
+        });
+        let sent = post("/demo-store/mcp")
+            .header("accept", "application/json, text/event-stream")
+            .body(Body::from(request("initialize", params).to_string()));
+        let answer = app.send(sent.unwrap()).await.json();
+        assert_eq!(answer["id"], 7);
+        assert_eq!(answer["result"]["protocolVersion"], given);
+        assert_eq!(answer["result"]["serverInfo"]["name"], "souk");
+    }
+}
+
+#[tokio::test]
+async fn the_tools_are_listed_with_all_a_model_needs() {
+    let app = TestApp::start().await;
+    let answer = app.rpc("/demo-store/mcp", &request("tools/list", json!({}))).await.json();
+    let tools = answer["result"]["tools"].as_array().unwrap();
+    let names: Vec<_> = tools.iter().map(|tool| tool["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["browse_categories", "get_merchant_profile", "get_product_details"]);
+    for tool in tools {
+        assert_eq!(tool["annotations"]["readOnlyHint"], true);
+        assert_eq!(tool["_meta"]["human_confirmation"], "never");
+        assert_eq!(tool["_meta"]["auth"], "none");
+    }
+}
+
+#[tokio::test]
+async fn categories_are_browsed_by_parent_and_depth() {
+    let app = TestApp::start().await;
+    let browse = async |arguments: Value| {
+        let answer = app.tool("demo-store", "browse_categories", arguments).await.json();
+        answer["result"]["structuredContent"].clone()
+    };
+    let shallow = browse(json!({ "depth": 1 })).await;
+    let deep = browse(json!({ "depth": 5 })).await;
+    assert!(shallow["total"].as_i64() < deep["total"].as_i64());
+    let counted: i64 = shallow["categories"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|c| c["product_count"].as_i64().unwrap())
+        .sum();
+    assert_eq!(counted, 231, "every product is somewhere below the top");
+
+    let top = deep["categories"][0].clone();
+    let below = browse(json!({ "parent": top["path"], "include_counts": false })).await;
+    assert_eq!(below["categories"][0]["path"], top["children"][0]["path"]);
+    assert!(below["categories"][0].get("product_count").is_none());
+}
+
+#[tokio::test]
+async fn arguments_are_held_against_the_schema() {
+    let app = TestApp::start().await;
+    let cases = [
+        ("browse_categories", json!({ "depth": 9 }), "depth"),
+        ("browse_categories", json!({ "depth": "two" }), "depth"),
+        ("get_product_details", json!({ "product_id": "prod_1" }), "product_id"),
+    ];
+    for (tool, arguments, field) in cases {
+        let answer = app.tool("demo-store", tool, arguments).await;
+        assert_eq!((answer.status.as_u16(), answer.code().as_str()), (200, "invalid_request"));
+        assert_eq!(answer.json()["result"]["isError"], true);
+        assert!(answer.json()["result"].get("structuredContent").is_none());
+        assert!(answer.text.contains(field), "{}", answer.text);
+    }
+    for (tool, arguments) in
+        [("get_product_details", json!({})), ("get_merchant_profile", json!({ "x": 1 }))]
+    {
+        assert_eq!(app.tool("demo-store", tool, arguments).await.code(), "invalid_request");
+    }
+}
+
+#[tokio::test]
+async fn an_unknown_tool_is_a_fault_of_the_protocol() {
+    let app = TestApp::start().await;
+    let answer = app.tool("demo-store", "buy_everything", json!({})).await.json();
+    assert_eq!(answer["error"]["code"], -32602);
+    let offered = answer["error"]["data"]["details"]["allowed"].to_string();
+    assert!(offered.contains("get_product_details"));
+}
+
+#[tokio::test]
+async fn what_is_not_offered_is_not_there() {
+    let app = TestApp::start().await;
+    for method in ["resources/list", "prompts/list", "resources/templates/list", "no/such/method"] {
+        let answer = app.rpc("/demo-store/mcp", &request(method, json!({}))).await.json();
+        assert_eq!(answer["error"]["code"], -32601, "{method}");
+    }
+}
+
+#[tokio::test]
+async fn the_newest_protocol_version_is_served_too() {
+    let app = TestApp::start().await;
+    let meta = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": { "name": "t", "version": "1" },
+        "io.modelcontextprotocol/clientCapabilities": {},
+    });
+    let body = request(
+        "tools/call",
+        json!({ "name": "browse_categories", "arguments": {}, "_meta": meta }),
+    );
+    let sent = post("/demo-store/mcp")
+        .header("accept", "application/json, text/event-stream")
+        .header("mcp-protocol-version", "2026-07-28")
+        .header("mcp-method", "tools/call")
+        .header("mcp-name", "browse_categories")
+        .body(Body::from(body.to_string()));
+    let answer = app.send(sent.unwrap()).await;
+    assert_eq!(answer.status, 200, "{}", answer.text);
+    assert!(answer.json()["result"]["structuredContent"]["total"].is_number());
+}

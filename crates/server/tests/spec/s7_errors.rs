@@ -1,0 +1,139 @@
+//! Spec §7 and decisions §7: errors, in both forms.
+
+use axum::body::Body;
+use primitives::{Id, ProductId};
+use serde_json::json;
+
+use crate::app::{TestApp, call, post};
+
+#[tokio::test]
+async fn a_store_that_cannot_be_called_says_why_with_its_status() {
+    let app = TestApp::start().await;
+    let cases = [
+        ("no-such-store", 404, "store_not_found"),
+        ("orto-lucido", 404, "store_not_found"),
+        ("velvetine-outlet", 403, "store_suspended"),
+        ("not_a_slug", 400, "invalid_slug"),
+    ];
+    for (slug, status, code) in cases {
+        let path = format!("/{slug}/mcp");
+        let plain = app.plain(&path, &call("get_merchant_profile", json!({}))).await;
+        assert_eq!((plain.status.as_u16(), plain.json()["error"].as_str()), (status, Some(code)));
+        let spoken = app.rpc(&path, &call("get_merchant_profile", json!({}))).await;
+        assert_eq!((spoken.status.as_u16(), spoken.code().as_str()), (status, code));
+        assert_eq!(spoken.json()["id"], 1);
+        let rest = app.get(&format!("/api/v1/stores/{slug}")).await;
+        assert_eq!((rest.status.as_u16(), rest.code().as_str()), (status, code));
+    }
+}
+
+#[tokio::test]
+async fn a_tools_failure_takes_the_form_its_caller_understands() {
+    let app = TestApp::start().await;
+    let unknown = ProductId::from_random(1);
+    let ask = call("get_product_details", json!({ "product_id": unknown }));
+    let spoken = app.rpc("/demo-store/mcp", &ask).await;
+    assert_eq!((spoken.status.as_u16(), spoken.code().as_str()), (200, "product_not_found"));
+    let plain = app.plain("/demo-store/mcp", &ask).await;
+    assert_eq!(plain.status, 404);
+    insta::assert_json_snapshot!(plain.json(), @r#"
+    {
+      "details": {
+        "field": "product_id",
+        "hint": "product ids belong to one store; take one from this store's own answers",
+        "request_id": "req_fba7120d04d6edb21fa34e8dd800bdc9",
+        "retryable": false
+      },
+      "error": "product_not_found",
+      "message": "there is no such product in this store"
+    }
+    "#);
+}
+
+#[tokio::test]
+async fn a_foreign_product_and_an_unknown_one_look_the_same() {
+    let app = TestApp::start().await;
+    let world = demo::world();
+    let foreign = ProductId::from_uuid(world.store("kestrel-rain").unwrap().products[0].id);
+    let mut bodies = Vec::new();
+    for id in [foreign, ProductId::from_random(1)] {
+        let mut body = app
+            .plain("/demo-store/mcp", &call("get_product_details", json!({ "product_id": id })))
+            .await
+            .json();
+        body["details"]["request_id"] = json!(null);
+        bodies.push(body);
+    }
+    assert_eq!(bodies[0], bodies[1]);
+}
+
+#[tokio::test]
+async fn what_is_no_request_is_a_fault_of_the_protocol() {
+    let app = TestApp::start().await;
+    let cases = [
+        ("{", -32700),
+        ("", -32700),
+        ("[]", -32600),
+        ("[{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}]", -32600),
+        ("{\"id\":1,\"method\":\"ping\"}", -32600),
+        ("{\"jsonrpc\":\"2.0\",\"id\":1}", -32600),
+        ("{\"jsonrpc\":\"2.0\",\"id\":{},\"method\":\"ping\"}", -32600),
+        ("null", -32600),
+    ];
+    for (body, code) in cases {
+        let answer = app.send(post("/demo-store/mcp").body(Body::from(body)).unwrap()).await;
+        assert_eq!(answer.status, 400, "{body}");
+        assert_eq!(answer.json()["error"]["code"], code, "{body}");
+    }
+    let deep = "[".repeat(100_000);
+    let answer =
+        app.send(post("/demo-store/mcp").body(Body::from(deep[..60_000].to_owned())).unwrap());
+    assert_eq!(answer.await.json()["error"]["code"], -32700);
+}
+
+#[tokio::test]
+async fn too_large_a_body_is_refused_whether_announced_or_not() {
+    let app = TestApp::start().await;
+    let large = "x".repeat(70 * 1024);
+    let announced = post("/demo-store/mcp").header("content-length", large.len());
+    let answer = app.send(announced.body(Body::from(large.clone())).unwrap()).await;
+    assert_eq!((answer.status.as_u16(), answer.code().as_str()), (413, "payload_too_large"));
+    let answer = app.send(post("/demo-store/mcp").body(Body::from(large)).unwrap()).await;
+    assert_eq!((answer.status.as_u16(), answer.code().as_str()), (413, "payload_too_large"));
+}
+
+#[tokio::test]
+async fn a_wrong_content_type_is_explained() {
+    let app = TestApp::start().await;
+    let mut request = post("/demo-store/mcp")
+        .body(Body::from(call("browse_categories", json!({})).to_string()))
+        .unwrap();
+    request.headers_mut().insert("content-type", "text/plain".parse().unwrap());
+    let answer = app.send(request).await;
+    assert_eq!((answer.status.as_u16(), answer.code().as_str()), (400, "invalid_request"));
+    assert!(answer.text.contains("application/json"));
+}
+
+#[tokio::test]
+async fn a_hot_store_is_put_off_and_the_others_are_served() {
+    let app = TestApp::start().await;
+    let app = TestApp::around(app.test, |settings| settings.store_concurrency = 0);
+    let answer = app.rpc("/demo-store/mcp", &call("get_merchant_profile", json!({}))).await;
+    assert_eq!((answer.status.as_u16(), answer.code().as_str()), (503, "service_unavailable"));
+    assert_eq!(answer.headers["retry-after"], "30");
+    assert_eq!(app.get("/api/v1/stores/directory").await.status, 200);
+}
+
+#[tokio::test]
+async fn a_callers_request_id_is_kept_if_it_is_harmless() {
+    let app = TestApp::start().await;
+    let ask = |id: &'static str| {
+        let request =
+            axum::http::Request::builder().uri("/api/v1/nowhere").header("x-request-id", id);
+        app.send(request.body(Body::empty()).unwrap())
+    };
+    let kept = ask("trace-4711-abc").await;
+    assert_eq!(kept.headers["x-request-id"], "trace-4711-abc");
+    assert_eq!(kept.json()["details"]["request_id"], "trace-4711-abc");
+    assert_ne!(ask("bad id with spaces").await.headers["x-request-id"], "bad id with spaces");
+}
