@@ -6,7 +6,7 @@ CREATE TABLE outbox (
     position bigint PRIMARY KEY GENERATED ALWAYS AS IDENTITY,
     -- The writing transaction. Positions are taken before commit, so position order alone would
     -- let a reader step over an event whose transaction is still open.
-    transaction bigint NOT NULL DEFAULT (pg_current_xact_id()::text::bigint),
+    transaction xid8 NOT NULL DEFAULT pg_current_xact_id(),
     merchant_id uuid NOT NULL,
     topic text NOT NULL,
     subject uuid NOT NULL,
@@ -15,19 +15,20 @@ CREATE TABLE outbox (
 ) WITH (autovacuum_vacuum_insert_scale_factor = 0.05);
 CREATE INDEX outbox_transaction ON outbox (transaction, position);
 
--- How far each named reader has come: the window of transactions it is in, and the position in it.
+-- How far each named reader has come: the window of transactions it is in (those that `high` sees
+-- and `low` does not), and the position in it.
 CREATE TABLE outbox_cursor (
     name text PRIMARY KEY,
-    low bigint NOT NULL DEFAULT 0,
-    high bigint NOT NULL DEFAULT 0,
-    position bigint NOT NULL DEFAULT 0,
-    CHECK (low <= high)
+    low pg_snapshot NOT NULL,
+    high pg_snapshot NOT NULL,
+    position bigint NOT NULL
 );
 
--- Horizons that were once seen: every transaction below was over. Windows end at one of these, and
--- a reader that is far behind uses them to take small steps.
+-- Snapshots that were taken now and then. A reader that is far behind uses them to take small steps.
 CREATE TABLE outbox_horizon (
-    transaction bigint PRIMARY KEY,
+    -- The snapshot's xmax, which grows with time.
+    upper xid8 PRIMARY KEY,
+    snapshot pg_snapshot NOT NULL,
     seen_at timestamptz NOT NULL
 );
 

@@ -53,8 +53,8 @@ impl Database {
     /// Prepares the pool; connections open when they are first needed, so this works while the
     /// engine is away.
     pub fn prepare(settings: Settings) -> Result<Self, DatabaseError> {
-        // The caps keep one stuck statement or forgotten transaction from holding back the
-        // outbox, whose readers wait for the oldest open transaction of the whole cluster.
+        // One stuck statement or forgotten transaction keeps vacuum from its work in the whole
+        // cluster, and makes readers of the outbox look twice.
         let options =
             PgConnectOptions::from_str(&settings.url)?.application_name("souk").options([
                 ("statement_timeout", "10s"),

@@ -12,7 +12,7 @@ use crate::cells::shard_of;
 use crate::tenant::{Access, Tenant};
 use crate::{Database, DatabaseError};
 
-/// How long a `Work` may last. A long transaction holds back every reader of the outbox.
+/// How long a `Work` may last. A long one keeps vacuum and the outbox's readers busy.
 pub(crate) const LIFETIME_MAX: Duration = Duration::from_secs(10);
 
 /// One request's or one job step's worth of writing: everything in it happens at the same moment

@@ -18,7 +18,7 @@ pub struct Measures {
     /// Dead letters.
     pub dead: i64,
     /// How far the oldest open transaction of the cluster is behind, in transactions. While it
-    /// stands, no outbox reader gets past it.
+    /// stands, vacuum waits and outbox readers look again at what came since.
     pub xmin_age_transactions: i64,
     /// How long that transaction has been open.
     pub xmin_age_seconds: f64,

@@ -2,13 +2,14 @@
 //! keep named cursors and follow in commit order.
 //!
 //! Positions are handed out before commit and transaction ids before the first write, so neither
-//! alone is commit order. A reader therefore takes *windows* of transactions that end at a horizon
-//! (the oldest transaction still open at some moment): everything below a horizon is over, so no
-//! event can turn up behind the cursor later. Two transactions of different windows are in commit
-//! order because the later one was still open when the earlier window closed. Inside a window
-//! events are ordered by position, which is commit order for any two transactions that touched the
-//! same row, provided that each publishes after its write: the second could not write, and so not
-//! publish, before the first had committed.
+//! alone is commit order, nor is a line drawn between transaction ids: one with a lower id may have
+//! waited for one with a higher. A reader therefore takes *windows* between two snapshots of the
+//! database: what the later one sees and the earlier one does not. A snapshot that sees a
+//! transaction sees all that committed before it, so windows are in commit order, no event can turn
+//! up behind the cursor later, and an open transaction holds nobody back: it falls into a later
+//! window. Inside a window events are ordered by position, which is commit order for any two
+//! transactions that touched the same row, provided that each publishes after its write: the second
+//! could not write, and so not publish, before the first had committed.
 
 use database::{Reading, Work};
 use primitives::{MerchantId, Timestamp};
@@ -48,13 +49,22 @@ pub struct Event {
     pub at: Timestamp,
 }
 
-/// How far a reader has come: it has read everything of transactions below `low`, and those up to
-/// `position` of the window from `low` to `high`.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// How far a reader has come: it has read everything that the snapshot `low` sees, and up to
+/// `position` of what `high` sees besides.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cursor {
-    pub(crate) low: i64,
-    pub(crate) high: i64,
+    pub(crate) low: String,
+    pub(crate) high: String,
     pub(crate) position: i64,
+}
+
+/// The snapshot that sees nothing: 3 is the first transaction there can be.
+const NOTHING: &str = "3:3:";
+
+impl Default for Cursor {
+    fn default() -> Self {
+        Self { low: NOTHING.to_owned(), high: NOTHING.to_owned(), position: 0 }
+    }
 }
 
 /// What a reader got.
@@ -74,32 +84,28 @@ pub async fn publish(work: &mut Work, events: &[NewEvent]) -> Result<(), QueueEr
     Ok(())
 }
 
-/// Reads on from a cursor: at most `limit` events. Empty means that nothing new is decided.
-pub async fn follow(reading: &Reading, cursor: Cursor, limit: i64) -> Result<Batch, QueueError> {
+/// Reads on from a cursor: at most `limit` events. Empty means that nothing new is committed.
+pub async fn follow(reading: &Reading, cursor: &Cursor, limit: i64) -> Result<Batch, QueueError> {
     let mut snapshot = reading.open().await?;
-    let mut cursor = cursor;
+    let mut next = cursor.clone();
     loop {
-        if cursor.low == cursor.high {
-            let horizon = table::next_horizon(&mut snapshot, cursor.low).await?;
-            if horizon <= cursor.low {
-                snapshot.close().await?;
-                return Ok(Batch { events: Vec::new(), next: cursor });
-            }
-            cursor = Cursor { high: horizon, position: 0, ..cursor };
+        let mut is_last = false;
+        if next.low == next.high {
+            let horizon = table::next_horizon(&mut snapshot, &next.low).await?;
+            is_last = horizon.is_present;
+            next = Cursor { high: horizon.snapshot, position: 0, ..next };
         }
-        let events = table::events(&mut snapshot, cursor, limit).await?;
+        let events = table::events(&mut snapshot, &next, limit).await?;
         let window_is_read = i64::try_from(events.len()).unwrap_or(i64::MAX) < limit;
-        let next = match events.last() {
-            _ if window_is_read => Cursor { low: cursor.high, high: cursor.high, position: 0 },
-            Some(last) => Cursor { position: last.position, ..cursor },
-            None => cursor,
-        };
-        if events.is_empty() {
-            cursor = next;
-            continue;
+        match events.last() {
+            _ if window_is_read => next = Cursor { low: next.high.clone(), position: 0, ..next },
+            Some(last) => next.position = last.position,
+            None => {}
         }
-        snapshot.close().await?;
-        return Ok(Batch { events, next });
+        if is_last || !events.is_empty() {
+            snapshot.close().await?;
+            return Ok(Batch { events, next });
+        }
     }
 }
 
@@ -116,8 +122,8 @@ pub async fn cursor(reading: &Reading, name: &str) -> Result<Cursor, QueueError>
 pub async fn advance(
     work: &mut Work,
     name: &str,
-    from: Cursor,
-    to: Cursor,
+    from: &Cursor,
+    to: &Cursor,
 ) -> Result<(), QueueError> {
     if table::advance_cursor(work, name, from, to).await? {
         Ok(())

@@ -14,8 +14,7 @@ pub(crate) async fn measure_queue(
 ) -> sqlx::Result<Measures> {
     let row = sqlx::query!(
         r#"WITH horizon AS (
-               SELECT pg_snapshot_xmin(snapshot)::text::bigint AS lower,
-                      pg_snapshot_xmax(snapshot)::text::bigint AS upper
+               SELECT pg_snapshot_xmin(snapshot) AS lower, pg_snapshot_xmax(snapshot) AS upper
                FROM pg_current_snapshot() AS snapshot)
            SELECT count(*) FILTER (WHERE lane = 0 AND run_at <= $1) AS "due!",
                   coalesce(extract(epoch FROM $1 - min(run_at) FILTER (WHERE lane = 0 AND run_at <= $1)), 0)::float8
@@ -23,9 +22,11 @@ pub(crate) async fn measure_queue(
                   count(*) FILTER (WHERE lease_token IS NOT NULL AND run_at > $1) AS "leased!",
                   count(*) FILTER (WHERE lane = 1 AND run_at <= $1) AS "suspects!",
                   (SELECT count(*) FROM dead_job) AS "dead!",
-                  (SELECT upper - lower FROM horizon) AS "xmin_age_transactions!",
-                  coalesce((SELECT extract(epoch FROM $1 - seen_at) FROM outbox_horizon, horizon
-                            WHERE transaction = lower AND lower < upper), 0)::float8
+                  (SELECT upper::text::bigint - lower::text::bigint FROM horizon) AS "xmin_age_transactions!",
+                  coalesce((SELECT extract(epoch FROM $1 - min(seen_at))
+                            FROM horizon JOIN outbox_horizon AS seen ON seen.upper > horizon.lower
+                            WHERE pg_snapshot_xmin(seen.snapshot) = horizon.lower
+                              AND horizon.lower < horizon.upper), 0)::float8
                       AS "xmin_age_seconds!"
            FROM job"#,
         now as Timestamp,
@@ -52,7 +53,9 @@ pub(crate) async fn measure_cursors(
         CursorLag,
         r#"SELECT name,
                   coalesce(extract(epoch FROM $1 - (
-                      SELECT at FROM outbox WHERE transaction >= outbox_cursor.low
+                      SELECT at FROM outbox
+                      WHERE transaction >= pg_snapshot_xmin(low)
+                        AND NOT pg_visible_in_snapshot(transaction, low)
                       ORDER BY transaction, position LIMIT 1)), 0)::float8 AS "seconds!"
            FROM outbox_cursor ORDER BY name"#,
         now as Timestamp,

@@ -31,22 +31,42 @@ pub(crate) async fn insert_events(work: &mut Work, events: &[NewEvent]) -> sqlx:
     Ok(())
 }
 
-/// The next place a window may end: the oldest horizon seen beyond `low`, or the present one.
-pub(crate) async fn next_horizon(sql: &mut PgConnection, low: i64) -> sqlx::Result<i64> {
-    sqlx::query_scalar!(
-        r#"SELECT least(
-               pg_snapshot_xmin(pg_current_snapshot())::text::bigint,
-               (SELECT min(transaction) FROM outbox_horizon WHERE transaction > $1)
-           ) AS "horizon!""#,
+/// Where a window may end.
+pub(crate) struct Horizon {
+    pub(crate) snapshot: String,
+    pub(crate) is_present: bool,
+}
+
+/// Where the next window ends: at the first snapshot recorded after the first event that `low` does
+/// not see, or at the present one.
+pub(crate) async fn next_horizon(sql: &mut PgConnection, low: &str) -> sqlx::Result<Horizon> {
+    sqlx::query_as!(
+        Horizon,
+        r#"SELECT coalesce(recorded.snapshot, pg_current_snapshot())::text AS "snapshot!",
+                  recorded.snapshot IS NULL AS "is_present!"
+           FROM (SELECT $1::text::pg_snapshot AS low) AS cursor
+           LEFT JOIN LATERAL (
+               SELECT transaction FROM outbox
+               WHERE transaction >= pg_snapshot_xmin(low)
+                 AND NOT pg_visible_in_snapshot(transaction, low)
+               ORDER BY transaction LIMIT 1
+           ) AS unseen ON true
+           LEFT JOIN LATERAL (
+               SELECT snapshot FROM outbox_horizon
+               WHERE upper > unseen.transaction AND upper > pg_snapshot_xmax(low)
+               ORDER BY upper LIMIT 1
+           ) AS recorded ON true"#,
         low,
     )
     .fetch_one(sql)
     .await
 }
 
+/// What the window holds after the position. The first two conditions are for the index, and the
+/// order is written so that the primary key is not walked from its beginning instead.
 pub(crate) async fn events(
     sql: &mut PgConnection,
-    cursor: Cursor,
+    cursor: &Cursor,
     limit: i64,
 ) -> sqlx::Result<Vec<Event>> {
     sqlx::query_as!(
@@ -54,8 +74,12 @@ pub(crate) async fn events(
         r#"SELECT position, merchant_id AS "merchant: MerchantId", topic, subject, payload,
                   at AS "at: Timestamp"
            FROM outbox
-           WHERE transaction >= $1 AND transaction < $2 AND position > $3
-           ORDER BY position LIMIT $4"#,
+           WHERE transaction >= pg_snapshot_xmin($1::text::pg_snapshot)
+             AND transaction < pg_snapshot_xmax($2::text::pg_snapshot)
+             AND NOT pg_visible_in_snapshot(transaction, $1::text::pg_snapshot)
+             AND pg_visible_in_snapshot(transaction, $2::text::pg_snapshot)
+             AND position > $3
+           ORDER BY position + 0 LIMIT $4"#,
         cursor.low,
         cursor.high,
         cursor.position,
@@ -66,27 +90,37 @@ pub(crate) async fn events(
 }
 
 pub(crate) async fn cursor(sql: &mut PgConnection, name: &str) -> sqlx::Result<Option<Cursor>> {
-    sqlx::query_as!(Cursor, "SELECT low, high, position FROM outbox_cursor WHERE name = $1", name)
-        .fetch_optional(sql)
-        .await
+    sqlx::query_as!(
+        Cursor,
+        r#"SELECT low::text AS "low!", high::text AS "high!", position FROM outbox_cursor WHERE name = $1"#,
+        name,
+    )
+    .fetch_optional(sql)
+    .await
 }
 
 /// Moves a cursor, if it still stands where the reader found it.
 pub(crate) async fn advance_cursor(
     work: &mut Work,
     name: &str,
-    from: Cursor,
-    to: Cursor,
+    from: &Cursor,
+    to: &Cursor,
 ) -> sqlx::Result<bool> {
+    let start = Cursor::default();
     sqlx::query!(
-        "INSERT INTO outbox_cursor (name) VALUES ($1) ON CONFLICT (name) DO NOTHING",
-        name
+        "INSERT INTO outbox_cursor (name, low, high, position)
+         VALUES ($1, $2::text::pg_snapshot, $3::text::pg_snapshot, $4) ON CONFLICT (name) DO NOTHING",
+        name,
+        start.low,
+        start.high,
+        start.position,
     )
     .execute(work.sql())
     .await?;
     let moved = sqlx::query!(
-        "UPDATE outbox_cursor SET low = $5, high = $6, position = $7
-         WHERE name = $1 AND low = $2 AND high = $3 AND position = $4",
+        "UPDATE outbox_cursor
+         SET low = $5::text::pg_snapshot, high = $6::text::pg_snapshot, position = $7
+         WHERE name = $1 AND low::text = $2 AND high::text = $3 AND position = $4",
         name,
         from.low,
         from.high,
@@ -102,9 +136,9 @@ pub(crate) async fn advance_cursor(
 
 pub(crate) async fn record_horizon(work: &mut Work, now: Timestamp) -> sqlx::Result<()> {
     sqlx::query!(
-        "INSERT INTO outbox_horizon (transaction, seen_at)
-         VALUES (pg_snapshot_xmin(pg_current_snapshot())::text::bigint, $1)
-         ON CONFLICT (transaction) DO NOTHING",
+        "INSERT INTO outbox_horizon (upper, snapshot, seen_at)
+         SELECT pg_snapshot_xmax(snapshot), snapshot, $1 FROM pg_current_snapshot() AS snapshot
+         ON CONFLICT (upper) DO NOTHING",
         now as Timestamp,
     )
     .execute(work.sql())
@@ -112,7 +146,8 @@ pub(crate) async fn record_horizon(work: &mut Work, now: Timestamp) -> sqlx::Res
     Ok(())
 }
 
-/// Removes events that are old and behind every cursor, and horizons as old.
+/// Removes events that are old and behind every cursor, and horizons as old. Only the oldest rows are
+/// looked at, so that it costs nothing while there is nothing to remove.
 pub(crate) async fn remove_old_events(
     work: &mut Work,
     before: Timestamp,
@@ -120,17 +155,24 @@ pub(crate) async fn remove_old_events(
 ) -> sqlx::Result<()> {
     sqlx::query!(
         "DELETE FROM outbox WHERE position = ANY (ARRAY(
-             SELECT position FROM outbox
-             WHERE at < $1
-               AND transaction < coalesce((SELECT min(low) FROM outbox_cursor), 9223372036854775807)
-             ORDER BY position LIMIT $2))",
+             SELECT position
+             FROM (SELECT position, transaction, at FROM outbox ORDER BY position LIMIT $2) AS oldest
+             WHERE at < $1 AND NOT EXISTS (
+                 SELECT FROM outbox_cursor WHERE pg_snapshot_xmin(low) <= oldest.transaction)))",
         before as Timestamp,
         limit,
     )
     .execute(work.sql())
     .await?;
-    sqlx::query!("DELETE FROM outbox_horizon WHERE seen_at < $1", before as Timestamp)
-        .execute(work.sql())
-        .await?;
+    sqlx::query!(
+        "DELETE FROM outbox_horizon WHERE upper = ANY (ARRAY(
+             SELECT upper
+             FROM (SELECT upper, seen_at FROM outbox_horizon ORDER BY upper LIMIT $2) AS oldest
+             WHERE seen_at < $1))",
+        before as Timestamp,
+        limit,
+    )
+    .execute(work.sql())
+    .await?;
     Ok(())
 }

@@ -30,7 +30,7 @@ async fn publish(test: &TestDatabase, numbers: &[u32]) {
 async fn read(reading: &Reading, mut cursor: Cursor, count: usize) -> (Vec<u64>, Cursor) {
     let mut seen = Vec::new();
     for _ in 0..500 {
-        let batch = jobs::follow(reading, cursor, 2).await.unwrap();
+        let batch = jobs::follow(reading, &cursor, 2).await.unwrap();
         seen.extend(batch.events.iter().map(|event| event.payload.as_u64().unwrap()));
         cursor = batch.next;
         if seen.len() >= count {
@@ -53,21 +53,40 @@ async fn events_are_read_once_in_order_and_in_small_steps() {
     let reading = Reading::for_platform(test.database());
     let (seen, cursor) = read(&reading, Cursor::default(), 4).await;
     assert_eq!(seen, [1, 2, 3, 4]);
-    assert!(jobs::follow(&reading, cursor, 2).await.unwrap().events.is_empty());
+    assert!(jobs::follow(&reading, &cursor, 2).await.unwrap().events.is_empty());
 }
 
 #[tokio::test]
-async fn an_open_transaction_is_waited_for_and_not_stepped_over() {
+async fn an_open_transaction_is_neither_waited_for_nor_stepped_over() {
     let test = TestDatabase::new().await;
     let mut open = Work::for_platform(test.database()).await.unwrap();
     jobs::publish(&mut open, &[event(1)]).await.unwrap();
     publish(&test, &[2]).await;
 
     let reading = Reading::for_platform(test.database());
-    let before = jobs::follow(&reading, Cursor::default(), 10).await.unwrap();
-    assert!(before.events.is_empty(), "it stepped over an open transaction");
+    let (seen, cursor) = read(&reading, Cursor::default(), 1).await;
+    assert_eq!(seen, [2]);
     open.commit().await.unwrap();
-    assert_eq!(read(&reading, before.next, 2).await.0, [1, 2]);
+    assert_eq!(read(&reading, cursor, 1).await.0, [1]);
+}
+
+#[tokio::test]
+async fn a_transaction_that_waited_comes_after_the_one_it_waited_for() {
+    let test = TestDatabase::new().await;
+    let mut waits = Work::for_platform(test.database()).await.unwrap();
+    jobs::publish(&mut waits, &[event(1)]).await.unwrap();
+    // Its id lies between the two, and it stays open.
+    let mut open = Work::for_platform(test.database()).await.unwrap();
+    jobs::publish(&mut open, &[event(2)]).await.unwrap();
+    publish(&test, &[3]).await;
+    jobs::publish(&mut waits, &[event(4)]).await.unwrap();
+    waits.commit().await.unwrap();
+
+    let reading = Reading::for_platform(test.database());
+    let (seen, cursor) = read(&reading, Cursor::default(), 3).await;
+    assert_eq!(seen, [1, 3, 4]);
+    open.commit().await.unwrap();
+    assert_eq!(read(&reading, cursor, 1).await.0, [2]);
 }
 
 #[tokio::test]
@@ -76,13 +95,13 @@ async fn two_readers_of_one_name_do_not_both_move_it() {
     publish(&test, &[1]).await;
     let reading = Reading::for_platform(test.database());
     let from = jobs::cursor(&reading, "search").await.unwrap();
-    let (_, next) = read(&reading, from, 1).await;
+    let (_, next) = read(&reading, from.clone(), 1).await;
 
     let mut first = Work::for_platform(test.database()).await.unwrap();
-    jobs::advance(&mut first, "search", from, next).await.unwrap();
+    jobs::advance(&mut first, "search", &from, &next).await.unwrap();
     first.commit().await.unwrap();
     let mut second = Work::for_platform(test.database()).await.unwrap();
-    let refused = jobs::advance(&mut second, "search", from, next).await;
+    let refused = jobs::advance(&mut second, "search", &from, &next).await;
     assert!(matches!(refused, Err(QueueError::CursorMoved(_))));
     assert_eq!(jobs::cursor(&reading, "search").await.unwrap(), next);
 }

@@ -20,7 +20,7 @@ use rand::{Rng, SeedableRng};
 use testkit::TestDatabase;
 use tokio::task::JoinSet;
 
-use crate::report::{Failure, Trial, Verdict, grouped};
+use crate::report::{Failure, Trial, Verdict, ensure, grouped};
 use crate::worker::open;
 
 const WRITERS: u64 = 16;
@@ -69,6 +69,7 @@ pub(crate) async fn prove(trial: Trial) -> Verdict {
         let (name, seen) = seen??;
         judge::judge(&told, &seen).map_err(|why| format!("reader {name}: {why}"))?;
     }
+    ensure(!house.is_finished(), || String::from("the housekeeping failed on the way"))?;
     house.abort();
     let naive = judge::faults(&told, &naive.await??);
     let events = told.events();

@@ -147,7 +147,7 @@ impl State {
         for taken in lost {
             let counts = taken.current && taken.phase != Phase::Waiting && taken.job != poison.job;
             let row = &mut self.rows[taken.job];
-            row.felled = (row.felled + u8::from(counts)).min(2);
+            row.felled = (row.felled + u8::from(counts)).min(3);
         }
     }
 

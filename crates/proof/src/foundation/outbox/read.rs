@@ -36,10 +36,10 @@ pub(crate) async fn follow(
     let mut patience = Patience::default();
     while patience.lasts(&stage, seen.len()) {
         let from = jobs::cursor(&reading, name).await?;
-        let batch = jobs::follow(&reading, from, dice.random_range(1..=50)).await?;
+        let batch = jobs::follow(&reading, &from, dice.random_range(1..=50)).await?;
         if batch.next != from {
             let mut work = Work::for_platform(&database).await?;
-            jobs::advance(&mut work, name, from, batch.next).await?;
+            jobs::advance(&mut work, name, &from, &batch.next).await?;
             work.commit().await?;
         }
         if batch.events.is_empty() {
