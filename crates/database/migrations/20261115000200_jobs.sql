@@ -45,5 +45,20 @@ CREATE TABLE schedule (
 );
 
 GRANT SELECT, INSERT, UPDATE, DELETE ON job, dead_job, schedule TO souk_platform;
--- A store's work may enqueue, and may fence and finish the job it runs in; it reads no payload.
+
+-- A store's work may enqueue in its own name, and may fence and finish the one job it runs in, which
+-- it knows by the lease it holds. It reads no payload and reaches no other job.
+CREATE FUNCTION current_lease() RETURNS uuid
+    LANGUAGE sql STABLE PARALLEL SAFE
+    AS $$ SELECT nullif(current_setting('souk.lease_token', true), '')::uuid $$;
+ALTER TABLE job ENABLE ROW LEVEL SECURITY;
+ALTER TABLE job FORCE ROW LEVEL SECURITY;
+CREATE POLICY all_jobs ON job TO souk_platform USING (true);
+CREATE POLICY own_name ON job FOR INSERT TO souk_store
+    WITH CHECK (merchant_id IS NULL OR merchant_id = current_merchant());
+-- Enqueueing once has to see what it may conflict with: the columns granted below, of rows it may write.
+CREATE POLICY own_name_read ON job FOR SELECT TO souk_store
+    USING (merchant_id IS NULL OR merchant_id = current_merchant() OR lease_token = current_lease());
+CREATE POLICY own_lease_hold ON job FOR UPDATE TO souk_store USING (lease_token = current_lease());
+CREATE POLICY own_lease_end ON job FOR DELETE TO souk_store USING (lease_token = current_lease());
 GRANT INSERT, DELETE, UPDATE (run_at), SELECT (id, lease_token, run_at, kind, once_key) ON job TO souk_store;

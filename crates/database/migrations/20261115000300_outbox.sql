@@ -33,4 +33,10 @@ CREATE TABLE outbox_horizon (
 );
 
 GRANT SELECT, INSERT, UPDATE, DELETE ON outbox, outbox_cursor, outbox_horizon TO souk_platform;
+
+-- A store tells in its own name and reads nothing.
+ALTER TABLE outbox ENABLE ROW LEVEL SECURITY;
+ALTER TABLE outbox FORCE ROW LEVEL SECURITY;
+CREATE POLICY all_events ON outbox TO souk_platform USING (true);
+CREATE POLICY own_name ON outbox FOR INSERT TO souk_store WITH CHECK (merchant_id = current_merchant());
 GRANT INSERT ON outbox TO souk_store;

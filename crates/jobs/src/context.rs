@@ -48,7 +48,9 @@ impl JobContext {
 
     /// Opens a work for one store, if the job still belongs to this run.
     pub async fn work_for_store(&self, merchant: MerchantId) -> Result<Work, JobError> {
-        self.fence(Work::for_store(&self.database, merchant).await?).await
+        let mut work = Work::for_store(&self.database, merchant).await?;
+        table::show_lease(&mut work, self.lease).await?;
+        self.fence(work).await
     }
 
     /// Opens a work for the platform, if the job still belongs to this run.

@@ -68,6 +68,8 @@ struct Hands {
     waiting: VecDeque<(Uuid, Claimed)>,
     running: JoinSet<Verdict>,
     started: HashMap<tokio::task::Id, Started>,
+    /// Came back and not recorded yet; kept until it is, also while the database is away.
+    returned: Vec<Returned>,
     /// What is running is a suspect: nothing is started beside it.
     alone: bool,
     /// Nothing is started until then, so that the place becomes free for a suspect.
@@ -146,9 +148,9 @@ impl Runner {
                 return Ok(count);
             }
             while !hands.running.is_empty() {
-                let returned = hands.wait_for_one().await;
-                count += returned.len();
-                settle::settle(&self.database, returned).await?;
+                hands.wait_for_one().await;
+                count += hands.returned.len();
+                self.settle(&mut hands).await?;
             }
         }
     }
@@ -161,19 +163,26 @@ impl Runner {
         renewed: &mut Instant,
         stop: &mut watch::Receiver<bool>,
     ) -> Result<(), QueueError> {
-        let mut returned = hands.take_returned();
-        if !self.start_more(hands).await? && returned.is_empty() {
+        hands.take_returned();
+        if !self.start_more(hands).await? && hands.returned.is_empty() {
             tokio::select! {
-                later = hands.wait_for_one(), if !hands.running.is_empty() => returned = later,
+                () = hands.wait_for_one(), if !hands.running.is_empty() => {}
                 () = tokio::time::sleep(self.settings.poll) => {}
                 _ = stop.changed() => {}
             }
         }
-        settle::settle(&self.database, returned).await?;
+        self.settle(hands).await?;
         if renewed.elapsed() > self.settings.lease / 3 {
             self.renew(hands).await?;
             *renewed = Instant::now();
         }
+        Ok(())
+    }
+
+    /// Records how what came back had ended.
+    async fn settle(&self, hands: &mut Hands) -> Result<(), QueueError> {
+        settle::settle(&self.database, &hands.returned).await?;
+        hands.returned.clear();
         Ok(())
     }
 
@@ -332,49 +341,46 @@ impl Runner {
     }
 
     async fn wait_for_running(&self, hands: &mut Hands) {
-        while !hands.running.is_empty() {
-            let returned =
-                tokio::time::timeout(self.settings.lease / 3, hands.wait_for_one()).await;
-            let step = match returned {
-                Ok(returned) => settle::settle(&self.database, returned).await,
+        while !hands.running.is_empty() || !hands.returned.is_empty() {
+            let pause = self.settings.lease / 3;
+            let waited = tokio::time::timeout(pause, hands.wait_for_one()).await;
+            let step = match waited {
+                Ok(()) => self.settle(hands).await,
                 Err(_) => self.renew(hands).await,
             };
             if let Err(error) = step {
                 tracing::warn!(error = %error, "a job's end could not be recorded; it will run again");
+                hands.returned.clear();
             }
         }
     }
 }
 
 impl Hands {
-    /// Whatever has come back, without waiting.
-    fn take_returned(&mut self) -> Vec<Returned> {
-        let mut returned = Vec::new();
+    /// Takes whatever has come back, without waiting.
+    fn take_returned(&mut self) {
         while let Some(result) = self.running.try_join_next_with_id() {
-            returned.extend(self.receive(result));
+            self.receive(result);
         }
-        returned
     }
 
     /// Waits for one job, and takes those that came back with it.
-    async fn wait_for_one(&mut self) -> Vec<Returned> {
-        let Some(result) = self.running.join_next_with_id().await else {
-            return Vec::new();
-        };
-        let mut returned: Vec<Returned> = self.receive(result).into_iter().collect();
-        returned.extend(self.take_returned());
-        returned
+    async fn wait_for_one(&mut self) {
+        if let Some(result) = self.running.join_next_with_id().await {
+            self.receive(result);
+            self.take_returned();
+        }
     }
 
-    fn receive(
-        &mut self,
-        result: Result<(tokio::task::Id, Verdict), JoinError>,
-    ) -> Option<Returned> {
+    fn receive(&mut self, result: Result<(tokio::task::Id, Verdict), JoinError>) {
         let (task, verdict) = match result {
             Ok((task, verdict)) => (task, verdict),
             Err(error) => (error.id(), Err(JobError::Failed(String::from("the job panicked")))),
         };
-        self.started.remove(&task).map(|job| Returned { job, verdict })
+        if let Some(job) = self.started.remove(&task) {
+            settle::count(&job, &verdict);
+            self.returned.push(Returned { job, verdict });
+        }
     }
 }
 

@@ -9,11 +9,11 @@ use crate::job::{Ended, backoff};
 use crate::runner::{Returned, Started};
 use crate::{DeadReason, JobError, QueueError, table};
 
-pub(crate) async fn settle(database: &Database, returned: Vec<Returned>) -> Result<(), QueueError> {
+/// Records all of it in one work, or nothing.
+pub(crate) async fn settle(database: &Database, returned: &[Returned]) -> Result<(), QueueError> {
     let mut done = Vec::new();
     let mut failed = Vec::new();
     for Returned { job, verdict } in returned {
-        record(&job, &verdict);
         match verdict {
             Ok(Ended::Done) => done.push(job.lease),
             Ok(Ended::Finished) | Err(JobError::LeaseLost) => {}
@@ -29,7 +29,7 @@ pub(crate) async fn settle(database: &Database, returned: Vec<Returned>) -> Resu
         table::finish_all(&mut work, &jobs, &tokens).await?;
     }
     for (job, error) in failed {
-        record_failure(&mut work, &job, &error).await?;
+        record_failure(&mut work, job, error).await?;
     }
     work.commit().await?;
     Ok(())
@@ -60,7 +60,8 @@ pub(crate) fn columns(leases: &[Lease]) -> (Vec<Uuid>, Vec<Uuid>) {
     leases.iter().map(|lease| (lease.job.uuid(), lease.token)).unzip()
 }
 
-fn record(job: &Started, verdict: &Result<Ended, JobError>) {
+/// Counts how a run ended, for the metrics.
+pub(crate) fn count(job: &Started, verdict: &Result<Ended, JobError>) {
     let end = match verdict {
         Ok(_) => "done",
         Err(JobError::LeaseLost) => "lease_lost",

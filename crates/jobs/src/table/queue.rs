@@ -153,6 +153,14 @@ pub(crate) async fn renew(
     Ok(())
 }
 
+/// Says under which lease a work runs, so that row-level security shows it that job and no other.
+pub(crate) async fn show_lease(work: &mut Work, lease: Lease) -> sqlx::Result<()> {
+    sqlx::query!("SELECT set_config('souk.lease_token', $1, true)", lease.token.to_string())
+        .fetch_one(work.sql())
+        .await?;
+    Ok(())
+}
+
 /// Locks a job's row, if the lease still holds.
 pub(crate) async fn hold(work: &mut Work, lease: Lease, now: Timestamp) -> sqlx::Result<bool> {
     let held = sqlx::query_scalar!(
@@ -197,7 +205,7 @@ pub(crate) async fn finish_all(
     Ok(done.rows_affected())
 }
 
-/// Gives a failed job back, due later.
+/// Gives a failed job back, due later. It came back, so it is no suspect any more.
 pub(crate) async fn retry(
     work: &mut Work,
     lease: Lease,
@@ -205,7 +213,7 @@ pub(crate) async fn retry(
     error: &str,
 ) -> sqlx::Result<bool> {
     let done = sqlx::query!(
-        "UPDATE job SET lane = 0, lease_token = NULL, attempts = attempts + 1, run_at = $3, last_error = $4
+        "UPDATE job SET lane = 0, lease_token = NULL, crashes = 0, attempts = attempts + 1, run_at = $3, last_error = $4
          WHERE id = $1 AND lease_token = $2",
         lease.job as JobId,
         lease.token,

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use database::Work;
 use jobs::{Epoch, Job, JobContext, JobError, Outcome, Runner, RunnerSettings, Scheduled};
+use primitives::MerchantId;
 use serde::{Deserialize, Serialize};
 use testkit::TestDatabase;
 
@@ -57,6 +58,28 @@ impl Job for Chain {
     }
 }
 
+/// Finishes in a work of its store, after trying to reach every job there is.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct StoreChore {
+    pub(crate) merchant: MerchantId,
+}
+
+impl Job for StoreChore {
+    const NAME: &'static str = "store_chore";
+    type Needs = Counter;
+
+    fn merchant(&self) -> Option<MerchantId> {
+        Some(self.merchant)
+    }
+
+    async fn run(self, context: JobContext, counter: Counter) -> Result<Outcome, JobError> {
+        let mut work = context.work_for_store(self.merchant).await?;
+        let reached = sqlx::query("UPDATE job SET run_at = run_at").execute(work.sql()).await?;
+        counter.0.fetch_add(u32::try_from(reached.rows_affected()).unwrap(), Ordering::SeqCst);
+        context.finish(work).await
+    }
+}
+
 /// Panics each time.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Panic;
@@ -98,6 +121,7 @@ pub(crate) fn runner(test: &TestDatabase, counter: &Counter) -> Runner {
         .register::<Count>(counter.clone())
         .register::<Chain>(test.clock().clone())
         .register::<Panic>(())
+        .register::<StoreChore>(counter.clone())
         .register::<Round>(counter.clone())
 }
 

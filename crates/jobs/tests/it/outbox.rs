@@ -113,3 +113,11 @@ async fn a_store_cannot_read_the_outbox() {
     let read = sqlx::query("SELECT * FROM outbox").fetch_all(work.sql()).await;
     assert!(read.unwrap_err().to_string().contains("permission denied"));
 }
+
+#[tokio::test]
+async fn a_store_tells_in_its_own_name_only() {
+    let test = TestDatabase::new().await;
+    let mut work = Work::for_store(test.database(), MerchantId::from_random(2)).await.unwrap();
+    let refused = jobs::publish(&mut work, &[event(1)]).await;
+    assert!(format!("{refused:?}").contains("row-level security"));
+}

@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use database::{Reading, Work};
 use jobs::Job;
-use primitives::JobId;
+use primitives::{Id, JobId, MerchantId};
 use testkit::TestDatabase;
 
-use crate::kinds::{Chain, Count, Counter, Panic, enqueue, rows, runner};
+use crate::kinds::{Chain, Count, Counter, Panic, StoreChore, enqueue, rows, runner};
 
 #[tokio::test]
 async fn a_job_exists_only_if_its_cause_was_committed() {
@@ -99,13 +99,30 @@ async fn one_key_is_queued_once() {
 #[tokio::test]
 async fn a_store_can_enqueue_but_reads_no_payload() {
     let test = TestDatabase::new().await;
-    let merchant = primitives::Id::from_random(1);
+    let merchant = MerchantId::from_random(1);
     let mut work = Work::for_store(test.database(), merchant).await.unwrap();
     let id: JobId = jobs::enqueue(&mut work, &Count { failures: 0 }).await.unwrap();
     assert!(id.to_string().starts_with("job_"));
     let read = sqlx::query("SELECT payload FROM job").fetch_all(work.sql()).await;
     assert!(read.unwrap_err().to_string().contains("permission denied"));
     assert_eq!(Count::NAME, "count");
+}
+
+#[tokio::test]
+async fn a_stores_job_reaches_itself_and_no_other() {
+    let test = TestDatabase::new().await;
+    let counter = Counter::default();
+    let (ours, theirs) = (MerchantId::from_random(1), MerchantId::from_random(2));
+    enqueue(&test, &StoreChore { merchant: ours }).await;
+    runner(&test, &counter).run_until_idle().await.unwrap();
+    assert_eq!((counter.value(), rows(&test, "job").await), (1, 0));
+
+    enqueue(&test, &StoreChore { merchant: theirs }).await;
+    let mut work = Work::for_store(test.database(), ours).await.unwrap();
+    let gone = sqlx::query("DELETE FROM job").execute(work.sql()).await.unwrap();
+    assert_eq!(gone.rows_affected(), 0, "a store's work removed another's job");
+    let forged = jobs::enqueue(&mut work, &StoreChore { merchant: theirs }).await;
+    assert!(format!("{forged:?}").contains("row-level security"));
 }
 
 #[tokio::test]
