@@ -23,6 +23,8 @@ use crate::{DeadReason, Job, JobContext, JobError, QueueError};
 /// A job that was started this often without coming back is quarantined: once in company, and then
 /// alone.
 const CRASHES_MAX: i32 = 3;
+/// Jobs that end within this span are recorded together.
+const TOGETHER: Duration = Duration::from_millis(1);
 /// How often a busy runner looks for suspects, and how long it then makes room at the most.
 const SUSPECTS_SOUGHT_EVERY: Duration = Duration::from_secs(5);
 const DRAINING_MAX: Duration = Duration::from_secs(2);
@@ -166,7 +168,7 @@ impl Runner {
         hands.take_returned();
         if !self.start_more(hands).await? && hands.returned.is_empty() {
             tokio::select! {
-                () = hands.wait_for_one(), if !hands.running.is_empty() => {}
+                () = hands.wait_for_some(), if !hands.running.is_empty() => {}
                 () = tokio::time::sleep(self.settings.poll) => {}
                 _ = stop.changed() => {}
             }
@@ -370,6 +372,19 @@ impl Hands {
             self.receive(result);
             self.take_returned();
         }
+    }
+
+    /// Waits for one job, and a moment longer for those that end with it: recording them together
+    /// is one transaction instead of many.
+    async fn wait_for_some(&mut self) {
+        self.wait_for_one().await;
+        let together = async {
+            while !self.running.is_empty() {
+                self.wait_for_one().await;
+            }
+        };
+        // Running out of time is no loss: each job that came back is in `returned` already.
+        let _ = tokio::time::timeout(TOGETHER, together).await;
     }
 
     fn receive(&mut self, result: Result<(tokio::task::Id, Verdict), JoinError>) {
