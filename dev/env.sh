@@ -12,8 +12,8 @@ export CARGO_TARGET_DIR
 # With DATABASE_URL set, sqlx's macros would ask that database, migrated or not. Builds read .sqlx instead.
 export SQLX_OFFLINE=${SQLX_OFFLINE:-true}
 
-# Ports of the private engines; dev/engines takes the next free one when a stranger holds the port.
-SOUK_PG_PORT=54329
+# Ports of the private engines, outside the range from which the kernel takes the ends of clients (32768 to 60999); dev/engines takes the next free one when a stranger holds the port.
+SOUK_PG_PORT=25329
 SOUK_REDIS_PORT=63799
 
 # Tools from PyPI are pinned in dev/requirements.txt, the compiler in rust-toolchain.toml, the rest here.

@@ -61,7 +61,7 @@ pub struct Config {
     #[arg(
         long,
         env = "DATABASE_URL",
-        default_value = "postgres://souk@127.0.0.1:54329/souk",
+        default_value = "postgres://souk@127.0.0.1:25329/souk",
         global = true,
         hide_env_values = true
     )]

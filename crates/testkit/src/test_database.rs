@@ -122,7 +122,7 @@ fn prepare(url: String, cell: CellName, clock: Clock, dice: Dice) -> Database {
 #[expect(clippy::disallowed_methods, reason = "tests have no configuration but this one address")]
 fn server_url() -> String {
     std::env::var("DATABASE_URL")
-        .unwrap_or_else(|_| String::from("postgres://souk@127.0.0.1:54329/souk"))
+        .unwrap_or_else(|_| String::from("postgres://souk@127.0.0.1:25329/souk"))
 }
 
 /// A name no other database has: tests run in many processes, and many in one.
