@@ -1,7 +1,10 @@
 #![doc = include_str!("../README.md")]
 
 mod category;
+mod draft;
 mod error;
+mod fault;
+mod feed;
 mod product;
 mod put;
 mod read;
@@ -10,7 +13,12 @@ mod stock;
 mod table;
 
 pub use category::{Category, CategoryNode, tree};
+pub use draft::{
+    Amount, ImageDraft, PolicyDraft, ProductDraft, RatingDraft, ReviewDraft, VariantDraft,
+};
 pub use error::CatalogError;
+pub use fault::{Fault, FaultCode};
+pub use feed::{FeedFormat, FeedItem, FeedSettings, GtinSource, ReadFeed};
 pub use product::{Condition, Image, NewProduct, NewVariant, Product, Rating, Variant};
 pub use put::{put_category, put_product, sum_up};
 pub use read::{categories, product};
