@@ -82,6 +82,18 @@ pub struct ProductDraft {
     pub listed_at: Option<String>,
 }
 
+impl ProductDraft {
+    /// Takes in another part of the same product: rows of one group that lay apart in a feed.
+    pub(crate) fn absorb(&mut self, other: Self) {
+        self.variants.extend(other.variants);
+        for image in other.images {
+            if !self.images.contains(&image) {
+                self.images.push(image);
+            }
+        }
+    }
+}
+
 /// A buyable form of a product.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

@@ -1,7 +1,7 @@
 //! What can go wrong with the catalog.
 
 use database::DatabaseError;
-use jobs::QueueError;
+use jobs::{JobError, QueueError};
 use merchants::StoreError;
 use primitives::{Details, ErrorCode, Problem};
 
@@ -17,6 +17,9 @@ pub enum CatalogError {
         /// The paths that do exist at the top.
         allowed: Vec<String>,
     },
+    /// There is no such run of this store.
+    #[error("there is no such job in this store")]
+    RunNotFound,
     /// The store could not be told.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -34,11 +37,20 @@ impl From<sqlx::Error> for CatalogError {
     }
 }
 
+impl From<CatalogError> for JobError {
+    fn from(error: CatalogError) -> Self {
+        match error {
+            CatalogError::Database(error) => Self::Database(error),
+            other => Self::Failed(other.to_string()),
+        }
+    }
+}
+
 impl Problem for CatalogError {
     fn code(&self) -> ErrorCode {
         match self {
             Self::ProductNotFound => ErrorCode::ProductNotFound,
-            Self::CategoryNotFound { .. } => ErrorCode::NotFound,
+            Self::CategoryNotFound { .. } | Self::RunNotFound => ErrorCode::NotFound,
             Self::Store(error) => error.code(),
             Self::Queue(error) => error.code(),
             Self::Database(error) => error.code(),
@@ -60,6 +72,13 @@ impl Problem for CatalogError {
                 details.insert(
                     "hint",
                     "call browse_categories without parent to see the top of the tree",
+                );
+            }
+            Self::RunNotFound => {
+                details.insert("field", "job_id");
+                details.insert(
+                    "hint",
+                    "job ids come from PUT /merchant/products and POST /merchant/imports",
                 );
             }
             Self::Store(error) => error.details(details),

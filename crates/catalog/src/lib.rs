@@ -1,28 +1,56 @@
 #![doc = include_str!("../README.md")]
 
+mod address;
+mod apply;
 mod category;
+mod check;
 mod draft;
 mod error;
 mod fault;
 mod feed;
+mod gtin;
+mod incoming;
 mod product;
 mod put;
+mod quality;
 mod read;
 mod record;
+mod revise;
+mod run;
 mod stock;
+mod stream;
+mod survey;
 mod table;
+pub mod text;
 
-pub use category::{Category, CategoryNode, tree};
+pub use address::{AddressError, web_address};
+pub use apply::{ApplyRun, SweepRuns, TakeStock, take_stock_soon};
+pub use category::{Category, CategoryNode, CategoryPath, tree};
+pub use check::check;
 pub use draft::{
     Amount, ImageDraft, PolicyDraft, ProductDraft, RatingDraft, ReviewDraft, VariantDraft,
 };
 pub use error::CatalogError;
 pub use fault::{Fault, FaultCode};
 pub use feed::{FeedFormat, FeedItem, FeedSettings, GtinSource, ReadFeed};
-pub use product::{Condition, Image, NewProduct, NewVariant, Product, Rating, Variant};
-pub use put::{put_category, put_product, sum_up};
-pub use read::{categories, product};
+pub use gtin::{Gtin, GtinError};
+pub use incoming::{Incoming, Origin};
+pub use product::{
+    Condition, Image, NewProduct, NewVariant, Product, ProductPolicies, Rating, Review, Variant,
+};
+pub use put::{Done, Put, put_category, put_products, retire, sum_up};
+pub use quality::{Defect, Failing, Figures, failing, freshness, measure, quality};
+pub use read::{
+    Deals, PastPrice, categories, deals, find, new_arrivals, owner, price_history, product,
+    reviews, sellers,
+};
 pub use record::{
     CategoryRecord, ImageRecord, MerchantRecord, ProductRecord, RatingRecord, VariantRecord,
 };
+pub use revise::{Change, Revised, Revision, revise};
+pub use run::{
+    CatalogState, NewRun, RowFault, Run, RunMode, RunState, Tally, accept, begin_run,
+    catalog_state, give_up, receive, row_faults, run, runs, unfinished_run,
+};
 pub use stock::StockStatus;
+pub use table::Lookup;

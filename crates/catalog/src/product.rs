@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use primitives::{CategoryId, Money, ProductId, Timestamp, VariantId};
+use primitives::{Money, ProductId, Timestamp, VariantId};
 use serde::{Deserialize, Serialize};
 
 use crate::{Category, StockStatus};
@@ -18,25 +18,33 @@ pub struct Product {
     pub category: Category,
     /// Its buyable forms.
     pub variants: Vec<Variant>,
+    /// When the merchant first listed it.
+    pub listed_at: Timestamp,
     /// When it last changed.
     pub updated_at: Timestamp,
 }
 
-/// A product about to be brought in.
-#[derive(Debug, Clone, PartialEq)]
+/// What is known of a product.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct NewProduct {
-    /// The merchant's own number for it.
+    /// The merchant's own identifier: it names the product for ever.
+    pub external_id: String,
+    /// The merchant's stock-keeping number.
     pub sku: String,
     /// What it is called. Merchant text.
     pub name: String,
     /// What it is. Merchant text.
     pub description: String,
-    /// Who makes it.
+    /// Who makes it; empty if nobody says.
     pub brand: String,
     /// The number on its bar code.
     pub gtin: Option<String>,
-    /// Where it stands in the store's tree.
-    pub category: CategoryId,
+    /// The maker's own number.
+    pub mpn: Option<String>,
+    /// Its page in the merchant's shop.
+    pub url: Option<String>,
+    /// The path of its place in the store's tree.
+    pub category: String,
     /// New or not.
     pub condition: Condition,
     /// What it costs.
@@ -53,8 +61,10 @@ pub struct NewProduct {
     pub attributes: BTreeMap<String, String>,
     /// Pictures.
     pub images: Vec<Image>,
-    /// When the merchant first listed it.
-    pub listed_at: Timestamp,
+    /// Where it differs from what the store promises.
+    pub policies: ProductPolicies,
+    /// When the merchant first listed it, if the merchant says.
+    pub listed_at: Option<Timestamp>,
 }
 
 /// A buyable form of a product.
@@ -66,10 +76,10 @@ pub struct Variant {
     pub facts: NewVariant,
 }
 
-/// A variant about to be brought in.
-#[derive(Debug, Clone, PartialEq)]
+/// What is known of a variant.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct NewVariant {
-    /// The merchant's own number for it.
+    /// The merchant's stock-keeping number: it names the variant within its product.
     pub sku: String,
     /// What it is called.
     pub name: String,
@@ -77,8 +87,12 @@ pub struct NewVariant {
     pub gtin: Option<String>,
     /// What sets it apart: size, colour.
     pub options: BTreeMap<String, String>,
+    /// Its own picture.
+    pub image: Option<String>,
     /// What it costs.
     pub price: Money,
+    /// What it cost before, in minor units of the price's currency.
+    pub list_price_minor: Option<i64>,
     /// Whether it can be had.
     pub stock_status: StockStatus,
     /// How many there are, if the merchant says.
@@ -86,7 +100,7 @@ pub struct NewVariant {
 }
 
 /// A rating as the merchant claims it: hundredths of a star, 0 to 500.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Rating {
     /// The average.
     pub hundredths: i32,
@@ -95,7 +109,7 @@ pub struct Rating {
 }
 
 /// A picture. An address that starts with a slash is ours.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Image {
     /// Where it is.
     pub url: String,
@@ -103,8 +117,39 @@ pub struct Image {
     pub alt: String,
 }
 
+/// Where a product differs from what its store promises.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct ProductPolicies {
+    /// Days to return in; 0 means it cannot be returned.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub return_window_days: Option<i32>,
+    /// The quickest and the slowest delivery, in days.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shipping_days: Option<(i32, i32)>,
+    /// The warranty.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub warranty_months: Option<i32>,
+}
+
+/// What a buyer wrote.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Review {
+    /// The merchant's own identifier of it.
+    pub external_id: String,
+    /// 1 to 5.
+    pub stars: i16,
+    /// The headline; merchant text, like all of it.
+    pub title: String,
+    /// The text.
+    pub text: String,
+    /// A name to show.
+    pub author: String,
+    /// When it was written.
+    pub written_at: Timestamp,
+}
+
 /// New or not.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Condition {
     /// Unused.

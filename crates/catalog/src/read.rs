@@ -1,10 +1,16 @@
 //! Reading.
 
-use database::Reading;
-use primitives::{MerchantId, ProductId};
+use database::{Database, Reading};
+use primitives::{Currency, MerchantId, Money, PageRequest, ProductId, Timestamp, VariantId};
 
 use crate::category::{CategoryNode, tree};
-use crate::{CatalogError, Product, table};
+use crate::table::Lookup;
+use crate::{CatalogError, Gtin, Product, Review, table};
+
+/// Products that one article number or one address may lead to.
+const FOUND_MAX: i64 = 20;
+/// Reductions that are counted; beyond it a total is an estimate.
+const DEALS_BUDGET: i64 = 1_000;
 
 /// A product with its variants, if agents may see it.
 pub async fn product(
@@ -12,11 +18,128 @@ pub async fn product(
     merchant: MerchantId,
     id: ProductId,
 ) -> Result<Product, CatalogError> {
+    let found = find(reading, merchant, &Lookup::Id(id)).await?;
+    found.into_iter().next().ok_or(CatalogError::ProductNotFound)
+}
+
+/// The products of a store that a look-up names.
+pub async fn find(
+    reading: &Reading,
+    merchant: MerchantId,
+    lookup: &Lookup,
+) -> Result<Vec<Product>, CatalogError> {
     let mut snapshot = reading.open().await?;
-    let found = table::product(&mut snapshot, merchant, id).await?;
+    let found = table::find(&mut snapshot, merchant, lookup, FOUND_MAX).await?;
     snapshot.close().await?;
-    let visible = found.filter(|product| product.facts.price.currency().is_supported());
-    visible.ok_or(CatalogError::ProductNotFound)
+    Ok(found)
+}
+
+/// The store a product belongs to. An agent names a product by its id alone.
+pub async fn owner(database: &Database, id: ProductId) -> Result<MerchantId, CatalogError> {
+    let mut snapshot = Reading::for_platform(database).open().await?;
+    let owner = table::owner(&mut snapshot, id).await?;
+    snapshot.close().await?;
+    owner.ok_or(CatalogError::ProductNotFound)
+}
+
+/// The stores that sell an article, best standing first.
+pub async fn sellers(database: &Database, gtin: &Gtin) -> Result<Vec<MerchantId>, CatalogError> {
+    let mut snapshot = Reading::for_platform(database).open().await?;
+    let sellers = table::sellers(&mut snapshot, &gtin.to_14(), FOUND_MAX).await?;
+    snapshot.close().await?;
+    Ok(sellers)
+}
+
+/// The newest products of a store, and how many it lists.
+pub async fn new_arrivals(
+    reading: &Reading,
+    merchant: MerchantId,
+    page: PageRequest,
+) -> Result<(Vec<Product>, i64), CatalogError> {
+    let mut snapshot = reading.open().await?;
+    let limit = i64::from(page.limit());
+    let found = table::newest(&mut snapshot, merchant, limit, page.offset()).await?;
+    snapshot.close().await?;
+    Ok(found)
+}
+
+/// A page of the best reductions of all stores.
+#[derive(Debug)]
+pub struct Deals {
+    /// Where they are, the best first.
+    pub places: Vec<(MerchantId, ProductId)>,
+    /// How many there are.
+    pub total: i64,
+    /// There are more than were counted.
+    pub total_is_estimate: bool,
+}
+
+/// The best reductions of stores agents may check out at: those of at least so many percent.
+pub async fn deals(
+    database: &Database,
+    percent_min: f64,
+    page: PageRequest,
+) -> Result<Deals, CatalogError> {
+    let share_max = 1.0 - percent_min.clamp(0.0, 100.0) / 100.0;
+    let mut snapshot = Reading::for_platform(database).open().await?;
+    let found = table::deals(
+        &mut snapshot,
+        share_max,
+        merchants::AGENT_THRESHOLD,
+        DEALS_BUDGET,
+        i64::from(page.limit()),
+        page.offset(),
+    );
+    let found = found.await?;
+    snapshot.close().await?;
+    let total = found.first().map_or(0, |deal| deal.total);
+    let places = found.into_iter().map(|deal| (deal.merchant_id, deal.product_id)).collect();
+    Ok(Deals { places, total, total_is_estimate: total >= DEALS_BUDGET })
+}
+
+/// A price that was.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PastPrice {
+    /// The variant it was the price of; none: of the product as a whole.
+    pub variant: Option<VariantId>,
+    /// What it cost.
+    pub price: Money,
+    /// What it had cost before that, as the merchant said.
+    pub list_price_minor: Option<i64>,
+    /// Since when.
+    pub at: Timestamp,
+}
+
+/// The prices a product had, newest first.
+pub async fn price_history(
+    reading: &Reading,
+    merchant: MerchantId,
+    id: ProductId,
+    limit: i64,
+) -> Result<Vec<PastPrice>, CatalogError> {
+    let mut snapshot = reading.open().await?;
+    let rows = table::prices(&mut snapshot, merchant, id, limit).await?;
+    snapshot.close().await?;
+    let past = |row: table::PriceRow| PastPrice {
+        variant: row.variant_id,
+        price: Money::new(row.price_minor, row.currency.parse().unwrap_or(Currency::EUR)),
+        list_price_minor: row.list_price_minor,
+        at: row.at,
+    };
+    Ok(rows.into_iter().map(past).collect())
+}
+
+/// The newest reviews of a product.
+pub async fn reviews(
+    reading: &Reading,
+    merchant: MerchantId,
+    id: ProductId,
+    limit: i64,
+) -> Result<Vec<Review>, CatalogError> {
+    let mut snapshot = reading.open().await?;
+    let reviews = table::reviews(&mut snapshot, merchant, id, limit).await?;
+    snapshot.close().await?;
+    Ok(reviews)
 }
 
 /// The store's tree, or the part below a path. Counts are of products agents can see.
@@ -31,17 +154,17 @@ pub async fn categories(
     let roots = tree(places);
     let Some(path) = below else { return Ok(roots) };
     let allowed = roots.iter().map(|node| node.category.path.clone()).collect();
-    let found = find(roots, path).ok_or(CatalogError::CategoryNotFound { allowed })?;
+    let found = node(roots, path).ok_or(CatalogError::CategoryNotFound { allowed })?;
     Ok(found.children)
 }
 
 /// The node of a path or an id.
-fn find(nodes: Vec<CategoryNode>, wanted: &str) -> Option<CategoryNode> {
-    for node in nodes {
-        if node.category.path == wanted || node.category.id.to_string() == wanted {
-            return Some(node);
+fn node(nodes: Vec<CategoryNode>, wanted: &str) -> Option<CategoryNode> {
+    for root in nodes {
+        if root.category.path == wanted || root.category.id.to_string() == wanted {
+            return Some(root);
         }
-        if let Some(found) = find(node.children, wanted) {
+        if let Some(found) = node(root.children, wanted) {
             return Some(found);
         }
     }

@@ -36,6 +36,12 @@ pub struct ProductRecord {
     /// The number on the bar code.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gtin: Option<String>,
+    /// The maker's own number.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mpn: Option<String>,
+    /// Its page in the merchant's shop.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub url: Option<String>,
     /// Where it stands in the store's tree.
     pub category: CategoryRecord,
     /// New or not.
@@ -58,6 +64,8 @@ pub struct ProductRecord {
     /// Buyable forms.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub variants: Vec<VariantRecord>,
+    /// When the merchant first listed it.
+    pub listed_at: Timestamp,
     /// When it last changed.
     pub updated_at: Timestamp,
 }
@@ -115,11 +123,17 @@ pub struct VariantRecord {
     pub options: BTreeMap<String, String>,
     /// Decimal amount.
     pub price: f64,
+    /// The price before, if it is lower now.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub list_price: Option<f64>,
     /// Whether it can be had.
     pub stock_status: StockStatus,
     /// How many can be had, if the merchant says.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub available_quantity: Option<i64>,
+    /// Its own picture.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub image: Option<String>,
     /// The number on the bar code.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gtin: Option<String>,
@@ -143,10 +157,12 @@ impl Product {
                 trust_score: store.standing.score,
                 verification_level: store.standing.band(),
             },
-            policies: store.policy_record(),
+            policies: self.policy_record(store),
             sku: facts.sku.clone(),
             brand: facts.brand.clone(),
             gtin: facts.gtin.clone(),
+            mpn: facts.mpn.clone(),
+            url: facts.url.clone(),
             category: CategoryRecord {
                 path: self.category.path.clone(),
                 name: self.category.name.clone(),
@@ -164,8 +180,25 @@ impl Product {
             attributes: facts.attributes.clone(),
             images: self.image_records(site_url),
             variants: self.variants.iter().map(Variant::record).collect(),
+            listed_at: self.listed_at,
             updated_at: self.updated_at,
         }
+    }
+
+    /// What the store promises, and where this product differs.
+    fn policy_record(&self, store: &Store) -> PolicyRecord {
+        let mut record = store.policy_record();
+        let own = &self.facts.policies;
+        if let Some(days) = own.return_window_days {
+            record.return_window_days = Some(i64::from(days));
+        }
+        if let Some((least, most)) = own.shipping_days {
+            record.shipping_estimate_days = Some(format!("{least}-{most}"));
+        }
+        if let Some(months) = own.warranty_months {
+            record.warranty_months = Some(i64::from(months));
+        }
+        record
     }
 
     fn image_records(&self, site_url: &str) -> Vec<ImageRecord> {
@@ -185,6 +218,11 @@ impl Variant {
             name: self.facts.name.clone(),
             options: self.facts.options.clone(),
             price: self.facts.price.to_decimal(),
+            list_price: self
+                .facts
+                .list_price_minor
+                .map(|minor| Money::new(minor, self.facts.price.currency()).to_decimal()),
+            image: self.facts.image.clone(),
             stock_status: self.facts.stock_status,
             available_quantity: self.facts.stock_quantity.map(i64::from),
             gtin: self.facts.gtin.clone(),

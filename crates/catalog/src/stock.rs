@@ -1,7 +1,7 @@
 //! Whether something can be had.
 
 /// The stock status of decisions §1.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum StockStatus {
     /// There is enough.
@@ -28,6 +28,44 @@ impl StockStatus {
         (Self::Preorder, "preorder"),
         (Self::Discontinued, "discontinued"),
     ];
+
+    /// At most so many count as few.
+    pub const FEW: i32 = 5;
+
+    /// What follows from a number, where the merchant names no status.
+    #[must_use]
+    pub fn of_quantity(quantity: i32) -> Self {
+        match quantity {
+            ..=0 => Self::OutOfStock,
+            1..=Self::FEW => Self::LowStock,
+            _ => Self::InStock,
+        }
+    }
+
+    /// The status of a product whose variants have these: the best one can get.
+    #[must_use]
+    pub fn best(of: impl IntoIterator<Item = Self>) -> Option<Self> {
+        const BEST_FIRST: [StockStatus; 6] = [
+            StockStatus::InStock,
+            StockStatus::LowStock,
+            StockStatus::Backorder,
+            StockStatus::Preorder,
+            StockStatus::OutOfStock,
+            StockStatus::Discontinued,
+        ];
+        let rank = |status: &Self| BEST_FIRST.iter().position(|other| other == status);
+        of.into_iter().min_by_key(rank)
+    }
+
+    /// Whether a status and a number contradict each other.
+    #[must_use]
+    pub fn contradicts(self, quantity: Option<i32>) -> bool {
+        match (self, quantity) {
+            (Self::InStock | Self::LowStock, Some(quantity)) => quantity == 0,
+            (Self::OutOfStock, Some(quantity)) => quantity > 0,
+            _ => false,
+        }
+    }
 
     /// The name.
     #[must_use]

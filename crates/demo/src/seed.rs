@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
-use catalog::{CatalogError, Category, Condition, NewProduct, NewVariant, StockStatus};
+use catalog::{
+    CatalogError, Category, CategoryPath, Condition, Done, Incoming, NewProduct, NewVariant,
+    Origin, ProductPolicies, StockStatus,
+};
 use database::{Database, DatabaseError, Work};
 use merchants::{IdentityStatus, NewStore, Standing, StoreError};
 use primitives::{
@@ -153,25 +156,40 @@ async fn seed_catalog(
 
     let mut changed = 0;
     for products in store.products.chunks(PRODUCTS_PER_WORK) {
+        let products: Vec<Incoming> =
+            products.iter().map(|product| incoming(store, product)).collect::<Result<_, _>>()?;
         let mut work = Work::for_store(database, merchant).await?;
-        for product in products {
-            let id = ProductId::from_uuid(product.id);
-            let (facts, variants) = facts(store, product)?;
-            let wrote = catalog::put_product(&mut work, merchant, id, &facts, &variants).await?;
-            changed += usize::from(wrote);
-        }
+        let put = catalog::put_products(&mut work, merchant, Origin::Push, &products).await?;
+        changed += put.iter().filter(|put| put.done != Done::Unchanged).count();
         work.commit().await?;
     }
     let mut work = Work::for_store(database, merchant).await?;
     catalog::sum_up(&mut work, merchant).await?;
+    catalog::measure(&mut work, merchant).await?;
     work.commit().await?;
     Ok(changed)
 }
 
-type Facts = (NewProduct, Vec<(VariantId, NewVariant)>);
-
-fn facts(store: &Store, product: &Product) -> Result<Facts, SeedError> {
+fn incoming(store: &Store, product: &Product) -> Result<Incoming, SeedError> {
     let currency: Currency = product.currency.parse()?;
+    let variants = product.variants.iter().map(|variant| variant_facts(variant, currency));
+    Ok(Incoming {
+        id: Some(ProductId::from_uuid(product.id)),
+        category: CategoryPath::named(&product.category, names(store, &product.category)),
+        facts: facts(product, currency)?,
+        variants: variants.collect::<Result<_, _>>()?,
+        reviews: Vec::new(),
+    })
+}
+
+/// The names on the way to a category, from the top.
+fn names(store: &Store, path: &str) -> Vec<String> {
+    let above = path.match_indices('/').map(|(end, _)| &path[..end]).chain([path]);
+    let named = |path: &str| store.categories.iter().find(|category| category.path == path);
+    above.filter_map(named).map(|category| category.name.to_owned()).collect()
+}
+
+fn facts(product: &Product, currency: Currency) -> Result<NewProduct, SeedError> {
     let rating = product.rating.as_ref().map(|rating| catalog::Rating {
         hundredths: i32::from(rating.average_hundredths),
         count: i32::try_from(rating.count).unwrap_or(i32::MAX),
@@ -180,13 +198,16 @@ fn facts(store: &Store, product: &Product) -> Result<Facts, SeedError> {
         url: image.path.clone(),
         alt: image.alt.clone(),
     };
-    let new = NewProduct {
+    Ok(NewProduct {
+        external_id: product.sku.clone(),
         sku: product.sku.clone(),
         name: product.name.to_owned(),
         description: product.description.clone(),
         brand: product.brand.to_owned(),
         gtin: product.gtin.clone(),
-        category: category_id(store, &product.category)?,
+        mpn: None,
+        url: None,
+        category: product.category.clone(),
         condition: Condition::from_name(product.condition)
             .ok_or(SeedError::Invalid("a condition"))?,
         price: Money::new(product.price_minor, currency),
@@ -196,26 +217,27 @@ fn facts(store: &Store, product: &Product) -> Result<Facts, SeedError> {
         rating,
         attributes: product.attributes.iter().cloned().collect(),
         images: product.images.iter().map(image).collect(),
-        listed_at: days_ago(product.created_days_ago),
-    };
-    let variants = product.variants.iter().map(|variant| variant_facts(variant, currency));
-    Ok((new, variants.collect::<Result<_, _>>()?))
+        policies: ProductPolicies::default(),
+        listed_at: Some(days_ago(product.created_days_ago)),
+    })
 }
 
 fn variant_facts(
     variant: &Variant,
     currency: Currency,
-) -> Result<(VariantId, NewVariant), SeedError> {
+) -> Result<(Option<VariantId>, NewVariant), SeedError> {
     let new = NewVariant {
         sku: variant.sku.clone(),
         name: variant.name.clone(),
         gtin: variant.gtin.clone(),
         options: variant.options.iter().cloned().collect(),
+        image: None,
         price: Money::new(variant.price_minor, currency),
+        list_price_minor: None,
         stock_status: stock(variant.stock_status)?,
         stock_quantity: variant.stock_quantity,
     };
-    Ok((VariantId::from_uuid(variant.id), new))
+    Ok((Some(VariantId::from_uuid(variant.id)), new))
 }
 
 fn category_id(store: &Store, path: &str) -> Result<CategoryId, SeedError> {

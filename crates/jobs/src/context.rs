@@ -70,6 +70,18 @@ impl JobContext {
         }
     }
 
+    /// Commits a step of a long job that brought it further than it ever was. Crashes and failures
+    /// from before the step are forgotten: a job that goes on after each of them is no culprit.
+    pub async fn advance(&self, mut work: Work) -> Result<(), JobError> {
+        if table::forgive(&mut work, self.lease).await? {
+            work.commit().await?;
+            Ok(())
+        } else {
+            work.abandon().await?;
+            Err(JobError::LeaseLost)
+        }
+    }
+
     /// Commits the job's effect and takes it off the queue in one transaction: exactly once. A run
     /// whose lease has ended meanwhile commits nothing.
     pub async fn finish(&self, mut work: Work) -> Result<Outcome, JobError> {

@@ -12,5 +12,5 @@ pub(crate) use outbox::{
 };
 pub(crate) use queue::{
     Claimed, NewJob, advance_schedule, bury, claim, claim_alone, dead_jobs, finish, finish_all,
-    hold, insert, release, renew, retry, revive, show_lease, start, suspect_waits,
+    forgive, hold, insert, release, renew, retry, revive, show_lease, start, suspect_waits,
 };

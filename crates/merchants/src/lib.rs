@@ -15,7 +15,9 @@ pub use record::{
     EndpointsRecord, IdentityRecord, PolicyRecord, StoreRecord, StoreSummary, SupportRecord,
     TrustRecord,
 };
-pub use register::{describe_catalog, register, set_identity, set_policies, set_standing};
-pub use resolve::StoreCache;
+pub use register::{
+    describe_catalog, note_sync, register, set_identity, set_policies, set_standing,
+};
+pub use resolve::{StoreCache, store};
 pub use standing::{AGENT_THRESHOLD, Band, SUSPENSION_THRESHOLD, Standing};
 pub use store::{Identity, IdentityStatus, NewStore, Policies, Store};

@@ -42,6 +42,11 @@ pub async fn set_identity(
     Ok(table::put_identity(work, merchant, identity).await?)
 }
 
+/// Notes that a store's catalog was brought in completely at this moment.
+pub async fn note_sync(work: &mut Work, merchant: MerchantId) -> Result<(), StoreError> {
+    Ok(table::note_sync(work, merchant).await?)
+}
+
 /// Notes what the catalog of a store holds. The catalog calls this after it changed.
 pub async fn describe_catalog(
     work: &mut Work,

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use database::{Database, Reading};
 use moka::future::Cache;
-use primitives::StoreSlug;
+use primitives::{MerchantId, StoreSlug};
 
 use crate::{Store, StoreError, table};
 
@@ -46,6 +46,14 @@ impl StoreCache {
         store.admit()?;
         Ok(store)
     }
+}
+
+/// A store by its merchant, as it stands in the database.
+pub async fn store(reading: &Reading, merchant: MerchantId) -> Result<Store, StoreError> {
+    let mut snapshot = reading.open().await?;
+    let store = table::store(&mut snapshot, merchant).await?;
+    snapshot.close().await?;
+    store.ok_or(StoreError::NotFound)
 }
 
 async fn load(database: &Database, slug: &StoreSlug) -> Result<Option<Arc<Store>>, StoreError> {

@@ -313,6 +313,18 @@ pub(crate) async fn put_identity(
     Ok(())
 }
 
+pub(crate) async fn note_sync(work: &mut Work, merchant: MerchantId) -> sqlx::Result<()> {
+    let now = work.now();
+    sqlx::query!(
+        "UPDATE store SET last_sync_at = $2 WHERE merchant_id = $1",
+        merchant as MerchantId,
+        now as Timestamp,
+    )
+    .execute(work.sql())
+    .await?;
+    Ok(())
+}
+
 pub(crate) async fn describe_catalog(
     work: &mut Work,
     merchant: MerchantId,

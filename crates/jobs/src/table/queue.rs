@@ -175,6 +175,18 @@ pub(crate) async fn hold(work: &mut Work, lease: Lease, now: Timestamp) -> sqlx:
     Ok(held.is_some())
 }
 
+/// Forgets a job's crashes and failures, if the lease still holds.
+pub(crate) async fn forgive(work: &mut Work, lease: Lease) -> sqlx::Result<bool> {
+    let done = sqlx::query!(
+        "UPDATE job SET crashes = 0, attempts = 0 WHERE id = $1 AND lease_token = $2",
+        lease.job as JobId,
+        lease.token,
+    )
+    .execute(work.sql())
+    .await?;
+    Ok(done.rows_affected() == 1)
+}
+
 /// Takes a job off the queue, if the lease still holds.
 pub(crate) async fn finish(work: &mut Work, lease: Lease, now: Timestamp) -> sqlx::Result<bool> {
     let done = sqlx::query!(

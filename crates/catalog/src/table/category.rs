@@ -1,0 +1,148 @@
+//! The rows of a store's tree.
+
+use std::collections::{BTreeMap, HashMap};
+
+use database::Work;
+use primitives::{CategoryId, MerchantId};
+use sqlx::PgConnection;
+use uuid::Uuid;
+
+use super::read::visible_currencies;
+use crate::{Category, CategoryPath};
+
+pub(crate) async fn put_category(
+    work: &mut Work,
+    merchant: MerchantId,
+    category: &Category,
+) -> sqlx::Result<()> {
+    sqlx::query!(
+        "INSERT INTO category (merchant_id, category_id, parent_id, path, name)
+         VALUES ($1, $2, $3, $4, $5)
+         ON CONFLICT (merchant_id, category_id) DO UPDATE SET parent_id = $3, path = $4, name = $5",
+        merchant as MerchantId,
+        category.id as CategoryId,
+        category.parent as Option<CategoryId>,
+        category.path,
+        category.name,
+    )
+    .execute(work.sql())
+    .await?;
+    Ok(())
+}
+
+/// The ids of the places at these paths; places that do not exist are made, level by level, so that
+/// each finds the one above it.
+pub(crate) async fn ensure<'way>(
+    work: &mut Work,
+    merchant: MerchantId,
+    ways: impl Iterator<Item = &'way CategoryPath>,
+) -> sqlx::Result<HashMap<String, CategoryId>> {
+    let mut places = BTreeMap::new();
+    for way in ways {
+        for (level, (path, above, name)) in way.places().into_iter().enumerate() {
+            places.insert((level, path), (above, name));
+        }
+    }
+    let paths: Vec<String> = places.keys().map(|(_, path)| path.clone()).collect();
+    let mut ids = by_path(work, merchant, &paths).await?;
+    let mut missing: BTreeMap<usize, Vec<(String, Option<Uuid>, String)>> = BTreeMap::new();
+    for ((level, path), (above, name)) in places {
+        if !ids.contains_key(&path) {
+            let above = above.and_then(|above| ids.get(&above)).map(|id| id.uuid());
+            missing.entry(level).or_default().push((path.clone(), above, name.to_owned()));
+            // Known before it is written, so that the places below find it.
+            ids.insert(path, work.new_id());
+        }
+    }
+    for places in missing.into_values() {
+        make(work, merchant, &places, &mut ids).await?;
+    }
+    Ok(ids)
+}
+
+async fn by_path(
+    work: &mut Work,
+    merchant: MerchantId,
+    paths: &[String],
+) -> sqlx::Result<HashMap<String, CategoryId>> {
+    let rows = sqlx::query!(
+        r#"SELECT path, category_id AS "id: CategoryId" FROM category
+           WHERE merchant_id = $1 AND path = ANY ($2)"#,
+        merchant as MerchantId,
+        paths,
+    )
+    .fetch_all(work.sql())
+    .await?;
+    Ok(rows.into_iter().map(|row| (row.path, row.id)).collect())
+}
+
+/// Makes the places of one level. Where somebody else made one meanwhile, that one counts.
+async fn make(
+    work: &mut Work,
+    merchant: MerchantId,
+    places: &[(String, Option<Uuid>, String)],
+    ids: &mut HashMap<String, CategoryId>,
+) -> sqlx::Result<()> {
+    let paths: Vec<String> = places.iter().map(|(path, ..)| path.clone()).collect();
+    let new: Vec<Uuid> =
+        paths.iter().map(|path| ids.get(path).map(|id| id.uuid()).unwrap_or_default()).collect();
+    let names: Vec<String> = places.iter().map(|(.., name)| name.clone()).collect();
+    // Looked up again: a place above may have turned out to be somebody else's.
+    let above: Vec<Option<Uuid>> = places
+        .iter()
+        .map(|(path, ..)| path.rsplit_once('/').and_then(|(above, _)| ids.get(above)))
+        .map(|id| id.map(|id| id.uuid()))
+        .collect();
+    sqlx::query!(
+        "INSERT INTO category (merchant_id, category_id, parent_id, path, name)
+         SELECT $1, place.id, place.parent, place.path, place.name
+         FROM unnest($2::uuid[], $3::uuid[], $4::text[], $5::text[]) AS place (id, parent, path, name)
+         ORDER BY place.path
+         ON CONFLICT (merchant_id, path) DO NOTHING",
+        merchant as MerchantId,
+        &new,
+        &above as _,
+        &paths,
+        &names,
+    )
+    .execute(work.sql())
+    .await?;
+    ids.extend(by_path(work, merchant, &paths).await?);
+    Ok(())
+}
+
+pub(crate) async fn departments(
+    work: &mut Work,
+    merchant: MerchantId,
+) -> sqlx::Result<Vec<String>> {
+    sqlx::query_scalar!(
+        "SELECT name FROM category WHERE merchant_id = $1 AND parent_id IS NULL ORDER BY path",
+        merchant as MerchantId,
+    )
+    .fetch_all(work.sql())
+    .await
+}
+
+pub(crate) async fn categories(
+    sql: &mut PgConnection,
+    merchant: MerchantId,
+) -> sqlx::Result<Vec<(Category, i64)>> {
+    let rows = sqlx::query!(
+        r#"SELECT category_id AS "id: CategoryId", parent_id AS "parent: CategoryId", path, name,
+                  (SELECT count(*) FROM product
+                   WHERE product.merchant_id = category.merchant_id
+                     AND product.category_id = category.category_id
+                     AND product.retired_at IS NULL
+                     AND product.currency = ANY ($2)) AS "count!"
+           FROM category WHERE merchant_id = $1"#,
+        merchant as MerchantId,
+        &visible_currencies(),
+    )
+    .fetch_all(sql)
+    .await?;
+    let place = |id, parent, path, name| Category { id, parent, path, name };
+    Ok(rows
+        .into_iter()
+        .map(|row| (place(row.id, row.parent, row.path, row.name), row.count))
+        .collect())
+}

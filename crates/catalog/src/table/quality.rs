@@ -1,0 +1,162 @@
+//! How good a store's data is.
+
+use database::Work;
+use primitives::{MerchantId, ProductId, Timestamp};
+use sqlx::PgConnection;
+
+use crate::quality::{Defect, Failing, Figures};
+
+/// What each listed product lacks or contradicts, as the rest of a statement. `$1` is the merchant.
+macro_rules! judged {
+    ($begin:literal, $end:literal, $result:ident, $($argument:expr),*) => {
+        sqlx::query_as!(
+            $result,
+            $begin
+                + "(SELECT product_id, external_id, name, updated_at,
+                        price_minor = 0 AS missing_price,
+                        images = '[]' AS missing_image,
+                        gtin IS NULL AND (SELECT count(*) = 0 OR bool_or(variant.gtin IS NULL)
+                                          FROM variant
+                                          WHERE variant.merchant_id = product.merchant_id
+                                            AND variant.product_id = product.product_id) AS missing_gtin,
+                        currency <> (SELECT currency FROM store WHERE store.merchant_id = $1) AS foreign_currency,
+                        (stock_status IN ('in_stock', 'low_stock') AND stock_quantity = 0)
+                            OR (stock_status = 'out_of_stock' AND stock_quantity > 0)
+                            OR EXISTS (SELECT FROM variant
+                                       WHERE variant.merchant_id = product.merchant_id
+                                         AND variant.product_id = product.product_id
+                                         AND ((variant.stock_status IN ('in_stock', 'low_stock') AND variant.stock_quantity = 0)
+                                              OR (variant.stock_status = 'out_of_stock' AND variant.stock_quantity > 0)))
+                            AS contradicting_stock,
+                        gtin IS NOT NULL
+                            AND count(*) OVER (PARTITION BY lpad(gtin, 14, '0')) > 1 AS shared_gtin
+                    FROM product WHERE merchant_id = $1 AND retired_at IS NULL) AS judged"
+                + $end,
+            $($argument),*
+        )
+    };
+}
+
+/// Goes through the whole catalog of a store.
+pub(crate) async fn measure(work: &mut Work, merchant: MerchantId) -> sqlx::Result<Figures> {
+    let now = work.now();
+    judged!(
+        r#"SELECT count(*) AS "products!",
+                  count(*) FILTER (WHERE NOT (missing_price OR missing_image OR missing_gtin)) AS "complete!",
+                  count(*) FILTER (WHERE NOT (foreign_currency OR contradicting_stock OR shared_gtin)) AS "consistent!",
+                  count(*) FILTER (WHERE missing_price) AS "missing_price!",
+                  count(*) FILTER (WHERE missing_image) AS "missing_image!",
+                  count(*) FILTER (WHERE missing_gtin) AS "missing_gtin!",
+                  count(*) FILTER (WHERE foreign_currency) AS "foreign_currency!",
+                  count(*) FILTER (WHERE contradicting_stock) AS "contradicting_stock!",
+                  count(*) FILTER (WHERE shared_gtin) AS "shared_gtin!",
+                  $2::timestamptz AS "computed_at!: Timestamp"
+           FROM "#,
+        "",
+        Figures,
+        merchant as MerchantId,
+        now as Timestamp
+    )
+    .fetch_one(work.sql())
+    .await
+}
+
+pub(crate) async fn put_quality(
+    work: &mut Work,
+    merchant: MerchantId,
+    figures: &Figures,
+) -> sqlx::Result<()> {
+    sqlx::query!(
+        "INSERT INTO catalog_quality
+             (merchant_id, products, complete, consistent, missing_price, missing_image, missing_gtin,
+              foreign_currency, contradicting_stock, shared_gtin, computed_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
+         ON CONFLICT (merchant_id) DO UPDATE SET
+             products = $2, complete = $3, consistent = $4, missing_price = $5, missing_image = $6,
+             missing_gtin = $7, foreign_currency = $8, contradicting_stock = $9, shared_gtin = $10,
+             computed_at = $11",
+        merchant as MerchantId,
+        figures.products,
+        figures.complete,
+        figures.consistent,
+        figures.missing_price,
+        figures.missing_image,
+        figures.missing_gtin,
+        figures.foreign_currency,
+        figures.contradicting_stock,
+        figures.shared_gtin,
+        figures.computed_at as Timestamp,
+    )
+    .execute(work.sql())
+    .await?;
+    Ok(())
+}
+
+pub(crate) async fn quality(
+    sql: &mut PgConnection,
+    merchant: MerchantId,
+) -> sqlx::Result<Option<Figures>> {
+    sqlx::query_as!(
+        Figures,
+        r#"SELECT products, complete, consistent, missing_price, missing_image, missing_gtin,
+                  foreign_currency, contradicting_stock, shared_gtin,
+                  computed_at AS "computed_at: Timestamp"
+           FROM catalog_quality WHERE merchant_id = $1"#,
+        merchant as MerchantId,
+    )
+    .fetch_optional(sql)
+    .await
+}
+
+struct FailingRow {
+    product_id: ProductId,
+    external_id: String,
+    name: String,
+    defects: Vec<String>,
+    total: i64,
+}
+
+/// Products that fail, by identifier, and how many do.
+pub(crate) async fn failing(
+    sql: &mut PgConnection,
+    merchant: MerchantId,
+    defect: Option<Defect>,
+    limit: i64,
+    offset: i64,
+) -> sqlx::Result<(Vec<Failing>, i64)> {
+    let rows = judged!(
+        r#"SELECT product_id AS "product_id: ProductId", external_id, name,
+                  array_remove(ARRAY[
+                      CASE WHEN missing_price THEN 'missing_price' END,
+                      CASE WHEN missing_image THEN 'missing_image' END,
+                      CASE WHEN missing_gtin THEN 'missing_gtin' END,
+                      CASE WHEN foreign_currency THEN 'foreign_currency' END,
+                      CASE WHEN contradicting_stock THEN 'contradicting_stock' END,
+                      CASE WHEN shared_gtin THEN 'shared_gtin' END], NULL) AS "defects!",
+                  count(*) OVER () AS "total!"
+           FROM "#,
+        " WHERE CASE $2
+              WHEN 'missing_price' THEN missing_price
+              WHEN 'missing_image' THEN missing_image
+              WHEN 'missing_gtin' THEN missing_gtin
+              WHEN 'foreign_currency' THEN foreign_currency
+              WHEN 'contradicting_stock' THEN contradicting_stock
+              WHEN 'shared_gtin' THEN shared_gtin
+              ELSE missing_price OR missing_image OR missing_gtin OR foreign_currency
+                   OR contradicting_stock OR shared_gtin END
+          ORDER BY external_id LIMIT $3 OFFSET $4",
+        FailingRow,
+        merchant as MerchantId,
+        defect.map_or("", Defect::name),
+        limit,
+        offset
+    )
+    .fetch_all(sql)
+    .await?;
+    let total = rows.first().map_or(0, |row| row.total);
+    let failing = |row: FailingRow| {
+        let defects = row.defects.iter().filter_map(|name| Defect::from_name(name)).collect();
+        Failing { id: row.product_id, external_id: row.external_id, name: row.name, defects }
+    };
+    Ok((rows.into_iter().map(failing).collect(), total))
+}

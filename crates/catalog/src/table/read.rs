@@ -1,0 +1,337 @@
+//! Reading products.
+
+use std::collections::BTreeMap;
+
+use primitives::{CategoryId, Currency, MerchantId, Money, ProductId, Timestamp, VariantId};
+use sqlx::PgConnection;
+use sqlx::types::Json;
+use uuid::Uuid;
+
+use super::unreadable;
+use crate::{
+    Category, Condition, Image, NewProduct, NewVariant, Product, ProductPolicies, Rating,
+    StockStatus, Variant,
+};
+
+/// The currencies agents can pay in: products in others are kept and hidden.
+pub(super) fn visible_currencies() -> Vec<String> {
+    Currency::SUPPORTED.iter().map(ToString::to_string).collect()
+}
+
+/// A product as the join with its category gives it.
+struct ProductRow {
+    merchant_id: MerchantId,
+    product_id: ProductId,
+    external_id: String,
+    category_id: CategoryId,
+    parent_id: Option<CategoryId>,
+    category_path: String,
+    category_name: String,
+    sku: String,
+    name: String,
+    description: String,
+    brand: String,
+    gtin: Option<String>,
+    mpn: Option<String>,
+    url: Option<String>,
+    condition: String,
+    price_minor: i64,
+    currency: String,
+    list_price_minor: Option<i64>,
+    stock_status: String,
+    stock_quantity: Option<i32>,
+    rating_hundredths: Option<i32>,
+    rating_count: Option<i32>,
+    attributes: Json<BTreeMap<String, String>>,
+    images: Json<Vec<Image>>,
+    policies: Json<ProductPolicies>,
+    listed_at: Timestamp,
+    updated_at: Timestamp,
+    total: i64,
+}
+
+/// The columns and joins of `ProductRow`. Only what is listed and what agents can pay for ($1).
+macro_rules! products {
+    ($total:literal, $rest:literal, $($argument:expr),*) => {
+        sqlx::query_as!(
+            ProductRow,
+            r#"SELECT product.merchant_id AS "merchant_id: MerchantId",
+                      product.product_id AS "product_id: ProductId", external_id,
+                      product.category_id AS "category_id: CategoryId",
+                      parent_id AS "parent_id: CategoryId", path AS category_path,
+                      category.name AS category_name, sku, product.name, description, brand, gtin, mpn,
+                      url, condition, price_minor, currency, list_price_minor, stock_status,
+                      stock_quantity, rating_hundredths, rating_count,
+                      attributes AS "attributes: Json<BTreeMap<String, String>>",
+                      images AS "images: Json<Vec<Image>>",
+                      policies AS "policies: Json<ProductPolicies>",
+                      listed_at AS "listed_at: Timestamp", updated_at AS "updated_at: Timestamp", "#
+                + $total
+                + r#" FROM product JOIN category USING (merchant_id, category_id)
+                     WHERE product.retired_at IS NULL AND product.currency = ANY ($1) "#
+                + $rest,
+            &visible_currencies(),
+            $($argument),*
+        )
+    };
+}
+
+/// How a product is named.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Lookup {
+    /// By its id.
+    Id(ProductId),
+    /// By the merchant's stock-keeping number, of the product or of one of its variants.
+    Sku(String),
+    /// By the number on its bar code, or on that of one of its variants; 14 digits.
+    Gtin(String),
+    /// By its page in the merchant's shop.
+    Url(String),
+}
+
+/// The products of a store that a look-up names.
+pub(crate) async fn find(
+    sql: &mut PgConnection,
+    merchant: MerchantId,
+    lookup: &Lookup,
+    limit: i64,
+) -> sqlx::Result<Vec<Product>> {
+    let rows = match lookup {
+        Lookup::Id(id) => {
+            products!(
+                r#"1::bigint AS "total!""#,
+                "AND product.merchant_id = $2 AND product.product_id = $3",
+                merchant as MerchantId,
+                *id as ProductId
+            )
+            .fetch_all(&mut *sql)
+            .await?
+        }
+        Lookup::Sku(sku) => {
+            products!(
+                r#"1::bigint AS "total!""#,
+                "AND product.merchant_id = $2 AND product.product_id IN (
+                     SELECT product_id FROM product WHERE merchant_id = $2 AND sku = $3
+                     UNION SELECT product_id FROM variant WHERE merchant_id = $2 AND sku = $3)
+                 ORDER BY product.external_id LIMIT $4",
+                merchant as MerchantId,
+                sku,
+                limit
+            )
+            .fetch_all(&mut *sql)
+            .await?
+        }
+        Lookup::Gtin(gtin) => {
+            products!(
+                r#"1::bigint AS "total!""#,
+                "AND product.merchant_id = $2 AND product.product_id IN (
+                     SELECT product_id FROM product WHERE merchant_id = $2 AND lpad(gtin, 14, '0') = $3
+                     UNION SELECT product_id FROM variant WHERE merchant_id = $2 AND lpad(gtin, 14, '0') = $3)
+                 ORDER BY product.external_id LIMIT $4",
+                merchant as MerchantId,
+                gtin,
+                limit
+            )
+            .fetch_all(&mut *sql)
+            .await?
+        }
+        Lookup::Url(url) => {
+            products!(
+                r#"1::bigint AS "total!""#,
+                "AND product.merchant_id = $2 AND product.url = $3
+                 ORDER BY product.external_id LIMIT $4",
+                merchant as MerchantId,
+                url,
+                limit
+            )
+            .fetch_all(&mut *sql)
+            .await?
+        }
+    };
+    with_variants(sql, rows).await
+}
+
+/// The newest products of a store, and how many it lists.
+pub(crate) async fn newest(
+    sql: &mut PgConnection,
+    merchant: MerchantId,
+    limit: i64,
+    offset: i64,
+) -> sqlx::Result<(Vec<Product>, i64)> {
+    let rows = products!(
+        r#"(SELECT product_count FROM store WHERE store.merchant_id = $2) AS "total!""#,
+        "AND product.merchant_id = $2
+         ORDER BY listed_at DESC, product.product_id LIMIT $3 OFFSET $4",
+        merchant as MerchantId,
+        limit,
+        offset
+    )
+    .fetch_all(&mut *sql)
+    .await?;
+    let total = rows.first().map_or(0, |row| row.total);
+    Ok((with_variants(sql, rows).await?, total))
+}
+
+/// Where a product is: the store and the id, by reduction.
+pub(crate) struct Deal {
+    pub(crate) merchant_id: MerchantId,
+    pub(crate) product_id: ProductId,
+    pub(crate) total: i64,
+}
+
+/// The best reductions of the cell, of stores agents may check out at. Counting stops at the budget.
+pub(crate) async fn deals(
+    sql: &mut PgConnection,
+    share_max: f64,
+    score_min: f64,
+    budget: i64,
+    limit: i64,
+    offset: i64,
+) -> sqlx::Result<Vec<Deal>> {
+    sqlx::query_as!(
+        Deal,
+        r#"SELECT merchant_id AS "merchant_id: MerchantId", product_id AS "product_id: ProductId",
+                  count(*) OVER () AS "total!"
+           FROM (SELECT product.merchant_id, product_id,
+                        price_minor::double precision / list_price_minor AS share
+                 FROM product
+                 JOIN standing ON standing.merchant_id = product.merchant_id AND score >= $3
+                 JOIN store ON store.merchant_id = product.merchant_id AND active
+                 WHERE retired_at IS NULL AND list_price_minor IS NOT NULL
+                   AND price_minor::double precision / list_price_minor <= $2
+                   AND product.currency = ANY ($1)
+                   AND stock_status IN ('in_stock', 'low_stock', 'backorder', 'preorder')
+                 ORDER BY price_minor::double precision / list_price_minor
+                 LIMIT $4) AS best
+           ORDER BY share, product_id LIMIT $5 OFFSET $6"#,
+        &visible_currencies(),
+        share_max,
+        score_min,
+        budget,
+        limit,
+        offset,
+    )
+    .fetch_all(sql)
+    .await
+}
+
+/// The stores that list a product of this id, or an article of this number.
+pub(crate) async fn owner(
+    sql: &mut PgConnection,
+    product: ProductId,
+) -> sqlx::Result<Option<MerchantId>> {
+    sqlx::query_scalar!(
+        r#"SELECT merchant_id AS "merchant: MerchantId" FROM product WHERE product_id = $1 LIMIT 1"#,
+        product as ProductId,
+    )
+    .fetch_optional(sql)
+    .await
+}
+
+/// The stores that sell an article, best standing first.
+pub(crate) async fn sellers(
+    sql: &mut PgConnection,
+    gtin: &str,
+    limit: i64,
+) -> sqlx::Result<Vec<MerchantId>> {
+    sqlx::query_scalar!(
+        r#"SELECT merchant_id AS "merchant!: MerchantId"
+           FROM (SELECT merchant_id FROM product
+                 WHERE lpad(gtin, 14, '0') = $1 AND retired_at IS NULL
+                 UNION SELECT merchant_id FROM variant WHERE lpad(gtin, 14, '0') = $1) AS seller
+           LEFT JOIN standing USING (merchant_id)
+           ORDER BY score DESC NULLS LAST, merchant_id LIMIT $2"#,
+        gtin,
+        limit,
+    )
+    .fetch_all(sql)
+    .await
+}
+
+/// Adds the variants of all rows in one go.
+async fn with_variants(
+    sql: &mut PgConnection,
+    rows: Vec<ProductRow>,
+) -> sqlx::Result<Vec<Product>> {
+    if rows.is_empty() {
+        return Ok(Vec::new());
+    }
+    let merchants: Vec<Uuid> = rows.iter().map(|row| row.merchant_id.uuid()).collect();
+    let ids: Vec<Uuid> = rows.iter().map(|row| row.product_id.uuid()).collect();
+    let variants = sqlx::query!(
+        r#"SELECT product_id AS "product: ProductId", variant_id AS "id: VariantId", sku, name, gtin,
+                  options AS "options: Json<BTreeMap<String, String>>", image, price_minor,
+                  list_price_minor, stock_status, stock_quantity
+           FROM variant
+           WHERE merchant_id = ANY ($1) AND product_id = ANY ($2) ORDER BY product_id, place"#,
+        &merchants,
+        &ids,
+    )
+    .fetch_all(sql)
+    .await?;
+    let mut products = Vec::with_capacity(rows.len());
+    for row in rows {
+        let currency = row.currency.parse().map_err(|_| unreadable("a currency"))?;
+        products.push(product(row, currency)?);
+    }
+    for row in variants {
+        let Some(product) = products.iter_mut().find(|product| product.id == row.product) else {
+            continue;
+        };
+        let facts = NewVariant {
+            sku: row.sku,
+            name: row.name,
+            gtin: row.gtin,
+            options: row.options.0,
+            image: row.image,
+            price: Money::new(row.price_minor, product.facts.price.currency()),
+            list_price_minor: row.list_price_minor,
+            stock_status: stock(&row.stock_status)?,
+            stock_quantity: row.stock_quantity,
+        };
+        product.variants.push(Variant { id: row.id, facts });
+    }
+    Ok(products)
+}
+
+fn product(row: ProductRow, currency: Currency) -> sqlx::Result<Product> {
+    let rating = row.rating_hundredths.zip(row.rating_count);
+    Ok(Product {
+        id: row.product_id,
+        facts: NewProduct {
+            external_id: row.external_id,
+            sku: row.sku,
+            name: row.name,
+            description: row.description,
+            brand: row.brand,
+            gtin: row.gtin,
+            mpn: row.mpn,
+            url: row.url,
+            category: row.category_path.clone(),
+            condition: Condition::from_name(&row.condition)
+                .ok_or_else(|| unreadable("a condition"))?,
+            price: Money::new(row.price_minor, currency),
+            list_price_minor: row.list_price_minor,
+            stock_status: stock(&row.stock_status)?,
+            stock_quantity: row.stock_quantity,
+            rating: rating.map(|(hundredths, count)| Rating { hundredths, count }),
+            attributes: row.attributes.0,
+            images: row.images.0,
+            policies: row.policies.0,
+            listed_at: Some(row.listed_at),
+        },
+        category: Category {
+            id: row.category_id,
+            parent: row.parent_id,
+            path: row.category_path,
+            name: row.category_name,
+        },
+        variants: Vec::new(),
+        listed_at: row.listed_at,
+        updated_at: row.updated_at,
+    })
+}
+
+fn stock(text: &str) -> sqlx::Result<StockStatus> {
+    StockStatus::from_name(text).ok_or_else(|| unreadable("a stock status"))
+}

@@ -1,0 +1,131 @@
+//! Writing variants. They are only touched while their product's row is held.
+
+use database::Work;
+use primitives::{MerchantId, ProductId, VariantId};
+use sqlx::types::Json;
+use uuid::Uuid;
+
+use crate::NewVariant;
+
+/// A variant about to be written: its product, its id if it is new, its place, what it is.
+pub(crate) type Row<'new> = (ProductId, VariantId, i32, &'new NewVariant);
+
+/// What a variant cost until now.
+pub(crate) struct Held {
+    pub(crate) product_id: ProductId,
+    pub(crate) sku: String,
+    pub(crate) price_minor: i64,
+    pub(crate) list_price_minor: Option<i64>,
+}
+
+pub(crate) async fn held_variants(
+    work: &mut Work,
+    merchant: MerchantId,
+    products: &[Uuid],
+) -> sqlx::Result<Vec<Held>> {
+    sqlx::query_as!(
+        Held,
+        r#"SELECT product_id AS "product_id: ProductId", sku, price_minor, list_price_minor
+           FROM variant WHERE merchant_id = $1 AND product_id = ANY ($2)"#,
+        merchant as MerchantId,
+        products,
+    )
+    .fetch_all(work.sql())
+    .await
+}
+
+/// A variant that was written: it was new or differed.
+pub(crate) struct Written {
+    pub(crate) product_id: ProductId,
+    pub(crate) variant_id: VariantId,
+    pub(crate) sku: String,
+}
+
+pub(crate) async fn put_variants(
+    work: &mut Work,
+    merchant: MerchantId,
+    rows: &[Row<'_>],
+) -> sqlx::Result<Vec<Written>> {
+    let column = |value: fn(&NewVariant) -> &str| -> Vec<&str> {
+        rows.iter().map(|(.., variant)| value(variant)).collect()
+    };
+    let gtins: Vec<Option<&str>> = rows.iter().map(|row| row.3.gtin.as_deref()).collect();
+    let images: Vec<Option<&str>> = rows.iter().map(|row| row.3.image.as_deref()).collect();
+    let list_prices: Vec<Option<i64>> = rows.iter().map(|row| row.3.list_price_minor).collect();
+    let quantities: Vec<Option<i32>> = rows.iter().map(|row| row.3.stock_quantity).collect();
+    sqlx::query_as!(
+        Written,
+        r#"INSERT INTO variant
+             (merchant_id, product_id, variant_id, place, sku, name, gtin, options, image, price_minor,
+              list_price_minor, stock_status, stock_quantity)
+           SELECT $1, new.* FROM unnest($2::uuid[], $3::uuid[], $4::integer[], $5::text[], $6::text[],
+               $7::text[], $8::jsonb[], $9::text[], $10::bigint[], $11::bigint[], $12::text[],
+               $13::integer[]) AS new
+           ON CONFLICT (merchant_id, product_id, sku) DO UPDATE SET
+               place = excluded.place, name = excluded.name, gtin = excluded.gtin,
+               options = excluded.options, image = excluded.image, price_minor = excluded.price_minor,
+               list_price_minor = excluded.list_price_minor, stock_status = excluded.stock_status,
+               stock_quantity = excluded.stock_quantity
+           WHERE (variant.place, variant.name, variant.gtin, variant.options, variant.image,
+                  variant.price_minor, variant.list_price_minor, variant.stock_status,
+                  variant.stock_quantity)
+               IS DISTINCT FROM (excluded.place, excluded.name, excluded.gtin, excluded.options,
+                  excluded.image, excluded.price_minor, excluded.list_price_minor,
+                  excluded.stock_status, excluded.stock_quantity)
+           RETURNING product_id AS "product_id: ProductId", variant_id AS "variant_id: VariantId", sku"#,
+        merchant as MerchantId,
+        &rows.iter().map(|row| row.0.uuid()).collect::<Vec<_>>(),
+        &rows.iter().map(|row| row.1.uuid()).collect::<Vec<_>>(),
+        &rows.iter().map(|row| row.2).collect::<Vec<_>>(),
+        &column(|variant| &variant.sku) as _,
+        &column(|variant| &variant.name) as _,
+        &gtins as _,
+        &rows.iter().map(|row| Json(&row.3.options)).collect::<Vec<_>>() as _,
+        &images as _,
+        &rows.iter().map(|row| row.3.price.minor()).collect::<Vec<_>>(),
+        &list_prices as _,
+        &column(|variant| variant.stock_status.name()) as _,
+        &quantities as _,
+    )
+    .fetch_all(work.sql())
+    .await
+}
+
+/// Removes the variants of these products that are not among the kept. Answers whose they were.
+pub(crate) async fn drop_others(
+    work: &mut Work,
+    merchant: MerchantId,
+    products: &[Uuid],
+    kept: &[Row<'_>],
+) -> sqlx::Result<Vec<ProductId>> {
+    sqlx::query_scalar!(
+        r#"DELETE FROM variant
+           WHERE merchant_id = $1 AND product_id = ANY ($2)
+             AND (product_id, sku) NOT IN (SELECT * FROM unnest($3::uuid[], $4::text[]))
+           RETURNING product_id AS "id: ProductId""#,
+        merchant as MerchantId,
+        products,
+        &kept.iter().map(|row| row.0.uuid()).collect::<Vec<_>>(),
+        &kept.iter().map(|row| row.3.sku.as_str()).collect::<Vec<_>>() as _,
+    )
+    .fetch_all(work.sql())
+    .await
+}
+
+/// The id of a variant that is there.
+pub(crate) async fn variant_id(
+    work: &mut Work,
+    merchant: MerchantId,
+    product: ProductId,
+    sku: &str,
+) -> sqlx::Result<Option<VariantId>> {
+    sqlx::query_scalar!(
+        r#"SELECT variant_id AS "id: VariantId" FROM variant
+           WHERE merchant_id = $1 AND product_id = $2 AND sku = $3"#,
+        merchant as MerchantId,
+        product as ProductId,
+        sku,
+    )
+    .fetch_optional(work.sql())
+    .await
+}

@@ -1,0 +1,78 @@
+//! The check of drafts.
+
+use catalog::{Amount, FaultCode, ProductDraft};
+use primitives::Currency;
+
+use crate::shop::{checked, mug, variant};
+
+fn faults(draft: &ProductDraft) -> Vec<(String, FaultCode)> {
+    let faults = catalog::check(draft, Currency::EUR).unwrap_err();
+    faults.into_iter().map(|fault| (fault.field.into_owned(), fault.code)).collect()
+}
+
+#[test]
+fn all_that_is_wrong_is_said_at_once() {
+    let draft = ProductDraft {
+        name: Some(String::from("\u{200b}<br>")),
+        gtin: Some(String::from("6291041500214")),
+        price: Some(Amount::new("1.999")),
+        url: Some(String::from("javascript:alert(1)")),
+        condition: Some(String::from("shiny")),
+        stock_status: Some(String::from("maybe")),
+        ..mug("a", "1")
+    };
+    let mut found = faults(&draft);
+    found.sort_by(|left, right| left.0.cmp(&right.0));
+    let expected = [
+        ("condition", FaultCode::InvalidValue),
+        ("gtin", FaultCode::InvalidGtin),
+        ("name", FaultCode::Missing),
+        ("price", FaultCode::InvalidAmount),
+        ("stock_status", FaultCode::InvalidValue),
+        ("url", FaultCode::InvalidUrl),
+    ];
+    assert_eq!(found, expected.map(|(field, code)| (field.to_owned(), code)));
+}
+
+#[test]
+fn a_fault_of_a_variant_says_which() {
+    let draft = ProductDraft {
+        variants: vec![variant("S", "1", 1), variant("S", "2", 1), variant("L", "x", 1)],
+        ..mug("a", "1")
+    };
+    let expected = [
+        ("variants[1].sku", FaultCode::Duplicate),
+        ("variants[2].price", FaultCode::InvalidAmount),
+    ];
+    assert_eq!(faults(&draft), expected.map(|(field, code)| (field.to_owned(), code)));
+}
+
+#[test]
+fn currencies_agents_cannot_pay_in_are_taken_and_unknown_ones_are_not() {
+    let crowns = ProductDraft { currency: Some(String::from("sek")), ..mug("a", "1") };
+    assert_eq!(checked(&crowns).facts.price.currency().code(), "SEK");
+    let nonsense = ProductDraft { currency: Some(String::from("EUX")), ..mug("a", "1") };
+    assert_eq!(faults(&nonsense), [(String::from("currency"), FaultCode::UnknownCurrency)]);
+}
+
+#[test]
+fn huge_fields_are_refused_and_long_descriptions_cut() {
+    let huge = ProductDraft { name: Some("x".repeat(5_000_000)), ..mug("a", "1") };
+    assert_eq!(faults(&huge), [(String::from("name"), FaultCode::TooLong)]);
+    let long = ProductDraft { description: Some("word ".repeat(4_000)), ..mug("a", "1") };
+    assert!(checked(&long).facts.description.chars().count() <= 5_000);
+}
+
+#[test]
+fn an_amount_is_never_a_floating_point_number() {
+    let json = r#"{"external_id":"a","name":"A","price":0.1,"list_price":"90071992547409.93"}"#;
+    let draft: ProductDraft = serde_json::from_str(json).unwrap();
+    let facts = checked(&draft).facts;
+    assert_eq!(facts.price.minor(), 10);
+    assert_eq!(facts.list_price_minor, Some(9_007_199_254_740_993));
+    for wrong in ["true", "null", "[1]", "1e2", "-1"] {
+        let json = format!(r#"{{"external_id":"a","name":"A","price":{wrong}}}"#);
+        let read = serde_json::from_str::<ProductDraft>(&json);
+        assert!(read.is_err() || catalog::check(&read.unwrap(), Currency::EUR).is_err(), "{wrong}");
+    }
+}

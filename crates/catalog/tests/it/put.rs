@@ -1,0 +1,117 @@
+//! Bringing products in.
+
+use std::time::Duration;
+
+use catalog::{Done, Origin, ProductDraft};
+use primitives::{Id, JobId};
+
+use crate::shop::{Shop, checked, merchant, mug, variant};
+
+#[tokio::test]
+async fn only_a_real_change_is_written_and_told() {
+    let shop = Shop::open().await;
+    let two = ProductDraft { variants: vec![variant("S", "10", 1)], ..mug("b", "12.50") };
+    let first = [mug("a", "12.50"), two.clone()];
+    assert_eq!(shop.put(&first).await, [Done::Created, Done::Created]);
+    assert_eq!(shop.events().await, 2);
+    assert_eq!(shop.put(&first).await, [Done::Unchanged, Done::Unchanged]);
+    assert_eq!(shop.events().await, 0);
+    let more = ProductDraft {
+        variants: vec![variant("S", "10", 1), variant("L", "11", 1)],
+        ..two.clone()
+    };
+    assert_eq!(shop.put(&[mug("a", "11"), more]).await, [Done::Updated, Done::Updated]);
+    assert_eq!(shop.events().await, 2);
+    assert_eq!(shop.put(&[two]).await, [Done::Updated], "a variant gone");
+    assert_eq!(shop.events().await, 1);
+    assert_eq!(shop.product("b").await.unwrap().variants.len(), 1);
+}
+
+#[tokio::test]
+async fn a_product_reads_back_as_it_was_put() {
+    let shop = Shop::open().await;
+    let draft = ProductDraft {
+        variants: vec![variant("L", "12.50", 2), variant("S", "9", 0)],
+        ..mug("a", "99")
+    };
+    shop.put(std::slice::from_ref(&draft)).await;
+    let product = shop.product("a").await.unwrap();
+    let mut expected = checked(&draft).facts;
+    expected.listed_at = Some(product.listed_at);
+    assert_eq!(product.facts, expected);
+    assert_eq!(product.facts.price.minor(), 9_00, "the cheapest variant");
+    assert_eq!(product.facts.stock_quantity, Some(2));
+    let order: Vec<_> = product.variants.iter().map(|variant| variant.facts.sku.as_str()).collect();
+    assert_eq!(order, ["L", "S"]);
+    assert_eq!(product.category.path, "kitchen/mugs");
+}
+
+#[tokio::test]
+async fn every_price_is_kept_for_ever() {
+    let shop = Shop::open().await;
+    shop.put(&[mug("a", "12")]).await;
+    shop.put(&[mug("a", "12")]).await;
+    shop.put(&[mug("a", "10")]).await;
+    let renamed = ProductDraft { name: Some(String::from("Cup")), ..mug("a", "10") };
+    shop.put(&[renamed]).await;
+    let dollars = ProductDraft { currency: Some(String::from("USD")), ..mug("a", "10") };
+    shop.put(&[dollars]).await;
+    let id = shop.product("a").await.unwrap().id;
+    let prices = catalog::price_history(&shop.reading(), merchant(), id, 10).await.unwrap();
+    let prices: Vec<String> = prices.iter().map(|past| past.price.to_string()).collect();
+    assert_eq!(prices, ["10.00 USD", "10.00 EUR", "12.00 EUR"]);
+    let mut raw = shop.test.raw().await;
+    for statement in ["UPDATE price_history SET price_minor = 1", "DELETE FROM price_history"] {
+        sqlx::query("SET ROLE souk_platform").execute(&mut raw).await.unwrap();
+        let refused = sqlx::query(statement).execute(&mut raw).await;
+        assert!(refused.unwrap_err().to_string().contains("permission denied"), "{statement}");
+    }
+}
+
+#[tokio::test]
+async fn what_was_pushed_after_a_feed_is_newer() {
+    let shop = Shop::open().await;
+    let received_at = shop.work().await.now();
+    let run = Origin::Run { run: JobId::from_random(7), received_at };
+    shop.test.clock().advance(Duration::from_secs(1));
+    shop.put(&[mug("pushed", "10")]).await;
+    let feed = [mug("pushed", "99"), mug("new", "5")];
+    assert_eq!(shop.put_from(run, &feed).await, [Done::Outdated, Done::Created]);
+    assert_eq!(shop.product("pushed").await.unwrap().facts.price.minor(), 10_00);
+    let mut work = shop.work().await;
+    let ids = [String::from("pushed"), String::from("new")];
+    let retired = catalog::retire(&mut work, merchant(), run, &ids).await.unwrap();
+    work.commit().await.unwrap();
+    assert_eq!(retired.len(), 1);
+    assert!(shop.product("new").await.is_none() && shop.product("pushed").await.is_some());
+}
+
+#[tokio::test]
+async fn a_retired_product_comes_back_under_its_id() {
+    let shop = Shop::open().await;
+    shop.put(&[mug("a", "10")]).await;
+    let id = shop.product("a").await.unwrap().id;
+    let mut work = shop.work().await;
+    let ids = [String::from("a")];
+    catalog::retire(&mut work, merchant(), Origin::Push, &ids).await.unwrap();
+    let again = catalog::retire(&mut work, merchant(), Origin::Push, &ids).await.unwrap();
+    assert!(again.is_empty(), "once is enough");
+    work.commit().await.unwrap();
+    assert!(shop.product("a").await.is_none());
+    shop.events().await;
+    assert_eq!(shop.put(&[mug("a", "10")]).await, [Done::Updated]);
+    assert_eq!((shop.product("a").await.unwrap().id, shop.events().await), (id, 1));
+}
+
+#[tokio::test]
+async fn the_same_new_product_from_two_sides_is_one_product() {
+    let shop = Shop::open().await;
+    let products: Vec<ProductDraft> = (0..20).map(|n| mug(&format!("p{n}"), "10")).collect();
+    let mut backwards = products.clone();
+    backwards.reverse();
+    let (one, other) = tokio::join!(shop.put(&products), shop.put(&backwards));
+    let created = one.iter().chain(&other).filter(|done| **done == Done::Created).count();
+    assert_eq!(created, 20);
+    assert_eq!(shop.events().await, 20);
+    assert_eq!(shop.count("SELECT count(*) FROM price_history").await, 20);
+}

@@ -1,0 +1,49 @@
+//! How good the data is.
+
+use catalog::{Defect, ProductDraft};
+use primitives::PageRequest;
+
+use crate::shop::{Shop, merchant, mug};
+
+#[tokio::test]
+async fn figures_come_with_the_products_that_fail() {
+    let shop = Shop::open().await;
+    let gtin = |id: &str, gtin: &str| ProductDraft { gtin: Some(gtin.to_owned()), ..mug(id, "1") };
+    let bare = ProductDraft { images: Vec::new(), ..mug("bare", "0") };
+    let crowns = ProductDraft {
+        currency: Some(String::from("SEK")),
+        stock_status: Some(String::from("in_stock")),
+        stock_quantity: Some(0),
+        ..gtin("crowns", "96385074")
+    };
+    let drafts = [
+        gtin("good", "4006381333931"),
+        gtin("twin-1", "036000291452"),
+        gtin("twin-2", "0036000291452"),
+        bare,
+        crowns,
+    ];
+    shop.put(&drafts).await;
+    let mut work = shop.work().await;
+    let figures = catalog::measure(&mut work, merchant()).await.unwrap();
+    work.commit().await.unwrap();
+    assert_eq!((figures.products, figures.complete, figures.consistent), (5, 4, 2));
+    assert_eq!(catalog::quality(&shop.reading(), merchant()).await.unwrap(), Some(figures));
+    let page = PageRequest::new(None, None);
+    let (all, total) = catalog::failing(&shop.reading(), merchant(), None, page).await.unwrap();
+    assert_eq!(total, 4);
+    let defects: Vec<_> =
+        all.iter().map(|row| (row.external_id.as_str(), &row.defects[..])).collect();
+    assert_eq!(
+        defects,
+        [
+            ("bare", &[Defect::MissingPrice, Defect::MissingImage, Defect::MissingGtin][..]),
+            ("crowns", &[Defect::ForeignCurrency, Defect::ContradictingStock]),
+            ("twin-1", &[Defect::SharedGtin]),
+            ("twin-2", &[Defect::SharedGtin]),
+        ]
+    );
+    let only = Some(Defect::SharedGtin);
+    let (twins, _) = catalog::failing(&shop.reading(), merchant(), only, page).await.unwrap();
+    assert_eq!(twins.len(), 2);
+}

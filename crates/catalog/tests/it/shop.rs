@@ -1,0 +1,115 @@
+//! A store to try things on.
+
+use catalog::{Amount, Done, ImageDraft, Incoming, Origin, Product, ProductDraft, VariantDraft};
+use database::{Reading, Work};
+use merchants::NewStore;
+use primitives::{Currency, Id, MerchantId, ProductId, Timestamp};
+use testkit::TestDatabase;
+
+/// A database with one store in it.
+pub(crate) struct Shop {
+    pub(crate) test: TestDatabase,
+}
+
+pub(crate) fn merchant() -> MerchantId {
+    MerchantId::from_random(1)
+}
+
+impl Shop {
+    pub(crate) async fn open() -> Self {
+        let test = TestDatabase::new().await;
+        let mut work = Work::for_platform(test.database()).await.unwrap();
+        let store = NewStore {
+            merchant: merchant(),
+            slug: "attic".parse().unwrap(),
+            name: String::from("Attic"),
+            legal_name: String::from("Attic Ltd"),
+            description: String::from("Old things."),
+            website_url: String::from("https://attic.example"),
+            platform: String::from("api"),
+            active: true,
+            country: String::from("IE"),
+            currency: Currency::EUR,
+            languages: vec![String::from("en")],
+            ships_to: vec![String::from("IE")],
+            support_email: String::from("help@attic.example"),
+            member_since: Timestamp::from_unix_micros(0),
+            last_sync_at: None,
+        };
+        merchants::register(&mut work, &store).await.unwrap();
+        work.commit().await.unwrap();
+        Self { test }
+    }
+
+    pub(crate) async fn work(&self) -> Work {
+        Work::for_store(self.test.database(), merchant()).await.unwrap()
+    }
+
+    pub(crate) fn reading(&self) -> Reading {
+        Reading::for_store(self.test.database(), merchant()).unwrap()
+    }
+
+    pub(crate) async fn put(&self, drafts: &[ProductDraft]) -> Vec<Done> {
+        self.put_from(Origin::Push, drafts).await
+    }
+
+    pub(crate) async fn put_from(&self, origin: Origin, drafts: &[ProductDraft]) -> Vec<Done> {
+        let incoming: Vec<Incoming> = drafts.iter().map(checked).collect();
+        let mut work = self.work().await;
+        let put = catalog::put_products(&mut work, merchant(), origin, &incoming).await.unwrap();
+        work.commit().await.unwrap();
+        put.into_iter().map(|put| put.done).collect()
+    }
+
+    pub(crate) async fn product(&self, external_id: &str) -> Option<Product> {
+        let mut raw = self.test.raw().await;
+        let id: Option<ProductId> =
+            sqlx::query_scalar("SELECT product_id FROM product WHERE external_id = $1")
+                .bind(external_id)
+                .fetch_optional(&mut raw)
+                .await
+                .unwrap();
+        catalog::product(&self.reading(), merchant(), id?).await.ok()
+    }
+
+    /// A number the database answers with.
+    pub(crate) async fn count(&self, query: &'static str) -> i64 {
+        let mut raw = self.test.raw().await;
+        sqlx::query_scalar(query).fetch_one(&mut raw).await.unwrap()
+    }
+
+    /// Events told since the last time this was asked.
+    pub(crate) async fn events(&self) -> i64 {
+        let count = self.count("SELECT count(*) FROM outbox").await;
+        let mut raw = self.test.raw().await;
+        sqlx::query("DELETE FROM outbox").execute(&mut raw).await.unwrap();
+        count
+    }
+}
+
+pub(crate) fn checked(draft: &ProductDraft) -> Incoming {
+    catalog::check(draft, Currency::EUR).unwrap_or_else(|faults| panic!("{faults:?}"))
+}
+
+pub(crate) fn mug(external_id: &str, price: &str) -> ProductDraft {
+    ProductDraft {
+        external_id: external_id.to_owned(),
+        name: Some(format!("Mug {external_id}")),
+        description: Some(String::from("Holds coffee.")),
+        brand: Some(String::from("Salgueira")),
+        category: vec![String::from("Kitchen"), String::from("Mugs")],
+        price: Some(Amount::new(price)),
+        stock_quantity: Some(9),
+        images: vec![ImageDraft { url: String::from("https://attic.example/mug.jpg"), alt: None }],
+        ..ProductDraft::default()
+    }
+}
+
+pub(crate) fn variant(sku: &str, price: &str, quantity: i64) -> VariantDraft {
+    VariantDraft {
+        sku: sku.to_owned(),
+        price: Some(Amount::new(price)),
+        stock_quantity: Some(quantity),
+        ..VariantDraft::default()
+    }
+}
