@@ -50,57 +50,68 @@ pub(super) fn plain(text: &str, layout: Layout) -> String {
 /// that is; it never says yes to one that is not. Nearly all text takes this way, so it looks at
 /// bytes and knows only the characters of Western languages.
 pub(super) fn are_plain(text: &str, layout: Layout) -> bool {
-    let bytes = text.as_bytes();
-    // A text starts with no white space at all, as if an empty line stood before it.
-    let mut gap = Gap::Lines(2);
-    let mut at = 0;
-    while let Some(&byte) = bytes.get(at) {
-        if IS_INK[usize::from(byte)] {
-            gap = Gap::None;
-            at += 1;
-            continue;
-        }
-        match (byte, gap) {
-            (b' ', Gap::None) => gap = Gap::Space,
-            (b'\n', Gap::None | Gap::Lines(1)) if layout == Layout::Paragraphs => {
-                gap = gap.and_break();
-            }
-            _ => {
-                let Some(more) = further_bytes_of_ink(&bytes[at..]) else {
-                    return false;
-                };
-                gap = Gap::None;
-                at += more;
-            }
-        }
-        at += 1;
+    let mut rest = text.as_bytes();
+    if !are_well_spaced(rest, layout) {
+        return false;
     }
-    gap == Gap::None || text.is_empty()
+    while let Some(at) = first_uncommon(rest) {
+        match known_bytes(&rest[at..]) {
+            Some(count) => rest = &rest[at + count..],
+            None => return false,
+        }
+    }
+    true
 }
 
-/// The bytes that are ink whatever follows: ASCII that can be seen, without what opens markup.
-const IS_INK: [bool; 256] = {
-    let mut is_ink = [false; 256];
-    let mut byte = b'!';
-    while byte <= b'~' {
-        is_ink[byte as usize] = byte != b'<' && byte != b'&';
-        byte += 1;
+/// Whether no space or line break is one too many.
+#[expect(
+    clippy::needless_bitwise_bool,
+    reason = "without branches the compiler looks at many bytes at once, four times as quick"
+)]
+fn are_well_spaced(bytes: &[u8], layout: Layout) -> bool {
+    let ([first, second @ ..], [.., last]) = (bytes, bytes) else {
+        return true;
+    };
+    let third = second.get(1..).unwrap_or_default();
+    let is_break = |byte: u8| byte == b'\n';
+    let is_gap = |byte: u8| (byte == b' ') | is_break(byte);
+    let mut is_wrong = is_gap(*first) | is_gap(*last);
+    for ((&a, &b), &c) in bytes.iter().zip(second).zip(third) {
+        // Two in a row are an empty line or a mistake, and three are always one.
+        let is_empty_line = is_break(a) & is_break(b) & !is_break(c);
+        is_wrong |= is_gap(a) & is_gap(b) & !is_empty_line;
     }
-    is_ink
-};
+    !is_wrong && (layout == Layout::Paragraphs || !bytes.contains(&b'\n'))
+}
 
-/// How many bytes belong to the first one, if it starts a character that is common in Western text and
-/// needs no second look.
-fn further_bytes_of_ink(bytes: &[u8]) -> Option<usize> {
+/// Where the first byte is that needs a second look: neither ASCII that can be seen, nor white space
+/// that stands where it may; or what opens markup.
+#[expect(clippy::needless_bitwise_bool, reason = "as above")]
+fn first_uncommon(bytes: &[u8]) -> Option<usize> {
+    let is_uncommon = |byte: u8| {
+        (!(b' '..=b'~').contains(&byte) & (byte != b'\n')) | (byte == b'<') | (byte == b'&')
+    };
+    let mut start = 0;
+    for chunk in bytes.chunks(32) {
+        if chunk.iter().fold(false, |any, byte| any | is_uncommon(*byte)) {
+            return chunk.iter().position(|byte| is_uncommon(*byte)).map(|at| start + at);
+        }
+        start += chunk.len();
+    }
+    None
+}
+
+/// How many bytes the first character has, if Western text often holds it and it is fine as it is.
+fn known_bytes(bytes: &[u8]) -> Option<usize> {
     match *bytes {
         [first @ (b'<' | b'&'), second, ..] if markup::starts_markup(first, second) => None,
-        [b'<' | b'&', ..] => Some(0),
+        [b'<' | b'&', ..] => Some(1),
         // U+00A1 to U+00BF without the soft hyphen, then letters up to U+02FF.
-        [0xc2, 0xa1..=0xac | 0xae.., ..] | [0xc3..=0xcb, ..] => Some(1),
-        // Dashes, quotation marks, bullets, the ellipsis: U+2010 to U+2027.
-        [0xe2, 0x80, 0x90..=0xa7, ..] => Some(2),
-        // Currencies, U+20A0 to U+20BF, and the trade mark sign.
-        [0xe2, 0x82, 0xa0..=0xbf, ..] | [0xe2, 0x84, 0xa2, ..] => Some(2),
+        [0xc2, 0xa1..=0xac | 0xae.., ..] | [0xc3..=0xcb, ..] => Some(2),
+        // Dashes, quotation marks, bullets, the ellipsis; currencies; the trade mark sign.
+        [0xe2, 0x80, 0x90..=0xa7, ..] | [0xe2, 0x82, 0xa0..=0xbf, ..] | [0xe2, 0x84, 0xa2, ..] => {
+            Some(3)
+        }
         _ => None,
     }
 }
@@ -199,8 +210,12 @@ fn thin_out(text: &str) -> String {
 /// Whether a character is drawn over the one before it. Those that change places when composed count,
 /// too, else a pile without its top would no longer be in order.
 fn is_mark(character: char) -> bool {
-    use GeneralCategory::{EnclosingMark, NonspacingMark};
     character >= FIRST_MARK
-        && (matches!(CATEGORIES.get(character), NonspacingMark | EnclosingMark)
-            || COMBINING.get(character) != CanonicalCombiningClass::NotReordered)
+        && match CATEGORIES.get(character) {
+            GeneralCategory::NonspacingMark | GeneralCategory::EnclosingMark => true,
+            GeneralCategory::SpacingMark => {
+                COMBINING.get(character) != CanonicalCombiningClass::NotReordered
+            }
+            _ => false,
+        }
 }

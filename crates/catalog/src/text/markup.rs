@@ -102,7 +102,7 @@ impl<'a> Page<'a> {
             return;
         }
         let (ink, end) = text.split_at(text.trim_ascii_end().len());
-        let breaks = end.iter().filter(|byte| **byte == b'\n').count();
+        let breaks = end.split(|byte| *byte == b'\n').count() - 1;
         self.breaks = if ink.is_empty() { self.breaks + breaks } else { breaks };
         self.shown.extend_from_slice(text);
         self.is_after_break = false;

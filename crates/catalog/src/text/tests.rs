@@ -69,6 +69,8 @@ const HOSTILE: &[(&str, &str)] = &[
     ("Ke&NewLine;tt&Tab;le&nbsp;&nbsp;2", "Ke tt le 2"),
     ("AT&T R&D &unknown; &;", "AT&T R&D &unknown; &;"),
     ("&notin\u{37e}Kettle", "∉Kettle"), // The Greek question mark composes to a semicolon.
+    ("see ?a=1&copy=2", "see ?a=1©=2"), // As in a browser.
+    ("size <XL, all of it", "size"),
     ("&am\u{200b}p;lt;b>Kettle", "Kettle"),
     // Characters nobody sees.
     ("invoice\u{202e}fdp.exe", "invoicefdp.exe"),
@@ -310,6 +312,11 @@ proptest! {
             text = text.replace('&', "&amp;").replace('<', "&lt;");
         }
         check(&text, PLENTY)?;
+    }
+
+    #[test]
+    fn common_characters_settle(text in "[a \n<&é—]{0,12}", characters_max in 0_usize..14) {
+        check(&text, characters_max)?;
     }
 
     #[test]
