@@ -110,9 +110,5 @@ pub enum FeedItem {
 
 /// Reads a feed from beginning to end and hands over what it finds, until told to stop. It keeps no
 /// more than one product in memory, whatever the file holds.
-pub type ReadFeed = fn(
-    FeedFormat,
-    &mut dyn BufRead,
-    &FeedSettings,
-    &mut dyn FnMut(FeedItem) -> ControlFlow<()>,
-);
+pub type ReadFeed =
+    fn(FeedFormat, &mut dyn BufRead, &FeedSettings, &mut dyn FnMut(FeedItem) -> ControlFlow<()>);

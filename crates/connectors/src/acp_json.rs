@@ -2,7 +2,7 @@
 //! them, or one product a line.
 
 mod product;
-mod wire;
+pub(crate) mod wire;
 
 use std::ops::ControlFlow;
 

@@ -3,9 +3,9 @@
 use std::ops::ControlFlow;
 
 use catalog::{Fault, FeedSettings};
-use quick_xml::Reader;
 use quick_xml::escape::resolve_xml_entity;
 use quick_xml::events::{BytesRef, BytesStart, Event};
+use quick_xml::{Reader, XmlVersion};
 
 use crate::fault;
 use crate::fragment::{End, Fragment, Fragments};
@@ -79,7 +79,11 @@ struct Field {
 
 impl Item {
     fn read(text: &str) -> Result<Vec<(String, String)>, Fault> {
-        let malformed = || fault::unreadable("The item is not well-formed XML. Close all tags, and write & as &amp;.");
+        let malformed = || {
+            fault::unreadable(
+                "The item is not well-formed XML. Close all tags, and write & as &amp;.",
+            )
+        };
         let mut reader = Reader::from_str(text);
         let mut item = Self::default();
         loop {
@@ -148,7 +152,7 @@ fn link_address(tag: &BytesStart<'_>) -> Option<String> {
     }
     let value = |name: &str| {
         let attribute = tag.try_get_attribute(name).ok()??;
-        attribute.unescape_value().ok().map(std::borrow::Cow::into_owned)
+        attribute.normalized_value(XmlVersion::Implicit1_0).ok().map(std::borrow::Cow::into_owned)
     };
     let leads_to_page = value("rel").is_none_or(|relation| relation == "alternate");
     value("href").filter(|_| leads_to_page)

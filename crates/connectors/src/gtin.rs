@@ -48,7 +48,8 @@ pub(crate) fn place(draft: &mut ProductDraft, source: &GtinSource) {
         return;
     }
     for variant in &mut draft.variants {
-        let places = Places { sku: Some(&variant.sku), id: Some(&variant.sku), ..Places::default() };
+        let places =
+            Places { sku: Some(&variant.sku), id: Some(&variant.sku), ..Places::default() };
         variant.gtin = places.find(source, pairs(&variant.options));
     }
     let places = Places {

@@ -42,19 +42,29 @@ pub(crate) fn read_lines(
     ControlFlow::Continue(())
 }
 
-/// Whether a last line without an end stops before its JSON does.
+/// Whether a last line without an end stops before its JSON does: what is wrong with it is then that
+/// nothing follows.
 fn is_cut(text: Result<&str, std::str::Utf8Error>) -> bool {
     match text {
         Err(error) => error.error_len().is_none(),
         Ok(text) => {
             let parsed = serde_json::from_str::<serde::de::IgnoredAny>(text);
-            !text.trim().is_empty() && parsed.is_err_and(|error| error.is_eof())
+            !text.trim().is_empty()
+                && parsed.is_err_and(|error| error.is_eof() || error.column() >= text.len())
         }
     }
 }
 
 pub(crate) fn not_json() -> Fault {
     fault::unreadable("The row is not valid JSON.")
+}
+
+/// Reads an object. serde would also take an array for one, with the fields in their order.
+pub(crate) fn parse<T: DeserializeOwned>(text: &str) -> Result<T, serde_json::Error> {
+    if text.trim_start().starts_with('[') {
+        return Err(serde::de::Error::custom("not an object"));
+    }
+    serde_json::from_str(text)
 }
 
 pub(crate) fn object(text: &str) -> Option<Object> {

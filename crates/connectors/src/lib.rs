@@ -17,6 +17,7 @@ mod out;
 mod sheet;
 mod shopify_csv;
 mod source;
+pub mod write;
 
 use std::io::BufRead;
 use std::ops::ControlFlow;

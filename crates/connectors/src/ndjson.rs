@@ -15,14 +15,12 @@ pub(crate) fn read(
     settings: &FeedSettings,
     out: &mut Out<'_>,
 ) -> ControlFlow<()> {
-    json::read_lines(source, out, |line, text, out| match serde_json::from_str(text) {
+    json::read_lines(source, out, |line, text, out| match json::parse(text) {
         Ok(mut draft) => {
             gtin::place(&mut draft, &settings.gtin_source);
             out.product(line, draft)
         }
-        Err(error) => {
-            out.broken(line, json::dig(text, "external_id"), why(text, &error))
-        }
+        Err(error) => out.broken(line, json::dig(text, "external_id"), why(text, &error)),
     })
 }
 
@@ -75,4 +73,3 @@ const FIELDS: [&str; 22] = [
     "variants",
     "listed_at",
 ];
-

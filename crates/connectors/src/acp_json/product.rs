@@ -30,7 +30,7 @@ pub(super) fn read(
     settings: &FeedSettings,
     out: &mut Out<'_>,
 ) -> ControlFlow<()> {
-    let product: Product = match serde_json::from_str(text) {
+    let product: Product = match json::parse(text) {
         Ok(product) => product,
         Err(error) => return out.broken(line, json::dig(text, "id"), why(text, &error)),
     };

@@ -63,7 +63,8 @@ pub(crate) fn escape(part: &str) -> String {
 
 /// Attributes as one text.
 pub(crate) fn joined<'a>(details: impl Iterator<Item = (&'a str, &'a str)>) -> String {
-    let details = details.map(|(name, value)| format!("General:{}:{}", escape(name), escape(value)));
+    let details =
+        details.map(|(name, value)| format!("General:{}:{}", escape(name), escape(value)));
     details.collect::<Vec<_>>().join(",")
 }
 

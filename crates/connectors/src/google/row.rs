@@ -60,7 +60,8 @@ impl Bag {
     pub(super) fn facts(&self, settings: &FeedSettings) -> Result<Facts, Fault> {
         let id = self.owned("id").ok_or_else(fault::missing_id)?;
         let prices = self.prices(settings)?;
-        let options = OPTIONS.iter().filter_map(|name| Some(((*name).to_owned(), self.owned(name)?)));
+        let options =
+            OPTIONS.iter().filter_map(|name| Some(((*name).to_owned(), self.owned(name)?)));
         let draft = ProductDraft {
             name: self.owned("title"),
             description: self.owned("description"),
