@@ -40,10 +40,10 @@ pub(crate) fn read(text: &str, store: Currency, field: &'static str) -> Result<P
         return Err(refuse(FaultCode::InvalidAmount, FORM));
     };
     let (before, number, after) = (&text[..first], &text[first..=last], &text[last + 1..]);
-    let token = match (before.trim_matches(is_space), after.trim_matches(is_space)) {
-        (token, "") | ("", token) => token,
-        // A currency on both sides, or a sign on one.
-        _ => return Err(refuse(FaultCode::InvalidAmount, FORM)),
+    // A currency on both sides, or a currency on one and a sign on the other, is none.
+    let sides = (before.trim_matches(is_space), after.trim_matches(is_space));
+    let ((token, "") | ("", token)) = sides else {
+        return Err(refuse(FaultCode::InvalidAmount, FORM));
     };
     if token.contains(['-', '+', '−', '–', '.', ',', '(', ')', '%']) && token != "Fr." {
         return Err(refuse(FaultCode::InvalidAmount, FORM));
@@ -63,9 +63,8 @@ pub(crate) fn read(text: &str, store: Currency, field: &'static str) -> Result<P
 fn currency_of(token: &str, store: Currency) -> Option<Currency> {
     let code = match token {
         "€" => "EUR",
-        "US$" => "USD",
         "$" if DOLLARS.contains(&store.code()) => store.code(),
-        "$" => "USD",
+        "$" | "US$" => "USD",
         "£" => "GBP",
         "¥" if store.code() == "CNY" => "CNY",
         "¥" => "JPY",
@@ -293,7 +292,7 @@ mod tests {
     fn grouped(whole: &str, separator: &str) -> String {
         let mut text = String::new();
         for (index, digit) in whole.chars().enumerate() {
-            if index > 0 && (whole.len() - index) % 3 == 0 {
+            if index > 0 && (whole.len() - index).is_multiple_of(3) {
                 text.push_str(separator);
             }
             text.push(digit);

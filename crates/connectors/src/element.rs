@@ -40,6 +40,14 @@ enum Place {
     Behind,
 }
 
+/// What the first object of a document turned out to be.
+enum Opened {
+    /// One with `products`, whose array is open now.
+    Products,
+    /// A product, read whole.
+    Product(Element),
+}
+
 pub(crate) struct Elements<'s, 'a> {
     source: &'s mut Source<'a>,
     place: Place,
@@ -64,12 +72,12 @@ impl<'s, 'a> Elements<'s, 'a> {
             match self.place {
                 Place::Outside => match self.sign()? {
                     b'[' => self.place = Place::Array { is_wrapped: false, needs_comma: false },
-                    b'{' => {
-                        if let Some(product) = self.wrapper()? {
-                            return Some(Next::Lines(product));
+                    b'{' => match self.object()? {
+                        Opened::Product(product) => return Some(Next::Lines(product)),
+                        Opened::Products => {
+                            self.place = Place::Array { is_wrapped: true, needs_comma: false };
                         }
-                        self.place = Place::Array { is_wrapped: true, needs_comma: false };
-                    }
+                    },
                     _ => return Some(Next::Malformed),
                 },
                 Place::Array { is_wrapped, needs_comma } => {
@@ -126,7 +134,7 @@ impl<'s, 'a> Elements<'s, 'a> {
     }
 
     /// Reads an object up to the array of its `products`. One that has none is itself the product.
-    fn wrapper(&mut self) -> Option<Option<Element>> {
+    fn object(&mut self) -> Option<Opened> {
         let mut object = Element { line: self.source.line(), ..Element::default() };
         object.push(b'{');
         let mut name = Element::default();
@@ -138,13 +146,13 @@ impl<'s, 'a> Elements<'s, 'a> {
                     self.value(b'"', &mut name)?;
                     object.append(&name);
                 }
-                b'[' if name.bytes == b"\"products\"" => return Some(None),
+                b'[' if name.bytes == b"\"products\"" => return Some(Opened::Products),
                 sign @ (b'"' | b'{' | b'[') => {
                     self.value(sign, &mut object)?;
                 }
                 b'}' => {
                     object.push(b'}');
-                    return Some(Some(object));
+                    return Some(Opened::Product(object));
                 }
                 sign => {
                     is_name = if sign == b',' { true } else { is_name && sign != b':' };

@@ -74,12 +74,12 @@ pub(crate) fn object(text: &str) -> Option<Object> {
 /// The first field that keeps an object from being a `T`. Each is tried alone, beside the text of
 /// what a `T` always needs, because serde's own words repeat what was sent.
 pub(crate) fn wrong_field<T: DeserializeOwned>(object: &Object, needed: &str) -> Option<String> {
-    let is_wrong = |(name, value): &(&String, &Box<RawValue>)| {
-        let name = serde_json::Value::from(name.as_str());
+    let is_wrong = |name: &str, value: &RawValue| {
+        let name = serde_json::Value::from(name);
         let needed = if needed.starts_with(&name.to_string()) { "" } else { needed };
         serde_json::from_str::<T>(&format!("{{{needed}{name}:{value}}}")).is_err()
     };
-    object.iter().find(is_wrong).map(|(name, _)| name.clone())
+    object.iter().find(|(name, value)| is_wrong(name, value)).map(|(name, _)| name.clone())
 }
 
 /// The text of a field, even where the rest cannot be read.

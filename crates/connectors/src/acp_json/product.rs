@@ -112,7 +112,7 @@ fn variant_facts(
     {
         return Err(fault::two_currencies());
     }
-    let options = &variant.variant_options;
+    let options = &variant.options;
     let amount = |money: Money| Amount::new(money.to_decimal_text());
     let title = variant.title.clone().filter(|title| !title.trim().is_empty());
     let facts = VariantDraft {
@@ -157,7 +157,7 @@ fn money(price: &Price, field: &'static str) -> Result<Money, Fault> {
 }
 
 fn gtin(variant: &Variant, sku: &str, source: &GtinSource) -> Option<String> {
-    let options = &variant.variant_options;
+    let options = &variant.options;
     let barcodes = &variant.barcodes;
     let of_kind = |kinds: &[&str]| {
         let is = |code: &&Barcode| {

@@ -43,7 +43,8 @@ pub(crate) struct Variant {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) condition: Vec<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub(crate) variant_options: Vec<VariantOption>,
+    #[serde(rename = "variant_options")]
+    pub(crate) options: Vec<VariantOption>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) media: Vec<Media>,
 }

@@ -114,7 +114,7 @@ fn variant(draft: &ProductDraft, one: &VariantDraft) -> Variant {
         availability: one.stock_status.as_deref().map(availability),
         categories: Some(category).filter(|_| !path.is_empty()).into_iter().collect(),
         condition: draft.condition.clone().into_iter().collect(),
-        variant_options: options
+        options: options
             .map(|(name, value)| VariantOption { name: name.clone(), value: value.clone() })
             .collect(),
         media: image.iter().map(media).collect(),

@@ -15,7 +15,7 @@ pub(super) fn write(drafts: &[ProductDraft]) -> Vec<u8> {
             google::details(draft).map(|(name, value)| detail(name, value)).collect();
         for row in google::rows(draft) {
             let fields: String = row.iter().map(|(name, value)| element(name, value)).collect();
-            text.push_str(&format!("<item>\n{fields}{details}</item>\n"));
+            text.extend(["<item>\n", &fields, &details, "</item>\n"]);
         }
     }
     text.push_str("</channel>\n</rss>\n");

@@ -1,5 +1,11 @@
 //! The readers against feeds of shops that do not exist.
 
+#![expect(
+    clippy::expect_used,
+    clippy::unnecessary_wraps,
+    reason = "tests may fail, and compare with fields that are optional"
+)]
+
 mod acp_json;
 mod arbitrary;
 mod cut;
@@ -56,11 +62,13 @@ fn attribute(name: &str) -> GtinSource {
 }
 
 fn products(items: &[FeedItem]) -> Vec<&ProductDraft> {
-    let draft = |item| match item {
-        &FeedItem::Product { ref draft, .. } => Some(draft.as_ref()),
-        _ => None,
-    };
-    items.iter().filter_map(draft).collect()
+    let mut drafts = Vec::new();
+    for item in items {
+        if let FeedItem::Product { draft, .. } = item {
+            drafts.push(draft.as_ref());
+        }
+    }
+    drafts
 }
 
 fn product<'i>(items: &'i [FeedItem], external_id: &str) -> &'i ProductDraft {
