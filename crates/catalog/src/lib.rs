@@ -21,7 +21,8 @@ mod stock;
 mod stream;
 mod survey;
 mod table;
-pub mod text;
+mod text;
+mod upload;
 
 pub use address::{AddressError, web_address};
 pub use apply::{ApplyRun, SweepRuns, TakeStock, take_stock_soon};
@@ -54,3 +55,5 @@ pub use run::{
 };
 pub use stock::StockStatus;
 pub use table::Lookup;
+pub use text::{one_line, paragraphs};
+pub use upload::Upload;

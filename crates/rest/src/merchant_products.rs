@@ -1,0 +1,464 @@
+//! A merchant's own catalog: whole products, prices and stock, pushed.
+
+use std::collections::HashSet;
+
+use axum::body::Body;
+use axum::extract::State;
+use axum::http::StatusCode;
+use catalog::{
+    Amount, Change, Done, Fault, FaultCode, FeedFormat, Incoming, NewRun, Origin, ProductDraft,
+    Revised, Revision, RunMode, StockStatus,
+};
+use database::{Database, Work};
+use primitives::{ErrorCode, MerchantId, ProductId};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use crate::merchant_jobs::{Accepted, take_in};
+use crate::request::ExternalId;
+use crate::{
+    Access, Endpoint, Json, Large, One, Opened, Path, Query, Refusal, Rest, Routes, StoreCaller,
+};
+
+/// Items one call may carry (decisions §9).
+const ITEMS_MAX: usize = 500;
+/// Rows one work may write.
+const ROWS_MAX: usize = 500;
+
+pub(crate) fn endpoints() -> Routes<Opened> {
+    Routes::new().with(push()).with(replace()).with(put_one()).with(delete_one()).merge(offers())
+}
+
+fn push() -> Endpoint<Opened> {
+    Endpoint::patch("/merchant/products", Access::Store, push_products)
+        .name("pushProducts")
+        .tag("merchant")
+        .summary("Bring products in, or up to date")
+        .explanation(
+            "Up to 500 products, each sent as a whole. Each is taken or refused by itself; the answer says \
+             which, in the order of the questions. Sending the same again changes nothing.",
+        )
+        .body::<PushRequest>()
+        .upload()
+        .answer::<One<PushAnswer>>(200)
+}
+
+fn replace() -> Endpoint<Opened> {
+    Endpoint::put("/merchant/products", Access::Store, replace_products)
+        .name("replaceProducts")
+        .tag("merchant")
+        .summary("Replace the whole catalog")
+        .explanation(
+            "One product a line. Products that are not named are retired, but only once the whole file was read \
+             and applied; a file that names less than half of what is listed is refused unless `force` is set. \
+             The work is done by a job: follow it at `/merchant/jobs/{job_id}`.",
+        )
+        .query::<ReplaceParameters>()
+        .body_stream("application/x-ndjson", "One product a line, as in `PATCH /merchant/products`.")
+        .upload()
+        .answer::<One<Accepted>>(202)
+}
+
+fn put_one() -> Endpoint<Opened> {
+    Endpoint::put("/merchant/products/{external_id}", Access::Store, put_product)
+        .name("putProduct")
+        .tag("merchant")
+        .summary("Bring one product in, or up to date")
+        .path::<ExternalId>()
+        .body::<ProductDraft>()
+        .answer::<One<ItemAnswer>>(200)
+}
+
+fn delete_one() -> Endpoint<Opened> {
+    Endpoint::delete("/merchant/products/{external_id}", Access::Store, delete_product)
+        .name("deleteProduct")
+        .tag("merchant")
+        .summary("Take a product off the shelf")
+        .explanation("Agents no longer see it. Pushing it again brings it back under the same id.")
+        .path::<ExternalId>()
+        .answer::<One<ItemAnswer>>(200)
+        .errors(&[ErrorCode::ProductNotFound])
+}
+
+fn offers() -> Routes<Opened> {
+    let inventory = Endpoint::patch("/merchant/inventory", Access::Store, change_inventory)
+        .name("changeInventory")
+        .tag("merchant")
+        .summary("Change stock")
+        .explanation("Up to 500 changes, carried out in their order, without sending whole products.")
+        .body::<InventoryRequest>()
+        .answer::<One<PushAnswer>>(200);
+    let prices = Endpoint::patch("/merchant/prices", Access::Store, change_prices)
+        .name("changePrices")
+        .tag("merchant")
+        .summary("Change prices")
+        .explanation("Up to 500 changes, carried out in their order. Each becomes a line of the price history.")
+        .body::<PricesRequest>()
+        .answer::<One<PushAnswer>>(200);
+    Routes::new().with(inventory).with(prices)
+}
+
+/// Products, as they are pushed.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct PushRequest {
+    /// Up to 500 products.
+    #[schemars(with = "Vec<ProductDraft>", length(min = 1, max = 500))]
+    // Each is read by itself, so that one that cannot be read does not stop the others.
+    products: Vec<Box<RawValue>>,
+}
+
+/// What became of each item, in the order of the questions.
+#[derive(Debug, Serialize, JsonSchema)]
+struct PushAnswer {
+    /// How many were new.
+    created: usize,
+    /// How many differed.
+    updated: usize,
+    /// How many were there in just this form.
+    unchanged: usize,
+    /// How many were not taken.
+    failed: usize,
+    /// Each of them.
+    results: Vec<ItemAnswer>,
+}
+
+impl PushAnswer {
+    fn of(results: Vec<ItemAnswer>) -> Self {
+        let count = |status| results.iter().filter(|result| result.status == status).count();
+        Self {
+            created: count(ItemStatus::Created),
+            updated: count(ItemStatus::Updated),
+            unchanged: count(ItemStatus::Unchanged),
+            failed: count(ItemStatus::Failed) + count(ItemStatus::NotFound),
+            results,
+        }
+    }
+}
+
+/// What became of one item.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+struct ItemAnswer {
+    /// The merchant's own identifier, where it could be read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    external_id: Option<String>,
+    /// What was done.
+    status: ItemStatus,
+    /// The product's id, for agents.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    product_id: Option<ProductId>,
+    /// What is wrong with it, field by field.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    faults: Vec<Fault>,
+}
+
+/// What was done with an item.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum ItemStatus {
+    /// It was not there.
+    Created,
+    /// It differed.
+    Updated,
+    /// It was there in just this form.
+    Unchanged,
+    /// It was taken off the shelf.
+    Retired,
+    /// There is no such product or variant.
+    NotFound,
+    /// It was not taken; `faults` says why.
+    Failed,
+}
+
+impl ItemAnswer {
+    fn failed(external_id: Option<String>, faults: Vec<Fault>) -> Self {
+        Self { external_id, status: ItemStatus::Failed, product_id: None, faults }
+    }
+
+    fn put(external_id: String, put: catalog::Put) -> Self {
+        let status = match put.done {
+            Done::Created => ItemStatus::Created,
+            Done::Updated => ItemStatus::Updated,
+            Done::Unchanged | Done::Outdated => ItemStatus::Unchanged,
+        };
+        let (external_id, product_id) = (Some(external_id), Some(put.id));
+        Self { external_id, status, product_id, faults: Vec::new() }
+    }
+}
+
+async fn push_products(
+    caller: StoreCaller,
+    State(rest): State<Rest>,
+    Large(request): Large<PushRequest>,
+) -> Result<One<PushAnswer>, Refusal> {
+    let count = request.products.len();
+    if count > ITEMS_MAX {
+        return Err(TooMany.into());
+    }
+    let mut results = vec![None; count];
+    let mut taken = HashSet::new();
+    let mut good: Vec<(usize, Incoming)> = Vec::new();
+    for (index, item) in request.products.iter().enumerate() {
+        match read(item, &caller) {
+            Ok(incoming) if taken.insert(incoming.facts.external_id.clone()) => {
+                good.push((index, incoming));
+            }
+            Ok(incoming) => {
+                let reason = "an earlier item has the same identifier; that one was taken";
+                let fault = Fault::new("external_id", FaultCode::Duplicate, reason);
+                let id = Some(incoming.facts.external_id);
+                results[index] = Some(ItemAnswer::failed(id, vec![fault]));
+            }
+            Err(answer) => results[index] = Some(answer),
+        }
+    }
+    for (index, answer) in put_all(&rest.database, caller.merchant, good).await? {
+        results[index] = Some(answer);
+    }
+    Ok(One::new(PushAnswer::of(results.into_iter().flatten().collect())))
+}
+
+/// Reads and checks one item.
+fn read(item: &RawValue, caller: &StoreCaller) -> Result<Incoming, ItemAnswer> {
+    /// The part that names an item which cannot be read as a whole.
+    #[derive(Deserialize)]
+    struct Name {
+        external_id: Option<String>,
+    }
+    let draft: ProductDraft = serde_json::from_str(item.get()).map_err(|_| {
+        let name = serde_json::from_str::<Name>(item.get()).ok();
+        let reason = "is not a product as /api/docs describes it: a field is missing, unknown or of another type";
+        let fault = Fault::new("item", FaultCode::Unreadable, reason);
+        ItemAnswer::failed(name.and_then(|name| name.external_id), vec![fault])
+    })?;
+    catalog::check(&draft, caller.store.currency)
+        .map_err(|faults| ItemAnswer::failed(Some(draft.external_id), faults))
+}
+
+/// Writes products in as few works as their rows allow.
+async fn put_all(
+    database: &Database,
+    merchant: MerchantId,
+    mut products: Vec<(usize, Incoming)>,
+) -> Result<Vec<(usize, ItemAnswer)>, Refusal> {
+    let mut answers = Vec::with_capacity(products.len());
+    while !products.is_empty() {
+        let mut rows = 0;
+        let fits = products.iter().take_while(|(_, incoming)| {
+            rows += incoming.rows();
+            rows <= ROWS_MAX
+        });
+        let count = fits.count().max(1);
+        let (indexes, batch): (Vec<usize>, Vec<Incoming>) = products.drain(..count).unzip();
+        let mut work = Work::for_store(database, merchant).await?;
+        let put = catalog::put_products(&mut work, merchant, Origin::Push, &batch).await?;
+        if put.iter().any(|put| put.done != Done::Unchanged) {
+            catalog::take_stock_soon(&mut work, merchant).await?;
+        }
+        work.commit().await?;
+        for ((index, incoming), put) in indexes.into_iter().zip(batch).zip(put) {
+            answers.push((index, ItemAnswer::put(incoming.facts.external_id, put)));
+        }
+    }
+    Ok(answers)
+}
+
+async fn put_product(
+    caller: StoreCaller,
+    State(rest): State<Rest>,
+    Path(ExternalId(external_id)): Path<ExternalId>,
+    Json(draft): Json<ProductDraft>,
+) -> Result<One<ItemAnswer>, Refusal> {
+    if draft.external_id != external_id {
+        let reason = "must be the identifier in the address";
+        return Err(Refused(vec![Fault::new("external_id", FaultCode::InvalidValue, reason)]).into());
+    }
+    let incoming = catalog::check(&draft, caller.store.currency).map_err(Refused)?;
+    let mut put = put_all(&rest.database, caller.merchant, vec![(0, incoming)]).await?;
+    let answer = put.pop().map(|(_, answer)| answer);
+    answer.map(One::new).ok_or_else(|| catalog::CatalogError::ProductNotFound.into())
+}
+
+async fn delete_product(
+    caller: StoreCaller,
+    State(rest): State<Rest>,
+    Path(ExternalId(external_id)): Path<ExternalId>,
+) -> Result<One<ItemAnswer>, Refusal> {
+    let mut work = Work::for_store(&rest.database, caller.merchant).await?;
+    let ids = [external_id.clone()];
+    let retired = catalog::retire(&mut work, caller.merchant, Origin::Push, &ids).await?;
+    let id = retired.first().copied().ok_or(catalog::CatalogError::ProductNotFound)?;
+    catalog::take_stock_soon(&mut work, caller.merchant).await?;
+    work.commit().await?;
+    let (external_id, product_id) = (Some(external_id), Some(id));
+    let status = ItemStatus::Retired;
+    Ok(One::new(ItemAnswer { external_id, status, product_id, faults: Vec::new() }))
+}
+
+/// How the catalog is replaced.
+#[derive(Debug, Deserialize, JsonSchema)]
+struct ReplaceParameters {
+    /// Go on even if more than half of the catalog would be retired.
+    #[schemars(extend("default" = false))]
+    force: Option<bool>,
+    /// Only find out what would happen.
+    #[schemars(extend("default" = false))]
+    dry_run: Option<bool>,
+}
+
+async fn replace_products(
+    caller: StoreCaller,
+    State(rest): State<Rest>,
+    Query(parameters): Query<ReplaceParameters>,
+    body: Body,
+) -> Result<(StatusCode, One<Accepted>), Refusal> {
+    let asked = NewRun {
+        format: FeedFormat::Ndjson,
+        mode: RunMode::Replace,
+        dry_run: parameters.dry_run.unwrap_or(false),
+        force: parameters.force.unwrap_or(false),
+        file_name: None,
+    };
+    take_in(&rest, caller.merchant, &asked, body).await
+}
+
+/// Changes of stock.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct InventoryRequest {
+    /// Up to 500 changes.
+    #[schemars(length(min = 1, max = 500))]
+    items: Vec<InventoryItem>,
+}
+
+/// The stock of a product or a variant.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct InventoryItem {
+    /// The merchant's own identifier of the product.
+    external_id: String,
+    /// The variant; left out for a product without variants.
+    sku: Option<String>,
+    /// How many there are.
+    #[schemars(range(min = 0, max = 2_147_483_647))]
+    stock_quantity: Option<i32>,
+    /// Whether it can be had. Left out: follows from the quantity.
+    stock_status: Option<StockStatus>,
+}
+
+/// Changes of prices.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct PricesRequest {
+    /// Up to 500 changes.
+    #[schemars(length(min = 1, max = 500))]
+    items: Vec<PriceItem>,
+}
+
+/// The price of a product or a variant.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct PriceItem {
+    /// The merchant's own identifier of the product.
+    external_id: String,
+    /// The variant; left out for a product without variants.
+    sku: Option<String>,
+    /// What it costs now.
+    price: Amount,
+    /// What it cost before. Left out: none.
+    list_price: Option<Amount>,
+    /// The product's currency, if you want it checked.
+    currency: Option<String>,
+}
+
+async fn change_inventory(
+    caller: StoreCaller,
+    State(rest): State<Rest>,
+    Json(request): Json<InventoryRequest>,
+) -> Result<One<PushAnswer>, Refusal> {
+    let revision = |item: InventoryItem| Revision {
+        external_id: item.external_id,
+        sku: item.sku,
+        change: Change::Stock { quantity: item.stock_quantity, status: item.stock_status },
+    };
+    revise(&rest, &caller, request.items.into_iter().map(revision).collect()).await
+}
+
+async fn change_prices(
+    caller: StoreCaller,
+    State(rest): State<Rest>,
+    Json(request): Json<PricesRequest>,
+) -> Result<One<PushAnswer>, Refusal> {
+    let revision = |item: PriceItem| Revision {
+        external_id: item.external_id,
+        sku: item.sku,
+        change: Change::Price {
+            price: item.price,
+            list_price: item.list_price,
+            currency: item.currency,
+        },
+    };
+    revise(&rest, &caller, request.items.into_iter().map(revision).collect()).await
+}
+
+async fn revise(
+    rest: &Rest,
+    caller: &StoreCaller,
+    revisions: Vec<Revision>,
+) -> Result<One<PushAnswer>, Refusal> {
+    if revisions.len() > ITEMS_MAX {
+        return Err(TooMany.into());
+    }
+    let mut work = Work::for_store(&rest.database, caller.merchant).await?;
+    let revised = catalog::revise(&mut work, caller.merchant, &revisions).await?;
+    if revised.contains(&Revised::Updated) {
+        catalog::take_stock_soon(&mut work, caller.merchant).await?;
+    }
+    work.commit().await?;
+    let answers = revisions.into_iter().zip(revised).map(|(revision, revised)| {
+        let (status, faults) = match revised {
+            Revised::Updated => (ItemStatus::Updated, Vec::new()),
+            Revised::Unchanged => (ItemStatus::Unchanged, Vec::new()),
+            Revised::NotFound => (ItemStatus::NotFound, Vec::new()),
+            Revised::Refused(fault) => (ItemStatus::Failed, vec![fault]),
+        };
+        let external_id = Some(revision.external_id);
+        ItemAnswer { external_id, status, product_id: None, faults }
+    });
+    Ok(One::new(PushAnswer::of(answers.collect())))
+}
+
+/// More items than one call may carry.
+#[derive(Debug, thiserror::Error)]
+#[error("a call may carry at most {ITEMS_MAX} items")]
+struct TooMany;
+
+impl primitives::Problem for TooMany {
+    fn code(&self) -> ErrorCode {
+        ErrorCode::InvalidRequest
+    }
+
+    fn details(&self, details: &mut primitives::Details) {
+        details.insert("hint", "send several calls, or PUT /merchant/products for the whole catalog");
+    }
+}
+
+/// One product that did not pass the check.
+#[derive(Debug, thiserror::Error)]
+#[error("the product was not taken; details.faults says why, field by field")]
+struct Refused(Vec<Fault>);
+
+impl primitives::Problem for Refused {
+    fn code(&self) -> ErrorCode {
+        ErrorCode::InvalidRequest
+    }
+
+    fn details(&self, details: &mut primitives::Details) {
+        if let Some(first) = self.0.first() {
+            details.insert("field", first.field.as_ref());
+        }
+        details.insert("faults", serde_json::to_value(&self.0).unwrap_or_default());
+        details.insert("hint", "correct the fields and send the product again");
+    }
+}
