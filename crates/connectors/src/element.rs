@@ -2,7 +2,7 @@
 //! anyone could object, and would stop at the first mistake; where an element ends follows from its
 //! braces and strings alone.
 
-use crate::fault::ROW_BYTES_MAX;
+use crate::limit::ROW_BYTES_MAX;
 use crate::source::Source;
 
 /// A product, as text.

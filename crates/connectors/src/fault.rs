@@ -2,9 +2,6 @@
 
 use catalog::{Fault, FaultCode};
 
-/// The largest row, item or element; a larger one is passed over without being kept.
-pub(crate) const ROW_BYTES_MAX: usize = 1 << 20;
-
 /// Stands for the field where a whole row is at fault.
 pub(crate) const ROW: &str = "row";
 

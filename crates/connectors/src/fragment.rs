@@ -2,7 +2,7 @@
 //! title as large as its maker likes; a merchant wants to hear of one bad item and to have the others
 //! read. So the items are found here, by their tags, and each is parsed on its own.
 
-use crate::fault::ROW_BYTES_MAX;
+use crate::limit::ROW_BYTES_MAX;
 use crate::source::Source;
 
 /// The longest name of a tag that means something here.

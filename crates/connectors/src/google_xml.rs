@@ -61,10 +61,8 @@ fn parse(fragment: &Fragment) -> Result<Bag, Fault> {
 /// An item while it is read.
 #[derive(Default)]
 struct Item {
-    /// Names of the elements that are open, from the outside.
-    open: Vec<String>,
-    /// The text of the field that is open.
-    text: String,
+    /// The elements that are open, from the outside: names and texts.
+    open: Vec<(String, String)>,
     /// The parts of a detail: section, name and value.
     detail: [String; 3],
     fields: Vec<Field>,
@@ -94,9 +92,9 @@ impl Item {
                     item.end();
                 }
                 Event::End(_) => item.end(),
-                Event::Text(text) => item.text.push_str(&text.xml10_content()),
-                Event::CData(text) => item.text.push_str(&text.xml10_content()),
-                Event::GeneralRef(reference) => item.text.push_str(&resolve(&reference)?),
+                Event::Text(text) => item.write(&text.xml10_content()),
+                Event::CData(text) => item.write(&text.xml10_content()),
+                Event::GeneralRef(reference) => item.write(&resolve(&reference)?),
                 Event::Comment(_) | Event::PI(_) => {}
                 Event::Eof if item.open.is_empty() => break,
                 _ => return Err(malformed()),
@@ -108,18 +106,25 @@ impl Item {
     }
 
     fn begin(&mut self, tag: &BytesStart<'_>) {
-        let name = tag.name();
-        self.open.push(name.as_ref().to_owned());
-        if self.open.len() == 1 {
+        if self.open.is_empty() {
             self.detail = Default::default();
         }
         // Atom keeps the address of a link in an attribute.
-        self.text = link_address(tag).unwrap_or_default();
+        let text = link_address(tag).unwrap_or_default();
+        self.open.push((tag.name().as_ref().to_owned(), text));
+    }
+
+    /// Adds to the text of the innermost element. Between the fields there is only white space.
+    fn write(&mut self, text: &str) {
+        if let Some((_, open)) = self.open.last_mut() {
+            open.push_str(text);
+        }
     }
 
     fn end(&mut self) {
-        let Some(name) = self.open.pop() else { return };
-        let text = std::mem::take(&mut self.text);
+        let Some((name, text)) = self.open.pop() else { return };
+        // Markup that was not escaped is part of a description: its text belongs to the whole.
+        self.write(&text);
         let text = text.trim();
         let is_google = name.to_ascii_lowercase().starts_with("g:");
         match (self.open.len(), field_name(&name).as_str()) {

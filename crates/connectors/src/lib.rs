@@ -11,6 +11,7 @@ mod google_tsv;
 mod google_xml;
 mod gtin;
 mod json;
+mod limit;
 mod line;
 mod ndjson;
 mod out;

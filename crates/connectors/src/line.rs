@@ -1,6 +1,6 @@
 //! Lines, of which no more than a row may hold is kept.
 
-use crate::fault::ROW_BYTES_MAX;
+use crate::limit::ROW_BYTES_MAX;
 use crate::source::Source;
 
 #[derive(Default)]

@@ -6,7 +6,8 @@ use std::collections::HashSet;
 use catalog::Fault;
 use csv_core::{ReadRecordResult, Reader, ReaderBuilder};
 
-use crate::fault::{self, ROW_BYTES_MAX};
+use crate::fault;
+use crate::limit::ROW_BYTES_MAX;
 use crate::source::Source;
 
 /// More columns than any export has.
@@ -52,7 +53,8 @@ impl Sheet {
         }
         let fields = sheet.record.fields();
         sheet.header = fields.map(|field| name(&String::from_utf8_lossy(field))).collect();
-        if sheet.header.iter().any(|column| needed.contains(&column.as_str())) {
+        let has_needed = sheet.header.iter().any(|column| needed.contains(&column.as_str()));
+        if has_needed && !sheet.record.is_too_long {
             return Ok(sheet);
         }
         Err(fault::unreadable_file(

@@ -2,7 +2,7 @@
 //! was written has to give the same products again.
 //!
 //! No format but NDJSON has a place for everything. [`carried`] is what is left of a product, and
-//! reading [`write`] gives exactly that, in that order, for every product that [`carries`] allows,
+//! reading [`write()`] gives exactly that, in that order, for every product that [`carries`] allows,
 //! as long as texts have no white space at their ends.
 
 mod acp_json;

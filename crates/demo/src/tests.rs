@@ -289,3 +289,15 @@ fn the_mix_is_that_of_a_market() {
         assert!(["new", "refurbished", "used"].contains(&product.condition));
     }
 }
+
+#[test]
+fn a_product_can_be_sent_as_its_merchant_would() {
+    let world = world();
+    let store = world.store(DEMO_STORE).expect("the demo store");
+    let draft = crate::draft(store, &store.products[0]);
+    assert_eq!(draft.external_id, store.products[0].sku);
+    assert_eq!(draft.category, ["Home & Kitchen", "Coffee"]);
+    assert_eq!(draft.variants.len(), store.products[0].variants.len());
+    assert!(draft.images[0].url.starts_with("https://demo-store.example/demo/images/"));
+    assert!(draft.listed_at.expect("a date").ends_with("T00:00:00Z"));
+}

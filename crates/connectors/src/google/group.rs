@@ -6,10 +6,8 @@ use catalog::{Fault, FeedSettings, ProductDraft, VariantDraft};
 
 use super::row::{Bag, Facts};
 use crate::fault;
+use crate::limit::{PRODUCT_BYTES_MAX, ROW_COST_BYTES};
 use crate::out::Out;
-
-/// A group may hold this much before it is handed over in parts. The catalog joins them.
-const GROUP_BYTES_MAX: usize = 4 << 20;
 
 pub(crate) struct Groups<'s> {
     settings: &'s FeedSettings,
@@ -47,7 +45,7 @@ impl<'s> Groups<'s> {
             return ControlFlow::Continue(Err(missing));
         }
         let fits = |open: &Group| {
-            open.draft.external_id == group && open.bytes + bag.bytes <= GROUP_BYTES_MAX
+            open.draft.external_id == group && open.bytes + bag.bytes <= PRODUCT_BYTES_MAX
         };
         if !self.open.as_ref().is_some_and(fits) {
             self.close(out)?;
@@ -97,7 +95,7 @@ impl Group {
     }
 
     fn add(&mut self, bag: &Bag, facts: Facts) {
-        self.bytes += bag.bytes;
+        self.bytes += bag.bytes + ROW_COST_BYTES;
         let row = facts.draft;
         self.draft.variants.push(VariantDraft {
             sku: facts.id,

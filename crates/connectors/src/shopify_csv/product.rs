@@ -8,10 +8,8 @@ use super::columns::Cells;
 use crate::amount;
 use crate::fault;
 use crate::gtin::Places;
+use crate::limit::{PRODUCT_BYTES_MAX, ROW_COST_BYTES};
 use crate::sheet::Row;
-
-/// A product may hold this much before it is handed over in parts. The catalog joins them.
-const PRODUCT_BYTES_MAX: usize = 4 << 20;
 
 pub(super) struct Open {
     pub(super) line: u64,
@@ -50,7 +48,7 @@ impl Open {
         settings: &FeedSettings,
         bytes: usize,
     ) -> Result<(), Fault> {
-        self.bytes += bytes;
+        self.bytes += bytes + ROW_COST_BYTES;
         if !self.is_for_sale {
             return Ok(());
         }

@@ -3,7 +3,7 @@
 use catalog::FeedFormat::GoogleXml;
 use catalog::GtinSource;
 
-use super::{amount, attribute, gtin, huge, product, read, sample, some, told};
+use super::{amount, attribute, gtin, huge, product, products, read, sample, some, told};
 
 #[test]
 fn good_items_are_read_and_bad_ones_named() {
@@ -67,12 +67,16 @@ fn atom_is_read_too() {
     let feed = r#"<feed xmlns="http://www.w3.org/2005/Atom" xmlns:g="http://base.google.com/ns/1.0">
         <entry><id>tag:1</id><g:id>A</g:id><title type="text">Bell</title>
         <link rel="self" href="https://bell.example/self"/>
-        <link href="https://bell.example/a?x=1&amp;y=2"/><summary>Rings.</summary>
+        <link href="https://bell.example/a?x=1&amp;y=2"/><summary>Rings <b>very
+        </b>&#108;oud.</summary>
         <price>3 EUR</price><g:availability>available soon</g:availability></entry></feed>"#;
     let items = read(GoogleXml, feed);
     let bell = product(&items, "A");
     assert_eq!(bell.url, some("https://bell.example/a?x=1&y=2"));
-    assert_eq!((&bell.description, &bell.price), (&some("Rings."), &amount("3")));
+    assert_eq!(
+        (&bell.description, &bell.price),
+        (&some("Rings very\n        loud."), &amount("3"))
+    );
     assert_eq!(bell.stock_status, some("available_soon"));
 }
 
@@ -116,4 +120,13 @@ fn the_gtin_may_stand_elsewhere() {
     assert_eq!(found(attribute("bar code")), "4");
     let denied = feed.replace("<c:", "<g:identifier_exists>no</g:identifier_exists><c:");
     assert_eq!(gtin(GoogleXml, GtinSource::Own, &denied), None);
+}
+
+#[test]
+fn a_group_without_end_comes_in_parts() {
+    let row = "<item><id>a</id><item_group_id>g</item_group_id><price>1</price></item>\n";
+    let items = read(GoogleXml, format!("<rss>{}</rss>", row.repeat(20_000)));
+    assert!(items.len() > 2 && products(&items).iter().all(|part| part.external_id == "g"));
+    let variants: usize = products(&items).iter().map(|part| part.variants.len()).sum();
+    assert_eq!(variants, 20_000);
 }
