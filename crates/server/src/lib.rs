@@ -5,6 +5,7 @@ mod banner;
 mod commands;
 mod config;
 mod generate;
+mod keys;
 mod layers;
 mod listen;
 mod monitor;
