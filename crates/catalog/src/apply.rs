@@ -60,7 +60,8 @@ async fn feed_settings(
     merchant: MerchantId,
 ) -> Result<FeedSettings, CatalogError> {
     let store = merchants::store(reading, merchant).await?;
-    Ok(FeedSettings { currency: store.currency, gtin_source: crate::GtinSource::default() })
+    let gtin_source = merchants::settings(reading, merchant).await?.settings.gtin_source;
+    Ok(FeedSettings { currency: store.currency, gtin_source })
 }
 
 /// A run at work.

@@ -2,7 +2,7 @@
 
 use database::DatabaseError;
 use jobs::{JobError, QueueError};
-use merchants::StoreError;
+use merchants::{SettingsError, StoreError};
 use primitives::{Details, ErrorCode, Problem};
 
 /// Why the catalog could not answer.
@@ -23,6 +23,9 @@ pub enum CatalogError {
     /// The store could not be told.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// The store's settings could not be read.
+    #[error(transparent)]
+    Settings(#[from] SettingsError),
     /// The outbox could not be told.
     #[error(transparent)]
     Queue(#[from] QueueError),
@@ -52,6 +55,7 @@ impl Problem for CatalogError {
             Self::ProductNotFound => ErrorCode::ProductNotFound,
             Self::CategoryNotFound { .. } | Self::RunNotFound => ErrorCode::NotFound,
             Self::Store(error) => error.code(),
+            Self::Settings(error) => error.code(),
             Self::Queue(error) => error.code(),
             Self::Database(error) => error.code(),
         }
@@ -82,6 +86,7 @@ impl Problem for CatalogError {
                 );
             }
             Self::Store(error) => error.details(details),
+            Self::Settings(error) => error.details(details),
             Self::Queue(error) => error.details(details),
             Self::Database(error) => error.details(details),
         }

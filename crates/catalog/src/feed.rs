@@ -4,6 +4,7 @@
 use std::io::BufRead;
 use std::ops::ControlFlow;
 
+use merchants::GtinSource;
 use primitives::Currency;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -62,22 +63,6 @@ pub struct FeedSettings {
     pub currency: Currency,
     /// Where the GTIN stands.
     pub gtin_source: GtinSource,
-}
-
-/// Where in a feed the GTIN stands. Shops that have no field for it keep it in another one.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub enum GtinSource {
-    /// In the format's own field.
-    #[default]
-    Own,
-    /// In the field of the stock-keeping number.
-    Sku,
-    /// In the field of the maker's number.
-    Mpn,
-    /// In the field of the identifier.
-    Id,
-    /// In an attribute of this name: a column, a tag or an option.
-    Attribute(String),
 }
 
 /// What a reader found.

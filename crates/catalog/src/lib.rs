@@ -33,9 +33,10 @@ pub use draft::{
 };
 pub use error::CatalogError;
 pub use fault::{Fault, FaultCode};
-pub use feed::{FeedFormat, FeedItem, FeedSettings, GtinSource, ReadFeed};
+pub use feed::{FeedFormat, FeedItem, FeedSettings, ReadFeed};
 pub use gtin::{Gtin, GtinError};
 pub use incoming::{Incoming, Origin};
+pub use merchants::GtinSource;
 pub use product::{
     Condition, Image, NewProduct, NewVariant, Product, ProductPolicies, Rating, Review, Variant,
 };
@@ -56,4 +57,4 @@ pub use run::{
 pub use stock::StockStatus;
 pub use table::Lookup;
 pub use text::{one_line, paragraphs};
-pub use upload::Upload;
+pub use upload::{Upload, content_hash};

@@ -1,5 +1,7 @@
 //! Taking a feed in, piece by piece, from whoever has it: a request's body or a file.
 
+use std::io::{self, Read};
+
 use database::Database;
 use primitives::{JobId, MerchantId};
 use sha2::{Digest, Sha256};
@@ -8,6 +10,19 @@ use crate::{CatalogError, NewRun, run};
 
 /// Bytes kept in one row. Each piece is a work of its own, so that a slow upload holds nothing.
 const CHUNK_BYTES: usize = 1024 * 1024;
+
+/// The hash under which the bytes of a feed are known.
+pub fn content_hash(input: &mut dyn Read) -> io::Result<Vec<u8>> {
+    let mut hash = Sha256::new();
+    let mut piece = vec![0; 256 * 1024];
+    loop {
+        let length = input.read(&mut piece)?;
+        if length == 0 {
+            return Ok(hash.finalize().to_vec());
+        }
+        hash.update(piece.get(..length).unwrap_or_default());
+    }
+}
 
 /// A feed on its way in.
 pub struct Upload {

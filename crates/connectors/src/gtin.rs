@@ -22,7 +22,7 @@ impl Places<'_> {
         fields: impl IntoIterator<Item = (&'f str, &'f str)>,
     ) -> Option<String> {
         let found = match source {
-            GtinSource::Own => self.own,
+            GtinSource::Gtin => self.own,
             GtinSource::Sku => self.sku,
             GtinSource::Mpn => self.mpn,
             GtinSource::Id => self.id,
@@ -44,7 +44,7 @@ fn is_same(field: &str, name: &str) -> bool {
 
 /// Moves the GTINs of a finished draft to where they belong, from its own fields.
 pub(crate) fn place(draft: &mut ProductDraft, source: &GtinSource) {
-    if *source == GtinSource::Own {
+    if *source == GtinSource::Gtin {
         return;
     }
     for variant in &mut draft.variants {

@@ -6,7 +6,7 @@ use primitives::{MerchantId, Timestamp};
 use sqlx::{PgConnection, Postgres, Transaction};
 
 use crate::tenant::{Access, Tenant};
-use crate::{Database, DatabaseError};
+use crate::{Clock, Database, DatabaseError};
 
 /// The right to read one store's rows, or the platform's. Cheap to make and to clone.
 #[derive(Clone)]
@@ -31,7 +31,7 @@ impl Reading {
     /// Opens a read-only transaction, to be kept just around the SQL.
     pub async fn open(&self) -> Result<Snapshot, DatabaseError> {
         let transaction = self.database.begin(self.tenant, Access::Read).await?;
-        Ok(Snapshot { transaction })
+        Ok(Snapshot { transaction, clock: self.database.clock().clone() })
     }
 
     /// The moment as this process sees it: for ages shown to people, never for a rule.
@@ -44,9 +44,21 @@ impl Reading {
 /// An open read-only transaction; a `PgConnection` to the SQL of a `table.rs`.
 pub struct Snapshot {
     transaction: Transaction<'static, Postgres>,
+    clock: Clock,
 }
 
 impl Snapshot {
+    /// The moment at which it was opened, on the database's clock: for rules such as an expiry.
+    pub async fn now(&mut self) -> Result<Timestamp, DatabaseError> {
+        if let Some(fixed) = self.clock.fixed_moment() {
+            return Ok(fixed);
+        }
+        let now = sqlx::query_scalar!(r#"SELECT now() AS "now!""#)
+            .fetch_one(&mut *self.transaction)
+            .await?;
+        Ok(now.into())
+    }
+
     /// Ends it and gives the connection back at once.
     pub async fn close(self) -> Result<(), DatabaseError> {
         self.transaction.commit().await?;

@@ -2,15 +2,18 @@
 
 mod directory;
 mod error;
+mod put_settings;
 mod record;
 mod register;
 mod resolve;
+mod settings;
 mod standing;
 mod store;
 mod table;
 
 pub use directory::{DirectoryQuery, StorePage, directory};
 pub use error::StoreError;
+pub use put_settings::{SettingsError, put_settings, settings};
 pub use record::{
     EndpointsRecord, IdentityRecord, PolicyRecord, StoreRecord, StoreSummary, SupportRecord,
     TrustRecord,
@@ -19,5 +22,9 @@ pub use register::{
     describe_catalog, note_sync, register, set_identity, set_policies, set_standing,
 };
 pub use resolve::{StoreCache, store};
+pub use settings::{
+    Benefit, CheckoutUrl, ConfirmationPolicy, CurrentSettings, GtinSource, Promotion, Settings,
+    SettingsFault, ShippingRate, ShippingZone, TaxRate,
+};
 pub use standing::{AGENT_THRESHOLD, Band, SUSPENSION_THRESHOLD, Standing};
 pub use store::{Identity, IdentityStatus, NewStore, Policies, Store};

@@ -1,4 +1,4 @@
-//! From a slug to its store, on every call.
+//! From a slug or a merchant to its store, on every call.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,7 +14,8 @@ use crate::{Store, StoreError, table};
 #[derive(Clone)]
 pub struct StoreCache {
     database: Database,
-    stores: Cache<StoreSlug, Option<Arc<Store>>>,
+    by_slug: Cache<StoreSlug, Option<Arc<Store>>>,
+    by_merchant: Cache<MerchantId, Option<Arc<Store>>>,
 }
 
 impl StoreCache {
@@ -26,18 +27,21 @@ impl StoreCache {
     /// An empty cache. A test gives a zero age to see its own writes.
     #[must_use]
     pub fn new(database: Database, age_max: Duration) -> Self {
-        let stores = Cache::builder().max_capacity(Self::STORES_MAX).time_to_live(age_max).build();
-        Self { database, stores }
+        let by_slug = Cache::builder().max_capacity(Self::STORES_MAX).time_to_live(age_max).build();
+        let by_merchant =
+            Cache::builder().max_capacity(Self::STORES_MAX).time_to_live(age_max).build();
+        Self { database, by_slug, by_merchant }
     }
 
     /// The store, whatever its state.
     pub async fn find(&self, slug: &StoreSlug) -> Result<Arc<Store>, StoreError> {
-        let found = self.stores.try_get_with_by_ref(slug, load(&self.database, slug)).await;
-        match found {
-            Ok(Some(store)) => Ok(store),
-            Ok(None) => Err(StoreError::NotFound),
-            Err(error) => Err(StoreError::clone(&error)),
-        }
+        known(self.by_slug.try_get_with_by_ref(slug, load_slug(&self.database, slug)).await)
+    }
+
+    /// The store of a merchant, whatever its state: for the merchant's own calls.
+    pub async fn find_merchant(&self, merchant: MerchantId) -> Result<Arc<Store>, StoreError> {
+        let found = self.by_merchant.try_get_with(merchant, load(&self.database, merchant));
+        known(found.await)
     }
 
     /// The store, if agents may call on it.
@@ -56,15 +60,31 @@ pub async fn store(reading: &Reading, merchant: MerchantId) -> Result<Store, Sto
     store.ok_or(StoreError::NotFound)
 }
 
-async fn load(database: &Database, slug: &StoreSlug) -> Result<Option<Arc<Store>>, StoreError> {
+fn known(found: Result<Option<Arc<Store>>, Arc<StoreError>>) -> Result<Arc<Store>, StoreError> {
+    match found {
+        Ok(Some(store)) => Ok(store),
+        Ok(None) => Err(StoreError::NotFound),
+        Err(error) => Err(StoreError::clone(&error)),
+    }
+}
+
+async fn load_slug(
+    database: &Database,
+    slug: &StoreSlug,
+) -> Result<Option<Arc<Store>>, StoreError> {
     let mut snapshot = Reading::for_platform(database).open().await?;
     let merchant = table::merchant_by_slug(&mut snapshot, slug).await?;
     snapshot.close().await?;
-    let Some(merchant) = merchant else {
-        return Ok(None);
-    };
-    let mut snapshot = Reading::for_store(database, merchant)?.open().await?;
-    let store = table::store(&mut snapshot, merchant).await?;
-    snapshot.close().await?;
-    Ok(store.map(Arc::new))
+    match merchant {
+        Some(merchant) => load(database, merchant).await,
+        None => Ok(None),
+    }
+}
+
+async fn load(database: &Database, merchant: MerchantId) -> Result<Option<Arc<Store>>, StoreError> {
+    match store(&Reading::for_store(database, merchant)?, merchant).await {
+        Ok(store) => Ok(Some(Arc::new(store))),
+        Err(StoreError::NotFound) => Ok(None),
+        Err(error) => Err(error),
+    }
 }

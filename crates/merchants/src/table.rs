@@ -1,8 +1,12 @@
 //! All SQL of this crate.
 
+mod settings;
+
 use database::{DatabaseError, Work};
 use primitives::{MerchantId, PageRequest, StoreSlug, Timestamp};
 use sqlx::PgConnection;
+
+pub(crate) use settings::{lock_store, put_settings, settings};
 
 use crate::standing::{PROVISIONAL_RANK_MAX, SUSPENSION_THRESHOLD};
 use crate::{

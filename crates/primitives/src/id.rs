@@ -112,7 +112,7 @@ prefixed_id!(/// A merchant: the tenant every row of a store belongs to.
     MerchantId, "mer");
 prefixed_id!(/// A person with a login.
     UserId, "usr");
-prefixed_id!(/// An agent key.
+prefixed_id!(/// A key: of an agent, or of a store.
     KeyId, "key");
 prefixed_id!(/// A product of one store.
     ProductId, "prod");

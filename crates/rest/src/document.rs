@@ -18,8 +18,10 @@ const ABOUT: &str = "Souk lets AI agents discover products across merchants, bui
     those you do not know.";
 
 /// The groups endpoints are shown in, and what is in each.
-const TAGS: [(&str, &str); 3] = [
+const TAGS: [(&str, &str); 5] = [
     ("stores", "Who sells, and how far they can be trusted."),
+    ("agent", "Products, as agents read them across stores."),
+    ("merchant", "What a merchant's own programs do for their store, with a key of the store."),
     ("mcp", "One MCP endpoint per store."),
     ("service", "The service itself."),
 ];
@@ -46,8 +48,21 @@ pub(crate) fn document(site_url: &str, operations: &[Operation]) -> Value {
         "components": {
             "schemas": schemas.into_components(),
             "headers": headers(),
+            "securitySchemes": security_schemes(),
         },
         "x-payment-info": payment_info(),
+    })
+}
+
+/// How callers say who they are.
+fn security_schemes() -> Value {
+    json!({
+        "storeKey": {
+            "type": "http",
+            "scheme": "bearer",
+            "bearerFormat": "mrch_ and 64 hexadecimal digits",
+            "description": "A key of one store, for its merchant's own programs. `souk keys create` makes one.",
+        },
     })
 }
 
@@ -76,12 +91,25 @@ fn describe(operation: &Operation, schemas: &mut Schemas) -> Value {
     if !operation.explanation.is_empty() {
         described["description"] = operation.explanation.into();
     }
-    if let Some(body) = operation.body {
-        let schema = body(&mut schemas.taken);
-        described["requestBody"] =
-            json!({ "required": true, "content": { "application/json": { "schema": schema } } });
+    let content = content(operation, schemas);
+    if !content.is_empty() {
+        described["requestBody"] = json!({ "required": true, "content": content });
     }
     described
+}
+
+/// What the body may be, by media type.
+fn content(operation: &Operation, schemas: &mut Schemas) -> Map<String, Value> {
+    let mut content = Map::new();
+    if let Some(body) = operation.body {
+        let schema = body(&mut schemas.taken);
+        content.insert("application/json".to_owned(), json!({ "schema": schema }));
+    }
+    for (media_type, description) in &operation.streams {
+        let schema = json!({ "type": "string", "format": "binary", "description": description });
+        content.insert((*media_type).to_owned(), json!({ "schema": schema }));
+    }
+    content
 }
 
 fn responses(operation: &Operation, schemas: &mut Schemas) -> Map<String, Value> {
@@ -103,6 +131,7 @@ fn responses(operation: &Operation, schemas: &mut Schemas) -> Map<String, Value>
 
 fn response(description: &str, status: u16, schema: &Value) -> Value {
     let names: &[&str] = match status {
+        401 => &["X-Request-Id", "WWW-Authenticate"],
         429 => &[
             "X-Request-Id",
             "X-RateLimit-Limit",
@@ -128,6 +157,7 @@ fn headers() -> Value {
     let header = |description: &str, kind: &str| json!({ "description": description, "schema": { "type": kind } });
     json!({
         "X-Request-Id": header("The name of this request; quote it when you ask for help.", "string"),
+        "WWW-Authenticate": header("How to say who calls: `Bearer`.", "string"),
         "X-RateLimit-Limit": header("Requests allowed in the current window.", "integer"),
         "X-RateLimit-Remaining": header("Requests remaining.", "integer"),
         "X-RateLimit-Reset": header("When the window resets: Unix time in seconds.", "integer"),

@@ -1,14 +1,22 @@
 #![doc = include_str!("../README.md")]
 
+mod agent_products;
 mod answer;
+mod caller;
+mod deals;
 mod description;
 mod document;
 mod health;
 mod mcp_endpoint;
+mod merchant_jobs;
+mod merchant_products;
+mod merchant_quality;
+mod merchant_settings;
 mod refusal;
 mod request;
 mod routes;
 mod stores;
+mod uploads;
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -18,15 +26,18 @@ use axum::extract::FromRef;
 use axum::middleware::from_fn;
 use axum::routing::any;
 use database::Database;
+use identity::StoreKeys;
 use merchants::StoreCache;
 use serde_json::Value;
 use tokio::sync::watch;
 
 pub use answer::{Many, One};
+pub use caller::StoreCaller;
 pub use health::{CheckState, Health};
 pub use refusal::{Refusal, render, respond};
-pub use request::{Json, Malformed, Path, PathPart, Query};
+pub use request::{Json, Large, Malformed, Path, PathPart, Query, WrongPart};
 pub use routes::{Access, Endpoint, Routes};
+pub use uploads::is_upload;
 
 use description::Description;
 use refusal::unknown_address;
@@ -36,8 +47,10 @@ use refusal::unknown_address;
 pub struct Rest {
     /// The way to PostgreSQL.
     pub database: Database,
-    /// Stores by slug.
+    /// Stores by slug and by merchant.
     pub stores: StoreCache,
+    /// Merchants by the keys of their stores.
+    pub store_keys: StoreKeys,
     /// Where this service is reached, without a slash at the end.
     pub site_url: Arc<str>,
     /// What the server last saw of its engines.
@@ -87,12 +100,18 @@ pub fn router(rest: Rest) -> Router {
 /// The machine-readable description of the API (OpenAPI 3.0).
 #[must_use]
 pub fn openapi(site_url: &str) -> Value {
-    document::document(site_url, endpoints().operations())
+    endpoints().describe(site_url)
 }
 
 fn endpoints() -> Routes<Opened> {
     Routes::new()
         .merge(stores::endpoints())
+        .merge(agent_products::endpoints())
+        .merge(deals::endpoints())
+        .merge(merchant_products::endpoints())
+        .merge(merchant_jobs::endpoints())
+        .merge(merchant_quality::endpoints())
+        .merge(merchant_settings::endpoints())
         .merge(mcp_endpoint::endpoints())
         .merge(health::endpoints())
         .merge(description::endpoints())

@@ -12,9 +12,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::request::JobPart;
-use crate::{
-    Access, Endpoint, Many, One, Opened, Path, Query, Refusal, Rest, Routes, StoreCaller,
-};
+use crate::{Access, Endpoint, Many, One, Opened, Path, Query, Refusal, Rest, Routes, StoreCaller};
 
 pub(crate) fn endpoints() -> Routes<Opened> {
     let import = Endpoint::post("/merchant/imports", Access::Store, import)

@@ -86,7 +86,9 @@ fn offers() -> Routes<Opened> {
         .name("changeInventory")
         .tag("merchant")
         .summary("Change stock")
-        .explanation("Up to 500 changes, carried out in their order, without sending whole products.")
+        .explanation(
+            "Up to 500 changes, carried out in their order, without sending whole products.",
+        )
         .body::<InventoryRequest>()
         .answer::<One<PushAnswer>>(200);
     let prices = Endpoint::patch("/merchant/prices", Access::Store, change_prices)
@@ -272,7 +274,9 @@ async fn put_product(
 ) -> Result<One<ItemAnswer>, Refusal> {
     if draft.external_id != external_id {
         let reason = "must be the identifier in the address";
-        return Err(Refused(vec![Fault::new("external_id", FaultCode::InvalidValue, reason)]).into());
+        return Err(
+            Refused(vec![Fault::new("external_id", FaultCode::InvalidValue, reason)]).into()
+        );
     }
     let incoming = catalog::check(&draft, caller.store.currency).map_err(Refused)?;
     let mut put = put_all(&rest.database, caller.merchant, vec![(0, incoming)]).await?;
@@ -440,7 +444,8 @@ impl primitives::Problem for TooMany {
     }
 
     fn details(&self, details: &mut primitives::Details) {
-        details.insert("hint", "send several calls, or PUT /merchant/products for the whole catalog");
+        details
+            .insert("hint", "send several calls, or PUT /merchant/products for the whole catalog");
     }
 }
 

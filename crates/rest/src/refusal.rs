@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use axum::body::Body;
 use axum::extract::Request;
-use axum::http::header::{CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, RETRY_AFTER};
+use axum::http::header::{
+    CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE,
+};
 use axum::http::{HeaderValue, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
@@ -12,6 +14,9 @@ use primitives::{Details, ErrorCode, Failure, Problem, RequestId};
 
 /// How long a caller waits after 503 (spec §7).
 const RETRY_AFTER_SECONDS: HeaderValue = HeaderValue::from_static("30");
+
+/// How a caller that is not known may make itself known (RFC 6750).
+const BEARER: HeaderValue = HeaderValue::from_static("Bearer");
 
 /// A refused request. As a response it has the status and carries the failure in its extensions;
 /// `render`, which knows the request's id, writes the body.
@@ -60,8 +65,14 @@ fn write(mut response: Response, failure: &Failure, id: Option<&RequestId>) -> R
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     // A missing store may exist in a minute, so no cache may keep the refusal.
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    if failure.code().status() == 503 {
-        headers.entry(RETRY_AFTER).or_insert(RETRY_AFTER_SECONDS);
+    match failure.code().status() {
+        401 => {
+            headers.entry(WWW_AUTHENTICATE).or_insert(BEARER);
+        }
+        503 => {
+            headers.entry(RETRY_AFTER).or_insert(RETRY_AFTER_SECONDS);
+        }
+        _ => {}
     }
     *response.body_mut() = Body::from(failure.envelope(id).to_string());
     response

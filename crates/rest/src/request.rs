@@ -7,7 +7,7 @@ use axum::extract::rejection::{JsonRejection, RawPathParamsRejection};
 use axum::extract::{FromRequest, FromRequestParts, RawPathParams, Request};
 use axum::http::StatusCode;
 use axum::http::request::Parts;
-use primitives::{Details, ErrorCode, Problem, StoreSlug};
+use primitives::{Details, ErrorCode, JobId, Problem, ProductId, StoreSlug};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
@@ -36,6 +36,98 @@ impl PathPart for StoreSlug {
     const REFUSED_WITH: ErrorCode = ErrorCode::InvalidSlug;
     fn schema() -> Value {
         json!({ "type": "string", "pattern": "^[A-Za-z0-9-]+$", "maxLength": Self::LENGTH_MAX })
+    }
+}
+
+/// A part of an address that is not what it should be.
+#[derive(Debug, thiserror::Error)]
+#[error("{field} in the address must be {allowed}")]
+pub struct WrongPart {
+    field: &'static str,
+    allowed: &'static str,
+    hint: &'static str,
+}
+
+impl Problem for WrongPart {
+    fn code(&self) -> ErrorCode {
+        ErrorCode::InvalidRequest
+    }
+
+    fn details(&self, details: &mut Details) {
+        details.insert("field", self.field);
+        details.insert("allowed", self.allowed);
+        details.insert("hint", self.hint);
+    }
+}
+
+/// A product, by the id agents know.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ProductPart(pub(crate) ProductId);
+
+impl FromStr for ProductPart {
+    type Err = WrongPart;
+    fn from_str(text: &str) -> Result<Self, WrongPart> {
+        let hint = "product ids come from this service's own answers";
+        let allowed = "prod_ and 32 hexadecimal digits";
+        text.parse().map(Self).map_err(|_| WrongPart { field: Self::NAME, allowed, hint })
+    }
+}
+
+impl PathPart for ProductPart {
+    const NAME: &'static str = "product_id";
+    const DESCRIPTION: &'static str = "The product's id.";
+    const EXAMPLE: &'static str = "prod_076c313f7c63513c9eb9f8f3fff08813";
+    const REFUSED_WITH: ErrorCode = ErrorCode::InvalidRequest;
+    fn schema() -> Value {
+        json!({ "type": "string", "pattern": "^prod_[0-9a-f]{32}$" })
+    }
+}
+
+/// A job of a merchant.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct JobPart(pub(crate) JobId);
+
+impl FromStr for JobPart {
+    type Err = WrongPart;
+    fn from_str(text: &str) -> Result<Self, WrongPart> {
+        let hint = "job ids come from PUT /merchant/products and POST /merchant/imports";
+        let allowed = "job_ and 32 hexadecimal digits";
+        text.parse().map(Self).map_err(|_| WrongPart { field: Self::NAME, allowed, hint })
+    }
+}
+
+impl PathPart for JobPart {
+    const NAME: &'static str = "job_id";
+    const DESCRIPTION: &'static str = "The job's id.";
+    const EXAMPLE: &'static str = "job_00000000000000000000000000000001";
+    const REFUSED_WITH: ErrorCode = ErrorCode::InvalidRequest;
+    fn schema() -> Value {
+        json!({ "type": "string", "pattern": "^job_[0-9a-f]{32}$" })
+    }
+}
+
+/// A product, by the merchant's own identifier.
+#[derive(Debug, Clone)]
+pub(crate) struct ExternalId(pub(crate) String);
+
+impl FromStr for ExternalId {
+    type Err = WrongPart;
+    fn from_str(text: &str) -> Result<Self, WrongPart> {
+        let fits = (1..=100).contains(&text.chars().count()) && !text.contains(char::is_control);
+        let hint = "percent-encode the identifier; a slash in it is %2F";
+        let allowed = "your own identifier of the product, 1 to 100 characters of plain text";
+        let wrong = WrongPart { field: Self::NAME, allowed, hint };
+        if fits { Ok(Self(text.to_owned())) } else { Err(wrong) }
+    }
+}
+
+impl PathPart for ExternalId {
+    const NAME: &'static str = "external_id";
+    const DESCRIPTION: &'static str = "The merchant's own identifier of the product.";
+    const EXAMPLE: &'static str = "POUR-101";
+    const REFUSED_WITH: ErrorCode = ErrorCode::InvalidRequest;
+    fn schema() -> Value {
+        json!({ "type": "string", "minLength": 1, "maxLength": 100 })
     }
 }
 
@@ -101,6 +193,30 @@ impl<T: DeserializeOwned + JsonSchema, S: Send + Sync> FromRequest<S> for Json<T
             }
             Err(JsonRejection::JsonDataError(rejection)) => {
                 Err(Malformed::read_from::<T>("body", &rejection.body_text()).into())
+            }
+            Err(_) => Err(Malformed::whole("body").into()),
+        }
+    }
+}
+
+/// A larger body, read: for an endpoint that says it takes uploads, and many things at once.
+#[derive(Debug)]
+pub struct Large<T>(pub T);
+
+impl<T> Large<T> {
+    /// What it may hold: hundreds of products with long descriptions.
+    const BYTES_MAX: usize = 16 * 1024 * 1024;
+}
+
+impl<T: DeserializeOwned + JsonSchema, S: Send + Sync> FromRequest<S> for Large<T> {
+    type Rejection = Refusal;
+    async fn from_request(request: Request, _: &S) -> Result<Self, Refusal> {
+        let body = axum::body::to_bytes(request.into_body(), Self::BYTES_MAX).await;
+        let bytes = body.map_err(|_| TooLarge)?;
+        match serde_json::from_slice(&bytes) {
+            Ok(value) => Ok(Self(value)),
+            Err(error) if error.is_data() => {
+                Err(Malformed::read_from::<T>("body", &format!("body: {error}")).into())
             }
             Err(_) => Err(Malformed::whole("body").into()),
         }

@@ -4,13 +4,13 @@ use std::collections::BTreeSet;
 
 use axum::Router;
 use axum::handler::Handler;
-use axum::routing::{MethodRouter, get, post};
+use axum::routing::{MethodRouter, delete, get, patch, post, put};
 use primitives::ErrorCode;
 use schemars::generate::SchemaGenerator;
 use schemars::{JsonSchema, Schema};
 use serde_json::{Value, json};
 
-use crate::document::query_parameters;
+use crate::document::{document, query_parameters};
 use crate::refusal::method_not_allowed;
 use crate::request::PathPart;
 
@@ -20,6 +20,8 @@ use crate::request::PathPart;
 pub enum Access {
     /// Everybody, without a credential.
     Public,
+    /// Programs of a merchant, with a key of its store; the handler takes a `StoreCaller` first.
+    Store,
 }
 
 impl Access {
@@ -27,6 +29,7 @@ impl Access {
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Public => "public",
+            Self::Store => "store_key",
         }
     }
 
@@ -34,6 +37,15 @@ impl Access {
     pub(crate) fn security(self) -> Value {
         match self {
             Self::Public => json!([]),
+            Self::Store => json!([{ "storeKey": [] }]),
+        }
+    }
+
+    /// What is refused with when the credential is missing or wrong.
+    const fn refusals(self) -> &'static [ErrorCode] {
+        match self {
+            Self::Public => &[],
+            Self::Store => &[ErrorCode::Unauthorized],
         }
     }
 }
@@ -52,6 +64,9 @@ pub(crate) struct Operation {
     pub(crate) explanation: &'static str,
     pub(crate) parameters: Vec<Value>,
     pub(crate) body: Option<DescribeSchema>,
+    /// Bodies that are no JSON: media type and description.
+    pub(crate) streams: Vec<(&'static str, &'static str)>,
+    pub(crate) upload: bool,
     pub(crate) answers: Vec<(u16, DescribeSchema)>,
     /// By status, then by code, so that the document comes out the same each time.
     pub(crate) errors: BTreeSet<(u16, &'static str, &'static str)>,
@@ -94,6 +109,33 @@ impl<S: Clone + Send + Sync + 'static> Endpoint<S> {
         Self::new("post", path, access, Some(post(handler)))
     }
 
+    /// An endpoint that changes what its body names and leaves the rest.
+    pub fn patch<H, T>(path: &'static str, access: Access, handler: H) -> Self
+    where
+        H: Handler<T, S>,
+        T: 'static,
+    {
+        Self::new("patch", path, access, Some(patch(handler)))
+    }
+
+    /// An endpoint that replaces the whole.
+    pub fn put<H, T>(path: &'static str, access: Access, handler: H) -> Self
+    where
+        H: Handler<T, S>,
+        T: 'static,
+    {
+        Self::new("put", path, access, Some(put(handler)))
+    }
+
+    /// An endpoint that takes something away.
+    pub fn delete<H, T>(path: &'static str, access: Access, handler: H) -> Self
+    where
+        H: Handler<T, S>,
+        T: 'static,
+    {
+        Self::new("delete", path, access, Some(delete(handler)))
+    }
+
     /// An endpoint of another door, described here because there is one description of the API.
     #[must_use]
     pub fn served_elsewhere(method: &'static str, path: &'static str, access: Access) -> Self {
@@ -116,15 +158,15 @@ impl<S: Clone + Send + Sync + 'static> Endpoint<S> {
             explanation: "",
             parameters: Vec::new(),
             body: None,
+            streams: Vec::new(),
+            upload: false,
             answers: Vec::new(),
             errors: BTreeSet::new(),
         };
         // Any call may meet a limit, a mistake of ours or an engine that is away.
-        Self { handler, operation }.errors(&[
-            ErrorCode::RateLimitExceeded,
-            ErrorCode::InternalError,
-            ErrorCode::ServiceUnavailable,
-        ])
+        let general =
+            [ErrorCode::RateLimitExceeded, ErrorCode::InternalError, ErrorCode::ServiceUnavailable];
+        Self { handler, operation }.errors(&general).errors(access.refusals())
     }
 
     /// Its name in generated clients.
@@ -183,6 +225,22 @@ impl<S: Clone + Send + Sync + 'static> Endpoint<S> {
         self.errors(&[ErrorCode::InvalidRequest, ErrorCode::PayloadTooLarge])
     }
 
+    /// A body that is no JSON, as a handler takes it with axum's `Body` and reads it piece by piece.
+    /// An endpoint that takes several media types says this several times.
+    #[must_use]
+    pub fn body_stream(mut self, media_type: &'static str, description: &'static str) -> Self {
+        self.operation.streams.push((media_type, description));
+        self.errors(&[ErrorCode::InvalidRequest, ErrorCode::PayloadTooLarge])
+    }
+
+    /// Its body may be far larger, and take far longer, than that of other requests. The server
+    /// asks `is_upload` and sets the limits of uploads around it.
+    #[must_use]
+    pub fn upload(mut self) -> Self {
+        self.operation.upload = true;
+        self
+    }
+
     /// What it answers with when all is well.
     #[must_use]
     pub fn answer<T: JsonSchema>(mut self, status: u16) -> Self {
@@ -233,6 +291,12 @@ impl<S: Clone + Send + Sync + 'static> Routes<S> {
     /// The handlers. A method that an address does not take is refused as everything else is.
     pub fn into_router(self) -> Router<S> {
         self.router.method_not_allowed_fallback(method_not_allowed)
+    }
+
+    /// The OpenAPI document of these alone.
+    #[must_use]
+    pub fn describe(&self, site_url: &str) -> Value {
+        document(site_url, &self.operations)
     }
 
     /// The descriptions.

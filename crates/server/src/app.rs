@@ -6,6 +6,7 @@ use std::time::Duration;
 use axum::Router;
 use axum::middleware::{from_fn, from_fn_with_state};
 use database::{Database, Dice};
+use identity::{Secret, StoreKeys};
 use mcp::Mcp;
 use merchants::StoreCache;
 use metrics_exporter_prometheus::PrometheusHandle;
@@ -27,6 +28,8 @@ pub struct App {
     pub draining: watch::Receiver<bool>,
     /// The figures.
     pub metrics: PrometheusHandle,
+    /// What credentials are kept under.
+    pub secret: Secret,
     /// The rest.
     pub settings: AppSettings,
 }
@@ -44,10 +47,14 @@ pub struct AppSettings {
     pub body_bytes_max: usize,
     /// The longest a request may take.
     pub request_max: Duration,
+    /// The largest body of an upload.
+    pub upload_bytes_max: u64,
     /// Requests for one store in flight at once.
     pub store_concurrency: usize,
     /// How old a cached store may be.
     pub store_age_max: Duration,
+    /// How old what is known of a key may be.
+    pub key_age_max: Duration,
     /// Whether the service is reached over TLS.
     pub secure: bool,
 }
@@ -57,21 +64,29 @@ impl App {
     pub fn into_router(self) -> Router {
         let settings = self.settings;
         let stores = StoreCache::new(self.database.clone(), settings.store_age_max);
+        let database = self.database;
+        let store_keys = StoreKeys::new(database.clone(), self.secret, settings.key_age_max);
         let mcp = Mcp {
-            database: self.database.clone(),
+            database: database.clone(),
             stores: stores.clone(),
             site_url: Arc::clone(&settings.site_url),
             allowed_hosts: settings.allowed_hosts,
             allowed_origins: settings.allowed_origins,
         };
         let rest = Rest {
-            database: self.database,
+            database,
             stores,
+            store_keys,
             site_url: Arc::clone(&settings.site_url),
             health: self.health,
         };
-        let limits =
-            Limits { body_bytes_max: settings.body_bytes_max, request_max: settings.request_max };
+        let limits = Limits {
+            body_bytes_max: settings.body_bytes_max,
+            request_max: settings.request_max,
+            upload_bytes_max: settings.upload_bytes_max,
+            upload_idle_max: Limits::UPLOAD_IDLE_MAX,
+            is_upload: rest::is_upload,
+        };
         let metrics = self.metrics;
         let doors = Router::new()
             .merge(mcp::router(mcp))

@@ -4,8 +4,9 @@ use primitives::{Id, ProductId};
 use serde_json::{Value, json};
 
 use crate::Config;
+use crate::keys::DevelopmentKey;
 
-pub(crate) fn banner(config: &Config, seeded: bool) -> String {
+pub(crate) fn banner(config: &Config, seeded: bool, key: Option<&DevelopmentKey>) -> String {
     let site = config.site_url.as_str();
     let pages = format!("{site}/   {site}/api/docs   {site}/health");
     let next = if seeded {
@@ -19,7 +20,26 @@ pub(crate) fn banner(config: &Config, seeded: bool) -> String {
     } else {
         String::from("No stores yet: `souk seed` puts the demo world in.")
     };
-    format!("\n  Souk is running at {site}\n\n  Pages: {pages}\n\n  {next}\n")
+    let merchant = key.map(|key| push(site, key)).unwrap_or_default();
+    format!("\n  Souk is running at {site}\n\n  Pages: {pages}\n\n  {next}\n{merchant}")
+}
+
+/// What a merchant's own program may do, with a key that works until the next start.
+fn push(site: &str, key: &DevelopmentKey) -> String {
+    let product = json!({
+        "external_id": "MUG-1",
+        "name": "A mug",
+        "price": 12.5,
+        "category": ["Kitchen"],
+        "stock_quantity": 3,
+    });
+    let body = json!({ "products": [product] });
+    let DevelopmentKey { store, key } = key;
+    format!(
+        "\n  As the merchant of {store}, with a key that the next start replaces:\n\n  \
+         curl -X PATCH {site}/api/v1/merchant/products -H 'Content-Type: application/json' \\\n    \
+         -H 'Authorization: Bearer {key}' \\\n    -d '{body}'\n"
+    )
 }
 
 fn tool_call(site: &str, tool: &str, arguments: &Value) -> String {

@@ -4,13 +4,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use database::{Clock, Database, DatabaseError, Dice, Settings};
+use identity::StoreKeys;
 use merchants::StoreCache;
 use tokio::net::TcpListener;
 
 use crate::app::{App, AppSettings};
-use crate::config::{Cli, Command, Config};
+use crate::config::{CatalogCommand, Cli, Command, Config, SecretFault};
 use crate::stop::Stop;
-use crate::{Monitor, banner, generate, listen, stop, telemetry, worker};
+use crate::{Monitor, banner, generate, import, keys, listen, stop, telemetry, worker};
 
 /// Why a command failed.
 #[derive(Debug, thiserror::Error)]
@@ -29,6 +30,15 @@ pub enum CommandError {
     /// The address could not be listened on.
     #[error("cannot listen on {0}: {1}")]
     Listen(std::net::SocketAddr, std::io::Error),
+    /// A key could not be made, listed or revoked.
+    #[error(transparent)]
+    Keys(#[from] keys::KeysError),
+    /// A feed could not be imported.
+    #[error("the import: {}; cause: {}", .0, cause(.0))]
+    Import(#[from] import::ImportError),
+    /// There is nothing to keep credentials under.
+    #[error(transparent)]
+    Secret(#[from] SecretFault),
     /// Something about files or signals.
     #[error(transparent)]
     Io(#[from] std::io::Error),
@@ -60,6 +70,17 @@ pub async fn run(cli: Cli) -> Result<(), CommandError> {
         Command::Dev { empty } => dev(&config, empty).await,
         Command::Migrate => migrate(&config, &connect(&config)?).await,
         Command::Seed => seed(&connect(&config)?).await,
+        Command::Keys { command } => {
+            let secret = credential_secret(&config)?;
+            let database = connect(&config)?;
+            say(&keys::run(&database, &secret, command).await?);
+            Ok(())
+        }
+        Command::Catalog { command: CatalogCommand::Import(arguments) } => {
+            let database = connect(&config)?;
+            say(&import::run(&database, &config, arguments).await?);
+            Ok(())
+        }
         Command::CheckConfig => check_config(&config).await,
         Command::Generate { check, root } => {
             let differing = generate::generate(&root, check)?;
@@ -88,16 +109,29 @@ fn at_database(config: &Config, error: DatabaseError) -> CommandError {
     CommandError::Database { address: config.database_url.public_part().to_owned(), error }
 }
 
+/// What credentials are kept under. Said aloud when it protects nothing.
+fn credential_secret(config: &Config) -> Result<identity::Secret, CommandError> {
+    let secret = config.credential_secret()?;
+    if config.has_development_secret() {
+        tracing::warn!(
+            "SOUK_SECRET is not set: credentials are kept under a secret that is public"
+        );
+    }
+    Ok(secret)
+}
+
 async fn serve(config: &Config) -> Result<(), CommandError> {
+    let secret = credential_secret(config)?;
     let stop = stop::on_signal(Duration::from_secs(config.drain_seconds))?;
     let database = connect(config)?;
-    serve_until(config, database, stop, None).await
+    serve_until(config, database, secret, stop, None).await
 }
 
 /// Serves the doors until told to stop; says `hello` when they are open.
 async fn serve_until(
     config: &Config,
     database: Database,
+    secret: identity::Secret,
     stop: Stop,
     hello: Option<String>,
 ) -> Result<(), CommandError> {
@@ -112,6 +146,7 @@ async fn serve_until(
         health: monitor.start().await,
         draining: stop.draining,
         metrics,
+        secret,
         settings: app_settings(config),
     };
     tracing::info!(address = %config.listen, cell = %config.cell, "serving");
@@ -131,13 +166,17 @@ fn app_settings(config: &Config) -> AppSettings {
         allowed_origins: config.origins(),
         body_bytes_max: config.body_bytes_max,
         request_max: Duration::from_secs(config.request_seconds_max),
+        upload_bytes_max: config.upload_bytes_max,
         store_concurrency: config.store_concurrency,
         store_age_max: StoreCache::AGE_MAX,
+        key_age_max: StoreKeys::AGE_MAX,
         secure: config.site_url.is_secure(),
     }
 }
 
 async fn work(config: &Config) -> Result<(), CommandError> {
+    // Jobs that sign what they send will use it; a worker without one should fail now, not then.
+    credential_secret(config)?;
     // A worker has no clients to wait for: it stops starting jobs at once.
     let stop = stop::on_signal(Duration::ZERO)?;
     let database = connect(config)?;
@@ -150,16 +189,20 @@ async fn work(config: &Config) -> Result<(), CommandError> {
 }
 
 async fn dev(config: &Config, empty: bool) -> Result<(), CommandError> {
+    let secret = credential_secret(config)?;
     let database = connect(config)?;
     migrate(config, &database).await?;
+    let mut key = None;
     if !empty {
         seed(&database).await?;
+        key = keys::for_development(&database, &secret).await?;
     }
     // Nobody balances load before a developer's machine.
     let stop = stop::on_signal(Duration::from_millis(100))?;
     let runner = worker::runner(database.clone(), config);
     let jobs = tokio::spawn(runner.run(stop.stopped.clone()));
-    let served = serve_until(config, database, stop, Some(banner::banner(config, !empty))).await;
+    let hello = banner::banner(config, !empty, key.as_ref());
+    let served = serve_until(config, database, secret, stop, Some(hello)).await;
     if served.is_ok() {
         let _ = jobs.await;
     }
@@ -188,6 +231,7 @@ async fn seed(database: &Database) -> Result<(), CommandError> {
 
 async fn check_config(config: &Config) -> Result<(), CommandError> {
     say(&format!("{config:#?}"));
+    credential_secret(config)?;
     let database = connect(config)?;
     let migrated = database.is_migrated().await.map_err(|error| at_database(config, error))?;
     database.close().await;

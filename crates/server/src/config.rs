@@ -2,12 +2,14 @@
 //! and `.env.example` is written from the same declarations.
 
 use std::fmt;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::str::FromStr;
 
+use crate::import::ImportArguments;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use database::CellName;
+use primitives::{KeyId, StoreSlug};
 
 /// Souk: multi-merchant commerce for AI agents.
 ///
@@ -40,6 +42,18 @@ pub enum Command {
     Migrate,
     /// Put the demo world in; again brings it back to what it was
     Seed,
+    /// The keys with which programs of a merchant act for its store
+    Keys {
+        /// What to do with them
+        #[command(subcommand)]
+        command: KeysCommand,
+    },
+    /// The catalogs of stores
+    Catalog {
+        /// What to do with them
+        #[command(subcommand)]
+        command: CatalogCommand,
+    },
     /// Say what the configuration means, and what is wrong with it
     CheckConfig,
     /// Write the files that follow from the code: openapi.json, .env.example
@@ -50,6 +64,41 @@ pub enum Command {
         /// The root of the repository
         #[arg(long, default_value = ".")]
         root: PathBuf,
+    },
+}
+
+/// What can be done with catalogs.
+#[derive(Debug, Subcommand)]
+pub enum CatalogCommand {
+    /// Bring a feed in from a file
+    Import(ImportArguments),
+}
+
+/// What can be done with keys.
+#[derive(Debug, Subcommand)]
+pub enum KeysCommand {
+    /// Make one; it is shown once
+    Create {
+        /// The store
+        store: StoreSlug,
+        /// What to call it
+        #[arg(long, default_value = "store key")]
+        name: String,
+        /// Days until it ends; without this it does not end by itself
+        #[arg(long, value_parser = clap::value_parser!(u32).range(1..=3650))]
+        days: Option<u32>,
+    },
+    /// Show those there are, also those that ended
+    List {
+        /// The store
+        store: StoreSlug,
+    },
+    /// End one; it stops working within five seconds
+    Revoke {
+        /// The store
+        store: StoreSlug,
+        /// The key's id, as `list` shows it
+        key_id: KeyId,
     },
 }
 
@@ -81,6 +130,9 @@ pub struct Config {
     /// Where the service is reached from outside, without a slash at the end
     #[arg(long, env = "SOUK_SITE_URL", default_value = "http://127.0.0.1:8080", global = true)]
     pub site_url: SiteUrl,
+    /// What credentials are kept under, at least 32 characters; may be left out where the site URL is loopback
+    #[arg(long, env = "SOUK_SECRET", global = true, hide_env_values = true)]
+    pub secret: Option<Secret>,
     /// Further host names requests may carry, beside that of the site URL and loopback
     #[arg(long, env = "SOUK_ALLOWED_HOSTS", value_delimiter = ',', global = true)]
     pub allowed_hosts: Vec<String>,
@@ -99,6 +151,9 @@ pub struct Config {
     /// The longest a request may take, in seconds
     #[arg(long, env = "SOUK_REQUEST_SECONDS_MAX", default_value_t = 30, global = true)]
     pub request_seconds_max: u64,
+    /// The largest upload (feeds and whole catalogs), in bytes
+    #[arg(long, env = "SOUK_UPLOAD_BYTES_MAX", default_value_t = 4_294_967_296, global = true)]
+    pub upload_bytes_max: u64,
     /// Requests for one store in flight at once in this process; more are put off
     #[arg(long, env = "SOUK_STORE_CONCURRENCY", default_value_t = 200, global = true)]
     pub store_concurrency: usize,
@@ -179,6 +234,17 @@ impl SiteUrl {
         self.0.split_once("://").map_or("", |(_, rest)| rest)
     }
 
+    /// Whether only this machine can reach it.
+    #[must_use]
+    pub fn is_loopback(&self) -> bool {
+        let authority = self.authority().parse::<http::uri::Authority>();
+        authority.is_ok_and(|authority| {
+            let host = authority.host().trim_start_matches('[').trim_end_matches(']');
+            let address = host.parse::<IpAddr>();
+            host.eq_ignore_ascii_case("localhost") || address.is_ok_and(|it| it.is_loopback())
+        })
+    }
+
     /// Whether it is reached over TLS.
     #[must_use]
     pub fn is_secure(&self) -> bool {
@@ -202,7 +268,43 @@ impl FromStr for SiteUrl {
     }
 }
 
+/// Why there is no secret to keep credentials under.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum SecretFault {
+    /// None is set, and others than this machine can reach the service.
+    #[error(
+        "SOUK_SECRET is not set. It may be left out only where the site URL is loopback; \
+         `openssl rand -hex 32` makes one"
+    )]
+    Missing,
+    /// It could be guessed.
+    #[error("SOUK_SECRET has fewer than 32 characters; `openssl rand -hex 32` makes a good one")]
+    TooShort,
+}
+
+/// What credentials are kept under on a developer's machine: everybody can read it here, and keys
+/// that `souk dev` made work again after a restart.
+const DEVELOPMENT_SECRET: &str = "souk-development-secret-that-protects-nothing";
+
 impl Config {
+    /// What credentials are kept under. On a service that others can reach, it must be set.
+    pub fn credential_secret(&self) -> Result<identity::Secret, SecretFault> {
+        let secret = match &self.secret {
+            // Compose files and the like hand on what is not set as an empty text.
+            Some(secret) if !secret.reveal().is_empty() => secret.reveal(),
+            _ if self.site_url.is_loopback() => DEVELOPMENT_SECRET,
+            _ => return Err(SecretFault::Missing),
+        };
+        identity::Secret::new(secret).map_err(|_| SecretFault::TooShort)
+    }
+
+    /// Whether credentials are kept under the secret that everybody can read.
+    #[must_use]
+    pub fn has_development_secret(&self) -> bool {
+        let set = self.secret.as_ref().is_some_and(|secret| !secret.reveal().is_empty());
+        !set && self.site_url.is_loopback()
+    }
+
     /// Host names the MCP endpoint answers to: the site's own, loopback, and those named.
     #[must_use]
     pub fn hosts(&self) -> Vec<String> {
@@ -259,6 +361,27 @@ mod tests {
         {
             assert!(wrong.parse::<SiteUrl>().is_err(), "{wrong} was accepted");
         }
+    }
+
+    fn secret(site: &str, secret: Option<&str>) -> Result<(), SecretFault> {
+        let mut config = parse(&["souk", "serve", "--site-url", site]);
+        // The environment of a test run may have one.
+        config.secret = secret.map(|text| text.parse().unwrap());
+        config.credential_secret().map(|_| ())
+    }
+
+    #[test]
+    fn a_service_that_others_reach_needs_a_secret() {
+        let good = "x".repeat(32);
+        for site in ["http://127.0.0.1:8080", "http://localhost", "http://[::1]:8080"] {
+            assert_eq!(secret(site, None), Ok(()), "{site}");
+        }
+        for site in ["https://souk.example", "http://192.168.0.4", "http://127.0.0.1.example"] {
+            assert_eq!(secret(site, None), Err(SecretFault::Missing), "{site}");
+            assert_eq!(secret(site, Some("")), Err(SecretFault::Missing), "{site}");
+            assert_eq!(secret(site, Some(&good)), Ok(()), "{site}");
+        }
+        assert_eq!(secret("http://localhost", Some(&good[1..])), Err(SecretFault::TooShort));
     }
 
     #[test]

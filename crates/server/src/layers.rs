@@ -5,6 +5,7 @@ mod identify;
 mod limit;
 mod observe;
 mod secure;
+mod upload;
 
 use axum::extract::Request;
 use axum::response::Response;
@@ -46,7 +47,9 @@ impl Asked {
 #[derive(Debug, thiserror::Error)]
 enum Stopped {
     #[error("the body is larger than {0} bytes")]
-    TooLarge(usize),
+    TooLarge(u64),
+    #[error("no byte of the body arrived for {0} seconds")]
+    Stalled(u64),
     #[error("the request took too long")]
     TooLong,
     #[error("too many requests for this store are in flight")]
@@ -61,6 +64,7 @@ impl Problem for Stopped {
     fn code(&self) -> ErrorCode {
         match self {
             Self::TooLarge(_) => ErrorCode::PayloadTooLarge,
+            Self::Stalled(_) => ErrorCode::InvalidRequest,
             Self::TooLong | Self::TooBusy => ErrorCode::ServiceUnavailable,
             Self::Panicked => ErrorCode::InternalError,
             Self::Nowhere => ErrorCode::NotFound,
@@ -68,10 +72,12 @@ impl Problem for Stopped {
     }
 
     fn details(&self, details: &mut primitives::Details) {
-        if let Self::Nowhere = self {
-            details
-                .insert("hint", "MCP is at /{slug}/mcp, REST under /api/v1; /api/docs shows both");
-        }
+        let hint = match self {
+            Self::Nowhere => "MCP is at /{slug}/mcp, REST under /api/v1; /api/docs shows both",
+            Self::Stalled(_) => "send the whole body again, without a pause",
+            _ => return,
+        };
+        details.insert("hint", hint);
     }
 }
 

@@ -5,6 +5,8 @@ mod banner;
 mod commands;
 mod config;
 mod generate;
+mod import;
+mod keys;
 mod layers;
 mod listen;
 mod monitor;

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use catalog::{ApplyRun, SweepRuns, TakeStock};
 use database::Database;
 use jobs::{Runner, RunnerSettings};
 
@@ -16,6 +17,10 @@ pub fn runner(database: Database, config: &Config) -> Runner {
         ..RunnerSettings::default()
     };
     Runner::new(database, settings)
+        .register::<ApplyRun>(connectors::read_feed)
+        .register::<TakeStock>(())
+        .register::<SweepRuns>(())
+        .every::<SweepRuns>(Duration::from_mins(1))
 }
 
 /// Reads the directory of cells again and again: a worker has no monitor that does it.

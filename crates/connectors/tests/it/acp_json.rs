@@ -95,7 +95,7 @@ fn the_gtin_may_stand_elsewhere() {
     let feed = r#"[{"id":"1","variants":[{"id":"2","barcodes":[{"type":"MPN","value":"3"},
         {"type":"gtin13","value":"4"}],"variant_options":[{"name":"Code","value":"5"}]}]}]"#;
     let found = |source| gtin(AcpJson, source, feed).unwrap();
-    assert_eq!(found(GtinSource::Own), "4");
+    assert_eq!(found(GtinSource::Gtin), "4");
     assert_eq!(found(GtinSource::Id), "2");
     assert_eq!(found(GtinSource::Sku), "2");
     assert_eq!(found(GtinSource::Mpn), "3");

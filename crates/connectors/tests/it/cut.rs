@@ -45,7 +45,7 @@ fn an_input_that_fails_is_a_cut() {
     for (format, whole) in SAMPLES {
         let mut items = Vec::new();
         let mut input = BufReader::new(Cursor::new(whole).chain(Failing));
-        let settings = settings(GtinSource::Own);
+        let settings = settings(GtinSource::Gtin);
         connectors::read_feed(format, &mut input, &settings, &mut |item| {
             items.push(item);
             ControlFlow::Continue(())
@@ -58,7 +58,7 @@ fn an_input_that_fails_is_a_cut() {
 fn a_reader_stops_when_told() {
     for (format, mut whole) in SAMPLES {
         let mut count = 0;
-        connectors::read_feed(format, &mut whole, &settings(GtinSource::Own), &mut |_| {
+        connectors::read_feed(format, &mut whole, &settings(GtinSource::Gtin), &mut |_| {
             count += 1;
             if count == 2 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });

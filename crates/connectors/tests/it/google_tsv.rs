@@ -57,7 +57,7 @@ fn a_file_that_is_not_whole_is_cut() {
 fn the_gtin_may_stand_elsewhere() {
     let feed = "id\tmpn\tGTIN\tBar Code\n1\t2\t3\t4\n";
     let found = |source| gtin(GoogleTsv, source, feed).unwrap();
-    assert_eq!(found(GtinSource::Own), "3");
+    assert_eq!(found(GtinSource::Gtin), "3");
     assert_eq!(found(GtinSource::Id), "1");
     assert_eq!(found(GtinSource::Mpn), "2");
     assert_eq!(found(attribute("bar_code")), "4");

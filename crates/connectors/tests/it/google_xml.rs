@@ -113,13 +113,13 @@ fn the_gtin_may_stand_elsewhere() {
     let feed = "<rss><item><g:id>1</g:id><g:mpn>2</g:mpn><g:gtin>3</g:gtin>\
         <c:Bar_Code>4</c:Bar_Code></item></rss>";
     let found = |source| gtin(GoogleXml, source, feed).unwrap();
-    assert_eq!(found(GtinSource::Own), "3");
+    assert_eq!(found(GtinSource::Gtin), "3");
     assert_eq!(found(GtinSource::Id), "1");
     assert_eq!(found(GtinSource::Sku), "1");
     assert_eq!(found(GtinSource::Mpn), "2");
     assert_eq!(found(attribute("bar code")), "4");
     let denied = feed.replace("<c:", "<g:identifier_exists>no</g:identifier_exists><c:");
-    assert_eq!(gtin(GoogleXml, GtinSource::Own, &denied), None);
+    assert_eq!(gtin(GoogleXml, GtinSource::Gtin, &denied), None);
 }
 
 #[test]

@@ -47,7 +47,7 @@ fn read_with(format: FeedFormat, settings: &FeedSettings, mut bytes: &[u8]) -> V
 }
 
 fn read(format: FeedFormat, bytes: impl AsRef<[u8]>) -> Vec<FeedItem> {
-    read_with(format, &settings(GtinSource::Own), bytes.as_ref())
+    read_with(format, &settings(GtinSource::Gtin), bytes.as_ref())
 }
 
 /// The first GTIN of the first product that is found, with the GTINs in another place.

@@ -60,7 +60,7 @@ fn the_gtin_may_stand_elsewhere() {
     let line =
         r#"{"external_id":"1","sku":"2","mpn":"3","gtin":"4","attributes":{"Bar Code":"5"}}"#;
     let found = |source| gtin(Ndjson, source, line).unwrap();
-    assert_eq!(found(GtinSource::Own), "4");
+    assert_eq!(found(GtinSource::Gtin), "4");
     assert_eq!(found(GtinSource::Id), "1");
     assert_eq!(found(GtinSource::Sku), "2");
     assert_eq!(found(GtinSource::Mpn), "3");

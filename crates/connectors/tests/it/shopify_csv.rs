@@ -88,7 +88,7 @@ fn the_gtin_may_stand_elsewhere() {
     let feed = "Handle,Variant SKU,Variant Barcode,Google Shopping / MPN,EAN,Variant Price\n\
         1,'2,'3,4,5,6\n";
     let found = |source| gtin(ShopifyCsv, source, feed).unwrap();
-    assert_eq!(found(GtinSource::Own), "3");
+    assert_eq!(found(GtinSource::Gtin), "3");
     assert_eq!(found(GtinSource::Id), "1");
     assert_eq!(found(GtinSource::Sku), "2");
     assert_eq!(found(GtinSource::Mpn), "4");

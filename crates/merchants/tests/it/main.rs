@@ -1,6 +1,8 @@
 //! Tests against a real database.
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
 
+mod settings;
+
 use std::time::Duration;
 
 use database::{Database, Work};
@@ -72,6 +74,16 @@ async fn a_suspended_or_inactive_store_is_not_admitted() {
     assert!(matches!(cache.admit(&slug("shut")).await, Err(StoreError::NotFound)));
     assert!(matches!(cache.admit(&slug("none")).await, Err(StoreError::NotFound)));
     assert!(cache.find(&slug("low")).await.is_ok());
+}
+
+#[tokio::test]
+async fn a_merchant_finds_its_store_whatever_its_state() {
+    let test = TestDatabase::new().await;
+    let cache = StoreCache::new(test.database().clone(), Duration::ZERO);
+    let merchant = MerchantId::from_random(1);
+    assert!(matches!(cache.find_merchant(merchant).await, Err(StoreError::NotFound)));
+    register(test.database(), &NewStore { active: false, ..store(1, "shut") }).await.unwrap();
+    assert_eq!(cache.find_merchant(merchant).await.unwrap().slug, slug("shut"));
 }
 
 #[tokio::test]

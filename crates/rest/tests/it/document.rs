@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use axum::http::Method;
 use primitives::ErrorCode;
+use rest::{Access, Endpoint, Routes};
 use serde_json::{Map, Value, json};
 
 use crate::door::{Answer, Door, SITE_URL};
@@ -26,8 +27,13 @@ fn operations(document: &Value) -> Vec<(&str, &str, &Value)> {
 
 /// Fails unless a GET of this path may answer so, by its own description.
 pub(crate) fn assert_described(path: &str, answer: &Answer) {
+    assert_described_for("get", path, answer);
+}
+
+/// The same for another method.
+pub(crate) fn assert_described_for(method: &str, path: &str, answer: &Answer) {
     let document = document();
-    let response = &document["paths"][path]["get"]["responses"][answer.status.to_string()];
+    let response = &document["paths"][path][method]["responses"][answer.status.to_string()];
     let mut schema = response["content"]["application/json"]["schema"].clone();
     assert!(schema.is_object(), "{path} does not describe status {}", answer.status);
     schema["components"] = document["components"].clone();
@@ -152,6 +158,24 @@ async fn every_operation_of_this_door_exists() {
             .await;
         assert!(![404, 405].contains(&answer.status), "{method} {path}");
     }
+}
+
+#[test]
+fn bodies_that_are_no_json_are_described_by_their_media_type() {
+    let upload = Endpoint::<()>::put("/feed", Access::Store, async || "")
+        .body_stream("application/x-ndjson", "One product a line.")
+        .body_stream("text/csv", "One product a row.")
+        .upload();
+    let document = Routes::new().with(upload).describe(SITE_URL);
+    let operation = &document["paths"]["/feed"]["put"];
+    let content = &operation["requestBody"]["content"];
+    assert_eq!(content["application/x-ndjson"]["schema"]["format"], "binary");
+    assert_eq!(content["text/csv"]["schema"]["description"], "One product a row.");
+    assert_eq!(operation["security"], json!([{ "storeKey": [] }]));
+    for status in ["400", "401", "413"] {
+        assert!(operation["responses"][status].is_object(), "{status}");
+    }
+    assert_eq!(document["components"]["securitySchemes"]["storeKey"]["scheme"], "bearer");
 }
 
 #[test]

@@ -7,6 +7,7 @@ use axum::body::Body;
 use axum::http::{HeaderMap, Method, Request};
 use database::{Clock, Database, Dice, Settings};
 use http_body_util::BodyExt;
+use identity::{Secret, StoreKeys};
 use merchants::StoreCache;
 use primitives::{RequestId, Timestamp};
 use rest::{CheckState, Health, Rest};
@@ -74,8 +75,9 @@ impl Door {
     fn to(database: Database) -> Self {
         let (health, seen) = watch::channel(WELL);
         let stores = StoreCache::new(database.clone(), Duration::ZERO);
-        let router =
-            rest::router(Rest { database, stores, site_url: SITE_URL.into(), health: seen });
+        let store_keys = StoreKeys::new(database.clone(), secret(), Duration::ZERO);
+        let site_url = SITE_URL.into();
+        let router = rest::router(Rest { database, stores, store_keys, site_url, health: seen });
         Self { router, health }
     }
 
@@ -87,6 +89,11 @@ impl Door {
         let request = Request::builder().method(method).uri(uri).body(Body::empty()).unwrap();
         send(&self.router, request).await
     }
+}
+
+/// What the door keeps credentials under.
+pub(crate) fn secret() -> Secret {
+    Secret::new("a secret for tests, of 32 bytes and more").unwrap()
 }
 
 /// Sends a request as the server would: with its id among the extensions.

@@ -6,4 +6,5 @@ mod document;
 mod door;
 mod errors;
 mod health;
+mod merchant;
 mod stores;

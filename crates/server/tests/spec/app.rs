@@ -9,6 +9,7 @@ use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::http::{HeaderMap, Method, Request, StatusCode};
 use database::{Database, Dice};
+use identity::Secret;
 use metrics_exporter_prometheus::PrometheusBuilder;
 use rest::{CheckState, Health};
 use serde_json::{Value, json};
@@ -84,8 +85,10 @@ impl TestApp {
             allowed_origins: vec![String::from("http://souk.test:80")],
             body_bytes_max: 64 * 1024,
             request_max: Duration::from_secs(10),
+            upload_bytes_max: 1024 * 1024,
             store_concurrency: 50,
             store_age_max: Duration::ZERO,
+            key_age_max: Duration::ZERO,
             secure: false,
         };
         change(&mut settings);
@@ -95,6 +98,7 @@ impl TestApp {
             health: health.1,
             draining: draining.1,
             metrics: PrometheusBuilder::new().build_recorder().handle(),
+            secret: Secret::new("a secret for tests, of 32 bytes and more").unwrap(),
             settings,
         };
         Self { test, router: app.into_router(), _channels: (health.0, draining.0) }

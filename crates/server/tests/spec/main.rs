@@ -5,5 +5,6 @@ mod app;
 mod s2_records;
 mod s4_addresses;
 mod s4_tools;
+mod s5_store_access;
 mod s7_errors;
 mod two_cells;

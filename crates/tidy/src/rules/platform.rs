@@ -8,6 +8,12 @@ const MAY_OPEN: &[(&str, &str)] = &[
     ("crates/jobs/", "workers claim the jobs of every merchant"),
     ("crates/merchants/src/directory.rs", "the directory lists stores, not one store"),
     ("crates/merchants/src/resolve.rs", "a slug is resolved before its merchant is known"),
+    ("crates/identity/src/resolve.rs", "a key is resolved before its merchant is known"),
+    ("crates/identity/src/store_key.rs", "keys live in a table that no store may read"),
+    (
+        "crates/catalog/src/read.rs",
+        "an agent names a product without its store, and deals are of all stores",
+    ),
     ("crates/trust/", "it compares and judges every store of the cell"),
     ("crates/server/src/", "commands and health checks act for the operator"),
     ("crates/demo/src/seed.rs", "it creates merchants, so none exists yet"),

@@ -1,0 +1,66 @@
+//! The server's secret.
+
+use std::fmt;
+use std::sync::Arc;
+
+use hmac::{Hmac, KeyInit, Mac as _};
+use sha2::Sha256;
+
+/// What credentials are kept under. Whoever changes it makes every credential unknown.
+#[derive(Clone)]
+pub struct Secret(Arc<[u8]>);
+
+/// A secret that could be guessed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the secret is shorter than {} bytes", Secret::BYTES_MIN)]
+pub struct SecretTooShort;
+
+/// What is kept of a credential.
+pub(crate) type Mac = [u8; 32];
+
+impl Secret {
+    /// The least length: as many bytes as the hash has.
+    pub const BYTES_MIN: usize = 32;
+
+    /// A secret of these bytes.
+    pub fn new(bytes: impl AsRef<[u8]>) -> Result<Self, SecretTooShort> {
+        let bytes = bytes.as_ref();
+        if bytes.len() < Self::BYTES_MIN { Err(SecretTooShort) } else { Ok(Self(bytes.into())) }
+    }
+
+    /// What is kept of a text. The texts of different kinds of credentials begin differently, so
+    /// that none passes for another kind.
+    pub(crate) fn mac(&self, text: &str) -> Mac {
+        #[expect(clippy::expect_used, reason = "HMAC takes keys of any length")]
+        let mut mac = Hmac::<Sha256>::new_from_slice(&self.0).expect("a key of any length");
+        mac.update(text.as_bytes());
+        mac.finalize().into_bytes().into()
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("Secret")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_secret_is_long_and_not_shown() {
+        assert_eq!(Secret::new([7; 31]).unwrap_err(), SecretTooShort);
+        let secret = Secret::new("hush-hush-hush-hush-hush-hush-32").unwrap();
+        assert_eq!(format!("{secret:?}"), "Secret");
+    }
+
+    #[test]
+    fn the_mac_is_hmac_sha256() {
+        // RFC 4231, test case 6: a key that is longer than a block.
+        let secret = Secret::new([0xaa; 131]).unwrap();
+        let mac = secret.mac("Test Using Larger Than Block-Size Key - Hash Key First");
+        assert_eq!(mac[..6], [0x60, 0xe4, 0x31, 0x59, 0x1e, 0xe0]);
+        assert_eq!(mac[28..], [0x0e, 0xe3, 0x7f, 0x54]);
+    }
+}

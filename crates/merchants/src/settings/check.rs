@@ -1,0 +1,211 @@
+//! What settings may hold. Every text and every list has a bound.
+
+use std::collections::BTreeSet;
+use std::ops::RangeInclusive;
+
+use url::Url;
+
+use super::{Benefit, Promotion, Settings, SettingsFault, ShippingRate, ShippingZone, TaxRate};
+use crate::Policies;
+
+/// The largest amount: what the decimal number of the door still holds to the last digit.
+const MINOR_MAX: i64 = 999_999_999_999;
+/// All of it, in hundredths of a percent.
+const WHOLE: i32 = 10_000;
+/// The longest anybody promises to deliver in, in days.
+const DAYS_MAX: i32 = 365;
+const NAME_CHARACTERS_MAX: usize = 100;
+const SUMMARY_CHARACTERS_MAX: usize = 2000;
+const URL_LENGTH_MAX: usize = 2000;
+
+const ZONES_MAX: usize = 100;
+const COUNTRIES_MAX: usize = 300;
+const RATES_MAX: usize = 20;
+const TAXES_MAX: usize = 500;
+const PROMOTIONS_MAX: usize = 200;
+const CATEGORIES_MAX: usize = 50;
+
+type Checked = Result<(), SettingsFault>;
+
+impl Settings {
+    /// Says the first thing that is wrong. Fields are named as the door names them.
+    pub fn check(&self) -> Checked {
+        policies(&self.policies)?;
+        count("shipping", self.shipping.len(), ZONES_MAX)?;
+        let mut countries = BTreeSet::new();
+        for (place, zone) in self.shipping.iter().enumerate() {
+            check_zone(&format!("shipping[{place}]"), zone, &mut countries)?;
+        }
+        count("taxes", self.taxes.len(), TAXES_MAX)?;
+        let mut taxed = BTreeSet::new();
+        for (place, tax) in self.taxes.iter().enumerate() {
+            let at = format!("taxes[{place}]");
+            check_tax(&at, tax)?;
+            let applies_to = (&tax.country, &tax.region, &tax.category);
+            let allowed = "the only one for its country, region and category";
+            ensure(taxed.insert(applies_to), &at, allowed)?;
+        }
+        count("promotions", self.promotions.len(), PROMOTIONS_MAX)?;
+        let (mut ids, mut codes) = (BTreeSet::new(), BTreeSet::new());
+        for (place, promotion) in self.promotions.iter().enumerate() {
+            let at = format!("promotions[{place}]");
+            check_promotion(&at, promotion)?;
+            ensure(ids.insert(&promotion.id), &format!("{at}.id"), "different from the others")?;
+            // People type codes in any case.
+            let code = promotion.code.as_ref().map(|code| code.to_ascii_lowercase());
+            let is_new = code.is_none_or(|code| codes.insert(code));
+            ensure(is_new, &format!("{at}.code"), "different from the others")?;
+        }
+        Ok(())
+    }
+}
+
+fn policies(policies: &Policies) -> Checked {
+    let days = |field: &str, days: Option<i32>, max: i32| {
+        days.map_or(Ok(()), |days| number(&format!("policies.{field}"), days, 0..=max))
+    };
+    days("return_window_days", policies.return_window_days, 3650)?;
+    days("shipping_days_min", policies.shipping_days_min, DAYS_MAX)?;
+    days("shipping_days_max", policies.shipping_days_max, DAYS_MAX)?;
+    days("warranty_months", policies.warranty_months, 1200)?;
+    let (min, max) = (policies.shipping_days_min, policies.shipping_days_max);
+    let ordered = min.is_some() == max.is_some() && min <= max;
+    let allowed = "given together with shipping_days_min and not below it";
+    ensure(ordered, "policies.shipping_days_max", allowed)?;
+    if let Some(minor) = policies.free_shipping_threshold_minor {
+        amount("policies.free_shipping_threshold", minor)?;
+    }
+    let summaries = [
+        ("policies.return_summary", &policies.return_summary),
+        ("policies.shipping_summary", &policies.shipping_summary),
+    ];
+    for (field, summary) in summaries {
+        optional(summary.as_deref(), |it| text(field, it, SUMMARY_CHARACTERS_MAX))?;
+    }
+    let urls = [
+        ("policies.privacy_url", &policies.privacy_url),
+        ("policies.terms_url", &policies.terms_url),
+    ];
+    for (field, url) in urls {
+        optional(url.as_deref(), |it| address(field, it))?;
+    }
+    Ok(())
+}
+
+fn check_zone<'zone>(
+    at: &str,
+    zone: &'zone ShippingZone,
+    countries: &mut BTreeSet<&'zone String>,
+) -> Checked {
+    text(&format!("{at}.name"), &zone.name, NAME_CHARACTERS_MAX)?;
+    let field = format!("{at}.countries");
+    count(&field, zone.countries.len(), COUNTRIES_MAX)?;
+    ensure(!zone.countries.is_empty(), &field, "a list that is not empty")?;
+    for (place, code) in zone.countries.iter().enumerate() {
+        let field = format!("{field}[{place}]");
+        let allowed = "two capital letters (ISO 3166), or * for all other countries";
+        ensure(code == "*" || is_country(code), &field, allowed)?;
+        ensure(countries.insert(code), &field, "a country that no other zone names")?;
+    }
+    let field = format!("{at}.rates");
+    count(&field, zone.rates.len(), RATES_MAX)?;
+    ensure(!zone.rates.is_empty(), &field, "a list that is not empty")?;
+    zone.rates
+        .iter()
+        .enumerate()
+        .try_for_each(|(place, rate)| check_rate(&format!("{field}[{place}]"), rate))
+}
+
+fn check_rate(at: &str, rate: &ShippingRate) -> Checked {
+    text(&format!("{at}.name"), &rate.name, NAME_CHARACTERS_MAX)?;
+    amount(&format!("{at}.price"), rate.price_minor)?;
+    optional(rate.min_subtotal_minor, |it| amount(&format!("{at}.min_subtotal"), it))?;
+    number(&format!("{at}.days_min"), rate.days_min, 0..=DAYS_MAX)?;
+    number(&format!("{at}.days_max"), rate.days_max, rate.days_min..=DAYS_MAX)
+}
+
+fn check_tax(at: &str, tax: &TaxRate) -> Checked {
+    let is_right = is_country(&tax.country);
+    ensure(is_right, &format!("{at}.country"), "two capital letters (ISO 3166)")?;
+    let (region, category) = (tax.region.as_deref(), tax.category.as_deref());
+    optional(region, |it| text(&format!("{at}.region"), it, NAME_CHARACTERS_MAX))?;
+    optional(category, |it| text(&format!("{at}.category"), it, NAME_CHARACTERS_MAX))?;
+    number(&format!("{at}.rate_basis_points"), tax.rate_basis_points, 0..=WHOLE)
+}
+
+fn check_promotion(at: &str, promotion: &Promotion) -> Checked {
+    text(&format!("{at}.id"), &promotion.id, NAME_CHARACTERS_MAX)?;
+    text(&format!("{at}.name"), &promotion.name, NAME_CHARACTERS_MAX)?;
+    let value = format!("{at}.value");
+    match promotion.benefit {
+        Benefit::Percent { basis_points } => {
+            let fits = (1..=WHOLE).contains(&basis_points);
+            ensure(fits, &value, "a percentage above 0 and up to 100")?;
+        }
+        Benefit::Amount { minor } => {
+            ensure(minor > 0, &value, "an amount above 0")?;
+            amount(&value, minor)?;
+        }
+        Benefit::FreeShipping => {}
+    }
+    optional(promotion.code.as_deref(), |code| {
+        let is_typed = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
+        let fits = (1..=50).contains(&code.len()) && code.bytes().all(is_typed);
+        ensure(fits, &format!("{at}.code"), "1 to 50 letters, digits, hyphens or underscores")
+    })?;
+    optional(promotion.min_subtotal_minor, |it| amount(&format!("{at}.min_subtotal"), it))?;
+    let backwards = promotion.starts_at.zip(promotion.ends_at).is_some_and(|(from, to)| from >= to);
+    ensure(!backwards, &format!("{at}.ends_at"), "later than starts_at")?;
+    let field = format!("{at}.categories");
+    count(&field, promotion.categories.len(), CATEGORIES_MAX)?;
+    let mut categories = promotion.categories.iter().enumerate();
+    categories
+        .try_for_each(|(place, it)| text(&format!("{field}[{place}]"), it, NAME_CHARACTERS_MAX))
+}
+
+fn optional<T>(value: Option<T>, check: impl FnOnce(T) -> Checked) -> Checked {
+    value.map_or(Ok(()), check)
+}
+
+fn ensure(holds: bool, field: &str, allowed: &str) -> Checked {
+    if holds { Ok(()) } else { Err(SettingsFault::new(field, allowed)) }
+}
+
+fn count(field: &str, length: usize, max: usize) -> Checked {
+    if length <= max {
+        return Ok(());
+    }
+    Err(SettingsFault::new(field, format!("a list of at most {max}")))
+}
+
+fn number(field: &str, value: i32, range: RangeInclusive<i32>) -> Checked {
+    if range.contains(&value) {
+        return Ok(());
+    }
+    let (min, max) = (range.start(), range.end());
+    Err(SettingsFault::new(field, format!("an integer from {min} to {max}")))
+}
+
+fn amount(field: &str, minor: i64) -> Checked {
+    let allowed = "an amount that is not negative and has at most twelve digits";
+    ensure((0..=MINOR_MAX).contains(&minor), field, allowed)
+}
+
+fn text(field: &str, value: &str, characters_max: usize) -> Checked {
+    let length = value.chars().count();
+    if (1..=characters_max).contains(&length) && !value.contains(char::is_control) {
+        return Ok(());
+    }
+    Err(SettingsFault::new(field, format!("plain text of 1 to {characters_max} characters")))
+}
+
+fn address(field: &str, value: &str) -> Checked {
+    let is_web = |url: Url| matches!(url.scheme(), "http" | "https") && url.host().is_some();
+    let fits = value.len() <= URL_LENGTH_MAX && !value.contains(char::is_control);
+    let allowed = "an http or https address of at most 2000 characters";
+    ensure(fits && Url::parse(value).is_ok_and(is_web), field, allowed)
+}
+
+fn is_country(code: &str) -> bool {
+    code.len() == 2 && code.bytes().all(|byte| byte.is_ascii_uppercase())
+}

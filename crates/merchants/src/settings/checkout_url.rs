@@ -1,0 +1,141 @@
+//! The page on which a buyer pays, with places for what is known only then.
+
+use std::fmt::{self, Write};
+use std::str::FromStr;
+
+use url::Url;
+
+/// A template such as `https://shop.example/cart?add={items}&ref={checkout_id}`.
+///
+/// `{items}` becomes `sku:quantity` pairs, joined by commas; `{checkout_id}` the id of the checkout
+/// session. Both are percent-encoded, so that no SKU can break out of its place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CheckoutUrl(String);
+
+/// A text that is no such template.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the template must be {}", CheckoutUrl::ALLOWED)]
+pub struct InvalidTemplate;
+
+impl CheckoutUrl {
+    const LENGTH_MAX: usize = 2000;
+    const ITEMS: &'static str = "{items}";
+    const CHECKOUT_ID: &'static str = "{checkout_id}";
+    /// What it may be, in words.
+    pub const ALLOWED: &'static str = "an http or https address of at most 2000 characters with \
+         {items} or {checkout_id} behind the host, and no other braces";
+
+    /// The template.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The address for these items.
+    #[must_use]
+    pub fn fill(&self, items: &[(&str, u32)], checkout_id: &str) -> String {
+        let pair = |(sku, quantity): &(&str, u32)| format!("{}:{quantity}", encoded(sku));
+        let items: Vec<String> = items.iter().map(pair).collect();
+        // The session's id is filled in first: a SKU can then not pass for a place.
+        self.0
+            .replace(Self::CHECKOUT_ID, &encoded(checkout_id))
+            .replace(Self::ITEMS, &items.join(","))
+    }
+}
+
+/// Everything but letters, digits and `-._~`, percent-encoded (RFC 3986).
+fn encoded(text: &str) -> String {
+    text.bytes().fold(String::new(), |mut encoded, byte| {
+        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
+            encoded.push(char::from(byte));
+        } else {
+            // Writing to a string cannot fail.
+            let _ = write!(encoded, "%{byte:02X}");
+        }
+        encoded
+    })
+}
+
+impl FromStr for CheckoutUrl {
+    type Err = InvalidTemplate;
+    fn from_str(text: &str) -> Result<Self, InvalidTemplate> {
+        let plain = |byte: u8| byte.is_ascii_graphic();
+        if text.len() > Self::LENGTH_MAX || !text.bytes().all(plain) {
+            return Err(InvalidTemplate);
+        }
+        let filled = text.replace(Self::ITEMS, "x").replace(Self::CHECKOUT_ID, "x");
+        let host = host_of(text).ok_or(InvalidTemplate)?;
+        let has_place = filled.len() < text.len();
+        if !has_place || filled.contains(['{', '}']) || host.contains(['{', '}', '@']) {
+            return Err(InvalidTemplate);
+        }
+        let url = Url::parse(&filled).map_err(|_| InvalidTemplate)?;
+        if !matches!(url.scheme(), "http" | "https") || url.host().is_none() {
+            return Err(InvalidTemplate);
+        }
+        Ok(Self(text.to_owned()))
+    }
+}
+
+/// What stands between the scheme and the path. Not what a URL parser calls the host: that is lenient
+/// about backslashes and missing slashes, and people would be shown something else.
+fn host_of(text: &str) -> Option<&str> {
+    let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"))?;
+    if text.contains('\\') {
+        return None;
+    }
+    rest.split(['/', '?', '#']).next().filter(|host| !host.is_empty())
+}
+
+impl fmt::Display for CheckoutUrl {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_template_leads_to_a_page_of_the_web() {
+        for right in [
+            "https://shop.example/cart?add={items}",
+            "http://localhost:3000/pay/{checkout_id}",
+            "https://shop.example/c/{items}?ref={checkout_id}&again={checkout_id}",
+        ] {
+            assert_eq!(right.parse::<CheckoutUrl>().unwrap().as_str(), right);
+        }
+        let long = format!("https://shop.example/{{items}}{}", "x".repeat(2000));
+        for wrong in [
+            "",
+            "shop.example/{items}",
+            "https://shop.example/cart",
+            "javascript:alert('{items}')",
+            "ftp://shop.example/{items}",
+            "https://{items}.example/",
+            "https://{checkout_id}/",
+            "https://shop.example@evil.example/{items}",
+            "https://shop.example\\@evil.example/{items}",
+            "https:///{items}",
+            "https://shop.example/{cart}?{items}",
+            "https://shop.example/{items}}",
+            "https://shop.example/{items} and more",
+            "https://shop.example/é{items}",
+            &long,
+        ] {
+            assert_eq!(wrong.parse::<CheckoutUrl>(), Err(InvalidTemplate), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn what_is_filled_in_stays_in_its_place() {
+        let template: CheckoutUrl =
+            "https://shop.example/cart?add={items}&ref={checkout_id}".parse().unwrap();
+        let items = [("MUG-1", 2), ("A&B=/?#{checkout_id}", 1)];
+        assert_eq!(
+            template.fill(&items, "chk_1"),
+            "https://shop.example/cart?add=MUG-1:2,A%26B%3D%2F%3F%23%7Bcheckout_id%7D:1&ref=chk_1"
+        );
+    }
+}

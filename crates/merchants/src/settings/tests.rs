@@ -1,0 +1,125 @@
+use super::*;
+
+fn rate() -> ShippingRate {
+    let name = String::from("Standard");
+    ShippingRate { name, price_minor: 490, min_subtotal_minor: None, days_min: 2, days_max: 4 }
+}
+
+fn zone(countries: &[&str]) -> ShippingZone {
+    let countries = countries.iter().map(|code| (*code).to_owned()).collect();
+    ShippingZone { name: String::from("Near"), countries, rates: vec![rate()] }
+}
+
+fn tax(region: Option<&str>) -> TaxRate {
+    TaxRate {
+        country: String::from("PT"),
+        region: region.map(str::to_owned),
+        category: None,
+        rate_basis_points: 2300,
+        included: true,
+    }
+}
+
+fn promotion(id: &str, code: Option<&str>) -> Promotion {
+    Promotion {
+        id: id.to_owned(),
+        name: String::from("Ten off"),
+        benefit: Benefit::Percent { basis_points: 1000 },
+        code: code.map(str::to_owned),
+        min_subtotal_minor: None,
+        starts_at: None,
+        ends_at: None,
+        categories: Vec::new(),
+    }
+}
+
+fn good() -> Settings {
+    Settings {
+        shipping: vec![zone(&["PT", "ES"]), zone(&["*"])],
+        taxes: vec![tax(None), tax(Some("Madeira"))],
+        promotions: vec![promotion("a", Some("TEN")), promotion("b", None), promotion("c", None)],
+        ..Settings::default()
+    }
+}
+
+#[test]
+fn what_a_store_usually_sets_is_right() {
+    assert_eq!(Settings::default().check(), Ok(()));
+    assert_eq!(good().check(), Ok(()));
+}
+
+/// Breaks good settings and expects the field to be named.
+#[track_caller]
+fn refused(field: &str, break_it: impl FnOnce(&mut Settings)) {
+    let mut settings = good();
+    break_it(&mut settings);
+    let fault = settings.check().expect_err(field);
+    assert_eq!(fault.field(), field, "{fault}");
+}
+
+#[test]
+fn policies_are_checked() {
+    refused("policies.return_window_days", |it| it.policies.return_window_days = Some(-1));
+    refused("policies.warranty_months", |it| it.policies.warranty_months = Some(1201));
+    refused("policies.shipping_days_max", |it| it.policies.shipping_days_min = Some(1));
+    refused("policies.shipping_days_max", |it| {
+        (it.policies.shipping_days_min, it.policies.shipping_days_max) = (Some(3), Some(2));
+    });
+    refused("policies.free_shipping_threshold", |it| {
+        it.policies.free_shipping_threshold_minor = Some(-1);
+    });
+    refused("policies.return_summary", |it| it.policies.return_summary = Some("x".repeat(2001)));
+    refused("policies.shipping_summary", |it| it.policies.shipping_summary = Some("a\0".into()));
+    refused("policies.privacy_url", |it| it.policies.privacy_url = Some("javascript:x".into()));
+    refused("policies.terms_url", |it| it.policies.terms_url = Some("shop.example".into()));
+}
+
+#[test]
+fn zones_are_checked() {
+    refused("shipping", |it| it.shipping = vec![zone(&["PT"]); 101]);
+    refused("shipping[0].name", |it| it.shipping[0].name = String::new());
+    refused("shipping[0].countries", |it| it.shipping[0].countries.clear());
+    refused("shipping[0].countries[1]", |it| it.shipping[0].countries[1] = "es".into());
+    refused("shipping[1].countries[0]", |it| it.shipping[1] = zone(&["PT"]));
+    refused("shipping[1].rates", |it| it.shipping[1].rates.clear());
+    refused("shipping[1].rates", |it| it.shipping[1].rates = vec![rate(); 21]);
+    refused("shipping[1].rates[0].price", |it| it.shipping[1].rates[0].price_minor = -1);
+    refused("shipping[1].rates[0].price", |it| it.shipping[1].rates[0].price_minor = i64::MAX);
+    refused("shipping[1].rates[0].min_subtotal", |it| {
+        it.shipping[1].rates[0].min_subtotal_minor = Some(-1);
+    });
+    refused("shipping[1].rates[0].days_max", |it| it.shipping[1].rates[0].days_max = 1);
+}
+
+#[test]
+fn taxes_are_checked() {
+    refused("taxes", |it| it.taxes = vec![tax(None); 501]);
+    refused("taxes[1]", |it| it.taxes[1].region = None);
+    refused("taxes[0].country", |it| it.taxes[0].country = "*".into());
+    refused("taxes[0].rate_basis_points", |it| it.taxes[0].rate_basis_points = 10_001);
+    refused("taxes[1].region", |it| it.taxes[1].region = Some(String::new()));
+    refused("taxes[1].category", |it| it.taxes[1].category = Some("x".repeat(101)));
+}
+
+#[test]
+fn promotions_are_checked() {
+    refused("promotions", |it| it.promotions = vec![promotion("a", None); 201]);
+    refused("promotions[1].id", |it| it.promotions[1].id = "a".into());
+    refused("promotions[1].code", |it| it.promotions[1].code = Some("ten".into()));
+    refused("promotions[0].code", |it| it.promotions[0].code = Some("ten percent".into()));
+    for benefit in [
+        Benefit::Percent { basis_points: 0 },
+        Benefit::Percent { basis_points: 10_001 },
+        Benefit::Amount { minor: 0 },
+    ] {
+        refused("promotions[0].value", |it| it.promotions[0].benefit = benefit);
+    }
+    refused("promotions[0].ends_at", |it| {
+        let moment = Timestamp::from_unix_micros(0);
+        (it.promotions[0].starts_at, it.promotions[0].ends_at) = (Some(moment), Some(moment));
+    });
+    refused("promotions[0].categories", |it| {
+        it.promotions[0].categories = vec!["Home".into(); 51];
+    });
+    refused("promotions[0].categories[0]", |it| it.promotions[0].categories = vec![String::new()]);
+}

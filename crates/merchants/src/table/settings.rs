@@ -1,0 +1,103 @@
+//! SQL of settings.
+
+use database::{DatabaseError, Work};
+use primitives::{MerchantId, Timestamp};
+use sqlx::PgConnection;
+use sqlx::types::Json;
+
+use crate::{
+    CheckoutUrl, ConfirmationPolicy, CurrentSettings, Policies, Promotion, Settings, ShippingZone,
+    TaxRate,
+};
+
+/// Keeps others from the settings of a store until this work is done. A row of settings may not be
+/// there yet; that of the store always is. Answers whether there is such a store.
+pub(crate) async fn lock_store(work: &mut Work, merchant: MerchantId) -> sqlx::Result<bool> {
+    let found = sqlx::query_scalar!(
+        r#"SELECT true AS "found!" FROM store WHERE merchant_id = $1 FOR NO KEY UPDATE"#,
+        merchant as MerchantId,
+    )
+    .fetch_optional(work.sql())
+    .await?;
+    Ok(found.is_some())
+}
+
+pub(crate) async fn settings(
+    sql: &mut PgConnection,
+    merchant: MerchantId,
+) -> Result<CurrentSettings, DatabaseError> {
+    let policies = policies(sql, merchant).await?;
+    let row = sqlx::query!(
+        r#"SELECT gtin_source, confirmation_policy, checkout_url_template,
+                  shipping AS "shipping: Json<Vec<ShippingZone>>",
+                  taxes AS "taxes: Json<Vec<TaxRate>>",
+                  promotions AS "promotions: Json<Vec<Promotion>>",
+                  version, updated_at AS "updated_at: Timestamp"
+           FROM store_setting WHERE merchant_id = $1"#,
+        merchant as MerchantId,
+    )
+    .fetch_optional(sql)
+    .await?;
+    let Some(row) = row else {
+        let settings = Settings { policies, ..Settings::default() };
+        return Ok(CurrentSettings { settings, version: 0, updated_at: None });
+    };
+    let unreadable = |what: &str| DatabaseError::Broken(sqlx::Error::Decode(what.into()));
+    let template = row.checkout_url_template.map(|text| text.parse()).transpose();
+    let settings = Settings {
+        policies,
+        confirmation: ConfirmationPolicy::from_name(&row.confirmation_policy)
+            .ok_or_else(|| unreadable("a confirmation policy"))?,
+        checkout_url: template.map_err(|_| unreadable("a checkout URL template"))?,
+        gtin_source: row.gtin_source.parse().map_err(|_| unreadable("a GTIN source"))?,
+        shipping: row.shipping.0,
+        taxes: row.taxes.0,
+        promotions: row.promotions.0,
+    };
+    Ok(CurrentSettings { settings, version: row.version, updated_at: Some(row.updated_at) })
+}
+
+async fn policies(sql: &mut PgConnection, merchant: MerchantId) -> sqlx::Result<Policies> {
+    let found = sqlx::query_as!(
+        Policies,
+        "SELECT return_window_days, free_shipping_threshold_minor, shipping_days_min,
+                shipping_days_max, return_summary, shipping_summary, privacy_url, terms_url,
+                warranty_months
+         FROM store_policy WHERE merchant_id = $1",
+        merchant as MerchantId,
+    )
+    .fetch_optional(sql)
+    .await?;
+    Ok(found.unwrap_or_default())
+}
+
+/// Writes everything but the policies, which have a table of their own.
+pub(crate) async fn put_settings(
+    work: &mut Work,
+    merchant: MerchantId,
+    settings: &Settings,
+    version: i64,
+) -> sqlx::Result<()> {
+    let now = work.now();
+    sqlx::query!(
+        "INSERT INTO store_setting
+             (merchant_id, gtin_source, confirmation_policy, checkout_url_template, shipping, taxes,
+              promotions, version, updated_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+         ON CONFLICT (merchant_id) DO UPDATE SET
+             gtin_source = $2, confirmation_policy = $3, checkout_url_template = $4, shipping = $5,
+             taxes = $6, promotions = $7, version = $8, updated_at = $9",
+        merchant as MerchantId,
+        settings.gtin_source.to_string(),
+        settings.confirmation.name(),
+        settings.checkout_url.as_ref().map(CheckoutUrl::as_str),
+        Json(&settings.shipping) as _,
+        Json(&settings.taxes) as _,
+        Json(&settings.promotions) as _,
+        version,
+        now as Timestamp,
+    )
+    .execute(work.sql())
+    .await?;
+    Ok(())
+}

@@ -1,0 +1,444 @@
+//! Products, as agents read them across stores.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use axum::extract::State;
+use catalog::{Gtin, Lookup, PastPrice, Product, ProductRecord, StockStatus};
+use database::Reading;
+use merchants::{Store, StoreRecord};
+use primitives::{
+    Details, ErrorCode, MerchantId, Money, PageRequest, Problem, ProductId, StoreSlug, Timestamp,
+    VariantId,
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::request::ProductPart;
+use crate::{Access, Endpoint, Json, Many, One, Opened, Path, Query, Refusal, Rest, Routes};
+
+/// Products one comparison may hold.
+const COMPARED_MAX: usize = 10;
+/// Lines of a price history that are shown.
+const PRICES_MAX: i64 = 200;
+
+pub(crate) fn endpoints() -> Routes<Opened> {
+    let product = Endpoint::get("/agent/products/{product_id}", Access::Public, product)
+        .name("readProduct")
+        .tag("agent")
+        .summary("A product")
+        .explanation(
+            "Everything its store says about it, with the store's trust score and policies.",
+        )
+        .path::<ProductPart>()
+        .answer::<One<ProductRecord>>(200)
+        .errors(&MISSING);
+    let find = Endpoint::get("/agent/products", Access::Public, find)
+        .name("findProducts")
+        .tag("agent")
+        .summary("Products by article number, SKU or address")
+        .explanation(
+            "`gtin` finds an article in every store, the best trusted first; with `merchant` in that store only. \
+             `sku` and `url` are looked for in the store named by `merchant`.",
+        )
+        .query::<FindParameters>()
+        .answer::<Many<ProductRecord>>(200)
+        .errors(&[ErrorCode::StoreNotFound, ErrorCode::StoreSuspended, ErrorCode::InvalidSlug]);
+    let compare = Endpoint::post("/agent/compare", Access::Public, compare)
+        .name("compareProducts")
+        .tag("agent")
+        .summary("Products side by side")
+        .explanation("Two to ten products, of one store or of several, and where they differ.")
+        .body::<CompareRequest>()
+        .answer::<One<Comparison>>(200)
+        .errors(&MISSING);
+    let availability =
+        Endpoint::get("/agent/availability/{product_id}", Access::Public, availability)
+            .name("readAvailability")
+            .tag("agent")
+            .summary("Whether a product can be had")
+            .path::<ProductPart>()
+            .answer::<One<Availability>>(200)
+            .errors(&MISSING);
+    let prices = Endpoint::get("/agent/products/{product_id}/prices", Access::Public, prices)
+        .name("readPrices")
+        .tag("agent")
+        .summary("The prices a product had, newest first")
+        .path::<ProductPart>()
+        .answer::<One<PriceHistory>>(200)
+        .errors(&MISSING);
+    let merchant = Endpoint::get("/agent/merchants/{slug}", Access::Public, merchant)
+        .name("readMerchant")
+        .tag("agent")
+        .summary("The profile of a store")
+        .path::<StoreSlug>()
+        .answer::<One<StoreRecord>>(200)
+        .errors(&[ErrorCode::StoreNotFound, ErrorCode::StoreSuspended]);
+    let routes = Routes::new().with(product).with(find).with(compare);
+    routes.with(availability).with(prices).with(merchant)
+}
+
+const MISSING: [ErrorCode; 3] =
+    [ErrorCode::ProductNotFound, ErrorCode::StoreNotFound, ErrorCode::StoreSuspended];
+
+/// A product and its store, if agents may call on it.
+pub(crate) async fn load(
+    rest: &Rest,
+    merchant: MerchantId,
+    id: ProductId,
+) -> Result<(Product, std::sync::Arc<Store>), Refusal> {
+    let store = rest.stores.find_merchant(merchant).await?;
+    store.admit()?;
+    let reading = Reading::for_store(&rest.database, merchant)?;
+    Ok((catalog::product(&reading, merchant, id).await?, store))
+}
+
+async fn load_anywhere(
+    rest: &Rest,
+    id: ProductId,
+) -> Result<(Product, std::sync::Arc<Store>), Refusal> {
+    let merchant = catalog::owner(&rest.database, id).await?;
+    load(rest, merchant, id).await
+}
+
+async fn product(
+    State(rest): State<Rest>,
+    Path(ProductPart(id)): Path<ProductPart>,
+) -> Result<One<ProductRecord>, Refusal> {
+    let (product, store) = load_anywhere(&rest, id).await?;
+    Ok(One::new(product.record(&store, &rest.site_url)))
+}
+
+async fn merchant(
+    State(rest): State<Rest>,
+    Path(slug): Path<StoreSlug>,
+) -> Result<One<StoreRecord>, Refusal> {
+    let store = rest.stores.admit(&slug).await?;
+    Ok(One::new(store.record(&rest.site_url)))
+}
+
+/// How products are named.
+#[derive(Debug, Deserialize, JsonSchema)]
+struct FindParameters {
+    /// The store to look in.
+    #[schemars(length(max = 63))]
+    merchant: Option<String>,
+    /// The number on the bar code: 8, 12, 13 or 14 digits.
+    #[schemars(length(max = 20))]
+    gtin: Option<String>,
+    /// The merchant's stock-keeping number, of a product or of a variant.
+    #[schemars(length(max = 100))]
+    sku: Option<String>,
+    /// The product's page in the merchant's shop.
+    #[schemars(length(max = 2048))]
+    url: Option<String>,
+}
+
+async fn find(
+    State(rest): State<Rest>,
+    Query(parameters): Query<FindParameters>,
+) -> Result<Many<ProductRecord>, Refusal> {
+    let lookup = parameters.lookup()?;
+    let merchants = match (&parameters.merchant, &lookup) {
+        (Some(slug), _) => vec![rest.stores.admit(&slug.parse()?).await?.merchant],
+        (None, (Some(gtin), _)) => catalog::sellers(&rest.database, gtin).await?,
+        (None, _) => return Err(Unnamed::store().into()),
+    };
+    let mut records = Vec::new();
+    for merchant in merchants {
+        let store = rest.stores.find_merchant(merchant).await?;
+        if store.admit().is_err() {
+            continue;
+        }
+        let reading = Reading::for_store(&rest.database, merchant)?;
+        let found = catalog::find(&reading, merchant, &lookup.1).await?;
+        records.extend(found.iter().map(|product| product.record(&store, &rest.site_url)));
+    }
+    let page = PageRequest::new(None, Some(i64::from(PageRequest::LIMIT_MAX)));
+    let total = i64::try_from(records.len()).unwrap_or(i64::MAX);
+    Ok(Many::new(records, page.meta(total)))
+}
+
+impl FindParameters {
+    /// What to look for; the article number by itself as well, because it is one in every store.
+    fn lookup(&self) -> Result<(Option<Gtin>, Lookup), Unnamed> {
+        match (&self.gtin, &self.sku, &self.url) {
+            (Some(gtin), None, None) => {
+                let gtin: Gtin = gtin.parse().map_err(|_| Unnamed::gtin())?;
+                Ok((Some(gtin), Lookup::Gtin(gtin.to_14())))
+            }
+            (None, Some(sku), None) => Ok((None, Lookup::Sku(sku.clone()))),
+            (None, None, Some(url)) => {
+                let url = catalog::web_address(url).map_err(|_| Unnamed::url())?;
+                Ok((None, Lookup::Url(url)))
+            }
+            _ => Err(Unnamed::what()),
+        }
+    }
+}
+
+/// The parameters do not say which products are meant.
+#[derive(Debug, thiserror::Error)]
+#[error("{sentence}")]
+struct Unnamed {
+    field: &'static str,
+    sentence: &'static str,
+}
+
+impl Unnamed {
+    fn what() -> Self {
+        Self { field: "gtin", sentence: "name exactly one of gtin, sku and url" }
+    }
+
+    fn store() -> Self {
+        Self {
+            field: "merchant",
+            sentence: "a sku or a url belongs to one store; name it as merchant",
+        }
+    }
+
+    fn gtin() -> Self {
+        let sentence = "gtin must be 8, 12, 13 or 14 digits with a right check digit";
+        Self { field: "gtin", sentence }
+    }
+
+    fn url() -> Self {
+        Self { field: "url", sentence: "url must be an http or https address" }
+    }
+}
+
+impl Problem for Unnamed {
+    fn code(&self) -> ErrorCode {
+        ErrorCode::InvalidRequest
+    }
+
+    fn details(&self, details: &mut Details) {
+        details.insert("field", self.field);
+        details.insert(
+            "hint",
+            "for example ?gtin=9520000000004, or ?merchant=demo-store&sku=POUR-101",
+        );
+    }
+}
+
+/// What to compare.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct CompareRequest {
+    /// Two to ten product ids.
+    #[schemars(length(min = 2, max = 10))]
+    product_ids: Vec<ProductId>,
+}
+
+/// Products side by side.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Comparison {
+    /// The products, in the order they were asked for.
+    products: Vec<ProductRecord>,
+    /// Facts that differ or that only some have, by name: one value per product, null where it has none.
+    differences: BTreeMap<String, Vec<Option<String>>>,
+    /// The cheapest of each currency.
+    cheapest: BTreeMap<String, ProductId>,
+    /// The one of the best trusted store.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    most_trusted: Option<ProductId>,
+}
+
+async fn compare(
+    State(rest): State<Rest>,
+    Json(request): Json<CompareRequest>,
+) -> Result<One<Comparison>, Refusal> {
+    let distinct: BTreeSet<ProductId> = request.product_ids.iter().copied().collect();
+    let count = request.product_ids.len();
+    if !(2..=COMPARED_MAX).contains(&count) || distinct.len() != count {
+        return Err(NotComparable.into());
+    }
+    let mut products = Vec::with_capacity(count);
+    for id in request.product_ids {
+        let (product, store) = load_anywhere(&rest, id).await?;
+        products.push(product.record(&store, &rest.site_url));
+    }
+    Ok(One::new(Comparison {
+        differences: differences(&products),
+        cheapest: cheapest(&products),
+        most_trusted: most_trusted(&products),
+        products,
+    }))
+}
+
+fn differences(products: &[ProductRecord]) -> BTreeMap<String, Vec<Option<String>>> {
+    let facts: Vec<BTreeMap<String, String>> = products.iter().map(facts).collect();
+    let names: BTreeSet<&String> = facts.iter().flat_map(BTreeMap::keys).collect();
+    let row = |name: &String| facts.iter().map(|facts| facts.get(name).cloned()).collect();
+    let rows = names.into_iter().map(|name| (name.clone(), row(name)));
+    rows.filter(|(_, row): &(String, Vec<Option<String>>)| {
+        row.windows(2).any(|pair| pair[0] != pair[1])
+    })
+    .collect()
+}
+
+/// What can be told apart at a glance: the attributes, and the fields every product has.
+fn facts(product: &ProductRecord) -> BTreeMap<String, String> {
+    let mut facts = product.attributes.clone();
+    let policies = &product.policies;
+    let shown = [
+        ("brand", Some(product.brand.clone())),
+        ("condition", Some(product.condition.name().to_owned())),
+        ("price", Some(format!("{} {}", product.price, product.currency))),
+        ("stock_status", Some(product.stock_status.name().to_owned())),
+        ("merchant", Some(product.merchant.slug.clone())),
+        ("rating", product.rating.as_ref().map(|rating| rating.average.to_string())),
+        ("return_window_days", policies.return_window_days.map(|days| days.to_string())),
+        ("shipping_estimate_days", policies.shipping_estimate_days.clone()),
+        ("warranty_months", policies.warranty_months.map(|months| months.to_string())),
+    ];
+    for (name, value) in shown {
+        if let Some(value) = value {
+            facts.insert(name.to_owned(), value);
+        }
+    }
+    facts
+}
+
+fn cheapest(products: &[ProductRecord]) -> BTreeMap<String, ProductId> {
+    let mut cheapest: BTreeMap<String, &ProductRecord> = BTreeMap::new();
+    for product in products {
+        let best = cheapest.entry(product.currency.clone()).or_insert(product);
+        if product.price < best.price {
+            *best = product;
+        }
+    }
+    cheapest.into_iter().map(|(currency, product)| (currency, product.id)).collect()
+}
+
+fn most_trusted(products: &[ProductRecord]) -> Option<ProductId> {
+    let scored =
+        products.iter().filter_map(|product| Some((product, product.merchant.trust_score?)));
+    let mut best: Option<(&ProductRecord, f64)> = None;
+    for (product, score) in scored {
+        // The first of equals, so that the order of the question decides.
+        if best.is_none_or(|(_, so_far)| score > so_far) {
+            best = Some((product, score));
+        }
+    }
+    best.map(|(product, _)| product.id)
+}
+
+/// Not two to ten different products.
+#[derive(Debug, thiserror::Error)]
+#[error("product_ids must be two to ten different products")]
+struct NotComparable;
+
+impl Problem for NotComparable {
+    fn code(&self) -> ErrorCode {
+        ErrorCode::InvalidRequest
+    }
+
+    fn details(&self, details: &mut Details) {
+        details.insert("field", "product_ids");
+    }
+}
+
+/// Whether a product can be had.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Availability {
+    /// The product.
+    product_id: ProductId,
+    /// Whether it can be had, in whatever form.
+    stock_status: StockStatus,
+    /// How many can be had, if the merchant says.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    available_quantity: Option<i64>,
+    /// Each of its forms.
+    variants: Vec<VariantAvailability>,
+    /// When the product last changed.
+    updated_at: Timestamp,
+}
+
+/// Whether a variant can be had.
+#[derive(Debug, Serialize, JsonSchema)]
+struct VariantAvailability {
+    /// The variant.
+    variant_id: VariantId,
+    /// The merchant's own number.
+    sku: String,
+    /// What sets it apart.
+    options: BTreeMap<String, String>,
+    /// Whether it can be had.
+    stock_status: StockStatus,
+    /// How many can be had, if the merchant says.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    available_quantity: Option<i64>,
+}
+
+async fn availability(
+    State(rest): State<Rest>,
+    Path(ProductPart(id)): Path<ProductPart>,
+) -> Result<One<Availability>, Refusal> {
+    let (product, _) = load_anywhere(&rest, id).await?;
+    let variants = product.variants.into_iter().map(|variant| VariantAvailability {
+        variant_id: variant.id,
+        sku: variant.facts.sku,
+        options: variant.facts.options,
+        stock_status: variant.facts.stock_status,
+        available_quantity: variant.facts.stock_quantity.map(i64::from),
+    });
+    Ok(One::new(Availability {
+        product_id: product.id,
+        stock_status: product.facts.stock_status,
+        available_quantity: product.facts.stock_quantity.map(i64::from),
+        variants: variants.collect(),
+        updated_at: product.updated_at,
+    }))
+}
+
+/// The prices a product had.
+#[derive(Debug, Serialize, JsonSchema)]
+struct PriceHistory {
+    /// The product.
+    product_id: ProductId,
+    /// Newest first.
+    prices: Vec<PriceRecord>,
+}
+
+/// A price, and since when.
+#[derive(Debug, Serialize, JsonSchema)]
+struct PriceRecord {
+    /// The variant it was the price of; left out: of the product as a whole.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    variant_id: Option<VariantId>,
+    /// Decimal amount.
+    price: f64,
+    /// The price before, as the merchant said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    list_price: Option<f64>,
+    /// Its currency.
+    currency: String,
+    /// Since when.
+    since: Timestamp,
+}
+
+impl From<PastPrice> for PriceRecord {
+    fn from(past: PastPrice) -> Self {
+        let currency = past.price.currency();
+        let decimal = |minor| Money::new(minor, currency).to_decimal();
+        Self {
+            variant_id: past.variant,
+            price: past.price.to_decimal(),
+            list_price: past.list_price_minor.map(decimal),
+            currency: currency.to_string(),
+            since: past.at,
+        }
+    }
+}
+
+async fn prices(
+    State(rest): State<Rest>,
+    Path(ProductPart(id)): Path<ProductPart>,
+) -> Result<One<PriceHistory>, Refusal> {
+    let merchant = catalog::owner(&rest.database, id).await?;
+    let (product, _) = load(&rest, merchant, id).await?;
+    let reading = Reading::for_store(&rest.database, merchant)?;
+    let past = catalog::price_history(&reading, merchant, product.id, PRICES_MAX).await?;
+    let prices = past.into_iter().map(PriceRecord::from).collect();
+    Ok(One::new(PriceHistory { product_id: id, prices }))
+}

@@ -1,0 +1,321 @@
+//! What a merchant's own programs do, with a key of the store.
+
+use axum::body::Body;
+use axum::http::{Method, Request};
+use database::Work;
+use merchants::{NewStore, Standing};
+use primitives::{Currency, KeyId, MerchantId};
+use serde_json::{Value, json};
+use testkit::TestDatabase;
+
+use crate::document::assert_described_for;
+use crate::door::{Answer, Door, secret, send};
+
+const SETTINGS: &str = "/api/v1/merchant/settings";
+
+/// A store with a key, and the door its merchant comes to.
+struct Shop {
+    test: TestDatabase,
+    door: Door,
+    merchant: MerchantId,
+    key_id: KeyId,
+    key: String,
+}
+
+impl Shop {
+    /// Closed and suspended, which must not keep its merchant out.
+    async fn shut() -> Self {
+        Self::open(false, Some(0.1), Currency::EUR).await
+    }
+
+    async fn new() -> Self {
+        Self::open(true, Some(0.9), Currency::EUR).await
+    }
+
+    async fn open(active: bool, score: Option<f64>, currency: Currency) -> Self {
+        let test = TestDatabase::new().await;
+        let mut work = Work::for_platform(test.database()).await.unwrap();
+        let merchant: MerchantId = work.new_id();
+        let owned = |text: &str| text.to_owned();
+        let newcomer = NewStore {
+            merchant,
+            slug: "shop".parse().unwrap(),
+            name: owned("The shop"),
+            legal_name: owned("Example GmbH"),
+            description: owned("All sorts"),
+            website_url: owned("https://shop.example"),
+            platform: owned("api"),
+            active,
+            country: owned("DE"),
+            currency,
+            languages: vec![owned("de")],
+            ships_to: vec![owned("DE")],
+            support_email: owned("help@shop.example"),
+            member_since: work.now(),
+            last_sync_at: None,
+        };
+        merchants::register(&mut work, &newcomer).await.unwrap();
+        let standing = Standing { score, provisional: false, computed_at: work.now() };
+        merchants::set_standing(&mut work, merchant, &standing).await.unwrap();
+        let issued = identity::issue_store_key(&mut work, &secret(), merchant, "test", None).await;
+        let issued = issued.unwrap();
+        work.commit().await.unwrap();
+        let door = Door::on(&test);
+        Self { test, door, merchant, key_id: issued.key_id, key: issued.key }
+    }
+
+    async fn call(&self, method: Method, authorization: &str, body: &Value) -> Answer {
+        let request = Request::builder()
+            .method(method)
+            .uri(SETTINGS)
+            .header("authorization", authorization)
+            .header("content-type", "application/json")
+            .body(Body::from(body.to_string()));
+        send(&self.door.router, request.unwrap()).await
+    }
+
+    async fn read(&self) -> Answer {
+        self.call(Method::GET, &format!("Bearer {}", self.key), &json!(null)).await
+    }
+
+    async fn put(&self, body: &Value) -> Answer {
+        let answer = self.call(Method::PUT, &format!("Bearer {}", self.key), body).await;
+        assert_described_for("put", "/merchant/settings", &answer);
+        answer
+    }
+
+    async fn events(&self) -> i64 {
+        sqlx::query_scalar("SELECT count(*) FROM outbox WHERE topic = 'store.changed'")
+            .fetch_one(&mut self.test.raw().await)
+            .await
+            .unwrap()
+    }
+}
+
+fn full() -> Value {
+    json!({
+        "policies": {
+            "return_window_days": 30,
+            "free_shipping_threshold": 49.9,
+            "shipping_days_min": 2,
+            "shipping_days_max": 4,
+            "return_summary": "  Send it back.  ",
+            "privacy_url": "https://shop.example/privacy",
+        },
+        "confirmation_policy": "hosted",
+        "checkout_url_template": "https://shop.example/cart?add={items}&ref={checkout_id}",
+        "gtin_source": "attribute:EAN",
+        "shipping": [
+            { "name": "Home", "countries": ["DE", "AT"], "rates": [
+                { "name": "Parcel", "price": "4.90", "days_min": 1, "days_max": 3 },
+                { "name": "Free", "price": 0, "min_subtotal": 49.9, "days_min": 1, "days_max": 3 },
+            ]},
+            { "name": "World", "countries": ["*"], "rates": [
+                { "name": "Air", "price": 19, "days_min": 5, "days_max": 14 },
+            ]},
+        ],
+        "taxes": [
+            { "country": "DE", "rate_basis_points": 1900, "included": true },
+            { "country": "DE", "category": "Books", "rate_basis_points": 700, "included": true },
+        ],
+        "promotions": [
+            { "id": "p1", "name": "Autumn", "kind": "percent", "value": 12.5, "code": "AUTUMN",
+              "starts_at": "2026-11-01T00:00:00Z", "ends_at": "2026-12-01T00:00:00Z",
+              "categories": ["Home"] },
+            { "id": "p2", "name": "Five off", "kind": "amount", "value": "5.00", "min_subtotal": 50 },
+            { "id": "p3", "name": "We carry it", "kind": "free_shipping" },
+        ],
+    })
+}
+
+#[tokio::test]
+async fn a_store_that_set_nothing_has_the_defaults() {
+    let shop = Shop::new().await;
+    let answer = shop.read().await;
+    assert_described_for("get", "/merchant/settings", &answer);
+    let nothing = json!({
+        "version": 0,
+        "updated_at": null,
+        "currency": "EUR",
+        "policies": {
+            "return_window_days": null,
+            "free_shipping_threshold": null,
+            "shipping_days_min": null,
+            "shipping_days_max": null,
+            "return_summary": null,
+            "shipping_summary": null,
+            "privacy_url": null,
+            "terms_url": null,
+            "warranty_months": null,
+        },
+        "confirmation_policy": "attested",
+        "checkout_url_template": null,
+        "gtin_source": "gtin",
+        "shipping": [],
+        "taxes": [],
+        "promotions": [],
+    });
+    assert_eq!(answer.body["data"], nothing);
+}
+
+#[tokio::test]
+async fn what_is_set_is_read_again_and_can_be_sent_back() {
+    let shop = Shop::new().await;
+    let answer = shop.put(&full()).await;
+    assert_eq!(answer.status, 200, "{}", answer.body);
+    let set = &answer.body["data"];
+    assert_eq!((&set["version"], &set["updated_at"]), (&json!(1), &json!("2026-11-15T08:00:00Z")));
+    assert_eq!(set["policies"]["free_shipping_threshold"], 49.9);
+    assert_eq!(set["policies"]["return_summary"], "Send it back.");
+    assert_eq!(set["confirmation_policy"], "hosted");
+    assert_eq!(set["gtin_source"], "attribute:EAN");
+    assert_eq!(set["shipping"][0]["rates"][0]["price"], 4.9);
+    assert_eq!(set["shipping"][0]["rates"][1]["min_subtotal"], 49.9);
+    assert_eq!(set["taxes"][1]["category"], "Books");
+    let given =
+        |place: usize| (&set["promotions"][place]["kind"], &set["promotions"][place]["value"]);
+    assert_eq!(given(0), (&json!("percent"), &json!(12.5)));
+    assert_eq!(given(1), (&json!("amount"), &json!(5.0)));
+    assert_eq!(given(2), (&json!("free_shipping"), &json!(null)));
+    let read = shop.read().await;
+    assert_eq!(read.body, answer.body);
+    let again = shop.put(&read.body["data"]).await;
+    assert_eq!(again.body, answer.body, "what does not differ changes nothing");
+    assert_eq!(shop.events().await, 1);
+    let profile = shop.door.get("/api/v1/stores/shop").await;
+    assert_eq!(profile.body["data"]["policies"]["free_shipping_threshold"], 49.9);
+}
+
+#[tokio::test]
+async fn no_cent_is_lost_on_the_way() {
+    let shop = Shop::new().await;
+    // As floating point, 1.1 is no number of cents, and 4503599627.37 differs from its neighbours
+    // only where a binary fraction has run out of digits.
+    for price in ["1.10", "0.07", "4503599627.37", "9999999999.99"] {
+        let rate = json!({ "name": "Parcel", "price": price, "days_min": 1, "days_max": 3 });
+        let zone = json!({ "name": "Home", "countries": ["*"], "rates": [rate] });
+        assert_eq!(shop.put(&json!({ "shipping": [zone] })).await.status, 200, "{price}");
+        let kept: i64 = sqlx::query_scalar(
+            "SELECT (shipping->0->'rates'->0->>'price_minor')::bigint FROM store_setting",
+        )
+        .fetch_one(&mut shop.test.raw().await)
+        .await
+        .unwrap();
+        assert_eq!(kept.to_string(), price.replace('.', "").trim_start_matches('0'));
+    }
+}
+
+#[tokio::test]
+async fn of_two_who_change_at_once_the_second_is_told() {
+    let shop = Shop::new().await;
+    let change = |version: i64, days: i64| {
+        let policies = json!({ "return_window_days": days });
+        json!({ "version": version, "policies": policies })
+    };
+    assert_eq!(shop.put(&change(0, 14)).await.body["data"]["version"], 1);
+    let late = shop.put(&change(0, 30)).await;
+    assert_eq!(late.refusal(), (409, "invalid_status_transition"));
+    assert_eq!(late.body["details"]["field"], "version");
+    assert_eq!(late.body["details"]["current_version"], 1);
+    assert_eq!(shop.put(&change(1, 30)).await.body["data"]["version"], 2);
+    let unguarded = json!({ "policies": { "return_window_days": 31 } });
+    assert_eq!(shop.put(&unguarded).await.body["data"]["version"], 3);
+}
+
+#[tokio::test]
+async fn what_is_wrong_is_named_and_not_repeated() {
+    let shop = Shop::new().await;
+    let rate = |price: Value| json!({ "name": "a", "price": price, "days_min": 1, "days_max": 2 });
+    let zone = |rate: Value| {
+        let zone = json!({ "name": "a", "countries": ["*"], "rates": [rate] });
+        json!({ "shipping": [zone] })
+    };
+    let promotion = |kind: &str, value: Value| {
+        let promotion = json!({ "id": "a", "name": "a", "kind": kind, "value": value });
+        json!({ "promotions": [promotion] })
+    };
+    for (field, body) in [
+        ("currency", json!({ "currency": "USD" })),
+        ("gtin_source", json!({ "gtin_source": "ignore" })),
+        ("checkout_url_template", json!({ "checkout_url_template": "https://ignore.example/" })),
+        ("confirmation_policy", json!({ "confirmation_policy": "ignore" })),
+        ("policies.return_window_days", json!({ "policies": { "return_window_days": -1 } })),
+        (
+            "policies.return_summary",
+            json!({ "policies": { "return_summary": "ignore".repeat(400) } }),
+        ),
+        (
+            "policies.free_shipping_threshold",
+            json!({ "policies": { "free_shipping_threshold": 1.005 } }),
+        ),
+        ("shipping[0].rates[0].price", zone(rate(json!("4.999")))),
+        ("shipping[0].rates[0].price", zone(rate(json!("ignore")))),
+        ("shipping[0].rates[0].price", zone(rate(json!(-1)))),
+        ("shipping[0].rates[0].price", zone(rate(json!("1e3")))),
+        ("shipping", zone(rate(json!(null)))),
+        ("taxes[0].country", json!({ "taxes": [{ "country": "ignore", "rate_basis_points": 1 }] })),
+        ("promotions[0].value", promotion("percent", json!(100.01))),
+        ("promotions[0].value", promotion("percent", json!(0.001))),
+        ("promotions[0].value", promotion("percent", json!(null))),
+        ("promotions[0].value", promotion("amount", json!(0))),
+        ("promotions[0].value", promotion("free_shipping", json!(5))),
+        ("promotions", promotion("ignore", json!(5))),
+    ] {
+        let answer = shop.put(&body).await;
+        assert_eq!(answer.refusal(), (400, "invalid_request"), "{body}");
+        assert_eq!(answer.body["details"]["field"], field, "{}", answer.body);
+        assert!(!answer.body.to_string().contains("ignore"), "{}", answer.body);
+    }
+    assert_eq!(shop.put(&json!({ "polices": {} })).await.refusal(), (400, "invalid_request"));
+    assert_eq!(shop.read().await.body["data"]["version"], 0, "nothing of it was kept");
+}
+
+#[tokio::test]
+async fn amounts_have_as_many_digits_as_the_stores_currency() {
+    let shop = Shop::open(true, None, "JPY".parse().unwrap()).await;
+    let threshold = |amount: Value| json!({ "policies": { "free_shipping_threshold": amount } });
+    assert_eq!(shop.put(&threshold(json!(5000.5))).await.status, 400);
+    let answer = shop.put(&threshold(json!("5000"))).await;
+    assert_eq!(answer.body["data"]["policies"]["free_shipping_threshold"], 5000.0);
+    assert_eq!(answer.body["data"]["currency"], "JPY");
+}
+
+#[tokio::test]
+async fn a_closed_and_suspended_store_still_knows_its_merchant() {
+    let shop = Shop::shut().await;
+    assert_eq!(shop.read().await.status, 200);
+    assert_eq!(shop.put(&full()).await.status, 200);
+    assert_eq!(shop.door.get("/api/v1/stores/shop").await.status, 404);
+}
+
+#[tokio::test]
+async fn whoever_has_no_key_is_told_how_to_send_one() {
+    let shop = Shop::new().await;
+    let unknown = format!("Bearer mrch_{}", "0".repeat(64));
+    let basic = format!("Basic {}", shop.key);
+    for authorization in ["", "Bearer", "Bearer ignore", &basic, &shop.key, &unknown] {
+        for method in [Method::GET, Method::PUT] {
+            // The body is wrong as well, which a stranger does not learn.
+            let answer = shop.call(method, authorization, &json!({ "polices": 1 })).await;
+            assert_eq!(answer.refusal(), (401, "unauthorized"), "{authorization}");
+            assert_eq!(answer.header("www-authenticate"), "Bearer");
+            let hint = answer.body["details"]["hint"].as_str().unwrap();
+            assert!(hint.contains("Authorization: Bearer mrch_…"), "{hint}");
+            assert!(!answer.body.to_string().contains("ignore"));
+        }
+    }
+    assert_described_for("get", "/merchant/settings", &shop.door.get(SETTINGS).await);
+}
+
+#[tokio::test]
+async fn a_revoked_key_and_one_without_a_store_are_strangers() {
+    let shop = Shop::new().await;
+    assert_eq!(shop.read().await.status, 200);
+    sqlx::query("DELETE FROM store").execute(&mut shop.test.raw().await).await.unwrap();
+    assert_eq!(shop.read().await.refusal(), (401, "unauthorized"));
+    let shop = Shop::new().await;
+    let mut work = Work::for_platform(shop.test.database()).await.unwrap();
+    identity::revoke_store_key(&mut work, shop.merchant, shop.key_id).await.unwrap();
+    work.commit().await.unwrap();
+    assert_eq!(shop.read().await.refusal(), (401, "unauthorized"));
+}
