@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod drafts;
 mod expand;
 mod gtin;
 mod habits;
@@ -14,6 +15,7 @@ mod stores;
 mod tests;
 mod world;
 
+pub use drafts::draft;
 pub use seed::{SeedError, Seeded, seed};
 pub use world::{
     Category, DEMO_STORE, FIRST_PRODUCT, Identity, Image, Policies, Product, Rating, Store,

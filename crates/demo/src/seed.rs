@@ -249,7 +249,7 @@ fn stock(name: &str) -> Result<StockStatus, SeedError> {
     StockStatus::from_name(name).ok_or(SeedError::Invalid("a stock status"))
 }
 
-fn days_ago(days: u32) -> Timestamp {
+pub(crate) fn days_ago(days: u32) -> Timestamp {
     Timestamp::from_unix_micros(PRESENT).minus(Duration::from_hours(24 * u64::from(days)))
 }
 

@@ -1,0 +1,165 @@
+//! A product while its rows come in.
+
+use std::collections::BTreeMap;
+
+use catalog::{Amount, Fault, FeedSettings, ImageDraft, ProductDraft, VariantDraft};
+
+use super::columns::Cells;
+use crate::amount;
+use crate::fault;
+use crate::gtin::Places;
+use crate::sheet::Row;
+
+/// A product may hold this much before it is handed over in parts. The catalog joins them.
+const PRODUCT_BYTES_MAX: usize = 4 << 20;
+
+pub(super) struct Open {
+    pub(super) line: u64,
+    bytes: usize,
+    is_for_sale: bool,
+    option_names: [Option<String>; 3],
+    draft: ProductDraft,
+}
+
+impl Open {
+    /// The first row speaks for the product.
+    pub(super) fn new(handle: String, cells: &Cells<'_>, line: u64) -> Self {
+        let category = cells.find("category").or_else(|| cells.find("type")).unwrap_or_default();
+        let category = category.split('>').map(str::trim).filter(|name| !name.is_empty());
+        let draft = ProductDraft {
+            external_id: handle,
+            name: cells.owned("title"),
+            description: cells.owned("description"),
+            brand: cells.owned("vendor"),
+            category: category.map(str::to_owned).collect(),
+            ..ProductDraft::default()
+        };
+        let option_names = ["option1 name", "option2 name", "option3 name"];
+        let option_names = option_names.map(|column| cells.owned(column));
+        Self { line, bytes: 0, is_for_sale: cells.is_for_sale(), option_names, draft }
+    }
+
+    pub(super) fn takes(&self, handle: &str, row: &Row<'_>) -> bool {
+        self.draft.external_id == handle && self.bytes + row.bytes() <= PRODUCT_BYTES_MAX
+    }
+
+    /// Adds a row. One whose variant cannot be used still adds its picture.
+    pub(super) fn add(
+        &mut self,
+        cells: &Cells<'_>,
+        settings: &FeedSettings,
+        bytes: usize,
+    ) -> Result<(), Fault> {
+        self.bytes += bytes;
+        if !self.is_for_sale {
+            return Ok(());
+        }
+        if let Some(url) = cells.owned("image") {
+            let is_known = self.draft.images.iter().any(|image| image.url == url);
+            if !is_known {
+                self.draft.images.push(ImageDraft { url, alt: cells.owned("image alt") });
+            }
+        }
+        let is_variant = ["price", "sku", "option1 value"];
+        if is_variant.iter().any(|column| cells.find(column).is_some()) {
+            let variant = self.variant(cells, settings)?;
+            self.draft.variants.push(variant);
+        }
+        Ok(())
+    }
+
+    fn variant(&self, cells: &Cells<'_>, settings: &FeedSettings) -> Result<VariantDraft, Fault> {
+        let options = self.options(cells);
+        let sku = cells.number("sku");
+        let places = Places {
+            own: cells.number("barcode"),
+            sku,
+            mpn: cells.find("google shopping / mpn"),
+            id: cells.find("handle"),
+        };
+        let (stock_status, stock_quantity) = stock(cells)?;
+        Ok(VariantDraft {
+            sku: sku.map_or_else(|| self.made_up_sku(&options), str::to_owned),
+            name: None,
+            gtin: places.find(&settings.gtin_source, cells.pairs()),
+            options,
+            price: price(cells, "price", settings)?,
+            list_price: price(cells, "compare at price", settings)?.filter(is_something),
+            stock_status,
+            stock_quantity,
+            image: cells.owned("variant image"),
+        })
+    }
+
+    /// The values of this row under the names of the first one.
+    fn options(&self, cells: &Cells<'_>) -> BTreeMap<String, String> {
+        let values = ["option1 value", "option2 value", "option3 value"];
+        let pairs = self.option_names.iter().zip(values);
+        pairs.filter_map(|(name, column)| Some((name.clone()?, cells.owned(column)?))).collect()
+    }
+
+    /// Shops need not number their variants; what sets them apart then names them.
+    fn made_up_sku(&self, options: &BTreeMap<String, String>) -> String {
+        let values = options.values().map(|value| value.to_lowercase().replace(' ', "-"));
+        let parts = std::iter::once(self.draft.external_id.clone()).chain(values);
+        parts.collect::<Vec<_>>().join("-")
+    }
+
+    /// The product; none if it is not for sale, or no variant of it could be read.
+    pub(super) fn finish(mut self) -> Option<ProductDraft> {
+        if !self.is_for_sale || self.draft.variants.is_empty() {
+            return None;
+        }
+        let options = &self.draft.variants[0].options;
+        let is_default = options.values().all(|value| value == "Default Title");
+        if self.draft.variants.len() == 1 && is_default {
+            let only = self.draft.variants.pop()?;
+            let made_up = format!("{}-default-title", self.draft.external_id);
+            let is_own = only.sku != made_up && only.sku != self.draft.external_id;
+            self.draft.sku = Some(only.sku).filter(|_| is_own);
+            self.draft.gtin = only.gtin;
+            self.draft.price = only.price;
+            self.draft.list_price = only.list_price;
+            self.draft.stock_status = only.stock_status;
+            self.draft.stock_quantity = only.stock_quantity;
+        }
+        Some(self.draft)
+    }
+}
+
+fn price(
+    cells: &Cells<'_>,
+    column: &str,
+    settings: &FeedSettings,
+) -> Result<Option<Amount>, Fault> {
+    let field = if column == "price" { "price" } else { "list_price" };
+    let text = cells.number(column);
+    let price = text.map(|text| amount::read(text, settings.currency, field)).transpose()?;
+    match price {
+        // The file has no place for a currency, so one that stands here is the store's.
+        Some(price) if price.currency.is_some_and(|named| named != settings.currency) => {
+            Err(fault::two_currencies())
+        }
+        price => Ok(price.map(|price| price.amount)),
+    }
+}
+
+/// Exports write 0.00 where there is no earlier price.
+fn is_something(amount: &Amount) -> bool {
+    amount.as_str().bytes().any(|byte| matches!(byte, b'1'..=b'9'))
+}
+
+type Stock = (Option<String>, Option<i64>);
+
+/// What is sold on when it is gone can be ordered; less than nothing has been sold already.
+fn stock(cells: &Cells<'_>) -> Result<Stock, Fault> {
+    let quantity = cells.number("inventory").map(fault::whole_number).transpose()?;
+    let sells_on = cells.find("inventory policy").is_some_and(|policy| {
+        ["continue", "true", "yes"].iter().any(|yes| policy.eq_ignore_ascii_case(yes))
+    });
+    Ok(match quantity {
+        _ if cells.is_uncounted() => (Some("in_stock".to_owned()), None),
+        Some(quantity) if quantity <= 0 && sells_on => (Some("backorder".to_owned()), Some(0)),
+        quantity => (None, quantity.map(|quantity| quantity.max(0))),
+    })
+}

@@ -1,0 +1,178 @@
+//! Shopify's product export, with the headers of the older one.
+
+use std::collections::BTreeSet;
+
+use catalog::{ProductDraft, VariantDraft};
+
+const COLUMNS: [&str; 21] = [
+    "Handle",
+    "Title",
+    "Body (HTML)",
+    "Vendor",
+    "Product Category",
+    "Option1 Name",
+    "Option1 Value",
+    "Option2 Name",
+    "Option2 Value",
+    "Option3 Name",
+    "Option3 Value",
+    "Variant SKU",
+    "Variant Inventory Tracker",
+    "Variant Inventory Qty",
+    "Variant Inventory Policy",
+    "Variant Price",
+    "Variant Compare At Price",
+    "Variant Barcode",
+    "Image Src",
+    "Image Alt Text",
+    "Variant Image",
+];
+
+/// A product without options has this one.
+const NO_OPTION: (&str, &str) = ("Title", "Default Title");
+
+pub(super) fn carried(draft: &ProductDraft) -> ProductDraft {
+    let names = option_names(draft);
+    let is_alone = draft.variants.is_empty();
+    let (status, quantity) = stock(draft.stock_status.as_deref(), draft.stock_quantity);
+    let sku = draft.sku.clone().filter(|sku| *sku != draft.external_id);
+    ProductDraft {
+        external_id: draft.external_id.clone(),
+        sku: sku.filter(|_| is_alone),
+        name: draft.name.clone(),
+        description: draft.description.clone(),
+        brand: draft.brand.clone(),
+        gtin: draft.gtin.clone().filter(|_| is_alone),
+        category: draft.category.clone(),
+        price: draft.price.clone().filter(|_| is_alone),
+        list_price: draft.list_price.clone().filter(|_| is_alone),
+        stock_status: status.filter(|_| is_alone),
+        stock_quantity: quantity.filter(|_| is_alone),
+        images: draft.images.clone(),
+        variants: draft.variants.iter().map(|one| carried_variant(draft, one, &names)).collect(),
+        ..ProductDraft::default()
+    }
+}
+
+/// A product has at most three options; one whose variants have none gets one that tells them apart.
+fn option_names(draft: &ProductDraft) -> Vec<String> {
+    let names = draft.variants.iter().flat_map(|variant| variant.options.keys());
+    let names: BTreeSet<&String> = names.collect();
+    if names.is_empty() && !draft.variants.is_empty() {
+        return vec!["Variant".to_owned()];
+    }
+    names.into_iter().take(3).cloned().collect()
+}
+
+fn carried_variant(draft: &ProductDraft, variant: &VariantDraft, names: &[String]) -> VariantDraft {
+    let mut options = variant.options.clone();
+    options.retain(|name, _| names.contains(name));
+    if let [name] = names
+        && options.is_empty()
+    {
+        options.insert(name.clone(), variant.name.clone().unwrap_or(variant.sku.clone()));
+    }
+    let (stock_status, stock_quantity) =
+        stock(variant.stock_status.as_deref(), variant.stock_quantity);
+    VariantDraft {
+        name: None,
+        options,
+        price: variant.price.clone().or_else(|| draft.price.clone()),
+        stock_status,
+        stock_quantity,
+        ..variant.clone()
+    }
+}
+
+/// A shop either counts its stock, and then the number says it all, or does not and always has it.
+fn stock(status: Option<&str>, quantity: Option<i64>) -> (Option<String>, Option<i64>) {
+    match (status, quantity) {
+        (Some("backorder" | "preorder"), None | Some(..=0)) => {
+            (Some("backorder".to_owned()), Some(0))
+        }
+        (Some("out_of_stock" | "discontinued"), _) => (None, Some(0)),
+        (_, Some(quantity)) => (None, Some(quantity.max(0))),
+        (_, None) => (Some("in_stock".to_owned()), None),
+    }
+}
+
+pub(super) fn write(drafts: &[ProductDraft]) -> Vec<u8> {
+    let header = COLUMNS.iter().map(|column| (*column).to_owned()).collect();
+    super::sheet(b',', std::iter::once(header).chain(drafts.iter().flat_map(rows)))
+}
+
+/// One row per variant or picture, whichever are more.
+fn rows(draft: &ProductDraft) -> Vec<Vec<String>> {
+    let names = option_names(draft);
+    let alone = [alone(draft)];
+    let variants = if draft.variants.is_empty() { &alone[..] } else { &draft.variants[..] };
+    let count = variants.len().max(draft.images.len());
+    (0..count).map(|index| row(draft, &names, variants, index)).collect()
+}
+
+fn row(
+    draft: &ProductDraft,
+    names: &[String],
+    variants: &[VariantDraft],
+    index: usize,
+) -> Vec<String> {
+    let is_first = index == 0;
+    let first = |text: Option<&str>| text.filter(|_| is_first).unwrap_or_default().to_owned();
+    let path = super::path(&draft.category);
+    let mut cells = vec![
+        draft.external_id.clone(),
+        first(draft.name.as_deref()),
+        first(draft.description.as_deref()),
+        first(draft.brand.as_deref()),
+        first(Some(&path)),
+    ];
+    let variant = variants.get(index);
+    for place in 0..3 {
+        let name = names.get(place).map(String::as_str);
+        let value = variant.and_then(|one| one.options.get(name?)).map(String::as_str);
+        let is_default = names.is_empty() && place == 0;
+        let (name, value) = if is_default {
+            (Some(NO_OPTION.0), variant.map(|_| NO_OPTION.1))
+        } else {
+            (name, value)
+        };
+        cells.push(first(name));
+        cells.push(value.unwrap_or_default().to_owned());
+    }
+    cells.extend(variant_cells(variant));
+    let image = draft.images.get(index);
+    cells.push(image.map(|image| image.url.clone()).unwrap_or_default());
+    cells.push(image.and_then(|image| image.alt.clone()).unwrap_or_default());
+    cells.push(variant.and_then(|variant| variant.image.clone()).unwrap_or_default());
+    cells
+}
+
+fn variant_cells(variant: Option<&VariantDraft>) -> [String; 7] {
+    let Some(one) = variant else { return Default::default() };
+    let sells_on = one.stock_status.as_deref() == Some("backorder");
+    let amount = |amount: &Option<catalog::Amount>| {
+        amount.as_ref().map(|amount| amount.as_str().to_owned()).unwrap_or_default()
+    };
+    [
+        one.sku.clone(),
+        one.stock_quantity.map(|_| "shopify".to_owned()).unwrap_or_default(),
+        one.stock_quantity.map(|quantity| quantity.to_string()).unwrap_or_default(),
+        if sells_on { "continue" } else { "deny" }.to_owned(),
+        amount(&one.price),
+        amount(&one.list_price),
+        one.gtin.clone().unwrap_or_default(),
+    ]
+}
+
+/// The only form of a product that has no variants.
+fn alone(draft: &ProductDraft) -> VariantDraft {
+    VariantDraft {
+        sku: draft.sku.clone().unwrap_or_default(),
+        gtin: draft.gtin.clone(),
+        price: draft.price.clone(),
+        list_price: draft.list_price.clone(),
+        stock_status: draft.stock_status.clone(),
+        stock_quantity: draft.stock_quantity,
+        ..VariantDraft::default()
+    }
+}

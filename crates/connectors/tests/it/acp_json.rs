@@ -1,0 +1,103 @@
+//! The Agentic Commerce Protocol's feed.
+
+use catalog::FeedFormat::AcpJson;
+use catalog::GtinSource;
+
+use super::{amount, attribute, gtin, huge, product, read, sample, some, told};
+
+#[test]
+fn good_products_are_read_and_bad_ones_named() {
+    let items = read(AcpJson, sample(AcpJson));
+    assert_eq!(
+        told(&items),
+        [
+            "5 glow broken: price invalid_amount",
+            "5 glow broken: currency invalid_value",
+            "5 glow with 2 variants",
+            "32 wick with 0 variants",
+            "33 moon broken: name invalid_value",
+            "34 void broken: variants missing",
+            "35 ? broken: external_id missing",
+            "36 sun broken: row unreadable",
+            "37 ? broken: row unreadable",
+            "38 yen with 0 variants",
+            "39 shell broken: price unknown_currency",
+        ]
+    );
+}
+
+#[test]
+fn a_product_is_read_whole() {
+    let items = read(AcpJson, sample(AcpJson));
+    let glow = product(&items, "glow");
+    assert_eq!((&glow.name, &glow.description), (&some("Glow, a table lamp"), &some("Warm.")));
+    assert_eq!((&glow.currency, &glow.condition), (&some("EUR"), &some("used")));
+    assert_eq!(glow.category, ["Lamps", "Table"]);
+    assert_eq!((glow.images.len(), &glow.images[0].alt), (1, &some("A lamp")));
+    let [brass, iron] = &glow.variants[..] else { panic!("two variants") };
+    assert_eq!((&brass.price, &brass.list_price), (&amount("129.90"), &amount("149.90")));
+    assert_eq!((&brass.gtin, &brass.stock_status), (&some("4006381333931"), &some("low_stock")));
+    assert_eq!(brass.options["Metal"], "Brass");
+    assert_eq!(brass.image, some("https://lampmaker.example/brass.jpg"));
+    assert_eq!(iron.stock_status, some("out_of_stock"));
+    let wick = product(&items, "wick");
+    assert_eq!((&wick.name, &wick.price), (&some("Wick, \"cotton\" }"), &amount("1.500000")));
+    assert_eq!((&wick.sku, &wick.currency), (&None, &some("USDC")));
+    let lantern = product(&items, "yen");
+    assert_eq!((&lantern.sku, &lantern.price), (&some("yen-1"), &amount("1299")));
+}
+
+#[test]
+fn an_array_and_lines_are_read_too() {
+    let one = r#"{"id":"a","title":"A","variants":[{"id":"a","title":"A"}]}"#;
+    let two = one.replace("\"a\"", "\"b\"");
+    let expected = ["1 a with 0 variants", "2 b with 0 variants"];
+    assert_eq!(told(&read(AcpJson, format!("[{one},\n{two}]"))), expected);
+    assert_eq!(told(&read(AcpJson, format!("{one}\n{two}"))), expected);
+    let lines = format!("{one}\n{{\"id\":\"c\",}}\n{two}\n{{\"id\":");
+    assert_eq!(
+        told(&read(AcpJson, lines)),
+        [
+            "1 a with 0 variants",
+            "2 c broken: row unreadable",
+            "3 b with 0 variants",
+            "4 cut: truncated"
+        ]
+    );
+}
+
+#[test]
+fn an_element_that_is_no_text_or_too_long_is_passed_over() {
+    let mut feed = b"[{\"id\":\"a\",\"title\":\"\xff\"},\n".to_vec();
+    feed.extend(format!("{{\"id\":\"b\",\"title\":\"{}\"}},\n", huge()).bytes());
+    feed.extend(br#"{"id":"c","variants":[{"id":"c"}]}]"#);
+    assert_eq!(
+        told(&read(AcpJson, &feed)),
+        ["1 a broken: row unreadable", "2 b broken: row too_long", "3 c with 0 variants"]
+    );
+}
+
+#[test]
+fn a_document_that_is_not_whole_is_cut() {
+    let told_of = |text: &str| told(&read(AcpJson, text));
+    assert_eq!(told_of("[]"), [""; 0]);
+    assert_eq!(told_of("{\"products\":[]}\n"), [""; 0]);
+    for text in ["[", "{", "{\"products\":[", "{\"products\":[]", "[{\"id\":\"a\"", "{\"a\":1"] {
+        assert_eq!(told_of(text), ["1 cut: truncated"], "{text}");
+    }
+    for text in ["nothing", "[,]", "[]]", "[:1]", "{\"products\":[]}}", "[}"] {
+        assert_eq!(told_of(text), ["1 cut: unreadable"], "{text}");
+    }
+}
+
+#[test]
+fn the_gtin_may_stand_elsewhere() {
+    let feed = r#"[{"id":"1","variants":[{"id":"2","barcodes":[{"type":"MPN","value":"3"},
+        {"type":"gtin13","value":"4"}],"variant_options":[{"name":"Code","value":"5"}]}]}]"#;
+    let found = |source| gtin(AcpJson, source, feed).unwrap();
+    assert_eq!(found(GtinSource::Own), "4");
+    assert_eq!(found(GtinSource::Id), "2");
+    assert_eq!(found(GtinSource::Sku), "2");
+    assert_eq!(found(GtinSource::Mpn), "3");
+    assert_eq!(found(attribute("code")), "5");
+}

@@ -1,0 +1,119 @@
+//! Google Merchant as XML.
+
+use catalog::FeedFormat::GoogleXml;
+use catalog::GtinSource;
+
+use super::{amount, attribute, gtin, huge, product, read, sample, some, told};
+
+#[test]
+fn good_items_are_read_and_bad_ones_named() {
+    let items = read(GoogleXml, sample(GoogleXml));
+    assert_eq!(
+        told(&items),
+        [
+            "11 TEA-1 with 0 variants",
+            "37 TEA-2 broken: row unreadable",
+            "38 TEA-3 broken: row unreadable",
+            "39 TEA-4 broken: row unreadable",
+            "40 TEA-5 broken: price invalid_amount",
+            "41 TEA-6 broken: row unreadable",
+            "46 CUP broken: price unknown_currency",
+            "48 ? broken: external_id missing",
+            "42 CUP with 2 variants",
+            "49 POT-1 with 0 variants",
+            "50 CUP with 1 variants",
+        ]
+    );
+}
+
+#[test]
+fn an_item_is_read_whole() {
+    let items = read(GoogleXml, sample(GoogleXml));
+    let tea = product(&items, "TEA-1");
+    assert_eq!(tea.name, some("Smoked black tea & bergamot"));
+    let description = "<p>Smoked over <b>beech</b>. </item> stays here &nbsp; too.</p>";
+    assert_eq!(tea.description, some(description));
+    assert_eq!((&tea.price, &tea.list_price), (&amount("9.90"), &amount("12.90")));
+    assert_eq!(tea.currency, some("EUR"));
+    assert_eq!(tea.category, ["Tea", "Black", "Smoked"]);
+    assert_eq!((&tea.stock_status, tea.stock_quantity), (&some("in_stock"), Some(12)));
+    assert_eq!(tea.condition, some("new"));
+    let images: Vec<_> = tea.images.iter().map(|image| image.url.as_str()).collect();
+    assert_eq!(
+        images[1..],
+        ["https://oldquay.example/i/2.jpg", "https://oldquay.example/i/3,4.jpg"]
+    );
+    let attributes = [("Time: first, then", "3:30, 5:00"), ("material", "leaf")];
+    assert!(
+        tea.attributes.iter().map(|(name, value)| (name.as_str(), value.as_str())).eq(attributes)
+    );
+    assert_eq!(tea.url, some("https://oldquay.example/tea-1"));
+}
+
+#[test]
+fn a_group_is_a_product_with_variants() {
+    let items = read(GoogleXml, sample(GoogleXml));
+    let cup = product(&items, "CUP");
+    assert_eq!((&cup.name, &cup.price, &cup.currency), (&some("Cup"), &None, &some("EUR")));
+    let [red, blue] = &cup.variants[..] else { panic!("two variants") };
+    assert_eq!((red.sku.as_str(), &red.name), ("CUP-R", &None));
+    assert_eq!(red.stock_status, some("out_of_stock"));
+    assert_eq!((&blue.name, &blue.options["color"]), (&some("Cup, blue"), &"blue".to_owned()));
+    assert_eq!(blue.price, amount("8.50"));
+}
+
+#[test]
+fn atom_is_read_too() {
+    let feed = r#"<feed xmlns="http://www.w3.org/2005/Atom" xmlns:g="http://base.google.com/ns/1.0">
+        <entry><id>tag:1</id><g:id>A</g:id><title type="text">Bell</title>
+        <link rel="self" href="https://bell.example/self"/>
+        <link href="https://bell.example/a?x=1&amp;y=2"/><summary>Rings.</summary>
+        <price>3 EUR</price><g:availability>available soon</g:availability></entry></feed>"#;
+    let items = read(GoogleXml, feed);
+    let bell = product(&items, "A");
+    assert_eq!(bell.url, some("https://bell.example/a?x=1&y=2"));
+    assert_eq!((&bell.description, &bell.price), (&some("Rings."), &amount("3")));
+    assert_eq!(bell.stock_status, some("available_soon"));
+}
+
+#[test]
+fn an_item_that_is_no_text_or_too_long_is_passed_over() {
+    let mut feed = b"<rss><channel><item><g:id>a</g:id><title>\xff</title></item>\n".to_vec();
+    feed.extend(format!("<item><g:id>b</g:id><title>{}</title></item>\n", huge()).bytes());
+    feed.extend(b"<item><id>c</id><g:price>1 EUR</g:price></item></channel></rss>");
+    assert_eq!(
+        told(&read(GoogleXml, &feed)),
+        ["1 a broken: row unreadable", "2 b broken: row too_long", "3 c with 0 variants"]
+    );
+}
+
+#[test]
+fn a_file_that_is_not_whole_is_cut() {
+    let told_of = |text: &str| told(&read(GoogleXml, text));
+    assert_eq!(
+        told_of("<rss><item><id>a</id></item>"),
+        ["1 a with 0 variants", "1 cut: truncated"]
+    );
+    assert_eq!(told_of("no markup at all"), ["1 cut: truncated"]);
+    let latin = "<?xml version='1.0' encoding='ISO-8859-1'?><rss></rss>";
+    assert_eq!(told_of(latin), ["1 cut: unreadable"]);
+    assert_eq!(told(&read(GoogleXml, b"\xff\xfe<\0")), ["1 cut: unreadable"]);
+    assert_eq!(told_of("<?xml version='1.0'?><rss><channel/></rss>"), [""; 0]);
+    // What is missing of a group would look as if the shop had given it up.
+    let group = "<rss>\n<item><id>a</id><item_group_id>g</item_group_id><price>1</price></item>\n";
+    assert_eq!(told_of(group), ["3 cut: truncated"]);
+}
+
+#[test]
+fn the_gtin_may_stand_elsewhere() {
+    let feed = "<rss><item><g:id>1</g:id><g:mpn>2</g:mpn><g:gtin>3</g:gtin>\
+        <c:Bar_Code>4</c:Bar_Code></item></rss>";
+    let found = |source| gtin(GoogleXml, source, feed).unwrap();
+    assert_eq!(found(GtinSource::Own), "3");
+    assert_eq!(found(GtinSource::Id), "1");
+    assert_eq!(found(GtinSource::Sku), "1");
+    assert_eq!(found(GtinSource::Mpn), "2");
+    assert_eq!(found(attribute("bar code")), "4");
+    let denied = feed.replace("<c:", "<g:identifier_exists>no</g:identifier_exists><c:");
+    assert_eq!(gtin(GoogleXml, GtinSource::Own, &denied), None);
+}

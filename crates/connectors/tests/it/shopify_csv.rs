@@ -1,0 +1,96 @@
+//! Shopify's product export.
+
+use catalog::FeedFormat::ShopifyCsv;
+use catalog::GtinSource;
+
+use super::{amount, attribute, gtin, huge, product, read, sample, some, told};
+
+#[test]
+fn good_products_are_read_and_bad_rows_named() {
+    let items = read(ShopifyCsv, sample(ShopifyCsv));
+    assert_eq!(
+        told(&items),
+        [
+            "5 notebook broken: price invalid_amount",
+            "2 notebook with 3 variants",
+            "7 bone-folder with 0 variants",
+            "11 ? broken: external_id missing",
+            "12 awl with 0 variants",
+        ]
+    );
+}
+
+#[test]
+fn rows_of_a_handle_are_one_product() {
+    let items = read(ShopifyCsv, sample(ShopifyCsv));
+    let notebook = product(&items, "notebook");
+    assert_eq!(notebook.name, some("Sewn notebook"));
+    assert_eq!(notebook.description, some("<p>Ninety-six leaves, \"laid\" paper</p>"));
+    assert_eq!((&notebook.brand, &notebook.currency), (&some("Quire & Co"), &None));
+    assert_eq!(notebook.category, ["Office", "Paper", "Notebooks"]);
+    assert_eq!(notebook.images.len(), 4);
+    assert_eq!(notebook.images[3].alt, some("Spread open"));
+    let [grey, red, large] = &notebook.variants[..] else { panic!("three variants") };
+    assert_eq!((grey.options["Size"].as_str(), grey.options["Cover"].as_str()), ("A5", "Grey"));
+    assert_eq!((&grey.price, &grey.list_price), (&amount("18.50"), &amount("22.00")));
+    assert_eq!((&grey.gtin, grey.stock_quantity), (&some("4006381333931"), Some(14)));
+    assert_eq!(grey.image, some("https://quire.example/g.jpg"));
+    assert_eq!((&red.stock_status, red.stock_quantity), (&some("backorder"), Some(0)));
+    assert_eq!(red.list_price, None);
+    assert_eq!((large.sku.as_str(), large.stock_quantity), ("notebook-grey-a4", Some(0)));
+    let folder = product(&items, "bone-folder");
+    assert_eq!((&folder.sku, &folder.price), (&some("BF-1"), &amount("6.00")));
+    assert_eq!((&folder.stock_status, folder.stock_quantity), (&some("in_stock"), None));
+    let awl = product(&items, "awl");
+    assert_eq!((&awl.sku, &awl.price), (&None, &amount("1299.00")));
+}
+
+#[test]
+fn the_newer_names_are_known() {
+    let feed = "Title,URL handle,Description,Vendor,Status,SKU,Barcode,Option1 name,Option1 value,\
+        Price,Compare-at price,Inventory quantity,Continue selling when out of stock,\
+        Product image URL,Image alt text\n\
+        Stamp,stamp,Rubber.,Quire,Active,ST-1,4006381333931,Letter,A,5.00,6.00,0,TRUE,\
+        https://quire.example/s.jpg,A stamp\n\
+        Ink,ink,,Quire,Draft,INK,,Title,Default Title,5.00,,1,FALSE,,\n";
+    let items = read(ShopifyCsv, feed);
+    assert_eq!(told(&items), ["2 stamp with 1 variants"]);
+    let stamp = product(&items, "stamp");
+    assert_eq!((&stamp.description, stamp.images.len()), (&some("Rubber."), 1));
+    let variant = &stamp.variants[0];
+    assert_eq!((&variant.gtin, &variant.list_price), (&some("4006381333931"), &amount("6.00")));
+    assert_eq!(variant.stock_status, some("backorder"));
+}
+
+#[test]
+fn a_row_that_is_no_text_or_too_long_is_passed_over() {
+    let mut feed = b"Handle,Title,Variant Price\na,\xff,1\n".to_vec();
+    feed.extend(format!("b,{},1\n", huge()).bytes());
+    feed.extend(b"c,C,1\n");
+    assert_eq!(
+        told(&read(ShopifyCsv, &feed)),
+        ["2 a broken: row unreadable", "3 b broken: row too_long", "4 c with 0 variants"]
+    );
+}
+
+#[test]
+fn a_file_that_is_not_whole_is_cut() {
+    let told_of = |text: &str| told(&read(ShopifyCsv, text));
+    let head = "Handle,Title,Variant Price\n";
+    assert_eq!(told_of(&format!("{head}a,A,1\nb,B")), ["3 cut: truncated"]);
+    assert_eq!(told_of(&format!("{head}a,A,1\nb,\"B,1")), ["3 cut: truncated"]);
+    assert_eq!(told_of("Title,Price\nA,1\n"), ["1 cut: unreadable"]);
+    assert_eq!(told_of(head), [""; 0]);
+}
+
+#[test]
+fn the_gtin_may_stand_elsewhere() {
+    let feed = "Handle,Variant SKU,Variant Barcode,Google Shopping / MPN,EAN,Variant Price\n\
+        1,'2,'3,4,5,6\n";
+    let found = |source| gtin(ShopifyCsv, source, feed).unwrap();
+    assert_eq!(found(GtinSource::Own), "3");
+    assert_eq!(found(GtinSource::Id), "1");
+    assert_eq!(found(GtinSource::Sku), "2");
+    assert_eq!(found(GtinSource::Mpn), "4");
+    assert_eq!(found(attribute("ean")), "5");
+}
