@@ -69,6 +69,33 @@ pub(crate) enum Operation {
     Retire { source: Source, products: Vec<usize> },
 }
 
+impl Operation {
+    /// What of it concerns a product, with the answer to that.
+    pub(crate) fn part(&self, answer: &Answer, product: usize) -> Option<(Self, Answer)> {
+        match (self, answer) {
+            (Self::Put { source, drafts }, Answer::Put(done)) => {
+                let mut both = drafts.iter().zip(done);
+                let (draft, done) = both.find(|((number, _), _)| *number == product)?;
+                let drafts = vec![draft.clone()];
+                Some((Self::Put { source: *source, drafts }, Answer::Put(vec![*done])))
+            }
+            (Self::Revise(revisions), Answer::Revised(revised)) => {
+                let both = revisions.iter().cloned().zip(revised.iter().cloned());
+                let both = both.filter(|(revision, _)| revision.product == product);
+                let (revisions, revised): (Vec<_>, Vec<_>) = both.unzip();
+                let concerns = !revisions.is_empty();
+                concerns.then(|| (Self::Revise(revisions), Answer::Revised(revised)))
+            }
+            (Self::Retire { source, products }, Answer::Retired(retired)) => {
+                let retired = retired.iter().copied().filter(|number| *number == product);
+                let part = Self::Retire { source: *source, products: vec![product] };
+                products.contains(&product).then(|| (part, Answer::Retired(retired.collect())))
+            }
+            _ => None,
+        }
+    }
+}
+
 /// What an operation answers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Answer {
@@ -130,7 +157,7 @@ pub(crate) struct Effect {
     pub(crate) told: Vec<(usize, &'static str)>,
 }
 
-/// The products, by number.
+/// Products, by number.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct World {
     pub(crate) products: BTreeMap<usize, Product>,

@@ -4,36 +4,76 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use uuid::Uuid;
 
-use super::act::name;
+use super::act::{Acted, name};
 use super::seen::{Seen, Shown};
-use crate::catalog::model::{Effect, Identity, Line, Operation, Product, World};
+use crate::catalog::model::{Answer, Identity, Line, Operation, Product, World};
 
-/// The orders that explain a history.
-pub(super) struct Explained {
-    /// What the catalog may be by now. What nobody sees, such as the inside of a retired product, may
-    /// leave more than one possibility open.
-    pub(super) worlds: Vec<World>,
-    /// Whether the order in which they began is among them.
-    pub(super) as_begun: bool,
+/// What one operation did to one product.
+#[derive(Debug, Clone)]
+struct Part {
+    /// Of which operation.
+    index: usize,
+    operation: Operation,
+    answer: Answer,
 }
 
-/// Tries every order in which no operation comes before one that had ended when it began.
+/// The orders that explain what happened to one product.
+#[derive(Default)]
+pub(super) struct Explained {
+    /// What the product may be by now. What nobody sees, such as the inside of a retired product, may
+    /// leave more than one possibility open.
+    pub(super) worlds: Vec<World>,
+    orders: BTreeSet<Vec<usize>>,
+}
+
+impl Explained {
+    /// Whether an order of all operations explains what happened to this product.
+    pub(super) fn holds_in(&self, order: &[usize]) -> bool {
+        let parts: BTreeSet<usize> = self.orders.iter().flatten().copied().collect();
+        let order: Vec<usize> =
+            order.iter().copied().filter(|index| parts.contains(index)).collect();
+        self.orders.contains(&order)
+    }
+}
+
+/// The orders in which no operation comes before one that had ended when it began.
+pub(super) fn possible_orders(acted: &[Acted]) -> Vec<Vec<usize>> {
+    let mut orders = orders(acted.len());
+    orders.retain(|order| is_possible(order, acted));
+    orders
+}
+
+fn is_possible(order: &[usize], acted: &[Acted]) -> bool {
+    let in_order: Vec<&Acted> = order.iter().filter_map(|index| acted.get(*index)).collect();
+    in_order.iter().enumerate().all(|(at, earlier)| {
+        let later = in_order.get(at + 1..).unwrap_or_default();
+        later.iter().all(|later| later.ended > earlier.began)
+    })
+}
+
+/// Tries every possible order of what was done to a product.
 pub(super) fn explain(
     worlds: &[World],
+    product: usize,
     operations: &[Operation],
-    before: impl Fn(usize, usize) -> bool,
-    begun: &[usize],
+    acted: &[Acted],
     seen: &Seen,
 ) -> Explained {
-    let mut explained = Explained { worlds: Vec::new(), as_begun: false };
-    for order in orders(operations.len()) {
-        let possible = order.iter().enumerate().all(|(at, later)| {
-            let earlier = order.get(..at).unwrap_or_default();
-            earlier.iter().all(|earlier| !before(*later, *earlier))
-        });
-        for world in worlds.iter().filter(|_| possible) {
-            if let Some(after) = replay(world, operations, &order, seen) {
-                explained.as_begun |= order == begun;
+    let part = |(index, (operation, acted)): (usize, (&Operation, &Acted))| {
+        let (operation, answer) = operation.part(&acted.answer, product)?;
+        Some(Part { index, operation, answer })
+    };
+    let parts: Vec<Part> = operations.iter().zip(acted).enumerate().filter_map(part).collect();
+    let mut explained = Explained::default();
+    for order in orders(parts.len()) {
+        let parts: Vec<&Part> = order.iter().filter_map(|at| parts.get(*at)).collect();
+        let order: Vec<usize> = parts.iter().map(|part| part.index).collect();
+        if !is_possible(&order, acted) {
+            continue;
+        }
+        for world in worlds {
+            if let Some(after) = replay(world, product, &parts, seen) {
+                explained.orders.insert(order.clone());
                 if !explained.worlds.contains(&after) {
                     explained.worlds.push(after);
                 }
@@ -60,36 +100,34 @@ fn orders(count: usize) -> Vec<Vec<usize>> {
     orders
 }
 
-/// What the world is after the operations in this order, if it comes to what was seen.
-fn replay(world: &World, operations: &[Operation], order: &[usize], seen: &Seen) -> Option<World> {
+/// What the world is after these parts in this order, if it comes to what was seen.
+fn replay(world: &World, product: usize, parts: &[&Part], seen: &Seen) -> Option<World> {
     let mut world = world.clone();
-    let mut lines: BTreeMap<usize, Vec<Line<Identity>>> = BTreeMap::new();
-    let mut told: BTreeMap<usize, Vec<(usize, String)>> = BTreeMap::new();
-    for index in order {
-        let Effect { answer, lines: new, told: events } = world.apply(operations.get(*index)?);
-        if seen.answers.get(*index) != Some(&answer) {
+    let (mut lines, mut told) = (Vec::new(), Vec::new());
+    for part in parts {
+        let effect = world.apply(&part.operation);
+        if effect.answer != part.answer {
             return None;
         }
-        for (product, line) in new {
-            lines.entry(product).or_default().push(line);
-        }
-        for (product, topic) in events {
-            told.entry(product).or_default().push((*index, topic.to_owned()));
-        }
+        lines.extend(effect.lines.into_iter().map(|(_, line)| line));
+        told.extend(effect.told.into_iter().map(|(_, topic)| (part.index, topic.to_owned())));
     }
-    let names = (told == seen.told).then(|| name_fresh(&lines, &seen.lines))??;
+    let seen_told = seen.told.get(&product).map(Vec::as_slice).unwrap_or_default();
+    if told != seen_told {
+        return None;
+    }
+    let seen_lines = seen.lines.get(&product).map(Vec::as_slice).unwrap_or_default();
+    let names = name_fresh(&lines, seen_lines)?;
     world.settle(&names)?;
-    let shown = |(product, shown): (&usize, &Option<Shown>)| {
-        world.products.get(product).is_some_and(|product| product.is(shown.as_ref()))
+    let agrees = match (world.products.get(&product), seen.products.get(&product)) {
+        (Some(ours), Some(theirs)) => ours.is(theirs.as_ref()),
+        (ours, theirs) => ours.is_none() && theirs.is_none(),
     };
-    seen.products.iter().all(shown).then_some(world)
+    agrees.then_some(world)
 }
 
 /// Compares the lines, and learns from them which of the model's new variants is which.
-fn name_fresh(
-    ours: &BTreeMap<usize, Vec<Line<Identity>>>,
-    theirs: &BTreeMap<usize, Vec<Line<Uuid>>>,
-) -> Option<BTreeMap<Identity, Uuid>> {
+fn name_fresh(ours: &[Line<Identity>], theirs: &[Line<Uuid>]) -> Option<BTreeMap<Identity, Uuid>> {
     let mut names = BTreeMap::new();
     let mut taken = BTreeSet::new();
     let mut same_variant = |ours: Identity, theirs: Uuid| match ours {
@@ -108,12 +146,7 @@ fn name_fresh(
             _ => false,
         }
     };
-    let same = ours.len() == theirs.len()
-        && ours.iter().zip(theirs).all(|((product, ours), (other, theirs))| {
-            product == other
-                && ours.len() == theirs.len()
-                && ours.iter().zip(theirs).all(&mut same_line)
-        });
+    let same = ours.len() == theirs.len() && ours.iter().zip(theirs).all(&mut same_line);
     same.then_some(names)
 }
 

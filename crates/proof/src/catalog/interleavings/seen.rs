@@ -10,14 +10,13 @@ use sqlx::PgConnection;
 use uuid::Uuid;
 
 use super::act::{Acted, external_id};
-use crate::catalog::model::{Answer, Line, Offer};
+use crate::catalog::model::{Line, Offer};
 use crate::catalog::shop::merchant;
 use crate::report::Failure;
 
 /// What a history left behind, by product.
 #[derive(Debug, Default)]
 pub(super) struct Seen {
-    pub(super) answers: Vec<Answer>,
     pub(super) lines: BTreeMap<usize, Vec<Line<Uuid>>>,
     /// Which operation told what, in the order of the outbox.
     pub(super) told: BTreeMap<usize, Vec<(usize, String)>>,
@@ -54,10 +53,7 @@ impl Eye {
         acted: &[Acted],
     ) -> Result<Seen, Failure> {
         self.identify(products, acted).await?;
-        let mut seen = Seen {
-            answers: acted.iter().map(|acted| acted.answer.clone()).collect(),
-            ..Seen::default()
-        };
+        let mut seen = Seen::default();
         for product in products {
             if let Some(id) = self.ids.get(product) {
                 seen.products.insert(*product, self.shown(*id).await?);
