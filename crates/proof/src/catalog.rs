@@ -1,5 +1,6 @@
 //! Products on their way in: pushed, fed, revised and retired.
 
+mod bench_replace;
 mod interleavings;
 mod model;
 mod shop;
@@ -12,5 +13,5 @@ pub(crate) const CHECKS: &[Check] =
 
 /// The measurements, in order.
 pub(crate) async fn bench() -> Result<(), Failure> {
-    Ok(())
+    bench_replace::run().await
 }
