@@ -2,6 +2,7 @@
 #![expect(clippy::print_stdout, reason = "what it finds out is printed")]
 
 mod bare_rmcp;
+mod catalog;
 mod foundation;
 mod http;
 mod report;
@@ -56,18 +57,22 @@ struct Prove {
 enum Topic {
     /// Queue, outbox, tenants and cells.
     Foundation,
+    /// Products on their way in.
+    Catalog,
 }
 
 impl Topic {
     fn checks(self) -> &'static [Check] {
         match self {
             Self::Foundation => foundation::CHECKS,
+            Self::Catalog => catalog::CHECKS,
         }
     }
 
     async fn bench(self) -> Result<(), Failure> {
         match self {
             Self::Foundation => foundation::bench().await,
+            Self::Catalog => catalog::bench().await,
         }
     }
 }

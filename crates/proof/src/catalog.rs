@@ -1,0 +1,17 @@
+//! Products on their way in: pushed, fed, revised and retired.
+
+mod bench_replace;
+mod interleavings;
+mod model;
+mod shop;
+
+use crate::report::{Check, Failure};
+
+/// The promises, in order.
+pub(crate) const CHECKS: &[Check] =
+    &[Check { name: "catalog/d", run: |trial| Box::pin(interleavings::prove(trial)) }];
+
+/// The measurements, in order.
+pub(crate) async fn bench() -> Result<(), Failure> {
+    bench_replace::run().await
+}
