@@ -296,11 +296,14 @@ pub struct CatalogState {
     pub complete_run: Option<JobId>,
     /// When it did.
     pub complete_at: Option<Timestamp>,
-    /// A run is bringing products in or retiring some: what is there is partly old and partly new.
+    /// A run is bringing products in or retiring some at this moment.
     pub updating: bool,
+    /// What is there is partly of one feed and partly of another: a run is at work, or one began since
+    /// and did not come to its end.
+    pub partial: bool,
 }
 
-/// Whether a store's catalog is whole. A reader that finds `updating` must not count what it sees.
+/// Whether a store's catalog is whole. A reader that finds it `partial` must not count what it sees.
 pub async fn catalog_state(
     reading: &Reading,
     merchant: MerchantId,

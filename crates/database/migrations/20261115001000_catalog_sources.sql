@@ -141,6 +141,8 @@ CREATE TABLE catalog_run (
     retired bigint NOT NULL DEFAULT 0,
     started_at timestamptz NOT NULL,
     received_at timestamptz,
+    -- When it began to change the catalog.
+    applied_at timestamptz,
     finished_at timestamptz,
     updated_at timestamptz NOT NULL,
     PRIMARY KEY (merchant_id, run_id)

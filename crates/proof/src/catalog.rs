@@ -2,14 +2,18 @@
 
 mod bench_replace;
 mod interleavings;
+mod kills;
+mod merchant;
 mod model;
 mod shop;
 
 use crate::report::{Check, Failure};
 
 /// The promises, in order.
-pub(crate) const CHECKS: &[Check] =
-    &[Check { name: "catalog/d", run: |trial| Box::pin(interleavings::prove(trial)) }];
+pub(crate) const CHECKS: &[Check] = &[
+    Check { name: "catalog/c", run: |trial| Box::pin(kills::prove(trial)) },
+    Check { name: "catalog/d", run: |trial| Box::pin(interleavings::prove(trial)) },
+];
 
 /// The measurements, in order.
 pub(crate) async fn bench() -> Result<(), Failure> {

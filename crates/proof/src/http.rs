@@ -17,19 +17,26 @@ pub(crate) enum Fate {
 /// A connection that is used again as long as the server lets it.
 pub(crate) struct Client {
     port: u16,
-    headers: &'static str,
+    headers: String,
     connection: Option<TcpStream>,
 }
 
 impl Client {
     pub(crate) fn new(port: u16) -> Self {
-        Self { port, headers: "", connection: None }
+        Self { port, headers: String::new(), connection: None }
     }
 
     /// The same client with the headers an MCP client sends.
     pub(crate) fn speaking_mcp(mut self) -> Self {
-        self.headers = "Accept: application/json, text/event-stream\r\n\
-                        MCP-Protocol-Version: 2025-11-25\r\n";
+        self.headers = String::from(
+            "Accept: application/json, text/event-stream\r\nMCP-Protocol-Version: 2025-11-25\r\n",
+        );
+        self
+    }
+
+    /// The same client with a key.
+    pub(crate) fn with_key(mut self, key: &str) -> Self {
+        self.headers = format!("Authorization: Bearer {key}\r\n");
         self
     }
 
@@ -39,14 +46,14 @@ impl Client {
     }
 
     pub(crate) async fn get(&mut self, path: &str) -> Fate {
-        self.send("GET", path, "").await
+        self.send("GET", path, b"").await
     }
 
     pub(crate) async fn post(&mut self, path: &str, body: &str) -> Fate {
-        self.send("POST", path, body).await
+        self.send("POST", path, body.as_bytes()).await
     }
 
-    async fn send(&mut self, method: &str, path: &str, body: &str) -> Fate {
+    pub(crate) async fn send(&mut self, method: &str, path: &str, body: &[u8]) -> Fate {
         let stream = match self.connection.take() {
             Some(stream) => Ok(stream),
             None => TcpStream::connect(("127.0.0.1", self.port)).await,
@@ -54,12 +61,14 @@ impl Client {
         let Ok(mut stream) = stream else { return Fate::NotSent };
         let request = format!(
             "{method} {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n\
-             {}Content-Length: {}\r\n\r\n{body}",
+             {}Content-Length: {}\r\n\r\n",
             self.headers,
             body.len()
         );
-        if let Err(error) = stream.write_all(request.as_bytes()).await {
-            return Fate::Cut(format!("while sending: {error}"));
+        for bytes in [request.as_bytes(), body] {
+            if let Err(error) = stream.write_all(bytes).await {
+                return Fate::Cut(format!("while sending: {error}"));
+            }
         }
         match read_answer(&mut stream).await {
             Ok(answer) => {

@@ -3,6 +3,7 @@
 
 mod bare_rmcp;
 mod catalog;
+mod engines;
 mod foundation;
 mod http;
 mod report;

@@ -29,7 +29,39 @@ pub(crate) fn command(database_url: &str, arguments: &[&str]) -> Result<(), Fail
     }
 }
 
+/// Runs one of the binary's commands to its end and answers what it said.
+pub(crate) async fn answer(database_url: &str, arguments: &[&str]) -> Result<String, Failure> {
+    let mut command = tokio::process::Command::new(handed_over("SOUK_BIN")?);
+    command.args(arguments).env("DATABASE_URL", database_url).env("SOUK_LOG", "error");
+    let output = command.stdin(Stdio::null()).output().await?;
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    if output.status.success() {
+        return Ok(text);
+    }
+    let why = String::from_utf8_lossy(&output.stderr).into_owned();
+    Err(format!("souk {arguments:?} failed: {text}{why}").into())
+}
+
+/// A key of a store, made for this run.
+pub(crate) async fn store_key(database_url: &str, slug: &str) -> Result<String, Failure> {
+    let said = answer(database_url, &["keys", "create", slug]).await?;
+    let key = said.split_whitespace().find(|word| word.starts_with("mrch_"));
+    key.map(str::to_owned).ok_or_else(|| "no key was shown".into())
+}
+
 impl Souk {
+    /// Starts a worker; it has no address and nothing to wait for.
+    pub(crate) fn work(database_url: &str, lease_seconds: u32) -> Result<Self, Failure> {
+        let child = Command::new(handed_over("SOUK_BIN")?)
+            .arg("work")
+            .env("DATABASE_URL", database_url)
+            .env("SOUK_JOB_LEASE_SECONDS", lease_seconds.to_string())
+            .env("SOUK_LOG", "off")
+            .stdin(Stdio::null())
+            .spawn()?;
+        Ok(Self { child, port: 0 })
+    }
+
     /// Starts the doors on a free port and waits until they are open.
     pub(crate) async fn serve(database_url: &str, arguments: &[&str]) -> Result<Self, Failure> {
         let port = free_port()?;
@@ -83,6 +115,14 @@ impl Drop for Souk {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// The most memory a process ever held, in kilobytes.
+pub(crate) fn peak_kilobytes(pid: u32) -> Result<u64, Failure> {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status"))?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let number = line.and_then(|line| line.split_whitespace().next()?.parse().ok());
+    number.ok_or_else(|| "an unknown form of /proc/pid/status".into())
 }
 
 /// CPU time of a process from `/proc`, which counts in hundredths of a second.

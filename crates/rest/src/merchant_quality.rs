@@ -48,8 +48,10 @@ struct QualityAnswer {
     /// When the catalog was last brought in completely.
     #[serde(skip_serializing_if = "Option::is_none")]
     last_sync_at: Option<Timestamp>,
-    /// A feed is being applied: what is listed is partly old and partly new.
+    /// A feed is being applied at this moment.
     updating: bool,
+    /// What is listed is partly old and partly new, because a feed is being applied or did not come to its end.
+    partial: bool,
     /// What was counted.
     #[serde(skip_serializing_if = "Option::is_none")]
     counted: Option<Counted>,
@@ -122,6 +124,7 @@ async fn quality(
         catalog_freshness: catalog::freshness(last_sync_at, reading.local_now()),
         last_sync_at,
         updating: state.updating,
+        partial: state.partial,
         counted: figures.map(|figures| Counted {
             products: figures.products,
             missing_price: figures.missing_price,

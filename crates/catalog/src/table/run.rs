@@ -129,7 +129,8 @@ pub(crate) async fn advance_run(
     let from: Vec<&str> = from.iter().map(|state| state.name()).collect();
     let done = sqlx::query!(
         "UPDATE catalog_run SET state = $4, rows_total = coalesce($5, rows_total),
-             absent = coalesce($6, absent), bytes_read = 0, updated_at = $7
+             absent = coalesce($6, absent), bytes_read = 0, updated_at = $7,
+             applied_at = CASE WHEN $4 = 'applying' THEN coalesce(applied_at, $7) ELSE applied_at END
          WHERE merchant_id = $1 AND run_id = $2 AND state = ANY ($3)",
         merchant as MerchantId,
         run as JobId,
@@ -418,7 +419,11 @@ pub(crate) async fn state(
     let row = sqlx::query!(
         r#"SELECT complete.run_id AS "run?: JobId", complete.finished_at AS "at?: Timestamp",
                   EXISTS (SELECT FROM catalog_run WHERE merchant_id = $1 AND NOT dry_run
-                          AND state IN ('applying', 'retiring')) AS "updating!"
+                          AND state IN ('applying', 'retiring')) AS "updating!",
+                  EXISTS (SELECT FROM catalog_run WHERE merchant_id = $1 AND NOT dry_run
+                          AND (applied_at > complete.finished_at OR complete.finished_at IS NULL)
+                          AND applied_at IS NOT NULL AND NOT complete
+                          AND (mode = 'replace' OR state <> 'completed')) AS "partial!"
            FROM (SELECT 1) AS one
            LEFT JOIN LATERAL (
                SELECT run_id, finished_at FROM catalog_run
@@ -428,7 +433,12 @@ pub(crate) async fn state(
     )
     .fetch_one(sql)
     .await?;
-    Ok(CatalogState { complete_run: row.run, complete_at: row.at, updating: row.updating })
+    Ok(CatalogState {
+        complete_run: row.run,
+        complete_at: row.at,
+        updating: row.updating,
+        partial: row.partial,
+    })
 }
 
 /// Ends runs whose bytes never came, and runs whose job was given up.

@@ -97,7 +97,7 @@ async fn a_replacement_brings_in_what_it_names_and_retires_the_rest() {
     assert_eq!((fewer.complete, fewer.tally.retired), (true, 500));
     assert_eq!((shop.listed().await, shop.events().await), (700, 500));
     let state = catalog::catalog_state(&shop.reading(), merchant()).await.unwrap();
-    assert_eq!((state.complete_run, state.updating), (Some(fewer.id), false));
+    assert_eq!((state.complete_run, state.partial), (Some(fewer.id), false));
     let synced = shop.count("SELECT count(*) FROM store WHERE last_sync_at IS NOT NULL").await;
     assert_eq!(synced, 1);
 }
@@ -147,7 +147,12 @@ async fn nothing_is_retired_after_a_feed_that_is_not_whole() {
         assert_eq!((run.state, run.complete), (RunState::Completed, false));
         assert!(run.reason.unwrap().contains(why));
         assert_eq!(shop.listed().await, 4);
+        let state = catalog::catalog_state(&shop.reading(), merchant()).await.unwrap();
+        assert!(state.partial && !state.updating, "{why}");
     }
+    shop.feed(&replace(), &rows(&mugs(4))).await;
+    let state = catalog::catalog_state(&shop.reading(), merchant()).await.unwrap();
+    assert!(!state.partial, "a whole feed mends it");
 }
 
 #[tokio::test]

@@ -1,14 +1,14 @@
 //! (g) PostgreSQL is restarted with `-m immediate` under load: callers hear 503 and nothing worse,
 //! and all is well again by itself within five seconds.
 
-use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use crate::engines::Engines;
 use crate::http::{Client, Fate};
 use crate::report::{Failure, Trial, Verdict, ensure, grouped};
-use crate::souk::{Souk, command, handed_over};
+use crate::souk::{Souk, command};
 
 /// How long after the engine is up again the last refusal may come.
 const RECOVERY_MAX: Duration = Duration::from_secs(5);
@@ -113,53 +113,4 @@ fn judge(seen: &[Seen]) -> Result<Option<Instant>, Failure> {
         }
     }
     Ok(last)
-}
-
-/// A pair of engines of this check's own, stopped when dropped.
-struct Engines {
-    script: String,
-    directory: std::path::PathBuf,
-    database_url: String,
-}
-
-impl Engines {
-    fn start() -> Result<Self, Failure> {
-        let script = handed_over("SOUK_ENGINES")?;
-        let directory = std::env::temp_dir().join(format!("souk-proof-{}", std::process::id()));
-        let mut engines = Self { script, directory, database_url: String::new() };
-        engines.run("start")?;
-        let printed = engines.run("env")?;
-        let url = printed.lines().find_map(|line| line.strip_prefix("export DATABASE_URL="));
-        let url = url.ok_or("the engines have no DATABASE_URL")?;
-        url.trim_matches(['\'', '"']).clone_into(&mut engines.database_url);
-        Ok(engines)
-    }
-
-    fn run(&self, verb: &str) -> Result<String, Failure> {
-        let output = Command::new(&self.script)
-            .arg(verb)
-            .arg("--dir")
-            .arg(&self.directory)
-            .stdin(Stdio::null())
-            .output()?;
-        let text = String::from_utf8_lossy(&output.stdout).into_owned();
-        if output.status.success() {
-            return Ok(text);
-        }
-        Err(format!("engines {verb}: {text}{}", String::from_utf8_lossy(&output.stderr)).into())
-    }
-
-    async fn restart_immediately(&self) -> Result<(), Failure> {
-        let mut command = tokio::process::Command::new(&self.script);
-        command.arg("restart-immediate").arg("--dir").arg(&self.directory).stdout(Stdio::null());
-        let status = command.stdin(Stdio::null()).status().await?;
-        ensure(status.success(), || String::from("the engine could not be restarted"))
-    }
-}
-
-impl Drop for Engines {
-    fn drop(&mut self) {
-        let _ = self.run("stop");
-        let _ = std::fs::remove_dir_all(&self.directory);
-    }
 }

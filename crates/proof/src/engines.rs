@@ -1,0 +1,69 @@
+//! Engines of a check's own.
+
+use std::process::{Command, Stdio};
+
+use crate::report::{Failure, ensure};
+use crate::souk::handed_over;
+
+/// A pair of engines of this check's own, stopped when dropped.
+pub(crate) struct Engines {
+    script: String,
+    directory: std::path::PathBuf,
+    pub(crate) database_url: String,
+}
+
+impl Engines {
+    pub(crate) fn start() -> Result<Self, Failure> {
+        let script = handed_over("SOUK_ENGINES")?;
+        let directory = std::env::temp_dir().join(format!("souk-proof-{}", std::process::id()));
+        let mut engines = Self { script, directory, database_url: String::new() };
+        engines.run("start")?;
+        let printed = engines.run("env")?;
+        let url = printed.lines().find_map(|line| line.strip_prefix("export DATABASE_URL="));
+        let url = url.ok_or("the engines have no DATABASE_URL")?;
+        url.trim_matches(['\'', '"']).clone_into(&mut engines.database_url);
+        Ok(engines)
+    }
+
+    fn run(&self, verb: &str) -> Result<String, Failure> {
+        let output = Command::new(&self.script)
+            .arg(verb)
+            .arg("--dir")
+            .arg(&self.directory)
+            .stdin(Stdio::null())
+            .output()?;
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        if output.status.success() {
+            return Ok(text);
+        }
+        Err(format!("engines {verb}: {text}{}", String::from_utf8_lossy(&output.stderr)).into())
+    }
+
+    pub(crate) async fn restart_immediately(&self) -> Result<(), Failure> {
+        let mut command = tokio::process::Command::new(&self.script);
+        command.arg("restart-immediate").arg("--dir").arg(&self.directory).stdout(Stdio::null());
+        let status = command.stdin(Stdio::null()).status().await?;
+        ensure(status.success(), || String::from("the engine could not be restarted"))
+    }
+}
+
+impl Engines {
+    /// Kills PostgreSQL with a signal it cannot catch, and starts it again.
+    pub(crate) async fn kill_postgres(&self) -> Result<(), Failure> {
+        let pid_file = self.directory.join("postgres/data/postmaster.pid");
+        let text = std::fs::read_to_string(pid_file)?;
+        let pid = text.lines().next().ok_or("PostgreSQL does not run")?.trim();
+        tokio::process::Command::new("kill").args(["-s", "KILL", pid]).status().await?;
+        let mut command = tokio::process::Command::new(&self.script);
+        command.arg("start").arg("--dir").arg(&self.directory).stdout(Stdio::null());
+        let status = command.stderr(Stdio::null()).stdin(Stdio::null()).status().await?;
+        ensure(status.success(), || String::from("the engine could not be started again"))
+    }
+}
+
+impl Drop for Engines {
+    fn drop(&mut self) {
+        let _ = self.run("stop");
+        let _ = std::fs::remove_dir_all(&self.directory);
+    }
+}
