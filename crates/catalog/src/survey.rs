@@ -2,7 +2,7 @@
 //! absent before it changes anything; the second time makes checked products of it, in pieces that fit
 //! into one work.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use primitives::Currency;
@@ -97,6 +97,8 @@ pub(crate) struct Assembly {
     /// Items that an earlier attempt has dealt with.
     skip: u64,
     item: u64,
+    /// Identifiers of rows that stand for themselves, where others have the same.
+    taken: HashSet<String>,
     waiting: HashMap<String, Waiting>,
     waiting_variants: usize,
     piece: Piece,
@@ -124,6 +126,7 @@ impl Assembly {
             has_groups,
             skip,
             item: 0,
+            taken: HashSet::new(),
             waiting: HashMap::new(),
             waiting_variants: 0,
             piece: Piece::default(),
@@ -134,17 +137,33 @@ impl Assembly {
     fn product(&mut self, line: u64, draft: Box<ProductDraft>) {
         let named = self.survey.named.get(draft.external_id.trim()).copied();
         let named = named.unwrap_or(Named { first: self.item, parts: 1 });
-        if named.parts > 1 && self.has_groups {
-            self.wait(line, draft, named.parts);
-        } else if self.item <= self.skip {
-            // Dealt with.
-        } else if named.first == self.item {
-            self.check(line, &draft);
+        if named.parts > 1 && self.has_groups && !draft.variants.is_empty() {
+            let id = draft.external_id.trim();
+            if self.taken.contains(id) {
+                self.duplicate(line, draft)
+            } else {
+                self.wait(line, draft, named.parts)
+            }
+        } else if named.first != self.item {
+            self.duplicate(line, draft);
         } else {
+            if named.parts > 1 {
+                self.taken.insert(draft.external_id.trim().to_owned());
+            }
+            if self.item > self.skip {
+                self.check(line, &draft);
+            }
+        }
+    }
+
+    /// A row whose identifier was taken by an earlier one that is no part of a group.
+    fn duplicate(&mut self, line: u64, draft: Box<ProductDraft>) {
+        if self.item > self.skip {
             let reason = "an earlier row has the same identifier; that one was taken";
             let fault = Fault::new("external_id", FaultCode::Duplicate, reason);
-            self.refuse(line, Some(draft.external_id), vec![fault]);
+            self.refuse(line, Some(draft.external_id.clone()), vec![fault]);
         }
+        self.miss_part(Some(&draft.external_id));
     }
 
     /// Joins the parts of a product. They are never skipped: which of them an earlier attempt has
@@ -244,7 +263,7 @@ impl Assembly {
     fn miss_part(&mut self, external_id: Option<&str>) {
         let Some(id) = external_id.map(str::trim) else { return };
         let parts = self.survey.named.get(id).map_or(1, |named| named.parts);
-        if !self.has_groups || parts < 2 {
+        if !self.has_groups || parts < 2 || self.taken.contains(id) {
             return;
         }
         let (item, id) = (self.item, id.to_owned());

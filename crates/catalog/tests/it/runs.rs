@@ -195,6 +195,10 @@ async fn rows_of_one_group_that_lie_apart_make_one_product() {
     assert_eq!(shop.product("g").await.unwrap().variants.len(), 3);
     let again = shop.feed(&merge, &lines).await;
     assert_eq!((again.tally.unchanged, again.tally.updated), (2, 0));
+    let alone =
+        [mug("twice", "1"), part("S"), mug("twice", "2"), mug("g", "3"), part("M"), part("L")];
+    let twice = shop.feed(&merge, &rows(&alone)).await;
+    assert_eq!((twice.tally.created, twice.tally.unchanged, twice.tally.failed), (1, 1, 2));
     let mut broken = lines.clone();
     broken[2] = String::from("!g");
     shop.feed(&merge, &broken).await;

@@ -90,7 +90,7 @@ struct Sight {
     listed: BTreeMap<String, i64>,
 }
 
-const STORE: &str = "(SELECT merchant_id FROM platform.store_slug WHERE slug = 'kivikiri')";
+const STORE: &str = "(SELECT merchant_id FROM platform.store_slug WHERE slug = 'orto-lucido')";
 
 async fn look(sql: &mut PgConnection) -> sqlx::Result<Sight> {
     let mut snapshot = sql.begin_with("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY").await?;
