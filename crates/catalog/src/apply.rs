@@ -184,9 +184,13 @@ impl Application {
             let Some(last) = page.last() else { return Ok((absent, listed)) };
             last.external_id.clone_into(&mut after);
             listed += i64::try_from(page.len()).unwrap_or(0);
-            absent +=
-                page.iter().map(|row| i64::from(!survey.names(&row.external_id))).sum::<i64>();
+            absent += page.iter().map(|row| i64::from(self.is_absent(survey, row))).sum::<i64>();
         }
+    }
+
+    /// Whether a listed product is to go: the feed does not name it, and it was not pushed later.
+    fn is_absent(&self, survey: &Survey, row: &table::Listed) -> bool {
+        !survey.names(&row.external_id) && !self.origin().is_older_than(row.pushed_at)
     }
 
     async fn listed(&self, after: &str) -> Result<Vec<table::Listed>, JobError> {
@@ -263,12 +267,11 @@ impl Application {
             let Some(last) = page.last() else { return Ok(Step::Goes(tally)) };
             last.external_id.clone_into(&mut after);
             let origin = self.origin();
-            let due = page
+            let due: Vec<String> = page
                 .into_iter()
-                .filter(|row| !survey.names(&row.external_id))
-                .filter(|row| !origin.is_older_than(row.pushed_at))
-                .map(|row| row.external_id);
-            let due: Vec<String> = due.collect();
+                .filter(|row| self.is_absent(survey, row))
+                .map(|row| row.external_id)
+                .collect();
             for due in due.chunks(RETIRED_AT_ONCE) {
                 let mut work = self.context.work_for_store(self.merchant).await?;
                 let retired = retire(&mut work, self.merchant, origin, due).await?;
@@ -314,7 +317,27 @@ impl Application {
             merchants::note_sync(&mut work, merchant).await.map_err(CatalogError::from)?;
         }
         take_stock_soon(&mut work, merchant).await?;
-        self.context.finish(work).await
+        let ended = self.context.finish(work).await?;
+        count(&self.run, tally);
+        Ok(ended)
+    }
+}
+
+/// Counts a finished run, for the metrics.
+fn count(run: &Run, tally: &Tally) {
+    let format = run.asked.format.name();
+    metrics::counter!("souk_catalog_runs_total", "format" => format).increment(1);
+    let rows = [
+        ("created", tally.created),
+        ("updated", tally.updated),
+        ("unchanged", tally.unchanged),
+        ("failed", tally.failed),
+        ("retired", tally.retired),
+    ];
+    for (result, rows) in rows {
+        let rows = u64::try_from(rows).unwrap_or(0);
+        metrics::counter!("souk_catalog_rows_total", "format" => format, "result" => result)
+            .increment(rows);
     }
 }
 

@@ -81,7 +81,7 @@ fn slug(name: &str) -> String {
 pub struct CategoryNode {
     /// The place.
     pub category: Category,
-    /// Products here and below.
+    /// Products here and below that agents can see, as last counted.
     pub product_count: i64,
     /// The places below, by path.
     pub children: Vec<CategoryNode>,

@@ -371,9 +371,10 @@ pub async fn retire(
     Ok(retired)
 }
 
-/// Tells the store what its catalog holds by now: its top categories and the number of products
-/// agents can see.
+/// Counts what the catalog holds by now, of products agents can see: in each category, and for the
+/// store, with its top categories.
 pub async fn sum_up(work: &mut Work, merchant: MerchantId) -> Result<(), CatalogError> {
+    table::count_products(work, merchant).await?;
     let departments = table::departments(work, merchant).await?;
     let count = table::visible_count(work, merchant).await?;
     merchants::describe_catalog(work, merchant, &departments, count).await?;

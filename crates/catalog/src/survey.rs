@@ -140,12 +140,12 @@ impl Assembly {
         if named.parts > 1 && self.has_groups && !draft.variants.is_empty() {
             let id = draft.external_id.trim();
             if self.taken.contains(id) {
-                self.duplicate(line, draft)
+                self.duplicate(line, &draft);
             } else {
-                self.wait(line, draft, named.parts)
+                self.wait(line, draft, named.parts);
             }
         } else if named.first != self.item {
-            self.duplicate(line, draft);
+            self.duplicate(line, &draft);
         } else {
             if named.parts > 1 {
                 self.taken.insert(draft.external_id.trim().to_owned());
@@ -157,7 +157,7 @@ impl Assembly {
     }
 
     /// A row whose identifier was taken by an earlier one that is no part of a group.
-    fn duplicate(&mut self, line: u64, draft: Box<ProductDraft>) {
+    fn duplicate(&mut self, line: u64, draft: &ProductDraft) {
         if self.item > self.skip {
             let reason = "an earlier row has the same identifier; that one was taken";
             let fault = Fault::new("external_id", FaultCode::Duplicate, reason);

@@ -10,7 +10,7 @@ mod review;
 mod run;
 mod variant;
 
-pub(crate) use category::{categories, departments, ensure, put_category};
+pub(crate) use category::{categories, count_products, departments, ensure, put_category};
 pub(crate) use history::{PriceLine, PriceRow, append, prices};
 pub(crate) use offer::{hold, write_offers};
 pub(crate) use product::{

@@ -111,6 +111,25 @@ async fn make(
     Ok(())
 }
 
+/// Counts the products right at each place and keeps the numbers that differ.
+pub(crate) async fn count_products(work: &mut Work, merchant: MerchantId) -> sqlx::Result<()> {
+    sqlx::query!(
+        "UPDATE category SET product_count = counted.products
+         FROM (SELECT category.category_id, count(product.product_id) AS products
+               FROM category LEFT JOIN product
+                 ON product.merchant_id = $1 AND product.category_id = category.category_id
+                AND product.retired_at IS NULL AND product.currency = ANY ($2)
+               WHERE category.merchant_id = $1 GROUP BY category.category_id) AS counted
+         WHERE category.merchant_id = $1 AND category.category_id = counted.category_id
+           AND category.product_count <> counted.products",
+        merchant as MerchantId,
+        &visible_currencies(),
+    )
+    .execute(work.sql())
+    .await?;
+    Ok(())
+}
+
 pub(crate) async fn departments(
     work: &mut Work,
     merchant: MerchantId,
@@ -129,20 +148,15 @@ pub(crate) async fn categories(
 ) -> sqlx::Result<Vec<(Category, i64)>> {
     let rows = sqlx::query!(
         r#"SELECT category_id AS "id: CategoryId", parent_id AS "parent: CategoryId", path, name,
-                  (SELECT count(*) FROM product
-                   WHERE product.merchant_id = category.merchant_id
-                     AND product.category_id = category.category_id
-                     AND product.retired_at IS NULL
-                     AND product.currency = ANY ($2)) AS "count!"
+                  product_count
            FROM category WHERE merchant_id = $1"#,
         merchant as MerchantId,
-        &visible_currencies(),
     )
     .fetch_all(sql)
     .await?;
     let place = |id, parent, path, name| Category { id, parent, path, name };
     Ok(rows
         .into_iter()
-        .map(|row| (place(row.id, row.parent, row.path, row.name), row.count))
+        .map(|row| (place(row.id, row.parent, row.path, row.name), row.product_count))
         .collect())
 }

@@ -12,25 +12,24 @@ macro_rules! judged {
         sqlx::query_as!(
             $result,
             $begin
-                + "(SELECT product_id, external_id, name, updated_at,
+                + "(SELECT product_id, external_id, name,
                         price_minor = 0 AS missing_price,
                         images = '[]' AS missing_image,
-                        gtin IS NULL AND (SELECT count(*) = 0 OR bool_or(variant.gtin IS NULL)
-                                          FROM variant
-                                          WHERE variant.merchant_id = product.merchant_id
-                                            AND variant.product_id = product.product_id) AS missing_gtin,
+                        gtin IS NULL AND coalesce(forms.missing_gtin, true) AS missing_gtin,
                         currency <> (SELECT currency FROM store WHERE store.merchant_id = $1) AS foreign_currency,
-                        (stock_status IN ('in_stock', 'low_stock') AND stock_quantity = 0)
-                            OR (stock_status = 'out_of_stock' AND stock_quantity > 0)
-                            OR EXISTS (SELECT FROM variant
-                                       WHERE variant.merchant_id = product.merchant_id
-                                         AND variant.product_id = product.product_id
-                                         AND ((variant.stock_status IN ('in_stock', 'low_stock') AND variant.stock_quantity = 0)
-                                              OR (variant.stock_status = 'out_of_stock' AND variant.stock_quantity > 0)))
-                            AS contradicting_stock,
+                        (stock_status IN ('in_stock', 'low_stock') AND coalesce(stock_quantity = 0, false))
+                            OR (stock_status = 'out_of_stock' AND coalesce(stock_quantity > 0, false))
+                            OR coalesce(forms.contradicting_stock, false) AS contradicting_stock,
                         gtin IS NOT NULL
                             AND count(*) OVER (PARTITION BY lpad(gtin, 14, '0')) > 1 AS shared_gtin
-                    FROM product WHERE merchant_id = $1 AND retired_at IS NULL) AS judged"
+                    FROM product
+                    LEFT JOIN (SELECT product_id, bool_or(gtin IS NULL) AS missing_gtin,
+                                      bool_or((stock_status IN ('in_stock', 'low_stock') AND stock_quantity = 0)
+                                              OR (stock_status = 'out_of_stock' AND stock_quantity > 0))
+                                          AS contradicting_stock
+                               FROM variant WHERE merchant_id = $1 GROUP BY product_id) AS forms
+                        USING (product_id)
+                    WHERE merchant_id = $1 AND retired_at IS NULL) AS judged"
                 + $end,
             $($argument),*
         )

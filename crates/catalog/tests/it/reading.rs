@@ -47,6 +47,7 @@ async fn what_agents_cannot_pay_in_is_hidden_from_them() {
     let crowns = ProductDraft { currency: Some(String::from("SEK")), ..mug("a", "1") };
     shop.put(&[crowns]).await;
     assert!(shop.product("a").await.is_none());
+    shop.sum_up().await;
     let tree = catalog::categories(&shop.reading(), merchant(), None).await.unwrap();
     assert_eq!(tree[0].product_count, 0);
 }
@@ -55,6 +56,7 @@ async fn what_agents_cannot_pay_in_is_hidden_from_them() {
 async fn an_unknown_category_names_the_ones_there_are() {
     let shop = Shop::open().await;
     shop.put(&[mug("a", "1")]).await;
+    shop.sum_up().await;
     let missing = catalog::categories(&shop.reading(), merchant(), Some("cups")).await;
     assert!(
         matches!(missing, Err(CatalogError::CategoryNotFound { allowed }) if allowed == ["kitchen"])

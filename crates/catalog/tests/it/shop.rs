@@ -72,6 +72,13 @@ impl Shop {
         catalog::product(&self.reading(), merchant(), id?).await.ok()
     }
 
+    /// Counts, as a job does some seconds after a change.
+    pub(crate) async fn sum_up(&self) {
+        let mut work = self.work().await;
+        catalog::sum_up(&mut work, merchant()).await.unwrap();
+        work.commit().await.unwrap();
+    }
+
     /// A number the database answers with.
     pub(crate) async fn count(&self, query: &'static str) -> i64 {
         let mut raw = self.test.raw().await;
