@@ -95,13 +95,18 @@ impl Application {
             return Ok(Outcome::DONE);
         }
         let Step::Goes(survey) = self.survey(&feed).await? else { return Ok(Outcome::DONE) };
-        let (absent, listed) = self.absent(&survey).await?;
-        if self.retires(&survey) && absent * 2 > listed && !self.run.asked.force {
-            return self.refuse(absent, listed).await;
+        let mut absent = None;
+        // A merge says nothing about what it does not name, and a catalog takes long to go through.
+        if self.run.asked.mode == RunMode::Replace {
+            let (missing, listed) = self.absent(&survey).await?;
+            if self.retires(&survey) && missing * 2 > listed && !self.run.asked.force {
+                return self.refuse(missing, listed).await;
+            }
+            absent = Some(missing);
         }
         if self.run.state != RunState::Retiring {
             let rows = i64::try_from(survey.items).unwrap_or(i64::MAX);
-            if !self.enter(RunState::Applying, Some(rows), Some(absent)).await? {
+            if !self.enter(RunState::Applying, Some(rows), absent).await? {
                 return Ok(Outcome::DONE);
             }
         }

@@ -74,6 +74,8 @@ struct Row<'new> {
     incoming: &'new Incoming,
     fingerprint: Uuid,
     id: ProductId,
+    /// It was found before anything was held. Products are retired and never removed, so it is there.
+    found: bool,
     /// What was there, held; none if it is new.
     before: Option<Known>,
     /// What it comes to; open while none.
@@ -109,7 +111,8 @@ impl<'new> Batch<'new> {
             let id = found.map(|known| known.product_id).or(incoming.id);
             let id = id.unwrap_or_else(|| work.new_id());
             let done = found.and_then(|known| settled(known, origin, fingerprint));
-            rows.push(Row { incoming, fingerprint, id, before: None, done, differed: false });
+            let (found, before, differed) = (found.is_some(), None, false);
+            rows.push(Row { incoming, fingerprint, id, found, before, done, differed });
         }
         Ok(Self { merchant, origin, rows, lines: Vec::new(), changed: HashSet::new() })
     }
@@ -127,13 +130,17 @@ impl<'new> Batch<'new> {
         indexes.iter().map(row).collect()
     }
 
-    /// Writes what nobody has written. A row that was found above is left to `update`.
+    /// Writes what nobody has written. What was found is left to `update`: trying to insert it would
+    /// cost as much as writing it.
     async fn insert(
         &mut self,
         work: &mut Work,
         categories: &HashMap<String, CategoryId>,
     ) -> Result<(), CatalogError> {
-        let open: Vec<usize> = self.wanted().collect();
+        let open: Vec<usize> = self.wanted().filter(|index| !self.rows[*index].found).collect();
+        if open.is_empty() {
+            return Ok(());
+        }
         let rows = self.columns(&open);
         let created = table::insert(work, self.merchant, self.origin, &rows, categories).await?;
         let created: HashSet<ProductId> = created.into_iter().collect();

@@ -125,7 +125,7 @@ pub struct Run {
     pub rows_total: Option<i64>,
     /// What was done.
     pub tally: Tally,
-    /// Products listed and not named by it, once that is known.
+    /// Products listed and not named by it, once that is known; a merge does not ask.
     pub absent: Option<i64>,
     /// When it began to come in.
     pub started_at: Timestamp,
