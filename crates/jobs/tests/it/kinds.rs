@@ -58,6 +58,38 @@ impl Job for Chain {
     }
 }
 
+/// Takes one step and dies: as a worker that is killed each time a long job has come a bit further.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Stumble {
+    pub(crate) merchant: MerchantId,
+    pub(crate) steps: u32,
+    /// Whether a step is told to the queue.
+    pub(crate) advances: bool,
+}
+
+impl Job for Stumble {
+    const NAME: &'static str = "stumble";
+    type Needs = (Counter, database::Clock);
+
+    async fn run(
+        self,
+        context: JobContext,
+        (counter, clock): (Counter, database::Clock),
+    ) -> Result<Outcome, JobError> {
+        let work = context.work_for_store(self.merchant).await?;
+        if counter.0.fetch_add(1, Ordering::SeqCst) + 1 == self.steps {
+            return context.finish(work).await;
+        }
+        if self.advances {
+            context.advance(work).await?;
+        } else {
+            work.commit().await?;
+        }
+        clock.advance(std::time::Duration::from_mins(5));
+        Err(JobError::LeaseLost)
+    }
+}
+
 /// Finishes in a work of its store, after trying to reach every job there is.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct StoreChore {
@@ -122,6 +154,7 @@ pub(crate) fn runner(test: &TestDatabase, counter: &Counter) -> Runner {
         .register::<Chain>(test.clock().clone())
         .register::<Panic>(())
         .register::<StoreChore>(counter.clone())
+        .register::<Stumble>((counter.clone(), test.clock().clone()))
         .register::<Round>(counter.clone())
 }
 

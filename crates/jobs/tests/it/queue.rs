@@ -7,7 +7,7 @@ use jobs::Job;
 use primitives::{Id, JobId, MerchantId};
 use testkit::TestDatabase;
 
-use crate::kinds::{Chain, Count, Counter, Panic, StoreChore, enqueue, rows, runner};
+use crate::kinds::{Chain, Count, Counter, Panic, StoreChore, Stumble, enqueue, rows, runner};
 
 #[tokio::test]
 async fn a_job_exists_only_if_its_cause_was_committed() {
@@ -79,6 +79,19 @@ async fn a_run_whose_lease_has_ended_commits_nothing() {
         .unwrap();
     assert_ne!(crashes, Some(0), "the job was finished by a run that had lost it");
     assert!(counter.value() <= 1);
+}
+
+#[tokio::test]
+async fn a_job_that_comes_further_after_each_crash_is_no_culprit() {
+    for (advances, dead) in [(true, 0), (false, 1)] {
+        let test = TestDatabase::new().await;
+        let counter = Counter::default();
+        let merchant = MerchantId::from_random(1);
+        enqueue(&test, &Stumble { merchant, steps: 12, advances }).await;
+        runner(&test, &counter).run_until_idle().await.unwrap();
+        assert_eq!((rows(&test, "job").await, rows(&test, "dead_job").await), (0, dead));
+        assert_eq!(counter.value() == 12, advances);
+    }
 }
 
 #[tokio::test]
