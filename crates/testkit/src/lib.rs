@@ -5,8 +5,10 @@
     reason = "a test that cannot be set up has failed"
 )]
 
+mod store;
 mod template;
 mod test_database;
 
+pub use store::open_store;
 pub use template::Template;
 pub use test_database::{START, TestDatabase};

@@ -23,23 +23,28 @@ pub(crate) struct Known {
     pub(crate) retired: bool,
 }
 
+/// The rows of these identifiers ($2), and what comes behind.
+macro_rules! known_rows {
+    ($rest:literal, $($argument:expr),*) => {
+        sqlx::query_as!(
+            Known,
+            r#"SELECT product_id AS "product_id: ProductId", external_id, fingerprint, price_minor,
+                      list_price_minor, currency, pushed_at AS "pushed_at: Timestamp",
+                      retired_at IS NOT NULL AS "retired!"
+               FROM product WHERE merchant_id = $1 AND external_id = ANY ($2)"#
+                + $rest,
+            $($argument),*
+        )
+    };
+}
+
 /// What is known, without waiting for anybody and without holding anything.
 pub(crate) async fn known(
     work: &mut Work,
     merchant: MerchantId,
     external_ids: &[String],
 ) -> sqlx::Result<Vec<Known>> {
-    sqlx::query_as!(
-        Known,
-        r#"SELECT product_id AS "product_id: ProductId", external_id, fingerprint, price_minor,
-                  list_price_minor, currency, pushed_at AS "pushed_at: Timestamp",
-                  retired_at IS NOT NULL AS "retired!"
-           FROM product WHERE merchant_id = $1 AND external_id = ANY ($2)"#,
-        merchant as MerchantId,
-        external_ids,
-    )
-    .fetch_all(work.sql())
-    .await
+    known_rows!("", merchant as MerchantId, external_ids).fetch_all(work.sql()).await
 }
 
 /// The same, held until the end of the work. Rows are taken in the order of their ids, so that two
@@ -49,18 +54,9 @@ pub(crate) async fn hold_existing(
     merchant: MerchantId,
     external_ids: &[String],
 ) -> sqlx::Result<Vec<Known>> {
-    sqlx::query_as!(
-        Known,
-        r#"SELECT product_id AS "product_id: ProductId", external_id, fingerprint, price_minor,
-                  list_price_minor, currency, pushed_at AS "pushed_at: Timestamp",
-                  retired_at IS NOT NULL AS "retired!"
-           FROM product WHERE merchant_id = $1 AND external_id = ANY ($2)
-           ORDER BY external_id FOR UPDATE"#,
-        merchant as MerchantId,
-        external_ids,
-    )
-    .fetch_all(work.sql())
-    .await
+    known_rows!(" ORDER BY external_id FOR UPDATE", merchant as MerchantId, external_ids)
+        .fetch_all(work.sql())
+        .await
 }
 
 /// Products as columns, for statements over many of them.

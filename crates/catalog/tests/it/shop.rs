@@ -2,8 +2,7 @@
 
 use catalog::{Amount, Done, ImageDraft, Incoming, Origin, Product, ProductDraft, VariantDraft};
 use database::{Reading, Work};
-use merchants::NewStore;
-use primitives::{Currency, Id, MerchantId, ProductId, Timestamp};
+use primitives::{Currency, Id, MerchantId, ProductId};
 use testkit::TestDatabase;
 
 /// A database with one store in it.
@@ -18,26 +17,7 @@ pub(crate) fn merchant() -> MerchantId {
 impl Shop {
     pub(crate) async fn open() -> Self {
         let test = TestDatabase::new().await;
-        let mut work = Work::for_platform(test.database()).await.unwrap();
-        let store = NewStore {
-            merchant: merchant(),
-            slug: "attic".parse().unwrap(),
-            name: String::from("Attic"),
-            legal_name: String::from("Attic Ltd"),
-            description: String::from("Old things."),
-            website_url: String::from("https://attic.example"),
-            platform: String::from("api"),
-            active: true,
-            country: String::from("IE"),
-            currency: Currency::EUR,
-            languages: vec![String::from("en")],
-            ships_to: vec![String::from("IE")],
-            support_email: String::from("help@attic.example"),
-            member_since: Timestamp::from_unix_micros(0),
-            last_sync_at: None,
-        };
-        merchants::register(&mut work, &store).await.unwrap();
-        work.commit().await.unwrap();
+        testkit::open_store(test.database(), merchant(), "attic", Currency::EUR).await;
         Self { test }
     }
 

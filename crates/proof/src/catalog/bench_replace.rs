@@ -85,7 +85,7 @@ impl Bench {
     async fn set(test: &TestDatabase) -> Result<Self, Failure> {
         let database = open(test.url(), 10, Dice::real())?;
         database.refresh_directory().await?;
-        open_store(&database).await?;
+        open_store(&database).await;
         let mut bench = Self { url: test.url(), sql: test.raw().await, database };
         for setting in ["synchronous_commit", "fsync"] {
             let show = sqlx::query_scalar("SELECT current_setting($1)");

@@ -50,7 +50,7 @@ pub(crate) async fn prove(trial: Trial) -> Verdict {
     let test = TestDatabase::new().await;
     let database = open(test.url(), CONNECTIONS, Dice::real())?;
     database.refresh_directory().await?;
-    open_store(&database).await?;
+    open_store(&database).await;
     let figures = Arc::new(Figures::default());
     let mut dice = trial.dice(11);
     let mut tables = JoinSet::new();

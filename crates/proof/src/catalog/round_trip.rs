@@ -7,10 +7,9 @@ use catalog::{
     ApplyRun, FeedFormat, Lookup, NewProduct, NewRun, NewVariant, ProductDraft, RunMode, RunState,
     TakeStock, Upload,
 };
-use database::{Reading, Work};
+use database::Reading;
 use jobs::{Runner, RunnerSettings};
-use merchants::NewStore;
-use primitives::{Currency, Id, MerchantId, Timestamp};
+use primitives::{Currency, Id, MerchantId};
 use testkit::TestDatabase;
 
 use crate::report::{Failure, Trial, Verdict, ensure, grouped};
@@ -27,7 +26,8 @@ pub(crate) async fn prove(trial: Trial) -> Verdict {
         for (number, (format, name)) in FeedFormat::ALL.into_iter().enumerate() {
             trial.progress(|| format!("{} as {name}", store.slug));
             let merchant = MerchantId::from_random((place * 10 + number + 1) as u128);
-            open_store(&test, merchant, &format!("s{place}-{number}"), currency).await?;
+            let slug = format!("s{place}-{number}");
+            testkit::open_store(test.database(), merchant, &slug, currency).await;
             import(&test, merchant, format, &connectors::write::write(format, &drafts, currency))
                 .await?;
             let carried = drafts
@@ -46,35 +46,6 @@ pub(crate) async fn prove(trial: Trial) -> Verdict {
         grouped(products),
         FeedFormat::ALL.len(),
     ))
-}
-
-async fn open_store(
-    test: &TestDatabase,
-    merchant: MerchantId,
-    slug: &str,
-    currency: Currency,
-) -> Result<(), Failure> {
-    let store = NewStore {
-        merchant,
-        slug: slug.parse()?,
-        name: slug.to_owned(),
-        legal_name: slug.to_owned(),
-        description: String::new(),
-        website_url: String::from("https://shop.example"),
-        platform: String::from("api"),
-        active: true,
-        country: String::from("IE"),
-        currency,
-        languages: Vec::new(),
-        ships_to: Vec::new(),
-        support_email: String::from("help@shop.example"),
-        member_since: Timestamp::from_unix_micros(0),
-        last_sync_at: None,
-    };
-    let mut work = Work::for_platform(test.database()).await?;
-    merchants::register(&mut work, &store).await?;
-    work.commit().await?;
-    Ok(())
 }
 
 async fn import(
