@@ -12,11 +12,12 @@ use catalog::{
 use database::{Database, Work};
 use primitives::{ErrorCode, MerchantId, ProductId};
 use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use crate::merchant_jobs::{Accepted, take_in};
-use crate::request::ExternalId;
+use crate::request::{ExternalId, from_json};
 use crate::{
     Access, Endpoint, Json, Large, One, Opened, Path, Query, Refusal, Rest, Routes, StoreCaller,
 };
@@ -87,7 +88,8 @@ fn offers() -> Routes<Opened> {
         .tag("merchant")
         .summary("Change stock")
         .explanation(
-            "Up to 500 changes, carried out in their order, without sending whole products.",
+            "Up to 500 changes, carried out in their order, without sending whole products. Each is taken or \
+             refused by itself.",
         )
         .body::<InventoryRequest>()
         .answer::<One<PushAnswer>>(200);
@@ -95,7 +97,10 @@ fn offers() -> Routes<Opened> {
         .name("changePrices")
         .tag("merchant")
         .summary("Change prices")
-        .explanation("Up to 500 changes, carried out in their order. Each becomes a line of the price history.")
+        .explanation(
+            "Up to 500 changes, carried out in their order, each taken or refused by itself. Each new price \
+             becomes a line of the price history.",
+        )
         .body::<PricesRequest>()
         .answer::<One<PushAnswer>>(200);
     Routes::new().with(inventory).with(prices)
@@ -106,7 +111,7 @@ fn offers() -> Routes<Opened> {
 #[serde(deny_unknown_fields)]
 struct PushRequest {
     /// Up to 500 products.
-    #[schemars(with = "Vec<ProductDraft>", length(min = 1, max = 500))]
+    #[schemars(with = "Vec<ProductDraft>", length(max = 500))]
     // Each is read by itself, so that one that cannot be read does not stop the others.
     products: Vec<Box<RawValue>>,
 }
@@ -122,7 +127,7 @@ struct PushAnswer {
     unchanged: usize,
     /// How many were not taken.
     failed: usize,
-    /// Each of them.
+    /// Each of them, in the order they were sent.
     results: Vec<ItemAnswer>,
 }
 
@@ -178,6 +183,16 @@ impl ItemAnswer {
         Self { external_id, status: ItemStatus::Failed, product_id: None, faults }
     }
 
+    fn revised(external_id: String, revised: Revised) -> Self {
+        let (status, faults) = match revised {
+            Revised::Updated => (ItemStatus::Updated, Vec::new()),
+            Revised::Unchanged => (ItemStatus::Unchanged, Vec::new()),
+            Revised::NotFound => (ItemStatus::NotFound, Vec::new()),
+            Revised::Refused(fault) => (ItemStatus::Failed, vec![fault]),
+        };
+        Self { external_id: Some(external_id), status, product_id: None, faults }
+    }
+
     fn put(external_id: String, put: catalog::Put) -> Self {
         let status = match put.done {
             Done::Created => ItemStatus::Created,
@@ -196,7 +211,7 @@ async fn push_products(
 ) -> Result<One<PushAnswer>, Refusal> {
     let count = request.products.len();
     if count > ITEMS_MAX {
-        return Err(TooMany.into());
+        return Err(TooMany { field: "products" }.into());
     }
     let mut results = vec![None; count];
     let mut taken = HashSet::new();
@@ -223,19 +238,30 @@ async fn push_products(
 
 /// Reads and checks one item.
 fn read(item: &RawValue, caller: &StoreCaller) -> Result<Incoming, ItemAnswer> {
+    let draft: ProductDraft = read_item(item)?;
+    catalog::check(&draft, caller.store.currency)
+        .map_err(|faults| ItemAnswer::failed(Some(draft.external_id), faults))
+}
+
+/// Reads one item by itself, so that one that cannot be read does not stop the others. What is wrong
+/// is told by the names of our own fields.
+fn read_item<T: DeserializeOwned + JsonSchema>(item: &RawValue) -> Result<T, ItemAnswer> {
     /// The part that names an item which cannot be read as a whole.
     #[derive(Deserialize)]
     struct Name {
         external_id: Option<String>,
     }
-    let draft: ProductDraft = serde_json::from_str(item.get()).map_err(|_| {
+    from_json(item.get().as_bytes()).map_err(|malformed| {
         let name = serde_json::from_str::<Name>(item.get()).ok();
-        let reason = "is not a product as /api/docs describes it: a field is missing, unknown or of another type";
-        let fault = Fault::new("item", FaultCode::Unreadable, reason);
+        let fault = match malformed.field() {
+            Some((field, reason)) => Fault::new(field.to_owned(), FaultCode::InvalidValue, reason),
+            None => {
+                let reason = "is no JSON object, or has a field that /api/docs does not describe";
+                Fault::new("item", FaultCode::Unreadable, reason)
+            }
+        };
         ItemAnswer::failed(name.and_then(|name| name.external_id), vec![fault])
-    })?;
-    catalog::check(&draft, caller.store.currency)
-        .map_err(|faults| ItemAnswer::failed(Some(draft.external_id), faults))
+    })
 }
 
 /// Writes products in as few works as their rows allow.
@@ -272,7 +298,7 @@ async fn put_product(
     Path(ExternalId(external_id)): Path<ExternalId>,
     Json(draft): Json<ProductDraft>,
 ) -> Result<One<ItemAnswer>, Refusal> {
-    if draft.external_id != external_id {
+    if draft.external_id.trim() != external_id.trim() {
         let reason = "must be the identifier in the address";
         return Err(
             Refused(vec![Fault::new("external_id", FaultCode::InvalidValue, reason)]).into()
@@ -281,7 +307,7 @@ async fn put_product(
     let incoming = catalog::check(&draft, caller.store.currency).map_err(Refused)?;
     let mut put = put_all(&rest.database, caller.merchant, vec![(0, incoming)]).await?;
     let answer = put.pop().map(|(_, answer)| answer);
-    answer.map(One::new).ok_or_else(|| catalog::CatalogError::ProductNotFound.into())
+    answer.map(One::new).ok_or_else(|| NotListed.into())
 }
 
 async fn delete_product(
@@ -292,7 +318,7 @@ async fn delete_product(
     let mut work = Work::for_store(&rest.database, caller.merchant).await?;
     let ids = [external_id.clone()];
     let retired = catalog::retire(&mut work, caller.merchant, Origin::Push, &ids).await?;
-    let id = retired.first().copied().ok_or(catalog::CatalogError::ProductNotFound)?;
+    let id = retired.first().copied().ok_or(NotListed)?;
     catalog::take_stock_soon(&mut work, caller.merchant).await?;
     work.commit().await?;
     let (external_id, product_id) = (Some(external_id), Some(id));
@@ -332,8 +358,8 @@ async fn replace_products(
 #[serde(deny_unknown_fields)]
 struct InventoryRequest {
     /// Up to 500 changes.
-    #[schemars(length(min = 1, max = 500))]
-    items: Vec<InventoryItem>,
+    #[schemars(with = "Vec<InventoryItem>", length(max = 500))]
+    items: Vec<Box<RawValue>>,
 }
 
 /// The stock of a product or a variant.
@@ -344,7 +370,7 @@ struct InventoryItem {
     external_id: String,
     /// The variant; left out for a product without variants.
     sku: Option<String>,
-    /// How many there are.
+    /// How many there are. Left out: nobody knows; `stock_status` is required then.
     #[schemars(range(min = 0, max = 2_147_483_647))]
     stock_quantity: Option<i32>,
     /// Whether it can be had. Left out: follows from the quantity.
@@ -356,8 +382,8 @@ struct InventoryItem {
 #[serde(deny_unknown_fields)]
 struct PricesRequest {
     /// Up to 500 changes.
-    #[schemars(length(min = 1, max = 500))]
-    items: Vec<PriceItem>,
+    #[schemars(with = "Vec<PriceItem>", length(max = 500))]
+    items: Vec<Box<RawValue>>,
 }
 
 /// The price of a product or a variant.
@@ -381,12 +407,12 @@ async fn change_inventory(
     State(rest): State<Rest>,
     Json(request): Json<InventoryRequest>,
 ) -> Result<One<PushAnswer>, Refusal> {
-    let revision = |item: InventoryItem| Revision {
+    revise(&rest, &caller, &request.items, |item: InventoryItem| Revision {
         external_id: item.external_id,
         sku: item.sku,
         change: Change::Stock { quantity: item.stock_quantity, status: item.stock_status },
-    };
-    revise(&rest, &caller, request.items.into_iter().map(revision).collect()).await
+    })
+    .await
 }
 
 async fn change_prices(
@@ -394,7 +420,7 @@ async fn change_prices(
     State(rest): State<Rest>,
     Json(request): Json<PricesRequest>,
 ) -> Result<One<PushAnswer>, Refusal> {
-    let revision = |item: PriceItem| Revision {
+    revise(&rest, &caller, &request.items, |item: PriceItem| Revision {
         external_id: item.external_id,
         sku: item.sku,
         change: Change::Price {
@@ -402,17 +428,29 @@ async fn change_prices(
             list_price: item.list_price,
             currency: item.currency,
         },
-    };
-    revise(&rest, &caller, request.items.into_iter().map(revision).collect()).await
+    })
+    .await
 }
 
-async fn revise(
+async fn revise<T: DeserializeOwned + JsonSchema>(
     rest: &Rest,
     caller: &StoreCaller,
-    revisions: Vec<Revision>,
+    items: &[Box<RawValue>],
+    revision: impl Fn(T) -> Revision,
 ) -> Result<One<PushAnswer>, Refusal> {
-    if revisions.len() > ITEMS_MAX {
-        return Err(TooMany.into());
+    if items.len() > ITEMS_MAX {
+        return Err(TooMany { field: "items" }.into());
+    }
+    let mut results = vec![None; items.len()];
+    let (mut indexes, mut revisions) = (Vec::new(), Vec::new());
+    for (index, item) in items.iter().enumerate() {
+        match read_item(item) {
+            Ok(item) => {
+                indexes.push(index);
+                revisions.push(revision(item));
+            }
+            Err(answer) => results[index] = Some(answer),
+        }
     }
     let mut work = Work::for_store(&rest.database, caller.merchant).await?;
     let revised = catalog::revise(&mut work, caller.merchant, &revisions).await?;
@@ -420,23 +458,18 @@ async fn revise(
         catalog::take_stock_soon(&mut work, caller.merchant).await?;
     }
     work.commit().await?;
-    let answers = revisions.into_iter().zip(revised).map(|(revision, revised)| {
-        let (status, faults) = match revised {
-            Revised::Updated => (ItemStatus::Updated, Vec::new()),
-            Revised::Unchanged => (ItemStatus::Unchanged, Vec::new()),
-            Revised::NotFound => (ItemStatus::NotFound, Vec::new()),
-            Revised::Refused(fault) => (ItemStatus::Failed, vec![fault]),
-        };
-        let external_id = Some(revision.external_id);
-        ItemAnswer { external_id, status, product_id: None, faults }
-    });
-    Ok(One::new(PushAnswer::of(answers.collect())))
+    for ((index, revision), revised) in indexes.into_iter().zip(revisions).zip(revised) {
+        results[index] = Some(ItemAnswer::revised(revision.external_id, revised));
+    }
+    Ok(One::new(PushAnswer::of(results.into_iter().flatten().collect())))
 }
 
 /// More items than one call may carry.
 #[derive(Debug, thiserror::Error)]
 #[error("a call may carry at most {ITEMS_MAX} items")]
-struct TooMany;
+struct TooMany {
+    field: &'static str,
+}
 
 impl primitives::Problem for TooMany {
     fn code(&self) -> ErrorCode {
@@ -444,8 +477,28 @@ impl primitives::Problem for TooMany {
     }
 
     fn details(&self, details: &mut primitives::Details) {
+        details.insert("field", self.field);
         details
             .insert("hint", "send several calls, or PUT /merchant/products for the whole catalog");
+    }
+}
+
+/// The store lists no such product.
+#[derive(Debug, thiserror::Error)]
+#[error("there is no such product in this store")]
+struct NotListed;
+
+impl primitives::Problem for NotListed {
+    fn code(&self) -> ErrorCode {
+        ErrorCode::ProductNotFound
+    }
+
+    fn details(&self, details: &mut primitives::Details) {
+        details.insert("field", "external_id");
+        details.insert(
+            "hint",
+            "the address ends with your own identifier, percent-encoded; it may be retired already",
+        );
     }
 }
 
