@@ -12,6 +12,7 @@ use primitives::{
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 use crate::request::ProductPart;
 use crate::{Access, Endpoint, Json, Many, One, Opened, Path, Query, Refusal, Rest, Routes};
@@ -234,6 +235,9 @@ impl Problem for Unnamed {
 /// What to compare.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(extend("example" = json!({ "product_ids": [
+    "prod_076c313f7c63513c9eb9f8f3fff08813", "prod_5d3e3bd6c1555a7b8b9d7e0f4a1c2b3d",
+] })))]
 struct CompareRequest {
     /// Two to ten product ids.
     #[schemars(length(min = 2, max = 10))]

@@ -14,6 +14,7 @@ use primitives::{ErrorCode, MerchantId, ProductId};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 use serde_json::value::RawValue;
 
 use crate::merchant_jobs::{Accepted, take_in};
@@ -109,6 +110,7 @@ fn offers() -> Routes<Opened> {
 /// Products, as they are pushed.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(extend("example" = json!({ "products": [ProductDraft::example()] })))]
 struct PushRequest {
     /// Up to 500 products.
     #[schemars(with = "Vec<ProductDraft>", length(max = 500))]
@@ -356,6 +358,10 @@ async fn replace_products(
 /// Changes of stock.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(extend("example" = json!({ "items": [
+    { "external_id": "MUG-1", "stock_quantity": 12 },
+    { "external_id": "SHIRT-7", "sku": "SHIRT-7-M", "stock_status": "backorder" },
+] })))]
 struct InventoryRequest {
     /// Up to 500 changes.
     #[schemars(with = "Vec<InventoryItem>", length(max = 500))]
@@ -380,6 +386,9 @@ struct InventoryItem {
 /// Changes of prices.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(extend("example" = json!({ "items": [
+    { "external_id": "MUG-1", "price": "9.90", "list_price": "12.50" },
+] })))]
 struct PricesRequest {
     /// Up to 500 changes.
     #[schemars(with = "Vec<PriceItem>", length(max = 500))]
