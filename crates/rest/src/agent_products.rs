@@ -236,7 +236,7 @@ impl Problem for Unnamed {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(extend("example" = json!({ "product_ids": [
-    "prod_076c313f7c63513c9eb9f8f3fff08813", "prod_5d3e3bd6c1555a7b8b9d7e0f4a1c2b3d",
+    "prod_076c313f7c63513c9eb9f8f3fff08813", "prod_f24fefefd5765cf09a93af90741737df",
 ] })))]
 struct CompareRequest {
     /// Two to ten product ids.

@@ -251,10 +251,10 @@ fn join_texts(fields: &mut Map<String, Value>) {
         _ => None,
     };
     let Some(texts) = choices.iter().map(one).collect::<Option<Vec<_>>>() else { return };
-    let lines: String =
-        texts.iter().map(|(text, meaning)| format!("\n- `{text}`: {meaning}")).collect();
+    let lines: Vec<String> =
+        texts.iter().map(|(text, meaning)| format!("- `{text}`: {meaning}")).collect();
     let about = fields.get("description").and_then(Value::as_str).unwrap_or_default();
-    let about = format!("{about}\n{lines}");
+    let about = format!("{about}\n\n{}", lines.join("\n"));
     let values: Vec<String> = texts.into_iter().map(|(text, _)| text).collect();
     fields.remove("oneOf");
     fields.insert("type".to_owned(), json!("string"));
@@ -262,17 +262,16 @@ fn join_texts(fields: &mut Map<String, Value>) {
     fields.insert("description".to_owned(), json!(about.trim()));
 }
 
-/// `anyOf` a thing and null: the thing, nullable. A thing with a name stays a reference.
+/// `anyOf` a thing and null: the thing, nullable. A reference stays as it is, because in OpenAPI 3.0
+/// `nullable` beside it would not reach what it refers to.
 fn join_null(fields: &mut Map<String, Value>) {
     let Some(Value::Array(choices)) = fields.get("anyOf") else { return };
     let [thing, null] = choices.as_slice() else { return };
+    let Some(thing) = thing.as_object().filter(|thing| !thing.contains_key("$ref")) else { return };
     if null["enum"] != json!([null]) {
         return;
     }
-    let thing = match thing {
-        Value::Object(thing) if !thing.contains_key("$ref") => thing.clone(),
-        reference => Map::from_iter([("allOf".to_owned(), json!([reference]))]),
-    };
+    let thing = thing.clone();
     fields.remove("anyOf");
     for (name, value) in thing {
         fields.entry(name).or_insert(value);

@@ -1,4 +1,4 @@
-//! A merchant's own catalog: whole products, prices and stock, pushed.
+//! A merchant's own catalog: whole products, pushed.
 
 use std::collections::HashSet;
 
@@ -6,8 +6,7 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::http::StatusCode;
 use catalog::{
-    Amount, Change, Done, Fault, FaultCode, FeedFormat, Incoming, NewRun, Origin, ProductDraft,
-    Revised, Revision, RunMode, StockStatus,
+    Done, Fault, FaultCode, FeedFormat, Incoming, NewRun, Origin, ProductDraft, RunMode,
 };
 use database::{Database, Work};
 use primitives::{ErrorCode, MerchantId, ProductId};
@@ -24,12 +23,12 @@ use crate::{
 };
 
 /// Items one call may carry (decisions §9).
-const ITEMS_MAX: usize = 500;
+pub(crate) const ITEMS_MAX: usize = 500;
 /// Rows one work may write.
 const ROWS_MAX: usize = 500;
 
 pub(crate) fn endpoints() -> Routes<Opened> {
-    Routes::new().with(push()).with(replace()).with(put_one()).with(delete_one()).merge(offers())
+    Routes::new().with(push()).with(replace()).with(put_one()).with(delete_one())
 }
 
 fn push() -> Endpoint<Opened> {
@@ -83,30 +82,6 @@ fn delete_one() -> Endpoint<Opened> {
         .errors(&[ErrorCode::ProductNotFound])
 }
 
-fn offers() -> Routes<Opened> {
-    let inventory = Endpoint::patch("/merchant/inventory", Access::Store, change_inventory)
-        .name("changeInventory")
-        .tag("merchant")
-        .summary("Change stock")
-        .explanation(
-            "Up to 500 changes, carried out in their order, without sending whole products. Each is taken or \
-             refused by itself.",
-        )
-        .body::<InventoryRequest>()
-        .answer::<One<PushAnswer>>(200);
-    let prices = Endpoint::patch("/merchant/prices", Access::Store, change_prices)
-        .name("changePrices")
-        .tag("merchant")
-        .summary("Change prices")
-        .explanation(
-            "Up to 500 changes, carried out in their order, each taken or refused by itself. Each new price \
-             becomes a line of the price history.",
-        )
-        .body::<PricesRequest>()
-        .answer::<One<PushAnswer>>(200);
-    Routes::new().with(inventory).with(prices)
-}
-
 /// Products, as they are pushed.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -120,7 +95,7 @@ struct PushRequest {
 
 /// What became of each item, in the order of the questions.
 #[derive(Debug, Serialize, JsonSchema)]
-struct PushAnswer {
+pub(crate) struct PushAnswer {
     /// How many were new.
     created: usize,
     /// How many differed.
@@ -134,7 +109,7 @@ struct PushAnswer {
 }
 
 impl PushAnswer {
-    fn of(results: Vec<ItemAnswer>) -> Self {
+    pub(crate) fn of(results: Vec<ItemAnswer>) -> Self {
         let count = |status| results.iter().filter(|result| result.status == status).count();
         Self {
             created: count(ItemStatus::Created),
@@ -148,24 +123,24 @@ impl PushAnswer {
 
 /// What became of one item.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
-struct ItemAnswer {
+pub(crate) struct ItemAnswer {
     /// The merchant's own identifier, where it could be read.
     #[serde(skip_serializing_if = "Option::is_none")]
-    external_id: Option<String>,
+    pub(crate) external_id: Option<String>,
     /// What was done.
-    status: ItemStatus,
+    pub(crate) status: ItemStatus,
     /// The product's id, for agents.
     #[serde(skip_serializing_if = "Option::is_none")]
-    product_id: Option<ProductId>,
+    pub(crate) product_id: Option<ProductId>,
     /// What is wrong with it, field by field.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    faults: Vec<Fault>,
+    pub(crate) faults: Vec<Fault>,
 }
 
 /// What was done with an item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-enum ItemStatus {
+pub(crate) enum ItemStatus {
     /// It was not there.
     Created,
     /// It differed.
@@ -183,16 +158,6 @@ enum ItemStatus {
 impl ItemAnswer {
     fn failed(external_id: Option<String>, faults: Vec<Fault>) -> Self {
         Self { external_id, status: ItemStatus::Failed, product_id: None, faults }
-    }
-
-    fn revised(external_id: String, revised: Revised) -> Self {
-        let (status, faults) = match revised {
-            Revised::Updated => (ItemStatus::Updated, Vec::new()),
-            Revised::Unchanged => (ItemStatus::Unchanged, Vec::new()),
-            Revised::NotFound => (ItemStatus::NotFound, Vec::new()),
-            Revised::Refused(fault) => (ItemStatus::Failed, vec![fault]),
-        };
-        Self { external_id: Some(external_id), status, product_id: None, faults }
     }
 
     fn put(external_id: String, put: catalog::Put) -> Self {
@@ -247,7 +212,9 @@ fn read(item: &RawValue, caller: &StoreCaller) -> Result<Incoming, ItemAnswer> {
 
 /// Reads one item by itself, so that one that cannot be read does not stop the others. What is wrong
 /// is told by the names of our own fields.
-fn read_item<T: DeserializeOwned + JsonSchema>(item: &RawValue) -> Result<T, ItemAnswer> {
+pub(crate) fn read_item<T: DeserializeOwned + JsonSchema>(
+    item: &RawValue,
+) -> Result<T, ItemAnswer> {
     /// The part that names an item which cannot be read as a whole.
     #[derive(Deserialize)]
     struct Name {
@@ -255,12 +222,11 @@ fn read_item<T: DeserializeOwned + JsonSchema>(item: &RawValue) -> Result<T, Ite
     }
     from_json(item.get().as_bytes()).map_err(|malformed| {
         let name = serde_json::from_str::<Name>(item.get()).ok();
-        let fault = match malformed.field() {
-            Some((field, reason)) => Fault::new(field.to_owned(), FaultCode::InvalidValue, reason),
-            None => {
-                let reason = "is no JSON object, or has a field that /api/docs does not describe";
-                Fault::new("item", FaultCode::Unreadable, reason)
-            }
+        let fault = if let Some((field, reason)) = malformed.field() {
+            Fault::new(field.to_owned(), FaultCode::InvalidValue, reason)
+        } else {
+            let reason = "is no JSON object, or has a field that /api/docs does not describe";
+            Fault::new("item", FaultCode::Unreadable, reason)
         };
         ItemAnswer::failed(name.and_then(|name| name.external_id), vec![fault])
     })
@@ -355,129 +321,11 @@ async fn replace_products(
     take_in(&rest, caller.merchant, &asked, body).await
 }
 
-/// Changes of stock.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-#[schemars(extend("example" = json!({ "items": [
-    { "external_id": "MUG-1", "stock_quantity": 12 },
-    { "external_id": "SHIRT-7", "sku": "SHIRT-7-M", "stock_status": "backorder" },
-] })))]
-struct InventoryRequest {
-    /// Up to 500 changes.
-    #[schemars(with = "Vec<InventoryItem>", length(max = 500))]
-    items: Vec<Box<RawValue>>,
-}
-
-/// The stock of a product or a variant.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-struct InventoryItem {
-    /// The merchant's own identifier of the product.
-    external_id: String,
-    /// The variant; left out for a product without variants.
-    sku: Option<String>,
-    /// How many there are. Left out: nobody knows; `stock_status` is required then.
-    #[schemars(range(min = 0, max = 2_147_483_647))]
-    stock_quantity: Option<i32>,
-    /// Whether it can be had. Left out: follows from the quantity.
-    stock_status: Option<StockStatus>,
-}
-
-/// Changes of prices.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-#[schemars(extend("example" = json!({ "items": [
-    { "external_id": "MUG-1", "price": "9.90", "list_price": "12.50" },
-] })))]
-struct PricesRequest {
-    /// Up to 500 changes.
-    #[schemars(with = "Vec<PriceItem>", length(max = 500))]
-    items: Vec<Box<RawValue>>,
-}
-
-/// The price of a product or a variant.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-struct PriceItem {
-    /// The merchant's own identifier of the product.
-    external_id: String,
-    /// The variant; left out for a product without variants.
-    sku: Option<String>,
-    /// What it costs now.
-    price: Amount,
-    /// What it cost before. Left out: none.
-    list_price: Option<Amount>,
-    /// The product's currency, if you want it checked.
-    currency: Option<String>,
-}
-
-async fn change_inventory(
-    caller: StoreCaller,
-    State(rest): State<Rest>,
-    Json(request): Json<InventoryRequest>,
-) -> Result<One<PushAnswer>, Refusal> {
-    revise(&rest, &caller, &request.items, |item: InventoryItem| Revision {
-        external_id: item.external_id,
-        sku: item.sku,
-        change: Change::Stock { quantity: item.stock_quantity, status: item.stock_status },
-    })
-    .await
-}
-
-async fn change_prices(
-    caller: StoreCaller,
-    State(rest): State<Rest>,
-    Json(request): Json<PricesRequest>,
-) -> Result<One<PushAnswer>, Refusal> {
-    revise(&rest, &caller, &request.items, |item: PriceItem| Revision {
-        external_id: item.external_id,
-        sku: item.sku,
-        change: Change::Price {
-            price: item.price,
-            list_price: item.list_price,
-            currency: item.currency,
-        },
-    })
-    .await
-}
-
-async fn revise<T: DeserializeOwned + JsonSchema>(
-    rest: &Rest,
-    caller: &StoreCaller,
-    items: &[Box<RawValue>],
-    revision: impl Fn(T) -> Revision,
-) -> Result<One<PushAnswer>, Refusal> {
-    if items.len() > ITEMS_MAX {
-        return Err(TooMany { field: "items" }.into());
-    }
-    let mut results = vec![None; items.len()];
-    let (mut indexes, mut revisions) = (Vec::new(), Vec::new());
-    for (index, item) in items.iter().enumerate() {
-        match read_item(item) {
-            Ok(item) => {
-                indexes.push(index);
-                revisions.push(revision(item));
-            }
-            Err(answer) => results[index] = Some(answer),
-        }
-    }
-    let mut work = Work::for_store(&rest.database, caller.merchant).await?;
-    let revised = catalog::revise(&mut work, caller.merchant, &revisions).await?;
-    if revised.contains(&Revised::Updated) {
-        catalog::take_stock_soon(&mut work, caller.merchant).await?;
-    }
-    work.commit().await?;
-    for ((index, revision), revised) in indexes.into_iter().zip(revisions).zip(revised) {
-        results[index] = Some(ItemAnswer::revised(revision.external_id, revised));
-    }
-    Ok(One::new(PushAnswer::of(results.into_iter().flatten().collect())))
-}
-
 /// More items than one call may carry.
 #[derive(Debug, thiserror::Error)]
 #[error("a call may carry at most {ITEMS_MAX} items")]
-struct TooMany {
-    field: &'static str,
+pub(crate) struct TooMany {
+    pub(crate) field: &'static str,
 }
 
 impl primitives::Problem for TooMany {

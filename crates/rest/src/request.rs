@@ -270,9 +270,10 @@ impl Malformed {
     /// The field, in the words of a fault: its name, and what it may hold.
     pub(crate) fn field(&self) -> Option<(&str, String)> {
         let (name, schema) = self.field.as_ref()?;
-        let reason = match self.within {
-            true => String::from("holds something that is not as /api/docs describes it"),
-            false => format!("must be {}", in_words(schema)),
+        let reason = if self.within {
+            String::from("holds something that is not as /api/docs describes it")
+        } else {
+            format!("must be {}", in_words(schema))
         };
         Some((name, reason))
     }

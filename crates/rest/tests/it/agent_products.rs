@@ -1,5 +1,6 @@
 //! Products, as agents read them across stores.
 
+use std::slice::from_ref;
 use std::time::Duration;
 
 use axum::body::Body;
@@ -58,11 +59,11 @@ async fn what_a_store_agents_may_not_call_on_sells_is_not_served() {
     let closed = market.open("closed", Some(0.9), false).await;
     let good = market.open("good", Some(0.9), true).await;
     let article = with(mug("mug", json!(5)), json!({ "gtin": GTIN, "list_price": 10 }));
-    let fine = market.stock(&good, &[article.clone()]).await;
+    let fine = market.stock(&good, from_ref(&article)).await;
     for (shop, refusal) in
         [(suspended, (403, "store_suspended")), (closed, (404, "store_not_found"))]
     {
-        let ids = market.stock(&shop, &[article.clone()]).await;
+        let ids = market.stock(&shop, from_ref(&article)).await;
         for (path, suffix) in [("products", ""), ("products", "/prices"), ("availability", "")] {
             let answer = market.door.get(&format!("/api/v1/agent/{path}/{}{suffix}", ids[0])).await;
             assert_eq!(answer.refusal(), refusal, "{path}{suffix}");
@@ -99,7 +100,7 @@ async fn products_are_found_by_number_in_all_stores_and_by_sku_and_address_in_on
     let page = "https://shop.example/mug?color=red";
     let article = with(mug("mug", json!(5)), json!({ "gtin": GTIN, "sku": "MUG 1", "url": page }));
     let shirt = json!({ "variants": [{ "sku": "S", "gtin": GTIN }, { "sku": "M" }] });
-    market.stock(&fair, &[article.clone()]).await;
+    market.stock(&fair, from_ref(&article)).await;
     market.stock(&best, &[with(mug("shirt", json!(9)), shirt)]).await;
     market.stock(&other, &[mug("mug", json!(9))]).await;
     let find = async |query: &str| {
@@ -236,7 +237,7 @@ async fn new_arrivals_come_in_pages() {
     let (market, shop) = Market::with_shop().await;
     for id in ["first", "second", "third"] {
         market.stock(&shop, &[mug(id, json!(1))]).await;
-        market.test.clock().advance(Duration::from_secs(60));
+        market.test.clock().advance(Duration::from_mins(1));
     }
     let page = async |query: &str| {
         let answer = market.door.get(&format!("/api/v1/stores/shop/new-arrivals{query}")).await;

@@ -229,7 +229,7 @@ async fn prices_are_changed_and_remembered() {
     let shirt =
         with(mug("shirt", json!(20)), json!({ "variants": [{ "sku": "S" }, { "sku": "M" }] }));
     let ids = market.stock(&shop, &[mug("mug", json!(10)), shirt]).await;
-    market.test.clock().advance(std::time::Duration::from_secs(60));
+    market.test.clock().advance(std::time::Duration::from_mins(1));
     let items = json!([
         { "external_id": "mug", "price": 7.5, "list_price": "10.00" },
         { "external_id": "mug", "price": "7.50", "list_price": 10, "currency": "EUR" },
