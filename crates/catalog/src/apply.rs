@@ -12,7 +12,7 @@ use crate::incoming::{Incoming, Origin};
 use crate::run::{RowFault, Run, RunMode, RunState, Tally};
 use crate::stream::Feed;
 use crate::survey::{Assembly, Checked, Piece, Survey};
-use crate::{CatalogError, Done, FeedSettings, ReadFeed, put_products, retire, table};
+use crate::{CatalogError, Done, FeedSettings, ReadFeed, one_line, put_products, retire, table};
 
 /// Faults kept of one run; more are counted and not kept.
 const FAULTS_MAX: i64 = 10_000;
@@ -20,6 +20,8 @@ const FAULTS_MAX: i64 = 10_000;
 const LISTED_AT_ONCE: i64 = 5_000;
 /// Products retired in one work.
 const RETIRED_AT_ONCE: usize = 500;
+/// Characters of an identifier that are kept with a fault.
+const ID_MAX: usize = 100;
 /// How often a pass that writes nothing says how far it is.
 const SAYS_EVERY: Duration = Duration::from_secs(1);
 
@@ -356,6 +358,8 @@ fn sort(checked: Vec<Checked>) -> Sorted {
             Checked::Refused { line, external_id, faults: why } => {
                 failed += 1;
                 let line = i64::try_from(line).unwrap_or(i64::MAX);
+                // What could not be taken was not cleaned either, and PostgreSQL keeps no NUL.
+                let external_id = external_id.map(|id| one_line(&id, ID_MAX).into_owned());
                 faults.extend(why.into_iter().map(|fault| RowFault {
                     line,
                     external_id: external_id.clone(),

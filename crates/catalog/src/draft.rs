@@ -9,10 +9,12 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
+use serde_json::{Value, json};
 
 /// A product about to be brought in: always the whole of it, what is left out is not there.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(extend("example" = Self::example()))]
 pub struct ProductDraft {
     /// The merchant's own identifier. It names the product for ever.
     #[schemars(length(min = 1, max = 100))]
@@ -83,6 +85,25 @@ pub struct ProductDraft {
 }
 
 impl ProductDraft {
+    /// One that would be taken, for descriptions.
+    #[must_use]
+    pub fn example() -> Value {
+        json!({
+            "external_id": "MUG-1",
+            "name": "A mug",
+            "description": "Holds 300 ml and goes into the dishwasher.",
+            "brand": "Salgueira",
+            "gtin": "9520000000004",
+            "url": "https://shop.example/mug",
+            "category": ["Home & Kitchen", "Mugs"],
+            "price": 12.5,
+            "list_price": "15.00",
+            "stock_quantity": 3,
+            "images": [{ "url": "https://shop.example/mug.jpg", "alt": "The mug" }],
+            "attributes": { "material": "stoneware" },
+        })
+    }
+
     /// Takes in another part of the same product: rows of one group that lay apart in a feed.
     pub(crate) fn absorb(&mut self, other: Self) {
         self.variants.extend(other.variants);

@@ -146,7 +146,11 @@ pub async fn failing(
 ) -> Result<(Vec<Failing>, i64), CatalogError> {
     let mut snapshot = reading.open().await?;
     let (limit, offset) = (i64::from(page.limit()), page.offset());
-    let found = table::failing(&mut snapshot, merchant, defect, limit, offset).await?;
+    let mut found = table::failing(&mut snapshot, merchant, defect, limit, offset).await?;
+    if found.0.is_empty() && offset > 0 {
+        // A page behind the end knows no total.
+        found.1 = table::failing(&mut snapshot, merchant, defect, 1, 0).await?.1;
+    }
     snapshot.close().await?;
     Ok(found)
 }

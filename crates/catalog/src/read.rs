@@ -28,6 +28,10 @@ pub async fn find(
     merchant: MerchantId,
     lookup: &Lookup,
 ) -> Result<Vec<Product>, CatalogError> {
+    // Nothing of ours holds a NUL, and PostgreSQL would not look for one.
+    if matches!(lookup, Lookup::Sku(text) | Lookup::Url(text) if text.contains('\0')) {
+        return Ok(Vec::new());
+    }
     let mut snapshot = reading.open().await?;
     let found = table::find(&mut snapshot, merchant, lookup, FOUND_MAX).await?;
     snapshot.close().await?;
@@ -58,9 +62,17 @@ pub async fn new_arrivals(
 ) -> Result<(Vec<Product>, i64), CatalogError> {
     let mut snapshot = reading.open().await?;
     let limit = i64::from(page.limit());
-    let found = table::newest(&mut snapshot, merchant, limit, page.offset()).await?;
+    let (found, counted) = table::newest(&mut snapshot, merchant, limit, page.offset()).await?;
+    // The store's own count is some seconds old; what is seen here is there.
+    let seen = page.offset().saturating_add(i64::try_from(found.len()).unwrap_or(0));
+    let total = if found.is_empty() && page.offset() > 0 {
+        // A page behind the end knows no total.
+        table::newest(&mut snapshot, merchant, 1, 0).await?.1
+    } else {
+        counted.max(seen)
+    };
     snapshot.close().await?;
-    Ok(found)
+    Ok((found, total))
 }
 
 /// A page of the best reductions of all stores.
@@ -81,18 +93,18 @@ pub async fn deals(
     page: PageRequest,
 ) -> Result<Deals, CatalogError> {
     let share_max = 1.0 - percent_min.clamp(0.0, 100.0) / 100.0;
+    let score_min = merchants::AGENT_THRESHOLD;
     let mut snapshot = Reading::for_platform(database).open().await?;
-    let found = table::deals(
-        &mut snapshot,
-        share_max,
-        merchants::AGENT_THRESHOLD,
-        DEALS_BUDGET,
-        i64::from(page.limit()),
-        page.offset(),
-    );
-    let found = found.await?;
+    let (limit, offset) = (i64::from(page.limit()), page.offset());
+    let found =
+        table::deals(&mut snapshot, share_max, score_min, DEALS_BUDGET, limit, offset).await?;
+    let mut total = found.first().map_or(0, |deal| deal.total);
+    if found.is_empty() && offset > 0 {
+        // A page behind the end knows no total.
+        let first = table::deals(&mut snapshot, share_max, score_min, DEALS_BUDGET, 1, 0).await?;
+        total = first.first().map_or(0, |deal| deal.total);
+    }
     snapshot.close().await?;
-    let total = found.first().map_or(0, |deal| deal.total);
     let places = found.into_iter().map(|deal| (deal.merchant_id, deal.product_id)).collect();
     Ok(Deals { places, total, total_is_estimate: total >= DEALS_BUDGET })
 }

@@ -32,11 +32,11 @@ pub enum Change {
         /// The currency the amounts are meant in, if the merchant says; it has to be the product's.
         currency: Option<String>,
     },
-    /// The stock; what is left out follows from the other.
+    /// The stock; one of the two has to be there.
     Stock {
-        /// How many there are.
+        /// How many there are; none if nobody knows.
         quantity: Option<i32>,
-        /// Whether it can be had.
+        /// Whether it can be had; none if it follows from the quantity.
         status: Option<StockStatus>,
     },
 }
@@ -87,7 +87,9 @@ pub async fn revise(
     merchant: MerchantId,
     revisions: &[Revision],
 ) -> Result<Vec<Revised>, CatalogError> {
-    let ids: HashSet<&str> = revisions.iter().map(|new| new.external_id.as_str()).collect();
+    // No product has a NUL in its identifier, and PostgreSQL would not look for one.
+    let ids = revisions.iter().map(|new| new.external_id.as_str()).filter(|id| !id.contains('\0'));
+    let ids: HashSet<&str> = ids.collect();
     let mut ids: Vec<String> = ids.into_iter().map(str::to_owned).collect();
     ids.sort();
     let before = table::hold(work, merchant, &ids).await?;
@@ -188,6 +190,10 @@ impl Offer {
                 let (price_minor, list_price_minor) =
                     prices("", price, list_price.as_ref(), currency)?;
                 Ok(Self { price_minor, list_price_minor, ..self })
+            }
+            Change::Stock { quantity: None, status: None } => {
+                let reason = "or stock_status is required";
+                Err(Fault::new("stock_quantity", FaultCode::Missing, reason))
             }
             Change::Stock { quantity, status } => {
                 let stock_status = stock(*status, *quantity)?;

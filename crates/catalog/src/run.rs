@@ -258,9 +258,13 @@ pub async fn runs(
     page: PageRequest,
 ) -> Result<(Vec<Run>, i64), CatalogError> {
     let mut snapshot = reading.open().await?;
-    let runs = table::runs(&mut snapshot, merchant, page.limit(), page.offset()).await?;
+    let mut found = table::runs(&mut snapshot, merchant, page.limit(), page.offset()).await?;
+    if found.0.is_empty() && page.offset() > 0 {
+        // A page behind the end knows no total.
+        found.1 = table::runs(&mut snapshot, merchant, 1, 0).await?.1;
+    }
     snapshot.close().await?;
-    Ok(runs)
+    Ok(found)
 }
 
 /// A run of the same bytes that is not done yet, to be followed instead of begun again.
@@ -275,7 +279,8 @@ pub async fn unfinished_run(
     Ok(run)
 }
 
-/// The rows that were not taken, by line.
+/// The rows that were not taken, by line. The faults of one line come together, so that a page may
+/// hold a few more than were asked for.
 pub async fn row_faults(
     reading: &Reading,
     merchant: MerchantId,

@@ -12,6 +12,7 @@ use primitives::{
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 use crate::request::ProductPart;
 use crate::{Access, Endpoint, Json, Many, One, Opened, Path, Query, Refusal, Rest, Routes};
@@ -139,7 +140,10 @@ async fn find(
 ) -> Result<Many<ProductRecord>, Refusal> {
     let lookup = parameters.lookup()?;
     let merchants = match (&parameters.merchant, &lookup) {
-        (Some(slug), _) => vec![rest.stores.admit(&slug.parse()?).await?.merchant],
+        (Some(slug), _) => {
+            let slug = slug.parse().map_err(|_| Unnamed::slug())?;
+            vec![rest.stores.admit(&slug).await?.merchant]
+        }
         (None, (Some(gtin), _)) => catalog::sellers(&rest.database, gtin).await?,
         (None, _) => return Err(Unnamed::store().into()),
     };
@@ -155,6 +159,8 @@ async fn find(
     }
     let page = PageRequest::new(None, Some(i64::from(PageRequest::LIMIT_MAX)));
     let total = i64::try_from(records.len()).unwrap_or(i64::MAX);
+    // The best trusted come first, and there is no second page.
+    records.truncate(usize::try_from(PageRequest::LIMIT_MAX).unwrap_or(usize::MAX));
     Ok(Many::new(records, page.meta(total)))
 }
 
@@ -180,35 +186,41 @@ impl FindParameters {
 #[derive(Debug, thiserror::Error)]
 #[error("{sentence}")]
 struct Unnamed {
+    code: ErrorCode,
     field: &'static str,
     sentence: &'static str,
 }
 
 impl Unnamed {
+    fn new(field: &'static str, sentence: &'static str) -> Self {
+        Self { code: ErrorCode::InvalidRequest, field, sentence }
+    }
+
     fn what() -> Self {
-        Self { field: "gtin", sentence: "name exactly one of gtin, sku and url" }
+        Self::new("gtin", "name exactly one of gtin, sku and url")
     }
 
     fn store() -> Self {
-        Self {
-            field: "merchant",
-            sentence: "a sku or a url belongs to one store; name it as merchant",
-        }
+        Self::new("merchant", "a sku or a url belongs to one store; name it as merchant")
+    }
+
+    fn slug() -> Self {
+        let sentence = "merchant must be the slug of a store: letters, digits and hyphens";
+        Self { code: ErrorCode::InvalidSlug, ..Self::new("merchant", sentence) }
     }
 
     fn gtin() -> Self {
-        let sentence = "gtin must be 8, 12, 13 or 14 digits with a right check digit";
-        Self { field: "gtin", sentence }
+        Self::new("gtin", "gtin must be 8, 12, 13 or 14 digits with a right check digit")
     }
 
     fn url() -> Self {
-        Self { field: "url", sentence: "url must be an http or https address" }
+        Self::new("url", "url must be an http or https address")
     }
 }
 
 impl Problem for Unnamed {
     fn code(&self) -> ErrorCode {
-        ErrorCode::InvalidRequest
+        self.code
     }
 
     fn details(&self, details: &mut Details) {
@@ -223,6 +235,9 @@ impl Problem for Unnamed {
 /// What to compare.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(extend("example" = json!({ "product_ids": [
+    "prod_076c313f7c63513c9eb9f8f3fff08813", "prod_f24fefefd5765cf09a93af90741737df",
+] })))]
 struct CompareRequest {
     /// Two to ten product ids.
     #[schemars(length(min = 2, max = 10))]
@@ -335,6 +350,10 @@ impl Problem for NotComparable {
 
     fn details(&self, details: &mut Details) {
         details.insert("field", "product_ids");
+        details.insert(
+            "hint",
+            "name each product once; product ids come from this service's own answers",
+        );
     }
 }
 

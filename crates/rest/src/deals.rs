@@ -70,8 +70,10 @@ async fn deals(
     let mut records = Vec::with_capacity(deals.places.len());
     for (merchant, id) in deals.places {
         // One that changed since the list was made is left out rather than failing the page.
-        if let Ok((product, store)) = load(&rest, merchant, id).await {
-            records.push(product.record(&store, &rest.site_url));
+        match load(&rest, merchant, id).await {
+            Ok((product, store)) => records.push(product.record(&store, &rest.site_url)),
+            Err(Refusal(failure)) if failure.code().status() < 500 => {}
+            Err(refusal) => return Err(refusal),
         }
     }
     Ok(Many::new(records, page.meta(deals.total)))

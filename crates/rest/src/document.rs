@@ -211,6 +211,7 @@ impl Schemas {
         let mut components = self.given.take_definitions(true);
         components.extend(self.taken.take_definitions(true));
         components.insert("Error".to_owned(), error_schema());
+        components.values_mut().for_each(simplify);
         components
     }
 }
@@ -223,7 +224,59 @@ fn settings() -> SchemaSettings {
 pub(crate) fn inlined_schema<T: JsonSchema>() -> Map<String, Value> {
     let settings = settings().for_deserialize().with(|settings| settings.inline_subschemas = true);
     let mut schema = settings.into_generator().into_root_schema_for::<T>();
-    std::mem::take(schema.ensure_object())
+    let mut schema = Value::Object(std::mem::take(schema.ensure_object()));
+    simplify(&mut schema);
+    schema.as_object().cloned().unwrap_or_default()
+}
+
+/// Says in one word what schemars says in several, because readers and generators of clients make
+/// more of it: a choice of single texts is an `enum`, a choice between a thing and null is `nullable`.
+fn simplify(schema: &mut Value) {
+    match schema {
+        Value::Array(items) => items.iter_mut().for_each(simplify),
+        Value::Object(fields) => {
+            fields.values_mut().for_each(simplify);
+            join_texts(fields);
+            join_null(fields);
+        }
+        _ => {}
+    }
+}
+
+/// `oneOf` texts with a description each: their values as one `enum`, the descriptions in one.
+fn join_texts(fields: &mut Map<String, Value>) {
+    let Some(Value::Array(choices)) = fields.get("oneOf") else { return };
+    let one = |choice: &Value| match choice["enum"].as_array()?.as_slice() {
+        [Value::String(text)] => Some((text.clone(), choice["description"].as_str()?.to_owned())),
+        _ => None,
+    };
+    let Some(texts) = choices.iter().map(one).collect::<Option<Vec<_>>>() else { return };
+    let lines: Vec<String> =
+        texts.iter().map(|(text, meaning)| format!("- `{text}`: {meaning}")).collect();
+    let about = fields.get("description").and_then(Value::as_str).unwrap_or_default();
+    let about = format!("{about}\n\n{}", lines.join("\n"));
+    let values: Vec<String> = texts.into_iter().map(|(text, _)| text).collect();
+    fields.remove("oneOf");
+    fields.insert("type".to_owned(), json!("string"));
+    fields.insert("enum".to_owned(), json!(values));
+    fields.insert("description".to_owned(), json!(about.trim()));
+}
+
+/// `anyOf` a thing and null: the thing, nullable. A reference stays as it is, because in OpenAPI 3.0
+/// `nullable` beside it would not reach what it refers to.
+fn join_null(fields: &mut Map<String, Value>) {
+    let Some(Value::Array(choices)) = fields.get("anyOf") else { return };
+    let [thing, null] = choices.as_slice() else { return };
+    let Some(thing) = thing.as_object().filter(|thing| !thing.contains_key("$ref")) else { return };
+    if null["enum"] != json!([null]) {
+        return;
+    }
+    let thing = thing.clone();
+    fields.remove("anyOf");
+    for (name, value) in thing {
+        fields.entry(name).or_insert(value);
+    }
+    fields.insert("nullable".to_owned(), json!(true));
 }
 
 /// The fields of `T` as parameters of a query string.

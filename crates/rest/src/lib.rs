@@ -9,6 +9,7 @@ mod document;
 mod health;
 mod mcp_endpoint;
 mod merchant_jobs;
+mod merchant_offers;
 mod merchant_products;
 mod merchant_quality;
 mod merchant_settings;
@@ -109,6 +110,7 @@ fn endpoints() -> Routes<Opened> {
         .merge(agent_products::endpoints())
         .merge(deals::endpoints())
         .merge(merchant_products::endpoints())
+        .merge(merchant_offers::endpoints())
         .merge(merchant_jobs::endpoints())
         .merge(merchant_quality::endpoints())
         .merge(merchant_settings::endpoints())

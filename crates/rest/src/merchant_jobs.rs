@@ -263,7 +263,7 @@ struct FaultParameters {
     /// Rows behind this line.
     #[schemars(extend("default" = 0))]
     after_line: Option<i64>,
-    /// Faults on a page, 1 to 1000.
+    /// Faults on a page, 1 to 1000. Those of one line come together, so there may be a few more.
     #[schemars(extend("default" = 100))]
     limit: Option<i64>,
 }
@@ -304,7 +304,7 @@ async fn faults(
     let limit = parameters.limit.unwrap_or(100).clamp(1, 1_000);
     let after = parameters.after_line.unwrap_or(0);
     let rows = catalog::row_faults(&reading, caller.merchant, id, after, limit).await?;
-    let is_full = i64::try_from(rows.len()).unwrap_or(0) == limit;
+    let is_full = i64::try_from(rows.len()).unwrap_or(0) >= limit;
     let last = rows.last().map(|row| row.line);
     let faults: Vec<RowFault> = rows
         .into_iter()

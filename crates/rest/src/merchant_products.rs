@@ -1,4 +1,4 @@
-//! A merchant's own catalog: whole products, prices and stock, pushed.
+//! A merchant's own catalog: whole products, pushed.
 
 use std::collections::HashSet;
 
@@ -6,28 +6,29 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::http::StatusCode;
 use catalog::{
-    Amount, Change, Done, Fault, FaultCode, FeedFormat, Incoming, NewRun, Origin, ProductDraft,
-    Revised, Revision, RunMode, StockStatus,
+    Done, Fault, FaultCode, FeedFormat, Incoming, NewRun, Origin, ProductDraft, RunMode,
 };
 use database::{Database, Work};
 use primitives::{ErrorCode, MerchantId, ProductId};
 use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 use serde_json::value::RawValue;
 
 use crate::merchant_jobs::{Accepted, take_in};
-use crate::request::ExternalId;
+use crate::request::{ExternalId, from_json};
 use crate::{
     Access, Endpoint, Json, Large, One, Opened, Path, Query, Refusal, Rest, Routes, StoreCaller,
 };
 
 /// Items one call may carry (decisions §9).
-const ITEMS_MAX: usize = 500;
+pub(crate) const ITEMS_MAX: usize = 500;
 /// Rows one work may write.
 const ROWS_MAX: usize = 500;
 
 pub(crate) fn endpoints() -> Routes<Opened> {
-    Routes::new().with(push()).with(replace()).with(put_one()).with(delete_one()).merge(offers())
+    Routes::new().with(push()).with(replace()).with(put_one()).with(delete_one())
 }
 
 fn push() -> Endpoint<Opened> {
@@ -81,39 +82,20 @@ fn delete_one() -> Endpoint<Opened> {
         .errors(&[ErrorCode::ProductNotFound])
 }
 
-fn offers() -> Routes<Opened> {
-    let inventory = Endpoint::patch("/merchant/inventory", Access::Store, change_inventory)
-        .name("changeInventory")
-        .tag("merchant")
-        .summary("Change stock")
-        .explanation(
-            "Up to 500 changes, carried out in their order, without sending whole products.",
-        )
-        .body::<InventoryRequest>()
-        .answer::<One<PushAnswer>>(200);
-    let prices = Endpoint::patch("/merchant/prices", Access::Store, change_prices)
-        .name("changePrices")
-        .tag("merchant")
-        .summary("Change prices")
-        .explanation("Up to 500 changes, carried out in their order. Each becomes a line of the price history.")
-        .body::<PricesRequest>()
-        .answer::<One<PushAnswer>>(200);
-    Routes::new().with(inventory).with(prices)
-}
-
 /// Products, as they are pushed.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(extend("example" = json!({ "products": [ProductDraft::example()] })))]
 struct PushRequest {
     /// Up to 500 products.
-    #[schemars(with = "Vec<ProductDraft>", length(min = 1, max = 500))]
+    #[schemars(with = "Vec<ProductDraft>", length(max = 500))]
     // Each is read by itself, so that one that cannot be read does not stop the others.
     products: Vec<Box<RawValue>>,
 }
 
 /// What became of each item, in the order of the questions.
 #[derive(Debug, Serialize, JsonSchema)]
-struct PushAnswer {
+pub(crate) struct PushAnswer {
     /// How many were new.
     created: usize,
     /// How many differed.
@@ -122,12 +104,12 @@ struct PushAnswer {
     unchanged: usize,
     /// How many were not taken.
     failed: usize,
-    /// Each of them.
+    /// Each of them, in the order they were sent.
     results: Vec<ItemAnswer>,
 }
 
 impl PushAnswer {
-    fn of(results: Vec<ItemAnswer>) -> Self {
+    pub(crate) fn of(results: Vec<ItemAnswer>) -> Self {
         let count = |status| results.iter().filter(|result| result.status == status).count();
         Self {
             created: count(ItemStatus::Created),
@@ -141,24 +123,24 @@ impl PushAnswer {
 
 /// What became of one item.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
-struct ItemAnswer {
+pub(crate) struct ItemAnswer {
     /// The merchant's own identifier, where it could be read.
     #[serde(skip_serializing_if = "Option::is_none")]
-    external_id: Option<String>,
+    pub(crate) external_id: Option<String>,
     /// What was done.
-    status: ItemStatus,
+    pub(crate) status: ItemStatus,
     /// The product's id, for agents.
     #[serde(skip_serializing_if = "Option::is_none")]
-    product_id: Option<ProductId>,
+    pub(crate) product_id: Option<ProductId>,
     /// What is wrong with it, field by field.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    faults: Vec<Fault>,
+    pub(crate) faults: Vec<Fault>,
 }
 
 /// What was done with an item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-enum ItemStatus {
+pub(crate) enum ItemStatus {
     /// It was not there.
     Created,
     /// It differed.
@@ -196,7 +178,7 @@ async fn push_products(
 ) -> Result<One<PushAnswer>, Refusal> {
     let count = request.products.len();
     if count > ITEMS_MAX {
-        return Err(TooMany.into());
+        return Err(TooMany { field: "products" }.into());
     }
     let mut results = vec![None; count];
     let mut taken = HashSet::new();
@@ -223,19 +205,31 @@ async fn push_products(
 
 /// Reads and checks one item.
 fn read(item: &RawValue, caller: &StoreCaller) -> Result<Incoming, ItemAnswer> {
+    let draft: ProductDraft = read_item(item)?;
+    catalog::check(&draft, caller.store.currency)
+        .map_err(|faults| ItemAnswer::failed(Some(draft.external_id), faults))
+}
+
+/// Reads one item by itself, so that one that cannot be read does not stop the others. What is wrong
+/// is told by the names of our own fields.
+pub(crate) fn read_item<T: DeserializeOwned + JsonSchema>(
+    item: &RawValue,
+) -> Result<T, ItemAnswer> {
     /// The part that names an item which cannot be read as a whole.
     #[derive(Deserialize)]
     struct Name {
         external_id: Option<String>,
     }
-    let draft: ProductDraft = serde_json::from_str(item.get()).map_err(|_| {
+    from_json(item.get().as_bytes()).map_err(|malformed| {
         let name = serde_json::from_str::<Name>(item.get()).ok();
-        let reason = "is not a product as /api/docs describes it: a field is missing, unknown or of another type";
-        let fault = Fault::new("item", FaultCode::Unreadable, reason);
+        let fault = if let Some((field, reason)) = malformed.field() {
+            Fault::new(field.to_owned(), FaultCode::InvalidValue, reason)
+        } else {
+            let reason = "is no JSON object, or has a field that /api/docs does not describe";
+            Fault::new("item", FaultCode::Unreadable, reason)
+        };
         ItemAnswer::failed(name.and_then(|name| name.external_id), vec![fault])
-    })?;
-    catalog::check(&draft, caller.store.currency)
-        .map_err(|faults| ItemAnswer::failed(Some(draft.external_id), faults))
+    })
 }
 
 /// Writes products in as few works as their rows allow.
@@ -272,7 +266,7 @@ async fn put_product(
     Path(ExternalId(external_id)): Path<ExternalId>,
     Json(draft): Json<ProductDraft>,
 ) -> Result<One<ItemAnswer>, Refusal> {
-    if draft.external_id != external_id {
+    if draft.external_id.trim() != external_id.trim() {
         let reason = "must be the identifier in the address";
         return Err(
             Refused(vec![Fault::new("external_id", FaultCode::InvalidValue, reason)]).into()
@@ -281,7 +275,7 @@ async fn put_product(
     let incoming = catalog::check(&draft, caller.store.currency).map_err(Refused)?;
     let mut put = put_all(&rest.database, caller.merchant, vec![(0, incoming)]).await?;
     let answer = put.pop().map(|(_, answer)| answer);
-    answer.map(One::new).ok_or_else(|| catalog::CatalogError::ProductNotFound.into())
+    answer.map(One::new).ok_or_else(|| NotListed.into())
 }
 
 async fn delete_product(
@@ -292,7 +286,7 @@ async fn delete_product(
     let mut work = Work::for_store(&rest.database, caller.merchant).await?;
     let ids = [external_id.clone()];
     let retired = catalog::retire(&mut work, caller.merchant, Origin::Push, &ids).await?;
-    let id = retired.first().copied().ok_or(catalog::CatalogError::ProductNotFound)?;
+    let id = retired.first().copied().ok_or(NotListed)?;
     catalog::take_stock_soon(&mut work, caller.merchant).await?;
     work.commit().await?;
     let (external_id, product_id) = (Some(external_id), Some(id));
@@ -327,116 +321,12 @@ async fn replace_products(
     take_in(&rest, caller.merchant, &asked, body).await
 }
 
-/// Changes of stock.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-struct InventoryRequest {
-    /// Up to 500 changes.
-    #[schemars(length(min = 1, max = 500))]
-    items: Vec<InventoryItem>,
-}
-
-/// The stock of a product or a variant.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-struct InventoryItem {
-    /// The merchant's own identifier of the product.
-    external_id: String,
-    /// The variant; left out for a product without variants.
-    sku: Option<String>,
-    /// How many there are.
-    #[schemars(range(min = 0, max = 2_147_483_647))]
-    stock_quantity: Option<i32>,
-    /// Whether it can be had. Left out: follows from the quantity.
-    stock_status: Option<StockStatus>,
-}
-
-/// Changes of prices.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-struct PricesRequest {
-    /// Up to 500 changes.
-    #[schemars(length(min = 1, max = 500))]
-    items: Vec<PriceItem>,
-}
-
-/// The price of a product or a variant.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-struct PriceItem {
-    /// The merchant's own identifier of the product.
-    external_id: String,
-    /// The variant; left out for a product without variants.
-    sku: Option<String>,
-    /// What it costs now.
-    price: Amount,
-    /// What it cost before. Left out: none.
-    list_price: Option<Amount>,
-    /// The product's currency, if you want it checked.
-    currency: Option<String>,
-}
-
-async fn change_inventory(
-    caller: StoreCaller,
-    State(rest): State<Rest>,
-    Json(request): Json<InventoryRequest>,
-) -> Result<One<PushAnswer>, Refusal> {
-    let revision = |item: InventoryItem| Revision {
-        external_id: item.external_id,
-        sku: item.sku,
-        change: Change::Stock { quantity: item.stock_quantity, status: item.stock_status },
-    };
-    revise(&rest, &caller, request.items.into_iter().map(revision).collect()).await
-}
-
-async fn change_prices(
-    caller: StoreCaller,
-    State(rest): State<Rest>,
-    Json(request): Json<PricesRequest>,
-) -> Result<One<PushAnswer>, Refusal> {
-    let revision = |item: PriceItem| Revision {
-        external_id: item.external_id,
-        sku: item.sku,
-        change: Change::Price {
-            price: item.price,
-            list_price: item.list_price,
-            currency: item.currency,
-        },
-    };
-    revise(&rest, &caller, request.items.into_iter().map(revision).collect()).await
-}
-
-async fn revise(
-    rest: &Rest,
-    caller: &StoreCaller,
-    revisions: Vec<Revision>,
-) -> Result<One<PushAnswer>, Refusal> {
-    if revisions.len() > ITEMS_MAX {
-        return Err(TooMany.into());
-    }
-    let mut work = Work::for_store(&rest.database, caller.merchant).await?;
-    let revised = catalog::revise(&mut work, caller.merchant, &revisions).await?;
-    if revised.contains(&Revised::Updated) {
-        catalog::take_stock_soon(&mut work, caller.merchant).await?;
-    }
-    work.commit().await?;
-    let answers = revisions.into_iter().zip(revised).map(|(revision, revised)| {
-        let (status, faults) = match revised {
-            Revised::Updated => (ItemStatus::Updated, Vec::new()),
-            Revised::Unchanged => (ItemStatus::Unchanged, Vec::new()),
-            Revised::NotFound => (ItemStatus::NotFound, Vec::new()),
-            Revised::Refused(fault) => (ItemStatus::Failed, vec![fault]),
-        };
-        let external_id = Some(revision.external_id);
-        ItemAnswer { external_id, status, product_id: None, faults }
-    });
-    Ok(One::new(PushAnswer::of(answers.collect())))
-}
-
 /// More items than one call may carry.
 #[derive(Debug, thiserror::Error)]
 #[error("a call may carry at most {ITEMS_MAX} items")]
-struct TooMany;
+pub(crate) struct TooMany {
+    pub(crate) field: &'static str,
+}
 
 impl primitives::Problem for TooMany {
     fn code(&self) -> ErrorCode {
@@ -444,8 +334,28 @@ impl primitives::Problem for TooMany {
     }
 
     fn details(&self, details: &mut primitives::Details) {
+        details.insert("field", self.field);
         details
             .insert("hint", "send several calls, or PUT /merchant/products for the whole catalog");
+    }
+}
+
+/// The store lists no such product.
+#[derive(Debug, thiserror::Error)]
+#[error("there is no such product in this store")]
+struct NotListed;
+
+impl primitives::Problem for NotListed {
+    fn code(&self) -> ErrorCode {
+        ErrorCode::ProductNotFound
+    }
+
+    fn details(&self, details: &mut primitives::Details) {
+        details.insert("field", "external_id");
+        details.insert(
+            "hint",
+            "the address ends with your own identifier, percent-encoded; it may be retired already",
+        );
     }
 }
 

@@ -3,6 +3,7 @@
 
 use std::str::FromStr;
 
+use axum::body::Bytes;
 use axum::extract::rejection::{JsonRejection, RawPathParamsRejection};
 use axum::extract::{FromRequest, FromRequestParts, RawPathParams, Request};
 use axum::http::StatusCode;
@@ -113,7 +114,9 @@ pub(crate) struct ExternalId(pub(crate) String);
 impl FromStr for ExternalId {
     type Err = WrongPart;
     fn from_str(text: &str) -> Result<Self, WrongPart> {
-        let fits = (1..=100).contains(&text.chars().count()) && !text.contains(char::is_control);
+        let is_text =
+            !text.contains([char::REPLACEMENT_CHARACTER]) && !text.contains(char::is_control);
+        let fits = (1..=100).contains(&text.chars().count()) && is_text;
         let hint = "percent-encode the identifier; a slash in it is %2F";
         let allowed = "your own identifier of the product, 1 to 100 characters of plain text";
         let wrong = WrongPart { field: Self::NAME, allowed, hint };
@@ -179,20 +182,18 @@ impl<T: DeserializeOwned + JsonSchema, S: Send + Sync> FromRequestParts<S> for Q
     }
 }
 
-/// The body, read.
+/// The body, read. It is taken for JSON whatever its Content-Type says: callers name themselves by a
+/// header that no browser adds by itself, so there is nothing that asking for the type would protect.
 #[derive(Debug)]
 pub struct Json<T>(pub T);
 
 impl<T: DeserializeOwned + JsonSchema, S: Send + Sync> FromRequest<S> for Json<T> {
     type Rejection = Refusal;
     async fn from_request(request: Request, state: &S) -> Result<Self, Refusal> {
-        match axum::Json::from_request(request, state).await {
-            Ok(axum::Json(value)) => Ok(Self(value)),
+        match Bytes::from_request(request, state).await {
+            Ok(bytes) => Ok(Self(from_json(&bytes)?)),
             Err(rejection) if rejection.status() == StatusCode::PAYLOAD_TOO_LARGE => {
                 Err(TooLarge.into())
-            }
-            Err(JsonRejection::JsonDataError(rejection)) => {
-                Err(Malformed::read_from::<T>("body", &rejection.body_text()).into())
             }
             Err(_) => Err(Malformed::whole("body").into()),
         }
@@ -212,14 +213,18 @@ impl<T: DeserializeOwned + JsonSchema, S: Send + Sync> FromRequest<S> for Large<
     type Rejection = Refusal;
     async fn from_request(request: Request, _: &S) -> Result<Self, Refusal> {
         let body = axum::body::to_bytes(request.into_body(), Self::BYTES_MAX).await;
-        let bytes = body.map_err(|_| TooLarge)?;
-        match serde_json::from_slice(&bytes) {
-            Ok(value) => Ok(Self(value)),
-            Err(error) if error.is_data() => {
-                Err(Malformed::read_from::<T>("body", &format!("body: {error}")).into())
-            }
-            Err(_) => Err(Malformed::whole("body").into()),
+        Ok(Self(from_json(&body.map_err(|_| TooLarge)?)?))
+    }
+}
+
+/// Reads JSON as `T`, or says which field of `T` stands in the way.
+pub(crate) fn from_json<T: DeserializeOwned + JsonSchema>(bytes: &[u8]) -> Result<T, Malformed> {
+    match axum::Json::from_bytes(bytes) {
+        Ok(axum::Json(value)) => Ok(value),
+        Err(JsonRejection::JsonDataError(rejection)) => {
+            Err(Malformed::read_from::<T>("body", &rejection.body_text()))
         }
+        Err(_) => Err(Malformed::whole("body")),
     }
 }
 
@@ -232,6 +237,10 @@ impl Problem for TooLarge {
     fn code(&self) -> ErrorCode {
         ErrorCode::PayloadTooLarge
     }
+
+    fn details(&self, details: &mut Details) {
+        details.insert("hint", "send less in one call, or several calls");
+    }
 }
 
 /// The query string or the body is not as described. Nothing of what the caller sent is repeated:
@@ -242,6 +251,8 @@ pub struct Malformed {
     place: &'static str,
     /// The field and its schema.
     field: Option<(String, Value)>,
+    /// It is not the field as a whole, but something in it.
+    within: bool,
 }
 
 impl Malformed {
@@ -249,23 +260,34 @@ impl Malformed {
     #[must_use]
     pub fn parameter<T: JsonSchema>(name: &str) -> Self {
         let field = properties::<T>().remove_entry(name);
-        Self { place: "query string", field }
+        Self { place: "query string", field, within: false }
     }
 
     fn whole(place: &'static str) -> Self {
-        Self { place, field: None }
+        Self { place, field: None, within: false }
+    }
+
+    /// The field, in the words of a fault: its name, and what it may hold.
+    pub(crate) fn field(&self) -> Option<(&str, String)> {
+        let (name, schema) = self.field.as_ref()?;
+        let reason = if self.within {
+            String::from("holds something that is not as /api/docs describes it")
+        } else {
+            format!("must be {}", in_words(schema))
+        };
+        Some((name, reason))
     }
 
     /// Finds the field in an extractor's message, by the names of `T`'s own fields.
     fn read_from<T: JsonSchema>(place: &'static str, message: &str) -> Self {
         let mut properties = properties::<T>();
-        let field = named_in(message).and_then(|name| properties.remove_entry(name));
-        Self { place, field }
+        let (name, within) = named_in(message).unwrap_or_default();
+        Self { place, field: properties.remove_entry(name), within }
     }
 
     fn sentence(&self) -> String {
-        match &self.field {
-            Some((name, schema)) => format!("{name} must be {}", in_words(schema)),
+        match self.field() {
+            Some((name, reason)) => format!("{name} {reason}"),
             None => format!("the {} cannot be read", self.place),
         }
     }
@@ -282,9 +304,7 @@ impl Problem for Malformed {
             details.insert("allowed", schema.clone());
         }
         let hint = match self.place {
-            "body" => {
-                "send a JSON object with Content-Type: application/json, as /api/docs describes it"
-            }
+            "body" => "send a JSON object with the fields /api/docs describes, and no others",
             _ => "GET /api/docs shows the parameters of every endpoint",
         };
         details.insert("hint", hint);
@@ -307,23 +327,28 @@ fn properties<T: JsonSchema>() -> Map<String, Value> {
 const LIMITS: [&str; 7] =
     ["type", "enum", "minimum", "maximum", "minLength", "maxLength", "pattern"];
 
-/// What comes after the first colon is a path into the input, or says which field is missing.
-fn named_in(message: &str) -> Option<&str> {
+/// What comes after the first colon is a path into the input, or says which field is missing: the
+/// name of the field, and whether the path goes on into it.
+fn named_in(message: &str) -> Option<(&str, bool)> {
     let (_, after) = message.split_once(": ")?;
     let name = after.strip_prefix("missing field `").unwrap_or(after);
-    name.split([':', '.', '[', '`']).next()
+    let end = name.find([':', '.', '[', '`']).unwrap_or(name.len());
+    let (name, rest) = name.split_at(end);
+    Some((name, rest.starts_with(['.', '['])))
 }
 
 /// A schema's limits as the end of a sentence.
 fn in_words(schema: &Value) -> String {
     let limit = |name: &str| schema.get(name);
-    let kind = limit("type").and_then(Value::as_str).unwrap_or("value");
+    let Some(kind) = limit("type").and_then(Value::as_str) else {
+        return String::from("as /api/docs describes it");
+    };
     let article = if kind.starts_with(['a', 'i', 'o']) { "an" } else { "a" };
     match (limit("minimum"), limit("maximum"), limit("maxLength"), limit("enum")) {
         (Some(min), Some(max), ..) => format!("{article} {kind} from {min} to {max}"),
         (_, _, Some(length), _) => format!("plain text of at most {length} characters"),
         (.., Some(Value::Array(values))) => {
-            let values: Vec<String> = values.iter().map(Value::to_string).collect();
+            let values: Vec<&str> = values.iter().filter_map(Value::as_str).collect();
             format!("one of {}", values.join(", "))
         }
         _ => format!("{article} {kind}"),

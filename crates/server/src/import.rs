@@ -23,8 +23,12 @@ pub struct ImportArguments {
     /// The store it belongs to
     #[arg(long)]
     pub store: StoreSlug,
-    /// Its format: ndjson, google_xml, google_tsv, shopify_csv or acp_json; found out if left out
-    #[arg(long, value_parser = format)]
+    /// Its format; found out if left out
+    #[arg(
+        long,
+        value_parser = format,
+        help = "Its format: ndjson, google_xml, google_tsv, shopify_csv or acp_json; found out if left out"
+    )]
     pub format: Option<FeedFormat>,
     /// Retire products that the file does not name, once all of it is in
     #[arg(long)]

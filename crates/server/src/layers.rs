@@ -74,6 +74,7 @@ impl Problem for Stopped {
     fn details(&self, details: &mut primitives::Details) {
         let hint = match self {
             Self::Nowhere => "MCP is at /{slug}/mcp, REST under /api/v1; /api/docs shows both",
+            Self::TooLarge(_) => "send less in one call, or a feed in parts with mode=merge",
             Self::Stalled(_) => "send the whole body again, without a pause",
             _ => return,
         };

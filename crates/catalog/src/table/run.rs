@@ -368,8 +368,11 @@ pub(crate) async fn faults(
     limit: i64,
 ) -> sqlx::Result<Vec<RowFault>> {
     let rows = sqlx::query!(
-        "SELECT line, external_id, field, code, reason FROM catalog_run_fault
-         WHERE merchant_id = $1 AND run_id = $2 AND line > $3 ORDER BY line, number LIMIT $4",
+        "SELECT line, external_id, field, code, reason
+         FROM (SELECT * FROM catalog_run_fault
+               WHERE merchant_id = $1 AND run_id = $2 AND line > $3
+               ORDER BY line FETCH FIRST $4 ROWS WITH TIES) AS page
+         ORDER BY line, number",
         merchant as MerchantId,
         run as JobId,
         after_line,

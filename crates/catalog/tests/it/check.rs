@@ -76,3 +76,9 @@ fn an_amount_is_never_a_floating_point_number() {
         assert!(read.is_err() || catalog::check(&read.unwrap(), Currency::EUR).is_err(), "{wrong}");
     }
 }
+
+#[test]
+fn the_example_of_the_description_would_be_taken() {
+    let draft: ProductDraft = serde_json::from_value(ProductDraft::example()).unwrap();
+    assert!(catalog::check(&draft, Currency::EUR).is_ok());
+}

@@ -1,7 +1,7 @@
 //! `get_product_details`: full product data with policies (spec §4.3).
 
-use catalog::ProductRecord;
-use primitives::{Failure, ProductId};
+use catalog::{CatalogError, Gtin, Lookup, ProductRecord};
+use primitives::{Details, ErrorCode, Failure, Problem, ProductId};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -14,14 +14,66 @@ pub(super) struct GetProductDetails;
 #[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
     /// The product's id, as this store's other tools return it: `prod_` and 32 hexadecimal digits.
-    product_id: ProductId,
+    product_id: Option<ProductId>,
+    /// Instead of the id: the merchant's stock-keeping number, of the product or of a variant.
+    sku: Option<String>,
+    /// Instead of the id: the number on the bar code, 8, 12, 13 or 14 digits.
+    gtin: Option<String>,
+    /// Instead of the id: the product's page in the merchant's shop.
+    url: Option<String>,
+}
+
+impl Arguments {
+    /// What to look for: exactly one of the four is given.
+    fn lookup(self) -> Result<Lookup, Unnamed> {
+        match (self.product_id, self.sku, self.gtin, self.url) {
+            (Some(id), None, None, None) => Ok(Lookup::Id(id)),
+            (None, Some(sku), None, None) => Ok(Lookup::Sku(sku.trim().to_owned())),
+            (None, None, Some(gtin), None) => {
+                let gtin: Gtin = gtin.parse().map_err(|_| Unnamed::Gtin)?;
+                Ok(Lookup::Gtin(gtin.to_14()))
+            }
+            (None, None, None, Some(url)) => {
+                catalog::web_address(&url).map(Lookup::Url).map_err(|_| Unnamed::Url)
+            }
+            _ => Err(Unnamed::What),
+        }
+    }
+}
+
+/// The arguments do not say which product is meant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+enum Unnamed {
+    #[error("name exactly one of product_id, sku, gtin and url")]
+    What,
+    #[error("gtin must be 8, 12, 13 or 14 digits with a right check digit")]
+    Gtin,
+    #[error("url must be an http or https address")]
+    Url,
+}
+
+impl Problem for Unnamed {
+    fn code(&self) -> ErrorCode {
+        ErrorCode::InvalidRequest
+    }
+
+    fn details(&self, details: &mut Details) {
+        let field = match self {
+            Self::What => "product_id",
+            Self::Gtin => "gtin",
+            Self::Url => "url",
+        };
+        details.insert("field", field);
+        details.insert("hint", "product ids come from this store's other tools");
+    }
 }
 
 impl Tool for GetProductDetails {
     const NAME: &'static str = "get_product_details";
     const TITLE: &'static str = "Product details";
     const PURPOSE: &'static str = "Get everything this store says about one product: description, \
-        price, stock, variants, attributes, images, rating, and the store's return and shipping policies.";
+        price, stock, variants, attributes, images, rating, and the store's return and shipping policies. \
+        Name the product by exactly one of product_id, sku, gtin and url.";
     const ACCESS: Access = Access::Public;
     const CONFIRMATION: Confirmation = Confirmation::Never;
     const PER_MINUTE: u32 = 60; // decisions §6
@@ -29,8 +81,36 @@ impl Tool for GetProductDetails {
     type Output = ProductRecord;
 
     async fn call(call: &Call<'_>, arguments: Arguments) -> Result<ProductRecord, Failure> {
+        let lookup = arguments.lookup()?;
         let reading = call.reading()?;
-        let product = catalog::product(&reading, call.store.merchant, arguments.product_id).await?;
+        // Where several share a number or an address, the first by identifier is the one.
+        let found = catalog::find(&reading, call.store.merchant, &lookup).await?;
+        let product = found.into_iter().next().ok_or(CatalogError::ProductNotFound)?;
         Ok(product.record(call.store, call.site_url))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lookup(arguments: &str) -> Result<Lookup, Unnamed> {
+        serde_json::from_str::<Arguments>(arguments).unwrap().lookup()
+    }
+
+    #[test]
+    fn exactly_one_name_is_wanted() {
+        let id = r#""product_id": "prod_076c313f7c63513c9eb9f8f3fff08813""#;
+        assert!(matches!(lookup(&format!("{{{id}}}")), Ok(Lookup::Id(_))));
+        assert!(matches!(lookup(r#"{"sku": " A-1 "}"#), Ok(Lookup::Sku(sku)) if sku == "A-1"));
+        let gtin = lookup(r#"{"gtin": "9520000000004"}"#);
+        assert!(matches!(gtin, Ok(Lookup::Gtin(gtin)) if gtin == "09520000000004"));
+        let url = lookup(r#"{"url": "https://shop.example/mug"}"#);
+        assert!(matches!(url, Ok(Lookup::Url(_))));
+        for arguments in ["{}", r#"{"product_id": null}"#, &format!(r#"{{{id}, "sku": "A-1"}}"#)] {
+            assert_eq!(lookup(arguments).err(), Some(Unnamed::What), "{arguments}");
+        }
+        assert_eq!(lookup(r#"{"gtin": "9520000000005"}"#).err(), Some(Unnamed::Gtin));
+        assert_eq!(lookup(r#"{"url": "ftp://shop.example"}"#).err(), Some(Unnamed::Url));
     }
 }

@@ -2,9 +2,12 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod agent_products;
 mod document;
 mod door;
 mod errors;
 mod health;
+mod market;
 mod merchant;
+mod merchant_catalog;
 mod stores;

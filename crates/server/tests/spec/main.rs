@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
 
 mod app;
+mod s2_catalog;
 mod s2_records;
 mod s4_addresses;
 mod s4_tools;

@@ -1,6 +1,7 @@
 //! Spec §4.3: the tools.
 
 use axum::body::Body;
+use primitives::{Id, ProductId};
 use serde_json::{Value, json};
 
 use crate::app::{TestApp, post};
@@ -84,6 +85,32 @@ async fn arguments_are_held_against_the_schema() {
         [("get_product_details", json!({})), ("get_merchant_profile", json!({ "x": 1 }))]
     {
         assert_eq!(app.tool("demo-store", tool, arguments).await.code(), "invalid_request");
+    }
+}
+
+#[tokio::test]
+async fn a_product_is_found_by_what_people_know_of_it() {
+    let app = TestApp::start().await;
+    let world = demo::world();
+    let store = world.store("demo-store").unwrap();
+    let product = store.products.iter().find(|product| product.gtin.is_some()).unwrap();
+    for arguments in [
+        json!({ "product_id": ProductId::from_uuid(product.id) }),
+        json!({ "sku": product.sku }),
+        json!({ "gtin": product.gtin }),
+    ] {
+        let answer = app.tool("demo-store", "get_product_details", arguments.clone()).await.json();
+        let found = &answer["result"]["structuredContent"];
+        assert_eq!(found["sku"], json!(product.sku), "{arguments}: {answer}");
+    }
+    for (arguments, code) in [
+        (json!({ "sku": "no such number" }), "product_not_found"),
+        (json!({ "url": "https://shop.example/none" }), "product_not_found"),
+        (json!({ "gtin": "123" }), "invalid_request"),
+        (json!({ "sku": "a", "gtin": product.gtin }), "invalid_request"),
+    ] {
+        let answer = app.tool("demo-store", "get_product_details", arguments).await;
+        assert_eq!(answer.code(), code, "{}", answer.text);
     }
 }
 

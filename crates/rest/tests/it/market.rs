@@ -1,0 +1,171 @@
+//! Several stores on one database, their keys, and the door to them.
+
+use axum::body::Body;
+use axum::http::{Method, Request};
+use database::Work;
+use merchants::{NewStore, Policies, Standing};
+use primitives::{Currency, MerchantId};
+use serde_json::{Value, json};
+use testkit::TestDatabase;
+
+use crate::document::assert_described_for;
+use crate::door::{Answer, Door, secret, send};
+
+/// A valid article number.
+pub(crate) const GTIN: &str = "9520000000004";
+
+pub(crate) struct Market {
+    pub(crate) test: TestDatabase,
+    pub(crate) door: Door,
+}
+
+/// A store, and the key its merchant's programs have.
+pub(crate) struct Shop {
+    pub(crate) merchant: MerchantId,
+    key: String,
+}
+
+impl Market {
+    pub(crate) async fn new() -> Self {
+        let test = TestDatabase::new().await;
+        let door = Door::on(&test);
+        Self { test, door }
+    }
+
+    /// A market with one store in it.
+    pub(crate) async fn with_shop() -> (Self, Shop) {
+        let market = Self::new().await;
+        let shop = market.open("shop", Some(0.9), true).await;
+        (market, shop)
+    }
+
+    pub(crate) async fn open(&self, slug: &str, score: Option<f64>, active: bool) -> Shop {
+        let mut work = Work::for_platform(self.test.database()).await.unwrap();
+        let merchant: MerchantId = work.new_id();
+        let newcomer = NewStore {
+            merchant,
+            slug: slug.parse().unwrap(),
+            name: format!("The {slug}"),
+            legal_name: String::from("Example GmbH"),
+            description: String::from("All sorts"),
+            website_url: format!("https://{slug}.example"),
+            platform: String::from("api"),
+            active,
+            country: String::from("DE"),
+            currency: Currency::EUR,
+            languages: vec![String::from("de")],
+            ships_to: vec![String::from("DE")],
+            support_email: format!("help@{slug}.example"),
+            member_since: work.now(),
+            last_sync_at: None,
+        };
+        merchants::register(&mut work, &newcomer).await.unwrap();
+        let policies = Policies { return_window_days: Some(30), ..Policies::default() };
+        merchants::set_policies(&mut work, merchant, &policies).await.unwrap();
+        let standing = Standing { score, provisional: false, computed_at: work.now() };
+        merchants::set_standing(&mut work, merchant, &standing).await.unwrap();
+        let issued = identity::issue_store_key(&mut work, &secret(), merchant, "test", None).await;
+        let key = issued.unwrap().key;
+        work.commit().await.unwrap();
+        Shop { merchant, key }
+    }
+
+    /// A call with the store's key. `path` is below `/api/v1/merchant`.
+    pub(crate) async fn send(
+        &self,
+        shop: &Shop,
+        method: Method,
+        path: &str,
+        content_type: &str,
+        body: impl Into<Body>,
+    ) -> Answer {
+        let request = Request::builder()
+            .method(method)
+            .uri(format!("/api/v1/merchant{path}"))
+            .header("authorization", format!("Bearer {}", shop.key))
+            .header("content-type", content_type);
+        send(&self.door.router, request.body(body.into()).unwrap()).await
+    }
+
+    pub(crate) async fn json(
+        &self,
+        shop: &Shop,
+        method: Method,
+        path: &str,
+        body: &Value,
+    ) -> Answer {
+        self.send(shop, method, path, "application/json", body.to_string()).await
+    }
+
+    pub(crate) async fn read(&self, shop: &Shop, path: &str) -> Answer {
+        self.send(shop, Method::GET, path, "", Body::empty()).await
+    }
+
+    /// Pushes products that the store takes, and answers their ids.
+    pub(crate) async fn stock(&self, shop: &Shop, products: &[Value]) -> Vec<String> {
+        let answer = self.push(shop, products).await;
+        assert_eq!(
+            (answer.status, &answer.body["data"]["failed"]),
+            (200, &json!(0)),
+            "{}",
+            answer.body
+        );
+        let results = answer.body["data"]["results"].as_array().unwrap();
+        results.iter().map(|result| result["product_id"].as_str().unwrap().to_owned()).collect()
+    }
+
+    pub(crate) async fn push(&self, shop: &Shop, products: &[Value]) -> Answer {
+        let answer = self.patch(shop, "/products", &json!({ "products": products })).await;
+        assert_described_for("patch", "/merchant/products", &answer);
+        answer
+    }
+
+    pub(crate) async fn patch(&self, shop: &Shop, path: &str, body: &Value) -> Answer {
+        let answer = self.json(shop, Method::PATCH, path, body).await;
+        assert_described_for("patch", &format!("/merchant{path}"), &answer);
+        answer
+    }
+
+    /// A number the database answers with.
+    pub(crate) async fn count(&self, query: &'static str) -> i64 {
+        sqlx::query_scalar(query).fetch_one(&mut self.test.raw().await).await.unwrap()
+    }
+}
+
+/// A product as a merchant pushes it.
+#[expect(clippy::needless_pass_by_value, reason = "callers write their amounts in place")]
+pub(crate) fn mug(external_id: &str, price: Value) -> Value {
+    json!({
+        "external_id": external_id,
+        "name": format!("Mug {external_id}"),
+        "description": "Holds coffee.",
+        "brand": "Salgueira",
+        "category": ["Kitchen", "Mugs"],
+        "price": price,
+        "stock_quantity": 9,
+        "images": [{ "url": "https://shop.example/mug.jpg" }],
+    })
+}
+
+/// The product with more fields, or with other ones.
+pub(crate) fn with(mut product: Value, fields: Value) -> Value {
+    let Value::Object(fields) = fields else { panic!("fields are an object") };
+    product.as_object_mut().unwrap().extend(fields);
+    product
+}
+
+/// The statuses of a push, in order.
+pub(crate) fn statuses(answer: &Answer) -> Vec<&str> {
+    let results = answer.body["data"]["results"].as_array();
+    let results = results.unwrap_or_else(|| panic!("{}", answer.body));
+    results.iter().map(|result| result["status"].as_str().unwrap()).collect()
+}
+
+/// Fails unless the refusal has this status and code, names this field, and says what to do.
+pub(crate) fn assert_refused(answer: &Answer, status: u16, code: &str, field: Option<&str>) {
+    assert_eq!(answer.refusal(), (status, code), "{}", answer.body);
+    let details = &answer.body["details"];
+    assert!(details["hint"].as_str().is_some_and(|hint| !hint.is_empty()), "{}", answer.body);
+    assert_eq!(details["field"].as_str(), field, "{}", answer.body);
+    assert!(!answer.body.to_string().contains("ignore"), "{}", answer.body);
+}
