@@ -26,6 +26,8 @@ const VALUE_MAX: usize = 500;
 const ATTRIBUTES_MAX: usize = 50;
 const IMAGES_MAX: usize = 20;
 const REVIEWS_MAX: usize = 50;
+/// Faults of one product that are told: whoever mends these learns of the others next time.
+const FAULTS_MAX: usize = 20;
 /// A product and its variants are written in one work of at most 500 rows.
 const VARIANTS_MAX: usize = 400;
 
@@ -90,8 +92,10 @@ impl Checker {
         code: FaultCode,
         reason: impl Into<std::borrow::Cow<'static, str>>,
     ) {
-        let field = format!("{}{field}", self.place);
-        self.faults.push(Fault::new(field, code, reason));
+        if self.faults.len() < FAULTS_MAX {
+            let field = format!("{}{field}", self.place);
+            self.faults.push(Fault::new(field, code, reason));
+        }
     }
 
     /// Whether a field is short enough to be looked at.
@@ -329,10 +333,11 @@ impl Checker {
                 let (stock_status, stock_quantity) = stock?;
                 Some(Offer { price_minor, list_price_minor, stock_status, stock_quantity })
             }
-            Err(fault) => {
+            Err(fault) if self.faults.len() < FAULTS_MAX => {
                 self.faults.push(fault);
                 None
             }
+            Err(_) => None,
         }
     }
 

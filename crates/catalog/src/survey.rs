@@ -31,9 +31,9 @@ pub(crate) struct Survey {
 
 #[derive(Debug, Clone, Copy)]
 struct Named {
-    /// Which item named it first, from 1.
-    first: u64,
-    /// How many items name it.
+    /// The first product of the name, from 1; none if all of its rows are broken.
+    first: Option<u64>,
+    /// How many items name it, broken ones included.
     parts: u32,
 }
 
@@ -43,12 +43,14 @@ impl Survey {
         self.named.contains_key(external_id)
     }
 
-    fn name(&mut self, external_id: &str) {
-        let first = self.items;
+    fn name(&mut self, external_id: &str, product: Option<u64>) {
         match self.named.get_mut(external_id) {
-            Some(named) => named.parts += 1,
+            Some(named) => {
+                named.parts += 1;
+                named.first = named.first.or(product);
+            }
             None => {
-                self.named.insert(external_id.into(), Named { first, parts: 1 });
+                self.named.insert(external_id.into(), Named { first: product, parts: 1 });
             }
         }
     }
@@ -60,8 +62,10 @@ impl Make for Survey {
     fn take(&mut self, item: FeedItem) -> Option<Self> {
         self.items += 1;
         match item {
-            FeedItem::Product { draft, .. } => self.name(draft.external_id.trim()),
-            FeedItem::Broken { external_id: Some(id), .. } => self.name(id.trim()),
+            FeedItem::Product { draft, .. } => {
+                self.name(draft.external_id.trim(), Some(self.items));
+            }
+            FeedItem::Broken { external_id: Some(id), .. } => self.name(id.trim(), None),
             FeedItem::Broken { .. } => self.anonymous += 1,
             FeedItem::Cut { .. } => self.cut = true,
         }
@@ -136,7 +140,7 @@ impl Assembly {
 
     fn product(&mut self, line: u64, draft: Box<ProductDraft>) {
         let named = self.survey.named.get(draft.external_id.trim()).copied();
-        let named = named.unwrap_or(Named { first: self.item, parts: 1 });
+        let named = named.unwrap_or(Named { first: Some(self.item), parts: 1 });
         if named.parts > 1 && self.has_groups && !draft.variants.is_empty() {
             let id = draft.external_id.trim();
             if self.taken.contains(id) {
@@ -144,10 +148,12 @@ impl Assembly {
             } else {
                 self.wait(line, draft, named.parts);
             }
-        } else if named.first != self.item {
+        } else if named.first != Some(self.item) {
             self.duplicate(line, &draft);
         } else {
             if named.parts > 1 {
+                // It stands for itself, so nothing is waited for.
+                self.waiting.remove(draft.external_id.trim());
                 self.taken.insert(draft.external_id.trim().to_owned());
             }
             if self.item > self.skip {
@@ -175,7 +181,8 @@ impl Assembly {
             self.waiting_variants -= draft.variants.len();
             let reason = "rows of one group lie too far apart; sort the file by group";
             let fault = Fault::new("item_group_id", FaultCode::InvalidValue, reason);
-            return self.refuse(line, Some(id), vec![fault]);
+            self.refuse(line, Some(id.clone()), vec![fault]);
+            return self.miss_part(Some(&id));
         }
         let item = self.item;
         match self.waiting.get_mut(&id) {
@@ -219,7 +226,9 @@ impl Assembly {
     }
 
     fn push(&mut self, checked: Checked, rows: usize) {
+        // An item makes two entries at the most, a fault and a product, and those fit into one piece.
         if self.piece.rows + rows > ROWS_MAX && !self.piece.checked.is_empty() {
+            debug_assert!(self.full.is_none(), "a piece would be lost");
             self.piece.done = self.done(self.item - 1);
             self.full = Some(std::mem::take(&mut self.piece));
         }
@@ -245,7 +254,6 @@ impl Make for Assembly {
                 if self.item > self.skip {
                     self.refuse(line, external_id.clone(), vec![fault]);
                 }
-                // A broken part will not come; the others are the whole.
                 self.miss_part(external_id.as_deref());
             }
             FeedItem::Cut { line, fault } => self.refuse(line, None, vec![fault]),
@@ -260,6 +268,7 @@ impl Make for Assembly {
 }
 
 impl Assembly {
+    /// A part that will not come: what is left is the whole.
     fn miss_part(&mut self, external_id: Option<&str>) {
         let Some(id) = external_id.map(str::trim) else { return };
         let parts = self.survey.named.get(id).map_or(1, |named| named.parts);

@@ -137,6 +137,17 @@ async fn broken_rows_are_explained_and_the_rest_comes_in() {
 }
 
 #[tokio::test]
+async fn a_broken_row_does_not_take_the_place_of_a_sound_one() {
+    for format in [FeedFormat::Ndjson, FeedFormat::GoogleXml] {
+        let shop = Shop::open().await;
+        let mut lines = vec![String::from("!a")];
+        lines.extend(rows(&[mug("a", "1"), mug("b", "1")]));
+        let run = shop.feed(&NewRun { format, ..replace() }, &lines).await;
+        assert_eq!((run.tally.created, run.tally.failed), (2, 1), "{format:?}");
+    }
+}
+
+#[tokio::test]
 async fn nothing_is_retired_after_a_feed_that_is_not_whole() {
     let shop = Shop::open().await;
     shop.put(&mugs(4)).await;
