@@ -1,6 +1,6 @@
 //! Whether something can be had.
 
-/// The stock status of decisions §1.
+/// Whether something can be had.
 #[derive(
     Debug,
     Clone,
