@@ -92,8 +92,7 @@ impl Application {
             settings: self.settings.clone(),
             read,
         };
-        if self.run.state == RunState::Queued && !self.enter(RunState::Checking, None, None).await?
-        {
+        if self.run.state == RunState::Queued && !self.enter(RunState::Checking).await? {
             return Ok(Outcome::DONE);
         }
         let Step::Goes(survey) = self.survey(&feed).await? else { return Ok(Outcome::DONE) };
@@ -108,7 +107,7 @@ impl Application {
         }
         if self.run.state != RunState::Retiring {
             let rows = i64::try_from(survey.items).unwrap_or(i64::MAX);
-            if !self.enter(RunState::Applying, Some(rows), absent).await? {
+            if !self.begin(rows, absent).await? {
                 return Ok(Outcome::DONE);
             }
         }
@@ -116,7 +115,7 @@ impl Application {
             return Ok(Outcome::DONE);
         };
         if self.retires(&survey) && !self.run.asked.dry_run {
-            if !self.enter(RunState::Retiring, None, None).await? {
+            if !self.enter(RunState::Retiring).await? {
                 return Ok(Outcome::DONE);
             }
             let Step::Goes(after) = self.retire(&survey, tally).await? else {
@@ -138,19 +137,36 @@ impl Application {
         Origin::Run { run: self.run.id, received_at }
     }
 
-    /// Moves the run on; false if it has ended meanwhile. Only one run of a store changes its catalog
-    /// at a time: another one waits for its turn.
-    async fn enter(
-        &self,
-        state: RunState,
-        rows: Option<i64>,
-        absent: Option<i64>,
-    ) -> Result<bool, JobError> {
-        let from = [RunState::Queued, RunState::Checking, RunState::Applying, RunState::Retiring];
+    /// Moves the run on; false if it has ended meanwhile.
+    async fn enter(&self, state: RunState) -> Result<bool, JobError> {
         let mut work = self.context.work_for_store(self.merchant).await?;
         let (merchant, run) = (self.merchant, self.run.id);
-        let entered =
-            table::advance_run(&mut work, merchant, run, &from, state, rows, absent).await;
+        let entered = table::advance_run(&mut work, merchant, run, state, None, None).await?;
+        work.commit().await?;
+        Ok(entered)
+    }
+
+    /// Begins to change the catalog; false if the run has ended meanwhile. It is the newest word that
+    /// counts: a replacement ends what is older and not done, and whatever finds a newer replacement
+    /// at work or done ends itself. Only one run changes a catalog at a time; others wait their turn.
+    async fn begin(&self, rows: i64, absent: Option<i64>) -> Result<bool, JobError> {
+        let (merchant, run) = (self.merchant, self.run.id);
+        let received_at = self.run.received_at.unwrap_or(self.run.started_at);
+        let mut work = self.context.work_for_store(merchant).await?;
+        if !self.run.asked.dry_run {
+            if table::is_outdated(&mut work, merchant, received_at).await? {
+                let reason = Some("a newer replacement took its place");
+                table::end_run(&mut work, merchant, run, RunState::Superseded, false, reason)
+                    .await?;
+                work.commit().await?;
+                return Ok(false);
+            }
+            if self.run.asked.mode == RunMode::Replace {
+                table::supersede_older(&mut work, merchant, received_at).await?;
+            }
+        }
+        let (state, rows) = (RunState::Applying, Some(rows));
+        let entered = table::advance_run(&mut work, merchant, run, state, rows, absent).await;
         match entered.map_err(database::DatabaseError::from) {
             Ok(entered) => {
                 work.commit().await?;

@@ -209,8 +209,7 @@ pub async fn receive(
     Ok(())
 }
 
-/// Says that all of a feed is here; a worker will take it. A replacement takes the place of whatever
-/// run of the store is not done yet: it is the newer word.
+/// Says that all of a feed is here; a worker will take it.
 pub async fn accept(
     database: &Database,
     merchant: MerchantId,
@@ -219,10 +218,8 @@ pub async fn accept(
     content_hash: &[u8],
 ) -> Result<(), CatalogError> {
     let mut work = Work::for_store(database, merchant).await?;
-    let asked = table::accept_run(&mut work, merchant, run, bytes_total, content_hash).await?;
-    let Some((mode, dry_run)) = asked else { return Err(CatalogError::RunNotFound) };
-    if mode == RunMode::Replace && !dry_run {
-        table::supersede(&mut work, merchant, run).await?;
+    if !table::accept_run(&mut work, merchant, run, bytes_total, content_hash).await? {
+        return Err(CatalogError::RunNotFound);
     }
     let (job, now) = (ApplyRun { merchant, run }, work.now());
     jobs::enqueue_once(&mut work, &job, &run.to_string(), now).await?;

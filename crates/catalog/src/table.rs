@@ -22,7 +22,8 @@ pub(crate) use read::{deals, find, newest, owner, sellers};
 pub(crate) use review::{put_reviews, reviewed, reviews};
 pub(crate) use run::{
     Listed, accept_run, advance_run, chunk, drop_chunks, end_orphans, end_run, faults, insert_run,
-    listed, note_progress, put_chunk, put_faults, run, runs, state, supersede, unfinished,
+    is_outdated, listed, note_progress, put_chunk, put_faults, run, runs, state, supersede_older,
+    unfinished,
 };
 pub(crate) use variant::{drop_others, held_variants, put_variants, variant_id};
 

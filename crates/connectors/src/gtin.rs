@@ -1,8 +1,6 @@
 //! Where the GTIN stands. Shops whose software has no field for it keep it in another one.
 
-use std::collections::BTreeMap;
-
-use catalog::{GtinSource, ProductDraft};
+use catalog::GtinSource;
 
 /// The places of one row in which a GTIN may stand.
 #[derive(Default)]
@@ -40,27 +38,4 @@ impl Places<'_> {
 fn is_same(field: &str, name: &str) -> bool {
     let plain = |text: &str| text.trim().to_lowercase().replace([' ', '-'], "_");
     plain(field) == plain(name)
-}
-
-/// Moves the GTINs of a finished draft to where they belong, from its own fields.
-pub(crate) fn place(draft: &mut ProductDraft, source: &GtinSource) {
-    if *source == GtinSource::Gtin {
-        return;
-    }
-    for variant in &mut draft.variants {
-        let places =
-            Places { sku: Some(&variant.sku), id: Some(&variant.sku), ..Places::default() };
-        variant.gtin = places.find(source, pairs(&variant.options));
-    }
-    let places = Places {
-        own: None,
-        sku: draft.sku.as_deref(),
-        mpn: draft.mpn.as_deref(),
-        id: Some(&draft.external_id),
-    };
-    draft.gtin = places.find(source, pairs(&draft.attributes));
-}
-
-fn pairs(map: &BTreeMap<String, String>) -> impl Iterator<Item = (&str, &str)> {
-    map.iter().map(|(name, value)| (name.as_str(), value.as_str()))
 }

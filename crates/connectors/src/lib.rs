@@ -59,7 +59,7 @@ fn read(
         return out.cut(1, fault::unreadable_file("The file is UTF-16. Save it as UTF-8."));
     }
     match format {
-        FeedFormat::Ndjson => ndjson::read(source, settings, out),
+        FeedFormat::Ndjson => ndjson::read(source, out),
         FeedFormat::GoogleXml => google_xml::read(source, settings, out),
         FeedFormat::GoogleTsv => google_tsv::read(source, settings, out),
         FeedFormat::ShopifyCsv => shopify_csv::read(source, settings, out),

@@ -2,24 +2,17 @@
 
 use std::ops::ControlFlow;
 
-use catalog::{Fault, FaultCode, FeedSettings, ProductDraft};
+use catalog::{Fault, FaultCode, ProductDraft};
 
 use crate::fault;
-use crate::gtin;
 use crate::json;
 use crate::out::Out;
 use crate::source::Source;
 
-pub(crate) fn read(
-    source: &mut Source<'_>,
-    settings: &FeedSettings,
-    out: &mut Out<'_>,
-) -> ControlFlow<()> {
+/// The form is ours and has a field for the GTIN, so where else a store may keep it does not matter.
+pub(crate) fn read(source: &mut Source<'_>, out: &mut Out<'_>) -> ControlFlow<()> {
     json::read_lines(source, out, |line, text, out| match json::parse(text) {
-        Ok(mut draft) => {
-            gtin::place(&mut draft, &settings.gtin_source);
-            out.product(line, draft)
-        }
+        Ok(draft) => out.product(line, draft),
         Err(error) => out.broken(line, json::dig(text, "external_id"), why(text, &error)),
     })
 }

@@ -69,45 +69,44 @@ pub(crate) async fn chunk(
     .await
 }
 
-/// All bytes are here. Answers what was asked for, or nothing if there is no such run.
+/// All bytes are here. Answers whether the run was waiting for them.
 pub(crate) async fn accept_run(
     work: &mut Work,
     merchant: MerchantId,
     run: JobId,
     bytes_total: i64,
     content_hash: &[u8],
-) -> sqlx::Result<Option<(RunMode, bool)>> {
+) -> sqlx::Result<bool> {
     let now = work.now();
-    let row = sqlx::query!(
+    let accepted = sqlx::query!(
         "UPDATE catalog_run SET state = 'queued', bytes_total = $3, content_hash = $4,
              received_at = $5, updated_at = $5
-         WHERE merchant_id = $1 AND run_id = $2 AND state = 'receiving'
-         RETURNING mode, dry_run",
+         WHERE merchant_id = $1 AND run_id = $2 AND state = 'receiving'",
         merchant as MerchantId,
         run as JobId,
         bytes_total,
         content_hash,
         now as Timestamp,
     )
-    .fetch_optional(work.sql())
+    .execute(work.sql())
     .await?;
-    Ok(row.map(|row| (RunMode::from_name(&row.mode), row.dry_run)))
+    Ok(accepted.rows_affected() == 1)
 }
 
-/// Ends every other run of the store that would still change something.
-pub(crate) async fn supersede(
+/// Ends every run of the store that is older news and would still change something.
+pub(crate) async fn supersede_older(
     work: &mut Work,
     merchant: MerchantId,
-    by: JobId,
+    received_at: Timestamp,
 ) -> sqlx::Result<()> {
     let now = work.now();
     sqlx::query!(
         "UPDATE catalog_run SET state = 'superseded', finished_at = $3, updated_at = $3,
              reason = 'a newer replacement took its place'
-         WHERE merchant_id = $1 AND run_id <> $2 AND NOT dry_run
+         WHERE merchant_id = $1 AND received_at < $2 AND NOT dry_run
            AND state IN ('queued', 'checking', 'applying', 'retiring')",
         merchant as MerchantId,
-        by as JobId,
+        received_at as Timestamp,
         now as Timestamp,
     )
     .execute(work.sql())
@@ -115,26 +114,41 @@ pub(crate) async fn supersede(
     Ok(())
 }
 
-/// Moves a run on, if it is in one of the states it may come from.
+/// Whether a newer replacement has begun to change the catalog.
+pub(crate) async fn is_outdated(
+    work: &mut Work,
+    merchant: MerchantId,
+    received_at: Timestamp,
+) -> sqlx::Result<bool> {
+    sqlx::query_scalar!(
+        r#"SELECT EXISTS (SELECT FROM catalog_run
+                          WHERE merchant_id = $1 AND received_at > $2 AND mode = 'replace'
+                            AND NOT dry_run AND applied_at IS NOT NULL) AS "is!""#,
+        merchant as MerchantId,
+        received_at as Timestamp,
+    )
+    .fetch_one(work.sql())
+    .await
+}
+
+/// Moves a run on, unless it has ended.
 pub(crate) async fn advance_run(
     work: &mut Work,
     merchant: MerchantId,
     run: JobId,
-    from: &[RunState],
     to: RunState,
     rows_total: Option<i64>,
     absent: Option<i64>,
 ) -> sqlx::Result<bool> {
     let now = work.now();
-    let from: Vec<&str> = from.iter().map(|state| state.name()).collect();
     let done = sqlx::query!(
-        "UPDATE catalog_run SET state = $4, rows_total = coalesce($5, rows_total),
-             absent = coalesce($6, absent), bytes_read = 0, updated_at = $7,
-             applied_at = CASE WHEN $4 = 'applying' THEN coalesce(applied_at, $7) ELSE applied_at END
-         WHERE merchant_id = $1 AND run_id = $2 AND state = ANY ($3)",
+        "UPDATE catalog_run SET state = $3, rows_total = coalesce($4, rows_total),
+             absent = coalesce($5, absent), bytes_read = 0, updated_at = $6,
+             applied_at = CASE WHEN $3 = 'applying' THEN coalesce(applied_at, $6) ELSE applied_at END
+         WHERE merchant_id = $1 AND run_id = $2
+           AND state IN ('queued', 'checking', 'applying', 'retiring')",
         merchant as MerchantId,
         run as JobId,
-        &from as _,
         to.name(),
         rows_total,
         absent,

@@ -51,6 +51,11 @@ impl Shop {
         run
     }
 
+    /// A second passes.
+    fn later(&self) {
+        self.test.clock().advance(Duration::from_secs(1));
+    }
+
     async fn work_off(&self) {
         let runner = Runner::new(self.test.database().clone(), RunnerSettings::default())
             .register::<ApplyRun>(read)
@@ -60,7 +65,7 @@ impl Shop {
     }
 
     async fn feed(&self, asked: &NewRun, rows: &[String]) -> Run {
-        self.test.clock().advance(Duration::from_secs(1));
+        self.later();
         let run = self.begin(asked, rows).await;
         self.work_off().await;
         catalog::run(&self.reading(), merchant(), run).await.unwrap()
@@ -184,15 +189,35 @@ async fn a_dry_run_says_what_would_happen_and_changes_nothing() {
 }
 
 #[tokio::test]
-async fn a_newer_replacement_takes_the_place_of_an_older_one() {
+async fn the_newest_replacement_counts_in_whatever_order_they_are_applied() {
     let shop = Shop::open().await;
+    let state = async |id| catalog::run(&shop.reading(), merchant(), id).await.unwrap().state;
     let older = shop.begin(&replace(), &rows(&mugs(3))).await;
+    shop.later();
     let newer = shop.begin(&replace(), &rows(&mugs(5))).await;
+    // The older one is put off, as if another worker had been slow.
+    let mut raw = shop.test.raw().await;
+    let put_off = "UPDATE job SET run_at = run_at + interval '1 minute' WHERE once_key = $1";
+    sqlx::query(put_off).bind(older.to_string()).execute(&mut raw).await.unwrap();
+    shop.work_off().await;
+    assert_eq!(state(newer).await, RunState::Completed);
+    shop.test.clock().advance(Duration::from_mins(2));
+    shop.work_off().await;
+    assert_eq!(state(older).await, RunState::Superseded);
+    assert_eq!(shop.listed().await, 5);
+}
+
+#[tokio::test]
+async fn a_replacement_that_is_refused_takes_nobodys_place() {
+    let shop = Shop::open().await;
+    shop.feed(&replace(), &rows(&mugs(10))).await;
+    let good = shop.begin(&replace(), &rows(&mugs(9))).await;
+    shop.later();
+    let wrong = shop.begin(&replace(), &rows(&mugs(1))).await;
     shop.work_off().await;
     let state = async |id| catalog::run(&shop.reading(), merchant(), id).await.unwrap().state;
-    assert_eq!(state(older).await, RunState::Superseded);
-    assert_eq!(state(newer).await, RunState::Completed);
-    assert_eq!(shop.listed().await, 5);
+    assert_eq!(state(wrong).await, RunState::Refused);
+    assert_eq!((state(good).await, shop.listed().await), (RunState::Completed, 9));
 }
 
 #[tokio::test]
