@@ -44,7 +44,8 @@ impl PageRequest {
     /// The `meta` of the answer.
     #[must_use]
     pub fn meta(self, total: i64) -> PageMeta {
-        PageMeta { total, page: i64::from(self.page), limit: i64::from(self.limit) }
+        let (page, limit) = (i64::from(self.page), i64::from(self.limit));
+        PageMeta { total, page, limit, total_is_estimate: None }
     }
 }
 
@@ -57,6 +58,18 @@ pub struct PageMeta {
     pub page: i64,
     /// How many rows a page holds.
     pub limit: i64,
+    /// True where counting all of them would take too long: there are at least `total`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub total_is_estimate: Option<bool>,
+}
+
+impl PageMeta {
+    /// The same; if so, `total` is where counting stopped.
+    #[must_use]
+    pub fn estimated(mut self, is_estimate: bool) -> Self {
+        self.total_is_estimate = is_estimate.then_some(true);
+        self
+    }
 }
 
 #[cfg(test)]
@@ -66,7 +79,9 @@ mod tests {
     #[test]
     fn what_is_out_of_range_is_clamped() {
         let page = PageRequest::new(Some(-3), Some(1_000));
-        assert_eq!(page.meta(7), PageMeta { total: 7, page: 1, limit: 100 });
+        let meta = page.meta(7);
+        assert_eq!((meta.total, meta.page, meta.limit), (7, 1, 100));
+        assert_eq!(meta.total_is_estimate, None);
         let page = PageRequest::new(Some(3), None);
         assert_eq!((page.limit(), page.offset()), (20, 40));
         assert_eq!(PageRequest::new(Some(i64::MAX), Some(0)).limit(), 1);

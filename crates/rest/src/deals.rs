@@ -76,7 +76,7 @@ async fn deals(
             Err(refusal) => return Err(refusal),
         }
     }
-    Ok(Many::new(records, page.meta(deals.total)))
+    Ok(Many::new(records, page.meta(deals.total).estimated(deals.total_is_estimate)))
 }
 
 async fn new_arrivals(
