@@ -12,18 +12,14 @@ CREATE TEMP TABLE staging (
 );
 \copy staging FROM '{file}'
 CREATE INDEX ON staging (batch);
-ANALYZE staging;
+ANALYZE staging (batch, product_id, external_id);
 
 CREATE PROCEDURE pg_temp.bring_in(merchant uuid, run uuid, are_new boolean) LANGUAGE plpgsql AS $$
 DECLARE
-    ids text[];
     last integer;
 BEGIN
     SELECT max(batch) INTO last FROM staging;
     FOR number IN 0 .. last LOOP
-        SELECT array_agg(external_id) INTO ids FROM staging WHERE batch = number;
-        PERFORM product_id, external_id, fingerprint, price_minor, list_price_minor, currency, pushed_at
-        FROM product WHERE merchant_id = merchant AND external_id = ANY (ids);
         IF are_new THEN
             INSERT INTO product
                 (merchant_id, product_id, external_id, category_id, sku, name, description, brand, gtin,
@@ -37,9 +33,9 @@ BEGIN
             FROM staging AS new WHERE new.batch = number ORDER BY new.external_id
             ON CONFLICT (merchant_id, external_id) DO NOTHING;
         ELSE
-            PERFORM product_id, external_id, fingerprint, price_minor, list_price_minor, currency, pushed_at
-            FROM product WHERE merchant_id = merchant AND external_id = ANY (ids)
-            ORDER BY external_id FOR UPDATE;
+            PERFORM product.product_id FROM product JOIN staging USING (external_id)
+            WHERE merchant_id = merchant AND batch = number
+            ORDER BY product.external_id FOR UPDATE OF product;
             UPDATE product SET
                 category_id = new.category_id, sku = new.sku, name = new.name,
                 description = new.description, brand = new.brand, gtin = new.gtin, mpn = new.mpn,
