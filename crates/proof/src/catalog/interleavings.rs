@@ -127,8 +127,8 @@ impl Table {
 
     async fn play(mut self, histories: u64, figures: Arc<Figures>) -> Result<(), Failure> {
         for number in 0..histories {
-            let shelf = u32::try_from(number / SHELF_LASTS)?;
-            let operations = deal::history(&mut self.dice, shelf);
+            let first_shelf = u32::try_from(number / SHELF_LASTS)?;
+            let operations = deal::history(&mut self.dice, first_shelf);
             self.play_one(&operations, &figures)
                 .await
                 .map_err(|failure| format!("table {}, history {number}: {failure}", self.number))?;
@@ -176,15 +176,15 @@ impl Table {
         seen: &Seen,
         acted: &[Acted],
     ) -> String {
-        let mut text = format!("no order explains what became of {product}\n");
-        for world in self.worlds(product) {
-            text += &format!("before: {:?}\n", world.products);
-        }
-        for (operation, acted) in operations.iter().zip(acted) {
-            text += &format!("done: {operation:?}\n  {acted:?}\n");
-        }
-        let (shown, told) = (seen.products.get(&product), seen.told.get(&product));
-        text + &format!("seen: {shown:?}\n  {:?}\n  {told:?}\n", seen.lines.get(&product))
+        let mut lines = vec![format!("no order explains what became of {product}")];
+        let worlds = self.worlds(product).iter();
+        lines.extend(worlds.map(|world| format!("before: {:?}", world.products)));
+        let done = operations.iter().zip(acted);
+        lines.extend(done.map(|(operation, acted)| format!("done: {operation:?}\n  {acted:?}")));
+        lines.push(format!("seen: {:?}", seen.products.get(&product)));
+        lines.push(format!("  {:?}", seen.lines.get(&product)));
+        lines.push(format!("  {:?}", seen.told.get(&product)));
+        lines.join("\n")
     }
 
     async fn act_together(&mut self, operations: &[Operation]) -> Result<Vec<Acted>, Failure> {

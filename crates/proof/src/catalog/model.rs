@@ -84,7 +84,7 @@ impl Operation {
                 let both = both.filter(|(revision, _)| revision.product == product);
                 let (revisions, revised): (Vec<_>, Vec<_>) = both.unzip();
                 let concerns = !revisions.is_empty();
-                concerns.then(|| (Self::Revise(revisions), Answer::Revised(revised)))
+                concerns.then_some((Self::Revise(revisions), Answer::Revised(revised)))
             }
             (Self::Retire { source, products }, Answer::Retired(retired)) => {
                 let retired = retired.iter().copied().filter(|number| *number == product);

@@ -36,7 +36,7 @@ pub(super) fn draft(family: &str, number: u32, edition: u32) -> ProductDraft {
         url: Some(format!("https://attic.example/shop/{external_id}")),
         category: way(number % CATEGORIES),
         price: Some(amount(price)),
-        list_price: (number % 4 == 0).then(|| amount(price + 300)),
+        list_price: number.is_multiple_of(4).then(|| amount(price + 300)),
         stock_quantity: Some(i64::from(number % 40)),
         images: vec![ImageDraft {
             url: format!("https://cdn.attic.example/{external_id}.jpg"),
