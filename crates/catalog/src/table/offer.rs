@@ -15,14 +15,19 @@ pub(crate) async fn hold(
     merchant: MerchantId,
     external_ids: &[String],
 ) -> sqlx::Result<Vec<Held>> {
+    let mut in_order = external_ids.to_vec();
+    in_order.sort_unstable();
     let rows = sqlx::query!(
-        r#"SELECT product_id AS "id: ProductId", external_id, currency, price_minor, list_price_minor,
-                  stock_status, stock_quantity
-           FROM product
-           WHERE merchant_id = $1 AND external_id = ANY ($2) AND retired_at IS NULL
-           ORDER BY external_id FOR UPDATE"#,
+        r#"SELECT found.product_id AS "id: ProductId", found.external_id, found.currency,
+                  found.price_minor, found.list_price_minor, found.stock_status, found.stock_quantity
+           FROM unnest($2::text[]) AS wanted (external_id)
+           CROSS JOIN LATERAL (
+               SELECT * FROM product
+               WHERE merchant_id = $1 AND product.external_id = wanted.external_id
+                 AND retired_at IS NULL
+               LIMIT 1 FOR UPDATE) AS found"#,
         merchant as MerchantId,
-        external_ids,
+        &in_order,
     )
     .fetch_all(work.sql())
     .await?;

@@ -23,16 +23,24 @@ pub(crate) struct Known {
     pub(crate) retired: bool,
 }
 
-/// The rows of these identifiers ($2), and what comes behind.
+/// The rows of these identifiers ($2), one look-up after another in their order. Written so that each
+/// is a look-up by the whole key: of a store that is new to the statistics the planner expects one
+/// row, and would read all of them for every batch.
 macro_rules! known_rows {
-    ($rest:literal, $($argument:expr),*) => {
+    ($lock:literal, $($argument:expr),*) => {
         sqlx::query_as!(
             Known,
-            r#"SELECT product_id AS "product_id: ProductId", external_id, fingerprint, price_minor,
-                      list_price_minor, currency, pushed_at AS "pushed_at: Timestamp",
-                      retired_at IS NOT NULL AS "retired!"
-               FROM product WHERE merchant_id = $1 AND external_id = ANY ($2)"#
-                + $rest,
+            r#"SELECT found.product_id AS "product_id: ProductId", found.external_id,
+                      found.fingerprint, found.price_minor, found.list_price_minor, found.currency,
+                      found.pushed_at AS "pushed_at: Timestamp",
+                      found.retired_at IS NOT NULL AS "retired!"
+               FROM unnest($2::text[]) AS wanted (external_id)
+               CROSS JOIN LATERAL (
+                   SELECT * FROM product
+                   WHERE merchant_id = $1 AND product.external_id = wanted.external_id
+                   LIMIT 1 "#
+                + $lock
+                + ") AS found",
             $($argument),*
         )
     };
@@ -54,9 +62,9 @@ pub(crate) async fn hold_existing(
     merchant: MerchantId,
     external_ids: &[String],
 ) -> sqlx::Result<Vec<Known>> {
-    known_rows!(" ORDER BY external_id FOR UPDATE", merchant as MerchantId, external_ids)
-        .fetch_all(work.sql())
-        .await
+    let mut in_order = external_ids.to_vec();
+    in_order.sort_unstable();
+    known_rows!(" FOR UPDATE", merchant as MerchantId, &in_order).fetch_all(work.sql()).await
 }
 
 /// Products as columns, for statements over many of them.
@@ -202,7 +210,7 @@ pub(crate) async fn insert(
                   new.stock_quantity, new.rating_hundredths, new.rating_count, new.attributes,
                   new.images, new.policies, coalesce(new.listed_at, $2), new.fingerprint, $2, $3, $4
            FROM "#,
-        r#" ORDER BY new.external_id
+        r#" ORDER BY new.external_id COLLATE "C"
            ON CONFLICT (merchant_id, external_id) DO NOTHING
            RETURNING product_id AS "id: ProductId""#,
         columns,

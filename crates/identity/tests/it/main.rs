@@ -98,7 +98,7 @@ async fn revoking_is_seen_when_the_remembered_answer_is_too_old() {
 }
 
 #[tokio::test]
-async fn one_store_cannot_revoke_anothers_key() {
+async fn one_store_cannot_revoke_the_key_of_another() {
     let test = TestDatabase::new().await;
     let issued = issue(&test, "mine", None).await;
     let other = revoke(&test, MerchantId::from_random(2), issued.key_id).await;

@@ -126,7 +126,7 @@ fn item(row: usize, breakage: Option<Breakage>) -> Vec<u8> {
         Some(Breakage::Entity) => String::from("<g:title>&lol3;</g:title>"),
         Some(Breakage::HugeField) => format!("<g:title>{}</g:title>", "long ".repeat(30_000)),
         Some(Breakage::HugeRow) => format!("<g:title>{}</g:title>", "long ".repeat(260_000)),
-        Some(Breakage::Tags) => String::from("<g:title>Thing</g:titel>"),
+        Some(Breakage::Tags) => String::from("<g:title>Thing</g:name>"),
         _ => format!("<g:title>Garden thing number {row}, solid and useful</g:title>"),
     };
     let price = match breakage {
