@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use axum::extract::State;
-use catalog::{Gtin, Lookup, PastPrice, Product, ProductRecord, StockStatus};
+use catalog::{Gtin, Lookup, Product, ProductRecord, StockStatus};
 use database::Reading;
 use merchants::{Store, StoreRecord};
 use primitives::{
-    Details, ErrorCode, MerchantId, Money, PageRequest, Problem, ProductId, StoreSlug, Timestamp,
+    Details, ErrorCode, MerchantId, PageRequest, Problem, ProductId, StoreSlug, Timestamp,
     VariantId,
 };
 use schemars::JsonSchema;
@@ -19,8 +19,6 @@ use crate::{Access, Endpoint, Json, Many, One, Opened, Path, Query, Refusal, Res
 
 /// Products one comparison may hold.
 const COMPARED_MAX: usize = 10;
-/// Lines of a price history that are shown.
-const PRICES_MAX: i64 = 200;
 
 pub(crate) fn endpoints() -> Routes<Opened> {
     let product = Endpoint::get("/agent/products/{product_id}", Access::Public, product)
@@ -60,13 +58,6 @@ pub(crate) fn endpoints() -> Routes<Opened> {
             .path::<ProductPart>()
             .answer::<One<Availability>>(200)
             .errors(&MISSING);
-    let prices = Endpoint::get("/agent/products/{product_id}/prices", Access::Public, prices)
-        .name("readPrices")
-        .tag("agent")
-        .summary("The prices a product had, newest first")
-        .path::<ProductPart>()
-        .answer::<One<PriceHistory>>(200)
-        .errors(&MISSING);
     let merchant = Endpoint::get("/agent/merchants/{slug}", Access::Public, merchant)
         .name("readMerchant")
         .tag("agent")
@@ -75,10 +66,10 @@ pub(crate) fn endpoints() -> Routes<Opened> {
         .answer::<One<StoreRecord>>(200)
         .errors(&[ErrorCode::StoreNotFound, ErrorCode::StoreSuspended]);
     let routes = Routes::new().with(product).with(find).with(compare);
-    routes.with(availability).with(prices).with(merchant)
+    routes.with(availability).with(merchant)
 }
 
-const MISSING: [ErrorCode; 3] =
+pub(crate) const MISSING: [ErrorCode; 3] =
     [ErrorCode::ProductNotFound, ErrorCode::StoreNotFound, ErrorCode::StoreSuspended];
 
 /// A product and its store, if agents may call on it.
@@ -408,56 +399,4 @@ async fn availability(
         variants: variants.collect(),
         updated_at: product.updated_at,
     }))
-}
-
-/// The prices a product had.
-#[derive(Debug, Serialize, JsonSchema)]
-struct PriceHistory {
-    /// The product.
-    product_id: ProductId,
-    /// Newest first.
-    prices: Vec<PriceRecord>,
-}
-
-/// A price, and since when.
-#[derive(Debug, Serialize, JsonSchema)]
-struct PriceRecord {
-    /// The variant it was the price of; left out: of the product as a whole.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    variant_id: Option<VariantId>,
-    /// Decimal amount.
-    price: f64,
-    /// The price before, as the merchant said.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    list_price: Option<f64>,
-    /// Its currency.
-    currency: String,
-    /// Since when.
-    since: Timestamp,
-}
-
-impl From<PastPrice> for PriceRecord {
-    fn from(past: PastPrice) -> Self {
-        let currency = past.price.currency();
-        let decimal = |minor| Money::new(minor, currency).to_decimal();
-        Self {
-            variant_id: past.variant,
-            price: past.price.to_decimal(),
-            list_price: past.list_price_minor.map(decimal),
-            currency: currency.to_string(),
-            since: past.at,
-        }
-    }
-}
-
-async fn prices(
-    State(rest): State<Rest>,
-    Path(ProductPart(id)): Path<ProductPart>,
-) -> Result<One<PriceHistory>, Refusal> {
-    let merchant = catalog::owner(&rest.database, id).await?;
-    let (product, _) = load(&rest, merchant, id).await?;
-    let reading = Reading::for_store(&rest.database, merchant)?;
-    let past = catalog::price_history(&reading, merchant, product.id, PRICES_MAX).await?;
-    let prices = past.into_iter().map(PriceRecord::from).collect();
-    Ok(One::new(PriceHistory { product_id: id, prices }))
 }

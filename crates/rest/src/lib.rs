@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod agent_history;
 mod agent_products;
 mod answer;
 mod caller;
@@ -108,6 +109,7 @@ fn endpoints() -> Routes<Opened> {
     Routes::new()
         .merge(stores::endpoints())
         .merge(agent_products::endpoints())
+        .merge(agent_history::endpoints())
         .merge(deals::endpoints())
         .merge(merchant_products::endpoints())
         .merge(merchant_offers::endpoints())

@@ -65,7 +65,7 @@ pub(crate) async fn prove(trial: Trial) -> Verdict {
         trial.progress(|| format!("kill {round} of {rounds}"));
         let victim = [Victim::Server, Victim::Worker, Victim::Postgres][round % 3];
         let version = Version::new(round + 1, rows);
-        reader.expect(version.clone());
+        reader.expect(&version);
         let began = Instant::now();
         let moment = span.mul_f64(dice.random::<f64>());
         house.replace(&version, false, Some((victim, moment)), &mut tally).await?;

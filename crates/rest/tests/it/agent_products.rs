@@ -64,7 +64,12 @@ async fn what_a_store_agents_may_not_call_on_sells_is_not_served() {
         [(suspended, (403, "store_suspended")), (closed, (404, "store_not_found"))]
     {
         let ids = market.stock(&shop, from_ref(&article)).await;
-        for (path, suffix) in [("products", ""), ("products", "/prices"), ("availability", "")] {
+        for (path, suffix) in [
+            ("products", ""),
+            ("products", "/prices"),
+            ("products", "/reviews"),
+            ("availability", ""),
+        ] {
             let answer = market.door.get(&format!("/api/v1/agent/{path}/{}{suffix}", ids[0])).await;
             assert_eq!(answer.refusal(), refusal, "{path}{suffix}");
             assert_described(&format!("/agent/{path}/{{product_id}}{suffix}"), &answer);
@@ -257,4 +262,22 @@ async fn new_arrivals_come_in_pages() {
         market.door.get("/api/v1/stores/none/new-arrivals").await.refusal(),
         (404, "store_not_found")
     );
+}
+
+#[tokio::test]
+async fn reviews_say_who_vouches_for_them() {
+    let (market, shop) = Market::with_shop().await;
+    let review = |id: &str, day: u8| {
+        json!({ "external_id": id, "stars": 4, "title": "<b>Good</b>", "text": "Holds coffee.",
+                "author": "A. Buyer", "written_at": format!("2026-11-0{day}T08:00:00Z") })
+    };
+    let draft =
+        with(mug("mug", json!(12.5)), json!({ "reviews": [review("r1", 1), review("r2", 2)] }));
+    let ids = market.stock(&shop, &[draft]).await;
+    let answer = market.door.get(&format!("/api/v1/agent/products/{}/reviews", ids[0])).await;
+    assert_described("/agent/products/{product_id}/reviews", &answer);
+    let reviews = answer.body["data"]["reviews"].as_array().unwrap();
+    assert_eq!(reviews.len(), 2);
+    assert_eq!(reviews[0]["written_at"], "2026-11-02T08:00:00Z");
+    assert_eq!((&reviews[0]["title"], &reviews[0]["source"]), (&json!("Good"), &json!("merchant")));
 }

@@ -9,7 +9,7 @@ use sqlx::{Connection, PgConnection};
 use tokio::task::JoinHandle;
 
 use crate::catalog::kills::version::Version;
-use crate::report::Failure;
+use crate::report::{Failure, ensure};
 
 /// What was seen in all.
 #[derive(Debug, Default, Clone, Copy)]
@@ -34,13 +34,13 @@ impl Reader {
         let task = tokio::spawn(look_on(url.to_owned(), Arc::clone(&versions), Arc::clone(&stop)));
         let reader = Self { versions, stop, task };
         for version in known {
-            reader.expect(version);
+            reader.expect(&version);
         }
         reader
     }
 
     /// A version is about to be sent.
-    pub(crate) fn expect(&self, version: Version) {
+    pub(crate) fn expect(&self, version: &Version) {
         let mut versions = self.versions.lock().unwrap_or_else(PoisonError::into_inner);
         versions.insert(version.hash(), version.products());
     }
@@ -125,10 +125,7 @@ fn judge(sight: &Sight, versions: &Versions) -> Result<(), Failure> {
     let known = |hash: &Option<Vec<u8>>| hash.as_ref().and_then(|hash| versions.get(hash));
     let old = known(&sight.complete).ok_or("complete by a feed nobody sent")?;
     let Some(new) = known(&sight.applied) else {
-        return match sight.listed == *old {
-            true => Ok(()),
-            false => Err(difference(&sight.listed, old).into()),
-        };
+        return ensure(sight.listed == *old, || difference(&sight.listed, old));
     };
     for (id, price) in &sight.listed {
         if old.get(id) != Some(price) && new.get(id) != Some(price) {

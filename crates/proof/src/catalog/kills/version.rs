@@ -21,7 +21,7 @@ impl Version {
     pub(crate) fn products(&self) -> BTreeMap<String, i64> {
         let listed = (0..self.rows).filter(|row| row % 10 != self.number % 10);
         let price = |row: usize| {
-            let version = if row % 3 == 0 { self.number / 3 } else { self.number };
+            let version = if row.is_multiple_of(3) { self.number / 3 } else { self.number };
             i64::try_from(100 + row % 50 + version * 100).unwrap_or(0)
         };
         listed.map(|row| (format!("p{row:06}"), price(row))).collect()
