@@ -278,6 +278,9 @@ impl Product {
             Change::Price { price, list_price, .. } => {
                 Offer { price, list_price: list_price.filter(|list| *list > price), ..*offer }
             }
+            Change::Stock { quantity: None, stock: None } => {
+                return Revised::Refused(String::from("stock_quantity"));
+            }
             Change::Stock { quantity, stock } => {
                 Offer { stock: stock_of(stock, quantity), quantity, ..*offer }
             }
