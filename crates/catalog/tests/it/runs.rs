@@ -201,6 +201,10 @@ async fn the_newest_replacement_counts_in_whatever_order_they_are_applied() {
     sqlx::query(put_off).bind(older.to_string()).execute(&mut raw).await.unwrap();
     shop.work_off().await;
     assert_eq!(state(newer).await, RunState::Completed);
+    assert_eq!(state(older).await, RunState::Superseded, "it was ended when the newer one began");
+    // As if it had been accepted just after that: it finds out for itself.
+    let accepted = "UPDATE catalog_run SET state = 'queued', finished_at = NULL WHERE run_id = $1";
+    sqlx::query(accepted).bind(older).execute(&mut raw).await.unwrap();
     shop.test.clock().advance(Duration::from_mins(2));
     shop.work_off().await;
     assert_eq!(state(older).await, RunState::Superseded);
