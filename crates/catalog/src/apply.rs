@@ -415,8 +415,11 @@ impl Job for TakeStock {
     }
 
     async fn run(self, context: JobContext, (): ()) -> Result<Outcome, JobError> {
+        // Two works, because each takes seconds where a store lists a million products.
         let mut work = context.work_for_store(self.merchant).await?;
         crate::sum_up(&mut work, self.merchant).await?;
+        work.commit().await?;
+        let mut work = context.work_for_store(self.merchant).await?;
         crate::measure(&mut work, self.merchant).await?;
         context.finish(work).await
     }
