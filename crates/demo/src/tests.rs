@@ -104,7 +104,7 @@ fn shelves_are_full() {
         };
         assert!(store.products.len() >= least, "{}: {}", store.slug, store.products.len());
     }
-    assert!((800..=1000).contains(&products(&stores).count()));
+    assert!((900..=1100).contains(&products(&stores).count()));
 }
 
 #[test]

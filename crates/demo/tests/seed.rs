@@ -1,4 +1,5 @@
 //! The world goes in, and going in again changes nothing.
+#![expect(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
 
 use database::Reading;
 use demo::Seeded;
@@ -13,6 +14,8 @@ async fn seeding_twice_writes_once() {
     let stores = world.stores.len();
     let first = demo::seed(test.database(), &world, |_| {}).await.unwrap();
     assert_eq!(first, Seeded { stores, products, changed: products });
+    let stores_told = told(&test, "store.changed").await;
+    assert!(stores_told >= stores, "{stores_told}");
     let second = demo::seed(test.database(), &world, |_| {}).await.unwrap();
     assert_eq!(second, Seeded { stores, products, changed: 0 });
 
@@ -24,14 +27,17 @@ async fn seeding_twice_writes_once() {
     assert_eq!(product.facts.name, world.first_product().unwrap().name);
     assert_eq!(product.variants.len(), world.first_product().unwrap().variants.len());
 
-    let told: i64 =
-        sqlx::query_scalar("SELECT count(*) FROM outbox WHERE topic = 'product.changed'")
-            .fetch_one(&mut test.raw().await)
-            .await
-            .unwrap();
-    assert_eq!(
-        usize::try_from(told).unwrap(),
-        products,
-        "one event for each product, and only one"
-    );
+    let products_told = told(&test, "product.changed").await;
+    assert_eq!(products_told, products, "one event for each product, and only one");
+    assert_eq!(told(&test, "store.changed").await, stores_told, "the same again is no news");
+}
+
+/// How many events of a topic there are.
+async fn told(test: &TestDatabase, topic: &str) -> usize {
+    let told: i64 = sqlx::query_scalar("SELECT count(*) FROM outbox WHERE topic = $1")
+        .bind(topic)
+        .fetch_one(&mut test.raw().await)
+        .await
+        .unwrap();
+    usize::try_from(told).unwrap()
 }

@@ -3,6 +3,7 @@
 mod electronics;
 mod home;
 mod kitchen;
+mod mercadillo;
 mod outdoor;
 mod stationery;
 
@@ -96,7 +97,17 @@ const CATEGORIES: &[(&str, &str)] = &[
     ("stationery/desk", "Desk Accessories"),
     ("stationery/cards", "Cards & Wrapping"),
     ("toys-games", "Toys & Games"),
+    ("mercadillo", "El mercadillo"),
+    ("mercadillo/cocina", "Cocina"),
+    ("mercadillo/casa", "Casa"),
+    ("mercadillo/juguetes", "Juguetes"),
 ];
 
-const LINES: &[&[Line]] =
-    &[kitchen::LINES, home::LINES, electronics::LINES, outdoor::LINES, stationery::LINES];
+const LINES: &[&[Line]] = &[
+    kitchen::LINES,
+    home::LINES,
+    electronics::LINES,
+    outdoor::LINES,
+    stationery::LINES,
+    mercadillo::LINES,
+];

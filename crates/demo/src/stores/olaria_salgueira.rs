@@ -1,5 +1,7 @@
 //! A ceramics studio in Portugal.
 
+mod fornace;
+
 use super::verified;
 use crate::expand::{Shop, categories, products, store_id};
 use crate::habits::CAREFUL;
@@ -38,7 +40,7 @@ pub(super) fn store() -> Store {
         active: true,
         country: "PT",
         currency: SHOP.currency,
-        languages: vec!["pt", "en", "fr"],
+        languages: vec!["pt", "en", "fr", "it"],
         ships_to: vec!["PT", "ES", "FR", "DE", "IT", "NL", "BE", "IE", "US"],
         support_email: "atelier@olaria-salgueira.example",
         trust_score: Some(0.97),
@@ -48,7 +50,7 @@ pub(super) fn store() -> Store {
         member_since_days_ago: SHOP.member_since_days_ago,
         last_sync_minutes_ago: 12,
         categories: categories(SHOP.slug, CATEGORIES),
-        products: products(&SHOP, &[LINES]),
+        products: products(&SHOP, &[LINES, fornace::LINES]),
     }
 }
 
@@ -65,6 +67,11 @@ const CATEGORIES: &[(&str, &str)] = &[
     ("home-decor/tiles", "Tiles"),
     ("garden", "Garden"),
     ("garden/pots", "Pots"),
+    ("fornace", "La fornace gemella"),
+    ("fornace/colazione", "Colazione"),
+    ("fornace/tavola", "A tavola"),
+    ("fornace/forno", "Forno & pentole"),
+    ("fornace/casa", "Casa & balcone"),
 ];
 
 const LINES: &[Line] = &[

@@ -1,5 +1,7 @@
 //! A skincare brand in France.
 
+mod herboristerie;
+
 use super::verified;
 use crate::expand::{Shop, categories, products, store_id};
 use crate::habits::CAREFUL;
@@ -49,7 +51,7 @@ pub(super) fn store() -> Store {
         member_since_days_ago: SHOP.member_since_days_ago,
         last_sync_minutes_ago: 31,
         categories: categories(SHOP.slug, CATEGORIES),
-        products: products(&SHOP, &[LINES]),
+        products: products(&SHOP, &[LINES, herboristerie::LINES]),
     }
 }
 
@@ -64,6 +66,11 @@ const CATEGORIES: &[(&str, &str)] = &[
     ("beauty/body", "Body"),
     ("beauty/hair", "Hair"),
     ("beauty/sets", "Sets & Accessories"),
+    ("herboristerie", "L'herboristerie"),
+    ("herboristerie/visage", "Soins du visage"),
+    ("herboristerie/corps", "Soins du corps"),
+    ("herboristerie/cheveux", "Cheveux"),
+    ("herboristerie/maison", "Maison & bain"),
 ];
 
 const LINES: &[Line] = &[

@@ -1,5 +1,7 @@
 //! A shop for refurbished electronics in Berlin.
 
+mod haushalt;
+
 use super::verified;
 use crate::expand::{Shop, categories, products, store_id};
 use crate::habits::USUAL;
@@ -49,7 +51,7 @@ pub(super) fn store() -> Store {
         member_since_days_ago: SHOP.member_since_days_ago,
         last_sync_minutes_ago: 38,
         categories: categories(SHOP.slug, CATEGORIES),
-        products: products(&SHOP, &[LINES]),
+        products: products(&SHOP, &[LINES, haushalt::LINES]),
     }
 }
 
@@ -64,6 +66,11 @@ const CATEGORIES: &[(&str, &str)] = &[
     ("electronics/computing", "Screens & Accessories"),
     ("electronics/spares", "Spare Parts"),
     ("electronics/gaming", "Gaming"),
+    ("leuchten", "Lampen & Leuchten"),
+    ("haushalt", "Haushalt"),
+    ("haushalt/kueche", "Küchengeräte"),
+    ("haushalt/geraete", "Haushaltsgeräte"),
+    ("haushalt/ersatzteile", "Ersatzteile & Zubehör"),
 ];
 
 /// How a used device looks; all of them work alike.
