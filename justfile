@@ -86,6 +86,11 @@ prove TOPIC *ARGS:
 bench TOPIC *ARGS:
     @dev/bench "$@"
 
+# Measure a topic at sizes a workday has no time for
+[group('proof')]
+soak TOPIC *ARGS:
+    @dev/soak "$@"
+
 # Let programs that are not ours use the server
 [group('proof')]
 strangers:

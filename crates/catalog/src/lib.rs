@@ -2,6 +2,7 @@
 
 mod address;
 mod apply;
+mod bulk;
 mod category;
 mod check;
 mod draft;
@@ -17,6 +18,7 @@ mod read;
 mod record;
 mod revise;
 mod run;
+mod scan;
 mod stock;
 mod stream;
 mod survey;
@@ -26,6 +28,7 @@ mod upload;
 
 pub use address::{AddressError, web_address};
 pub use apply::{ApplyRun, SweepRuns, TakeStock, take_stock_soon};
+pub use bulk::{products_after, products_of};
 pub use category::{Category, CategoryNode, CategoryPath, tree};
 pub use check::check;
 pub use draft::{
@@ -54,6 +57,7 @@ pub use run::{
     CatalogState, NewRun, RowFault, Run, RunMode, RunState, Tally, accept, begin_run,
     catalog_state, give_up, receive, row_faults, run, runs, unfinished_run,
 };
+pub use scan::{PriceRange, Scan, ScanSort, scan};
 pub use stock::StockStatus;
 pub use table::Lookup;
 pub use text::{one_line, paragraphs};

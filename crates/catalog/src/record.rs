@@ -8,7 +8,7 @@ use primitives::{Money, ProductId, Timestamp, VariantId};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::{Condition, Product, StockStatus, Variant};
+use crate::{Condition, Product, ProductPolicies, StockStatus, Variant};
 
 /// A product, as every door serves it.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
@@ -152,12 +152,8 @@ impl Product {
             price: facts.price.to_decimal(),
             currency: currency.to_string(),
             stock_status: facts.stock_status,
-            merchant: MerchantRecord {
-                slug: store.slug.to_string(),
-                trust_score: store.standing.score,
-                verification_level: store.standing.band(),
-            },
-            policies: self.policy_record(store),
+            merchant: MerchantRecord::of(store),
+            policies: facts.policies.record(store),
             sku: facts.sku.clone(),
             brand: facts.brand.clone(),
             gtin: facts.gtin.clone(),
@@ -185,28 +181,42 @@ impl Product {
         }
     }
 
-    /// What the store promises, and where this product differs.
-    fn policy_record(&self, store: &Store) -> PolicyRecord {
-        let mut record = store.policy_record();
-        let own = &self.facts.policies;
-        if let Some(days) = own.return_window_days {
-            record.return_window_days = Some(i64::from(days));
-        }
-        if let Some((least, most)) = own.shipping_days {
-            record.shipping_estimate_days = Some(format!("{least}-{most}"));
-        }
-        if let Some(months) = own.warranty_months {
-            record.warranty_months = Some(i64::from(months));
-        }
-        record
-    }
-
     fn image_records(&self, site_url: &str) -> Vec<ImageRecord> {
         let record = |image: &crate::Image| {
             let base = if image.url.starts_with('/') { site_url } else { "" };
             ImageRecord { url: format!("{base}{}", image.url), alt: image.alt.clone() }
         };
         self.facts.images.iter().map(record).collect()
+    }
+}
+
+impl MerchantRecord {
+    /// The part of a record that says who sells it.
+    #[must_use]
+    pub fn of(store: &Store) -> Self {
+        Self {
+            slug: store.slug.to_string(),
+            trust_score: store.standing.score,
+            verification_level: store.standing.band(),
+        }
+    }
+}
+
+impl ProductPolicies {
+    /// What the store promises, and where this product differs.
+    #[must_use]
+    pub fn record(&self, store: &Store) -> PolicyRecord {
+        let mut record = store.policy_record();
+        if let Some(days) = self.return_window_days {
+            record.return_window_days = Some(i64::from(days));
+        }
+        if let Some((least, most)) = self.shipping_days {
+            record.shipping_estimate_days = Some(format!("{least}-{most}"));
+        }
+        if let Some(months) = self.warranty_months {
+            record.warranty_months = Some(i64::from(months));
+        }
+        record
     }
 }
 

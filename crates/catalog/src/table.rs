@@ -1,5 +1,6 @@
 //! All SQL of this crate.
 
+mod bulk;
 mod category;
 mod history;
 mod offer;
@@ -8,8 +9,10 @@ mod quality;
 mod read;
 mod review;
 mod run;
+mod scan;
 mod variant;
 
+pub(crate) use bulk::{products_after, products_of};
 pub(crate) use category::{categories, count_products, departments, ensure, put_category};
 pub(crate) use history::{PriceLine, PriceRow, append, prices};
 pub(crate) use offer::{hold, write_offers};
@@ -25,6 +28,7 @@ pub(crate) use run::{
     is_outdated, listed, note_progress, put_chunk, put_faults, run, runs, state, supersede_older,
     unfinished,
 };
+pub(crate) use scan::scan;
 pub(crate) use variant::{drop_others, held_variants, put_variants, variant_id};
 
 /// A value of ours that PostgreSQL holds in a form nobody writes.

@@ -21,6 +21,9 @@ pub use housekeeping::keep_house;
 pub use idempotency::{Claim, IdempotencyKey, answer, claim};
 pub use job::{Job, Outcome};
 pub use measure::{CursorLag, Measures, measure};
-pub use outbox::{Batch, Cursor, Event, NewEvent, advance, cursor, follow, publish};
+pub use outbox::{
+    Batch, Cursor, Event, NewEvent, advance, cursor, follow, follow_topics, forget_cursor, present,
+    publish,
+};
 pub use runner::{Runner, RunnerSettings};
 pub use schedule::{Epoch, Scheduled};

@@ -86,6 +86,27 @@ pub async fn publish(work: &mut Work, events: &[NewEvent]) -> Result<(), QueueEr
 
 /// Reads on from a cursor: at most `limit` events. Empty means that nothing new is committed.
 pub async fn follow(reading: &Reading, cursor: &Cursor, limit: i64) -> Result<Batch, QueueError> {
+    read_on(reading, cursor, None, limit).await
+}
+
+/// Reads on from a cursor, events of these topics only: the others count as read. Empty means that
+/// nothing new of them is committed.
+pub async fn follow_topics(
+    reading: &Reading,
+    cursor: &Cursor,
+    topics: &[&str],
+    limit: i64,
+) -> Result<Batch, QueueError> {
+    let topics: Vec<String> = topics.iter().map(|topic| (*topic).to_owned()).collect();
+    read_on(reading, cursor, Some(&topics), limit).await
+}
+
+async fn read_on(
+    reading: &Reading,
+    cursor: &Cursor,
+    topics: Option<&[String]>,
+    limit: i64,
+) -> Result<Batch, QueueError> {
     let mut snapshot = reading.open().await?;
     let mut next = cursor.clone();
     loop {
@@ -95,7 +116,7 @@ pub async fn follow(reading: &Reading, cursor: &Cursor, limit: i64) -> Result<Ba
             is_last = horizon.is_present;
             next = Cursor { high: horizon.snapshot, position: 0, ..next };
         }
-        let events = table::events(&mut snapshot, &next, limit).await?;
+        let events = table::events(&mut snapshot, &next, topics, limit).await?;
         let window_is_read = i64::try_from(events.len()).unwrap_or(i64::MAX) < limit;
         match events.last() {
             _ if window_is_read => next = Cursor { low: next.high.clone(), position: 0, ..next },
@@ -107,6 +128,15 @@ pub async fn follow(reading: &Reading, cursor: &Cursor, limit: i64) -> Result<Ba
             return Ok(Batch { events, next });
         }
     }
+}
+
+/// The cursor of a reader that has read everything committed so far, and nothing else: for one that
+/// is about to read the present state and wants to hear of what changes from then on.
+pub async fn present(reading: &Reading) -> Result<Cursor, QueueError> {
+    let mut snapshot = reading.open().await?;
+    let seen = table::present(&mut snapshot).await?;
+    snapshot.close().await?;
+    Ok(Cursor { low: seen.clone(), high: seen, position: 0 })
 }
 
 /// Where a named reader stands; the beginning, if it never read.
@@ -130,4 +160,9 @@ pub async fn advance(
     } else {
         Err(QueueError::CursorMoved(name.to_owned()))
     }
+}
+
+/// Forgets a named cursor: its reader is gone for good, and the outbox keeps nothing for it.
+pub async fn forget_cursor(work: &mut Work, name: &str) -> Result<(), QueueError> {
+    Ok(table::remove_cursor(work, name).await?)
 }

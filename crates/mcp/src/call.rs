@@ -2,11 +2,13 @@
 
 use database::{Database, DatabaseError, Reading};
 use merchants::Store;
+use search::Search;
 
 /// One call on one store.
 pub(crate) struct Call<'call> {
     pub(crate) store: &'call Store,
     pub(crate) database: &'call Database,
+    pub(crate) search: &'call Search,
     pub(crate) site_url: &'call str,
 }
 

@@ -13,6 +13,7 @@ use merchants::{Store, StoreCache};
 use primitives::{ErrorCode, Failure, Problem, RequestId, StoreSlug};
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
+use search::Search;
 use serde_json::Value;
 
 use crate::refusal::{Speech, fault, log, refuse};
@@ -29,6 +30,8 @@ pub struct Mcp {
     pub database: Database,
     /// Stores by slug.
     pub stores: StoreCache,
+    /// Products by words.
+    pub search: Search,
     /// Where this service is reached.
     pub site_url: Arc<str>,
     /// Names this service may be addressed by; others are refused, because a browser may have been
@@ -48,7 +51,7 @@ struct Endpoint {
 
 /// The endpoint, in both address forms (spec §4.2).
 pub fn router(mcp: Mcp) -> Router {
-    let wire = Wire { database: mcp.database, site_url: mcp.site_url };
+    let wire = Wire { database: mcp.database, search: mcp.search, site_url: mcp.site_url };
     let config = StreamableHttpServerConfig::default()
         .with_legacy_session_mode(false)
         .with_json_response(true)

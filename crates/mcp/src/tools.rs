@@ -3,6 +3,7 @@
 mod browse_categories;
 mod get_merchant_profile;
 mod get_product_details;
+mod search_products;
 
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};
@@ -17,6 +18,7 @@ const ENTRIES: &[ToolEntry] = &[
     ToolEntry::of::<browse_categories::BrowseCategories>(),
     ToolEntry::of::<get_merchant_profile::GetMerchantProfile>(),
     ToolEntry::of::<get_product_details::GetProductDetails>(),
+    ToolEntry::of::<search_products::SearchProducts>(),
 ];
 
 /// A tool, ready to be listed and called.

@@ -1,6 +1,7 @@
 //! What can go wrong with stores.
 
 use database::DatabaseError;
+use jobs::QueueError;
 use primitives::{Details, ErrorCode, Problem};
 
 /// Why a store cannot be had.
@@ -15,6 +16,9 @@ pub enum StoreError {
     /// The slug belongs to another merchant.
     #[error("the slug is taken")]
     SlugTaken,
+    /// The outbox could not be told.
+    #[error(transparent)]
+    Queue(std::sync::Arc<QueueError>),
     /// The database was in the way. Shared, because one look-up may serve many callers.
     #[error(transparent)]
     Database(std::sync::Arc<DatabaseError>),
@@ -23,6 +27,12 @@ pub enum StoreError {
 impl From<DatabaseError> for StoreError {
     fn from(error: DatabaseError) -> Self {
         Self::Database(error.into())
+    }
+}
+
+impl From<QueueError> for StoreError {
+    fn from(error: QueueError) -> Self {
+        Self::Queue(error.into())
     }
 }
 
@@ -38,6 +48,7 @@ impl Problem for StoreError {
             Self::NotFound => ErrorCode::StoreNotFound,
             Self::Suspended => ErrorCode::StoreSuspended,
             Self::SlugTaken => ErrorCode::InvalidRequest,
+            Self::Queue(error) => error.code(),
             Self::Database(error) => error.code(),
         }
     }
@@ -58,6 +69,7 @@ impl Problem for StoreError {
                 );
             }
             Self::SlugTaken => details.insert("field", "slug"),
+            Self::Queue(error) => error.details(details),
             Self::Database(error) => error.details(details),
         }
     }

@@ -6,6 +6,7 @@ mod put_settings;
 mod record;
 mod register;
 mod resolve;
+mod roster;
 mod settings;
 mod standing;
 mod store;
@@ -22,6 +23,7 @@ pub use register::{
     describe_catalog, note_sync, register, set_identity, set_policies, set_standing,
 };
 pub use resolve::{StoreCache, store};
+pub use roster::{roster, roster_of};
 pub use settings::{
     Benefit, CheckoutUrl, ConfirmationPolicy, CurrentSettings, GtinSource, Promotion, Settings,
     SettingsFault, ShippingRate, ShippingZone, TaxRate,

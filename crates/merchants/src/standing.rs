@@ -11,7 +11,16 @@ pub(crate) const PROVISIONAL_RANK_MAX: f64 = 0.84;
 
 /// The label of a score (spec §3.1).
 #[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, schemars::JsonSchema,
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    serde::Serialize,
+    serde::Deserialize,
+    schemars::JsonSchema,
 )]
 #[serde(rename_all = "UPPERCASE")]
 pub enum Band {

@@ -9,6 +9,8 @@ use crate::{Standing, StoreError};
 pub struct Store {
     /// The tenant.
     pub merchant: MerchantId,
+    /// A small number of its own, by which tables in memory and the search index address it.
+    pub number: u32,
     /// Its name in addresses.
     pub slug: StoreSlug,
     /// Its name to people.

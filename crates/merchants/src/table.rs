@@ -5,6 +5,7 @@ mod settings;
 use database::{DatabaseError, Work};
 use primitives::{MerchantId, PageRequest, StoreSlug, Timestamp};
 use sqlx::PgConnection;
+use uuid::Uuid;
 
 pub(crate) use settings::{lock_store, put_settings, settings};
 
@@ -16,6 +17,7 @@ use crate::{
 /// A store with all that is known of it, as the join gives it.
 struct StoreRow {
     merchant_id: MerchantId,
+    number: i32,
     slug: String,
     name: String,
     legal_name: String,
@@ -59,6 +61,7 @@ impl TryFrom<StoreRow> for Store {
         };
         Ok(Self {
             merchant: row.merchant_id,
+            number: row.number.try_into().map_err(|_| unreadable("a number"))?,
             slug: row.slug.parse().map_err(|_| unreadable("a slug"))?,
             name: row.name,
             legal_name: row.legal_name,
@@ -105,12 +108,12 @@ impl TryFrom<StoreRow> for Store {
     }
 }
 
-/// The columns and joins of `StoreRow`, in the two places that read it.
+/// The columns and joins of `StoreRow`, in the places that read it.
 macro_rules! stores {
     ($total:literal, $rest:literal, $($argument:expr),*) => {
         sqlx::query_as!(
             StoreRow,
-            r#"SELECT store.merchant_id AS "merchant_id: MerchantId", store.slug, store.name,
+            r#"SELECT store.merchant_id AS "merchant_id: MerchantId", number, store.slug, store.name,
                       legal_name, description, website_url, platform, active, country, currency,
                       languages, ships_to, support_email,
                       member_since AS "member_since: Timestamp",
@@ -161,6 +164,37 @@ pub(crate) async fn store(
     .fetch_optional(sql)
     .await?;
     row.map(Store::try_from).transpose()
+}
+
+/// Stores by number, from the one after `after` on.
+pub(crate) async fn stores_after(
+    sql: &mut PgConnection,
+    after: i32,
+    limit: i64,
+) -> Result<Vec<Store>, StoreError> {
+    let rows = stores!(
+        r#" 1::bigint AS "total!" "#,
+        " WHERE store.number > $1 ORDER BY store.number LIMIT $2",
+        after,
+        limit
+    )
+    .fetch_all(sql)
+    .await?;
+    rows.into_iter().map(Store::try_from).collect()
+}
+
+pub(crate) async fn stores_of(
+    sql: &mut PgConnection,
+    merchants: &[Uuid],
+) -> Result<Vec<Store>, StoreError> {
+    let rows = stores!(
+        r#" 1::bigint AS "total!" "#,
+        " WHERE store.merchant_id = ANY ($1) ORDER BY store.number",
+        merchants
+    )
+    .fetch_all(sql)
+    .await?;
+    rows.into_iter().map(Store::try_from).collect()
 }
 
 pub(crate) async fn directory(
@@ -216,17 +250,25 @@ pub(crate) async fn take_slug(work: &mut Work, store: &NewStore) -> sqlx::Result
     Ok(owner == Some(store.merchant))
 }
 
-pub(crate) async fn put_store(work: &mut Work, store: &NewStore) -> sqlx::Result<()> {
+/// Answers whether anything but the synchronisation differs.
+pub(crate) async fn put_store(work: &mut Work, store: &NewStore) -> sqlx::Result<bool> {
+    if insert_store(work, store).await? || update_store(work, store).await? {
+        return Ok(true);
+    }
+    put_sync(work, store.merchant, store.last_sync_at).await?;
+    Ok(false)
+}
+
+/// The row is looked for first: one that is inserted in vain uses up a number all the same.
+async fn insert_store(work: &mut Work, store: &NewStore) -> sqlx::Result<bool> {
     let now = work.now();
-    sqlx::query!(
+    let put = sqlx::query!(
         "INSERT INTO store
              (merchant_id, slug, name, legal_name, description, website_url, platform, active, country,
               currency, languages, ships_to, support_email, member_since, last_sync_at, updated_at)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)
-         ON CONFLICT (merchant_id) DO UPDATE SET
-             slug = $2, name = $3, legal_name = $4, description = $5, website_url = $6, platform = $7,
-             active = $8, country = $9, currency = $10, languages = $11, ships_to = $12,
-             support_email = $13, member_since = $14, last_sync_at = $15, updated_at = $16",
+         SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16
+         WHERE NOT EXISTS (SELECT FROM store WHERE merchant_id = $1)
+         ON CONFLICT (merchant_id) DO NOTHING",
         store.merchant as MerchantId,
         store.slug.as_str(),
         store.name,
@@ -246,15 +288,49 @@ pub(crate) async fn put_store(work: &mut Work, store: &NewStore) -> sqlx::Result
     )
     .execute(work.sql())
     .await?;
-    Ok(())
+    Ok(put.rows_affected() == 1)
 }
 
+async fn update_store(work: &mut Work, store: &NewStore) -> sqlx::Result<bool> {
+    let now = work.now();
+    let put = sqlx::query!(
+        "UPDATE store SET
+             slug = $2, name = $3, legal_name = $4, description = $5, website_url = $6, platform = $7,
+             active = $8, country = $9, currency = $10, languages = $11, ships_to = $12,
+             support_email = $13, member_since = $14, last_sync_at = $15, updated_at = $16
+         WHERE merchant_id = $1
+           AND (slug, name, legal_name, description, website_url, platform, active, country, currency,
+                languages, ships_to, support_email, member_since)
+               IS DISTINCT FROM ($2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)",
+        store.merchant as MerchantId,
+        store.slug.as_str(),
+        store.name,
+        store.legal_name,
+        store.description,
+        store.website_url,
+        store.platform,
+        store.active,
+        store.country,
+        store.currency.code(),
+        &store.languages,
+        &store.ships_to,
+        store.support_email,
+        store.member_since as Timestamp,
+        store.last_sync_at as Option<Timestamp>,
+        now as Timestamp,
+    )
+    .execute(work.sql())
+    .await?;
+    Ok(put.rows_affected() == 1)
+}
+
+/// Answers whether anything differs.
 pub(crate) async fn put_policies(
     work: &mut Work,
     merchant: MerchantId,
     policies: &Policies,
-) -> sqlx::Result<()> {
-    sqlx::query!(
+) -> sqlx::Result<bool> {
+    let put = sqlx::query!(
         "INSERT INTO store_policy
              (merchant_id, return_window_days, free_shipping_threshold_minor, shipping_days_min,
               shipping_days_max, return_summary, shipping_summary, privacy_url, terms_url, warranty_months)
@@ -262,7 +338,12 @@ pub(crate) async fn put_policies(
          ON CONFLICT (merchant_id) DO UPDATE SET
              return_window_days = $2, free_shipping_threshold_minor = $3, shipping_days_min = $4,
              shipping_days_max = $5, return_summary = $6, shipping_summary = $7, privacy_url = $8,
-             terms_url = $9, warranty_months = $10",
+             terms_url = $9, warranty_months = $10
+         WHERE (store_policy.return_window_days, store_policy.free_shipping_threshold_minor,
+                store_policy.shipping_days_min, store_policy.shipping_days_max,
+                store_policy.return_summary, store_policy.shipping_summary, store_policy.privacy_url,
+                store_policy.terms_url, store_policy.warranty_months)
+               IS DISTINCT FROM ($2, $3, $4, $5, $6, $7, $8, $9, $10)",
         merchant as MerchantId,
         policies.return_window_days,
         policies.free_shipping_threshold_minor,
@@ -276,17 +357,19 @@ pub(crate) async fn put_policies(
     )
     .execute(work.sql())
     .await?;
-    Ok(())
+    Ok(put.rows_affected() == 1)
 }
 
+/// Answers whether anything but the moment of the computation differs.
 pub(crate) async fn put_standing(
     work: &mut Work,
     merchant: MerchantId,
     standing: &Standing,
-) -> sqlx::Result<()> {
-    sqlx::query!(
+) -> sqlx::Result<bool> {
+    let put = sqlx::query!(
         "INSERT INTO standing (merchant_id, score, provisional, computed_at) VALUES ($1, $2, $3, $4)
-         ON CONFLICT (merchant_id) DO UPDATE SET score = $2, provisional = $3, computed_at = $4",
+         ON CONFLICT (merchant_id) DO UPDATE SET score = $2, provisional = $3, computed_at = $4
+         WHERE (standing.score, standing.provisional) IS DISTINCT FROM ($2, $3)",
         merchant as MerchantId,
         standing.score,
         standing.provisional,
@@ -294,18 +377,32 @@ pub(crate) async fn put_standing(
     )
     .execute(work.sql())
     .await?;
-    Ok(())
+    if put.rows_affected() == 1 {
+        return Ok(true);
+    }
+    sqlx::query!(
+        "UPDATE standing SET computed_at = $2 WHERE merchant_id = $1",
+        merchant as MerchantId,
+        standing.computed_at as Timestamp,
+    )
+    .execute(work.sql())
+    .await?;
+    Ok(false)
 }
 
+/// Answers whether anything differs.
 pub(crate) async fn put_identity(
     work: &mut Work,
     merchant: MerchantId,
     identity: &Identity,
-) -> sqlx::Result<()> {
-    sqlx::query!(
+) -> sqlx::Result<bool> {
+    let put = sqlx::query!(
         "INSERT INTO identity_verification (merchant_id, status, level, method, verified_at)
          VALUES ($1, $2, $3, $4, $5)
-         ON CONFLICT (merchant_id) DO UPDATE SET status = $2, level = $3, method = $4, verified_at = $5",
+         ON CONFLICT (merchant_id) DO UPDATE SET status = $2, level = $3, method = $4, verified_at = $5
+         WHERE (identity_verification.status, identity_verification.level,
+                identity_verification.method, identity_verification.verified_at)
+               IS DISTINCT FROM ($2, $3, $4, $5)",
         merchant as MerchantId,
         identity.status.name(),
         identity.level,
@@ -314,15 +411,18 @@ pub(crate) async fn put_identity(
     )
     .execute(work.sql())
     .await?;
-    Ok(())
+    Ok(put.rows_affected() == 1)
 }
 
-pub(crate) async fn note_sync(work: &mut Work, merchant: MerchantId) -> sqlx::Result<()> {
-    let now = work.now();
+pub(crate) async fn put_sync(
+    work: &mut Work,
+    merchant: MerchantId,
+    at: Option<Timestamp>,
+) -> sqlx::Result<()> {
     sqlx::query!(
         "UPDATE store SET last_sync_at = $2 WHERE merchant_id = $1",
         merchant as MerchantId,
-        now as Timestamp,
+        at as Option<Timestamp>,
     )
     .execute(work.sql())
     .await?;

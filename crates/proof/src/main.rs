@@ -7,6 +7,7 @@ mod engines;
 mod foundation;
 mod http;
 mod report;
+mod search;
 mod souk;
 mod table_print;
 mod worker;
@@ -31,7 +32,9 @@ enum Command {
     /// Prove the promises of a topic.
     Prove(Prove),
     /// Measure a topic.
-    Bench { topic: Topic },
+    Bench(Bench),
+    /// Measure a topic for hours, at sizes a workday has no time for.
+    Soak(Soak),
     /// Runs jobs in a process of its own, to be killed and paused.
     #[command(hide = true)]
     Worker(WorkerArgs),
@@ -54,12 +57,33 @@ struct Prove {
     seed: Option<u64>,
 }
 
+#[derive(Args)]
+struct Bench {
+    topic: Topic,
+    /// Products in the comparison (search).
+    #[arg(long)]
+    size: Option<u32>,
+    /// Only these take part (search): `--only bare,postgres`.
+    #[arg(long, value_delimiter = ',')]
+    only: Vec<String>,
+}
+
+#[derive(Args)]
+struct Soak {
+    topic: Topic,
+    /// Products of the largest catalog.
+    #[arg(long)]
+    size: Option<u32>,
+}
+
 #[derive(Clone, Copy, ValueEnum)]
 enum Topic {
     /// Queue, outbox, tenants and cells.
     Foundation,
     /// Products on their way in.
     Catalog,
+    /// Products, found.
+    Search,
 }
 
 impl Topic {
@@ -67,13 +91,22 @@ impl Topic {
         match self {
             Self::Foundation => foundation::CHECKS,
             Self::Catalog => catalog::CHECKS,
+            Self::Search => search::CHECKS,
         }
     }
 
-    async fn bench(self) -> Result<(), Failure> {
+    async fn bench(self, bench: &Bench) -> Result<(), Failure> {
         match self {
             Self::Foundation => foundation::bench().await,
             Self::Catalog => catalog::bench().await,
+            Self::Search => search::bench(bench.size, &bench.only).await,
+        }
+    }
+
+    async fn soak(self, soak: &Soak) -> Result<(), Failure> {
+        match self {
+            Self::Foundation | Self::Catalog => Err("it has no soak".into()),
+            Self::Search => search::soak(soak.size).await,
         }
     }
 }
@@ -90,7 +123,8 @@ async fn main() -> ExitCode {
             let checks: Vec<&Check> = prove.topic.checks().iter().filter(wanted).collect();
             report::run(&checks, tier, prove.seed.unwrap_or_else(new_seed)).await
         }
-        Command::Bench { topic } => report::exit_code(topic.bench().await),
+        Command::Bench(bench) => report::exit_code(bench.topic.bench(&bench).await),
+        Command::Soak(soak) => report::exit_code(soak.topic.soak(&soak).await),
         Command::Worker(args) => worker::run(args).await,
         Command::BareRmcp(args) => bare_rmcp::run(args).await,
     }

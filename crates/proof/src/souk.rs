@@ -62,13 +62,38 @@ impl Souk {
         Ok(Self { child, port: 0 })
     }
 
+    /// Starts a writer of the search index; it has no address and nothing to wait for.
+    pub(crate) fn index(
+        database_url: &str,
+        settings: &[(&'static str, String)],
+    ) -> Result<Self, Failure> {
+        let child = Command::new(handed_over("SOUK_BIN")?)
+            .arg("index")
+            .env("DATABASE_URL", database_url)
+            .envs(settings.iter().map(|(name, value)| (*name, value)))
+            .env("SOUK_LOG", "off")
+            .stdin(Stdio::null())
+            .spawn()?;
+        Ok(Self { child, port: 0 })
+    }
+
     /// Starts the doors on a free port and waits until they are open.
     pub(crate) async fn serve(database_url: &str, arguments: &[&str]) -> Result<Self, Failure> {
+        Self::serve_with(database_url, arguments, &[]).await
+    }
+
+    /// The same with further settings.
+    pub(crate) async fn serve_with(
+        database_url: &str,
+        arguments: &[&str],
+        settings: &[(&'static str, String)],
+    ) -> Result<Self, Failure> {
         let port = free_port()?;
         let child = Command::new(handed_over("SOUK_BIN")?)
             .arg("serve")
             .args(arguments)
             .env("DATABASE_URL", database_url)
+            .envs(settings.iter().map(|(name, value)| (*name, value)))
             .env("SOUK_LISTEN", format!("127.0.0.1:{port}"))
             .env("SOUK_SITE_URL", format!("http://127.0.0.1:{port}"))
             .env("SOUK_LOG", "off")

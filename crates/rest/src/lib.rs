@@ -13,10 +13,12 @@ mod merchant_jobs;
 mod merchant_offers;
 mod merchant_products;
 mod merchant_quality;
+mod merchant_searches;
 mod merchant_settings;
 mod refusal;
 mod request;
 mod routes;
+mod search;
 mod stores;
 mod uploads;
 
@@ -51,6 +53,8 @@ pub struct Rest {
     pub database: Database,
     /// Stores by slug and by merchant.
     pub stores: StoreCache,
+    /// Products by words.
+    pub search: ::search::Search,
     /// Merchants by the keys of their stores.
     pub store_keys: StoreKeys,
     /// Where this service is reached, without a slash at the end.
@@ -108,6 +112,7 @@ pub fn openapi(site_url: &str) -> Value {
 fn endpoints() -> Routes<Opened> {
     Routes::new()
         .merge(stores::endpoints())
+        .merge(search::endpoints())
         .merge(agent_products::endpoints())
         .merge(agent_history::endpoints())
         .merge(deals::endpoints())
@@ -115,6 +120,7 @@ fn endpoints() -> Routes<Opened> {
         .merge(merchant_offers::endpoints())
         .merge(merchant_jobs::endpoints())
         .merge(merchant_quality::endpoints())
+        .merge(merchant_searches::endpoints())
         .merge(merchant_settings::endpoints())
         .merge(mcp_endpoint::endpoints())
         .merge(health::endpoints())

@@ -11,6 +11,7 @@ use mcp::Mcp;
 use merchants::StoreCache;
 use metrics_exporter_prometheus::PrometheusHandle;
 use rest::{Health, Rest};
+use search::Search;
 use tokio::sync::watch;
 use web::Web;
 
@@ -20,6 +21,10 @@ use crate::layers::{self, Bulkhead, Limits};
 pub struct App {
     /// The database.
     pub database: Database,
+    /// Stores by slug and by merchant.
+    pub stores: StoreCache,
+    /// Products by words.
+    pub search: Search,
     /// Where the ids of requests come from.
     pub dice: Dice,
     /// What the monitor last saw.
@@ -51,8 +56,6 @@ pub struct AppSettings {
     pub upload_bytes_max: u64,
     /// Requests for one store in flight at once.
     pub store_concurrency: usize,
-    /// How old a cached store may be.
-    pub store_age_max: Duration,
     /// How old what is known of a key may be.
     pub key_age_max: Duration,
     /// Whether the service is reached over TLS.
@@ -63,12 +66,13 @@ impl App {
     /// The whole service as one tower of layers around the doors.
     pub fn into_router(self) -> Router {
         let settings = self.settings;
-        let stores = StoreCache::new(self.database.clone(), settings.store_age_max);
+        let stores = self.stores;
         let database = self.database;
         let store_keys = StoreKeys::new(database.clone(), self.secret, settings.key_age_max);
         let mcp = Mcp {
             database: database.clone(),
             stores: stores.clone(),
+            search: self.search.clone(),
             site_url: Arc::clone(&settings.site_url),
             allowed_hosts: settings.allowed_hosts,
             allowed_origins: settings.allowed_origins,
@@ -76,6 +80,7 @@ impl App {
         let rest = Rest {
             database,
             stores,
+            search: self.search,
             store_keys,
             site_url: Arc::clone(&settings.site_url),
             health: self.health,

@@ -11,7 +11,7 @@ use tokio::net::TcpListener;
 use crate::app::{App, AppSettings};
 use crate::config::{CatalogCommand, Cli, Command, Config, SecretFault};
 use crate::stop::Stop;
-use crate::{Monitor, banner, generate, import, keys, listen, stop, telemetry, worker};
+use crate::{Monitor, banner, generate, import, indexing, keys, listen, stop, telemetry, worker};
 
 /// Why a command failed.
 #[derive(Debug, thiserror::Error)]
@@ -36,6 +36,9 @@ pub enum CommandError {
     /// A feed could not be imported.
     #[error("the import: {}; cause: {}", .0, cause(.0))]
     Import(#[from] import::ImportError),
+    /// The search index could not be written or read.
+    #[error("the search index: {}; cause: {}", .0, cause(.0))]
+    Index(#[from] search::IndexError),
     /// There is nothing to keep credentials under.
     #[error(transparent)]
     Secret(#[from] SecretFault),
@@ -67,6 +70,7 @@ pub async fn run(cli: Cli) -> Result<(), CommandError> {
     match cli.command {
         Command::Serve => serve(&config).await,
         Command::Work => work(&config).await,
+        Command::Index { rebuild } => index(&config, rebuild).await,
         Command::Dev { empty } => dev(&config, empty).await,
         Command::Migrate => migrate(&config, &connect(&config)?).await,
         Command::Seed => seed(&connect(&config)?).await,
@@ -139,9 +143,19 @@ async fn serve_until(
     let listener = listening.map_err(|error| CommandError::Listen(config.listen, error))?;
     let metrics = telemetry::figures();
     let redis_url = config.redis_url.reveal().to_owned();
-    let monitor = Monitor::new(database.clone(), redis_url, stop.draining.clone(), metrics.clone());
+    let stores = StoreCache::new(database.clone(), StoreCache::AGE_MAX);
+    let search = indexing::search(config, &database, &stores)?;
+    let monitor = Monitor::new(
+        database.clone(),
+        redis_url,
+        search.clone(),
+        stop.draining.clone(),
+        metrics.clone(),
+    );
     let app = App {
         database: database.clone(),
+        stores,
+        search,
         dice: Dice::real(),
         health: monitor.start().await,
         draining: stop.draining,
@@ -168,7 +182,6 @@ fn app_settings(config: &Config) -> AppSettings {
         request_max: Duration::from_secs(config.request_seconds_max),
         upload_bytes_max: config.upload_bytes_max,
         store_concurrency: config.store_concurrency,
-        store_age_max: StoreCache::AGE_MAX,
         key_age_max: StoreKeys::AGE_MAX,
         secure: config.site_url.is_secure(),
     }
@@ -188,6 +201,21 @@ async fn work(config: &Config) -> Result<(), CommandError> {
     Ok(())
 }
 
+/// Writes the search index until told to stop.
+async fn index(config: &Config, rebuild: bool) -> Result<(), CommandError> {
+    let stop = stop::on_signal(Duration::ZERO)?;
+    let database = connect(config)?;
+    if rebuild {
+        search::rebuild(&database, config.search_shards).await?;
+    }
+    tracing::info!(cell = %config.cell, objects = config.search_objects, "indexing");
+    let directory = tokio::spawn(worker::follow_directory(database.clone()));
+    indexing::writer(config, database.clone(), stop.stopped)?.await;
+    directory.abort();
+    database.close().await;
+    Ok(())
+}
+
 async fn dev(config: &Config, empty: bool) -> Result<(), CommandError> {
     let secret = credential_secret(config)?;
     let database = connect(config)?;
@@ -201,10 +229,13 @@ async fn dev(config: &Config, empty: bool) -> Result<(), CommandError> {
     let stop = stop::on_signal(Duration::from_millis(100))?;
     let runner = worker::runner(database.clone(), config);
     let jobs = tokio::spawn(runner.run(stop.stopped.clone()));
+    let writer = indexing::writer(config, database.clone(), stop.stopped.clone())?;
+    let index = tokio::spawn(writer);
     let hello = banner::banner(config, !empty, key.as_ref());
     let served = serve_until(config, database, secret, stop, Some(hello)).await;
     if served.is_ok() {
         let _ = jobs.await;
+        let _ = index.await;
     }
     served
 }

@@ -32,6 +32,12 @@ pub enum Command {
     Serve,
     /// Run the jobs
     Work,
+    /// Write the search index
+    Index {
+        /// Build it anew beside the one that serves, then put it in its place
+        #[arg(long)]
+        rebuild: bool,
+    },
     /// Everything in one process, migrated and seeded: for a developer's machine
     Dev {
         /// Do not put the demo world in
@@ -166,6 +172,24 @@ pub struct Config {
     /// How long a worker holds a job before another may take it, in seconds
     #[arg(long, env = "SOUK_JOB_LEASE_SECONDS", default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..=3600), global = true)]
     pub job_lease_seconds: u64,
+    /// Where the search index is published: a directory, or `s3://bucket/prefix` with `AWS_…` in the environment
+    #[arg(long, env = "SOUK_SEARCH_OBJECTS", default_value = ".souk/objects", global = true)]
+    pub search_objects: String,
+    /// Where this machine keeps its copies of the search index
+    #[arg(long, env = "SOUK_SEARCH_DIRECTORY", default_value = ".souk/index", global = true)]
+    pub search_directory: PathBuf,
+    /// Parts a new search index is cut into
+    #[arg(long, env = "SOUK_SEARCH_SHARDS", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1024), global = true)]
+    pub search_shards: u16,
+    /// Matching products one search looks at before its totals become estimates; 0: all of them
+    #[arg(long, env = "SOUK_SEARCH_BUDGET", default_value_t = 50_000, global = true)]
+    pub search_budget: u64,
+    /// Searches at work at once in this process; 0: as many as there are cores
+    #[arg(long, env = "SOUK_SEARCH_CONCURRENCY", default_value_t = 0, global = true)]
+    pub search_concurrency: usize,
+    /// How long a writer of the search index holds its shards before another may take them, in seconds
+    #[arg(long, env = "SOUK_SEARCH_LEASE_SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=600), global = true)]
+    pub search_lease_seconds: u64,
     /// What to log, as a filter: `info`, `warn,jobs=debug`
     #[arg(long, env = "SOUK_LOG", default_value = "info", global = true)]
     pub log: String,

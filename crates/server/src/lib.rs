@@ -6,6 +6,7 @@ mod commands;
 mod config;
 mod generate;
 mod import;
+mod indexing;
 mod keys;
 mod layers;
 mod listen;

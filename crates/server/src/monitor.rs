@@ -6,6 +6,7 @@ use database::{Database, Reading};
 use metrics_exporter_prometheus::PrometheusHandle;
 use redis::aio::{ConnectionManager, ConnectionManagerConfig};
 use rest::{CheckState, Health};
+use search::Search;
 use tokio::sync::watch;
 
 /// How often the engines are looked at, and how long a look may take.
@@ -13,6 +14,8 @@ const EVERY: Duration = Duration::from_secs(1);
 const LOOK_MAX: Duration = Duration::from_secs(1);
 /// How often the queue is measured and the directory of cells read again.
 const SLOW_EVERY: Duration = Duration::from_secs(5);
+/// How long a process that begins waits for its index before it is ready without it.
+const INDEX_WAIT_MAX: Duration = Duration::from_secs(30);
 /// A due job that has waited this long means that the workers do not keep up.
 const JOB_WAIT_MAX_SECONDS: f64 = 60.0;
 
@@ -20,12 +23,15 @@ const JOB_WAIT_MAX_SECONDS: f64 = 60.0;
 pub struct Monitor {
     database: Database,
     redis_url: String,
+    search: Search,
     redis: Option<ConnectionManager>,
     draining: watch::Receiver<bool>,
     metrics: PrometheusHandle,
     migrated: bool,
     jobs: CheckState,
     slow_done: Option<Instant>,
+    began: Instant,
+    searched: bool,
 }
 
 impl Monitor {
@@ -34,11 +40,24 @@ impl Monitor {
     pub fn new(
         database: Database,
         redis_url: String,
+        search: Search,
         draining: watch::Receiver<bool>,
         metrics: PrometheusHandle,
     ) -> Self {
         let (redis, migrated, jobs, slow_done) = (None, false, CheckState::Down, None);
-        Self { database, redis_url, redis, draining, metrics, migrated, jobs, slow_done }
+        Self {
+            database,
+            redis_url,
+            search,
+            redis,
+            draining,
+            metrics,
+            migrated,
+            jobs,
+            slow_done,
+            began: Instant::now(),
+            searched: false,
+        }
     }
 
     /// Looks once, then goes on looking. Answers where it shows what it sees.
@@ -70,8 +89,10 @@ impl Monitor {
         let jobs = if database == CheckState::Ok { self.jobs } else { CheckState::Down };
         self.metrics.run_upkeep();
         self.show(database, redis);
-        let ready = database == CheckState::Ok && self.migrated && !*self.draining.borrow();
-        Health { database, redis, search: CheckState::NotConfigured, jobs, ready }
+        let search = self.look_at_search();
+        let well = database == CheckState::Ok && self.migrated && self.may_search(search);
+        let ready = well && !*self.draining.borrow();
+        Health { database, redis, search, jobs, ready }
     }
 
     async fn look_at_database(&mut self, slow: bool) -> CheckState {
@@ -92,6 +113,28 @@ impl Monitor {
             Ok(Ok(())) => CheckState::Degraded,
             Ok(Err(_)) | Err(_) => CheckState::Down,
         }
+    }
+
+    fn look_at_search(&self) -> CheckState {
+        let state = self.search.state();
+        if let Some(age) = state.age {
+            metrics::gauge!("souk_search_index_age_seconds").set(age.as_secs_f64());
+        }
+        metrics::gauge!("souk_search_roster_age_seconds").set(state.roster_age.as_secs_f64());
+        metrics::gauge!("souk_search_open_documents")
+            .set(as_f64(i64::try_from(state.documents).unwrap_or(i64::MAX)));
+        match state {
+            state if state.is_well() => CheckState::Ok,
+            state if state.answers() => CheckState::Degraded,
+            _ => CheckState::Down,
+        }
+    }
+
+    /// A process that has just begun waits for its index, so that it is not asked before it can answer;
+    /// but not for ever: one store can be searched without it.
+    fn may_search(&mut self, search: CheckState) -> bool {
+        self.searched |= search != CheckState::Down || self.began.elapsed() > INDEX_WAIT_MAX;
+        self.searched
     }
 
     async fn measure_jobs(&self) -> Result<CheckState, jobs::QueueError> {

@@ -5,6 +5,7 @@ use std::time::Duration;
 use catalog::{ApplyRun, SweepRuns, TakeStock};
 use database::Database;
 use jobs::{Runner, RunnerSettings};
+use search::SweepTallies;
 
 use crate::Config;
 
@@ -21,6 +22,8 @@ pub fn runner(database: Database, config: &Config) -> Runner {
         .register::<TakeStock>(())
         .register::<SweepRuns>(())
         .every::<SweepRuns>(Duration::from_mins(1))
+        .register::<SweepTallies>(())
+        .every::<SweepTallies>(Duration::from_hours(24))
 }
 
 /// Reads the directory of cells again and again: a worker has no monitor that does it.

@@ -19,40 +19,50 @@ pub(super) fn visible_currencies() -> Vec<String> {
 }
 
 /// A product as the join with its category gives it.
-struct ProductRow {
-    merchant_id: MerchantId,
-    product_id: ProductId,
-    external_id: String,
-    category_id: CategoryId,
-    parent_id: Option<CategoryId>,
-    category_path: String,
-    category_name: String,
-    sku: String,
-    name: String,
-    description: String,
-    brand: String,
-    gtin: Option<String>,
-    mpn: Option<String>,
-    url: Option<String>,
-    condition: String,
-    price_minor: i64,
-    currency: String,
-    list_price_minor: Option<i64>,
-    stock_status: String,
-    stock_quantity: Option<i32>,
-    rating_hundredths: Option<i32>,
-    rating_count: Option<i32>,
-    attributes: Json<BTreeMap<String, String>>,
-    images: Json<Vec<Image>>,
-    policies: Json<ProductPolicies>,
-    listed_at: Timestamp,
-    updated_at: Timestamp,
-    total: i64,
+pub(super) struct ProductRow {
+    pub(super) merchant_id: MerchantId,
+    pub(super) product_id: ProductId,
+    pub(super) external_id: String,
+    pub(super) category_id: CategoryId,
+    pub(super) parent_id: Option<CategoryId>,
+    pub(super) category_path: String,
+    pub(super) category_name: String,
+    pub(super) sku: String,
+    pub(super) name: String,
+    pub(super) description: String,
+    pub(super) brand: String,
+    pub(super) gtin: Option<String>,
+    pub(super) mpn: Option<String>,
+    pub(super) url: Option<String>,
+    pub(super) condition: String,
+    pub(super) price_minor: i64,
+    pub(super) currency: String,
+    pub(super) list_price_minor: Option<i64>,
+    pub(super) stock_status: String,
+    pub(super) stock_quantity: Option<i32>,
+    pub(super) rating_hundredths: Option<i32>,
+    pub(super) rating_count: Option<i32>,
+    pub(super) attributes: Json<BTreeMap<String, String>>,
+    pub(super) images: Json<Vec<Image>>,
+    pub(super) policies: Json<ProductPolicies>,
+    pub(super) listed_at: Timestamp,
+    pub(super) updated_at: Timestamp,
+    pub(super) total: i64,
 }
 
-/// The columns and joins of `ProductRow`. Only what is listed and what agents can pay for ($1).
+/// The columns and joins of `ProductRow`. Only what is listed and what agents can pay for ($1): where
+/// the rows come from somewhere else than the bare table, that place sees to it.
 macro_rules! products {
     ($total:literal, $rest:literal, $($argument:expr),*) => {
+        products!(
+            $total,
+            from "product JOIN category USING (merchant_id, category_id)
+                  WHERE product.retired_at IS NULL AND product.currency = ANY ($1) ",
+            $rest,
+            $($argument),*
+        )
+    };
+    ($total:literal, from $from:literal, $rest:literal, $($argument:expr),*) => {
         sqlx::query_as!(
             ProductRow,
             r#"SELECT product.merchant_id AS "merchant_id: MerchantId",
@@ -67,14 +77,16 @@ macro_rules! products {
                       policies AS "policies: Json<ProductPolicies>",
                       listed_at AS "listed_at: Timestamp", updated_at AS "updated_at: Timestamp", "#
                 + $total
-                + r#" FROM product JOIN category USING (merchant_id, category_id)
-                     WHERE product.retired_at IS NULL AND product.currency = ANY ($1) "#
+                + " FROM "
+                + $from
                 + $rest,
             &visible_currencies(),
             $($argument),*
         )
     };
 }
+
+pub(super) use products;
 
 /// How a product is named.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -253,17 +265,32 @@ async fn with_variants(
     sql: &mut PgConnection,
     rows: Vec<ProductRow>,
 ) -> sqlx::Result<Vec<Product>> {
+    let placed = placed_with_variants(sql, rows).await?;
+    Ok(placed.into_iter().map(|(_, product)| product).collect())
+}
+
+/// Adds the variants of all rows in one go, and says whose each product is. Variants are looked up
+/// product by product, whatever the statistics say.
+pub(super) async fn placed_with_variants(
+    sql: &mut PgConnection,
+    rows: Vec<ProductRow>,
+) -> sqlx::Result<Vec<(MerchantId, Product)>> {
     if rows.is_empty() {
         return Ok(Vec::new());
     }
     let merchants: Vec<Uuid> = rows.iter().map(|row| row.merchant_id.uuid()).collect();
     let ids: Vec<Uuid> = rows.iter().map(|row| row.product_id.uuid()).collect();
     let variants = sqlx::query!(
-        r#"SELECT product_id AS "product: ProductId", variant_id AS "id: VariantId", sku, name, gtin,
+        r#"SELECT wanted.number AS "number!", variant_id AS "id: VariantId", sku, name, gtin,
                   options AS "options: Json<BTreeMap<String, String>>", image, price_minor,
                   list_price_minor, stock_status, stock_quantity
-           FROM variant
-           WHERE merchant_id = ANY ($1) AND product_id = ANY ($2) ORDER BY product_id, place"#,
+           FROM unnest($1::uuid[], $2::uuid[]) WITH ORDINALITY AS wanted (merchant_id, product_id, number)
+           CROSS JOIN LATERAL (
+               SELECT * FROM variant
+               WHERE variant.merchant_id = wanted.merchant_id
+                 AND variant.product_id = wanted.product_id
+               ORDER BY place) AS found
+           ORDER BY wanted.number, place"#,
         &merchants,
         &ids,
     )
@@ -272,12 +299,11 @@ async fn with_variants(
     let mut products = Vec::with_capacity(rows.len());
     for row in rows {
         let currency = row.currency.parse().map_err(|_| unreadable("a currency"))?;
-        products.push(product(row, currency)?);
+        products.push((row.merchant_id, product(row, currency)?));
     }
     for row in variants {
-        let Some(product) = products.iter_mut().find(|product| product.id == row.product) else {
-            continue;
-        };
+        let place = usize::try_from(row.number - 1).unwrap_or(usize::MAX);
+        let Some((_, product)) = products.get_mut(place) else { continue };
         let facts = NewVariant {
             sku: row.sku,
             name: row.name,

@@ -7,4 +7,5 @@ mod quality;
 mod reading;
 mod revise;
 mod runs;
+mod scan;
 mod shop;

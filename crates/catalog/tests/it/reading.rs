@@ -1,9 +1,10 @@
 //! Finding products again.
 
-use catalog::{CatalogError, Lookup, ProductDraft};
-use primitives::PageRequest;
+use catalog::{CatalogError, Lookup, Origin, ProductDraft};
+use database::{Reading, Work};
+use primitives::{Currency, Id, MerchantId, PageRequest, ProductId};
 
-use crate::shop::{Shop, merchant, mug, variant};
+use crate::shop::{Shop, checked, merchant, mug, variant};
 
 async fn found(shop: &Shop, lookup: Lookup) -> Vec<String> {
     let products = catalog::find(&shop.reading(), merchant(), &lookup).await.unwrap();
@@ -77,4 +78,92 @@ async fn the_newest_come_first() {
     let (newest, _) = catalog::new_arrivals(&shop.reading(), merchant(), page).await.unwrap();
     let ids: Vec<_> = newest.iter().map(|product| product.facts.external_id.as_str()).collect();
     assert_eq!(ids, ["new", "mid"]);
+}
+
+/// Brings products into a store of its own.
+async fn fill(shop: &Shop, merchant: MerchantId, drafts: &[ProductDraft]) {
+    let incoming: Vec<_> = drafts.iter().map(checked).collect();
+    let mut work = Work::for_store(shop.test.database(), merchant).await.unwrap();
+    catalog::put_products(&mut work, merchant, Origin::Push, &incoming).await.unwrap();
+    work.commit().await.unwrap();
+}
+
+/// Three stores with 5, 0 and 3 visible products.
+async fn three_stores() -> (Shop, [MerchantId; 3]) {
+    let shop = Shop::open().await;
+    let stores = [merchant(), MerchantId::from_random(2), MerchantId::from_random(3)];
+    testkit::open_store(shop.test.database(), stores[1], "barn", Currency::EUR).await;
+    testkit::open_store(shop.test.database(), stores[2], "cellar", Currency::EUR).await;
+    let crowns = ProductDraft { currency: Some(String::from("SEK")), ..mug("crowns", "1") };
+    let sized = ProductDraft {
+        variants: vec![variant("L", "3", 1), variant("S", "2", 1)],
+        ..mug("sized", "2")
+    };
+    fill(&shop, stores[0], &[mug("a", "1"), mug("b", "1"), mug("c", "1"), mug("d", "1"), sized])
+        .await;
+    fill(&shop, stores[1], std::slice::from_ref(&crowns)).await;
+    fill(
+        &shop,
+        stores[2],
+        &[mug("a", "1"), mug("b", "1"), mug("c", "1"), crowns, mug("gone", "1")],
+    )
+    .await;
+    let mut work = Work::for_store(shop.test.database(), stores[2]).await.unwrap();
+    let gone = [String::from("gone")];
+    catalog::retire(&mut work, stores[2], Origin::Push, &gone).await.unwrap();
+    work.commit().await.unwrap();
+    (shop, stores)
+}
+
+#[tokio::test]
+async fn pages_of_any_size_hold_every_visible_product_once_and_in_order() {
+    let (shop, stores) = three_stores().await;
+    let reading = Reading::for_platform(shop.test.database());
+    for limit in [1, 2, 3, 5, 8, 100] {
+        let mut seen: Vec<(MerchantId, ProductId)> = Vec::new();
+        loop {
+            let after = seen.last().copied();
+            let mixed = [stores[2], stores[0], stores[1], stores[0]];
+            let page = catalog::products_after(&reading, &mixed, after, limit).await.unwrap();
+            assert!(i64::try_from(page.len()).unwrap() <= limit);
+            if page.is_empty() {
+                break;
+            }
+            seen.extend(page.iter().map(|(merchant, product)| (*merchant, product.id)));
+        }
+        assert_eq!(seen.len(), 8, "in pages of {limit}");
+        assert!(seen.is_sorted_by(|one, next| {
+            (one.0.uuid(), one.1.uuid()) < (next.0.uuid(), next.1.uuid())
+        }));
+    }
+    // The store in which the last page ended may be out of the list by now.
+    let end = Some((stores[0], ProductId::from_random(u128::MAX)));
+    let rest = catalog::products_after(&reading, &[stores[2]], end, 100).await.unwrap();
+    assert_eq!(rest.len(), 3);
+    assert!(catalog::products_after(&reading, &[], None, 100).await.unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn products_are_read_by_their_keys_with_their_variants() {
+    let (shop, stores) = three_stores().await;
+    let reading = Reading::for_platform(shop.test.database());
+    let all = catalog::products_after(&reading, &stores, None, 100).await.unwrap();
+    let sized = all.iter().find(|(_, product)| product.facts.external_id == "sized").unwrap();
+    let skus = |product: &catalog::Product| -> Vec<String> {
+        product.variants.iter().map(|variant| variant.facts.sku.clone()).collect()
+    };
+    assert_eq!(skus(&sized.1), ["L", "S"]);
+
+    let mut keys: Vec<_> = all.iter().rev().map(|(owner, product)| (*owner, product.id)).collect();
+    let wrong_store = (stores[1], sized.1.id);
+    let unknown = (stores[0], ProductId::from_random(5));
+    let (first, last) = (keys[0], keys[7]);
+    keys.splice(3..3, [wrong_store, unknown]);
+    let found = catalog::products_of(&reading, &keys).await.unwrap();
+    assert_eq!(found.len(), 8);
+    assert_eq!((found[0].0, found[0].1.id), first);
+    assert_eq!((found[7].0, found[7].1.id), last);
+    let again = found.iter().find(|(_, product)| product.id == sized.1.id).unwrap();
+    assert_eq!(skus(&again.1), ["L", "S"]);
+    assert!(catalog::products_of(&reading, &[]).await.unwrap().is_empty());
 }

@@ -65,9 +65,9 @@ impl Shop {
         sqlx::query_scalar(query).fetch_one(&mut raw).await.unwrap()
     }
 
-    /// Events told since the last time this was asked.
+    /// Events about products told since the last time this was asked.
     pub(crate) async fn events(&self) -> i64 {
-        let count = self.count("SELECT count(*) FROM outbox").await;
+        let count = self.count("SELECT count(*) FROM outbox WHERE topic LIKE 'product.%'").await;
         let mut raw = self.test.raw().await;
         sqlx::query("DELETE FROM outbox").execute(&mut raw).await.unwrap();
         count

@@ -67,6 +67,7 @@ pub(crate) async fn next_horizon(sql: &mut PgConnection, low: &str) -> sqlx::Res
 pub(crate) async fn events(
     sql: &mut PgConnection,
     cursor: &Cursor,
+    topics: Option<&[String]>,
     limit: i64,
 ) -> sqlx::Result<Vec<Event>> {
     sqlx::query_as!(
@@ -78,15 +79,21 @@ pub(crate) async fn events(
              AND transaction < pg_snapshot_xmax($2::text::pg_snapshot)
              AND NOT pg_visible_in_snapshot(transaction, $1::text::pg_snapshot)
              AND pg_visible_in_snapshot(transaction, $2::text::pg_snapshot)
-             AND position > $3
+             AND position > $3 AND ($5::text[] IS NULL OR topic = ANY ($5))
            ORDER BY position + 0 LIMIT $4"#,
         cursor.low,
         cursor.high,
         cursor.position,
         limit,
+        topics,
     )
     .fetch_all(sql)
     .await
+}
+
+/// What is committed by now.
+pub(crate) async fn present(sql: &mut PgConnection) -> sqlx::Result<String> {
+    sqlx::query_scalar!(r#"SELECT pg_current_snapshot()::text AS "snapshot!""#).fetch_one(sql).await
 }
 
 pub(crate) async fn cursor(sql: &mut PgConnection, name: &str) -> sqlx::Result<Option<Cursor>> {
@@ -132,6 +139,11 @@ pub(crate) async fn advance_cursor(
     .execute(work.sql())
     .await?;
     Ok(moved.rows_affected() == 1)
+}
+
+pub(crate) async fn remove_cursor(work: &mut Work, name: &str) -> sqlx::Result<()> {
+    sqlx::query!("DELETE FROM outbox_cursor WHERE name = $1", name).execute(work.sql()).await?;
+    Ok(())
 }
 
 pub(crate) async fn record_horizon(work: &mut Work, now: Timestamp) -> sqlx::Result<()> {

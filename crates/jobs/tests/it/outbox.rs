@@ -121,3 +121,56 @@ async fn a_store_tells_in_its_own_name_only() {
     let refused = jobs::publish(&mut work, &[event(1)]).await;
     assert!(format!("{refused:?}").contains("row-level security"));
 }
+
+#[tokio::test]
+async fn a_reader_of_one_topic_gets_that_alone_and_each_event_once() {
+    let test = TestDatabase::new().await;
+    let mut work = Work::for_store(test.database(), MerchantId::from_random(1)).await.unwrap();
+    let other = |number| NewEvent { topic: "other", ..event(number) };
+    let told = [event(1), other(2), event(3), other(4), event(5), other(6)];
+    jobs::publish(&mut work, &told).await.unwrap();
+    work.commit().await.unwrap();
+    publish(&test, &[7]).await;
+
+    let reading = Reading::for_platform(test.database());
+    let mut cursor = Cursor::default();
+    let mut seen = Vec::new();
+    for _ in 0..4 {
+        let batch = jobs::follow_topics(&reading, &cursor, &["tested", "never"], 2).await.unwrap();
+        seen.extend(batch.events.iter().map(|event| event.payload.as_u64().unwrap()));
+        cursor = batch.next;
+    }
+    assert_eq!(seen, [1, 3, 5, 7]);
+    assert!(jobs::follow(&reading, &cursor, 2).await.unwrap().events.is_empty());
+}
+
+#[tokio::test]
+async fn the_present_lies_before_everything_that_is_still_open() {
+    let test = TestDatabase::new().await;
+    publish(&test, &[1]).await;
+    let mut open = Work::for_platform(test.database()).await.unwrap();
+    jobs::publish(&mut open, &[event(2)]).await.unwrap();
+
+    let reading = Reading::for_platform(test.database());
+    let present = jobs::present(&reading).await.unwrap();
+    assert!(jobs::follow(&reading, &present, 2).await.unwrap().events.is_empty());
+    publish(&test, &[3]).await;
+    open.commit().await.unwrap();
+    assert_eq!(read(&reading, present, 2).await.0, [2, 3]);
+}
+
+#[tokio::test]
+async fn a_forgotten_cursor_starts_over() {
+    let test = TestDatabase::new().await;
+    publish(&test, &[1]).await;
+    let reading = Reading::for_platform(test.database());
+    let present = jobs::present(&reading).await.unwrap();
+    let mut work = Work::for_platform(test.database()).await.unwrap();
+    jobs::advance(&mut work, "search", &Cursor::default(), &present).await.unwrap();
+    jobs::advance(&mut work, "other", &Cursor::default(), &present).await.unwrap();
+    jobs::forget_cursor(&mut work, "search").await.unwrap();
+    jobs::forget_cursor(&mut work, "never there").await.unwrap();
+    work.commit().await.unwrap();
+    assert_eq!(jobs::cursor(&reading, "search").await.unwrap(), Cursor::default());
+    assert_eq!(jobs::cursor(&reading, "other").await.unwrap(), present);
+}

@@ -74,12 +74,15 @@ async fn read(test: &TestDatabase, merchant: MerchantId) -> CurrentSettings {
     merchants::settings(&reading, merchant).await.unwrap()
 }
 
-/// What the outbox was told, as text.
+/// What the outbox was told about settings, as text.
 async fn told(test: &TestDatabase) -> Vec<String> {
-    sqlx::query_scalar("SELECT topic || payload::text FROM outbox ORDER BY position")
-        .fetch_all(&mut test.raw().await)
-        .await
-        .unwrap()
+    sqlx::query_scalar(
+        "SELECT topic || payload::text FROM outbox WHERE payload ? 'settings_version'
+         ORDER BY position",
+    )
+    .fetch_all(&mut test.raw().await)
+    .await
+    .unwrap()
 }
 
 #[tokio::test]

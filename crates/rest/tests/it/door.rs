@@ -11,6 +11,7 @@ use identity::{Secret, StoreKeys};
 use merchants::StoreCache;
 use primitives::{RequestId, Timestamp};
 use rest::{CheckState, Health, Rest};
+use search::{Search, SearchSettings};
 use serde_json::Value;
 use testkit::{START, TestDatabase};
 use tokio::sync::watch;
@@ -77,7 +78,10 @@ impl Door {
         let stores = StoreCache::new(database.clone(), Duration::ZERO);
         let store_keys = StoreKeys::new(database.clone(), secret(), Duration::ZERO);
         let site_url = SITE_URL.into();
-        let router = rest::router(Rest { database, stores, store_keys, site_url, health: seen });
+        let search =
+            Search::away(database.clone(), stores.clone(), SearchSettings::new("http://souk.test"));
+        let router =
+            rest::router(Rest { database, stores, search, store_keys, site_url, health: seen });
         Self { router, health }
     }
 

@@ -85,7 +85,7 @@ impl Shop {
     }
 
     async fn events(&self) -> i64 {
-        sqlx::query_scalar("SELECT count(*) FROM outbox WHERE topic = 'store.changed'")
+        sqlx::query_scalar("SELECT count(*) FROM outbox WHERE payload ? 'settings_version'")
             .fetch_one(&mut self.test.raw().await)
             .await
             .unwrap()

@@ -10,8 +10,10 @@ use axum::body::{Body, to_bytes};
 use axum::http::{HeaderMap, Method, Request, StatusCode};
 use database::{Database, Dice};
 use identity::Secret;
+use merchants::StoreCache;
 use metrics_exporter_prometheus::PrometheusBuilder;
 use rest::{CheckState, Health};
+use search::{Search, SearchSettings};
 use serde_json::{Value, json};
 use server::{App, AppSettings};
 use testkit::{Template, TestDatabase};
@@ -73,11 +75,28 @@ impl TestApp {
         Self::around(test, |_| {})
     }
 
-    /// The same application with other settings.
+    /// On a copy of the demo world, with an index of it.
+    pub(crate) async fn searching() -> Self {
+        let app = Self::start().await;
+        let database = app.test.database().clone();
+        let stores = StoreCache::new(database.clone(), Duration::ZERO);
+        let settings = SearchSettings::new(SITE_URL);
+        let search = Search::of_everything(&database, stores, 3, settings).await.unwrap();
+        Self::with(app.test, search, |_| {})
+    }
+
+    /// The same application with other settings, while no index is there.
     pub(crate) fn around(test: TestDatabase, change: impl FnOnce(&mut AppSettings)) -> Self {
+        let stores = StoreCache::new(test.database().clone(), Duration::ZERO);
+        let settings = SearchSettings::new(SITE_URL);
+        let search = Search::away(test.database().clone(), stores, settings);
+        Self::with(test, search, change)
+    }
+
+    fn with(test: TestDatabase, search: Search, change: impl FnOnce(&mut AppSettings)) -> Self {
         let well = CheckState::Ok;
-        let (database, redis, search, jobs) = (well, well, CheckState::NotConfigured, well);
-        let health = watch::channel(Health { database, redis, search, jobs, ready: true });
+        let (database, redis, jobs) = (well, well, well);
+        let health = watch::channel(Health { database, redis, search: well, jobs, ready: true });
         let draining = watch::channel(false);
         let mut settings = AppSettings {
             site_url: Arc::from(SITE_URL),
@@ -87,12 +106,14 @@ impl TestApp {
             request_max: Duration::from_secs(10),
             upload_bytes_max: 1024 * 1024,
             store_concurrency: 50,
-            store_age_max: Duration::ZERO,
             key_age_max: Duration::ZERO,
             secure: false,
         };
         change(&mut settings);
+        let stores = StoreCache::new(test.database().clone(), Duration::ZERO);
         let app = App {
+            search,
+            stores,
             database: test.database().clone(),
             dice: Dice::seeded(1),
             health: health.1,

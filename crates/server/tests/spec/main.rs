@@ -4,8 +4,10 @@
 mod app;
 mod s2_catalog;
 mod s2_records;
+mod s3_search;
 mod s4_addresses;
 mod s4_tools;
 mod s5_store_access;
 mod s7_errors;
+mod search_insight;
 mod two_cells;

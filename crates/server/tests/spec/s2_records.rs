@@ -68,7 +68,7 @@ async fn a_store_is_the_same_over_both_doors() {
         "mcp": "http://souk.test/demo-store/mcp"
       },
       "identity": "verified",
-      "product_count": 231,
+      "product_count": 251,
       "slug": "demo-store",
       "trust_score": 0.91,
       "verification_level": "VERIFIED"

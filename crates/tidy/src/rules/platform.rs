@@ -14,6 +14,7 @@ const MAY_OPEN: &[(&str, &str)] = &[
         "crates/catalog/src/read.rs",
         "an agent names a product without its store, and deals are of all stores",
     ),
+    ("crates/search/", "the index, the roster and the tallies are of all stores"),
     ("crates/trust/", "it compares and judges every store of the cell"),
     ("crates/server/src/", "commands and health checks act for the operator"),
     ("crates/demo/src/seed.rs", "it creates merchants, so none exists yet"),

@@ -1,0 +1,77 @@
+//! Reading many products of many stores, by their whole keys.
+
+use std::collections::BTreeMap;
+
+use primitives::{CategoryId, MerchantId, ProductId, Timestamp};
+use sqlx::PgConnection;
+use sqlx::types::Json;
+use uuid::Uuid;
+
+use super::read::{ProductRow, placed_with_variants, products, visible_currencies};
+use crate::{Image, Product, ProductPolicies};
+
+/// The products with these keys, in the order asked for. What is not there is left out.
+pub(crate) async fn products_of(
+    sql: &mut PgConnection,
+    merchants: &[Uuid],
+    ids: &[Uuid],
+) -> sqlx::Result<Vec<(MerchantId, Product)>> {
+    let rows = products!(
+        r#"1::bigint AS "total!""#,
+        from "unnest($2::uuid[], $3::uuid[]) WITH ORDINALITY AS wanted (merchant_id, product_id, number)
+              CROSS JOIN LATERAL (
+                  SELECT * FROM product AS own
+                  WHERE own.merchant_id = wanted.merchant_id AND own.product_id = wanted.product_id
+                    AND own.retired_at IS NULL AND own.currency = ANY ($1)
+                  LIMIT 1) AS product
+              JOIN category ON category.merchant_id = product.merchant_id
+                           AND category.category_id = product.category_id ",
+        "ORDER BY wanted.number",
+        merchants,
+        ids
+    )
+    .fetch_all(&mut *sql)
+    .await?;
+    placed_with_variants(sql, rows).await
+}
+
+/// The first products of these stores in the order of their keys, those of the first store from the
+/// one after `after` on. Stores are gone through one by one along the primary key, and no further
+/// than to the limit. Left to itself the planner takes every store for an average one, and would fetch
+/// and sort a million products of a large one for each page.
+pub(crate) async fn products_after(
+    sql: &mut PgConnection,
+    merchants: &[Uuid],
+    after: Option<Uuid>,
+    limit: i64,
+) -> sqlx::Result<Vec<(MerchantId, Product)>> {
+    sqlx::query!(
+        "SELECT set_config('enable_sort', 'off', true) AS sort,
+                set_config('enable_bitmapscan', 'off', true) AS bitmap_scan"
+    )
+    .fetch_one(&mut *sql)
+    .await?;
+    let rows = products!(
+        r#"1::bigint AS "total!""#,
+        from "unnest($2::uuid[]) WITH ORDINALITY AS wanted (merchant_id, number)
+              CROSS JOIN LATERAL (
+                  SELECT * FROM product AS own
+                  WHERE own.merchant_id = wanted.merchant_id
+                    AND own.product_id > CASE WHEN wanted.number = 1 THEN $3::uuid ELSE $5::uuid END
+                    AND own.retired_at IS NULL AND own.currency = ANY ($1)
+                  ORDER BY own.product_id LIMIT $4) AS product
+              CROSS JOIN LATERAL (
+                  SELECT * FROM category AS own
+                  WHERE own.merchant_id = product.merchant_id
+                    AND own.category_id = product.category_id
+                  LIMIT 1) AS category ",
+        "ORDER BY wanted.number, product.product_id LIMIT $4",
+        merchants,
+        after.unwrap_or(Uuid::nil()),
+        limit,
+        Uuid::nil()
+    )
+    .fetch_all(&mut *sql)
+    .await?;
+    placed_with_variants(sql, rows).await
+}

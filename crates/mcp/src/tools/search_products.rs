@@ -1,0 +1,52 @@
+//! `search_products`: the store's catalog by words and filters (spec §4.3).
+
+use std::borrow::Cow;
+
+use primitives::Failure;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use search::{CallerKind, SearchAnswer, SearchArguments};
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::call::Call;
+use crate::tool::{Access, Confirmation, Tool};
+
+pub(super) struct SearchProducts;
+
+/// What can be searched for in one store: everything but which store.
+#[derive(Deserialize)]
+#[serde(transparent)]
+pub(super) struct Arguments(SearchArguments);
+
+impl JsonSchema for Arguments {
+    fn schema_name() -> Cow<'static, str> {
+        Cow::Borrowed("SearchProductsArguments")
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let mut schema = SearchArguments::json_schema(generator);
+        if let Some(Value::Object(properties)) = schema.get_mut("properties") {
+            properties.remove("merchants");
+        }
+        schema
+    }
+}
+
+impl Tool for SearchProducts {
+    const NAME: &'static str = "search_products";
+    const TITLE: &'static str = "Search products";
+    const PURPOSE: &'static str = "Search this store's products by words in any language, an article number or a \
+        SKU, with filters for category, brand, price and stock. Misspelt words are corrected; meta.matched says \
+        whether results have all words or some. Page with page and limit, or with meta.next_cursor.";
+    const ACCESS: Access = Access::Public;
+    const CONFIRMATION: Confirmation = Confirmation::Never;
+    const PER_MINUTE: u32 = 20; // spec §8
+    type Arguments = Arguments;
+    type Output = SearchAnswer;
+
+    async fn call(call: &Call<'_>, arguments: Arguments) -> Result<SearchAnswer, Failure> {
+        let merchants = Some(vec![call.store.slug.to_string()]);
+        let query = SearchArguments { merchants, ..arguments.0 }.query()?;
+        Ok(call.search.find(query, CallerKind::Anonymous).await?.into())
+    }
+}

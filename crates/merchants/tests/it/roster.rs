@@ -1,0 +1,124 @@
+//! All stores at once, and who hears of a change.
+
+use std::time::Duration;
+
+use database::{Reading, Work};
+use merchants::{Identity, IdentityStatus, NewStore, Policies, Standing};
+use primitives::{Id, MerchantId};
+use testkit::TestDatabase;
+
+use crate::{register, store};
+
+fn one() -> MerchantId {
+    MerchantId::from_random(1)
+}
+
+/// Events about stores so far.
+async fn told(test: &TestDatabase) -> i64 {
+    sqlx::query_scalar(
+        "SELECT count(*) FROM outbox WHERE topic = 'store.changed' AND subject = merchant_id",
+    )
+    .fetch_one(&mut test.raw().await)
+    .await
+    .unwrap()
+}
+
+async fn work(test: &TestDatabase) -> Work {
+    Work::for_platform(test.database()).await.unwrap()
+}
+
+#[tokio::test]
+async fn a_store_is_told_of_when_it_differs() {
+    let test = TestDatabase::new().await;
+    register(test.database(), &store(1, "a")).await.unwrap();
+    assert_eq!(told(&test).await, 1);
+    let mut synced = store(1, "a");
+    synced.last_sync_at = Some(synced.member_since);
+    register(test.database(), &synced).await.unwrap();
+    assert_eq!(told(&test).await, 1, "a synchronisation is no news");
+    let reading = Reading::for_store(test.database(), one()).unwrap();
+    let kept = merchants::store(&reading, one()).await.unwrap();
+    assert_eq!(kept.last_sync_at, synced.last_sync_at);
+    register(test.database(), &store(2, "b")).await.unwrap();
+    let second = Reading::for_store(test.database(), MerchantId::from_random(2)).unwrap();
+    let second = merchants::store(&second, MerchantId::from_random(2)).await.unwrap();
+    assert_eq!(second.number, kept.number + 1, "registering again uses up no number");
+    register(test.database(), &NewStore { active: false, ..synced }).await.unwrap();
+    assert_eq!(told(&test).await, 3);
+
+    let mut work = work(&test).await;
+    merchants::note_sync(&mut work, one()).await.unwrap();
+    merchants::describe_catalog(&mut work, one(), &[String::from("Home")], 7).await.unwrap();
+    work.commit().await.unwrap();
+    assert_eq!(told(&test).await, 3, "nor is a count");
+}
+
+#[tokio::test]
+async fn a_score_is_told_of_when_it_differs_and_dated_always() {
+    let test = TestDatabase::new().await;
+    register(test.database(), &store(1, "a")).await.unwrap();
+    let before = told(&test).await;
+    for (score, provisional, news) in
+        [(None, true, 1), (Some(0.9), true, 2), (Some(0.9), true, 2), (Some(0.9), false, 3)]
+    {
+        test.clock().advance(Duration::from_hours(1));
+        let mut work = work(&test).await;
+        let standing = Standing { score, provisional, computed_at: work.now() };
+        merchants::set_standing(&mut work, one(), &standing).await.unwrap();
+        work.commit().await.unwrap();
+        assert_eq!(told(&test).await - before, news, "{standing:?}");
+        let reading = Reading::for_store(test.database(), one()).unwrap();
+        assert_eq!(merchants::store(&reading, one()).await.unwrap().standing, standing);
+    }
+}
+
+#[tokio::test]
+async fn promises_and_the_identity_check_are_told_of_when_they_differ() {
+    let test = TestDatabase::new().await;
+    register(test.database(), &store(1, "a")).await.unwrap();
+    let before = told(&test).await;
+    let policies = Policies { return_window_days: Some(30), ..Policies::default() };
+    let mut identity = Identity {
+        status: IdentityStatus::Pending,
+        level: None,
+        method: Some(String::from("registry")),
+        verified_at: None,
+    };
+    for (news, status) in
+        [(2, IdentityStatus::Pending), (2, IdentityStatus::Pending), (3, IdentityStatus::Verified)]
+    {
+        identity.status = status;
+        let mut work = work(&test).await;
+        merchants::set_policies(&mut work, one(), &policies).await.unwrap();
+        merchants::set_identity(&mut work, one(), &identity).await.unwrap();
+        work.commit().await.unwrap();
+        assert_eq!(told(&test).await - before, news);
+    }
+}
+
+#[tokio::test]
+async fn the_roster_holds_every_store_whatever_its_state() {
+    let test = TestDatabase::new().await;
+    register(test.database(), &store(1, "a")).await.unwrap();
+    register(test.database(), &NewStore { active: false, ..store(2, "shut") }).await.unwrap();
+    // More than are read in one go.
+    sqlx::query(
+        "INSERT INTO store (merchant_id, slug, name, legal_name, description, website_url, platform,
+             active, country, currency, languages, ships_to, support_email, member_since, updated_at)
+         SELECT md5(number::text)::uuid, 'many-' || number, 'Many', '', '', '', 'api', true, 'PT', 'EUR',
+                '{}', '{}', '', 'epoch', 'epoch' FROM generate_series(1, 2050) AS number",
+    )
+    .execute(&mut test.raw().await)
+    .await
+    .unwrap();
+    let reading = Reading::for_platform(test.database());
+    let roster = merchants::roster(&reading).await.unwrap();
+    assert_eq!(roster.len(), 2052);
+    assert!(roster.is_sorted_by(|one, next| one.number < next.number));
+    assert!(roster.iter().any(|store| store.slug.as_str() == "shut"));
+
+    let two = MerchantId::from_random(2);
+    let some = merchants::roster_of(&reading, &[two, MerchantId::from_random(9), one()]).await;
+    let slugs: Vec<String> = some.unwrap().iter().map(|store| store.slug.to_string()).collect();
+    assert_eq!(slugs, ["a", "shut"]);
+}

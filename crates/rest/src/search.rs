@@ -1,0 +1,132 @@
+//! Products by words.
+
+use ::search::{CallerKind, SearchAnswer, SearchArguments};
+use axum::extract::State;
+use primitives::{ErrorCode, PageRequest};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::request::ProductPart;
+use crate::{Access, Endpoint, Json, One, Opened, Path, Query, Refusal, Rest, Routes};
+
+/// Suggestions of one answer.
+const SUGGESTIONS_MAX: i64 = 20;
+
+pub(crate) fn endpoints() -> Routes<Opened> {
+    let everyone = Endpoint::post("/search", Access::Public, search)
+        .name("search")
+        .summary("Products of all stores, by words and filters");
+    let agents = Endpoint::post("/agent/search", Access::Public, search)
+        .name("agentSearch")
+        .summary("Products of all stores, by words and filters, for agents");
+    let suggestions = Endpoint::get("/search/suggestions", Access::Public, suggestions)
+        .name("suggestSearches")
+        .tag("agent")
+        .summary("Searches that begin so")
+        .explanation("Completes the last word. Each suggestion finds something.")
+        .query::<SuggestionParameters>()
+        .answer::<One<Suggestions>>(200)
+        .errors(&[ErrorCode::StoreNotFound, ErrorCode::StoreSuspended, ErrorCode::InvalidSlug]);
+    let ranking = Endpoint::get("/search/ranking", Access::Public, ranking)
+        .name("readRanking")
+        .tag("agent")
+        .summary("How results are ordered")
+        .explanation("The formula of the order `relevance`, in words and in numbers.")
+        .answer::<One<::search::Ranking>>(200);
+    let similar = Endpoint::get("/agent/products/{product_id}/similar", Access::Public, similar)
+        .name("listSimilarProducts")
+        .tag("agent")
+        .summary("Products like this one")
+        .explanation("By the words of its name and its place in the tree, of all stores.")
+        .path::<ProductPart>()
+        .query::<SimilarParameters>()
+        .answer::<SearchAnswer>(200)
+        .errors(&[
+            ErrorCode::ProductNotFound,
+            ErrorCode::StoreNotFound,
+            ErrorCode::StoreSuspended,
+            ErrorCode::InvalidSlug,
+        ]);
+    let routes = Routes::new().with(described(everyone)).with(described(agents));
+    routes.with(suggestions).with(ranking).with(similar)
+}
+
+fn described(endpoint: Endpoint<Opened>) -> Endpoint<Opened> {
+    endpoint
+        .tag("agent")
+        .explanation(
+            "Results have all words of the query; if nothing does, misspelt words are corrected, and then some \
+             of the words will do: `meta.matched` says which. What is named exactly (article number, SKU, name) \
+             comes first. Stores below a trust score of 0.70 come last, suspended stores never appear. \
+             `meta.total` is exact up to a work budget; beyond it `meta.total_is_estimate` is true.",
+        )
+        .body::<SearchArguments>()
+        .answer::<SearchAnswer>(200)
+        .errors(&[ErrorCode::StoreNotFound, ErrorCode::StoreSuspended, ErrorCode::InvalidSlug])
+}
+
+async fn search(
+    State(rest): State<Rest>,
+    Json(arguments): Json<SearchArguments>,
+) -> Result<axum::Json<SearchAnswer>, Refusal> {
+    let query = arguments.query()?;
+    let found = rest.search.find(query, CallerKind::Anonymous).await?;
+    Ok(axum::Json(found.into()))
+}
+
+/// What somebody began to type.
+#[derive(Debug, Deserialize, JsonSchema)]
+struct SuggestionParameters {
+    /// The beginning of a search.
+    #[schemars(length(max = 200))]
+    q: String,
+    /// Only from this store.
+    #[schemars(length(max = 63))]
+    merchant: Option<String>,
+    /// How many, 1 to 20.
+    limit: Option<i64>,
+}
+
+/// Searches that begin so.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Suggestions {
+    /// The searches, the most frequent words first.
+    suggestions: Vec<String>,
+}
+
+async fn suggestions(
+    State(rest): State<Rest>,
+    Query(parameters): Query<SuggestionParameters>,
+) -> Result<One<Suggestions>, Refusal> {
+    let stores = ::search::slugs(parameters.merchant.as_slice())?;
+    let most = parameters.limit.unwrap_or(8).clamp(1, SUGGESTIONS_MAX);
+    let start: String = parameters.q.chars().take(200).collect();
+    let most = usize::try_from(most).unwrap_or(1);
+    let suggestions = rest.search.suggest(start, stores, most).await?;
+    Ok(One::new(Suggestions { suggestions }))
+}
+
+async fn ranking() -> One<::search::Ranking> {
+    One::new(::search::Ranking::default())
+}
+
+/// Which products like it.
+#[derive(Debug, Deserialize, JsonSchema)]
+struct SimilarParameters {
+    /// Only from this store.
+    #[schemars(length(max = 63))]
+    merchant: Option<String>,
+    /// How many, 1 to 100.
+    limit: Option<i64>,
+}
+
+async fn similar(
+    State(rest): State<Rest>,
+    Path(ProductPart(id)): Path<ProductPart>,
+    Query(parameters): Query<SimilarParameters>,
+) -> Result<axum::Json<SearchAnswer>, Refusal> {
+    let stores = ::search::slugs(parameters.merchant.as_slice())?;
+    let page = PageRequest::new(None, Some(parameters.limit.unwrap_or(10)));
+    let found = rest.search.similar(id, stores, page).await?;
+    Ok(axum::Json(found.into()))
+}

@@ -1,0 +1,69 @@
+//! The demo world, searched in memory.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::time::Duration;
+
+use database::Database;
+use merchants::StoreCache;
+use primitives::PageRequest;
+use search::{CallerKind, Found, Query, Search, SearchSettings};
+use serde_json::Value;
+use testkit::{Template, TestDatabase};
+
+pub(crate) struct World {
+    pub(crate) test: TestDatabase,
+    pub(crate) search: Search,
+}
+
+impl World {
+    /// A copy of the demo world in three shards, with nothing estimated.
+    pub(crate) async fn open() -> Self {
+        let test = Self::database().await;
+        let search = Self::search(test.database()).await;
+        Self { test, search }
+    }
+
+    pub(crate) async fn database() -> TestDatabase {
+        let world = demo::world();
+        let mut hasher = DefaultHasher::new();
+        format!("{world:?}").hash(&mut hasher);
+        let template = Template { name: "world", fingerprint: hasher.finish() };
+        let seed = async |database: Database| {
+            demo::seed(&database, &world, |_| {}).await.unwrap();
+        };
+        TestDatabase::copy_of(&template, "cell-1", seed).await
+    }
+
+    pub(crate) async fn search(database: &Database) -> Search {
+        let stores = StoreCache::new(database.clone(), Duration::ZERO);
+        let settings = SearchSettings { budget: None, ..SearchSettings::new("http://souk.test") };
+        Search::of_everything(database, stores, 3, settings).await.unwrap()
+    }
+
+    pub(crate) async fn find(&self, query: Query) -> Found {
+        self.search.find(query, CallerKind::Anonymous).await.unwrap()
+    }
+
+    /// Everything a query finds, page after page by cursor.
+    pub(crate) async fn find_all(&self, query: &Query) -> Vec<Value> {
+        let mut all = Vec::new();
+        let mut cursor = None;
+        loop {
+            let page = PageRequest::new(None, Some(100));
+            let found = self.find(Query { cursor, page, ..query.clone() }).await;
+            all.extend(records(&found));
+            cursor = found.next_cursor;
+            if cursor.is_none() {
+                return all;
+            }
+        }
+    }
+}
+
+pub(crate) fn records(found: &Found) -> Vec<Value> {
+    found.records.iter().map(|record| serde_json::from_str(record.get()).unwrap()).collect()
+}
+
+pub(crate) fn ids(records: &[Value]) -> Vec<String> {
+    records.iter().map(|record| record["id"].as_str().unwrap().to_owned()).collect()
+}

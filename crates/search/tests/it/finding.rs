@@ -1,0 +1,307 @@
+//! What is found, in which order, and what is counted.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use catalog::StockStatus;
+use merchants::Band;
+use primitives::{Currency, PageRequest};
+use search::{CallerKind, FacetValue, Filters, Matched, Query, SearchError, Sort, Source};
+use serde_json::Value;
+
+use crate::demo_world::{World, ids, records};
+
+/// Searches that meet many stores, in several languages.
+const WORDS: [&str; 12] = [
+    "",
+    "lamp",
+    "coffee",
+    "cup blue",
+    "jacket",
+    "candle",
+    "wool",
+    "cream",
+    "black",
+    "set",
+    "a",
+    "steel bottle",
+];
+
+const SORTS: [Sort; 5] =
+    [Sort::Relevance, Sort::PriceAsc, Sort::PriceDesc, Sort::Newest, Sort::Trust];
+
+fn score(record: &Value) -> f64 {
+    record["merchant"]["trust_score"].as_f64().unwrap_or(-1.0)
+}
+
+#[tokio::test]
+async fn who_may_not_be_seen_is_not_seen() {
+    let world = World::open().await;
+    for words in WORDS {
+        for sort in SORTS {
+            let query = Query { sort, ..Query::of_words(words) };
+            for record in world.find_all(&query).await {
+                assert!(score(&record) >= 0.2, "{words}: {}", record["merchant"]["slug"]);
+            }
+        }
+    }
+    let named = |slug: &str| Query { stores: vec![slug.parse().unwrap()], ..Query::of_words("") };
+    let unscored = world.find_all(&named("tuulikki-candles")).await;
+    assert!(!unscored.is_empty(), "an unscored store answers where it is named");
+    let suspended = world.search.find(named("velvetine-outlet"), CallerKind::Anonymous).await;
+    assert!(matches!(suspended, Err(SearchError::StoreSuspended(_))));
+    let unknown = world.search.find(named("nobody-here"), CallerKind::Anonymous).await;
+    assert!(matches!(unknown, Err(SearchError::StoreNotFound(_))));
+}
+
+#[tokio::test]
+async fn below_standard_comes_last() {
+    let world = World::open().await;
+    for words in WORDS {
+        let found = world.find_all(&Query::of_words(words)).await;
+        let below: Vec<bool> = found.iter().map(|record| score(record) < 0.7).collect();
+        assert!(below.is_sorted(), "{words}: a store below 0.70 stands before another");
+        let query = Query { sort: Sort::Trust, ..Query::of_words(words) };
+        let trust: Vec<f64> =
+            world.find_all(&query).await.iter().map(|record| -score(record)).collect();
+        assert!(trust.is_sorted(), "{words}: not by trust");
+    }
+}
+
+#[tokio::test]
+async fn pages_never_repeat_or_skip() {
+    let world = World::open().await;
+    for words in WORDS {
+        for sort in SORTS {
+            let query = Query { sort, ..Query::of_words(words) };
+            let all = ids(&world.find_all(&query).await);
+            let distinct: BTreeSet<&String> = all.iter().collect();
+            assert_eq!(distinct.len(), all.len(), "{words} {sort:?} repeats");
+            let mut paged = Vec::new();
+            for page in 1.. {
+                let page = PageRequest::new(Some(page), Some(37));
+                let found = world.find(Query { page, ..query.clone() }).await;
+                assert_eq!(found.page.total, i64::try_from(all.len()).unwrap(), "{words} {sort:?}");
+                let records = records(&found);
+                if records.is_empty() {
+                    break;
+                }
+                paged.extend(ids(&records));
+            }
+            assert_eq!(paged, all, "{words} {sort:?}: pages and cursors differ");
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_order_is_kept() {
+    let world = World::open().await;
+    let price = |record: &Value| record["price"].as_f64().unwrap();
+    let sorted = async |sort| world.find_all(&Query { sort, ..Query::of_words("cup") }).await;
+    assert!(sorted(Sort::PriceAsc).await.iter().map(price).is_sorted());
+    assert!(sorted(Sort::PriceDesc).await.iter().map(|record| -price(record)).is_sorted());
+    let newest = sorted(Sort::Newest).await;
+    let listed: Vec<&str> =
+        newest.iter().map(|record| record["listed_at"].as_str().unwrap()).collect();
+    let seconds: Vec<&str> = listed.iter().map(|text| &text[..19]).rev().collect();
+    assert!(seconds.is_sorted());
+}
+
+/// What a filter should leave, by looking at every record.
+fn brute_force(all: &[Value], passes: impl Fn(&Value) -> bool) -> BTreeSet<String> {
+    ids(&all.iter().filter(|record| passes(record)).cloned().collect::<Vec<_>>())
+        .into_iter()
+        .collect()
+}
+
+type Passes<'test> = Box<dyn Fn(&Value) -> bool + 'test>;
+
+#[tokio::test]
+async fn filters_leave_what_they_should() {
+    let world = World::open().await;
+    let all = world.find_all(&Query::of_words("")).await;
+    assert!(all.len() > 800, "{}", all.len());
+    let text = |record: &Value, field: &str| record[field].as_str().unwrap_or("").to_owned();
+    let available = |record: &Value| {
+        let status = text(record, "stock_status");
+        status == StockStatus::InStock.name() || status == StockStatus::LowStock.name()
+    };
+    let price = |record: &Value| record["price"].as_f64().unwrap();
+    let with = Filters::default;
+    let cases: Vec<(Filters, Passes<'_>)> = vec![
+        (Filters { in_stock_only: true, ..with() }, Box::new(available)),
+        (
+            Filters {
+                price_micros_min: Some(20_000_000),
+                price_micros_max: Some(49_990_000),
+                ..with()
+            },
+            Box::new(move |record| (20.0..=49.99).contains(&price(record))),
+        ),
+        (
+            Filters { currency: Some(Currency::USD), ..with() },
+            Box::new(move |record| text(record, "currency") == "USD"),
+        ),
+        (Filters { trust_min: Some(0.87), ..with() }, Box::new(|record| score(record) >= 0.87)),
+        (
+            Filters { band_min: Some(Band::Verified), ..with() },
+            Box::new(|record| score(record) >= 0.85),
+        ),
+        (
+            Filters { category: Some(String::from("Beauty")), ..with() },
+            Box::new(|record| record["category"]["path"].as_str().unwrap().starts_with("beauty")),
+        ),
+    ];
+    for (filters, passes) in cases {
+        let query = Query { filters: filters.clone(), ..Query::of_words("") };
+        let found: BTreeSet<String> = ids(&world.find_all(&query).await).into_iter().collect();
+        assert!(!found.is_empty() && found.len() < all.len(), "{filters:?} tells nothing");
+        assert_eq!(found, brute_force(&all, passes), "{filters:?}");
+    }
+}
+
+#[tokio::test]
+async fn facets_count_what_is_there() {
+    let world = World::open().await;
+    for words in ["", "cup", "lamp"] {
+        let query = Query { facets: true, ..Query::of_words(words) };
+        let facets = world.find(query.clone()).await.facets.unwrap();
+        let all = world.find_all(&Query::of_words(words)).await;
+        let counted = |value: &dyn Fn(&Value) -> String| {
+            let mut counts: BTreeMap<String, i64> = BTreeMap::new();
+            for record in &all {
+                *counts.entry(value(record)).or_insert(0) += 1;
+            }
+            counts.remove("");
+            let mut counts: Vec<FacetValue> =
+                counts.into_iter().map(|(value, count)| FacetValue { value, count }).collect();
+            counts.sort_by(|left, right| {
+                right.count.cmp(&left.count).then(left.value.cmp(&right.value))
+            });
+            counts.truncate(20);
+            counts
+        };
+        let of = |pointer: &'static str| {
+            move |record: &Value| {
+                record.pointer(pointer).and_then(Value::as_str).unwrap_or("").to_owned()
+            }
+        };
+        assert_eq!(facets.brand, counted(&of("/brand")), "{words}");
+        assert_eq!(facets.category, counted(&of("/category/path")), "{words}");
+        assert_eq!(facets.merchant, counted(&of("/merchant/slug")), "{words}");
+        assert_eq!(
+            facets.verification_level,
+            counted(&of("/merchant/verification_level")),
+            "{words}"
+        );
+        assert_eq!(facets.stock_status, counted(&of("/stock_status")), "{words}");
+        assert_eq!(facets.condition, counted(&of("/condition")), "{words}");
+        assert_eq!(facets.currency, counted(&of("/currency")), "{words}");
+        let priced: i64 = facets.price.iter().map(|value| value.count).sum();
+        assert_eq!(priced, i64::try_from(all.len()).unwrap(), "{words}");
+    }
+}
+
+#[tokio::test]
+async fn a_name_leads_to_its_product() {
+    let world = World::open().await;
+    let all = world.find_all(&Query::of_words("")).await;
+    for record in all.iter().filter(|record| score(record) >= 0.7).step_by(29) {
+        for field in ["gtin", "sku", "name"] {
+            let Some(name) = record[field].as_str() else { continue };
+            let slug = record["merchant"]["slug"].as_str().unwrap();
+            let query = Query {
+                stores: vec![slug.parse().unwrap()],
+                ..Query::of_words(&format!(" {name} "))
+            };
+            let first = records(&world.find(query).await).into_iter().next();
+            let first = first.unwrap_or_else(|| panic!("{field} {name} finds nothing"));
+            assert_eq!(first[field], record[field], "{field} {name}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn slips_are_forgiven_and_said() {
+    let world = World::open().await;
+    let found = world.find(Query::of_words("keramic latern")).await;
+    assert_ne!(found.matched, Matched::AllWords);
+    let found = world.find(Query::of_words("coffe")).await;
+    assert!(found.page.total > 0);
+    let nothing = world.find(Query::of_words("xqzzyvvk")).await;
+    assert_eq!((nothing.page.total, nothing.matched), (0, Matched::AllWords));
+}
+
+#[tokio::test]
+async fn a_budget_makes_estimates_and_says_so() {
+    let world = World::open().await;
+    let exact = world.find(Query::of_words("")).await;
+    assert_eq!(exact.page.total_is_estimate, None);
+    let small = search::Tuning::default();
+    let hurried = World { search: world.search.with(small, Some(200)), test: world.test };
+    let found = hurried.find(Query::of_words("")).await;
+    assert_eq!(found.page.total_is_estimate, Some(true));
+    let rare = hurried.find(Query::of_words("POUR-101")).await;
+    assert_eq!(rare.page.total_is_estimate, None);
+    let all = ids(&hurried.find_all(&Query::of_words("")).await);
+    let distinct: BTreeSet<&String> = all.iter().collect();
+    assert_eq!(distinct.len(), all.len(), "pages of an estimate repeat");
+}
+
+#[tokio::test]
+async fn what_is_asked_wrongly_is_refused() {
+    let world = World::open().await;
+    let deep = Query { page: PageRequest::new(Some(200), Some(100)), ..Query::of_words("") };
+    let deep = world.search.find(deep, CallerKind::Anonymous).await;
+    assert!(matches!(deep, Err(SearchError::TooDeep)));
+    let cursor = world.find(Query::of_words("cup")).await.next_cursor;
+    let other = Query { cursor, ..Query::of_words("lamp") };
+    let other = world.search.find(other, CallerKind::Anonymous).await;
+    assert!(matches!(other, Err(SearchError::WrongCursor)));
+}
+
+#[tokio::test]
+async fn beginnings_are_completed_with_what_can_be_found() {
+    let world = World::open().await;
+    let suggestions = world.search.suggest(String::from("cof"), Vec::new(), 5).await.unwrap();
+    assert!(suggestions.iter().any(|text| text == "coffee"), "{suggestions:?}");
+    for suggestion in &suggestions {
+        assert!(world.find(Query::of_words(suggestion)).await.page.total > 0, "{suggestion}");
+    }
+    let more = world.search.suggest(String::from("steel b"), Vec::new(), 5).await.unwrap();
+    assert!(more.iter().all(|text| text.starts_with("steel b")), "{more:?}");
+    assert!(world.search.suggest(String::from("cup "), Vec::new(), 5).await.unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn alike_is_not_itself() {
+    let world = World::open().await;
+    let cup = records(&world.find(Query::of_words("cup")).await).remove(0);
+    let id = cup["id"].as_str().unwrap();
+    let page = PageRequest::new(None, Some(10));
+    let found = world.search.similar(id.parse().unwrap(), Vec::new(), page).await.unwrap();
+    let alike = records(&found);
+    assert!(!alike.is_empty());
+    assert!(!ids(&alike).contains(&id.to_owned()));
+    let unknown = "prod_00000000000000000000000000000001".parse().unwrap();
+    let unknown = world.search.similar(unknown, Vec::new(), page).await;
+    assert!(matches!(unknown, Err(SearchError::ProductNotFound)));
+}
+
+#[tokio::test]
+async fn one_store_is_searched_in_the_database_while_the_index_is_away() {
+    let world = World::open().await;
+    let database = world.test.database();
+    let stores = merchants::StoreCache::new(database.clone(), std::time::Duration::ZERO);
+    let settings = search::SearchSettings::new("http://souk.test");
+    let away = search::Search::away(database.clone(), stores, settings);
+    let query = Query { stores: vec!["demo-store".parse().unwrap()], ..Query::of_words("coffee") };
+    let found = away.find(query.clone(), CallerKind::Anonymous).await.unwrap();
+    assert_eq!(found.source, Source::Database);
+    assert!(found.page.total > 0);
+    let indexed = world.find(query).await;
+    let (there, here) = (records(&found), records(&indexed));
+    let same = here.iter().find(|record| record["id"] == there[0]["id"]);
+    assert_eq!(same, Some(&there[0]), "the record is the same from either");
+    let everywhere = away.find(Query::of_words("coffee"), CallerKind::Anonymous).await;
+    assert!(matches!(everywhere, Err(SearchError::Away)));
+}

@@ -1,0 +1,11 @@
+//! Tests against a real database.
+#![expect(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
+
+mod crashes;
+mod damage;
+mod demo_world;
+mod finding;
+mod generations;
+mod leases;
+mod publishing;
+mod world;

@@ -1,0 +1,226 @@
+//! A database with some stores, an object store, and processes that write and read the index.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant, UNIX_EPOCH};
+
+use catalog::{Amount, Incoming, Origin, ProductDraft};
+use database::{Database, Work};
+use primitives::{Currency, Id, MerchantId};
+use search::{Comparison, Figures, Objects, Replica, ReplicaSettings, WriterSettings};
+use testkit::TestDatabase;
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+
+/// How long anything may take to come true; machines that test are busy.
+const PATIENCE: Duration = Duration::from_secs(40);
+
+pub(crate) struct World {
+    pub(crate) test: TestDatabase,
+    /// Writers and readers live by the real clock.
+    pub(crate) database: Database,
+    pub(crate) root: PathBuf,
+}
+
+impl World {
+    /// Some stores without products.
+    pub(crate) async fn with_stores(count: u128) -> Self {
+        let test = TestDatabase::new().await;
+        let database = test.another_process();
+        database.refresh_directory().await.unwrap();
+        for number in 0..count {
+            let slug = format!("store-{number}");
+            testkit::open_store(&database, merchant(number), &slug, Currency::EUR).await;
+        }
+        Self { test, database, root: new_directory() }
+    }
+
+    pub(crate) fn objects(&self) -> Objects {
+        Objects::open(self.object_directory().to_str().unwrap()).unwrap()
+    }
+
+    pub(crate) fn object_directory(&self) -> PathBuf {
+        self.root.join("objects")
+    }
+
+    pub(crate) fn writer_settings(&self) -> WriterSettings {
+        WriterSettings {
+            lease: Duration::from_secs(2),
+            commit_every: Duration::from_millis(30),
+            collect_after: Duration::from_secs(2),
+            memory_bytes: 20 << 20,
+            ..WriterSettings::new(self.root.join("writers"), self.objects())
+        }
+    }
+
+    pub(crate) fn write(&self) -> Writer {
+        self.write_in(self.writer_settings())
+    }
+
+    pub(crate) fn write_in(&self, settings: WriterSettings) -> Writer {
+        let (stop, stopped) = watch::channel(false);
+        let task = tokio::spawn(search::write(self.database.clone(), settings, stopped));
+        Writer { stop, task }
+    }
+
+    pub(crate) fn replica_settings(&self, name: &str) -> ReplicaSettings {
+        ReplicaSettings {
+            poll: Duration::from_millis(30),
+            ..ReplicaSettings::new(self.root.join(name), self.objects())
+        }
+    }
+
+    pub(crate) fn read(&self, name: &str) -> Replica {
+        Replica::start(self.database.clone(), self.replica_settings(name))
+    }
+
+    /// Brings products of a store in.
+    pub(crate) async fn put(&self, store: u128, names: &[&str], price: &str) {
+        let drafts: Vec<ProductDraft> = names.iter().map(|name| mug(name, price)).collect();
+        let incoming: Vec<Incoming> =
+            drafts.iter().map(|draft| catalog::check(draft, Currency::EUR).unwrap()).collect();
+        let mut work = Work::for_store(&self.database, merchant(store)).await.unwrap();
+        catalog::put_products(&mut work, merchant(store), Origin::Push, &incoming).await.unwrap();
+        work.commit().await.unwrap();
+    }
+
+    /// Brings many products of a store in.
+    pub(crate) async fn put_many(&self, store: u128, count: usize, price: &str) {
+        let names: Vec<String> = (0..count).map(|number| format!("mug-{number}")).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        for names in names.chunks(200) {
+            self.put(store, names, price).await;
+        }
+    }
+
+    pub(crate) async fn retire(&self, store: u128, name: &str) {
+        let mut work = Work::for_store(&self.database, merchant(store)).await.unwrap();
+        let names = [name.to_owned()];
+        catalog::retire(&mut work, merchant(store), Origin::Push, &names).await.unwrap();
+        work.commit().await.unwrap();
+    }
+
+    pub(crate) async fn compare(&self, replica: &Replica) -> Option<Comparison> {
+        search::compare(&self.database, replica).await.ok()
+    }
+
+    /// Waits until a replica has exactly what PostgreSQL has.
+    pub(crate) async fn wait_equal(&self, replica: &Replica) -> Figures {
+        let started = Instant::now();
+        let mut last = None;
+        while started.elapsed() < PATIENCE {
+            last = self.compare(replica).await;
+            if last.as_ref().is_some_and(Comparison::is_equal) {
+                return replica.figures().unwrap();
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        panic!("after {PATIENCE:?}: {last:?}, {:?}", replica.figures());
+    }
+
+    pub(crate) async fn wait_figures(
+        &self,
+        replica: &Replica,
+        holds: impl Fn(&Figures) -> bool,
+    ) -> Figures {
+        let started = Instant::now();
+        while started.elapsed() < PATIENCE {
+            if let Some(figures) = replica.figures().filter(&holds) {
+                return figures;
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        panic!("after {PATIENCE:?}: {:?}", replica.figures());
+    }
+
+    /// A number the database answers with.
+    pub(crate) async fn number(&self, query: &'static str) -> i64 {
+        let mut raw = self.test.raw().await;
+        sqlx::query_scalar(query).fetch_one(&mut raw).await.unwrap()
+    }
+
+    pub(crate) async fn execute(&self, query: &'static str) {
+        let mut raw = self.test.raw().await;
+        sqlx::query(query).execute(&mut raw).await.unwrap();
+    }
+
+    /// Waits until the database answers with a number.
+    pub(crate) async fn wait_number(&self, query: &'static str, wanted: i64) {
+        let started = Instant::now();
+        while started.elapsed() < PATIENCE {
+            if self.number(query).await == wanted {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        panic!("{query} is not {wanted} after {PATIENCE:?}");
+    }
+}
+
+impl Drop for World {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.root);
+    }
+}
+
+/// A writing process.
+pub(crate) struct Writer {
+    stop: watch::Sender<bool>,
+    task: JoinHandle<()>,
+}
+
+impl Writer {
+    /// Ends it as it should end.
+    pub(crate) async fn stop(self) {
+        self.stop.send_replace(true);
+        self.task.await.unwrap();
+    }
+
+    /// Ends it as a crash would.
+    pub(crate) async fn kill(self) {
+        self.task.abort();
+        let _ = self.task.await;
+    }
+}
+
+pub(crate) fn merchant(number: u128) -> MerchantId {
+    MerchantId::from_random((number + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835))
+}
+
+/// All files below a directory.
+pub(crate) fn files(directory: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            found.extend(files(&path));
+        } else {
+            found.push(path);
+        }
+    }
+    found.sort();
+    found
+}
+
+fn mug(name: &str, price: &str) -> ProductDraft {
+    ProductDraft {
+        external_id: name.to_owned(),
+        name: Some(format!("Mug {name}")),
+        description: Some(String::from("Holds coffee.")),
+        brand: Some(String::from("Salgueira")),
+        category: vec![String::from("Kitchen"), String::from("Mugs")],
+        price: Some(Amount::new(price)),
+        stock_quantity: Some(9),
+        ..ProductDraft::default()
+    }
+}
+
+fn new_directory() -> PathBuf {
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    let nanos = UNIX_EPOCH.elapsed().map_or(0, |since| since.as_nanos());
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    let name = format!("souk-search-{}-{count}-{nanos}", std::process::id());
+    let path = std::env::temp_dir().join(name);
+    std::fs::create_dir_all(&path).unwrap();
+    path
+}

@@ -1,0 +1,62 @@
+//! Decisions §9: a merchant sees what was searched for in its own store, and nothing of anybody else.
+
+use axum::body::Body;
+use axum::http::Request;
+use database::Work;
+use identity::Secret;
+use primitives::{Id, MerchantId};
+use search::{CallerKind, Insight};
+use serde_json::{Value, json};
+
+use crate::app::TestApp;
+
+async fn key(app: &TestApp, merchant: MerchantId) -> String {
+    let secret = Secret::new("a secret for tests, of 32 bytes and more").unwrap();
+    let mut work = Work::for_platform(app.test.database()).await.unwrap();
+    let issued = identity::issue_store_key(&mut work, &secret, merchant, "test", None).await;
+    work.commit().await.unwrap();
+    issued.unwrap().key
+}
+
+async fn searches(app: &TestApp, key: &str, query: &str) -> Value {
+    let request = Request::builder()
+        .uri(format!("/api/v1/merchant/analytics/searches{query}"))
+        .header("host", "souk.test")
+        .header("authorization", format!("Bearer {key}"));
+    let answer = app.send(request.body(Body::empty()).unwrap()).await;
+    assert_eq!(answer.status, 200, "{}", answer.text);
+    answer.json()["data"].clone()
+}
+
+#[tokio::test]
+async fn a_merchant_sees_what_its_own_store_was_searched_for() {
+    let app = TestApp::start().await;
+    let world = demo::world();
+    let stores = [&world.stores[0], &world.stores[1]].map(|store| MerchantId::from_uuid(store.id));
+    let insight = Insight::start(app.test.database().clone());
+    for (query, hits) in [("Coffee", 4), ("coffee", 1), ("unicorn", 0), ("jane@doe.example", 0)] {
+        insight.note(Some(stores[0]), query, CallerKind::Agent, hits);
+    }
+    insight.note(Some(stores[1]), "secret plans", CallerKind::Agent, 1);
+    insight.note(None, "everywhere", CallerKind::Anonymous, 1);
+    insight.flush().await.unwrap();
+
+    let own = key(&app, stores[0]).await;
+    let row = |query: &str, searches: i64, without_result: i64, average_hits: f64| {
+        json!({ "query": query, "searches": searches, "without_result": without_result,
+                "average_hits": average_hits })
+    };
+    let missed = json!([row("(address)", 1, 1, 0.0), row("unicorn", 1, 1, 0.0)]);
+    let mut top = missed.clone();
+    top.as_array_mut().unwrap().insert(0, row("coffee", 2, 0, 2.5));
+    let expected = json!({ "top": top, "without_result": missed });
+    assert_eq!(searches(&app, &own, "").await, expected);
+    let short = searches(&app, &own, "?days=1&limit=1").await;
+    assert_eq!(short["top"], json!([top[0]]));
+    assert_eq!(short["without_result"], json!([missed[0]]));
+
+    app.test.clock().advance(std::time::Duration::from_hours(48));
+    let nothing = json!({ "top": [], "without_result": [] });
+    assert_eq!(searches(&app, &own, "?days=2").await, nothing);
+    assert_eq!(searches(&app, &own, "?days=1000").await, expected);
+}
