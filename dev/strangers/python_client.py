@@ -10,7 +10,10 @@ from mcp import Client
 async def main(url: str) -> None:
     async with Client(url) as client:
         tools = {tool.name for tool in (await client.list_tools()).tools}
-        assert {"get_product_details", "browse_categories", "get_merchant_profile"} <= tools, tools
+        assert {"search_products", "get_product_details", "browse_categories", "get_merchant_profile"} <= tools, tools
+
+        found = await client.call_tool("search_products", {"query": "pour over", "limit": 3})
+        assert found.structured_content["meta"]["total"] > 0, found
 
         categories = await client.call_tool("browse_categories", {"depth": 1})
         assert not categories.is_error, categories
@@ -31,7 +34,7 @@ async def main(url: str) -> None:
         assert envelope["error"] == "product_not_found", envelope
         assert envelope["details"]["request_id"]
 
-    print("python client: connected, 3 tools listed and called, 1 error understood")
+    print("python client: connected, 4 tools listed and called, 1 error understood")
 
 
 asyncio.run(main(sys.argv[1]))

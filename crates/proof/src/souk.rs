@@ -111,6 +111,29 @@ impl Souk {
         Err("souk serve was not ready within 20 s".into())
     }
 
+    /// Starts the doors on a port and does not wait for them: whoever calls looks for itself.
+    pub(crate) fn serve_on(
+        database_url: &str,
+        port: u16,
+        settings: &[(&'static str, String)],
+    ) -> Result<Self, Failure> {
+        let child = Command::new(handed_over("SOUK_BIN")?)
+            .arg("serve")
+            .env("DATABASE_URL", database_url)
+            .envs(settings.iter().map(|(name, value)| (*name, value)))
+            .env("SOUK_LISTEN", format!("127.0.0.1:{port}"))
+            .env("SOUK_SITE_URL", format!("http://127.0.0.1:{port}"))
+            .env("SOUK_LOG", "off")
+            .stdin(Stdio::null())
+            .spawn()?;
+        Ok(Self { child, port })
+    }
+
+    /// Whether it has ended by itself.
+    pub(crate) fn has_ended(&mut self) -> Result<bool, Failure> {
+        Ok(self.child.try_wait()?.is_some())
+    }
+
     /// Sends a signal by name.
     pub(crate) fn signal(&self, name: &str) -> Result<(), Failure> {
         let pid = self.child.id().to_string();
@@ -158,6 +181,16 @@ pub(crate) fn cpu_micros(pid: u32) -> Result<u64, Failure> {
     let ticks = |index: usize| fields.get(index).and_then(|field| field.parse::<u64>().ok());
     let (user, system) = ticks(11).zip(ticks(12)).ok_or("an unknown form of /proc/pid/stat")?;
     Ok((user + system) * 10_000)
+}
+
+/// A port to come back to after a kill: outside the range from which the kernel takes the ends of
+/// clients, so that none of them sits on it when the server starts again.
+pub(crate) fn lasting_port() -> Result<u16, Failure> {
+    static NEXT: std::sync::atomic::AtomicU16 = std::sync::atomic::AtomicU16::new(0);
+    let first = 20_000 + u16::try_from(std::process::id() % 5_000)?;
+    let free = |port: &u16| std::net::TcpListener::bind(("127.0.0.1", *port)).is_ok();
+    let begin = first + NEXT.fetch_add(10, std::sync::atomic::Ordering::Relaxed);
+    (begin..begin + 1_000).find(free).ok_or_else(|| "no port is free".into())
 }
 
 pub(crate) fn free_port() -> Result<u16, Failure> {

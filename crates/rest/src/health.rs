@@ -81,6 +81,9 @@ struct HealthAnswer {
     uptime_seconds: u64,
     /// The engines.
     checks: ChecksRecord,
+    /// How much older than the database the search index is; left out while none is open.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    search_index_age_seconds: Option<f64>,
     /// The server's time.
     time: Timestamp,
 }
@@ -141,6 +144,7 @@ async fn health(State(rest): State<Rest>, State(since): State<Instant>) -> impl 
         version: env!("CARGO_PKG_VERSION"),
         uptime_seconds: since.elapsed().as_secs(),
         checks: ChecksRecord { database, redis, search, jobs },
+        search_index_age_seconds: rest.search.state().age.map(|age| age.as_secs_f64()),
         time: rest.database.local_now(),
     };
     (UNCACHED, axum::Json(answer))

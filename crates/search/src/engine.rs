@@ -60,9 +60,11 @@ pub(crate) struct Engine {
 }
 
 impl Engine {
-    /// The moment, for ages of products: a lift of some percent, no rule.
+    /// The moment, for ages of products: a lift of some percent, no rule. By the hour, so that pages
+    /// that are read one after another are of the same moment.
     pub(crate) fn now_seconds(&self) -> i64 {
-        self.database.local_now().unix_seconds()
+        let now = self.database.local_now().unix_seconds();
+        now - now.rem_euclid(3_600)
     }
 }
 

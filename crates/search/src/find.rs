@@ -9,6 +9,7 @@ use serde_json::value::RawValue;
 use tantivy::schema::Value;
 use tantivy::{Searcher, TantivyDocument};
 
+use crate::cursor::{self, Mark};
 use crate::facets::{Count, whole};
 use crate::plan::{Need, Planner};
 use crate::rank::Place;
@@ -16,7 +17,7 @@ use crate::roster::Roster;
 use crate::view::{ShardView, View};
 use crate::walk::{Exact, Hit, Walk};
 use crate::words::{Reader, Word};
-use crate::{Facets, Query, SearchError, cursor, document};
+use crate::{Facets, Query, SearchError, document};
 
 /// What was found.
 #[derive(Debug)]
@@ -97,15 +98,17 @@ pub(crate) fn find(
     let stores = named(roster, query)?;
     let merchants: Vec<MerchantId> = stores.iter().map(|store| store.merchant).collect();
     let shards = view.of(&merchants);
+    let mark = cursor::read(query)?;
     let finder = Finder {
         engine,
         roster,
         shards: &shards,
         stores: &stores,
         query,
-        after: cursor::read(query)?,
+        after: mark.map(|mark| mark.place),
         keep: query.depth()?,
-        now: engine.now_seconds(),
+        // All pages of one reading are of one moment, or newness would move results across the mark.
+        now: mark.map_or_else(|| engine.now_seconds(), |mark| mark.now),
     };
     let mut tried = finder.best_try()?;
     let hits = tried.walk.hits();
@@ -114,12 +117,13 @@ pub(crate) fn find(
     let total = whole(tried.walk.counted).max(i64::try_from(hits.len()).unwrap_or(0));
     let is_full =
         hits.len() == finder.keep && i64::try_from(hits.len()).is_ok_and(|seen| seen < total);
+    let mark_behind = |hit: &Hit| cursor::write(query, Mark { place: hit.place, now: finder.now });
     Ok(Found {
         records: finder.records(shown)?,
         page: query.page.meta(total).estimated(tried.walk.is_estimate),
         matched: tried.matched,
         corrections: tried.corrections,
-        next_cursor: shown.last().filter(|_| is_full).map(|hit| cursor::write(query, hit.place)),
+        next_cursor: shown.last().filter(|_| is_full).map(mark_behind),
         facets: tried.walk.count.take().map(|count| count.facets(roster)),
         source: Source::Index,
         age: view.age(),

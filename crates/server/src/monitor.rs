@@ -117,12 +117,10 @@ impl Monitor {
 
     fn look_at_search(&self) -> CheckState {
         let state = self.search.state();
-        if let Some(age) = state.age {
-            metrics::gauge!("souk_search_index_age_seconds").set(age.as_secs_f64());
-        }
-        metrics::gauge!("souk_search_roster_age_seconds").set(state.roster_age.as_secs_f64());
-        metrics::gauge!("souk_search_open_documents")
+        // The replica shows the age of each shard.
+        metrics::gauge!("souk_search_documents")
             .set(as_f64(i64::try_from(state.documents).unwrap_or(i64::MAX)));
+        metrics::gauge!("souk_search_roster_age_seconds").set(state.roster_age.as_secs_f64());
         match state {
             state if state.is_well() => CheckState::Ok,
             state if state.answers() => CheckState::Degraded,

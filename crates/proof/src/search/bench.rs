@@ -1,6 +1,7 @@
 //! How fast search is, beside bare tantivy and PostgreSQL, and how that grows with the catalog.
 
 mod compare;
+mod freshness;
 mod growth;
 mod stage;
 
@@ -56,7 +57,10 @@ async fn run(sizes: &[u32], compared: u32, parts: Parts) -> Result<(), Failure> 
         let stage = Stage::set(&engines.database_url, *size, QUERIES_OF_EACH).await?;
         let mut rivals = stage.sides(parts).await?;
         if *size == compared {
-            compare::run(&stage, &mut rivals, parts).await?;
+            let capacity = compare::run(&stage, &mut rivals, parts).await?;
+            if let (Some(site), Some(capacity)) = (&rivals.site, capacity) {
+                freshness::run(&stage, site, capacity).await?;
+            }
         }
         growth.measure(&stage, &mut rivals).await?;
         drop(rivals);

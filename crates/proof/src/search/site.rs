@@ -98,6 +98,11 @@ impl Site {
         Err(format!("{seen} of {all} documents could be searched after {seconds} s").into())
     }
 
+    /// Where the server listens.
+    pub(crate) fn port(&self) -> u16 {
+        self.server.port
+    }
+
     /// Bytes of what the server keeps.
     pub(crate) fn bytes(&self) -> Result<u64, Failure> {
         bytes_below(&self.directory.join("reader"))

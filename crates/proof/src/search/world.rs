@@ -10,7 +10,7 @@ mod words;
 
 pub(crate) use load::load;
 pub(crate) use merchants::Merchant;
-pub(crate) use product::Product;
+pub(crate) use product::{Product, external_id};
 pub(crate) use queries::{Class, LIMIT, Query, kind_name, queries};
 
 use dice::{Dice, Weighted};

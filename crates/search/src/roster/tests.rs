@@ -1,13 +1,16 @@
 use std::time::Duration;
 
 use database::{Reading, Work};
-use merchants::Standing;
+use merchants::{Standing, StoreCache};
 use primitives::{Currency, Id, MerchantId, StoreSlug, Timestamp};
 use proptest::prelude::*;
 use testkit::TestDatabase;
 use tokio::sync::watch;
 
 use super::*;
+use crate::engine::{Keeper, Open};
+use crate::view::View;
+use crate::{CallerKind, Insight, Query, Search, SearchError, SearchSettings};
 
 fn standing(score: Option<f64>, provisional: bool) -> Standing {
     Standing { score, provisional, computed_at: Timestamp::from_unix_micros(0) }
@@ -59,6 +62,32 @@ fn what_was_never_read_is_stale_and_shows_nobody() {
     assert!(roster.is_stale());
     assert_eq!(roster.hot_of(1).group, Hot::HIDDEN);
     assert!(roster.store(1).is_none());
+}
+
+#[tokio::test]
+async fn searches_are_refused_when_nobody_confirmed_the_stores_for_a_minute() {
+    let test = TestDatabase::new().await;
+    let view = View { generation: 1, shards: Vec::new() };
+    let (views, rosters) =
+        (watch::Sender::new(Some(Arc::new(view))), watch::Sender::new(Arc::new(Roster::unread())));
+    let open = Open {
+        views: views.subscribe(),
+        rosters: rosters.subscribe(),
+        _keeper: Keeper::Nobody { _views: views, _rosters: rosters.clone() },
+    };
+    let stores = StoreCache::new(test.database().clone(), Duration::ZERO);
+    let (insight, settings) =
+        (Insight::start(test.database().clone()), SearchSettings::new("http://souk.test"));
+    let search = Search::over(test.database().clone(), stores, Arc::new(open), insight, settings);
+    for (age_seconds, is_answered) in [(None, false), (Some(59), true), (Some(61), false)] {
+        let ago = |seconds| Instant::now().checked_sub(Duration::from_secs(seconds)).unwrap();
+        let confirmed = age_seconds.map(ago);
+        rosters.send_replace(Arc::new(Roster { stores: Arc::default(), confirmed }));
+        let found = search.find(Query::of_words("lamp"), CallerKind::Anonymous).await;
+        let is_stale = matches!(found, Err(SearchError::Stale));
+        assert_eq!((found.is_ok(), is_stale), (is_answered, !is_answered), "{age_seconds:?}");
+        assert_eq!(search.state().answers(), is_answered);
+    }
 }
 
 fn merchant(number: u128) -> MerchantId {

@@ -1,6 +1,7 @@
 //! What is found, in which order, and what is counted.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use catalog::StockStatus;
 use merchants::Band;
@@ -65,6 +66,27 @@ async fn below_standard_comes_last() {
             world.find_all(&query).await.iter().map(|record| -score(record)).collect();
         assert!(trust.is_sorted(), "{words}: not by trust");
     }
+}
+
+#[tokio::test]
+async fn pages_are_of_one_moment() {
+    let world = World::open().await;
+    let query = Query::of_words("");
+    let all = ids(&world.find_all(&query).await);
+    let mut read = Vec::new();
+    let mut cursor = None;
+    loop {
+        let page = PageRequest::new(None, Some(37));
+        let found = world.find(Query { cursor, page, ..query.clone() }).await;
+        read.extend(ids(&records(&found)));
+        cursor = found.next_cursor;
+        if cursor.is_none() {
+            break;
+        }
+        // What is new loses more of its lift by this than what is old.
+        world.test.clock().advance(Duration::from_hours(24));
+    }
+    assert_eq!(read, all);
 }
 
 #[tokio::test]

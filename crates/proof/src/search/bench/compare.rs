@@ -13,8 +13,13 @@ const ROUNDS: usize = 5;
 /// What we promise: at least so much of what tantivy itself can do.
 const TARGET: f64 = 0.8;
 
-pub(super) async fn run(stage: &Stage, sides: &mut Sides, parts: Parts) -> Result<(), Failure> {
-    rounds(stage, sides).await?;
+/// The comparison. Answers how many searches a second ours did, if it took part.
+pub(super) async fn run(
+    stage: &Stage,
+    sides: &mut Sides,
+    parts: Parts,
+) -> Result<Option<f64>, Failure> {
+    let capacity = rounds(stage, sides).await?;
     if let Sides { site: Some(site), bare: Some(bare) } = sides {
         compare_totals(stage, site, bare).await?;
     }
@@ -23,11 +28,12 @@ pub(super) async fn run(stage: &Stage, sides: &mut Sides, parts: Parts) -> Resul
         compare_with_postgres(stage, text, bare).await?;
     }
     print_kinds(stage, sides, text.as_mut()).await?;
-    print_sizes(stage, sides, text.as_ref())
+    print_sizes(stage, sides, text.as_ref())?;
+    Ok(capacity)
 }
 
 /// Rounds of the one and the other in turn, so that a slow minute hits both. The first is thrown away.
-async fn rounds(stage: &Stage, sides: &Sides) -> Result<(), Failure> {
+async fn rounds(stage: &Stage, sides: &Sides) -> Result<Option<f64>, Failure> {
     let (mut ours, mut theirs): (Vec<Round>, Vec<Round>) = (Vec::new(), Vec::new());
     for round in 0..=ROUNDS {
         for turn in 0..2 {
@@ -68,7 +74,9 @@ async fn rounds(stage: &Stage, sides: &Sides) -> Result<(), Failure> {
         table.add(vec![ratio, Spread::of(speed).show(2), Spread::of(cpu).show(2)]);
     }
     table.print();
-    Ok(())
+    let mut speeds: Vec<f64> = ours.iter().map(|round| round.per_second).collect();
+    speeds.sort_by(f64::total_cmp);
+    Ok(speeds.get(speeds.len() / 2).copied())
 }
 
 /// Whether both did the same work: whether they count the same.

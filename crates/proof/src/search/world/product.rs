@@ -47,6 +47,11 @@ pub(crate) struct Product {
     text_ranks: Vec<usize>,
 }
 
+/// What the merchant calls the product of a number.
+pub(crate) fn external_id(number: u32) -> String {
+    format!("p{number:08}")
+}
+
 impl Product {
     /// The ranks of all words of the vocabulary in it, some more than once.
     pub(crate) fn ranks(&self) -> impl Iterator<Item = usize> {
@@ -55,7 +60,7 @@ impl Product {
 
     /// What the merchant calls it.
     pub(crate) fn external_id(&self) -> String {
-        format!("p{:08}", self.number)
+        external_id(self.number)
     }
 
     /// When it was listed, and, for all alike, when it last changed.
