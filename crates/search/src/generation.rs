@@ -78,6 +78,14 @@ pub async fn rebuild(database: &Database, shards: u16) -> Result<i32, IndexError
     Ok(generation)
 }
 
+/// Whether there is an index to search in, published by whoever.
+pub async fn is_published(database: &Database) -> Result<bool, IndexError> {
+    let mut snapshot = Reading::for_platform(database).open().await?;
+    let rows = table::shards(&mut snapshot, FORMAT).await?;
+    snapshot.close().await?;
+    Ok(rows.iter().any(|row| row.state() == State::Serving))
+}
+
 /// Makes the first generation, if there is none.
 pub(crate) async fn ensure(database: &Database, shards: u16) -> Result<Vec<ShardRow>, IndexError> {
     let mut snapshot = Reading::for_platform(database).open().await?;

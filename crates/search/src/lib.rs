@@ -38,7 +38,7 @@ pub use engine::{Search, SearchSettings, SearchState};
 pub use error::{IndexError, SearchError};
 pub use facets::{FacetValue, Facets};
 pub use find::{Found, Matched, Source};
-pub use generation::rebuild;
+pub use generation::{is_published, rebuild};
 pub use insight::{
     CallerKind, Insight, InsightError, SearchTally, SweepTallies, searches_without_result,
     top_searches,

@@ -90,8 +90,8 @@ impl Monitor {
         self.metrics.run_upkeep();
         self.show(database, redis);
         let search = self.look_at_search();
-        let well = database == CheckState::Ok && self.migrated && self.may_search(search);
-        let ready = well && !*self.draining.borrow();
+        let well = database == CheckState::Ok && self.migrated;
+        let ready = well && self.may_search(search).await && !*self.draining.borrow();
         Health { database, redis, search, jobs, ready }
     }
 
@@ -128,10 +128,16 @@ impl Monitor {
         }
     }
 
-    /// A process that has just begun waits for its index, so that it is not asked before it can answer;
-    /// but not for ever: one store can be searched without it.
-    fn may_search(&mut self, search: CheckState) -> bool {
-        self.searched |= search != CheckState::Down || self.began.elapsed() > INDEX_WAIT_MAX;
+    /// A process that has just begun waits for its index if there is one, so that it is not asked before
+    /// it can answer; but not for ever: one store can be searched without it.
+    async fn may_search(&mut self, search: CheckState) -> bool {
+        if !self.searched {
+            let is_open = search != CheckState::Down;
+            let is_late = self.began.elapsed() > INDEX_WAIT_MAX;
+            let there_is_none =
+                search::is_published(&self.database).await.is_ok_and(|there| !there);
+            self.searched = is_open || is_late || there_is_none;
+        }
         self.searched
     }
 
