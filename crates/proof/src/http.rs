@@ -59,6 +59,8 @@ impl Client {
             None => TcpStream::connect(("127.0.0.1", self.port)).await,
         };
         let Ok(mut stream) = stream else { return Fate::NotSent };
+        // Head and body are two writes; the second must not wait for the first to be confirmed.
+        let _ = stream.set_nodelay(true);
         let request = format!(
             "{method} {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n\
              {}Content-Length: {}\r\n\r\n",
