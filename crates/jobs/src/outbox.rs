@@ -10,6 +10,9 @@
 //! window. Inside a window events are ordered by position, which is commit order for any two
 //! transactions that touched the same row, provided that each publishes after its write: the second
 //! could not write, and so not publish, before the first had committed.
+//!
+//! A crash hands out the ids of undone transactions again, so a snapshot counts only up to the last
+//! transaction that is known to be on the disk (`outbox_seen`).
 
 use database::{Reading, Work};
 use primitives::{MerchantId, Timestamp};

@@ -2,6 +2,8 @@
 
 use std::process::{Command, Stdio};
 
+use sqlx::{Connection, PgConnection};
+
 use crate::report::{Failure, ensure};
 use crate::souk::handed_over;
 
@@ -48,6 +50,15 @@ impl Engines {
 }
 
 impl Engines {
+    /// From now on PostgreSQL writes only what it has promised to keep: a crash finds everything else
+    /// in memory.
+    pub(crate) async fn write_late(&self) -> Result<(), Failure> {
+        let mut sql = PgConnection::connect(&self.database_url).await?;
+        sqlx::query("ALTER SYSTEM SET wal_writer_delay = '10s'").execute(&mut sql).await?;
+        sqlx::query("SELECT pg_reload_conf()").execute(&mut sql).await?;
+        Ok(())
+    }
+
     /// Kills PostgreSQL with a signal it cannot catch, and starts it again.
     pub(crate) async fn kill_postgres(&self) -> Result<(), Failure> {
         let pid_file = self.directory.join("postgres/data/postmaster.pid");

@@ -3,6 +3,7 @@
 mod bench_jobs;
 mod bench_mcp;
 mod cells;
+mod crash;
 mod engine_restart;
 mod graceful_stop;
 mod kills;
@@ -23,6 +24,7 @@ pub(crate) const CHECKS: &[Check] = &[
     Check { name: "foundation/f", run: |trial| Box::pin(outbox::prove(trial)) },
     Check { name: "foundation/g", run: |trial| Box::pin(engine_restart::prove(trial)) },
     Check { name: "foundation/h", run: |trial| Box::pin(graceful_stop::prove(trial)) },
+    Check { name: "foundation/i", run: |trial| Box::pin(crash::prove(trial)) },
 ];
 
 /// The measurements, in order.

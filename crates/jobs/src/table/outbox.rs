@@ -38,11 +38,12 @@ pub(crate) struct Horizon {
 }
 
 /// Where the next window ends: at the first snapshot recorded after the first event that `low` does
-/// not see, or at the present one.
+/// not see, or at the present.
 pub(crate) async fn next_horizon(sql: &mut PgConnection, low: &str) -> sqlx::Result<Horizon> {
     sqlx::query_as!(
         Horizon,
-        r#"SELECT coalesce(recorded.snapshot, pg_current_snapshot())::text AS "snapshot!",
+        r#"SELECT coalesce(recorded.snapshot, outbox_seen(pg_snapshot_xmax(low)))::text
+                      AS "snapshot!",
                   recorded.snapshot IS NULL AS "is_present!"
            FROM (SELECT $1::text::pg_snapshot AS low) AS cursor
            LEFT JOIN LATERAL (
@@ -91,9 +92,9 @@ pub(crate) async fn events(
     .await
 }
 
-/// What is committed by now.
+/// What has been told by now.
 pub(crate) async fn present(sql: &mut PgConnection) -> sqlx::Result<String> {
-    sqlx::query_scalar!(r#"SELECT pg_current_snapshot()::text AS "snapshot!""#).fetch_one(sql).await
+    sqlx::query_scalar!(r#"SELECT outbox_seen('3')::text AS "snapshot!""#).fetch_one(sql).await
 }
 
 pub(crate) async fn cursor(sql: &mut PgConnection, name: &str) -> sqlx::Result<Option<Cursor>> {
@@ -149,7 +150,7 @@ pub(crate) async fn remove_cursor(work: &mut Work, name: &str) -> sqlx::Result<(
 pub(crate) async fn record_horizon(work: &mut Work, now: Timestamp) -> sqlx::Result<()> {
     sqlx::query!(
         "INSERT INTO outbox_horizon (upper, snapshot, seen_at)
-         SELECT pg_snapshot_xmax(snapshot), snapshot, $1 FROM pg_current_snapshot() AS snapshot
+         SELECT pg_snapshot_xmax(snapshot), snapshot, $1 FROM outbox_seen('3') AS snapshot
          ON CONFLICT (upper) DO NOTHING",
         now as Timestamp,
     )

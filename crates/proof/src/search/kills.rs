@@ -40,6 +40,7 @@ pub(super) async fn prove(trial: Trial) -> Verdict {
     let engines = Engines::start()?;
     command(&engines.database_url, &["migrate"])?;
     command(&engines.database_url, &["seed"])?;
+    engines.write_late().await?;
     let mut cast = Cast::enter(&engines.database_url).await?;
     let shops = Shop::all(&engines.database_url, size).await?;
     for shop in &shops {

@@ -131,7 +131,12 @@ impl Local {
             .num_merge_threads(MERGE_THREADS)
             .memory_budget_per_thread(memory_bytes / THREADS)
             .build();
-        let writer = index.writer_with_options(options)?;
+        let writer: IndexWriter = index.writer_with_options(options)?;
+        // A writer numbers its first operation like the commit it goes on from, and a merge that
+        // begins before the next commit takes that operation for one of the commit's: a delete would
+        // be lost to segments that were last deleted from in it. An operation that does nothing takes
+        // the number.
+        writer.run([])?;
         let mut policy = LogMergePolicy::default();
         policy.set_min_num_segments(SEGMENTS_MERGED);
         policy.set_min_layer_size(SMALL_SEGMENT_DOCUMENTS);
@@ -201,5 +206,64 @@ impl Local {
         let meta = meta.map_err(|error| IndexError::Local(error.to_string()))?;
         let documents = held.segments.iter().map(|segment| u64::from(segment.num_docs())).sum();
         Ok(Committed { meta, documents, names, _held: held })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use primitives::Id;
+    use tantivy::TantivyDocument;
+    use tantivy::collector::Count;
+    use tantivy::merge_policy::NoMergePolicy;
+    use tantivy::query::TermQuery;
+    use tantivy::schema::IndexRecordOption;
+
+    use super::*;
+
+    const MEMORY_BYTES: usize = 20_000_000;
+
+    fn document(fields: &Fields, product: u128) -> TantivyDocument {
+        let mut document = TantivyDocument::new();
+        document.add_bytes(fields.id, ProductId::from_random(product).uuid().as_bytes());
+        document.add_u64(fields.store, 1);
+        document
+    }
+
+    /// Six segments that nobody has merged yet, as a writer leaves them that was killed. The last
+    /// commit deletes from the smallest.
+    fn leave_unmerged(index: &Index, fields: &Fields) -> tantivy::Result<()> {
+        let mut writer: IndexWriter = index.writer_with_num_threads(1, MEMORY_BYTES)?;
+        writer.set_merge_policy(Box::new(NoMergePolicy));
+        let mut product = 0;
+        for size in [9, 8, 7, 6, 5, 4] {
+            for _ in 0..size {
+                writer.add_document(document(fields, product))?;
+                product += 1;
+            }
+            writer.commit()?;
+        }
+        writer.delete_term(id_term(fields, ProductId::from_random(product - 1)));
+        writer.commit()?;
+        Ok(())
+    }
+
+    /// The first thing a writer does is a delete, and what it finds is merged at once.
+    #[test]
+    fn the_first_delete_after_a_restart_outlives_a_merge() {
+        let (schema, fields) = schema();
+        let index = Index::builder().schema(schema).settings(settings()).create_in_ram().unwrap();
+        leave_unmerged(&index, &fields).unwrap();
+        let mut local = Local::over(index, MEMORY_BYTES, Languages::default()).unwrap();
+        let changed = ProductId::from_random(37);
+        local.writer.delete_term(id_term(&fields, changed));
+        local.writer.add_document(document(&fields, 37)).unwrap();
+        local.commit(&Cursor::default()).unwrap();
+        let Local { index, writer, .. } = local;
+        writer.wait_merging_threads().unwrap();
+        let searcher = index.reader().unwrap().searcher();
+        let term = id_term(&fields, changed);
+        let found = TermQuery::new(term, IndexRecordOption::Basic);
+        assert_eq!(searcher.search(&found, &Count).unwrap(), 1);
+        assert_eq!(searcher.num_docs(), 38);
     }
 }
