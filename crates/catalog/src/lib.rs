@@ -2,14 +2,18 @@
 
 mod address;
 mod apply;
+mod availability;
 mod bulk;
+mod card;
 mod category;
 mod check;
+mod comparison;
 mod draft;
 mod error;
 mod fault;
 mod feed;
 mod gtin;
+mod history;
 mod incoming;
 mod product;
 mod put;
@@ -28,9 +32,12 @@ mod upload;
 
 pub use address::{AddressError, web_address};
 pub use apply::{ApplyRun, SweepRuns, TakeStock, take_stock_soon};
+pub use availability::{Availability, VariantAvailability};
 pub use bulk::{products_after, products_of};
+pub use card::{CardMerchant, CardPolicies, CardRating, ProductCard};
 pub use category::{Category, CategoryNode, CategoryPath, tree};
 pub use check::check;
+pub use comparison::{Comparison, NotComparable, comparable};
 pub use draft::{
     Amount, ImageDraft, PolicyDraft, ProductDraft, RatingDraft, ReviewDraft, VariantDraft,
 };
@@ -38,6 +45,7 @@ pub use error::CatalogError;
 pub use fault::{Fault, FaultCode};
 pub use feed::{FeedFormat, FeedItem, FeedSettings, ReadFeed};
 pub use gtin::{Gtin, GtinError};
+pub use history::{PriceHistory, PriceRecord, ReviewRecord, Reviews};
 pub use incoming::{Incoming, Origin};
 pub use merchants::GtinSource;
 pub use product::{

@@ -7,19 +7,21 @@ use catalog::{
     Origin, ProductPolicies, StockStatus,
 };
 use database::{Database, DatabaseError, Work};
-use merchants::{IdentityStatus, NewStore, Standing, StoreError};
+use merchants::{IdentityStatus, NewStore, SettingsError, Standing, StoreError};
 use primitives::{
     CategoryId, Currency, Id, MerchantId, Money, MoneyError, ProductId, StoreSlug, Timestamp,
     VariantId,
 };
+use trust::TrustError;
 
 use crate::world::{Product, Store, Variant, World};
+use crate::{past, reviews};
 
 /// Products written in one work; with their variants they stay below five hundred rows.
 const PRODUCTS_PER_WORK: usize = 60;
 
 /// The day the world counts back from: 2026-11-01. Fixed, so that seeding again changes nothing.
-const PRESENT: i64 = 1_793_491_200_000_000;
+pub(crate) const PRESENT: i64 = 1_793_491_200_000_000;
 
 /// What seeding did.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -38,6 +40,12 @@ pub enum SeedError {
     /// A store could not be registered.
     #[error("a store of the demo world could not be registered")]
     Store(#[from] StoreError),
+    /// What a store sets could not be put.
+    #[error("the settings of a store of the demo world could not be put")]
+    Settings(#[from] SettingsError),
+    /// The history of a score could not be kept.
+    #[error("a score of the demo world could not be kept")]
+    Trust(#[from] TrustError),
     /// A product could not be brought in.
     #[error("a product of the demo world could not be brought in")]
     Catalog(#[from] CatalogError),
@@ -106,7 +114,12 @@ async fn seed_store(
     };
     merchants::set_standing(&mut work, merchant, &standing).await?;
     merchants::set_identity(&mut work, merchant, &identity(store)).await?;
-    merchants::set_policies(&mut work, merchant, &policies(store)).await?;
+    let settings = crate::offers::settings(store, policies(store));
+    merchants::put_settings(&mut work, merchant, &settings, None).await?;
+    let present = Timestamp::from_unix_micros(PRESENT);
+    for computation in past::scores(store.id, store.trust_score, store.provisional, present) {
+        trust::append(&mut work, merchant, &computation).await?;
+    }
     work.commit().await?;
     Ok(())
 }
@@ -178,7 +191,7 @@ fn incoming(store: &Store, product: &Product) -> Result<Incoming, SeedError> {
         category: CategoryPath::named(&product.category, names(store, &product.category)),
         facts: facts(product, currency)?,
         variants: variants.collect::<Result<_, _>>()?,
-        reviews: Vec::new(),
+        reviews: reviews::of(store, product),
     })
 }
 

@@ -10,13 +10,15 @@ use axum::{Extension, Router, routing};
 use database::Database;
 use http_body_util::Full;
 use merchants::{Store, StoreCache};
-use primitives::{ErrorCode, Failure, Problem, RequestId, StoreSlug};
+use primitives::{Details, ErrorCode, Failure, Problem, RequestId, StoreSlug};
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use search::Search;
 use serde_json::Value;
 
 use crate::refusal::{Speech, fault, log, refuse};
+use crate::tool::{Confirmation, ToolSet};
+use crate::tools;
 use crate::wire::{Visit, Wire};
 
 /// JSON-RPC's names for what is wrong with a request.
@@ -51,7 +53,12 @@ struct Endpoint {
 
 /// The endpoint, in both address forms (spec §4.2).
 pub fn router(mcp: Mcp) -> Router {
-    let wire = Wire { database: mcp.database, search: mcp.search, site_url: mcp.site_url };
+    let wire = Wire {
+        database: mcp.database,
+        stores: mcp.stores.clone(),
+        search: mcp.search,
+        site_url: mcp.site_url,
+    };
     let config = StreamableHttpServerConfig::default()
         .with_legacy_session_mode(false)
         .with_json_response(true)
@@ -92,15 +99,27 @@ async fn post(
         Ok(asked) => asked,
         Err((code, message)) => return fault(&Value::Null, code, message),
     };
-    match resolve(&endpoint, &slug, &parts.headers).await {
-        Ok(store) => {
-            let visit = Visit { store, request_id, failure: Arc::default() };
+    let mut response = match resolve(&endpoint, &slug, &parts).await {
+        Ok((store, sets)) => {
+            let visit = Visit { store, request_id, sets, failure: Arc::default() };
             forward(&endpoint, parts, body, visit, speech, &asked).await
         }
         Err(failure) => {
             log(&failure, &request_id);
             refuse(&failure, &asked.id, &request_id, speech)
         }
+    };
+    transparent(response.headers_mut(), &asked);
+    response
+}
+
+/// Says what kind of action this was (spec §5.6): whoever calls here is an agent.
+fn transparent(headers: &mut HeaderMap, asked: &Asked) {
+    let yes = HeaderValue::from_static("true");
+    headers.insert("x-ai-agent-initiated", yes.clone());
+    let tool = asked.tool.as_deref().and_then(tools::find);
+    if tool.is_some_and(|known| known.entry.confirmation == Confirmation::Required) {
+        headers.insert("x-human-confirmation-required", yes);
     }
 }
 
@@ -108,6 +127,8 @@ async fn post(
 struct Asked {
     id: Value,
     initializes: bool,
+    /// The tool, if one is called.
+    tool: Option<String>,
 }
 
 /// Reads a JSON-RPC request, or says what is wrong with it.
@@ -122,7 +143,12 @@ fn read(body: &Bytes) -> Result<Asked, (i64, &'static str)> {
     }
     match &message["id"] {
         id @ (Value::Null | Value::String(_) | Value::Number(_)) => {
-            Ok(Asked { id: id.clone(), initializes: message["method"] == "initialize" })
+            let tool = message["params"]["name"].as_str().map(str::to_owned);
+            Ok(Asked {
+                id: id.clone(),
+                initializes: message["method"] == "initialize",
+                tool: tool.filter(|_| message["method"] == "tools/call"),
+            })
         }
         _ => Err((INVALID_REQUEST, "the id of a request is a string or a number")),
     }
@@ -131,15 +157,41 @@ fn read(body: &Bytes) -> Result<Asked, (i64, &'static str)> {
 async fn resolve(
     endpoint: &Endpoint,
     slug: &str,
-    headers: &HeaderMap,
-) -> Result<Arc<Store>, Failure> {
+    parts: &request::Parts,
+) -> Result<(Arc<Store>, Arc<[ToolSet]>), Failure> {
     let slug: StoreSlug = slug.parse()?;
     let store = endpoint.stores.admit(&slug).await?;
-    let json = headers
+    let json = parts
+        .headers
         .get(header::CONTENT_TYPE)
         .and_then(|value| value.to_str().ok())
         .is_some_and(|value| value.to_ascii_lowercase().starts_with("application/json"));
-    if json { Ok(store) } else { Err(NotJson.into()) }
+    if json { Ok((store, sets(parts.uri.query())?)) } else { Err(NotJson.into()) }
+}
+
+/// The sets of tools named by `?tools=discovery,cart`.
+fn sets(query: Option<&str>) -> Result<Arc<[ToolSet]>, UnknownSet> {
+    let pairs = query.unwrap_or_default().split('&');
+    let named = pairs.filter_map(|pair| pair.strip_prefix("tools=")).flat_map(|names| {
+        names.split([',', '+']).flat_map(|name| name.split("%2C")).filter(|name| !name.is_empty())
+    });
+    named.map(|name| ToolSet::from_name(name).ok_or(UnknownSet)).collect()
+}
+
+#[derive(Debug, thiserror::Error)]
+#[error("tools names a set of tools that does not exist")]
+struct UnknownSet;
+
+impl Problem for UnknownSet {
+    fn code(&self) -> ErrorCode {
+        ErrorCode::InvalidRequest
+    }
+
+    fn details(&self, details: &mut Details) {
+        details.insert("field", "tools");
+        let names: Vec<&str> = ToolSet::ALL.iter().map(|(_, name)| *name).collect();
+        details.insert("allowed", names);
+    }
 }
 
 /// Hands the request to rmcp, and renders a tool's failure for those who speak plain HTTP.

@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use jsonschema::error::ValidationErrorKind;
 use primitives::{Details, ErrorCode, Failure, Problem};
 use serde_json::Value;
 
@@ -43,11 +44,28 @@ fn check(known: &Known, arguments: &Value) -> Result<(), InvalidArguments> {
     };
     let properties = known.listing.input_schema.get("properties").and_then(Value::as_object);
     Err(InvalidArguments {
-        field: error.instance_path().as_str().trim_start_matches('/').to_owned(),
+        field: field(&error),
         // The value itself is masked: it may be long, and it is the caller's own.
         reason: error.masked_with("the value").to_string(),
         allowed: properties.map(|names| names.keys().cloned().collect()).unwrap_or_default(),
     })
+}
+
+/// Which field is wrong. One that is missing or too many is no part of the path to what holds it.
+fn field(error: &jsonschema::ValidationError<'_>) -> String {
+    let holder = error.instance_path().as_str().trim_start_matches('/');
+    let named = match error.kind() {
+        ValidationErrorKind::Required { property } => property.as_str(),
+        ValidationErrorKind::AdditionalProperties { unexpected } => {
+            unexpected.first().map(String::as_str)
+        }
+        _ => None,
+    };
+    match named {
+        Some(named) if holder.is_empty() => named.to_owned(),
+        Some(named) => format!("{holder}/{named}"),
+        None => holder.to_owned(),
+    }
 }
 
 fn record(known: &Known, began: Instant, failure: Option<&Failure>) {

@@ -3,7 +3,9 @@
 mod call;
 mod endpoint;
 mod gateway;
+mod prompts;
 mod refusal;
+mod resources;
 mod schema;
 mod tool;
 mod tools;

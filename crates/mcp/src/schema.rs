@@ -8,8 +8,63 @@ pub(crate) fn of_arguments<T: JsonSchema>() -> Value {
     generate::<T>(settings().for_deserialize())
 }
 
+/// What is null is left out of answers, so nothing that may be null is promised.
 pub(crate) fn of_output<T: JsonSchema>() -> Value {
-    generate::<T>(settings().for_serialize())
+    let mut schema = generate::<T>(settings().for_serialize());
+    promise_no_nulls(&mut schema);
+    schema
+}
+
+fn promise_no_nulls(schema: &mut Value) {
+    if let Value::Object(object) = schema {
+        let optional = object.get_mut("properties").and_then(Value::as_object_mut).map(|fields| {
+            let nullable = fields
+                .iter_mut()
+                .filter_map(|(name, field)| forbid_null(field).then(|| name.clone()));
+            nullable.collect::<Vec<String>>()
+        });
+        if let (Some(optional), Some(Value::Array(required))) =
+            (optional, object.get_mut("required"))
+        {
+            required.retain(|name| !optional.iter().any(|it| *name == **it));
+        }
+    }
+    match schema {
+        Value::Object(object) => object.values_mut().for_each(promise_no_nulls),
+        Value::Array(items) => items.iter_mut().for_each(promise_no_nulls),
+        _ => {}
+    }
+}
+
+/// Takes null out of what a field may be. Answers whether it was in there.
+fn forbid_null(field: &mut Value) -> bool {
+    let Some(object) = field.as_object_mut() else { return false };
+    let mut found = false;
+    if let Some(Value::Array(types)) = object.get_mut("type") {
+        let before = types.len();
+        types.retain(|kind| kind != "null");
+        found |= types.len() < before;
+        if let [only] = types.as_slice() {
+            let only = only.clone();
+            object.insert(String::from("type"), only);
+        }
+    }
+    if let Some(Value::Array(values)) = object.get_mut("enum") {
+        values.retain(|value| !value.is_null());
+    }
+    if let Some(Value::Array(choices)) = object.get_mut("anyOf") {
+        let before = choices.len();
+        choices.retain(|choice| choice["type"] != "null");
+        found |= choices.len() < before;
+        if let [Value::Object(only)] = choices.as_slice() {
+            let only = only.clone();
+            object.remove("anyOf");
+            for (key, value) in only {
+                object.entry(key).or_insert(value);
+            }
+        }
+    }
+    found
 }
 
 fn settings() -> SchemaSettings {

@@ -20,6 +20,8 @@ pub(crate) trait Tool: 'static {
     const TITLE: &'static str;
     /// What it is for, in words a model understands.
     const PURPOSE: &'static str;
+    /// What it belongs to, so that a client can list only what it needs.
+    const SET: ToolSet;
     /// Who may call it.
     const ACCESS: Access;
     /// Whether a person has to confirm.
@@ -36,6 +38,36 @@ pub(crate) trait Tool: 'static {
         call: &Call<'_>,
         arguments: Self::Arguments,
     ) -> impl Future<Output = Result<Self::Output, Failure>> + Send;
+}
+
+/// A set of tools that belong together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ToolSet {
+    /// Finding out.
+    Discovery,
+    /// Putting together what to buy.
+    Cart,
+    /// Buying it.
+    Checkout,
+    /// What was bought.
+    Orders,
+}
+
+impl ToolSet {
+    pub(crate) const ALL: [(Self, &'static str); 4] = [
+        (Self::Discovery, "discovery"),
+        (Self::Cart, "cart"),
+        (Self::Checkout, "checkout"),
+        (Self::Orders, "orders"),
+    ];
+
+    pub(crate) fn name(self) -> &'static str {
+        Self::ALL.iter().find(|(set, _)| *set == self).map_or("", |(_, name)| name)
+    }
+
+    pub(crate) fn from_name(text: &str) -> Option<Self> {
+        Self::ALL.iter().find(|(_, name)| *name == text).map(|(set, _)| *set)
+    }
 }
 
 /// Who may call a tool.
@@ -63,7 +95,6 @@ pub(crate) enum Confirmation {
     /// It only reads.
     Never,
     /// It writes.
-    #[expect(dead_code, reason = "the first tool that writes comes with carts")]
     Required,
 }
 
@@ -86,6 +117,7 @@ pub(crate) struct ToolEntry {
     pub(crate) name: &'static str,
     pub(crate) title: &'static str,
     pub(crate) purpose: &'static str,
+    pub(crate) set: ToolSet,
     pub(crate) access: Access,
     pub(crate) confirmation: Confirmation,
     pub(crate) per_minute: u32,
@@ -100,6 +132,7 @@ impl ToolEntry {
             name: T::NAME,
             title: T::TITLE,
             purpose: T::PURPOSE,
+            set: T::SET,
             access: T::ACCESS,
             confirmation: T::CONFIRMATION,
             per_minute: T::PER_MINUTE,
@@ -115,5 +148,33 @@ async fn run<T: Tool>(call: &Call<'_>, arguments: Value) -> Result<Value, Failur
     let arguments = serde_json::from_value(arguments)
         .map_err(|error| crate::gateway::InvalidArguments::unreadable(&error))?;
     let output = T::call(call, arguments).await?;
-    serde_json::to_value(output).map_err(|error| crate::gateway::Unwritable(error).into())
+    let mut output = serde_json::to_value(output).map_err(crate::gateway::Unwritable)?;
+    leave_out_nulls(&mut output);
+    Ok(output)
+}
+
+/// Leaves out fields that say nothing: a model pays for each. What is null in a list keeps its place.
+fn leave_out_nulls(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            fields.retain(|_, field| !field.is_null());
+            fields.values_mut().for_each(leave_out_nulls);
+        }
+        Value::Array(items) => items.iter_mut().for_each(leave_out_nulls),
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn fields_without_a_value_are_left_out_and_places_in_lists_kept() {
+        let mut value = json!({ "a": null, "b": [null, { "c": null, "d": 1 }] });
+        leave_out_nulls(&mut value);
+        assert_eq!(value, json!({ "b": [null, { "d": 1 }] }));
+    }
 }

@@ -1,9 +1,30 @@
 //! All tools. Adding one is a file and a line.
 
 mod browse_categories;
+mod check_availability;
+mod compare_products;
+mod estimate_delivery;
+mod find_similar_products;
 mod get_merchant_profile;
+mod get_price_history;
 mod get_product_details;
+mod get_product_reviews;
+mod get_product_variants;
+mod get_search_facets;
+mod get_store_capabilities;
+mod get_store_policies;
+mod get_trust_history;
+mod get_trust_methodology;
+mod get_trust_score;
+mod list_new_arrivals;
+mod list_payment_methods;
+mod list_promotions;
+mod lookup_products;
+mod nlweb_ask;
+mod nlweb_who;
 mod search_products;
+mod search_products_enriched;
+mod suggest_queries;
 
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};
@@ -12,13 +33,34 @@ use jsonschema::Validator;
 use rmcp::model::{JsonObject, MetaObject, ToolAnnotations};
 use serde_json::{Value, json};
 
-use crate::tool::{Confirmation, ToolEntry};
+use crate::tool::{Confirmation, ToolEntry, ToolSet};
 
 const ENTRIES: &[ToolEntry] = &[
     ToolEntry::of::<browse_categories::BrowseCategories>(),
+    ToolEntry::of::<check_availability::CheckAvailability>(),
+    ToolEntry::of::<compare_products::CompareProducts>(),
+    ToolEntry::of::<estimate_delivery::EstimateDelivery>(),
+    ToolEntry::of::<find_similar_products::FindSimilarProducts>(),
     ToolEntry::of::<get_merchant_profile::GetMerchantProfile>(),
+    ToolEntry::of::<get_price_history::GetPriceHistory>(),
     ToolEntry::of::<get_product_details::GetProductDetails>(),
+    ToolEntry::of::<get_product_reviews::GetProductReviews>(),
+    ToolEntry::of::<get_product_variants::GetProductVariants>(),
+    ToolEntry::of::<get_search_facets::GetSearchFacets>(),
+    ToolEntry::of::<get_store_capabilities::GetStoreCapabilities>(),
+    ToolEntry::of::<get_store_policies::GetStorePolicies>(),
+    ToolEntry::of::<get_trust_history::GetTrustHistory>(),
+    ToolEntry::of::<get_trust_methodology::GetTrustMethodology>(),
+    ToolEntry::of::<get_trust_score::GetTrustScore>(),
+    ToolEntry::of::<list_new_arrivals::ListNewArrivals>(),
+    ToolEntry::of::<list_payment_methods::ListPaymentMethods>(),
+    ToolEntry::of::<list_promotions::ListPromotions>(),
+    ToolEntry::of::<lookup_products::LookupProducts>(),
+    ToolEntry::of::<nlweb_ask::NlwebAsk>(),
+    ToolEntry::of::<nlweb_who::NlwebWho>(),
     ToolEntry::of::<search_products::SearchProducts>(),
+    ToolEntry::of::<search_products_enriched::SearchProductsEnriched>(),
+    ToolEntry::of::<suggest_queries::SuggestQueries>(),
 ];
 
 /// A tool, ready to be listed and called.
@@ -48,6 +90,20 @@ pub(crate) fn listing() -> Vec<rmcp::model::Tool> {
     LISTING.clone()
 }
 
+/// The tools of some sets, by name; all of them, if none is named.
+pub(crate) fn listing_of(sets: &[ToolSet]) -> Vec<rmcp::model::Tool> {
+    let mut tools = listing();
+    if !sets.is_empty() {
+        tools.retain(|tool| find(&tool.name).is_some_and(|known| sets.contains(&known.entry.set)));
+    }
+    tools
+}
+
+/// All tools as they are declared, by name.
+pub(crate) fn entries() -> impl Iterator<Item = &'static ToolEntry> {
+    ENTRIES.iter()
+}
+
 impl Known {
     /// None if the schema does not compile, which a test excludes.
     fn of(entry: &'static ToolEntry) -> Option<Self> {
@@ -58,6 +114,7 @@ impl Known {
             "auth": entry.access.name(),
             "human_confirmation": entry.confirmation.name(),
             "rate_limit_per_minute": entry.per_minute,
+            "set": entry.set.name(),
         });
         let mut listing = rmcp::model::Tool::new(entry.name, entry.purpose, object(arguments));
         listing.title = Some(entry.title.to_owned());
@@ -89,6 +146,7 @@ mod tests {
     fn every_entry_is_known_and_listed() {
         assert_eq!(KNOWN.len(), ENTRIES.len(), "two tools of one name, or a schema that fails");
         assert!(listing().is_sorted_by_key(|tool| tool.name.clone()));
+        assert!(ENTRIES.is_sorted_by_key(|entry| entry.name));
     }
 
     #[test]

@@ -4,27 +4,31 @@ use std::borrow::Cow;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use database::Database;
-use merchants::Store;
+use merchants::{Store, StoreCache};
 use primitives::{ErrorCode, Failure, RequestId};
 use rmcp::handler::server::ServerHandler;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorData,
-    Implementation, InitializeResult, ListPromptsResult, ListResourceTemplatesResult,
+    GetPromptRequestParams, GetPromptResponse, Implementation, InitializeResult, ListPromptsResult,
     ListResourcesResult, ListToolsResult, PaginatedRequestParams, ProtocolVersion,
-    ServerCapabilities, ServerConfig,
+    ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities, ServerConfig,
 };
 use rmcp::service::{RequestContext, RoleServer};
 use search::Search;
 use serde_json::{Value, json};
 
 use crate::call::Call;
-use crate::{gateway, tools};
+use crate::prompts::{self, Missing};
+use crate::tool::ToolSet;
+use crate::{gateway, resources, tools};
 
 /// What the endpoint knows of a request, handed through rmcp among the request's extensions.
 #[derive(Clone)]
 pub(crate) struct Visit {
     pub(crate) store: Arc<Store>,
     pub(crate) request_id: RequestId,
+    /// The sets of tools the caller wants listed; all, if it names none.
+    pub(crate) sets: Arc<[ToolSet]>,
     /// Where a tool's failure is left for the endpoint, which renders it for plain callers.
     pub(crate) failure: Arc<Mutex<Option<Failure>>>,
 }
@@ -32,6 +36,9 @@ pub(crate) struct Visit {
 /// The protocol versions served (decisions §2); a client that asks for another is offered the first.
 const VERSIONS: &[ProtocolVersion] =
     &[ProtocolVersion::V_2025_11_25, ProtocolVersion::V_2026_07_28];
+
+/// Their names.
+pub(crate) const VERSION_NAMES: &[&str] = &["2025-11-25", "2026-07-28"];
 
 /// How to use the server, for models. Ours alone: never a merchant's words.
 const INSTRUCTIONS: &str = "Souk: one store of a multi-merchant network. Start with search_products \
@@ -44,13 +51,16 @@ const INSTRUCTIONS: &str = "Souk: one store of a multi-merchant network. Start w
 #[derive(Clone)]
 pub(crate) struct Wire {
     pub(crate) database: Database,
+    pub(crate) stores: StoreCache,
     pub(crate) search: Search,
     pub(crate) site_url: Arc<str>,
 }
 
 impl ServerHandler for Wire {
     fn get_info(&self) -> ServerConfig {
-        let mut info = InitializeResult::new(ServerCapabilities::builder().enable_tools().build());
+        let capabilities = ServerCapabilities::builder();
+        let capabilities = capabilities.enable_tools().enable_resources().enable_prompts().build();
+        let mut info = InitializeResult::new(capabilities);
         info.protocol_version = ProtocolVersion::V_2025_11_25;
         info.server_info = Implementation::new("souk", env!("CARGO_PKG_VERSION"));
         info.server_info.title = Some(String::from("Souk"));
@@ -65,9 +75,10 @@ impl ServerHandler for Wire {
     async fn list_tools(
         &self,
         _: Option<PaginatedRequestParams>,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        Ok(ListToolsResult { tools: tools::listing(), ..ListToolsResult::default() })
+        let sets = visit(&context)?.sets;
+        Ok(ListToolsResult { tools: tools::listing_of(&sets), ..ListToolsResult::default() })
     }
 
     async fn call_tool(
@@ -77,33 +88,43 @@ impl ServerHandler for Wire {
     ) -> Result<CallToolResponse, ErrorData> {
         let visit = visit(&context)?;
         let arguments = Value::Object(request.arguments.unwrap_or_default());
-        let call = Call {
-            store: &visit.store,
-            database: &self.database,
-            search: &self.search,
-            site_url: &self.site_url,
-        };
-        match gateway::call(&call, &request.name, arguments).await {
+        match gateway::call(&self.call(&visit), &request.name, arguments).await {
             Ok(output) => Ok(CallToolResult::structured(output).into()),
             Err(failure) => refuse(&visit, failure),
         }
     }
 
-    // rmcp answers these with empty lists even though the capabilities are not declared.
     async fn list_resources(
         &self,
         _: Option<PaginatedRequestParams>,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        Err(not_offered("resources/list"))
+        let resources = resources::list(&visit(&context)?.store);
+        Ok(ListResourcesResult { resources, ..ListResourcesResult::default() })
     }
 
-    async fn list_resource_templates(
+    async fn read_resource(
         &self,
-        _: Option<PaginatedRequestParams>,
-        _: RequestContext<RoleServer>,
-    ) -> Result<ListResourceTemplatesResult, ErrorData> {
-        Err(not_offered("resources/templates/list"))
+        request: ReadResourceRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        let visit = visit(&context)?;
+        match resources::read(&self.call(&visit), &request.uri).await {
+            Ok(Some(result)) => Ok(result.into()),
+            Ok(None) => {
+                let data =
+                    json!({ "uri": request.uri, "hint": "resources/list shows what there is" });
+                Err(ErrorData::resource_not_found(
+                    "there is no resource at this address",
+                    Some(data),
+                ))
+            }
+            Err(failure) => {
+                crate::refusal::log(&failure, &visit.request_id);
+                let envelope = failure.envelope(visit.request_id.as_str());
+                Err(ErrorData::internal_error("the resource cannot be read now", Some(envelope)))
+            }
+        }
     }
 
     async fn list_prompts(
@@ -111,12 +132,42 @@ impl ServerHandler for Wire {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
-        Err(not_offered("prompts/list"))
+        Ok(ListPromptsResult { prompts: prompts::list(), ..ListPromptsResult::default() })
+    }
+
+    async fn get_prompt(
+        &self,
+        request: GetPromptRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        let arguments = request.arguments.unwrap_or_default();
+        prompts::get(&request.name, &arguments).map(Into::into).map_err(|missing| match missing {
+            Missing::Prompt => {
+                let names: Vec<String> = prompts::list().into_iter().map(|it| it.name).collect();
+                let data = json!({ "allowed": names });
+                ErrorData::invalid_params("there is no prompt of this name", Some(data))
+            }
+            Missing::Argument(name) => {
+                let data = json!({ "field": name });
+                ErrorData::invalid_params(
+                    "the prompt needs an argument that was not given",
+                    Some(data),
+                )
+            }
+        })
     }
 }
 
-fn not_offered(method: &'static str) -> ErrorData {
-    ErrorData::new(rmcp::model::ErrorCode::METHOD_NOT_FOUND, method, None)
+impl Wire {
+    fn call<'call>(&'call self, visit: &'call Visit) -> Call<'call> {
+        Call {
+            store: &visit.store,
+            database: &self.database,
+            stores: &self.stores,
+            search: &self.search,
+            site_url: &self.site_url,
+        }
+    }
 }
 
 fn visit(context: &RequestContext<RoleServer>) -> Result<Visit, ErrorData> {

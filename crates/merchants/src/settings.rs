@@ -5,6 +5,7 @@ mod check;
 mod checkout_url;
 mod fault;
 mod gtin_source;
+mod offers;
 
 use primitives::Timestamp;
 use serde::{Deserialize, Serialize};

@@ -1,11 +1,8 @@
 //! What became known of a product over time: the prices it had, and what buyers wrote.
 
 use axum::extract::State;
-use catalog::{PastPrice, Review};
+use catalog::{PriceHistory, PriceRecord, ReviewRecord, Reviews};
 use database::Reading;
-use primitives::{Money, ProductId, Timestamp, VariantId};
-use schemars::JsonSchema;
-use serde::Serialize;
 
 use crate::agent_products::{MISSING, load};
 use crate::request::ProductPart;
@@ -35,46 +32,6 @@ pub(crate) fn endpoints() -> Routes<Opened> {
     Routes::new().with(prices).with(reviews)
 }
 
-/// The prices a product had.
-#[derive(Debug, Serialize, JsonSchema)]
-struct PriceHistory {
-    /// The product.
-    product_id: ProductId,
-    /// Newest first.
-    prices: Vec<PriceRecord>,
-}
-
-/// A price, and since when.
-#[derive(Debug, Serialize, JsonSchema)]
-struct PriceRecord {
-    /// The variant it was the price of; left out: of the product as a whole.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    variant_id: Option<VariantId>,
-    /// Decimal amount.
-    price: f64,
-    /// The price before, as the merchant said.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    list_price: Option<f64>,
-    /// Its currency.
-    currency: String,
-    /// Since when.
-    since: Timestamp,
-}
-
-impl From<PastPrice> for PriceRecord {
-    fn from(past: PastPrice) -> Self {
-        let currency = past.price.currency();
-        let decimal = |minor| Money::new(minor, currency).to_decimal();
-        Self {
-            variant_id: past.variant,
-            price: past.price.to_decimal(),
-            list_price: past.list_price_minor.map(decimal),
-            currency: currency.to_string(),
-            since: past.at,
-        }
-    }
-}
-
 async fn prices(
     State(rest): State<Rest>,
     Path(ProductPart(id)): Path<ProductPart>,
@@ -85,45 +42,6 @@ async fn prices(
     let past = catalog::price_history(&reading, merchant, product.id, PRICES_MAX).await?;
     let prices = past.into_iter().map(PriceRecord::from).collect();
     Ok(One::new(PriceHistory { product_id: id, prices }))
-}
-
-/// What buyers wrote about a product.
-#[derive(Debug, Serialize, JsonSchema)]
-struct Reviews {
-    /// The product.
-    product_id: ProductId,
-    /// Newest first.
-    reviews: Vec<ReviewRecord>,
-}
-
-/// What a buyer wrote.
-#[derive(Debug, Serialize, JsonSchema)]
-struct ReviewRecord {
-    /// 1 to 5.
-    stars: i64,
-    /// The headline; empty if there is none.
-    title: String,
-    /// The text; empty if there is none.
-    text: String,
-    /// A name to show; empty if there is none.
-    author: String,
-    /// When it was written.
-    written_at: Timestamp,
-    /// Who vouches for it: `merchant`, unverified.
-    source: &'static str,
-}
-
-impl From<Review> for ReviewRecord {
-    fn from(review: Review) -> Self {
-        Self {
-            stars: i64::from(review.stars),
-            title: review.title,
-            text: review.text,
-            author: review.author,
-            written_at: review.written_at,
-            source: "merchant",
-        }
-    }
 }
 
 async fn reviews(

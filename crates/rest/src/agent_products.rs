@@ -1,24 +1,16 @@
 //! Products, as agents read them across stores.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use axum::extract::State;
-use catalog::{Gtin, Lookup, Product, ProductRecord, StockStatus};
+use catalog::{Availability, Comparison, Gtin, Lookup, Product, ProductRecord};
 use database::Reading;
 use merchants::{Store, StoreRecord};
-use primitives::{
-    Details, ErrorCode, MerchantId, PageRequest, Problem, ProductId, StoreSlug, Timestamp,
-    VariantId,
-};
+use primitives::{Details, ErrorCode, MerchantId, PageRequest, Problem, ProductId, StoreSlug};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::request::ProductPart;
 use crate::{Access, Endpoint, Json, Many, One, Opened, Path, Query, Refusal, Rest, Routes};
-
-/// Products one comparison may hold.
-const COMPARED_MAX: usize = 10;
 
 pub(crate) fn endpoints() -> Routes<Opened> {
     let product = Endpoint::get("/agent/products/{product_id}", Access::Public, product)
@@ -48,7 +40,7 @@ pub(crate) fn endpoints() -> Routes<Opened> {
         .summary("Products side by side")
         .explanation("Two to ten products, of one store or of several, and where they differ.")
         .body::<CompareRequest>()
-        .answer::<One<Comparison>>(200)
+        .answer::<One<Compared>>(200)
         .errors(&MISSING);
     let availability =
         Endpoint::get("/agent/availability/{product_id}", Access::Public, availability)
@@ -237,147 +229,26 @@ struct CompareRequest {
 
 /// Products side by side.
 #[derive(Debug, Serialize, JsonSchema)]
-struct Comparison {
+struct Compared {
     /// The products, in the order they were asked for.
     products: Vec<ProductRecord>,
-    /// Facts that differ or that only some have, by name: one value per product, null where it has none.
-    differences: BTreeMap<String, Vec<Option<String>>>,
-    /// The cheapest of each currency.
-    cheapest: BTreeMap<String, ProductId>,
-    /// The one of the best trusted store.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    most_trusted: Option<ProductId>,
+    /// How they differ.
+    #[serde(flatten)]
+    comparison: Comparison,
 }
 
 async fn compare(
     State(rest): State<Rest>,
     Json(request): Json<CompareRequest>,
-) -> Result<One<Comparison>, Refusal> {
-    let distinct: BTreeSet<ProductId> = request.product_ids.iter().copied().collect();
-    let count = request.product_ids.len();
-    if !(2..=COMPARED_MAX).contains(&count) || distinct.len() != count {
-        return Err(NotComparable.into());
-    }
-    let mut products = Vec::with_capacity(count);
+) -> Result<One<Compared>, Refusal> {
+    catalog::comparable(&request.product_ids)?;
+    let mut products = Vec::with_capacity(request.product_ids.len());
     for id in request.product_ids {
         let (product, store) = load_anywhere(&rest, id).await?;
         products.push(product.record(&store, &rest.site_url));
     }
-    Ok(One::new(Comparison {
-        differences: differences(&products),
-        cheapest: cheapest(&products),
-        most_trusted: most_trusted(&products),
-        products,
-    }))
-}
-
-fn differences(products: &[ProductRecord]) -> BTreeMap<String, Vec<Option<String>>> {
-    let facts: Vec<BTreeMap<String, String>> = products.iter().map(facts).collect();
-    let names: BTreeSet<&String> = facts.iter().flat_map(BTreeMap::keys).collect();
-    let row = |name: &String| facts.iter().map(|facts| facts.get(name).cloned()).collect();
-    let rows = names.into_iter().map(|name| (name.clone(), row(name)));
-    rows.filter(|(_, row): &(String, Vec<Option<String>>)| {
-        row.windows(2).any(|pair| pair[0] != pair[1])
-    })
-    .collect()
-}
-
-/// What can be told apart at a glance: the attributes, and the fields every product has.
-fn facts(product: &ProductRecord) -> BTreeMap<String, String> {
-    let mut facts = product.attributes.clone();
-    let policies = &product.policies;
-    let shown = [
-        ("brand", Some(product.brand.clone())),
-        ("condition", Some(product.condition.name().to_owned())),
-        ("price", Some(format!("{} {}", product.price, product.currency))),
-        ("stock_status", Some(product.stock_status.name().to_owned())),
-        ("merchant", Some(product.merchant.slug.clone())),
-        ("rating", product.rating.as_ref().map(|rating| rating.average.to_string())),
-        ("return_window_days", policies.return_window_days.map(|days| days.to_string())),
-        ("shipping_estimate_days", policies.shipping_estimate_days.clone()),
-        ("warranty_months", policies.warranty_months.map(|months| months.to_string())),
-    ];
-    for (name, value) in shown {
-        if let Some(value) = value {
-            facts.insert(name.to_owned(), value);
-        }
-    }
-    facts
-}
-
-fn cheapest(products: &[ProductRecord]) -> BTreeMap<String, ProductId> {
-    let mut cheapest: BTreeMap<String, &ProductRecord> = BTreeMap::new();
-    for product in products {
-        let best = cheapest.entry(product.currency.clone()).or_insert(product);
-        if product.price < best.price {
-            *best = product;
-        }
-    }
-    cheapest.into_iter().map(|(currency, product)| (currency, product.id)).collect()
-}
-
-fn most_trusted(products: &[ProductRecord]) -> Option<ProductId> {
-    let scored =
-        products.iter().filter_map(|product| Some((product, product.merchant.trust_score?)));
-    let mut best: Option<(&ProductRecord, f64)> = None;
-    for (product, score) in scored {
-        // The first of equals, so that the order of the question decides.
-        if best.is_none_or(|(_, so_far)| score > so_far) {
-            best = Some((product, score));
-        }
-    }
-    best.map(|(product, _)| product.id)
-}
-
-/// Not two to ten different products.
-#[derive(Debug, thiserror::Error)]
-#[error("product_ids must be two to ten different products")]
-struct NotComparable;
-
-impl Problem for NotComparable {
-    fn code(&self) -> ErrorCode {
-        ErrorCode::InvalidRequest
-    }
-
-    fn details(&self, details: &mut Details) {
-        details.insert("field", "product_ids");
-        details.insert(
-            "hint",
-            "name each product once; product ids come from this service's own answers",
-        );
-    }
-}
-
-/// Whether a product can be had.
-#[derive(Debug, Serialize, JsonSchema)]
-struct Availability {
-    /// The product.
-    product_id: ProductId,
-    /// Whether it can be had, in whatever form.
-    stock_status: StockStatus,
-    /// How many can be had, if the merchant says.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    available_quantity: Option<i64>,
-    /// Each of its forms.
-    variants: Vec<VariantAvailability>,
-    /// When the product last changed.
-    updated_at: Timestamp,
-}
-
-/// Whether a variant can be had.
-#[derive(Debug, Serialize, JsonSchema)]
-struct VariantAvailability {
-    /// The variant.
-    variant_id: VariantId,
-    /// The merchant's own number.
-    sku: String,
-    /// What sets it apart.
-    options: BTreeMap<String, String>,
-    /// Whether it can be had.
-    stock_status: StockStatus,
-    /// How many can be had, if the merchant says.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    available_quantity: Option<i64>,
+    let comparison = Comparison::of(&products);
+    Ok(One::new(Compared { products, comparison }))
 }
 
 async fn availability(
@@ -385,18 +256,5 @@ async fn availability(
     Path(ProductPart(id)): Path<ProductPart>,
 ) -> Result<One<Availability>, Refusal> {
     let (product, _) = load_anywhere(&rest, id).await?;
-    let variants = product.variants.into_iter().map(|variant| VariantAvailability {
-        variant_id: variant.id,
-        sku: variant.facts.sku,
-        options: variant.facts.options,
-        stock_status: variant.facts.stock_status,
-        available_quantity: variant.facts.stock_quantity.map(i64::from),
-    });
-    Ok(One::new(Availability {
-        product_id: product.id,
-        stock_status: product.facts.stock_status,
-        available_quantity: product.facts.stock_quantity.map(i64::from),
-        variants: variants.collect(),
-        updated_at: product.updated_at,
-    }))
+    Ok(One::new(product.availability()))
 }

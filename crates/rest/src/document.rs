@@ -18,8 +18,9 @@ const ABOUT: &str = "Souk lets AI agents discover products across merchants, bui
     those you do not know.";
 
 /// The groups endpoints are shown in, and what is in each.
-const TAGS: [(&str, &str); 5] = [
+const TAGS: [(&str, &str); 6] = [
     ("stores", "Who sells, and how far they can be trusted."),
+    ("trust", "Trust scores: how they come about, what they are, how they went."),
     ("agent", "Products, as agents read them across stores."),
     ("merchant", "What a merchant's own programs do for their store, with a key of the store."),
     ("mcp", "One MCP endpoint per store."),

@@ -20,6 +20,7 @@ mod request;
 mod routes;
 mod search;
 mod stores;
+mod trust;
 mod uploads;
 
 use std::sync::Arc;
@@ -113,6 +114,7 @@ fn endpoints() -> Routes<Opened> {
     Routes::new()
         .merge(stores::endpoints())
         .merge(search::endpoints())
+        .merge(trust::endpoints())
         .merge(agent_products::endpoints())
         .merge(agent_history::endpoints())
         .merge(deals::endpoints())

@@ -1,7 +1,10 @@
 //! Products by words.
 
-use ::search::{CallerKind, SearchAnswer, SearchArguments};
+use ::search::{CallerKind, Found, SearchAnswer, SearchArguments, SearchError};
 use axum::extract::State;
+use axum::http::header;
+use axum::response::{IntoResponse, Response};
+use catalog::ProductRecord;
 use primitives::{ErrorCode, PageRequest};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -40,7 +43,7 @@ pub(crate) fn endpoints() -> Routes<Opened> {
         .explanation("By the words of its name and its place in the tree, of all stores.")
         .path::<ProductPart>()
         .query::<SimilarParameters>()
-        .answer::<SearchAnswer>(200)
+        .answer::<SearchAnswer<ProductRecord>>(200)
         .errors(&[
             ErrorCode::ProductNotFound,
             ErrorCode::StoreNotFound,
@@ -61,17 +64,32 @@ fn described(endpoint: Endpoint<Opened>) -> Endpoint<Opened> {
              `meta.total` is exact up to a work budget; beyond it `meta.total_is_estimate` is true.",
         )
         .body::<SearchArguments>()
-        .answer::<SearchAnswer>(200)
+        .answer::<SearchAnswer<ProductRecord>>(200)
         .errors(&[ErrorCode::StoreNotFound, ErrorCode::StoreSuspended, ErrorCode::InvalidSlug])
+}
+
+/// An answer that is JSON already.
+struct Raw(String);
+
+impl Raw {
+    fn of(found: Found) -> Result<Self, Refusal> {
+        Ok(Self(found.into_json().map_err(SearchError::Unreadable)?))
+    }
+}
+
+impl IntoResponse for Raw {
+    fn into_response(self) -> Response {
+        ([(header::CONTENT_TYPE, "application/json")], self.0).into_response()
+    }
 }
 
 async fn search(
     State(rest): State<Rest>,
     Json(arguments): Json<SearchArguments>,
-) -> Result<axum::Json<SearchAnswer>, Refusal> {
+) -> Result<Raw, Refusal> {
     let query = arguments.query()?;
     let found = rest.search.find(query, CallerKind::Anonymous).await?;
-    Ok(axum::Json(found.into()))
+    Raw::of(found)
 }
 
 /// What somebody began to type.
@@ -124,9 +142,9 @@ async fn similar(
     State(rest): State<Rest>,
     Path(ProductPart(id)): Path<ProductPart>,
     Query(parameters): Query<SimilarParameters>,
-) -> Result<axum::Json<SearchAnswer>, Refusal> {
+) -> Result<Raw, Refusal> {
     let stores = ::search::slugs(parameters.merchant.as_slice())?;
     let page = PageRequest::new(None, Some(parameters.limit.unwrap_or(10)));
     let found = rest.search.similar(id, stores, page).await?;
-    Ok(axum::Json(found.into()))
+    Raw::of(found)
 }

@@ -79,7 +79,7 @@ pub async fn compare(database: &Database, replica: &Replica) -> Result<Compariso
             comparison = compared.await??;
         }
     }
-    let documents: u64 = view.shards.iter().map(|shard| shard.searcher.num_docs()).sum();
+    let documents: u64 = view.shards.iter().map(|shard| shard.index.searcher.num_docs()).sum();
     comparison.extra = documents.saturating_sub(comparison.products - comparison.missing);
     Ok(comparison)
 }
@@ -100,7 +100,7 @@ fn compare_page(
             let Some(wanted) = documents.document(product) else { continue };
             comparison.products += 1;
             let found = match shard {
-                Some(shard) => find(&shard.searcher, &fields, product.id)?,
+                Some(shard) => find(&shard.index.searcher, &fields, product.id)?,
                 None => None,
             };
             match found {

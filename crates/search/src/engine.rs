@@ -294,7 +294,7 @@ impl Search {
         .await?;
         let site_url = &self.0.engine.site_url;
         let record = |product: &catalog::Product| {
-            serde_json::value::to_raw_value(&product.record(&store, site_url)).ok()
+            serde_json::to_string(&product.record(&store, site_url)).ok()
         };
         Ok(Found {
             records: products.iter().filter_map(record).collect(),

@@ -121,6 +121,9 @@ pub enum SearchError {
     /// The index could not be read.
     #[error("the index: {0}")]
     Index(#[from] tantivy::TantivyError),
+    /// A record of the index is not what it should be.
+    #[error("a record of the index cannot be read")]
+    Unreadable(#[source] serde_json::Error),
     /// A search broke down.
     #[error("the search broke down")]
     Failed,
@@ -137,7 +140,7 @@ impl Problem for SearchError {
             Self::StoreSuspended(_) => ErrorCode::StoreSuspended,
             Self::ProductNotFound => ErrorCode::ProductNotFound,
             Self::TooDeep | Self::WrongCursor => ErrorCode::InvalidRequest,
-            Self::Index(_) | Self::Failed => ErrorCode::InternalError,
+            Self::Index(_) | Self::Unreadable(_) | Self::Failed => ErrorCode::InternalError,
             Self::Catalog(error) => error.code(),
         }
     }

@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use merchants::Store;
 use primitives::{MerchantId, PageMeta};
-use serde_json::value::RawValue;
 use tantivy::schema::Value;
 use tantivy::{Searcher, TantivyDocument};
 
@@ -22,8 +21,8 @@ use crate::{Facets, Query, SearchError, document};
 /// What was found.
 #[derive(Debug)]
 pub struct Found {
-    /// The product records, in order.
-    pub records: Vec<Box<RawValue>>,
+    /// The product records in order, each as JSON.
+    pub records: Vec<String>,
     /// The page, and how many results there are.
     pub page: PageMeta,
     /// Which words results have.
@@ -261,15 +260,15 @@ impl<'search> Finder<'search> {
     }
 
     /// The records of some results.
-    pub(crate) fn records(&self, hits: &[Hit]) -> Result<Vec<Box<RawValue>>, SearchError> {
+    pub(crate) fn records(&self, hits: &[Hit]) -> Result<Vec<String>, SearchError> {
         let mut records = Vec::with_capacity(hits.len());
         for hit in hits {
             let Some(shard) = self.shards.get(hit.shard) else { continue };
-            let stored = stored(self.engine, &shard.searcher, hit)?;
+            let stored = stored(self.engine, &shard.index.searcher, hit)?;
             let member = self.roster.store(hit.store);
             let record = member
                 .and_then(|member| document::record(&stored, &member.text, &self.engine.site_url));
-            records.extend(record.and_then(|record| RawValue::from_string(record).ok()));
+            records.extend(record);
         }
         Ok(records)
     }

@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod checksum;
+mod columns;
 mod compare;
 mod cursor;
 mod document;

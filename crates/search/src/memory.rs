@@ -11,6 +11,7 @@ use tantivy::directory::RamDirectory;
 use tantivy::{Index, IndexWriter};
 use tokio::sync::watch;
 
+use crate::columns::OpenIndex;
 use crate::document::Documents;
 use crate::engine::{Keeper, Open};
 use crate::generation::plan;
@@ -43,7 +44,7 @@ impl Search {
             let index = fill(&reading, &members).await?;
             views.push(ShardView {
                 shard,
-                searcher: index.reader()?.searcher(),
+                index: OpenIndex::new(index.reader()?.searcher())?,
                 version: 1,
                 caught_up: Instant::now(),
                 virtual_from: from,

@@ -2,13 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use catalog::ProductRecord;
+use catalog::ProductCard;
 use merchants::Band;
 use primitives::{Currency, Details, ErrorCode, PageMeta, PageRequest, Problem, StoreSlug};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use serde_json::value::RawValue;
 
 use crate::{Facets, Filters, Found, Matched, Query, Sort, Source};
 
@@ -165,15 +164,15 @@ impl Problem for ArgumentFault {
 
 /// A page of products that were found.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct SearchAnswer {
+#[schemars(rename = "SearchAnswer")]
+pub struct SearchAnswer<Record> {
     /// Always true.
     #[schemars(extend("enum" = [true]))]
-    success: bool,
+    pub success: bool,
     /// The products, best first.
-    #[schemars(with = "Vec<ProductRecord>")]
-    data: Vec<Box<RawValue>>,
+    pub data: Vec<Record>,
     /// Which page this is, how many products there are, and how they were found.
-    meta: SearchMeta,
+    pub meta: SearchMeta,
 }
 
 /// The page, and how it came about.
@@ -181,40 +180,64 @@ pub struct SearchAnswer {
 pub struct SearchMeta {
     /// Page and total.
     #[serde(flatten)]
-    page: PageMeta,
+    pub page: PageMeta,
     /// Which words of the query results have: all of them, all of them after corrections, or some.
-    matched: Matched,
+    pub matched: Matched,
     /// Words of the query that were read as others, by what was typed.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    corrections: BTreeMap<String, String>,
+    pub corrections: BTreeMap<String, String>,
     /// Goes on behind the last result, as `cursor`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    next_cursor: Option<String>,
+    pub next_cursor: Option<String>,
     /// Where the answer comes from: the index, or the database while the index is away.
-    source: Source,
+    pub source: Source,
     /// Changes of the last so many seconds may not show yet.
-    index_age_seconds: f64,
+    pub index_age_seconds: f64,
     /// How results spread, if that was asked.
     #[serde(skip_serializing_if = "Option::is_none")]
-    facets: Option<Facets>,
+    pub facets: Option<Facets>,
 }
 
-impl From<Found> for SearchAnswer {
-    fn from(found: Found) -> Self {
-        let age = (found.age.as_secs_f64() * 1000.0).round() / 1000.0;
-        Self {
-            success: true,
-            data: found.records,
-            meta: SearchMeta {
-                page: found.page,
-                matched: found.matched,
-                corrections: found.corrections.into_iter().collect(),
-                next_cursor: found.next_cursor,
-                source: found.source,
-                index_age_seconds: age,
-                facets: found.facets,
-            },
+impl Found {
+    /// The answer with full records, a `SearchAnswer<ProductRecord>`, as JSON. The records are JSON
+    /// already and are not read again.
+    pub fn into_json(self) -> serde_json::Result<String> {
+        let (records, meta) = self.into_parts();
+        let meta = serde_json::to_string(&meta)?;
+        let length = records.iter().map(|record| record.len() + 1).sum::<usize>();
+        let mut text = String::with_capacity(length + meta.len() + 40);
+        text.push_str(r#"{"success":true,"data":["#);
+        for (number, record) in records.iter().enumerate() {
+            if number > 0 {
+                text.push(',');
+            }
+            text.push_str(record);
         }
+        text.push_str(r#"],"meta":"#);
+        text.push_str(&meta);
+        text.push('}');
+        Ok(text)
+    }
+
+    /// The answer with what a model needs of each product.
+    pub fn into_cards(self) -> serde_json::Result<SearchAnswer<ProductCard>> {
+        let (records, meta) = self.into_parts();
+        let cards = records.iter().map(|record| ProductCard::of_record(record));
+        Ok(SearchAnswer { success: true, data: cards.collect::<Result<_, _>>()?, meta })
+    }
+
+    fn into_parts(self) -> (Vec<String>, SearchMeta) {
+        let age = (self.age.as_secs_f64() * 1000.0).round() / 1000.0;
+        let meta = SearchMeta {
+            page: self.page,
+            matched: self.matched,
+            corrections: self.corrections.into_iter().collect(),
+            next_cursor: self.next_cursor,
+            source: self.source,
+            index_age_seconds: age,
+            facets: self.facets,
+        };
+        (self.records, meta)
     }
 }
 

@@ -106,7 +106,7 @@ impl Replica {
         let figures = |shard: &crate::view::ShardView| ShardFigures {
             shard: shard.shard,
             version: shard.version,
-            documents: shard.searcher.num_docs(),
+            documents: shard.index.searcher.num_docs(),
             age: shard.caught_up.elapsed(),
         };
         let shards = view.shards.iter().map(figures).collect();

@@ -102,6 +102,8 @@ pub(crate) fn settings() -> IndexSettings {
             field: String::from("store"),
             order: Order::Asc,
         }),
+        // Results lie far apart, and for each a whole block is unpacked.
+        docstore_blocksize: 4_096,
         ..IndexSettings::default()
     }
 }

@@ -85,7 +85,7 @@ fn place(
 ) -> tantivy::Result<Option<(usize, DocAddress)>> {
     let term = id_term(&engine.fields, product);
     for (number, shard) in shards.iter().enumerate() {
-        for (ordinal, segment) in (0..).zip(shard.searcher.segment_readers()) {
+        for (ordinal, segment) in (0..).zip(shard.index.searcher.segment_readers()) {
             let index = segment.inverted_index(engine.fields.id)?;
             let Some(mut docs) = index.read_postings(&term, IndexRecordOption::Basic)? else {
                 continue;
@@ -106,7 +106,7 @@ fn described(
     shard: &ShardView,
     address: DocAddress,
 ) -> Result<Option<Described>, SearchError> {
-    let document: TantivyDocument = shard.searcher.doc(address)?;
+    let document: TantivyDocument = shard.index.searcher.doc(address)?;
     let stored = document.get_first(engine.fields.record).and_then(|value| value.as_bytes());
     let text = stored.and_then(crate::document::bare_record);
     Ok(text.and_then(|text| serde_json::from_str(&text).ok()))

@@ -8,6 +8,8 @@ use tantivy::query::Bm25StatisticsProvider;
 use tantivy::schema::Field;
 use tantivy::{Searcher, Term};
 
+use crate::columns::OpenIndex;
+
 /// All shards of one generation, each at one version.
 #[derive(Clone)]
 pub(crate) struct View {
@@ -20,7 +22,7 @@ pub(crate) struct View {
 #[derive(Clone)]
 pub(crate) struct ShardView {
     pub(crate) shard: i16,
-    pub(crate) searcher: Searcher,
+    pub(crate) index: OpenIndex,
     pub(crate) version: i64,
     /// Everything that was committed before this is in it.
     pub(crate) caught_up: Instant,
@@ -36,7 +38,7 @@ impl View {
 
     /// How many products are in it.
     pub(crate) fn documents(&self) -> u64 {
-        self.shards.iter().map(|shard| shard.searcher.num_docs()).sum()
+        self.shards.iter().map(|shard| shard.index.searcher.num_docs()).sum()
     }
 
     /// The shards in which these merchants lie; all of them, if none is named.
@@ -71,7 +73,7 @@ pub(crate) struct Frequencies<'view>(pub(crate) &'view [&'view ShardView]);
 
 impl Frequencies<'_> {
     fn sum(&self, of_one: impl Fn(&Searcher) -> tantivy::Result<u64>) -> tantivy::Result<u64> {
-        self.0.iter().map(|shard| of_one(&shard.searcher)).sum()
+        self.0.iter().map(|shard| of_one(&shard.index.searcher)).sum()
     }
 }
 

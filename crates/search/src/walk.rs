@@ -7,12 +7,11 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::sync::Arc;
 
-use tantivy::columnar::ColumnValues;
 use tantivy::query::{EnableScoring, Query as IndexQuery, Scorer, Weight};
 use tantivy::{DocAddress, DocId, DocSet, SegmentReader, TERMINATED};
 
+use crate::columns::{Columns, Run};
 use crate::facets::{Count, SegmentCount};
 use crate::rank::{Candidate, Place, Tuning};
 use crate::roster::{Hot, Roster, narrow};
@@ -59,30 +58,6 @@ pub(crate) struct Walk<'search> {
     pub(crate) counted: f64,
     pub(crate) is_estimate: bool,
     pub(crate) count: Option<Count>,
-}
-
-/// The columns of a segment that a walk may look at.
-struct Columns {
-    store: Arc<dyn ColumnValues<u64>>,
-    tie: Arc<dyn ColumnValues<u64>>,
-    price: Arc<dyn ColumnValues<u64>>,
-    currency: Arc<dyn ColumnValues<u64>>,
-    stock: Arc<dyn ColumnValues<u64>>,
-    listed_at: Arc<dyn ColumnValues<i64>>,
-}
-
-impl Columns {
-    fn open(segment: &SegmentReader) -> tantivy::Result<Self> {
-        let columns = segment.fast_fields();
-        Ok(Self {
-            store: columns.column_first_or_default("store")?,
-            tie: columns.column_first_or_default("tie")?,
-            price: columns.column_first_or_default("price_micros")?,
-            currency: columns.column_first_or_default("currency")?,
-            stock: columns.column_first_or_default("stock")?,
-            listed_at: columns.column_first_or_default("listed_at")?,
-        })
-    }
 }
 
 /// The part of a segment that is walked.
@@ -142,7 +117,7 @@ impl Walk<'_> {
         let mut weights = Vec::with_capacity(shards.len());
         let mut cost = 0;
         for shard in shards {
-            let searcher = &shard.searcher;
+            let searcher = &shard.index.searcher;
             let weight = query.weight(if scored {
                 EnableScoring::enabled_from_statistics_provider(&frequencies, searcher)
             } else {
@@ -158,9 +133,9 @@ impl Walk<'_> {
         let share = Share::of(self.budget, cost);
         self.is_estimate |= share.part.is_some();
         for (number, (shard, weight)) in shards.iter().zip(&weights).enumerate() {
-            for (ordinal, segment) in (0..).zip(shard.searcher.segment_readers()) {
-                let named = exact.of(number, ordinal);
-                self.segment(segment, (number, ordinal), weight.as_ref(), named, share)?;
+            for (ordinal, segment, columns) in shard.index.segments() {
+                let at = At { segment, columns, place: (number, ordinal) };
+                self.segment(&at, weight.as_ref(), exact.of(number, ordinal), share)?;
             }
         }
         Ok(())
@@ -168,18 +143,17 @@ impl Walk<'_> {
 
     fn segment(
         &mut self,
-        segment: &SegmentReader,
-        at: (usize, u32),
+        at: &At<'_>,
         weight: &dyn Weight,
         named: &[DocId],
         share: Share,
     ) -> tantivy::Result<()> {
-        let max_doc = segment.max_doc();
-        let mut seen = Seen::open(self, segment, at, named)?;
+        let max_doc = at.segment.max_doc();
+        let mut seen = Seen::open(self, at, named)?;
         if share.part.is_none() {
-            weight.for_each(segment, &mut |doc, words| seen.see(doc, words))?;
+            weight.for_each(at.segment, &mut |doc, words| seen.see(doc, words))?;
         } else {
-            let mut scorer = weight.scorer(segment, 1.0)?;
+            let mut scorer = weight.scorer(at.segment, 1.0)?;
             walk_share(scorer.as_mut(), share, max_doc, &mut |doc, words| seen.see(doc, words));
         }
         let counted = f64::from(seen.counted);
@@ -201,8 +175,9 @@ impl Walk<'_> {
     ) -> tantivy::Result<Exact> {
         let mut exact = Exact(Vec::new());
         for (number, shard) in shards.iter().enumerate() {
-            let weight = query.weight(EnableScoring::disabled_from_searcher(&shard.searcher))?;
-            for (ordinal, segment) in (0..).zip(shard.searcher.segment_readers()) {
+            let weight =
+                query.weight(EnableScoring::disabled_from_searcher(&shard.index.searcher))?;
+            for (ordinal, segment, columns) in shard.index.segments() {
                 let mut docs = Vec::new();
                 let mut scorer = weight.scorer(segment, 1.0)?;
                 let mut doc = scorer.doc();
@@ -213,7 +188,8 @@ impl Walk<'_> {
                 if docs.is_empty() {
                     continue;
                 }
-                let mut seen = Seen::open(self, segment, (number, ordinal), &[])?;
+                let at = At { segment, columns, place: (number, ordinal) };
+                let mut seen = Seen::open(self, &at, &[])?;
                 seen.exact = true;
                 for doc in &docs {
                     seen.see(*doc, 1.0);
@@ -272,14 +248,23 @@ fn walk_share(
     }
 }
 
+/// A segment that is walked.
+struct At<'walk> {
+    segment: &'walk SegmentReader,
+    columns: &'walk Columns,
+    /// Its shard's number, and its own.
+    place: (usize, u32),
+}
+
 /// What a walk sees of one segment.
 struct Seen<'walk, 'search> {
     walk: &'walk mut Walk<'search>,
-    segment: &'walk SegmentReader,
-    columns: Columns,
-    at: (usize, u32),
+    at: &'walk At<'walk>,
     named: &'walk [DocId],
     exact: bool,
+    /// The store whose documents are being seen, and how it ranks.
+    run: Run,
+    hot: Hot,
     counted: u32,
     count: Option<SegmentCount>,
     currency: Option<u64>,
@@ -290,25 +275,25 @@ struct Seen<'walk, 'search> {
 impl<'walk, 'search> Seen<'walk, 'search> {
     fn open(
         walk: &'walk mut Walk<'search>,
-        segment: &'walk SegmentReader,
-        at: (usize, u32),
+        at: &'walk At<'walk>,
         named: &'walk [DocId],
     ) -> tantivy::Result<Self> {
         let count = match &walk.count {
-            Some(_) => Some(SegmentCount::open(segment)?),
+            Some(_) => Some(SegmentCount::open(at.segment)?),
             None => None,
         };
         let currency = walk.filters.currency;
         let currency =
             currency.map(|currency| crate::document::currency_number(currency).unwrap_or(u64::MAX));
-        let without = walk.without.filter(|(shard, address)| (*shard, address.segment_ord) == at);
+        let without =
+            walk.without.filter(|(shard, address)| (*shard, address.segment_ord) == at.place);
         let threshold = worst(&walk.best, walk.keep);
         Ok(Self {
-            segment,
-            columns: Columns::open(segment)?,
             at,
             named,
             exact: false,
+            run: Run { end: 0, store: u32::MAX },
+            hot: walk.roster.hot_of(u32::MAX),
             counted: 0,
             count,
             currency,
@@ -318,13 +303,24 @@ impl<'walk, 'search> Seen<'walk, 'search> {
         })
     }
 
+    /// Comes to the documents of another store.
+    #[cold]
+    fn enter(&mut self, doc: DocId) {
+        let stores = &self.at.columns.stores;
+        let place = stores.partition_point(|run| run.end <= doc);
+        self.run = stores.get(place).copied().unwrap_or(Run { end: DocId::MAX, store: u32::MAX });
+        self.hot = self.walk.roster.hot_of(self.run.store);
+    }
+
+    /// Sees a document; they come in their order.
     fn see(&mut self, doc: DocId, words: f32) {
-        if self.segment.alive_bitset().is_some_and(|alive| alive.is_deleted(doc)) {
+        if self.at.segment.alive_bitset().is_some_and(|alive| alive.is_deleted(doc)) {
             return;
         }
-        // Numbers of stores are small; one that is not belongs to nobody.
-        let number = u32::try_from(self.columns.store.get_val(doc)).unwrap_or(u32::MAX);
-        let hot = self.walk.roster.hot_of(number);
+        if doc >= self.run.end {
+            self.enter(doc);
+        }
+        let (number, hot) = (self.run.store, self.hot);
         if hot.group > self.walk.group_max || !self.passes(doc, hot) {
             return;
         }
@@ -343,17 +339,17 @@ impl<'walk, 'search> Seen<'walk, 'search> {
     fn passes(&self, doc: DocId, hot: Hot) -> bool {
         let filters = self.walk.filters;
         if filters.price_micros_min.is_some() || filters.price_micros_max.is_some() {
-            let price = self.columns.price.get_val(doc);
+            let price = self.at.columns.price.get_val(doc);
             let fits = filters.price_micros_min.is_none_or(|least| price >= least)
                 && filters.price_micros_max.is_none_or(|most| price <= most);
             if !fits {
                 return false;
             }
         }
-        if filters.in_stock_only && !is_available(self.columns.stock.get_val(doc)) {
+        if filters.in_stock_only && !is_available(self.at.columns.stock.get_val(doc)) {
             return false;
         }
-        if self.currency.is_some_and(|wanted| self.columns.currency.get_val(doc) != wanted) {
+        if self.currency.is_some_and(|wanted| self.at.columns.currency.get_val(doc) != wanted) {
             return false;
         }
         if filters.trust_min.is_some_and(|least| hot.score < narrow(least)) {
@@ -370,7 +366,7 @@ impl<'walk, 'search> Seen<'walk, 'search> {
     /// Where it stands, if that may be good enough.
     fn place(&self, doc: DocId, words: f32, hot: Hot) -> Option<Place> {
         let walk = &*self.walk;
-        let tie = || self.columns.tie.get_val(doc);
+        let tie = || self.at.columns.tie.get_val(doc);
         let place = match walk.sort {
             Sort::Relevance | Sort::Trust => {
                 let Hot { group, factor, score: trust } = hot;
@@ -379,17 +375,17 @@ impl<'walk, 'search> Seen<'walk, 'search> {
                 if self.threshold.is_some_and(|worst| most < worst.major) {
                     return None;
                 }
-                let available = is_available(self.columns.stock.get_val(doc));
-                let age = walk.now - self.columns.listed_at.get_val(doc);
+                let available = is_available(self.at.columns.stock.get_val(doc));
+                let age = walk.now - self.at.columns.listed_at.get_val(doc);
                 let lift = walk.tuning.lift(available, age);
                 Place { major: walk.tuning.major(walk.sort, &candidate, lift), tie: tie() }
             }
             Sort::PriceAsc => {
-                Place { major: u64::MAX - self.columns.price.get_val(doc), tie: tie() }
+                Place { major: u64::MAX - self.at.columns.price.get_val(doc), tie: tie() }
             }
-            Sort::PriceDesc => Place { major: self.columns.price.get_val(doc), tie: tie() },
+            Sort::PriceDesc => Place { major: self.at.columns.price.get_val(doc), tie: tie() },
             Sort::Newest => {
-                let listed = self.columns.listed_at.get_val(doc);
+                let listed = self.at.columns.listed_at.get_val(doc);
                 // Before and after 1970 in one order.
                 Place { major: listed.cast_unsigned() ^ 1 << 63, tie: tie() }
             }
@@ -407,7 +403,12 @@ impl<'walk, 'search> Seen<'walk, 'search> {
         if best.len() >= keep {
             best.pop();
         }
-        best.push(Reverse(Hit { place, shard: self.at.0, store, address: (self.at.1, doc) }));
+        best.push(Reverse(Hit {
+            place,
+            shard: self.at.place.0,
+            store,
+            address: (self.at.place.1, doc),
+        }));
         self.threshold = worst(best, keep);
     }
 }

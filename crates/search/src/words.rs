@@ -100,7 +100,7 @@ impl<'view> Reader<'view> {
         let query = FuzzyTermQuery::new(term, slips, true);
         let mut near = HashMap::new();
         for shard in self.shards {
-            for segment in shard.searcher.segment_readers() {
+            for segment in shard.index.searcher.segment_readers() {
                 let index = segment.inverted_index(self.fields.word)?;
                 let mut stream = index.terms().search(query.automaton()?).into_stream()?;
                 while stream.advance() {
@@ -118,7 +118,7 @@ impl<'view> Reader<'view> {
     pub(crate) fn completions(&self, start: &str, most: usize) -> tantivy::Result<Vec<String>> {
         let mut found: HashMap<String, u64> = HashMap::new();
         for shard in self.shards {
-            for segment in shard.searcher.segment_readers() {
+            for segment in shard.index.searcher.segment_readers() {
                 let index = segment.inverted_index(self.fields.word)?;
                 let mut stream = index.terms().range().ge(start.as_bytes()).into_stream()?;
                 while stream.advance() && stream.key().starts_with(start.as_bytes()) {

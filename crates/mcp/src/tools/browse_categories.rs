@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::call::Call;
-use crate::tool::{Access, Confirmation, Tool};
+use crate::tool::{Access, Confirmation, Tool, ToolSet};
 
 pub(super) struct BrowseCategories;
 
@@ -57,6 +57,7 @@ impl Tool for BrowseCategories {
     const TITLE: &'static str = "Browse categories";
     const PURPOSE: &'static str = "List this store's categories as a tree, with the number of products \
         in each. Use it to learn what the store sells before searching.";
+    const SET: ToolSet = ToolSet::Discovery;
     const ACCESS: Access = Access::Public;
     const CONFIRMATION: Confirmation = Confirmation::Never;
     const PER_MINUTE: u32 = 60; // decisions §6

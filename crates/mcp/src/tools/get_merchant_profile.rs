@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::call::Call;
-use crate::tool::{Access, Confirmation, Tool};
+use crate::tool::{Access, Confirmation, Tool, ToolSet};
 
 pub(super) struct GetMerchantProfile;
 
@@ -19,6 +19,7 @@ impl Tool for GetMerchantProfile {
     const TITLE: &'static str = "Merchant profile";
     const PURPOSE: &'static str = "Get this store's profile: who the merchant is, its trust score and \
         label, whether its identity was verified, and what it promises about returns and shipping.";
+    const SET: ToolSet = ToolSet::Discovery;
     const ACCESS: Access = Access::Public;
     const CONFIRMATION: Confirmation = Confirmation::Never;
     const PER_MINUTE: u32 = 60; // decisions §6

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::call::Call;
-use crate::tool::{Access, Confirmation, Tool};
+use crate::tool::{Access, Confirmation, Tool, ToolSet};
 
 pub(super) struct GetProductDetails;
 
@@ -74,6 +74,7 @@ impl Tool for GetProductDetails {
     const PURPOSE: &'static str = "Get everything this store says about one product: description, \
         price, stock, variants, attributes, images, rating, and the store's return and shipping policies. \
         Name the product by exactly one of product_id, sku, gtin and url.";
+    const SET: ToolSet = ToolSet::Discovery;
     const ACCESS: Access = Access::Public;
     const CONFIRMATION: Confirmation = Confirmation::Never;
     const PER_MINUTE: u32 = 60; // decisions §6

@@ -2,14 +2,15 @@
 
 use std::borrow::Cow;
 
+use catalog::ProductCard;
 use primitives::Failure;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
-use search::{CallerKind, SearchAnswer, SearchArguments};
+use search::{CallerKind, SearchAnswer, SearchArguments, SearchError};
 use serde::Deserialize;
 use serde_json::Value;
 
 use crate::call::Call;
-use crate::tool::{Access, Confirmation, Tool};
+use crate::tool::{Access, Confirmation, Tool, ToolSet};
 
 pub(super) struct SearchProducts;
 
@@ -38,15 +39,17 @@ impl Tool for SearchProducts {
     const PURPOSE: &'static str = "Search this store's products by words in any language, an article number or a \
         SKU, with filters for category, brand, price and stock. Misspelt words are corrected; meta.matched says \
         whether results have all words or some. Page with page and limit, or with meta.next_cursor.";
+    const SET: ToolSet = ToolSet::Discovery;
     const ACCESS: Access = Access::Public;
     const CONFIRMATION: Confirmation = Confirmation::Never;
     const PER_MINUTE: u32 = 20; // spec §8
     type Arguments = Arguments;
-    type Output = SearchAnswer;
+    type Output = SearchAnswer<ProductCard>;
 
-    async fn call(call: &Call<'_>, arguments: Arguments) -> Result<SearchAnswer, Failure> {
+    async fn call(call: &Call<'_>, arguments: Arguments) -> Result<Self::Output, Failure> {
         let merchants = Some(vec![call.store.slug.to_string()]);
         let query = SearchArguments { merchants, ..arguments.0 }.query()?;
-        Ok(call.search.find(query, CallerKind::Anonymous).await?.into())
+        let found = call.search.find(query, CallerKind::Anonymous).await?;
+        Ok(found.into_cards().map_err(SearchError::Unreadable)?)
     }
 }

@@ -86,7 +86,7 @@ async fn answer(search: &Search, query: &Query) -> Result<Vec<Hit>, Failure> {
     let found = search.find(arguments.query()?, CallerKind::Anonymous).await?;
     let mut hits = Vec::with_capacity(found.records.len());
     for record in &found.records {
-        let record: Value = serde_json::from_str(record.get())?;
+        let record: Value = serde_json::from_str(record)?;
         let text = |pointer: &str| record.pointer(pointer).and_then(Value::as_str);
         let hit =
             text("/merchant/slug").zip(text("/sku")).ok_or("a record without store or sku")?;

@@ -13,8 +13,8 @@ use crate::http::{Client, Fate};
 use crate::report::{Failure, grouped};
 use crate::souk::Souk;
 
-/// Connections that are kept open.
-const CONNECTIONS: usize = 2;
+/// Connections that are kept open: enough that the server is never without work.
+const CONNECTIONS: usize = 4;
 const SEARCH: &str = "/api/v1/search";
 
 /// Whether totals are exact at any price.

@@ -8,7 +8,6 @@ use std::time::{Duration, Instant};
 
 use database::{Database, Reading, Work};
 use primitives::Timestamp;
-use tantivy::Searcher;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
@@ -16,6 +15,7 @@ use super::ReplicaSettings;
 use super::kept::{Kept, KeptShard};
 use super::shelf::Shelf;
 use crate::IndexError;
+use crate::columns::OpenIndex;
 use crate::generation::State;
 use crate::manifest::{Manifest, Place};
 use crate::schema::FORMAT;
@@ -90,7 +90,7 @@ pub(super) async fn follow(
 struct OpenShard {
     sha256: String,
     manifest: Manifest,
-    searcher: Searcher,
+    index: OpenIndex,
     range: (u16, u16),
     caught_up: CaughtUp,
     /// Files of it are gone or changed: it is brought here again.
@@ -111,7 +111,7 @@ struct Pulled {
     range: (u16, u16),
     caught_up: CaughtUp,
     since: Instant,
-    result: Result<(Manifest, Searcher), IndexError>,
+    result: Result<(Manifest, OpenIndex), IndexError>,
 }
 
 /// When things were last done.
@@ -157,12 +157,12 @@ impl Follower {
             let opened = tokio::task::spawn_blocking(move || {
                 let manifest = files.manifest(wanted.place, &wanted.manifest)?;
                 files.check(&manifest)?;
-                let searcher = files.searcher(&manifest)?;
-                Ok::<_, IndexError>((manifest, searcher))
+                let index = files.open_index(&manifest)?;
+                Ok::<_, IndexError>((manifest, index))
             });
             match opened.await.map_err(IndexError::from).and_then(|opened| opened) {
-                Ok((manifest, searcher)) => {
-                    let open = self.opened_again(shard, manifest, searcher);
+                Ok((manifest, index)) => {
+                    let open = self.opened_again(shard, manifest, index);
                     self.open.insert(shard.place, open);
                 }
                 Err(error) => {
@@ -177,12 +177,12 @@ impl Follower {
         }
     }
 
-    fn opened_again(&self, kept: &KeptShard, manifest: Manifest, searcher: Searcher) -> OpenShard {
+    fn opened_again(&self, kept: &KeptShard, manifest: Manifest, index: OpenIndex) -> OpenShard {
         let age = self.database.local_now().since(kept.caught_up_at);
         OpenShard {
             sha256: kept.manifest.clone(),
             manifest,
-            searcher,
+            index,
             range: (kept.virtual_from, kept.virtual_to),
             caught_up: CaughtUp { at: kept.caught_up_at, instant: ago(Instant::now(), age) },
             is_spoilt: false,
@@ -257,14 +257,14 @@ impl Follower {
         let place = pulled.place;
         self.pulling.remove(&place);
         match pulled.result {
-            Ok((manifest, searcher)) => {
+            Ok((manifest, index)) => {
                 metrics::histogram!("souk_search_pull_seconds")
                     .record(pulled.since.elapsed().as_secs_f64());
                 self.failed.remove(&place);
                 let open = OpenShard {
                     sha256: pulled.sha256,
                     manifest,
-                    searcher,
+                    index,
                     range: pulled.range,
                     caught_up: pulled.caught_up,
                     is_spoilt: false,
@@ -322,7 +322,7 @@ impl Follower {
         };
         let shard_view = |(place, open): &(Place, &OpenShard)| ShardView {
             shard: place.shard,
-            searcher: open.searcher.clone(),
+            index: open.index.clone(),
             version: open.manifest.version,
             caught_up: open.caught_up.instant,
             virtual_from: open.range.0,
@@ -420,12 +420,12 @@ async fn bring(
     shelf: &Arc<Shelf>,
     place: Place,
     sha256: &str,
-) -> Result<(Manifest, Searcher), IndexError> {
+) -> Result<(Manifest, OpenIndex), IndexError> {
     let manifest = shelf.pull(place, sha256).await?;
     let shelf = Arc::clone(shelf);
     let opened = tokio::task::spawn_blocking(move || {
-        let searcher = shelf.searcher(&manifest)?;
-        Ok((manifest, searcher))
+        let index = shelf.open_index(&manifest)?;
+        Ok((manifest, index))
     });
     opened.await?
 }

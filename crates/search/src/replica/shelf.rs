@@ -8,11 +8,12 @@ use std::sync::{Mutex, PoisonError, RwLock};
 
 use futures::{StreamExt, TryStreamExt, stream};
 use tantivy::directory::MmapDirectory;
-use tantivy::{Index, ReloadPolicy, Searcher};
+use tantivy::{Index, ReloadPolicy};
 
 use super::published::Published;
 use crate::IndexError;
 use crate::checksum;
+use crate::columns::OpenIndex;
 use crate::manifest::{Manifest, ManifestFile, Place};
 use crate::objects::{Objects, with_suffix};
 
@@ -92,11 +93,11 @@ impl Shelf {
     }
 
     /// Opens a state whose files are all here. Blocks.
-    pub(super) fn searcher(&self, manifest: &Manifest) -> Result<Searcher, IndexError> {
+    pub(super) fn open_index(&self, manifest: &Manifest) -> Result<OpenIndex, IndexError> {
         let mapped = self.mapped.read().unwrap_or_else(PoisonError::into_inner).clone();
         let index = Index::open(Published::new(mapped, manifest))?;
         let reader = index.reader_builder().reload_policy(ReloadPolicy::Manual).try_into()?;
-        Ok(reader.searcher())
+        Ok(OpenIndex::new(reader.searcher())?)
     }
 
     /// The files that were right and are gone or changed: by their lengths, or by all their bytes.

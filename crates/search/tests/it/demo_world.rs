@@ -61,7 +61,7 @@ impl World {
 }
 
 pub(crate) fn records(found: &Found) -> Vec<Value> {
-    found.records.iter().map(|record| serde_json::from_str(record.get()).unwrap()).collect()
+    found.records.iter().map(|record| serde_json::from_str(record).unwrap()).collect()
 }
 
 pub(crate) fn ids(records: &[Value]) -> Vec<String> {

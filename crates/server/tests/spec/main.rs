@@ -6,6 +6,7 @@ mod s2_catalog;
 mod s2_records;
 mod s3_search;
 mod s4_addresses;
+mod s4_every_tool;
 mod s4_tools;
 mod s5_store_access;
 mod s7_errors;

@@ -56,7 +56,7 @@ async fn rounds(stage: &Stage, sides: &Sides) -> Result<Option<f64>, Failure> {
     println!("median of {ROUNDS} interleaved rounds (least–most); the ratio's target is {TARGET}");
     let mut table = Table::new(&["", "searches/s", "CPU µs/search"]);
     for (name, rounds) in
-        [("souk over HTTP, 2 connections", ours), ("tantivy in-process, 2 threads", theirs)]
+        [("souk over HTTP, 4 connections", ours), ("tantivy in-process, 2 threads", theirs)]
     {
         if !rounds.is_empty() {
             table.add(vec![

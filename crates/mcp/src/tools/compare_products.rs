@@ -1,0 +1,59 @@
+//! `compare_products`: side by side (spec §4.3).
+
+use catalog::{Comparison, ProductCard};
+use primitives::{Failure, ProductId};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::call::Call;
+use crate::tool::{Access, Confirmation, Tool, ToolSet};
+
+pub(super) struct CompareProducts;
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Arguments {
+    /// Two to ten products of this store.
+    #[schemars(length(min = 2, max = 10))]
+    product_ids: Vec<ProductId>,
+    /// Compare only these facts, such as `price` or `color`.
+    #[schemars(length(max = 30))]
+    attributes: Option<Vec<String>>,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Output {
+    /// The products, in the order they were asked for.
+    products: Vec<ProductCard>,
+    /// How they differ.
+    #[serde(flatten)]
+    comparison: Comparison,
+}
+
+impl Tool for CompareProducts {
+    const NAME: &'static str = "compare_products";
+    const TITLE: &'static str = "Compare products";
+    const PURPOSE: &'static str = "Put two to ten products of this store side by side: where they differ, which is cheapest, which is rated best.";
+    const SET: ToolSet = ToolSet::Discovery;
+    const ACCESS: Access = Access::Public;
+    const CONFIRMATION: Confirmation = Confirmation::Never;
+    const PER_MINUTE: u32 = 60; // decisions §6
+    type Arguments = Arguments;
+    type Output = Output;
+
+    async fn call(call: &Call<'_>, arguments: Arguments) -> Result<Output, Failure> {
+        catalog::comparable(&arguments.product_ids)?;
+        let reading = call.reading()?;
+        let mut records = Vec::with_capacity(arguments.product_ids.len());
+        for id in arguments.product_ids {
+            let product = catalog::product(&reading, call.store.merchant, id).await?;
+            records.push(product.record(call.store, call.site_url));
+        }
+        let mut comparison = Comparison::of(&records);
+        if let Some(wanted) = arguments.attributes {
+            comparison.differences.retain(|name, _| wanted.contains(name));
+        }
+        let products = records.into_iter().map(ProductCard::from).collect();
+        Ok(Output { products, comparison })
+    }
+}

@@ -1,0 +1,88 @@
+//! `find_similar_products`: what else there is like it.
+
+use catalog::ProductCard;
+use primitives::{Details, ErrorCode, Failure, PageRequest, Problem, ProductId};
+use schemars::JsonSchema;
+use search::{CallerKind, SearchArguments, SearchError};
+use serde::{Deserialize, Serialize};
+
+use crate::call::Call;
+use crate::tool::{Access, Confirmation, Tool, ToolSet};
+
+pub(super) struct FindSimilarProducts;
+
+const LIMIT_DEFAULT: i64 = 10;
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Arguments {
+    /// A product to find others like.
+    product_id: Option<ProductId>,
+    /// Instead of a product: a description of what is wanted.
+    #[schemars(length(min = 1, max = 500))]
+    text: Option<String>,
+    /// How many, 1 to 100; 10 if left out.
+    limit: Option<i64>,
+    /// The highest price.
+    max_price: Option<f64>,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Output {
+    /// The products, most alike first.
+    products: Vec<ProductCard>,
+}
+
+/// The arguments do not say what to compare with.
+#[derive(Debug, thiserror::Error)]
+#[error("name exactly one of product_id and text")]
+struct Unnamed;
+
+impl Problem for Unnamed {
+    fn code(&self) -> ErrorCode {
+        ErrorCode::InvalidRequest
+    }
+
+    fn details(&self, details: &mut Details) {
+        details.insert("field", "product_id");
+        details.insert("allowed", "a product id of this store, or a text, but not both");
+    }
+}
+
+impl Tool for FindSimilarProducts {
+    const NAME: &'static str = "find_similar_products";
+    const TITLE: &'static str = "Similar products";
+    const PURPOSE: &'static str = "Find products of this store like a given one or like a description, by words. Name exactly one of product_id and text.";
+    const SET: ToolSet = ToolSet::Discovery;
+    const ACCESS: Access = Access::Public;
+    const CONFIRMATION: Confirmation = Confirmation::Never;
+    const PER_MINUTE: u32 = 60; // decisions §6
+    type Arguments = Arguments;
+    type Output = Output;
+
+    async fn call(call: &Call<'_>, arguments: Arguments) -> Result<Output, Failure> {
+        let Arguments { product_id, text, limit, max_price } = arguments;
+        let limit = limit.unwrap_or(LIMIT_DEFAULT);
+        let stores = vec![call.store.slug.clone()];
+        let found = match (product_id, text) {
+            (Some(id), None) => {
+                call.search.similar(id, stores, PageRequest::new(None, Some(limit))).await?
+            }
+            (None, Some(text)) => {
+                let merchants = Some(vec![call.store.slug.to_string()]);
+                let arguments = SearchArguments {
+                    query: Some(text),
+                    merchants,
+                    max_price,
+                    limit: Some(limit),
+                    ..SearchArguments::default()
+                };
+                call.search.find(arguments.query()?, CallerKind::Anonymous).await?
+            }
+            _ => return Err(Unnamed.into()),
+        };
+        let mut products = found.into_cards().map_err(SearchError::Unreadable)?.data;
+        products.retain(|product| max_price.is_none_or(|most| product.price <= most));
+        Ok(Output { products })
+    }
+}

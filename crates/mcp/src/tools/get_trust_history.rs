@@ -1,0 +1,38 @@
+//! `get_trust_history`: how the trust score went.
+
+use primitives::{Failure, Timestamp};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use trust::HistoryRecord;
+
+use crate::call::Call;
+use crate::tool::{Access, Confirmation, Tool, ToolSet};
+
+pub(super) struct GetTrustHistory;
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Arguments {
+    /// Only since this moment (RFC 3339).
+    from: Option<Timestamp>,
+    /// Only up to this moment (RFC 3339).
+    to: Option<Timestamp>,
+}
+
+impl Tool for GetTrustHistory {
+    const NAME: &'static str = "get_trust_history";
+    const TITLE: &'static str = "Trust history";
+    const PURPOSE: &'static str = "See how this store's trust score went over time, newest first.";
+    const SET: ToolSet = ToolSet::Discovery;
+    const ACCESS: Access = Access::Public;
+    const CONFIRMATION: Confirmation = Confirmation::Never;
+    const PER_MINUTE: u32 = 60; // decisions §6
+    type Arguments = Arguments;
+    type Output = HistoryRecord;
+
+    async fn call(call: &Call<'_>, arguments: Arguments) -> Result<HistoryRecord, Failure> {
+        let Arguments { from, to } = arguments;
+        let past = trust::history(&call.reading()?, call.store.merchant, from, to).await?;
+        Ok(HistoryRecord::of(call.store, &past))
+    }
+}

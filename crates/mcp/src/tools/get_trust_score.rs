@@ -1,0 +1,32 @@
+//! `get_trust_score`: how far the merchant can be trusted, and why.
+
+use primitives::Failure;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use trust::ScoreRecord;
+
+use crate::call::Call;
+use crate::tool::{Access, Confirmation, Tool, ToolSet};
+
+pub(super) struct GetTrustScore;
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Arguments {}
+
+impl Tool for GetTrustScore {
+    const NAME: &'static str = "get_trust_score";
+    const TITLE: &'static str = "Trust score";
+    const PURPOSE: &'static str = "Get this store's trust score (0 to 1), its label, and the figure of each part it is made of.";
+    const SET: ToolSet = ToolSet::Discovery;
+    const ACCESS: Access = Access::Public;
+    const CONFIRMATION: Confirmation = Confirmation::Never;
+    const PER_MINUTE: u32 = 60; // decisions §6
+    type Arguments = Arguments;
+    type Output = ScoreRecord;
+
+    async fn call(call: &Call<'_>, Arguments {}: Arguments) -> Result<ScoreRecord, Failure> {
+        let computation = trust::latest(&call.reading()?, call.store.merchant).await?;
+        Ok(ScoreRecord::of(call.store, computation.as_ref()))
+    }
+}

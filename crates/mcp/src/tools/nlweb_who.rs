@@ -1,0 +1,105 @@
+//! `nlweb_who`: which stores of the network to ask (NLWeb).
+
+use primitives::Failure;
+use schemars::JsonSchema;
+use search::{CallerKind, SearchArguments};
+use serde::{Deserialize, Serialize};
+
+use super::nlweb_ask::Generator;
+use crate::call::Call;
+use crate::tool::{Access, Confirmation, Tool, ToolSet};
+
+pub(super) struct NlwebWho;
+
+const LIMIT_DEFAULT: i64 = 5;
+const LIMIT_MAX: i64 = 20;
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Arguments {
+    /// What the buyer is looking for.
+    #[schemars(length(min = 1, max = 500))]
+    query: String,
+    /// How many stores, 1 to 20; 5 if left out.
+    limit: Option<i64>,
+    /// The least trust score, 0 to 1.
+    #[schemars(range(min = 0, max = 1))]
+    min_trust: Option<f64>,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Output {
+    /// The stores, best first.
+    merchants: Vec<Merchant>,
+    /// How the answer came about.
+    _meta: Generator,
+}
+
+/// A store to ask.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Merchant {
+    /// Store slug.
+    slug: String,
+    /// 0 to 100: how much of what was found it sells, weighed with its trust.
+    score: i64,
+    /// How many of its products match.
+    products: i64,
+    /// Trust score, 0 to 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    trust_score: Option<f64>,
+    /// Where to ask it.
+    mcp_url: String,
+}
+
+impl Tool for NlwebWho {
+    const NAME: &'static str = "nlweb_who";
+    const TITLE: &'static str = "Which stores to ask (NLWeb)";
+    const PURPOSE: &'static str = "Find which stores of the whole network sell what the buyer means, with their MCP addresses. By words, not by meaning.";
+    const SET: ToolSet = ToolSet::Discovery;
+    const ACCESS: Access = Access::Public;
+    const CONFIRMATION: Confirmation = Confirmation::Never;
+    const PER_MINUTE: u32 = 60; // decisions §6
+    type Arguments = Arguments;
+    type Output = Output;
+
+    async fn call(call: &Call<'_>, arguments: Arguments) -> Result<Output, Failure> {
+        let search = SearchArguments {
+            query: Some(arguments.query),
+            min_trust: arguments.min_trust,
+            limit: Some(1),
+            facets: Some(true),
+            ..SearchArguments::default()
+        };
+        let found = call.search.find(search.query()?, CallerKind::Anonymous).await?;
+        let counted = found.facets.map(|facets| facets.merchant).unwrap_or_default();
+        let most = counted.iter().map(|value| value.count).max().unwrap_or(1).max(1);
+        let mut merchants = Vec::with_capacity(counted.len());
+        for value in counted {
+            let Ok(slug) = value.value.parse() else { continue };
+            let Ok(store) = call.stores.admit(&slug).await else { continue };
+            let trust_score = store.standing.score;
+            let rank = store.standing.ranking_score().unwrap_or(0.0);
+            let share = figure(value.count) / figure(most);
+            merchants.push(Merchant {
+                score: whole(100.0 * share * (0.5 + 0.5 * rank)),
+                slug: value.value,
+                products: value.count,
+                trust_score,
+                mcp_url: format!("{}/{slug}/mcp", call.site_url),
+            });
+        }
+        merchants.sort_by_key(|merchant| -merchant.score);
+        let limit = arguments.limit.unwrap_or(LIMIT_DEFAULT).clamp(1, LIMIT_MAX);
+        merchants.truncate(usize::try_from(limit).unwrap_or(1));
+        Ok(Output { merchants, _meta: Generator::lexical() })
+    }
+}
+
+fn figure(count: i64) -> f64 {
+    f64::from(u32::try_from(count).unwrap_or(u32::MAX))
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "0 to 100")]
+fn whole(figure: f64) -> i64 {
+    figure.round() as i64
+}

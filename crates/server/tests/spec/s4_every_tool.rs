@@ -1,0 +1,283 @@
+//! Spec §4.3, for every tool there is: what it answers fits what it promises, and whatever does not fit
+//! its schema is refused with the name of the field.
+
+use std::collections::BTreeMap;
+
+use primitives::{Id, ProductId, VariantId};
+use serde_json::{Value, json};
+
+use crate::app::{TestApp, call};
+
+const STORE: &str = "demo-store";
+/// Wrong inputs of each tool.
+const WRONG: usize = 50;
+
+async fn listed(app: &TestApp) -> Vec<Value> {
+    let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list" });
+    let answer = app.rpc("/demo-store/mcp", &body).await.json();
+    answer["result"]["tools"].as_array().unwrap().clone()
+}
+
+/// Good arguments of each tool, at least one set.
+fn right() -> BTreeMap<&'static str, Vec<Value>> {
+    let world = demo::world();
+    let store = world.store(STORE).unwrap();
+    let first = store.products.iter().find(|product| !product.variants.is_empty()).unwrap();
+    let second = store.products.iter().find(|product| product.id != first.id).unwrap();
+    let (one, two) = (ProductId::from_uuid(first.id), ProductId::from_uuid(second.id));
+    let variant = VariantId::from_uuid(first.variants[0].id);
+    let gtin = store.products.iter().find_map(|product| product.gtin.clone()).unwrap();
+    let option = first.variants[0].options.first().unwrap();
+    BTreeMap::from([
+        ("browse_categories", vec![json!({}), json!({ "depth": 5, "include_counts": false })]),
+        (
+            "check_availability",
+            vec![json!({ "items": [
+                { "product_id": one, "variant_id": variant, "quantity": 1 },
+                { "product_id": ProductId::from_random(7) },
+            ] })],
+        ),
+        (
+            "compare_products",
+            vec![
+                json!({ "product_ids": [one, two] }),
+                json!({ "product_ids": [two, one], "attributes": ["price"] }),
+            ],
+        ),
+        (
+            "estimate_delivery",
+            vec![
+                json!({ "items": [{ "product_id": one, "quantity": 3 }], "ship_to": { "country": "pt" } }),
+                json!({ "items": [{ "product_id": two }], "ship_to": { "country": "AQ", "postal_code": "1" } }),
+            ],
+        ),
+        (
+            "find_similar_products",
+            vec![
+                json!({ "product_id": one, "limit": 3 }),
+                json!({ "text": "mug", "max_price": 30 }),
+            ],
+        ),
+        ("get_merchant_profile", vec![json!({})]),
+        (
+            "get_price_history",
+            vec![json!({ "product_id": one }), json!({ "product_id": two, "days": 1 })],
+        ),
+        ("get_product_details", vec![json!({ "product_id": one }), json!({ "gtin": gtin })]),
+        (
+            "get_product_reviews",
+            vec![
+                json!({ "product_id": one }),
+                json!({ "product_id": two, "sort": "lowest", "limit": 1 }),
+            ],
+        ),
+        (
+            "get_product_variants",
+            vec![
+                json!({ "product_id": one }),
+                json!({ "product_id": one, "selected": { option.0.clone(): option.1 } }),
+            ],
+        ),
+        ("get_search_facets", vec![json!({}), json!({ "query": "coffee", "max_price": 50 })]),
+        ("get_store_capabilities", vec![json!({})]),
+        ("get_store_policies", vec![json!({}), json!({ "types": ["returns", "shipping"] })]),
+        ("get_trust_history", vec![json!({}), json!({ "from": "2026-10-25T00:00:00Z" })]),
+        ("get_trust_methodology", vec![json!({})]),
+        ("get_trust_score", vec![json!({})]),
+        (
+            "list_new_arrivals",
+            vec![json!({}), json!({ "since": "2026-09-01T00:00:00Z", "limit": 50 })],
+        ),
+        ("list_payment_methods", vec![json!({}), json!({ "currency": "USDC" })]),
+        ("list_promotions", vec![json!({})]),
+        (
+            "lookup_products",
+            vec![json!({ "ids": [one, gtin, first.sku, "nothing", "https://x.example"] })],
+        ),
+        (
+            "nlweb_ask",
+            vec![
+                json!({ "query": "something for coffee" }),
+                json!({ "query": "and for tea?", "decontextualized_query": "tea", "mode": "generate", "query_id": "q" }),
+            ],
+        ),
+        (
+            "nlweb_who",
+            vec![json!({ "query": "coffee" }), json!({ "query": "lamp", "min_trust": 0.9 })],
+        ),
+        (
+            "search_products",
+            vec![
+                json!({ "query": "coffee", "max_price": 60, "in_stock_only": true, "limit": 5 }),
+                json!({ "facets": true, "sort": "price_asc" }),
+            ],
+        ),
+        (
+            "search_products_enriched",
+            vec![
+                json!({ "query": "coffee", "ship_to": "PT" }),
+                json!({ "query": "mug", "include": ["variants"], "limit": 2 }),
+            ],
+        ),
+        ("suggest_queries", vec![json!({ "prefix": "cof" })]),
+    ])
+}
+
+#[tokio::test]
+async fn answers_fit_what_is_promised() {
+    let app = TestApp::searching().await;
+    let mut right = right();
+    for tool in listed(&app).await {
+        let name = tool["name"].as_str().unwrap();
+        let promised = jsonschema::validator_for(&tool["outputSchema"]).unwrap();
+        let sets = right.remove(name).unwrap_or_else(|| panic!("no good arguments for {name}"));
+        for arguments in sets {
+            let answer = app.tool(STORE, name, arguments.clone()).await;
+            let result = &answer.json()["result"];
+            assert!(result["isError"] != true, "{name} {arguments}: {}", answer.text);
+            let content = &result["structuredContent"];
+            let faults: Vec<String> =
+                promised.iter_errors(content).map(|fault| fault.to_string()).collect();
+            assert!(faults.is_empty(), "{name} {arguments}: {faults:?} in {content}");
+            let text = result["content"][0]["text"].as_str().unwrap();
+            assert_eq!(&serde_json::from_str::<Value>(text).unwrap(), content);
+            assert!(!has_null_field(content), "{name} {content}");
+        }
+    }
+    assert!(right.is_empty(), "not listed: {right:?}");
+}
+
+fn has_null_field(value: &Value) -> bool {
+    match value {
+        Value::Object(fields) => {
+            fields.values().any(|field| field.is_null() || has_null_field(field))
+        }
+        Value::Array(items) => items.iter().any(has_null_field),
+        _ => false,
+    }
+}
+
+#[tokio::test]
+async fn wrong_arguments_are_refused_by_the_name_of_the_field() {
+    let app = TestApp::searching().await;
+    let right = right();
+    for tool in listed(&app).await {
+        let name = tool["name"].as_str().unwrap();
+        let validator = jsonschema::validator_for(&tool["inputSchema"]).unwrap();
+        let wrong = wrong(&tool["inputSchema"], &right[name][0], &validator);
+        assert_eq!(wrong.len(), WRONG, "{name}: not enough wrong inputs");
+        for (field, arguments) in wrong {
+            let answer = app.tool(STORE, name, arguments.clone()).await;
+            assert_eq!(answer.status, 200, "{name} {arguments}: {}", answer.text);
+            assert_eq!(answer.code(), "invalid_request", "{name} {arguments}: {}", answer.text);
+            let body = answer.json();
+            let text = body["result"]["content"][0]["text"].as_str().unwrap();
+            let envelope: Value = serde_json::from_str(text).unwrap();
+            let named = envelope["details"]["field"].as_str().unwrap_or_default();
+            assert!(
+                named.starts_with(&field),
+                "{name} {arguments}: {field} is not named in {text}"
+            );
+            assert!(envelope["message"].as_str().unwrap().len() > 20, "{text}");
+
+            let plain = app.plain("/demo-store/mcp", &call(name, arguments)).await;
+            assert_eq!((plain.status.as_u16(), plain.code().as_str()), (400, "invalid_request"));
+        }
+    }
+}
+
+/// Inputs that do not fit a schema, each with the field that is wrong: good arguments with one thing
+/// put wrong.
+fn wrong(schema: &Value, right: &Value, validator: &jsonschema::Validator) -> Vec<(String, Value)> {
+    let mut found: Vec<(String, Value)> = Vec::new();
+    let mut add = |field: &str, value: Option<Value>| {
+        let mut arguments = right.clone();
+        match value {
+            Some(value) => arguments[field] = value,
+            None => {
+                arguments.as_object_mut().unwrap().remove(field);
+            }
+        }
+        if found.len() < WRONG && !validator.is_valid(&arguments) {
+            found.push((field.to_owned(), arguments));
+        }
+    };
+    for field in schema["required"].as_array().into_iter().flatten() {
+        add(field.as_str().unwrap(), None);
+    }
+    let properties = schema["properties"].as_object().unwrap();
+    let samples = [
+        json!(-1),
+        json!(1.5),
+        json!(1e300),
+        json!(true),
+        json!([]),
+        json!({}),
+        json!([[]]),
+        json!([null]),
+        json!({ "a": 1 }),
+        json!("x"),
+        json!(""),
+        json!("x".repeat(5_000)),
+        json!(vec!["x"; 200]),
+        json!("prod_123"),
+        json!("DROP TABLE product"),
+    ];
+    for sample in &samples {
+        for field in properties.keys() {
+            add(field, Some(sample.clone()));
+        }
+    }
+    for number in 0..WRONG {
+        let sample = samples[number % samples.len()].clone();
+        add(&format!("no_such_field_{number}"), Some(sample));
+    }
+    found
+}
+
+#[tokio::test]
+async fn the_listing_can_be_narrowed_to_sets() {
+    let app = TestApp::start().await;
+    let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list" });
+    let count = async |path: &str| {
+        let answer = app.rpc(path, &body).await.json();
+        answer["result"]["tools"].as_array().map_or(0, Vec::len)
+    };
+    let all = count("/demo-store/mcp").await;
+    assert_eq!(count("/demo-store/mcp?tools=discovery,cart").await, all);
+    assert_eq!(count("/demo-store/mcp?tools=orders").await, 0);
+    let refused = app.rpc("/demo-store/mcp?tools=everything", &body).await;
+    assert_eq!((refused.status.as_u16(), refused.code().as_str()), (400, "invalid_request"));
+    assert!(refused.text.contains("discovery"), "{}", refused.text);
+}
+
+#[tokio::test]
+async fn resources_and_prompts_are_read() {
+    let app = TestApp::searching().await;
+    let rpc = async |method: &str, params: Value| {
+        let body = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params });
+        app.rpc("/demo-store/mcp", &body).await.json()
+    };
+    let resources = rpc("resources/list", json!({})).await;
+    let resources = resources["result"]["resources"].as_array().unwrap().clone();
+    assert_eq!(resources.len(), 3);
+    for resource in &resources {
+        let read = rpc("resources/read", json!({ "uri": resource["uri"] })).await;
+        let content = &read["result"]["contents"][0];
+        assert_eq!(content["mimeType"], resource["mimeType"], "{read}");
+        assert!(content["text"].as_str().unwrap().len() > 300, "{read}");
+    }
+    let missing = rpc("resources/read", json!({ "uri": "souk://other-store/guide" })).await;
+    assert!(missing["error"]["code"].is_number(), "{missing}");
+
+    let prompts = rpc("prompts/list", json!({})).await;
+    assert_eq!(prompts["result"]["prompts"].as_array().unwrap().len(), 2);
+    let arguments = json!({ "wish": "a mug" });
+    let prompt =
+        rpc("prompts/get", json!({ "name": "find_and_compare", "arguments": arguments })).await;
+    let text = prompt["result"]["messages"][0]["content"]["text"].as_str().unwrap();
+    assert!(text.contains("“a mug”"), "{text}");
+    let nothing = rpc("prompts/get", json!({ "name": "find_and_compare" })).await;
+    assert_eq!(nothing["error"]["code"], -32602);
+    assert_eq!(nothing["error"]["data"]["field"], "wish");
+}

@@ -1,0 +1,14 @@
+#![doc = include_str!("../README.md")]
+
+mod component;
+mod computation;
+mod error;
+mod methodology;
+mod record;
+mod table;
+
+pub use component::{Component, Evidence};
+pub use computation::{Basis, Computation, append, history, latest};
+pub use error::TrustError;
+pub use methodology::{Dimensions, Dispute, METHODOLOGY_VERSION, Methodology, Threshold};
+pub use record::{ComponentRecord, HistoryPoint, HistoryRecord, ScoreRecord};
