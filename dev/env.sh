@@ -64,5 +64,6 @@ run_proof() {
     start_engines
     build "$1"
     shift
-    SOUK_BIN=$folder/souk SOUK_ENGINES=$SOUK_ROOT/dev/engines "$folder/proof" "$@"
+    SOUK_BIN=$folder/souk SOUK_ENGINES=$SOUK_ROOT/dev/engines SOUK_CLIENTS=$SOUK_ROOT/dev/clients \
+        "$folder/proof" "$@"
 }

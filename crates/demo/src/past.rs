@@ -17,7 +17,7 @@ const DAY_DISTANCE_MAX: f64 = 0.03;
 
 /// The scores of a store up to the present one, oldest first; none for a store without a score.
 pub(crate) fn scores(
-    store: Uuid,
+    merchant: Uuid,
     score: Option<f64>,
     provisional: bool,
     present: Timestamp,
@@ -25,7 +25,7 @@ pub(crate) fn scores(
     let Some(score) = score else { return Vec::new() };
     let room = score.min(1.0 - score);
     let day = |days_ago: u32| {
-        let wave = (TAU * (f64::from(days_ago) / 30.0 + share(store, 40))).sin();
+        let wave = (TAU * (f64::from(days_ago) / 30.0 + share(merchant, 40))).sin();
         let distance = (room / 4.0).min(DAY_DISTANCE_MAX) * wave * f64::from(days_ago);
         let that_day = rounded(score + distance / f64::from(DAYS));
         Computation {
@@ -33,16 +33,16 @@ pub(crate) fn scores(
             score: Some(that_day),
             provisional,
             basis: Basis::Demo,
-            components: components(store, that_day),
+            components: components(merchant, that_day),
         }
     };
     (0..DAYS).rev().map(day).collect()
 }
 
 /// Figures whose weighted sum is the score.
-fn components(store: Uuid, score: f64) -> BTreeMap<Component, f64> {
+fn components(merchant: Uuid, score: f64) -> BTreeMap<Component, f64> {
     let room = (score.min(1.0 - score) / 2.0).min(COMPONENT_DISTANCE_MAX);
-    let distance = |number: u32| room * (2.0 * share(store, number) - 1.0);
+    let distance = |number: u32| room * (2.0 * share(merchant, number) - 1.0);
     let numbered = || (0_u32..).zip(Component::all());
     let mean: f64 =
         numbered().map(|(number, component)| component.weight() * distance(number)).sum();
@@ -52,8 +52,8 @@ fn components(store: Uuid, score: f64) -> BTreeMap<Component, f64> {
 }
 
 /// A number from 0 to 1 that belongs to a store and a place.
-fn share(store: Uuid, place: u32) -> f64 {
-    let bytes = crate::world::id(&format!("past/{store}/{place}")).into_bytes();
+fn share(merchant: Uuid, place: u32) -> f64 {
+    let bytes = crate::world::id(&format!("past/{merchant}/{place}")).into_bytes();
     f64::from(u16::from_be_bytes([bytes[0], bytes[1]])) / f64::from(u16::MAX)
 }
 
@@ -69,8 +69,8 @@ mod tests {
     fn components_make_the_score_of_each_day_and_the_last_is_in_force() {
         let present = Timestamp::from_unix_micros(1_793_491_200_000_000);
         for (number, score) in [(1, 0.97), (2, 0.71), (3, 0.18), (4, 1.0)] {
-            let store = Uuid::from_u128(number);
-            let past = scores(store, Some(score), false, present);
+            let merchant = Uuid::from_u128(number);
+            let past = scores(merchant, Some(score), false, present);
             assert_eq!(past.len(), 90);
             assert_eq!(
                 past.last().map(|last| (last.computed_at, last.score)),

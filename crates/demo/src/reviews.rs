@@ -15,7 +15,7 @@ const DAY: Duration = Duration::from_hours(24);
 const WRITTEN: [(i16, &str, &str, &str, u32); 5] = [
     (5, "Just right", "Does what it says, and arrived two days early.", "Marta", 12),
     (4, "Good, with one remark", "Well made. The box could have been smaller.", "Jonas", 34),
-    (5, "", "Bought a second one for my sister.", "Ines", 58),
+    (5, "", "Bought a second one for my sister.", "Clara", 58),
     (3, "Fine for the price", "Works, though I had expected it to be heavier.", "Pavel", 71),
     (4, "Would buy again", "In daily use for two months and still like new.", "Aoife", 83),
 ];

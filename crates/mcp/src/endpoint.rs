@@ -1,10 +1,11 @@
 //! HTTP and JSON-RPC in. What rmcp would answer in plain text or not at all is answered here.
 
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use axum::body::{Body, Bytes};
 use axum::extract::{Path, Request, State};
-use axum::http::{HeaderMap, HeaderValue, header, request};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header, request};
 use axum::response::Response;
 use axum::{Extension, Router, routing};
 use database::Database;
@@ -15,7 +16,9 @@ use rmcp::transport::streamable_http_server::session::never::NeverSessionManager
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use search::Search;
 use serde_json::Value;
+use tower_http::cors::{AllowHeaders, AllowOrigin, CorsLayer};
 
+use crate::card;
 use crate::refusal::{Speech, fault, log, refuse};
 use crate::tool::{Confirmation, ToolSet};
 use crate::tools;
@@ -24,6 +27,7 @@ use crate::wire::{Visit, Wire};
 /// JSON-RPC's names for what is wrong with a request.
 const PARSE_ERROR: i64 = -32700;
 const INVALID_REQUEST: i64 = -32600;
+const INVALID_PARAMS: i64 = -32602;
 
 /// What the endpoint stands on.
 #[derive(Clone)]
@@ -46,8 +50,9 @@ pub struct Mcp {
 type Service = StreamableHttpService<Wire, NeverSessionManager>;
 
 #[derive(Clone)]
-struct Endpoint {
-    stores: StoreCache,
+pub(crate) struct Endpoint {
+    pub(crate) stores: StoreCache,
+    pub(crate) site_url: Arc<str>,
     service: Service,
 }
 
@@ -57,8 +62,9 @@ pub fn router(mcp: Mcp) -> Router {
         database: mcp.database,
         stores: mcp.stores.clone(),
         search: mcp.search,
-        site_url: mcp.site_url,
+        site_url: Arc::clone(&mcp.site_url),
     };
+    let cors = cors(mcp.allowed_origins.clone());
     let config = StreamableHttpServerConfig::default()
         .with_legacy_session_mode(false)
         .with_json_response(true)
@@ -67,12 +73,44 @@ pub fn router(mcp: Mcp) -> Router {
         .with_allowed_origins(mcp.allowed_origins)
         .enforce_origin_validation();
     let service = Service::new(move || Ok(wire.clone()), Arc::default(), config);
-    let endpoint = Endpoint { stores: mcp.stores, service };
+    let endpoint = Endpoint { stores: mcp.stores, site_url: mcp.site_url, service };
     let methods = || routing::post(post).fallback(only_post);
     Router::new()
         .route("/{slug}/mcp", methods())
         .route("/api/v1/{slug}/mcp", methods())
+        .layer(cors)
+        .route("/{slug}/mcp/server-card", routing::get(card::card))
         .with_state(endpoint)
+}
+
+/// Pages of these origins may call from a browser.
+fn cors(allowed: Vec<String>) -> CorsLayer {
+    let may_call = move |origin: &HeaderValue, _: &request::Parts| {
+        origin.to_str().is_ok_and(|origin| allowed.iter().any(|known| is_same(origin, known)))
+    };
+    CorsLayer::new()
+        .allow_origin(AllowOrigin::predicate(may_call))
+        .allow_methods([Method::POST])
+        .allow_headers(AllowHeaders::mirror_request())
+        .expose_headers(EXPOSED.map(HeaderName::from_static))
+        .max_age(Duration::from_hours(1))
+}
+
+/// What a page may read of an answer's head.
+const EXPOSED: [&str; 7] = [
+    "x-request-id",
+    "x-ratelimit-limit",
+    "x-ratelimit-remaining",
+    "x-ratelimit-reset",
+    "x-human-confirmation-required",
+    "retry-after",
+    "www-authenticate",
+];
+
+/// Whether two origins are one: a browser leaves out the port its scheme implies.
+fn is_same(origin: &str, known: &str) -> bool {
+    let port = if origin.starts_with("https://") { ":443" } else { ":80" };
+    origin == known || known.strip_suffix(port) == Some(origin)
 }
 
 /// Stateless: there is no stream to open and no session to end.
@@ -97,7 +135,7 @@ async fn post(
     };
     let asked = match read(&body) {
         Ok(asked) => asked,
-        Err((code, message)) => return fault(&Value::Null, code, message),
+        Err((code, message)) => return fault(&id_of(&body), code, message),
     };
     let mut response = match resolve(&endpoint, &slug, &parts).await {
         Ok((store, sets)) => {
@@ -131,6 +169,39 @@ struct Asked {
     tool: Option<String>,
 }
 
+/// The id of a request that is wrong otherwise, if it has one.
+fn id_of(body: &Bytes) -> Value {
+    let message: Value = serde_json::from_slice(body).unwrap_or(Value::Null);
+    match &message["id"] {
+        id @ (Value::String(_) | Value::Number(_)) => id.clone(),
+        _ => Value::Null,
+    }
+}
+
+/// Whether a request has the parameters its method needs. rmcp would take it for another method.
+fn params(message: &Value) -> Result<(), (i64, &'static str)> {
+    let fault = |sentence| Err((INVALID_PARAMS, sentence));
+    let params = &message["params"];
+    if !params.is_null() && !params.is_object() {
+        return fault("params must be an object");
+    }
+    match message["method"].as_str().unwrap_or_default() {
+        "tools/call" if !params["name"].is_string() => {
+            fault("params.name must be the name of a tool; tools/list has them")
+        }
+        "tools/call" if !(params["arguments"].is_null() || params["arguments"].is_object()) => {
+            fault("params.arguments must be an object")
+        }
+        "resources/read" if !params["uri"].is_string() => {
+            fault("params.uri must be the address of a resource; resources/list has them")
+        }
+        "prompts/get" if !params["name"].is_string() => {
+            fault("params.name must be the name of a prompt; prompts/list has them")
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Reads a JSON-RPC request, or says what is wrong with it.
 fn read(body: &Bytes) -> Result<Asked, (i64, &'static str)> {
     let message: Value =
@@ -141,6 +212,10 @@ fn read(body: &Bytes) -> Result<Asked, (i64, &'static str)> {
     if message["jsonrpc"] != "2.0" || !message["method"].is_string() {
         return Err((INVALID_REQUEST, "the body is not a JSON-RPC 2.0 request"));
     }
+    if message.get("id").is_some_and(Value::is_null) {
+        return Err((INVALID_REQUEST, "the id of a request is a string or a number, not null"));
+    }
+    params(&message)?;
     match &message["id"] {
         id @ (Value::Null | Value::String(_) | Value::Number(_)) => {
             let tool = message["params"]["name"].as_str().map(str::to_owned);
@@ -234,7 +309,9 @@ async fn in_json(answer: Response, id: &Value) -> Response {
     let status = answer.status();
     let text = axum::body::to_bytes(answer.into_body(), 1_024).await.unwrap_or_default();
     let mut response = fault(id, INVALID_REQUEST, &String::from_utf8_lossy(&text));
-    *response.status_mut() = status;
+    // A body that rmcp cannot read is a fault of the protocol like any other.
+    let is_unreadable = status == StatusCode::UNSUPPORTED_MEDIA_TYPE;
+    *response.status_mut() = if is_unreadable { StatusCode::BAD_REQUEST } else { status };
     response
 }
 

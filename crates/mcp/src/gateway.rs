@@ -7,7 +7,7 @@ use primitives::{Details, ErrorCode, Failure, Problem};
 use serde_json::Value;
 
 use crate::call::Call;
-use crate::tool::{Access, Confirmation};
+use crate::tool::{Access, Confirmation, leave_out_nulls};
 use crate::tools::{self, Known};
 
 /// Calls a tool: find it, then caller and scope, standing, limits, confirmation, arguments; run;
@@ -33,6 +33,8 @@ async fn apply(call: &Call<'_>, known: &Known, arguments: Value) -> Result<Value
         // The place of confirmation: no proof can be given yet, so none is accepted.
         Confirmation::Required => return Err(ConfirmationMissing.into()),
     }
+    let mut arguments = arguments;
+    leave_out_nulls(&mut arguments);
     check(known, &arguments)?;
     (known.entry.run)(call, arguments).await
 }

@@ -1,6 +1,8 @@
 #![doc = include_str!("../README.md")]
 
 mod call;
+mod card;
+mod document;
 mod endpoint;
 mod gateway;
 mod prompts;
@@ -11,5 +13,7 @@ mod tool;
 mod tools;
 mod wire;
 
+pub use card::registry_entry;
+pub use document::tools_document;
 pub use endpoint::{Mcp, router};
 pub use refusal::refusal;

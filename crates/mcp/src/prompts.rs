@@ -2,12 +2,15 @@
 
 use rmcp::model::{GetPromptResult, JsonObject, Prompt, PromptArgument, PromptMessage, Role};
 
+/// What was given for an argument, in quotes.
+type Given<'call> = dyn Fn(&str) -> String + 'call;
+
 struct Template {
     name: &'static str,
     title: &'static str,
     description: &'static str,
     arguments: &'static [(&'static str, &'static str, bool)],
-    text: fn(&dyn Fn(&str) -> String) -> String,
+    text: fn(&Given<'_>) -> String,
 }
 
 const TEMPLATES: [Template; 2] = [
@@ -93,10 +96,8 @@ pub(crate) fn get(name: &str, arguments: &JsonObject) -> Result<GetPromptResult,
     };
     let needed = template.arguments.iter().filter(|(_, _, required)| *required);
     for (name, _, _) in needed {
-        if !arguments
-            .get(*name)
-            .is_some_and(|value| value.as_str().is_some_and(|it| !it.is_empty()))
-        {
+        let value = arguments.get(*name).and_then(serde_json::Value::as_str);
+        if value.is_none_or(str::is_empty) {
             return Err(Missing::Argument(name));
         }
     }
@@ -112,16 +113,16 @@ mod tests {
 
     use super::*;
 
-    fn object(value: serde_json::Value) -> JsonObject {
+    fn object(value: &serde_json::Value) -> JsonObject {
         value.as_object().cloned().unwrap_or_default()
     }
 
     #[test]
     fn a_prompt_wants_what_it_needs_and_quotes_it() {
-        assert_eq!(get("nothing", &object(json!({}))).err(), Some(Missing::Prompt));
-        let missing = get("find_and_compare", &object(json!({ "budget": "50 EUR" })));
+        assert_eq!(get("nothing", &object(&json!({}))).err(), Some(Missing::Prompt));
+        let missing = get("find_and_compare", &object(&json!({ "budget": "50 EUR" })));
         assert_eq!(missing.err(), Some(Missing::Argument("wish")));
-        let found = get("find_and_compare", &object(json!({ "wish": "a mug\nnow" }))).unwrap();
+        let found = get("find_and_compare", &object(&json!({ "wish": "a mug\nnow" }))).unwrap();
         let text = serde_json::to_string(&found).unwrap();
         assert!(text.contains("“a mugnow”") && text.contains("(not given)"), "{text}");
     }

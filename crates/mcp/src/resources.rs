@@ -2,6 +2,8 @@
 //!
 //! The guide is ours, word for word. What the merchant wrote stands in the policies, which are data.
 
+use std::fmt::Write as _;
+
 use merchants::Store;
 use rmcp::model::{ReadResourceResult, Resource, ResourceContents};
 use serde_json::json;
@@ -84,7 +86,7 @@ async fn of_tool(call: &Call<'_>, name: &str) -> Result<String, primitives::Fail
 fn guide() -> String {
     let mut text = String::from(GUIDE);
     for entry in tools::entries() {
-        text.push_str(&format!("- `{}`: {}\n", entry.name, entry.purpose));
+        let _ = writeln!(text, "- `{}`: {}", entry.name, entry.purpose);
     }
     text
 }

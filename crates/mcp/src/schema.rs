@@ -4,8 +4,12 @@ use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::Value;
 
+/// An argument that is null counts as left out, so none is said to be null: some hosts refuse fields
+/// of two types.
 pub(crate) fn of_arguments<T: JsonSchema>() -> Value {
-    generate::<T>(settings().for_deserialize())
+    let mut schema = generate::<T>(settings().for_deserialize());
+    promise_no_nulls(&mut schema);
+    schema
 }
 
 /// What is null is left out of answers, so nothing that may be null is promised.
@@ -79,6 +83,8 @@ fn generate<T: JsonSchema>(settings: SchemaSettings) -> Value {
     if let Some(object) = schema.as_object_mut() {
         // The name of a Rust type says nothing to a model.
         object.remove("title");
+        // What OpenAPI shows; JSON Schema has no such keyword.
+        object.remove("example");
         // A tool without arguments still takes an object.
         object.entry("type").or_insert_with(|| "object".into());
         object.entry("properties").or_insert_with(|| serde_json::json!({}));

@@ -154,7 +154,7 @@ async fn run<T: Tool>(call: &Call<'_>, arguments: Value) -> Result<Value, Failur
 }
 
 /// Leaves out fields that say nothing: a model pays for each. What is null in a list keeps its place.
-fn leave_out_nulls(value: &mut Value) {
+pub(crate) fn leave_out_nulls(value: &mut Value) {
     match value {
         Value::Object(fields) => {
             fields.retain(|_, field| !field.is_null());

@@ -9,7 +9,7 @@ pub const SUSPENSION_THRESHOLD: f64 = 0.2;
 /// A store with little history ranks as this at the most (decisions §4).
 pub(crate) const PROVISIONAL_RANK_MAX: f64 = 0.84;
 
-/// The label of a score (spec §3.1).
+/// The label of a score.
 #[derive(
     Debug,
     Clone,

@@ -32,3 +32,8 @@ pub(crate) async fn bench() -> Result<(), Failure> {
     bench_jobs::run().await?;
     bench_mcp::run().await
 }
+
+/// What a call costs beyond rmcp itself.
+pub(crate) async fn bench_mcp() -> Result<(), Failure> {
+    bench_mcp::run().await
+}

@@ -6,6 +6,7 @@ mod catalog;
 mod engines;
 mod foundation;
 mod http;
+mod mcp;
 mod report;
 mod search;
 mod souk;
@@ -84,6 +85,8 @@ enum Topic {
     Catalog,
     /// Products, found.
     Search,
+    /// The door for agents.
+    Mcp,
 }
 
 impl Topic {
@@ -92,6 +95,7 @@ impl Topic {
             Self::Foundation => foundation::CHECKS,
             Self::Catalog => catalog::CHECKS,
             Self::Search => search::CHECKS,
+            Self::Mcp => mcp::CHECKS,
         }
     }
 
@@ -100,12 +104,13 @@ impl Topic {
             Self::Foundation => foundation::bench().await,
             Self::Catalog => catalog::bench().await,
             Self::Search => search::bench(bench.size, &bench.only).await,
+            Self::Mcp => foundation::bench_mcp().await,
         }
     }
 
     async fn soak(self, soak: &Soak) -> Result<(), Failure> {
         match self {
-            Self::Foundation | Self::Catalog => Err("it has no soak".into()),
+            Self::Foundation | Self::Catalog | Self::Mcp => Err("it has no soak".into()),
             Self::Search => search::soak(soak.size).await,
         }
     }

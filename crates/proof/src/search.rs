@@ -19,6 +19,7 @@ mod world;
 use crate::report::Check;
 
 pub(crate) use bench::{bench, soak};
+pub(crate) use measure::cpu_nanos;
 
 /// The promises, in order.
 pub(crate) const CHECKS: &[Check] = &[

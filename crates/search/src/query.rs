@@ -47,7 +47,7 @@ pub struct Filters {
     pub band_min: Option<Band>,
 }
 
-/// The order of results (decisions §3).
+/// The order of results.
 #[derive(
     Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
 )]

@@ -14,7 +14,7 @@ use crate::{Facets, Filters, Found, Matched, Query, Sort, Source};
 /// Stores one search may name.
 const STORES_MAX: usize = 50;
 
-/// What to search for (decisions §3).
+/// What to search for.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(extend("example" = json!({ "query": "pour over coffee", "max_price": 60, "limit": 5 })))]

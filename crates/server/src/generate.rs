@@ -9,10 +9,19 @@ use crate::Cli;
 /// Where the published description says the service is.
 const SITE_URL: &str = "http://127.0.0.1:8080";
 
+/// Stands for the public address in what an operator submits to the registry of MCP servers.
+const PUBLIC_URL: &str = "https://souk.example";
+
 /// Writes each file, or finds out which differ.
 pub(crate) fn generate(root: &Path, check: bool) -> std::io::Result<Vec<&'static str>> {
     let mut differing = Vec::new();
-    for (name, content) in [("docs/openapi.json", openapi()), (".env.example", env_example())] {
+    let files = [
+        ("docs/openapi.json", openapi()),
+        ("docs/tools.md", mcp::tools_document()),
+        ("docs/server.json", pretty(&mcp::registry_entry(PUBLIC_URL))),
+        (".env.example", env_example()),
+    ];
+    for (name, content) in files {
         let path = root.join(name);
         let differs = std::fs::read_to_string(&path).ok().as_deref() != Some(content.as_str());
         if differs {
@@ -26,8 +35,11 @@ pub(crate) fn generate(root: &Path, check: bool) -> std::io::Result<Vec<&'static
 }
 
 fn openapi() -> String {
-    let document = rest::openapi(SITE_URL);
-    let mut text = serde_json::to_string_pretty(&document).unwrap_or_default();
+    pretty(&rest::openapi(SITE_URL))
+}
+
+fn pretty(document: &serde_json::Value) -> String {
+    let mut text = serde_json::to_string_pretty(document).unwrap_or_default();
     text.push('\n');
     text
 }

@@ -13,7 +13,9 @@ const BUCKETS: [f64; 11] = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 0.25
 
 /// Starts logging. Standard error, so that standard output stays free for answers.
 pub(crate) fn log(config: &Config) {
-    let filter = EnvFilter::try_new(&config.log).unwrap_or_else(|_| EnvFilter::new("info"));
+    // rmcp warns of every wrong name an anonymous caller sends; the figures count them.
+    let quiet = |log: &str| EnvFilter::try_new(format!("rmcp=error,{log}"));
+    let filter = quiet(&config.log).unwrap_or_else(|_| EnvFilter::new("info"));
     let builder = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_ansi(std::io::stderr().is_terminal())

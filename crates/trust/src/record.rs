@@ -53,12 +53,12 @@ impl ScoreRecord {
     #[must_use]
     pub fn of(store: &Store, computation: Option<&Computation>) -> Self {
         let component = |component: Component| {
-            let score = computation.and_then(|made| made.components.get(&component)).copied();
+            let figure = computation.and_then(|made| made.components.get(&component)).copied();
             let record = ComponentRecord {
-                score,
+                score: figure,
                 weight: component.weight(),
                 source: component.evidence(),
-                applicable: score.is_some(),
+                applicable: figure.is_some(),
             };
             (component.name(), record)
         };

@@ -1,4 +1,4 @@
-//! `nlweb_ask`: a question in plain words (NLWeb). Answered by words for now; `_meta` says so.
+//! `nlweb_ask`: a question in plain words, as `NLWeb` asks it. Answered by words for now; `_meta` says so.
 
 use catalog::ProductCard;
 use primitives::Failure;
@@ -64,7 +64,7 @@ pub(super) struct Output {
     #[serde(skip_serializing_if = "Option::is_none")]
     summary: Option<String>,
     /// How the answer came about.
-    _meta: Generator,
+    _meta: Making,
 }
 
 /// A result.
@@ -87,7 +87,7 @@ pub(super) struct Answer {
 
 /// How an answer came about.
 #[derive(Serialize, JsonSchema)]
-pub(super) struct Generator {
+pub(super) struct Making {
     /// Always `Answer`.
     response_type: &'static str,
     /// The version of the protocol.
@@ -98,7 +98,7 @@ pub(super) struct Generator {
     generator: &'static str,
 }
 
-impl Generator {
+impl Making {
     pub(super) fn lexical() -> Self {
         Self {
             response_type: "Answer",
@@ -141,7 +141,7 @@ impl Tool for NlwebAsk {
             query_id: arguments.query_id,
             results: results.collect(),
             summary,
-            _meta: Generator::lexical(),
+            _meta: Making::lexical(),
         })
     }
 }

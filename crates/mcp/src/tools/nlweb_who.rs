@@ -1,11 +1,11 @@
-//! `nlweb_who`: which stores of the network to ask (NLWeb).
+//! `nlweb_who`: which stores of the network to ask, as `NLWeb` has it.
 
 use primitives::Failure;
 use schemars::JsonSchema;
 use search::{CallerKind, SearchArguments};
 use serde::{Deserialize, Serialize};
 
-use super::nlweb_ask::Generator;
+use super::nlweb_ask::Making;
 use crate::call::Call;
 use crate::tool::{Access, Confirmation, Tool, ToolSet};
 
@@ -32,7 +32,7 @@ pub(super) struct Output {
     /// The stores, best first.
     merchants: Vec<Merchant>,
     /// How the answer came about.
-    _meta: Generator,
+    _meta: Making,
 }
 
 /// A store to ask.
@@ -91,7 +91,7 @@ impl Tool for NlwebWho {
         merchants.sort_by_key(|merchant| -merchant.score);
         let limit = arguments.limit.unwrap_or(LIMIT_DEFAULT).clamp(1, LIMIT_MAX);
         merchants.truncate(usize::try_from(limit).unwrap_or(1));
-        Ok(Output { merchants, _meta: Generator::lexical() })
+        Ok(Output { merchants, _meta: Making::lexical() })
     }
 }
 

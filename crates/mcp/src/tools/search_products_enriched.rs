@@ -119,10 +119,8 @@ impl Tool for SearchProductsEnriched {
         let merchant = call.store.merchant;
         let reading = call.reading()?;
         let keys: Vec<_> = answer.data.iter().map(|card| (merchant, card.id)).collect();
-        let mut products = match variants {
-            true => catalog::products_of(&reading, &keys).await?,
-            false => Vec::new(),
-        };
+        let mut products =
+            if variants { catalog::products_of(&reading, &keys).await? } else { Vec::new() };
         let settings = match ship_to {
             Some(_) => Some(merchants::settings(&reading, merchant).await?.settings),
             None => None,
@@ -131,9 +129,10 @@ impl Tool for SearchProductsEnriched {
         for product in answer.data {
             let own = products.iter().position(|(_, known)| known.id == product.id);
             let own = own.map(|place| products.swap_remove(place).1);
-            let reviews = match reviews && product.rating.is_some() {
-                true => catalog::reviews(&reading, merchant, product.id, REVIEWS_MAX).await?,
-                false => Vec::new(),
+            let reviews = if reviews && product.rating.is_some() {
+                catalog::reviews(&reading, merchant, product.id, REVIEWS_MAX).await?
+            } else {
+                Vec::new()
             };
             let to = settings.as_ref().zip(ship_to.as_deref());
             data.push(Enriched {

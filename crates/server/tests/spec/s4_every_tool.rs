@@ -20,6 +20,10 @@ async fn listed(app: &TestApp) -> Vec<Value> {
 
 /// Good arguments of each tool, at least one set.
 fn right() -> BTreeMap<&'static str, Vec<Value>> {
+    about_products().into_iter().chain(about_the_store()).collect()
+}
+
+fn about_products() -> Vec<(&'static str, Vec<Value>)> {
     let world = demo::world();
     let store = world.store(STORE).unwrap();
     let first = store.products.iter().find(|product| !product.variants.is_empty()).unwrap();
@@ -28,8 +32,7 @@ fn right() -> BTreeMap<&'static str, Vec<Value>> {
     let variant = VariantId::from_uuid(first.variants[0].id);
     let gtin = store.products.iter().find_map(|product| product.gtin.clone()).unwrap();
     let option = first.variants[0].options.first().unwrap();
-    BTreeMap::from([
-        ("browse_categories", vec![json!({}), json!({ "depth": 5, "include_counts": false })]),
+    vec![
         (
             "check_availability",
             vec![json!({ "items": [
@@ -58,7 +61,6 @@ fn right() -> BTreeMap<&'static str, Vec<Value>> {
                 json!({ "text": "mug", "max_price": 30 }),
             ],
         ),
-        ("get_merchant_profile", vec![json!({})]),
         (
             "get_price_history",
             vec![json!({ "product_id": one }), json!({ "product_id": two, "days": 1 })],
@@ -78,6 +80,17 @@ fn right() -> BTreeMap<&'static str, Vec<Value>> {
                 json!({ "product_id": one, "selected": { option.0.clone(): option.1 } }),
             ],
         ),
+        (
+            "lookup_products",
+            vec![json!({ "ids": [one, gtin, first.sku, "nothing", "https://x.example"] })],
+        ),
+    ]
+}
+
+fn about_the_store() -> Vec<(&'static str, Vec<Value>)> {
+    vec![
+        ("browse_categories", vec![json!({}), json!({ "depth": 5, "include_counts": false })]),
+        ("get_merchant_profile", vec![json!({})]),
         ("get_search_facets", vec![json!({}), json!({ "query": "coffee", "max_price": 50 })]),
         ("get_store_capabilities", vec![json!({})]),
         ("get_store_policies", vec![json!({}), json!({ "types": ["returns", "shipping"] })]),
@@ -90,10 +103,6 @@ fn right() -> BTreeMap<&'static str, Vec<Value>> {
         ),
         ("list_payment_methods", vec![json!({}), json!({ "currency": "USDC" })]),
         ("list_promotions", vec![json!({})]),
-        (
-            "lookup_products",
-            vec![json!({ "ids": [one, gtin, first.sku, "nothing", "https://x.example"] })],
-        ),
         (
             "nlweb_ask",
             vec![
@@ -120,7 +129,7 @@ fn right() -> BTreeMap<&'static str, Vec<Value>> {
             ],
         ),
         ("suggest_queries", vec![json!({ "prefix": "cof" })]),
-    ])
+    ]
 }
 
 #[tokio::test]
@@ -279,5 +288,5 @@ async fn resources_and_prompts_are_read() {
     assert!(text.contains("“a mug”"), "{text}");
     let nothing = rpc("prompts/get", json!({ "name": "find_and_compare" })).await;
     assert_eq!(nothing["error"]["code"], -32602);
-    assert_eq!(nothing["error"]["data"]["field"], "wish");
+    assert_eq!(nothing["error"]["data"]["details"]["field"], "wish");
 }

@@ -14,7 +14,12 @@ fn request(method: &str, params: Value) -> Value {
 #[tokio::test]
 async fn a_client_initializes_and_is_offered_the_version_it_asks_for_or_ours() {
     let app = TestApp::start().await;
-    for (asked, given) in [("2025-11-25", "2025-11-25"), ("2024-11-05", "2025-11-25")] {
+    for (asked, given) in [
+        ("2025-11-25", "2025-11-25"),
+        ("2025-06-18", "2025-06-18"),
+        ("2025-03-26", "2025-03-26"),
+        ("2024-11-05", "2025-11-25"),
+    ] {
         let params = json!({
             "protocolVersion": asked, "capabilities": {}, "clientInfo": { "name": "t", "version": "1" },
         });

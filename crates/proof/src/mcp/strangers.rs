@@ -1,0 +1,56 @@
+//! (b) The official clients, (e) what a model sees, counted by a public tokenizer: programs that are not ours, against the real binary with the demo world in it.
+
+use std::process::Stdio;
+
+use crate::engines::Engines;
+use crate::report::{Failure, Trial, Verdict};
+use crate::souk::{Souk, command, handed_over};
+
+/// The server, with the demo world and its index.
+struct Stage {
+    _index: Souk,
+    souk: Souk,
+    _engines: Engines,
+}
+
+impl Stage {
+    async fn set() -> Result<Self, Failure> {
+        let engines = Engines::start()?;
+        command(&engines.database_url, &["migrate"])?;
+        command(&engines.database_url, &["seed"])?;
+        let directory = std::env::temp_dir().join(format!("souk-mcp-{}", std::process::id()));
+        let path = |part: &str| directory.join(part).to_string_lossy().into_owned();
+        let settings = |part: &str| {
+            vec![("SOUK_SEARCH_OBJECTS", path("objects")), ("SOUK_SEARCH_DIRECTORY", path(part))]
+        };
+        let index = Souk::index(&engines.database_url, &settings("writer"))?;
+        let souk = Souk::serve_with(&engines.database_url, &[], &settings("reader")).await?;
+        super::raw::wait_for_search(souk.port).await?;
+        Ok(Self { _index: index, souk, _engines: engines })
+    }
+
+    /// Lets a script of dev/clients use the server, and answers what it said last.
+    async fn script(&self, name: &str, arguments: &[&str]) -> Verdict {
+        let script = format!("{}/{name}", handed_over("SOUK_CLIENTS")?);
+        let mut command = tokio::process::Command::new(script);
+        command.args(arguments).stdin(Stdio::null());
+        command.env("SOUK_URL", format!("http://127.0.0.1:{}", self.souk.port));
+        let output = command.output().await?;
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        if output.status.success() {
+            let lines = said.lines().rev().filter(|line| !line.trim().is_empty());
+            return Ok(lines.take(1).collect());
+        }
+        let why = String::from_utf8_lossy(&output.stderr).into_owned();
+        Err(format!("{said}{why}").into())
+    }
+}
+
+pub(crate) async fn prove_clients(trial: Trial) -> Verdict {
+    let arguments: &[&str] = trial.by_tier(&[], &["--all"]);
+    Stage::set().await?.script("run", arguments).await
+}
+
+pub(crate) async fn prove_context(_: Trial) -> Verdict {
+    Stage::set().await?.script("run", &["--tokens"]).await
+}
