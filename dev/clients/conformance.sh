@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # dev/clients/conformance.sh [SLUG]: the official conformance suite, in both versions of the protocol, against
-# the store of the server at SOUK_URL that has what the suite asks for. Needs what dev/clients/run --all installs.
+# the store of the server at SOUK_URL that has what the suite asks for.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
+./run --install
 url=${SOUK_URL:?the address of a running server}/${1:-conformance}/mcp
 # The suite needs a newer Node than Debian has.
 suite=(node_modules/.bin/node node_modules/@modelcontextprotocol/conformance/dist/index.js)

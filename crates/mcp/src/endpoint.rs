@@ -19,6 +19,8 @@ use serde_json::Value;
 use tower_http::cors::{AllowHeaders, AllowOrigin, CorsLayer};
 
 use crate::card;
+#[cfg(debug_assertions)]
+use crate::conformance::{self, Conformance};
 use crate::refusal::{Speech, fault, log, refuse};
 use crate::tool::{Confirmation, ToolSet};
 use crate::tools;
@@ -54,6 +56,8 @@ pub(crate) struct Endpoint {
     pub(crate) stores: StoreCache,
     pub(crate) site_url: Arc<str>,
     service: Service,
+    #[cfg(debug_assertions)]
+    fixtures: StreamableHttpService<Conformance, NeverSessionManager>,
 }
 
 /// The endpoint, in both address forms (spec §4.2).
@@ -72,8 +76,13 @@ pub fn router(mcp: Mcp) -> Router {
         .with_allowed_hosts(mcp.allowed_hosts)
         .with_allowed_origins(mcp.allowed_origins)
         .enforce_origin_validation();
-    let service = Service::new(move || Ok(wire.clone()), Arc::default(), config);
-    let endpoint = Endpoint { stores: mcp.stores, site_url: mcp.site_url, service };
+    let endpoint = Endpoint {
+        stores: mcp.stores,
+        site_url: mcp.site_url,
+        #[cfg(debug_assertions)]
+        fixtures: StreamableHttpService::new(|| Ok(Conformance), Arc::default(), config.clone()),
+        service: Service::new(move || Ok(wire.clone()), Arc::default(), config),
+    };
     let methods = || routing::post(post).fallback(only_post);
     Router::new()
         .route("/{slug}/mcp", methods())
@@ -137,6 +146,11 @@ async fn post(
         Ok(asked) => asked,
         Err((code, message)) => return fault(&id_of(&body), code, message),
     };
+    #[cfg(debug_assertions)]
+    if slug == conformance::SLUG {
+        let answer = endpoint.fixtures.handle(completed(parts, body, &asked)).await;
+        return in_json(answer.map(Body::new), &asked.id).await;
+    }
     let mut response = match resolve(&endpoint, &slug, &parts).await {
         Ok((store, sets)) => {
             let visit = Visit { store, request_id, sets, failure: Arc::default() };
@@ -278,6 +292,18 @@ async fn forward(
     speech: Speech,
     asked: &Asked,
 ) -> Response {
+    parts.extensions.insert(visit.clone());
+    let answer = endpoint.service.handle(completed(parts, body, asked)).await;
+    match take(&visit.failure) {
+        Some(failure) if speech == Speech::Plain => {
+            refuse(&failure, &asked.id, &visit.request_id, speech)
+        }
+        _ => in_json(answer.map(Body::new), &asked.id).await,
+    }
+}
+
+/// The request with what rmcp insists on.
+fn completed(mut parts: request::Parts, body: Bytes, asked: &Asked) -> http::Request<Full<Bytes>> {
     // rmcp answers 406 unless both are accepted; the specification's examples send neither.
     let both = HeaderValue::from_static("application/json, text/event-stream");
     parts.headers.insert(header::ACCEPT, both);
@@ -287,14 +313,7 @@ async fn forward(
         let version = HeaderValue::from_static("2025-11-25");
         parts.headers.entry("mcp-protocol-version").or_insert(version);
     }
-    parts.extensions.insert(visit.clone());
-    let answer = endpoint.service.handle(Request::from_parts(parts, Full::new(body))).await;
-    match take(&visit.failure) {
-        Some(failure) if speech == Speech::Plain => {
-            refuse(&failure, &asked.id, &visit.request_id, speech)
-        }
-        _ => in_json(answer.map(Body::new), &asked.id).await,
-    }
+    http::Request::from_parts(parts, Full::new(body))
 }
 
 /// rmcp refuses a foreign host or origin, or an unknown version, in plain text; a client expects JSON.

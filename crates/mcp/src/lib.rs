@@ -2,6 +2,8 @@
 
 mod call;
 mod card;
+#[cfg(debug_assertions)]
+mod conformance;
 mod document;
 mod endpoint;
 mod gateway;

@@ -36,7 +36,7 @@ pub(crate) struct Visit {
 
 /// The protocol versions served (decisions §2), and two older ones that differ in nothing we use:
 /// their clients give up when they are offered a newer one. Who asks for another is offered the first.
-const VERSIONS: &[ProtocolVersion] = &[
+pub(crate) const VERSIONS: &[ProtocolVersion] = &[
     ProtocolVersion::V_2025_11_25,
     ProtocolVersion::V_2026_07_28,
     ProtocolVersion::V_2025_06_18,

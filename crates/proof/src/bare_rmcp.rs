@@ -1,4 +1,4 @@
-//! rmcp and nothing else: what a tool call costs before it does anything. The peer of `bench_mcp`.
+//! rmcp and nothing else: what a tool call costs before it does anything. The peer of `just bench mcp`.
 
 use std::path::PathBuf;
 use std::process::ExitCode;

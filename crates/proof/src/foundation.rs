@@ -1,7 +1,6 @@
 //! What everything else stands on: queue, outbox, tenants and cells.
 
 mod bench_jobs;
-mod bench_mcp;
 mod cells;
 mod crash;
 mod engine_restart;
@@ -27,13 +26,7 @@ pub(crate) const CHECKS: &[Check] = &[
     Check { name: "foundation/i", run: |trial| Box::pin(crash::prove(trial)) },
 ];
 
-/// The measurements, in order.
+/// The measurements.
 pub(crate) async fn bench() -> Result<(), Failure> {
-    bench_jobs::run().await?;
-    bench_mcp::run().await
-}
-
-/// What a call costs beyond rmcp itself.
-pub(crate) async fn bench_mcp() -> Result<(), Failure> {
-    bench_mcp::run().await
+    bench_jobs::run().await
 }

@@ -104,7 +104,7 @@ impl Topic {
             Self::Foundation => foundation::bench().await,
             Self::Catalog => catalog::bench().await,
             Self::Search => search::bench(bench.size, &bench.only).await,
-            Self::Mcp => foundation::bench_mcp().await,
+            Self::Mcp => mcp::bench().await,
         }
     }
 

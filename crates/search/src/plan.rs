@@ -86,7 +86,7 @@ impl Planner<'_> {
         Some(joined(clauses))
     }
 
-    /// What has some of these words, to show beside a product.
+    /// What has some of these words or stands in the same place, to show beside a product.
     pub(crate) fn alike(&self, words: &[Word], category: &str) -> Box<dyn IndexQuery> {
         let mut clauses = self.filter_clauses();
         let each = words
@@ -94,10 +94,12 @@ impl Planner<'_> {
             .map(|word| (Occur::Should, self.any(self.fields.title, std::slice::from_ref(word))));
         let count = words.len().div_ceil(3).max(1);
         let some = BooleanQuery::with_minimum_required_clauses(each.collect(), count);
-        clauses.push((Occur::Must, Box::new(some)));
         let place = Term::from_field_text(self.fields.category, category);
         let place = ConstScoreQuery::new(term_query(place), SAME_PLACE);
-        clauses.push((Occur::Should, Box::new(place)));
+        // A name like no other still has neighbours on its shelf.
+        let alike: Vec<Clause> =
+            vec![(Occur::Should, Box::new(some)), (Occur::Should, Box::new(place))];
+        clauses.push((Occur::Must, Box::new(BooleanQuery::new(alike))));
         joined(clauses)
     }
 

@@ -1,4 +1,5 @@
-//! (b) The official clients, (e) what a model sees, counted by a public tokenizer: programs that are not ours, against the real binary with the demo world in it.
+//! (a) The official conformance suite, (b) the official clients, (e) what a model sees, counted by a
+//! public tokenizer: programs that are not ours, against the real binary with the demo world in it.
 
 use std::process::Stdio;
 
@@ -29,7 +30,7 @@ impl Stage {
         Ok(Self { _index: index, souk, _engines: engines })
     }
 
-    /// Lets a script of dev/clients use the server, and answers what it said last.
+    /// Lets a script of dev/clients use the server, and answers what it said.
     async fn script(&self, name: &str, arguments: &[&str]) -> Verdict {
         let script = format!("{}/{name}", handed_over("SOUK_CLIENTS")?);
         let mut command = tokio::process::Command::new(script);
@@ -38,12 +39,18 @@ impl Stage {
         let output = command.output().await?;
         let said = String::from_utf8_lossy(&output.stdout).into_owned();
         if output.status.success() {
-            let lines = said.lines().rev().filter(|line| !line.trim().is_empty());
-            return Ok(lines.take(1).collect());
+            let lines: Vec<&str> =
+                said.lines().map(str::trim).filter(|it| !it.is_empty()).collect();
+            return Ok(lines.join("; "));
         }
         let why = String::from_utf8_lossy(&output.stderr).into_owned();
         Err(format!("{said}{why}").into())
     }
+}
+
+/// The suite's fixtures are served by builds for development only.
+pub(crate) async fn prove_conformance(_: Trial) -> Verdict {
+    Stage::set().await?.script("conformance.sh", &[]).await
 }
 
 pub(crate) async fn prove_clients(trial: Trial) -> Verdict {

@@ -304,6 +304,11 @@ async fn alike_is_not_itself() {
     let alike = records(&found);
     assert!(!alike.is_empty());
     assert!(!ids(&alike).contains(&id.to_owned()));
+    // A product whose name shares no words with others has neighbours on its shelf.
+    let store = vec!["demo-store".parse().unwrap()];
+    let first = "prod_076c313f7c63513c9eb9f8f3fff08813".parse().unwrap();
+    let found = world.search.similar(first, store, page).await.unwrap();
+    assert_eq!(records(&found).len(), 10);
     let unknown = "prod_00000000000000000000000000000001".parse().unwrap();
     let unknown = world.search.similar(unknown, Vec::new(), page).await;
     assert!(matches!(unknown, Err(SearchError::ProductNotFound)));
