@@ -130,6 +130,30 @@ pub(super) async fn call(
             let sentence = "This tool intentionally returns an error for testing";
             content(&json!([{ "type": "text", "text": sentence }]), true)
         }
+        "test_tool_with_logging" | "test_logging_tool" | "test_tool_with_progress" => {
+            tell(&request.name, context).await
+        }
+        "test_custom_header" => {
+            let arguments = request.arguments.as_ref();
+            let value = arguments.and_then(|arguments| arguments.get("value")?.as_str());
+            text(value.unwrap_or_default())
+        }
+        "json_schema_2020_12_tool" => text("Valid"),
+        "test_missing_capability" => missing_capability(context),
+        "test_streaming_elicitation" => {
+            let asked = json!({ "value": elicitation("Provide a value", "value", "string") });
+            Ok(asks(&asked, None)?.into())
+        }
+        _ => Err(ErrorData::invalid_params("there is no tool of this name", None)),
+    }
+}
+
+/// Tools that tell something before they answer.
+async fn tell(
+    name: &str,
+    context: &RequestContext<RoleServer>,
+) -> Result<CallToolResponse, ErrorData> {
+    match name {
         "test_tool_with_logging" => {
             for said in
                 ["Tool execution started", "Tool processing data", "Tool execution completed"]
@@ -144,7 +168,7 @@ pub(super) async fn call(
             }
             text("Logging tool completed")
         }
-        "test_tool_with_progress" => {
+        _ => {
             let token = context.meta.get_progress_token();
             for progress in [0.0, 50.0, 100.0] {
                 if let Some(token) = &token {
@@ -155,18 +179,6 @@ pub(super) async fn call(
             }
             text("Progress test completed")
         }
-        "test_custom_header" => {
-            let arguments = request.arguments.as_ref();
-            let value = arguments.and_then(|arguments| arguments.get("value")?.as_str());
-            text(value.unwrap_or_default())
-        }
-        "json_schema_2020_12_tool" => text("Valid"),
-        "test_missing_capability" => missing_capability(context),
-        "test_streaming_elicitation" => {
-            let asked = json!({ "value": elicitation("Provide a value", "value", "string") });
-            Ok(asks(&asked, None)?.into())
-        }
-        _ => Err(ErrorData::invalid_params("there is no tool of this name", None)),
     }
 }
 
