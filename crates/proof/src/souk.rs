@@ -6,6 +6,10 @@ use std::time::{Duration, Instant};
 use crate::http::{Client, Fate};
 use crate::report::Failure;
 
+/// How long the doors may take to open: a reader checks every byte of its index first, and the largest
+/// has gigabytes.
+const READY_MAX: Duration = Duration::from_mins(3);
+
 /// A running `souk serve`, killed when dropped.
 pub(crate) struct Souk {
     child: Child,
@@ -102,13 +106,13 @@ impl Souk {
         let souk = Self { child, port };
         let since = Instant::now();
         let mut client = Client::new(port);
-        while since.elapsed() < Duration::from_secs(20) {
+        while since.elapsed() < READY_MAX {
             if matches!(client.get("/health/ready").await, Fate::Answered { status: 200, .. }) {
                 return Ok(souk);
             }
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
-        Err("souk serve was not ready within 20 s".into())
+        Err("souk serve was not ready within three minutes".into())
     }
 
     /// Starts the doors on a port and does not wait for them: whoever calls looks for itself.
