@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use super::raw::wait_for_search;
+use super::raw::{IndexDirectory, wait_for_search};
 use crate::engines::Engines;
 use crate::http::{Client, Fate};
 use crate::report::{Failure, Trial, Verdict, ensure};
@@ -49,13 +49,9 @@ pub(crate) async fn prove(_: Trial) -> Verdict {
     let url = &engines.database_url;
     command(url, &["migrate"])?;
     command(url, &["seed"])?;
-    let directory = std::env::temp_dir().join(format!("souk-mcp-{}", std::process::id()));
-    let path = |part: &str| directory.join(part).to_string_lossy().into_owned();
-    let settings = |part: &str| {
-        vec![("SOUK_SEARCH_OBJECTS", path("objects")), ("SOUK_SEARCH_DIRECTORY", path(part))]
-    };
-    let _index = Souk::index(url, &settings("writer"))?;
-    let souk = Souk::serve_with(url, &[], &settings("reader")).await?;
+    let directory = IndexDirectory::new();
+    let _index = Souk::index(url, &directory.settings("writer"))?;
+    let souk = Souk::serve_with(url, &[], &directory.settings("reader")).await?;
     wait_for_search(souk.port).await?;
     let mut agent = Client::new(souk.port).speaking_mcp();
     let before = ours(&mut agent).await?;

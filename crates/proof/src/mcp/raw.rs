@@ -1,5 +1,6 @@
 //! Requests written by hand, byte by byte.
 
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -80,6 +81,27 @@ pub(crate) fn post(headers: &str, body: &[u8]) -> Vec<u8> {
 pub(crate) fn post_json(body: &[u8]) -> Vec<u8> {
     let headers = format!("Content-Type: application/json\r\nContent-Length: {}\r\n", body.len());
     post(&headers, body)
+}
+
+/// A directory for an index, removed when dropped.
+pub(crate) struct IndexDirectory(PathBuf);
+
+impl IndexDirectory {
+    pub(crate) fn new() -> Self {
+        Self(std::env::temp_dir().join(format!("souk-mcp-{}", std::process::id())))
+    }
+
+    /// The settings of a process that keeps its copy in this part of it.
+    pub(crate) fn settings(&self, part: &str) -> Vec<(&'static str, String)> {
+        let path = |part: &str| self.0.join(part).to_string_lossy().into_owned();
+        vec![("SOUK_SEARCH_OBJECTS", path("objects")), ("SOUK_SEARCH_DIRECTORY", path(part))]
+    }
+}
+
+impl Drop for IndexDirectory {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
 }
 
 /// Until the server says that search is well.

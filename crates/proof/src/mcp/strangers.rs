@@ -3,6 +3,7 @@
 
 use std::process::Stdio;
 
+use super::raw::{IndexDirectory, wait_for_search};
 use crate::engines::Engines;
 use crate::report::{Failure, Trial, Verdict};
 use crate::souk::{Souk, command, handed_over};
@@ -12,6 +13,7 @@ struct Stage {
     _index: Souk,
     souk: Souk,
     _engines: Engines,
+    _directory: IndexDirectory,
 }
 
 impl Stage {
@@ -19,15 +21,12 @@ impl Stage {
         let engines = Engines::start()?;
         command(&engines.database_url, &["migrate"])?;
         command(&engines.database_url, &["seed"])?;
-        let directory = std::env::temp_dir().join(format!("souk-mcp-{}", std::process::id()));
-        let path = |part: &str| directory.join(part).to_string_lossy().into_owned();
-        let settings = |part: &str| {
-            vec![("SOUK_SEARCH_OBJECTS", path("objects")), ("SOUK_SEARCH_DIRECTORY", path(part))]
-        };
-        let index = Souk::index(&engines.database_url, &settings("writer"))?;
-        let souk = Souk::serve_with(&engines.database_url, &[], &settings("reader")).await?;
-        super::raw::wait_for_search(souk.port).await?;
-        Ok(Self { _index: index, souk, _engines: engines })
+        let directory = IndexDirectory::new();
+        let index = Souk::index(&engines.database_url, &directory.settings("writer"))?;
+        let settings = directory.settings("reader");
+        let souk = Souk::serve_with(&engines.database_url, &[], &settings).await?;
+        wait_for_search(souk.port).await?;
+        Ok(Self { _index: index, souk, _engines: engines, _directory: directory })
     }
 
     /// Lets a script of dev/clients use the server, and answers what it said.
