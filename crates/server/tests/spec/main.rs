@@ -4,6 +4,7 @@
 mod app;
 mod s2_catalog;
 mod s2_records;
+mod s2_trust;
 mod s3_search;
 mod s4_addresses;
 mod s4_every_tool;

@@ -1,5 +1,7 @@
 //! Spec §4.1, §4.2 and decisions §2: what is where.
 
+use axum::body::Body;
+use axum::http::{Method, Request};
 use serde_json::json;
 
 use crate::app::{TestApp, call, post};
@@ -112,4 +114,41 @@ async fn every_answer_is_identified_and_guarded() {
         assert_eq!(answer.headers["x-frame-options"], "DENY");
         assert!(answer.headers.contains_key("content-security-policy"));
     }
+}
+
+#[tokio::test]
+async fn a_page_of_a_known_origin_may_call_and_no_other() {
+    let app = TestApp::start().await;
+    let preflight = async |origin: &str| {
+        let asked = Request::builder()
+            .method(Method::OPTIONS)
+            .uri("/demo-store/mcp")
+            .header("host", "souk.test")
+            .header("origin", origin)
+            .header("access-control-request-method", "POST")
+            .header("access-control-request-headers", "content-type, mcp-protocol-version")
+            .body(Body::empty());
+        app.send(asked.unwrap()).await.headers
+    };
+    let known = preflight("http://souk.test").await;
+    assert_eq!(known["access-control-allow-origin"], "http://souk.test");
+    assert_eq!(known["access-control-allow-headers"], "content-type, mcp-protocol-version");
+    for foreign in ["http://evil.example", "http://souk.test:81", "https://souk.test", "null"] {
+        let refused = preflight(foreign).await;
+        assert!(!refused.contains_key("access-control-allow-origin"), "{foreign}");
+    }
+}
+
+#[tokio::test]
+async fn an_endpoint_has_a_card_without_a_merchants_words() {
+    let app = TestApp::start().await;
+    let answer = app.get("/demo-store/mcp/server-card").await;
+    assert_eq!(answer.headers["content-type"], "application/mcp-server-card+json");
+    let card = answer.json();
+    assert_eq!(card["remotes"][0]["url"], "http://souk.test/demo-store/mcp");
+    let profile = app.get("/api/v1/stores/demo-store").await.json();
+    let words = profile["data"]["description"].as_str().unwrap().to_owned();
+    assert!(!answer.text.contains(&words), "{card}");
+    assert_eq!(app.get("/nobody/mcp/server-card").await.code(), "store_not_found");
+    assert_eq!(app.get("/no_slug/mcp/server-card").await.code(), "invalid_slug");
 }

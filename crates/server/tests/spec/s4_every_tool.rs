@@ -290,3 +290,52 @@ async fn resources_and_prompts_are_read() {
     assert_eq!(nothing["error"]["code"], -32602);
     assert_eq!(nothing["error"]["data"]["details"]["field"], "wish");
 }
+
+#[tokio::test]
+async fn an_argument_that_is_null_counts_as_left_out() {
+    let app = TestApp::start().await;
+    let browse = async |arguments: Value| {
+        app.tool(STORE, "browse_categories", arguments).await.json()["result"].clone()
+    };
+    let left_out = browse(json!({})).await;
+    assert_eq!(browse(json!({ "depth": null, "parent": null })).await, left_out);
+}
+
+/// A product of another store is as unknown as one that never was.
+#[tokio::test]
+async fn another_stores_product_is_not_there() {
+    let app = TestApp::searching().await;
+    let world = demo::world();
+    let other = world.stores.iter().find(|store| store.slug == "olaria-salgueira").unwrap();
+    let foreign = ProductId::from_uuid(other.products[0].id).to_string();
+    let unknown = ProductId::from_random(7).to_string();
+    let own = ProductId::from_uuid(world.store(STORE).unwrap().products[0].id);
+    let line = |id: &str| json!([{ "product_id": id }]);
+    let calls = |id: &str| {
+        [
+            ("get_product_details", json!({ "product_id": id })),
+            ("get_product_variants", json!({ "product_id": id })),
+            ("get_product_reviews", json!({ "product_id": id })),
+            ("get_price_history", json!({ "product_id": id })),
+            ("compare_products", json!({ "product_ids": [own, id] })),
+            ("lookup_products", json!({ "ids": [id] })),
+            ("check_availability", json!({ "items": line(id) })),
+            ("estimate_delivery", json!({ "items": line(id), "ship_to": { "country": "PT" } })),
+        ]
+    };
+    for ((tool, foreign_arguments), (_, unknown_arguments)) in
+        calls(&foreign).into_iter().zip(calls(&unknown))
+    {
+        let said = async |arguments: Value, id: &str| {
+            let answer = app.tool(STORE, tool, arguments).await.json();
+            let text = answer["result"]["content"][0]["text"].as_str().unwrap().replace(id, "it");
+            let mut said: Value = serde_json::from_str(&text).unwrap();
+            if let Some(details) = said["details"].as_object_mut() {
+                details.remove("request_id");
+            }
+            said
+        };
+        let of_foreign = said(foreign_arguments, &foreign).await;
+        assert_eq!(of_foreign, said(unknown_arguments, &unknown).await, "{tool}");
+    }
+}
