@@ -144,7 +144,7 @@ async fn post(
     };
     let asked = match read(&body) {
         Ok(asked) => asked,
-        Err((code, message)) => return fault(&id_of(&body), code, message),
+        Err(wrong) => return fault(&wrong.id, wrong.code, wrong.sentence),
     };
     #[cfg(debug_assertions)]
     if slug == conformance::SLUG {
@@ -183,17 +183,49 @@ struct Asked {
     tool: Option<String>,
 }
 
-/// The id of a request that is wrong otherwise, if it has one.
-fn id_of(body: &Bytes) -> Value {
+/// What is wrong with a request, under its id if it has one.
+struct Wrong {
+    id: Value,
+    code: i64,
+    sentence: &'static str,
+}
+
+/// Reads a JSON-RPC request, or says what is wrong with it.
+fn read(body: &Bytes) -> Result<Asked, Wrong> {
     let message: Value = serde_json::from_slice(body).unwrap_or(Value::Null);
-    match &message["id"] {
+    let id = match &message["id"] {
         id @ (Value::String(_) | Value::Number(_)) => id.clone(),
         _ => Value::Null,
+    };
+    match judge(&message) {
+        Ok(()) => {
+            let is = |method: &str| message["method"] == method;
+            let tool = message["params"]["name"].as_str().filter(|_| is("tools/call"));
+            Ok(Asked { id, initializes: is("initialize"), tool: tool.map(str::to_owned) })
+        }
+        Err((code, sentence)) => Err(Wrong { id, code, sentence }),
+    }
+}
+
+/// Whether it is a request at all. No request is null, so null stands for what is not JSON.
+fn judge(message: &Value) -> Result<(), (i64, &'static str)> {
+    if message.is_null() {
+        return Err((PARSE_ERROR, "the body is not JSON"));
+    }
+    if message.is_array() {
+        return Err((INVALID_REQUEST, "batches are not served; send one request at a time"));
+    }
+    if message["jsonrpc"] != "2.0" || !message["method"].is_string() {
+        return Err((INVALID_REQUEST, "the body is not a JSON-RPC 2.0 request"));
+    }
+    match message.get("id") {
+        None | Some(Value::String(_) | Value::Number(_)) => judge_params(message),
+        Some(_) => Err((INVALID_REQUEST, "the id of a request is a string or a number")),
     }
 }
 
 /// Whether a request has the parameters its method needs. rmcp would take it for another method.
-fn params(message: &Value) -> Result<(), (i64, &'static str)> {
+fn judge_params(message: &Value) -> Result<(), (i64, &'static str)> {
     let fault = |sentence| Err((INVALID_PARAMS, sentence));
     let params = &message["params"];
     if !params.is_null() && !params.is_object() {
@@ -213,33 +245,6 @@ fn params(message: &Value) -> Result<(), (i64, &'static str)> {
             fault("params.name must be the name of a prompt; prompts/list has them")
         }
         _ => Ok(()),
-    }
-}
-
-/// Reads a JSON-RPC request, or says what is wrong with it.
-fn read(body: &Bytes) -> Result<Asked, (i64, &'static str)> {
-    let message: Value =
-        serde_json::from_slice(body).map_err(|_| (PARSE_ERROR, "the body is not JSON"))?;
-    if message.is_array() {
-        return Err((INVALID_REQUEST, "batches are not served; send one request at a time"));
-    }
-    if message["jsonrpc"] != "2.0" || !message["method"].is_string() {
-        return Err((INVALID_REQUEST, "the body is not a JSON-RPC 2.0 request"));
-    }
-    if message.get("id").is_some_and(Value::is_null) {
-        return Err((INVALID_REQUEST, "the id of a request is a string or a number, not null"));
-    }
-    params(&message)?;
-    match &message["id"] {
-        id @ (Value::Null | Value::String(_) | Value::Number(_)) => {
-            let tool = message["params"]["name"].as_str().map(str::to_owned);
-            Ok(Asked {
-                id: id.clone(),
-                initializes: message["method"] == "initialize",
-                tool: tool.filter(|_| message["method"] == "tools/call"),
-            })
-        }
-        _ => Err((INVALID_REQUEST, "the id of a request is a string or a number")),
     }
 }
 
