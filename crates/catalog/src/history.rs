@@ -4,7 +4,7 @@ use primitives::{Money, ProductId, Timestamp, VariantId};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::{PastPrice, Review};
+use crate::{PastPrice, Product, Review};
 
 /// The prices a product had.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
@@ -82,5 +82,78 @@ impl From<Review> for ReviewRecord {
             written_at: review.written_at,
             source: "merchant",
         }
+    }
+}
+
+/// What a product cost lately.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LatePrices {
+    /// The prices of the product and its variants that held within the span, newest first.
+    pub held: Vec<PastPrice>,
+    /// The least it cost within the last thirty days, the present price included (EU Omnibus directive).
+    pub lowest: Money,
+}
+
+impl LatePrices {
+    /// Out of all prices a product had, newest first.
+    pub(crate) fn of(
+        product: &Product,
+        past: Vec<PastPrice>,
+        since: Timestamp,
+        month_ago: Timestamp,
+    ) -> Self {
+        let lowest = lowest(&past, product.facts.price, month_ago);
+        Self { held: held_since(past, since), lowest }
+    }
+}
+
+/// The lines that held at the moment or later: those since, and of each variant the one before.
+fn held_since(past: Vec<PastPrice>, moment: Timestamp) -> Vec<PastPrice> {
+    let mut reached_back = Vec::new();
+    past.into_iter()
+        .filter(|line| {
+            if line.at > moment {
+                return true;
+            }
+            let is_first = !reached_back.contains(&line.variant);
+            reached_back.push(line.variant);
+            is_first
+        })
+        .collect()
+}
+
+/// The least the product as a whole cost since a moment.
+fn lowest(past: &[PastPrice], now: Money, since: Timestamp) -> Money {
+    let of_product = past.iter().filter(|line| line.variant.is_none()).cloned().collect();
+    let same = |line: &PastPrice| (line.price.currency() == now.currency()).then_some(line.price);
+    let held = held_since(of_product, since);
+    held.iter().filter_map(same).chain([now]).min_by_key(|price| price.minor()).unwrap_or(now)
+}
+
+#[cfg(test)]
+mod tests {
+    use primitives::Currency;
+
+    use super::*;
+
+    fn line(minor: i64, day: i64) -> PastPrice {
+        let at = Timestamp::from_unix_micros(day * 86_400_000_000);
+        PastPrice {
+            variant: None,
+            price: Money::new(minor, Currency::EUR),
+            list_price_minor: None,
+            at,
+        }
+    }
+
+    #[test]
+    fn the_lowest_price_counts_if_it_still_held_when_the_days_began() {
+        let now = Money::new(900, Currency::EUR);
+        let past = vec![line(900, 100), line(800, 60), line(500, 40)];
+        let since = |day: i64| Timestamp::from_unix_micros(day * 86_400_000_000);
+        assert_eq!(lowest(&past, now, since(70)).minor(), 800);
+        assert_eq!(lowest(&past, now, since(50)).minor(), 500);
+        assert_eq!(lowest(&past, now, since(110)).minor(), 900);
+        assert_eq!(held_since(past, since(70)).len(), 2);
     }
 }

@@ -15,6 +15,7 @@ mod feed;
 mod gtin;
 mod history;
 mod incoming;
+mod offer;
 mod product;
 mod put;
 mod quality;
@@ -45,17 +46,18 @@ pub use error::CatalogError;
 pub use fault::{Fault, FaultCode};
 pub use feed::{FeedFormat, FeedItem, FeedSettings, ReadFeed};
 pub use gtin::{Gtin, GtinError};
-pub use history::{PriceHistory, PriceRecord, ReviewRecord, Reviews};
+pub use history::{LatePrices, PriceHistory, PriceRecord, ReviewRecord, Reviews};
 pub use incoming::{Incoming, Origin};
 pub use merchants::GtinSource;
+pub use offer::{Choice, Offer, OptionValue, ProductOption, options};
 pub use product::{
     Condition, Image, NewProduct, NewVariant, Product, ProductPolicies, Rating, Review, Variant,
 };
 pub use put::{Done, Put, put_category, put_products, retire, sum_up};
 pub use quality::{Defect, Failing, Figures, failing, freshness, measure, quality};
 pub use read::{
-    Deals, PastPrice, categories, deals, find, new_arrivals, owner, price_history, product,
-    reviews, sellers,
+    Deals, PastPrice, categories, deals, find, late_prices, new_arrivals, owner, price_history,
+    product, reviews, sellers,
 };
 pub use record::{
     CategoryRecord, ImageRecord, MerchantRecord, ProductRecord, RatingRecord, VariantRecord,

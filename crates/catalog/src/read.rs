@@ -1,14 +1,19 @@
 //! Reading.
 
+use std::time::Duration;
+
 use database::{Database, Reading};
 use primitives::{Currency, MerchantId, Money, PageRequest, ProductId, Timestamp, VariantId};
 
 use crate::category::{CategoryNode, tree};
 use crate::table::Lookup;
-use crate::{CatalogError, Gtin, Product, Review, table};
+use crate::{CatalogError, Gtin, LatePrices, Product, Review, table};
 
 /// Products that one article number or one address may lead to.
 const FOUND_MAX: i64 = 20;
+/// Lines of a price history that are looked at.
+const PRICES_MAX: i64 = 500;
+const MONTH: Duration = Duration::from_hours(30 * 24);
 /// Reductions that are counted; beyond it a total is an estimate.
 const DEALS_BUDGET: i64 = 1_000;
 
@@ -132,13 +137,33 @@ pub async fn price_history(
     let mut snapshot = reading.open().await?;
     let rows = table::prices(&mut snapshot, merchant, id, limit).await?;
     snapshot.close().await?;
-    let past = |row: table::PriceRow| PastPrice {
-        variant: row.variant_id,
-        price: Money::new(row.price_minor, row.currency.parse().unwrap_or(Currency::EUR)),
-        list_price_minor: row.list_price_minor,
-        at: row.at,
-    };
-    Ok(rows.into_iter().map(past).collect())
+    Ok(rows.into_iter().map(PastPrice::from).collect())
+}
+
+impl From<table::PriceRow> for PastPrice {
+    fn from(row: table::PriceRow) -> Self {
+        Self {
+            variant: row.variant_id,
+            price: Money::new(row.price_minor, row.currency.parse().unwrap_or(Currency::EUR)),
+            list_price_minor: row.list_price_minor,
+            at: row.at,
+        }
+    }
+}
+
+/// What a product cost within a span up to now, and the least of thirty days.
+pub async fn late_prices(
+    reading: &Reading,
+    merchant: MerchantId,
+    product: &Product,
+    span: Duration,
+) -> Result<LatePrices, CatalogError> {
+    let mut snapshot = reading.open().await?;
+    let now = snapshot.now().await?;
+    let rows = table::prices(&mut snapshot, merchant, product.id, PRICES_MAX).await?;
+    snapshot.close().await?;
+    let past = rows.into_iter().map(PastPrice::from).collect();
+    Ok(LatePrices::of(product, past, now.minus(span), now.minus(MONTH)))
 }
 
 /// The newest reviews of a product.

@@ -52,6 +52,12 @@ impl StockStatus {
         }
     }
 
+    /// Whether it can be had at once.
+    #[must_use]
+    pub fn is_at_hand(self) -> bool {
+        matches!(self, Self::InStock | Self::LowStock)
+    }
+
     /// The status of a product whose variants have these: the best one can get.
     #[must_use]
     pub fn best(of: impl IntoIterator<Item = Self>) -> Option<Self> {

@@ -1,14 +1,13 @@
 //! What a tool is given.
 
 use database::{Database, DatabaseError, Reading};
-use merchants::{Store, StoreCache};
+use merchants::Store;
 use search::Search;
 
 /// One call on one store.
 pub(crate) struct Call<'call> {
     pub(crate) store: &'call Store,
     pub(crate) database: &'call Database,
-    pub(crate) stores: &'call StoreCache,
     pub(crate) search: &'call Search,
     pub(crate) site_url: &'call str,
 }

@@ -62,12 +62,8 @@ pub(crate) struct Endpoint {
 
 /// The endpoint, in both address forms (spec §4.2).
 pub fn router(mcp: Mcp) -> Router {
-    let wire = Wire {
-        database: mcp.database,
-        stores: mcp.stores.clone(),
-        search: mcp.search,
-        site_url: Arc::clone(&mcp.site_url),
-    };
+    let wire =
+        Wire { database: mcp.database, search: mcp.search, site_url: Arc::clone(&mcp.site_url) };
     let cors = cors(mcp.allowed_origins.clone());
     let config = StreamableHttpServerConfig::default()
         .with_legacy_session_mode(false)
@@ -192,7 +188,9 @@ struct Wrong {
 
 /// Reads a JSON-RPC request, or says what is wrong with it.
 fn read(body: &Bytes) -> Result<Asked, Wrong> {
-    let message: Value = serde_json::from_slice(body).unwrap_or(Value::Null);
+    let Ok(message) = serde_json::from_slice::<Value>(body) else {
+        return Err(Wrong { id: Value::Null, code: PARSE_ERROR, sentence: "the body is not JSON" });
+    };
     let id = match &message["id"] {
         id @ (Value::String(_) | Value::Number(_)) => id.clone(),
         _ => Value::Null,
@@ -207,11 +205,8 @@ fn read(body: &Bytes) -> Result<Asked, Wrong> {
     }
 }
 
-/// Whether it is a request at all. No request is null, so null stands for what is not JSON.
+/// Whether it is a request at all.
 fn judge(message: &Value) -> Result<(), (i64, &'static str)> {
-    if message.is_null() {
-        return Err((PARSE_ERROR, "the body is not JSON"));
-    }
     if message.is_array() {
         return Err((INVALID_REQUEST, "batches are not served; send one request at a time"));
     }

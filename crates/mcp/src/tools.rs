@@ -16,6 +16,7 @@ mod get_store_policies;
 mod get_trust_history;
 mod get_trust_methodology;
 mod get_trust_score;
+mod item;
 mod list_new_arrivals;
 mod list_payment_methods;
 mod list_promotions;

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use database::Database;
-use merchants::{Store, StoreCache};
+use merchants::Store;
 use primitives::{Details, ErrorCode, Failure, Problem, RequestId};
 use rmcp::handler::server::ServerHandler;
 use rmcp::model::{
@@ -58,7 +58,6 @@ const INSTRUCTIONS: &str = "Souk: one store of a multi-merchant network. Start w
 #[derive(Clone)]
 pub(crate) struct Wire {
     pub(crate) database: Database,
-    pub(crate) stores: StoreCache,
     pub(crate) search: Search,
     pub(crate) site_url: Arc<str>,
 }
@@ -180,7 +179,6 @@ impl Wire {
         Call {
             store: &visit.store,
             database: &self.database,
-            stores: &self.stores,
             search: &self.search,
             site_url: &self.site_url,
         }

@@ -14,7 +14,7 @@ mod table;
 
 pub use directory::{DirectoryQuery, StorePage, directory};
 pub use error::StoreError;
-pub use put_settings::{SettingsError, put_settings, settings};
+pub use put_settings::{SettingsError, put_settings, running_promotions, settings};
 pub use record::{
     EndpointsRecord, IdentityRecord, PolicyRecord, StoreRecord, StoreSummary, SupportRecord,
     TrustRecord,

@@ -5,7 +5,7 @@ use jobs::{NewEvent, QueueError};
 use primitives::{Details, ErrorCode, MerchantId, Problem};
 use serde_json::json;
 
-use crate::{CurrentSettings, Settings, SettingsFault, StoreError, table};
+use crate::{CurrentSettings, Promotion, Settings, SettingsFault, StoreError, table};
 
 /// The settings of a store; the defaults, if none were ever made.
 pub async fn settings(
@@ -16,6 +16,19 @@ pub async fn settings(
     let current = table::settings(&mut snapshot, merchant).await?;
     snapshot.close().await?;
     Ok(current)
+}
+
+/// What is cheaper at a store right now.
+pub async fn running_promotions(
+    reading: &Reading,
+    merchant: MerchantId,
+) -> Result<Vec<Promotion>, SettingsError> {
+    let mut snapshot = reading.open().await?;
+    let now = snapshot.now().await?;
+    let current = table::settings(&mut snapshot, merchant).await?;
+    snapshot.close().await?;
+    let promotions = current.settings.promotions.into_iter();
+    Ok(promotions.filter(|promotion| promotion.is_running(now)).collect())
 }
 
 /// Replaces the settings of a store and answers their version. If nothing differs, nothing is

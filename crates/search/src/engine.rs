@@ -244,7 +244,7 @@ impl Search {
     }
 
     /// What is open now, if the standing of the stores is known well enough to show anything of it.
-    fn open(&self) -> Result<(Arc<View>, Arc<Roster>), SearchError> {
+    pub(crate) fn open(&self) -> Result<(Arc<View>, Arc<Roster>), SearchError> {
         let roster = Arc::clone(&self.0.open.rosters.borrow());
         let view = self.0.open.views.borrow().clone().ok_or(SearchError::Away)?;
         if roster.is_stale() {

@@ -5,6 +5,7 @@ use primitives::{Failure, ProductId, VariantId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::item::Item;
 use crate::call::Call;
 use crate::tool::{Access, Confirmation, Tool, ToolSet};
 
@@ -15,20 +16,7 @@ pub(super) struct CheckAvailability;
 pub(super) struct Arguments {
     /// What is wanted, 1 to 50 lines.
     #[schemars(length(min = 1, max = 50))]
-    items: Vec<WantedItem>,
-}
-
-/// A product, perhaps one form of it, and how many.
-#[derive(Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-struct WantedItem {
-    /// The product.
-    product_id: ProductId,
-    /// One form of it.
-    variant_id: Option<VariantId>,
-    /// How many; 1 if left out.
-    #[schemars(range(min = 1, max = 1_000_000))]
-    quantity: Option<i64>,
+    items: Vec<Item>,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -77,23 +65,13 @@ impl Tool for CheckAvailability {
     }
 }
 
-fn line(item: &WantedItem, product: Option<&Product>) -> ItemAvailability {
-    let stock = product.and_then(|product| match item.variant_id {
-        None => Some((product.facts.stock_status, product.facts.stock_quantity)),
-        Some(id) => {
-            let variant = product.variants.iter().find(|variant| variant.id == id)?;
-            Some((variant.facts.stock_status, variant.facts.stock_quantity))
-        }
-    });
-    let status = stock.map(|(status, _)| status);
-    let quantity = stock.and_then(|(_, quantity)| quantity).map(i64::from);
-    let in_stock = matches!(status, Some(StockStatus::InStock | StockStatus::LowStock));
-    let is_enough = quantity.is_none_or(|there| there >= item.quantity.unwrap_or(1));
+fn line(item: &Item, product: Option<&Product>) -> ItemAvailability {
+    let offer = product.and_then(|product| product.offer(item.variant_id));
     ItemAvailability {
         product_id: item.product_id,
         variant_id: item.variant_id,
-        available: in_stock && is_enough,
-        stock_status: status,
-        available_quantity: quantity,
+        available: offer.is_some_and(|offer| offer.covers(item.quantity())),
+        stock_status: offer.map(|offer| offer.stock_status),
+        available_quantity: offer.and_then(|offer| offer.stock_quantity).map(i64::from),
     }
 }

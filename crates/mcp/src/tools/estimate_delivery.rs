@@ -1,10 +1,11 @@
 //! `estimate_delivery`: which ways there are to a place, what they cost and how long they take.
 
 use catalog::Product;
-use primitives::{Details, ErrorCode, Failure, Money, Problem, ProductId, VariantId};
+use primitives::{Details, ErrorCode, Failure, Money, Problem};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::item::Item;
 use crate::call::Call;
 use crate::tool::{Access, Confirmation, Tool, ToolSet};
 
@@ -18,19 +19,6 @@ pub(super) struct Arguments {
     items: Vec<Item>,
     /// Where it would go.
     ship_to: Destination,
-}
-
-/// A line of an order.
-#[derive(Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-struct Item {
-    /// The product.
-    product_id: ProductId,
-    /// One form of it.
-    variant_id: Option<VariantId>,
-    /// How many; 1 if left out.
-    #[schemars(range(min = 1, max = 1_000_000))]
-    quantity: Option<i64>,
 }
 
 /// Where an order would go.
@@ -147,18 +135,12 @@ fn subtotal(
     for (place, item) in items.iter().enumerate() {
         let product = products.iter().map(|(_, product)| product);
         let product = product.clone().find(|product| product.id == item.product_id);
-        let product = product.ok_or(Unpriced::Missing(place))?;
-        let price = match item.variant_id {
-            None => product.facts.price,
-            Some(id) => {
-                let variant = product.variants.iter().find(|variant| variant.id == id);
-                variant.ok_or(Unpriced::Missing(place))?.facts.price
-            }
-        };
+        let offer = product.and_then(|product| product.offer(item.variant_id));
+        let price = offer.ok_or(Unpriced::Missing(place))?.price;
         if price.currency() != call.store.currency {
             return Err(Unpriced::Mixed(place));
         }
-        sum = sum.saturating_add(price.minor().saturating_mul(item.quantity.unwrap_or(1)));
+        sum = sum.saturating_add(price.minor().saturating_mul(item.quantity()));
     }
     Ok(sum)
 }

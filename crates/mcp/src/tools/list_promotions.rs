@@ -73,12 +73,9 @@ impl Tool for ListPromotions {
     type Output = Output;
 
     async fn call(call: &Call<'_>, Arguments {}: Arguments) -> Result<Output, Failure> {
-        let reading = call.reading()?;
-        let current = merchants::settings(&reading, call.store.merchant).await?;
+        let running = merchants::running_promotions(&call.reading()?, call.store.merchant).await?;
         let currency = call.store.currency;
         let decimal = |minor: i64| Money::new(minor, currency).to_decimal();
-        let now = reading.local_now();
-        let running = current.settings.promotions.into_iter().filter(|it| it.is_running(now));
         let record = |promotion: merchants::Promotion| {
             let (benefit, percent, amount) = match promotion.benefit {
                 Benefit::Percent { basis_points } => {
@@ -100,6 +97,6 @@ impl Tool for ListPromotions {
                 ends_at: promotion.ends_at,
             }
         };
-        Ok(Output { promotions: running.map(record).collect() })
+        Ok(Output { promotions: running.into_iter().map(record).collect() })
     }
 }

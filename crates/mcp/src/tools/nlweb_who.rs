@@ -2,7 +2,7 @@
 
 use primitives::Failure;
 use schemars::JsonSchema;
-use search::{CallerKind, SearchArguments};
+use search::{CallerKind, SearchArguments, Seller};
 use serde::{Deserialize, Serialize};
 
 use super::nlweb_ask::Making;
@@ -66,40 +66,19 @@ impl Tool for NlwebWho {
         let search = SearchArguments {
             query: Some(arguments.query),
             min_trust: arguments.min_trust,
-            limit: Some(1),
-            facets: Some(true),
             ..SearchArguments::default()
         };
-        let found = call.search.find(search.query()?, CallerKind::Anonymous).await?;
-        let counted = found.facets.map(|facets| facets.merchant).unwrap_or_default();
-        let most = counted.iter().map(|value| value.count).max().unwrap_or(1).max(1);
-        let mut merchants = Vec::with_capacity(counted.len());
-        for value in counted {
-            let Ok(slug) = value.value.parse() else { continue };
-            let Ok(store) = call.stores.admit(&slug).await else { continue };
-            let trust_score = store.standing.score;
-            let rank = store.standing.ranking_score().unwrap_or(0.0);
-            let share = figure(value.count) / figure(most);
-            merchants.push(Merchant {
-                score: whole(100.0 * share * (0.5 + 0.5 * rank)),
-                slug: value.value,
-                products: value.count,
-                trust_score,
-                mcp_url: format!("{}/{slug}/mcp", call.site_url),
-            });
-        }
-        merchants.sort_by_key(|merchant| -merchant.score);
+        let sellers = call.search.sellers(search.query()?, CallerKind::Anonymous).await?;
         let limit = arguments.limit.unwrap_or(LIMIT_DEFAULT).clamp(1, LIMIT_MAX);
-        merchants.truncate(usize::try_from(limit).unwrap_or(1));
+        let merchant = |seller: Seller| Merchant {
+            score: seller.score,
+            products: seller.products,
+            trust_score: seller.standing.score,
+            mcp_url: format!("{}/{}/mcp", call.site_url, seller.slug),
+            slug: seller.slug.to_string(),
+        };
+        let most = usize::try_from(limit).unwrap_or(1);
+        let merchants = sellers.into_iter().take(most).map(merchant).collect();
         Ok(Output { merchants, _meta: Making::lexical() })
     }
-}
-
-fn figure(count: i64) -> f64 {
-    f64::from(u32::try_from(count).unwrap_or(u32::MAX))
-}
-
-#[expect(clippy::cast_possible_truncation, reason = "0 to 100")]
-fn whole(figure: f64) -> i64 {
-    figure.round() as i64
 }
