@@ -40,7 +40,7 @@ pub(crate) async fn card(
         crate::refusal::log(&failure, &request_id);
         return refuse(&failure, &Value::Null, &request_id, Speech::Plain);
     }
-    let site_url = endpoint.site_url.as_ref();
+    let site_url = endpoint.wire.site_url.as_ref();
     let card = json!({
         "$schema": CARD_SCHEMA,
         "name": format!("{}/{slug}", reversed(site_url)),

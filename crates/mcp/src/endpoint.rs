@@ -1,6 +1,6 @@
 //! HTTP and JSON-RPC in. What rmcp would answer in plain text or not at all is answered here.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::{Body, Bytes};
@@ -21,15 +21,12 @@ use tower_http::cors::{AllowHeaders, AllowOrigin, CorsLayer};
 use crate::card;
 #[cfg(debug_assertions)]
 use crate::conformance::{self, Conformance};
+use crate::message::{INVALID_REQUEST, Message};
 use crate::refusal::{Speech, fault, log, refuse};
 use crate::tool::{Confirmation, ToolSet};
-use crate::tools;
+use crate::welcome::Welcome;
 use crate::wire::{Visit, Wire};
-
-/// JSON-RPC's names for what is wrong with a request.
-const PARSE_ERROR: i64 = -32700;
-const INVALID_REQUEST: i64 = -32600;
-const INVALID_PARAMS: i64 = -32602;
+use crate::{direct, tools};
 
 /// What the endpoint stands on.
 #[derive(Clone)]
@@ -54,7 +51,8 @@ type Service = StreamableHttpService<Wire, NeverSessionManager>;
 #[derive(Clone)]
 pub(crate) struct Endpoint {
     pub(crate) stores: StoreCache,
-    pub(crate) site_url: Arc<str>,
+    pub(crate) wire: Wire,
+    welcome: Welcome,
     service: Service,
     #[cfg(debug_assertions)]
     fixtures: StreamableHttpService<Conformance, NeverSessionManager>,
@@ -62,19 +60,19 @@ pub(crate) struct Endpoint {
 
 /// The endpoint, in both address forms (spec §4.2).
 pub fn router(mcp: Mcp) -> Router {
-    let wire =
-        Wire { database: mcp.database, search: mcp.search, site_url: Arc::clone(&mcp.site_url) };
-    let cors = cors(mcp.allowed_origins.clone());
+    let wire = Wire { database: mcp.database, search: mcp.search, site_url: mcp.site_url };
+    let welcome = Welcome::new(&mcp.allowed_hosts, &mcp.allowed_origins);
+    // Hosts and origins are checked here, for all ways a request may take.
     let config = StreamableHttpServerConfig::default()
         .with_legacy_session_mode(false)
         .with_json_response(true)
         .with_sse_keep_alive(None)
-        .with_allowed_hosts(mcp.allowed_hosts)
-        .with_allowed_origins(mcp.allowed_origins)
-        .enforce_origin_validation();
+        .disable_allowed_hosts()
+        .disable_allowed_origins();
     let endpoint = Endpoint {
         stores: mcp.stores,
-        site_url: mcp.site_url,
+        wire: wire.clone(),
+        welcome: welcome.clone(),
         #[cfg(debug_assertions)]
         fixtures: StreamableHttpService::new(|| Ok(Conformance), Arc::default(), config.clone()),
         service: Service::new(move || Ok(wire.clone()), Arc::default(), config),
@@ -83,16 +81,14 @@ pub fn router(mcp: Mcp) -> Router {
     Router::new()
         .route("/{slug}/mcp", methods())
         .route("/api/v1/{slug}/mcp", methods())
-        .layer(cors)
+        .layer(cors(welcome))
         .route("/{slug}/mcp/server-card", routing::get(card::card))
         .with_state(endpoint)
 }
 
 /// Pages of these origins may call from a browser.
-fn cors(allowed: Vec<String>) -> CorsLayer {
-    let may_call = move |origin: &HeaderValue, _: &request::Parts| {
-        origin.to_str().is_ok_and(|origin| allowed.iter().any(|known| is_same(origin, known)))
-    };
+fn cors(welcome: Welcome) -> CorsLayer {
+    let may_call = move |origin: &HeaderValue, _: &request::Parts| welcome.has_origin(origin);
     CorsLayer::new()
         .allow_origin(AllowOrigin::predicate(may_call))
         .allow_methods([Method::POST])
@@ -111,12 +107,6 @@ const EXPOSED: [&str; 7] = [
     "retry-after",
     "www-authenticate",
 ];
-
-/// Whether two origins are one: a browser leaves out the port its scheme implies.
-fn is_same(origin: &str, known: &str) -> bool {
-    let port = if origin.starts_with("https://") { ":443" } else { ":80" };
-    origin == known || known.strip_suffix(port) == Some(origin)
-}
 
 /// Stateless: there is no stream to open and no session to end.
 async fn only_post(Extension(request_id): Extension<RequestId>, headers: HeaderMap) -> Response {
@@ -138,108 +128,45 @@ async fn post(
         // The server's limit on bodies cut it off.
         return refuse(&TooLarge.into(), &Value::Null, &request_id, speech);
     };
-    let asked = match read(&body) {
-        Ok(asked) => asked,
+    let message = match Message::read(&body) {
+        Ok(message) => message,
         Err(wrong) => return fault(&wrong.id, wrong.code, wrong.sentence),
     };
+    if let Err(sentence) = endpoint.welcome.check(&parts.uri, &parts.headers) {
+        let mut response = fault(&message.id, INVALID_REQUEST, sentence);
+        *response.status_mut() = StatusCode::FORBIDDEN;
+        return response;
+    }
     #[cfg(debug_assertions)]
     if slug == conformance::SLUG {
-        let answer = endpoint.fixtures.handle(completed(parts, body, &asked)).await;
-        return in_json(answer.map(Body::new), &asked.id).await;
+        let answer = endpoint.fixtures.handle(completed(parts, body, &message)).await;
+        return in_json(answer.map(Body::new), &message.id).await;
     }
+    let confirmed = message.tool().and_then(tools::find).map(|known| known.entry.confirmation);
     let mut response = match resolve(&endpoint, &slug, &parts).await {
         Ok((store, sets)) => {
-            let visit = Visit { store, request_id, sets, failure: Arc::default() };
-            forward(&endpoint, parts, body, visit, speech, &asked).await
+            let visit = Visit { store, request_id, sets };
+            if direct::can_answer(&message, &parts.headers) {
+                direct::answer(&endpoint.wire, &visit, message, speech).await
+            } else {
+                forward(&endpoint, parts, body, visit, &message).await
+            }
         }
         Err(failure) => {
             log(&failure, &request_id);
-            refuse(&failure, &asked.id, &request_id, speech)
+            refuse(&failure, &message.id, &request_id, speech)
         }
     };
-    transparent(response.headers_mut(), &asked);
+    transparent(response.headers_mut(), confirmed);
     response
 }
 
 /// Says what kind of action this was (spec §5.6): whoever calls here is an agent.
-fn transparent(headers: &mut HeaderMap, asked: &Asked) {
+fn transparent(headers: &mut HeaderMap, confirmation: Option<Confirmation>) {
     let yes = HeaderValue::from_static("true");
     headers.insert("x-ai-agent-initiated", yes.clone());
-    let tool = asked.tool.as_deref().and_then(tools::find);
-    if tool.is_some_and(|known| known.entry.confirmation == Confirmation::Required) {
+    if confirmation == Some(Confirmation::Required) {
         headers.insert("x-human-confirmation-required", yes);
-    }
-}
-
-/// What of a JSON-RPC request the endpoint needs to know.
-struct Asked {
-    id: Value,
-    initializes: bool,
-    /// The tool, if one is called.
-    tool: Option<String>,
-}
-
-/// What is wrong with a request, under its id if it has one.
-struct Wrong {
-    id: Value,
-    code: i64,
-    sentence: &'static str,
-}
-
-/// Reads a JSON-RPC request, or says what is wrong with it.
-fn read(body: &Bytes) -> Result<Asked, Wrong> {
-    let Ok(message) = serde_json::from_slice::<Value>(body) else {
-        return Err(Wrong { id: Value::Null, code: PARSE_ERROR, sentence: "the body is not JSON" });
-    };
-    let id = match &message["id"] {
-        id @ (Value::String(_) | Value::Number(_)) => id.clone(),
-        _ => Value::Null,
-    };
-    match judge(&message) {
-        Ok(()) => {
-            let is = |method: &str| message["method"] == method;
-            let tool = message["params"]["name"].as_str().filter(|_| is("tools/call"));
-            Ok(Asked { id, initializes: is("initialize"), tool: tool.map(str::to_owned) })
-        }
-        Err((code, sentence)) => Err(Wrong { id, code, sentence }),
-    }
-}
-
-/// Whether it is a request at all.
-fn judge(message: &Value) -> Result<(), (i64, &'static str)> {
-    if message.is_array() {
-        return Err((INVALID_REQUEST, "batches are not served; send one request at a time"));
-    }
-    if message["jsonrpc"] != "2.0" || !message["method"].is_string() {
-        return Err((INVALID_REQUEST, "the body is not a JSON-RPC 2.0 request"));
-    }
-    match message.get("id") {
-        None | Some(Value::String(_) | Value::Number(_)) => judge_params(message),
-        Some(_) => Err((INVALID_REQUEST, "the id of a request is a string or a number")),
-    }
-}
-
-/// Whether a request has the parameters its method needs. rmcp would take it for another method.
-fn judge_params(message: &Value) -> Result<(), (i64, &'static str)> {
-    let fault = |sentence| Err((INVALID_PARAMS, sentence));
-    let params = &message["params"];
-    if !params.is_null() && !params.is_object() {
-        return fault("params must be an object");
-    }
-    match message["method"].as_str().unwrap_or_default() {
-        "tools/call" if !params["name"].is_string() => {
-            fault("params.name must be the name of a tool; tools/list has them")
-        }
-        "tools/call" if !(params["arguments"].is_null() || params["arguments"].is_object()) => {
-            fault("params.arguments must be an object")
-        }
-        "resources/read" if !params["uri"].is_string() => {
-            fault("params.uri must be the address of a resource; resources/list has them")
-        }
-        "prompts/get" if !params["name"].is_string() => {
-            fault("params.name must be the name of a prompt; prompts/list has them")
-        }
-        _ => Ok(()),
     }
 }
 
@@ -283,40 +210,38 @@ impl Problem for UnknownSet {
     }
 }
 
-/// Hands the request to rmcp, and renders a tool's failure for those who speak plain HTTP.
+/// Hands the request to rmcp.
 async fn forward(
     endpoint: &Endpoint,
     mut parts: request::Parts,
     body: Bytes,
     visit: Visit,
-    speech: Speech,
-    asked: &Asked,
+    message: &Message,
 ) -> Response {
-    parts.extensions.insert(visit.clone());
-    let answer = endpoint.service.handle(completed(parts, body, asked)).await;
-    match take(&visit.failure) {
-        Some(failure) if speech == Speech::Plain => {
-            refuse(&failure, &asked.id, &visit.request_id, speech)
-        }
-        _ => in_json(answer.map(Body::new), &asked.id).await,
-    }
+    parts.extensions.insert(visit);
+    let answer = endpoint.service.handle(completed(parts, body, message)).await;
+    in_json(answer.map(Body::new), &message.id).await
 }
 
 /// The request with what rmcp insists on.
-fn completed(mut parts: request::Parts, body: Bytes, asked: &Asked) -> http::Request<Full<Bytes>> {
+fn completed(
+    mut parts: request::Parts,
+    body: Bytes,
+    message: &Message,
+) -> http::Request<Full<Bytes>> {
     // rmcp answers 406 unless both are accepted; the specification's examples send neither.
     let both = HeaderValue::from_static("application/json, text/event-stream");
     parts.headers.insert(header::ACCEPT, both);
     // A plain caller names no version; it means the one the specification conforms to. A client that
     // initializes has none yet: negotiating it is what the call is for.
-    if !asked.initializes {
+    if message.method != "initialize" {
         let version = HeaderValue::from_static("2025-11-25");
         parts.headers.entry("mcp-protocol-version").or_insert(version);
     }
     http::Request::from_parts(parts, Full::new(body))
 }
 
-/// rmcp refuses a foreign host or origin, or an unknown version, in plain text; a client expects JSON.
+/// rmcp refuses an unknown version in plain text; a client expects JSON.
 async fn in_json(answer: Response, id: &Value) -> Response {
     let is_text = answer
         .headers()
@@ -332,10 +257,6 @@ async fn in_json(answer: Response, id: &Value) -> Response {
     let is_unreadable = status == StatusCode::UNSUPPORTED_MEDIA_TYPE;
     *response.status_mut() = if is_unreadable { StatusCode::BAD_REQUEST } else { status };
     response
-}
-
-fn take(slot: &Mutex<Option<Failure>>) -> Option<Failure> {
-    slot.lock().unwrap_or_else(PoisonError::into_inner).take()
 }
 
 #[derive(Debug, thiserror::Error)]

@@ -10,10 +10,13 @@ use crate::call::Call;
 use crate::tool::{Access, Confirmation, leave_out_nulls};
 use crate::tools::{self, Known};
 
-/// Calls a tool: find it, then caller and scope, standing, limits, confirmation, arguments; run;
-/// record. The store was resolved by the endpoint, whose errors have an HTTP status of their own.
-pub(crate) async fn call(call: &Call<'_>, name: &str, arguments: Value) -> Result<Value, Failure> {
-    let known = tools::find(name).ok_or_else(UnknownTool::new)?;
+/// Calls a tool: caller and scope, standing, limits, confirmation, arguments; run; record. Tool and
+/// store were found by the endpoint: their errors are faults of the protocol or have an HTTP status.
+pub(crate) async fn call(
+    call: &Call<'_>,
+    known: &Known,
+    arguments: Value,
+) -> Result<Value, Failure> {
     let began = Instant::now();
     let outcome = apply(call, known, arguments).await;
     record(known, began, outcome.as_ref().err());
@@ -118,7 +121,7 @@ pub(crate) struct UnknownTool {
 }
 
 impl UnknownTool {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self { allowed: tools::listing().into_iter().map(|tool| tool.name.into_owned()).collect() }
     }
 }

@@ -4,15 +4,18 @@ mod call;
 mod card;
 #[cfg(debug_assertions)]
 mod conformance;
+mod direct;
 mod document;
 mod endpoint;
 mod gateway;
+mod message;
 mod prompts;
 mod refusal;
 mod resources;
 mod schema;
 mod tool;
 mod tools;
+mod welcome;
 mod wire;
 
 pub use card::registry_entry;

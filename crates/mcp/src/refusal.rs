@@ -59,7 +59,7 @@ pub(crate) fn fault(id: &Value, code: i64, message: &str) -> Response {
     (StatusCode::BAD_REQUEST, Json(fault_body(id, code, message, None))).into_response()
 }
 
-fn fault_body(id: &Value, code: i64, message: &str, data: Option<Value>) -> Value {
+pub(crate) fn fault_body(id: &Value, code: i64, message: &str, data: Option<Value>) -> Value {
     let mut error = json!({ "code": code, "message": message });
     if let Some(data) = data {
         error["data"] = data;

@@ -9,7 +9,8 @@ use rmcp::model::{ReadResourceResult, Resource, ResourceContents};
 use serde_json::json;
 
 use crate::call::Call;
-use crate::{gateway, tools};
+use crate::gateway::{self, UnknownTool};
+use crate::tools;
 
 /// A resource of every store.
 struct Shelf {
@@ -79,7 +80,8 @@ pub(crate) async fn read(
 
 /// What a tool without arguments answers.
 async fn of_tool(call: &Call<'_>, name: &str) -> Result<String, primitives::Failure> {
-    Ok(gateway::call(call, name, json!({})).await?.to_string())
+    let known = tools::find(name).ok_or_else(UnknownTool::new)?;
+    Ok(gateway::call(call, known, json!({})).await?.to_string())
 }
 
 /// The guide, the same for every store.

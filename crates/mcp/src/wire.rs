@@ -1,7 +1,7 @@
 //! The adapter to rmcp, which carries the wire: negotiation, framing, both protocol versions.
 
 use std::borrow::Cow;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use database::Database;
 use merchants::Store;
@@ -19,9 +19,10 @@ use search::Search;
 use serde_json::{Value, json};
 
 use crate::call::Call;
+use crate::gateway::{self, UnknownTool};
 use crate::prompts::{self, Missing};
 use crate::tool::ToolSet;
-use crate::{gateway, resources, tools};
+use crate::{resources, tools};
 
 /// What the endpoint knows of a request, handed through rmcp among the request's extensions.
 #[derive(Clone)]
@@ -30,8 +31,6 @@ pub(crate) struct Visit {
     pub(crate) request_id: RequestId,
     /// The sets of tools the caller wants listed; all, if it names none.
     pub(crate) sets: Arc<[ToolSet]>,
-    /// Where a tool's failure is left for the endpoint, which renders it for plain callers.
-    pub(crate) failure: Arc<Mutex<Option<Failure>>>,
 }
 
 /// The protocol versions served (decisions §2), and two older ones that differ in nothing we use:
@@ -94,9 +93,14 @@ impl ServerHandler for Wire {
     ) -> Result<CallToolResponse, ErrorData> {
         let visit = visit(&context)?;
         let arguments = Value::Object(request.arguments.unwrap_or_default());
-        match gateway::call(&self.call(&visit), &request.name, arguments).await {
+        let Some(known) = tools::find(&request.name) else {
+            let failure = Failure::from(UnknownTool::new());
+            let envelope = failure.envelope(visit.request_id.as_str());
+            return Err(ErrorData::invalid_params(failure.message(), Some(envelope)));
+        };
+        match gateway::call(&self.call(&visit), known, arguments).await {
             Ok(output) => Ok(CallToolResult::structured(output).into()),
-            Err(failure) => refuse(&visit, failure),
+            Err(failure) => Ok(refuse(&visit, &failure)),
         }
     }
 
@@ -175,7 +179,7 @@ impl ServerHandler for Wire {
 }
 
 impl Wire {
-    fn call<'call>(&'call self, visit: &'call Visit) -> Call<'call> {
+    pub(crate) fn call<'call>(&'call self, visit: &'call Visit) -> Call<'call> {
         Call {
             store: &visit.store,
             database: &self.database,
@@ -214,16 +218,9 @@ fn visit(context: &RequestContext<RoleServer>) -> Result<Visit, ErrorData> {
     visit.ok_or_else(|| ErrorData::internal_error("the request came round the endpoint", None))
 }
 
-/// The failure of a tool, for a client that speaks MCP: a result with `isError` and the envelope as
-/// text. An unknown tool is a fault of the protocol.
-fn refuse(visit: &Visit, failure: Failure) -> Result<CallToolResponse, ErrorData> {
+/// The failure of a tool: a result with `isError` and the envelope as text.
+fn refuse(visit: &Visit, failure: &Failure) -> CallToolResponse {
+    crate::refusal::log(failure, &visit.request_id);
     let envelope = failure.envelope(visit.request_id.as_str());
-    crate::refusal::log(&failure, &visit.request_id);
-    let unknown_tool =
-        failure.code() == ErrorCode::NotFound && envelope["details"]["field"] == "name";
-    *visit.failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(failure);
-    if unknown_tool {
-        return Err(ErrorData::invalid_params("there is no tool of this name", Some(envelope)));
-    }
-    Ok(CallToolResult::error(vec![ContentBlock::text(json!(envelope).to_string())]).into())
+    CallToolResult::error(vec![ContentBlock::text(envelope.to_string())]).into()
 }

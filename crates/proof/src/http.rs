@@ -62,8 +62,9 @@ impl Client {
         // Head and body are two writes; the second must not wait for the first to be confirmed.
         let _ = stream.set_nodelay(true);
         let request = format!(
-            "{method} {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n\
+            "{method} {path} HTTP/1.1\r\nHost: 127.0.0.1:{}\r\nContent-Type: application/json\r\n\
              {}Content-Length: {}\r\n\r\n",
+            self.port,
             self.headers,
             body.len()
         );

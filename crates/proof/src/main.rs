@@ -61,10 +61,10 @@ struct Prove {
 #[derive(Args)]
 struct Bench {
     topic: Topic,
-    /// Products in the comparison (search).
+    /// Products in the comparison (search, mcp).
     #[arg(long)]
     size: Option<u32>,
-    /// Only these take part (search): `--only bare,postgres`.
+    /// Only these take part: `--only bare,postgres` (search), `--only calls` (mcp).
     #[arg(long, value_delimiter = ',')]
     only: Vec<String>,
 }
@@ -104,7 +104,7 @@ impl Topic {
             Self::Foundation => foundation::bench().await,
             Self::Catalog => catalog::bench().await,
             Self::Search => search::bench(bench.size, &bench.only).await,
-            Self::Mcp => mcp::bench().await,
+            Self::Mcp => mcp::bench(bench.size, &bench.only).await,
         }
     }
 

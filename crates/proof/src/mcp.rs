@@ -6,7 +6,7 @@ mod injection;
 mod raw;
 mod strangers;
 
-use crate::report::{Check, Failure};
+use crate::report::{Check, Failure, ensure};
 
 /// The promises, in order.
 pub(crate) const CHECKS: &[Check] = &[
@@ -17,7 +17,17 @@ pub(crate) const CHECKS: &[Check] = &[
     Check { name: "mcp/e", run: |trial| Box::pin(strangers::prove_context(trial)) },
 ];
 
-/// The measurements.
-pub(crate) async fn bench() -> Result<(), Failure> {
-    bench::run().await
+/// The measurements: of a call, and of a search at the given number of products.
+pub(crate) async fn bench(size: Option<u32>, only: &[String]) -> Result<(), Failure> {
+    let known = ["calls", "search"];
+    let unknown = only.iter().find(|part| !known.contains(&part.as_str()));
+    ensure(unknown.is_none(), || format!("the parts are {known:?}, not {only:?}"))?;
+    let wanted = |part: &str| only.is_empty() || only.iter().any(|asked| asked == part);
+    if wanted("calls") {
+        bench::run().await?;
+    }
+    if wanted("search") {
+        crate::search::calls(size).await?;
+    }
+    Ok(())
 }

@@ -18,7 +18,7 @@ mod world;
 
 use crate::report::Check;
 
-pub(crate) use bench::{bench, soak};
+pub(crate) use bench::{bench, calls, soak};
 pub(crate) use measure::cpu_nanos;
 
 /// The promises, in order.

@@ -195,7 +195,8 @@ impl Peer {
 
     async fn started(self) -> Result<Self, Failure> {
         for _ in 0..600 {
-            if matches!(Client::new(self.port).get("/").await, Fate::Answered { .. }) {
+            // Whatever it answers: it listens.
+            if !matches!(Client::new(self.port).get("/").await, Fate::NotSent) {
                 return Ok(self);
             }
             tokio::time::sleep(Duration::from_millis(100)).await;

@@ -1,5 +1,6 @@
 //! How fast search is, beside bare tantivy and PostgreSQL, and how that grows with the catalog.
 
+mod calls;
 mod compare;
 mod freshness;
 mod growth;
@@ -48,6 +49,16 @@ pub(crate) async fn soak(size: Option<u32>) -> Result<(), Failure> {
     let sizes = [compared / 100, compared / 10, compared, size];
     let sizes = if size > compared { &sizes[..] } else { &sizes[..3] };
     run(sizes, compared, Parts::of(&[])?).await
+}
+
+/// `search_products` of single stores, beside `/search` and bare tantivy.
+pub(crate) async fn calls(size: Option<u32>) -> Result<(), Failure> {
+    let engines = Engines::start()?;
+    let stage = Stage::set(&engines.database_url, size.unwrap_or(SIZE), QUERIES_OF_EACH).await?;
+    let sides = stage.sides(Parts { souk: true, bare: true, postgres: false }).await?;
+    calls::run(&stage, &sides).await?;
+    drop(sides);
+    stage.clear(&engines.database_url).await
 }
 
 async fn run(sizes: &[u32], compared: u32, parts: Parts) -> Result<(), Failure> {

@@ -119,17 +119,25 @@ impl Site {
 
     /// All queries, on connections that are kept.
     pub(crate) async fn round(&self, queries: &[Query]) -> Result<Round, Failure> {
-        let bodies: Arc<[String]> = queries.iter().map(Query::body).collect();
+        self.asked(queries.iter().map(Query::body).map(Ask::search).collect()).await
+    }
+
+    /// Queries of one store each, asked of its endpoint for agents.
+    pub(crate) async fn round_of_calls(&self, queries: &[Query]) -> Result<Round, Failure> {
+        self.asked(queries.iter().filter_map(Ask::call).collect()).await
+    }
+
+    async fn asked(&self, asks: Arc<[Ask]>) -> Result<Round, Failure> {
         let next = Arc::new(AtomicUsize::new(0));
         let before = cpu_nanos(self.server.pid())?;
         let since = Instant::now();
         let mut clients = tokio::task::JoinSet::new();
         for _ in 0..CONNECTIONS {
-            let (bodies, next) = (Arc::clone(&bodies), Arc::clone(&next));
+            let (asks, next) = (Arc::clone(&asks), Arc::clone(&next));
             let mut client = Client::new(self.server.port);
             clients.spawn(async move {
-                while let Some(body) = bodies.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    answer(&mut client, body).await?;
+                while let Some(ask) = asks.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    ask.answer(&mut client).await?;
                 }
                 Ok::<_, Failure>(())
             });
@@ -137,9 +145,9 @@ impl Site {
         while let Some(ended) = clients.join_next().await {
             ended??;
         }
-        let per_second = figure(queries.len()) / since.elapsed().as_secs_f64();
+        let per_second = figure(asks.len()) / since.elapsed().as_secs_f64();
         let nanos = cpu_nanos(self.server.pid())?.saturating_sub(before);
-        Ok(Round { per_second, cpu_micros: micros_each(nanos, queries.len()) })
+        Ok(Round { per_second, cpu_micros: micros_each(nanos, asks.len()) })
     }
 
     /// CPU of each kind of query, of the server's process alone.
@@ -183,9 +191,30 @@ fn settings(
 }
 
 async fn answer(client: &mut Client, body: &str) -> Result<String, Failure> {
-    match client.post(SEARCH, body).await {
-        Fate::Answered { status: 200, body } => Ok(body),
-        other => Err(format!("the search {body} met {other:?}").into()),
+    Ask::search(body.to_owned()).answer(client).await
+}
+
+/// A search as it is sent.
+struct Ask {
+    path: String,
+    body: String,
+}
+
+impl Ask {
+    fn search(body: String) -> Self {
+        Self { path: String::from(SEARCH), body }
+    }
+
+    fn call(query: &Query) -> Option<Self> {
+        let (_, slug) = query.store.as_ref()?;
+        Some(Self { path: format!("/{slug}/mcp"), body: query.call() })
+    }
+
+    async fn answer(&self, client: &mut Client) -> Result<String, Failure> {
+        match client.post(&self.path, &self.body).await {
+            Fate::Answered { status: 200, body } => Ok(body),
+            other => Err(format!("the search {} met {other:?}", self.body).into()),
+        }
     }
 }
 

@@ -89,11 +89,22 @@ impl Query {
 
     /// As `POST /api/v1/search` takes it.
     pub(crate) fn body(&self) -> String {
-        let mut body = Map::new();
-        body.insert(String::from("query"), json!(self.words.join(" ")));
+        let mut body = self.arguments();
         if let Some((_, slug)) = &self.store {
             body.insert(String::from("merchants"), json!([slug]));
         }
+        Value::Object(body).to_string()
+    }
+
+    /// As `search_products` takes it, at the endpoint of the store.
+    pub(crate) fn call(&self) -> String {
+        let params = json!({ "name": "search_products", "arguments": self.arguments() });
+        json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params }).to_string()
+    }
+
+    fn arguments(&self) -> Map<String, Value> {
+        let mut body = Map::new();
+        body.insert(String::from("query"), json!(self.words.join(" ")));
         if let Some(minor) = self.max_price_minor {
             let text = format!("{}.{:02}", minor / 100, minor % 100);
             let price = serde_json::from_str(&text).unwrap_or(Value::Null);
@@ -106,7 +117,7 @@ impl Query {
             body.insert(String::from("category"), json!(category));
         }
         body.insert(String::from("limit"), json!(LIMIT));
-        Value::Object(body).to_string()
+        body
     }
 }
 
