@@ -25,5 +25,6 @@ inspect --method tools/call --tool-name search_products --tool-arg query=coffee 
 found=$(read_json 'it.isError ? 0 : it.structuredContent.data.length' "$home/found")
 [[ $found == 2 ]] || { cat "$home/found" >&2; exit 1; }
 
-echo "inspector: $(read_json 'it.tools.length' "$home/tools") tools," \
-    "$(grep -c '^Warning: ' "$home/verdict" || true) warnings about their schemas, 1 tool called"
+if grep -q '^Warning: ' "$home/verdict"; then cat "$home/verdict" >&2; exit 1; fi
+
+echo "inspector: $(read_json 'it.tools.length' "$home/tools") tools, no warning about their schemas, 1 tool called"

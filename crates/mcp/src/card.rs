@@ -1,6 +1,8 @@
 //! What a client learns before it connects: the card of a store's endpoint (SEP-2127), and the entry of
 //! the whole service for the registry of MCP servers. Both are ours word for word: no merchant's text.
 
+use std::sync::Arc;
+
 use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::{HeaderValue, header};
@@ -24,7 +26,7 @@ const CACHE: &str = "public, max-age=3600";
 
 /// The card of one store's endpoint. What it offers is listed by the endpoint itself.
 pub(crate) async fn card(
-    State(endpoint): State<Endpoint>,
+    State(endpoint): State<Arc<Endpoint>>,
     Path(slug): Path<String>,
     axum::Extension(request_id): axum::Extension<RequestId>,
 ) -> Response {

@@ -48,7 +48,6 @@ pub struct Mcp {
 
 type Service = StreamableHttpService<Wire, NeverSessionManager>;
 
-#[derive(Clone)]
 pub(crate) struct Endpoint {
     pub(crate) stores: StoreCache,
     pub(crate) wire: Wire,
@@ -83,7 +82,7 @@ pub fn router(mcp: Mcp) -> Router {
         .route("/api/v1/{slug}/mcp", methods())
         .layer(cors(welcome))
         .route("/{slug}/mcp/server-card", routing::get(card::card))
-        .with_state(endpoint)
+        .with_state(Arc::new(endpoint))
 }
 
 /// Pages of these origins may call from a browser.
@@ -117,7 +116,7 @@ async fn only_post(Extension(request_id): Extension<RequestId>, headers: HeaderM
 }
 
 async fn post(
-    State(endpoint): State<Endpoint>,
+    State(endpoint): State<Arc<Endpoint>>,
     Path(slug): Path<String>,
     Extension(request_id): Extension<RequestId>,
     request: Request,

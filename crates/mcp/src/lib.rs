@@ -21,4 +21,4 @@ mod wire;
 pub use card::registry_entry;
 pub use document::tools_document;
 pub use endpoint::{Mcp, router};
-pub use refusal::refusal;
+pub use refusal::{Speech, refusal};

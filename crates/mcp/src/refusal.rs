@@ -11,7 +11,7 @@ const SERVER_ERROR: i64 = -32000;
 
 /// How a caller wants to hear of errors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Speech {
+pub enum Speech {
     /// An MCP client: JSON-RPC errors and results.
     Mcp,
     /// Plain HTTP, as in the specification's examples: the envelope.
@@ -19,7 +19,9 @@ pub(crate) enum Speech {
 }
 
 impl Speech {
-    pub(crate) fn of(headers: &HeaderMap) -> Self {
+    /// As its headers tell.
+    #[must_use]
+    pub fn of(headers: &HeaderMap) -> Self {
         let accepts_stream = headers
             .get_all(header::ACCEPT)
             .iter()
@@ -79,7 +81,7 @@ pub(crate) fn log(failure: &Failure, request_id: &RequestId) {
 /// The answer to a request that failed before it reached the endpoint: for the server's own layers,
 /// which have not read the body and so do not know the request's JSON-RPC id.
 #[must_use]
-pub fn refusal(failure: &Failure, headers: &HeaderMap, request_id: &RequestId) -> Response {
+pub fn refusal(failure: &Failure, speech: Speech, request_id: &RequestId) -> Response {
     log(failure, request_id);
-    refuse(failure, &Value::Null, request_id, Speech::of(headers))
+    refuse(failure, &Value::Null, request_id, speech)
 }

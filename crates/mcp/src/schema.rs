@@ -2,7 +2,7 @@
 
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, SchemaGenerator};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// An argument that is null counts as left out, so none is said to be null: some hosts refuse fields
 /// of two types.
@@ -16,7 +16,25 @@ pub(crate) fn of_arguments<T: JsonSchema>() -> Value {
 pub(crate) fn of_output<T: JsonSchema>() -> Value {
     let mut schema = generate::<T>(settings().for_serialize());
     promise_no_nulls(&mut schema);
+    name_types_apart(&mut schema);
     schema
+}
+
+/// What keeps two types, such as a place in a list that may be empty, says so in the form that most
+/// clients read: a choice, and not a list of names.
+fn name_types_apart(schema: &mut Value) {
+    if let Value::Object(object) = schema
+        && let Some(Value::Array(types)) = object.get("type")
+    {
+        let choices = types.iter().map(|name| json!({ "type": name })).collect();
+        object.remove("type");
+        object.insert(String::from("anyOf"), Value::Array(choices));
+    }
+    match schema {
+        Value::Object(object) => object.values_mut().for_each(name_types_apart),
+        Value::Array(items) => items.iter_mut().for_each(name_types_apart),
+        _ => {}
+    }
 }
 
 fn promise_no_nulls(schema: &mut Value) {
@@ -87,7 +105,7 @@ fn generate<T: JsonSchema>(settings: SchemaSettings) -> Value {
         object.remove("example");
         // A tool without arguments still takes an object.
         object.entry("type").or_insert_with(|| "object".into());
-        object.entry("properties").or_insert_with(|| serde_json::json!({}));
+        object.entry("properties").or_insert_with(|| json!({}));
     }
     schema
 }

@@ -1,5 +1,7 @@
 //! What became known of a product over time: the prices it had, and what buyers wrote.
 
+use std::sync::Arc;
+
 use axum::extract::State;
 use catalog::{PriceHistory, PriceRecord, ReviewRecord, Reviews};
 use database::Reading;
@@ -33,7 +35,7 @@ pub(crate) fn endpoints() -> Routes<Opened> {
 }
 
 async fn prices(
-    State(rest): State<Rest>,
+    State(rest): State<Arc<Rest>>,
     Path(ProductPart(id)): Path<ProductPart>,
 ) -> Result<One<PriceHistory>, Refusal> {
     let merchant = catalog::owner(&rest.database, id).await?;
@@ -45,7 +47,7 @@ async fn prices(
 }
 
 async fn reviews(
-    State(rest): State<Rest>,
+    State(rest): State<Arc<Rest>>,
     Path(ProductPart(id)): Path<ProductPart>,
 ) -> Result<One<Reviews>, Refusal> {
     let merchant = catalog::owner(&rest.database, id).await?;

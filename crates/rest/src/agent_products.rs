@@ -1,5 +1,7 @@
 //! Products, as agents read them across stores.
 
+use std::sync::Arc;
+
 use axum::extract::State;
 use catalog::{Availability, Comparison, Gtin, Lookup, Product, ProductRecord};
 use database::Reading;
@@ -85,7 +87,7 @@ async fn load_anywhere(
 }
 
 async fn product(
-    State(rest): State<Rest>,
+    State(rest): State<Arc<Rest>>,
     Path(ProductPart(id)): Path<ProductPart>,
 ) -> Result<One<ProductRecord>, Refusal> {
     let (product, store) = load_anywhere(&rest, id).await?;
@@ -93,7 +95,7 @@ async fn product(
 }
 
 async fn merchant(
-    State(rest): State<Rest>,
+    State(rest): State<Arc<Rest>>,
     Path(slug): Path<StoreSlug>,
 ) -> Result<One<StoreRecord>, Refusal> {
     let store = rest.stores.admit(&slug).await?;
@@ -118,7 +120,7 @@ struct FindParameters {
 }
 
 async fn find(
-    State(rest): State<Rest>,
+    State(rest): State<Arc<Rest>>,
     Query(parameters): Query<FindParameters>,
 ) -> Result<Many<ProductRecord>, Refusal> {
     let lookup = parameters.lookup()?;
@@ -238,7 +240,7 @@ struct Compared {
 }
 
 async fn compare(
-    State(rest): State<Rest>,
+    State(rest): State<Arc<Rest>>,
     Json(request): Json<CompareRequest>,
 ) -> Result<One<Compared>, Refusal> {
     catalog::comparable(&request.product_ids)?;
@@ -252,7 +254,7 @@ async fn compare(
 }
 
 async fn availability(
-    State(rest): State<Rest>,
+    State(rest): State<Arc<Rest>>,
     Path(ProductPart(id)): Path<ProductPart>,
 ) -> Result<One<Availability>, Refusal> {
     let (product, _) = load_anywhere(&rest, id).await?;

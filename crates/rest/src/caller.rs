@@ -26,11 +26,11 @@ pub struct StoreCaller {
 impl<S> FromRequestParts<S> for StoreCaller
 where
     S: Send + Sync,
-    Rest: FromRef<S>,
+    Arc<Rest>: FromRef<S>,
 {
     type Rejection = Refusal;
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Refusal> {
-        let rest = Rest::from_ref(state);
+        let rest = Arc::<Rest>::from_ref(state);
         let key = bearer(&parts.headers).ok_or(IdentityError::Missing)?;
         let merchant = rest.store_keys.merchant_of(key).await?;
         match rest.stores.find_merchant(merchant).await {

@@ -1,5 +1,7 @@
 //! What is cheaper now, and what is new.
 
+use std::sync::Arc;
+
 use axum::extract::State;
 use catalog::ProductRecord;
 use database::Reading;
@@ -58,7 +60,7 @@ struct PageParameters {
 }
 
 async fn deals(
-    State(rest): State<Rest>,
+    State(rest): State<Arc<Rest>>,
     Query(parameters): Query<DealParameters>,
 ) -> Result<Many<ProductRecord>, Refusal> {
     let least = parameters.min_discount.unwrap_or(5.0);
@@ -80,7 +82,7 @@ async fn deals(
 }
 
 async fn new_arrivals(
-    State(rest): State<Rest>,
+    State(rest): State<Arc<Rest>>,
     Path(slug): Path<StoreSlug>,
     Query(parameters): Query<PageParameters>,
 ) -> Result<Many<ProductRecord>, Refusal> {

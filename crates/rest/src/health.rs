@@ -1,5 +1,6 @@
 //! How the service is, for people, monitors and orchestrators.
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use axum::extract::State;
@@ -136,7 +137,7 @@ pub(crate) fn endpoints() -> Routes<Opened> {
     Routes::new().with(health).with(live).with(ready)
 }
 
-async fn health(State(rest): State<Rest>, State(since): State<Instant>) -> impl IntoResponse {
+async fn health(State(rest): State<Arc<Rest>>, State(since): State<Instant>) -> impl IntoResponse {
     let health = *rest.health.borrow();
     let Health { database, redis, search, jobs, .. } = health;
     let answer = HealthAnswer {
@@ -154,7 +155,7 @@ async fn live() -> impl IntoResponse {
     (UNCACHED, axum::Json(ProbeAnswer { status: "ok" }))
 }
 
-async fn ready(State(rest): State<Rest>) -> Result<impl IntoResponse, Refusal> {
+async fn ready(State(rest): State<Arc<Rest>>) -> Result<impl IntoResponse, Refusal> {
     if !rest.health.borrow().ready {
         return Err(NotReady.into());
     }

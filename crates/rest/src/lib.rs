@@ -48,7 +48,6 @@ use description::Description;
 use refusal::unknown_address;
 
 /// What the REST door stands on.
-#[derive(Clone)]
 pub struct Rest {
     /// The way to PostgreSQL.
     pub database: Database,
@@ -67,14 +66,14 @@ pub struct Rest {
 /// What handlers take their state from: `Rest`, and what is known once the door is open.
 #[derive(Clone)]
 struct Opened {
-    rest: Rest,
+    rest: Arc<Rest>,
     since: Instant,
     description: Description,
 }
 
-impl FromRef<Opened> for Rest {
+impl FromRef<Opened> for Arc<Rest> {
     fn from_ref(opened: &Opened) -> Self {
-        opened.rest.clone()
+        Self::clone(&opened.rest)
     }
 }
 
@@ -93,7 +92,7 @@ impl FromRef<Opened> for Description {
 /// All paths under `/api/v1`, and the health paths at the root as well.
 pub fn router(rest: Rest) -> Router {
     let description = Description::of(&openapi(&rest.site_url));
-    let opened = Opened { rest, since: Instant::now(), description };
+    let opened = Opened { rest: Arc::new(rest), since: Instant::now(), description };
     let versioned = endpoints().into_router().fallback(unknown_address);
     Router::new()
         .nest("/api/v1", versioned)

@@ -1,5 +1,7 @@
 //! Feeds, and how far they are.
 
+use std::sync::Arc;
+
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::header::CONTENT_TYPE;
@@ -89,7 +91,7 @@ pub(crate) struct Accepted {
 
 async fn import(
     caller: StoreCaller,
-    State(rest): State<Rest>,
+    State(rest): State<Arc<Rest>>,
     Query(parameters): Query<ImportParameters>,
     headers: HeaderMap,
     body: Body,
@@ -239,7 +241,7 @@ struct JobsParameters {
 
 async fn jobs(
     caller: StoreCaller,
-    State(rest): State<Rest>,
+    State(rest): State<Arc<Rest>>,
     Query(parameters): Query<JobsParameters>,
 ) -> Result<Many<JobRecord>, Refusal> {
     let reading = Reading::for_store(&rest.database, caller.merchant)?;
@@ -250,7 +252,7 @@ async fn jobs(
 
 async fn job(
     caller: StoreCaller,
-    State(rest): State<Rest>,
+    State(rest): State<Arc<Rest>>,
     Path(JobPart(id)): Path<JobPart>,
 ) -> Result<One<JobRecord>, Refusal> {
     let reading = Reading::for_store(&rest.database, caller.merchant)?;
@@ -295,7 +297,7 @@ struct RowFault {
 
 async fn faults(
     caller: StoreCaller,
-    State(rest): State<Rest>,
+    State(rest): State<Arc<Rest>>,
     Path(JobPart(id)): Path<JobPart>,
     Query(parameters): Query<FaultParameters>,
 ) -> Result<One<FaultPage>, Refusal> {

@@ -1,5 +1,7 @@
 //! Prices and stock, changed without sending whole products.
 
+use std::sync::Arc;
+
 use axum::extract::State;
 use catalog::{Amount, Change, Revised, Revision, StockStatus};
 use database::Work;
@@ -94,7 +96,7 @@ struct PriceItem {
 
 async fn change_inventory(
     caller: StoreCaller,
-    State(rest): State<Rest>,
+    State(rest): State<Arc<Rest>>,
     Json(request): Json<InventoryRequest>,
 ) -> Result<One<PushAnswer>, Refusal> {
     revise(&rest, &caller, &request.items, |item: InventoryItem| Revision {
@@ -107,7 +109,7 @@ async fn change_inventory(
 
 async fn change_prices(
     caller: StoreCaller,
-    State(rest): State<Rest>,
+    State(rest): State<Arc<Rest>>,
     Json(request): Json<PricesRequest>,
 ) -> Result<One<PushAnswer>, Refusal> {
     revise(&rest, &caller, &request.items, |item: PriceItem| Revision {

@@ -1,6 +1,7 @@
 //! A merchant's own catalog: whole products, pushed.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use axum::body::Body;
 use axum::extract::State;
@@ -173,7 +174,7 @@ impl ItemAnswer {
 
 async fn push_products(
     caller: StoreCaller,
-    State(rest): State<Rest>,
+    State(rest): State<Arc<Rest>>,
     Large(request): Large<PushRequest>,
 ) -> Result<One<PushAnswer>, Refusal> {
     let count = request.products.len();
@@ -262,7 +263,7 @@ async fn put_all(
 
 async fn put_product(
     caller: StoreCaller,
-    State(rest): State<Rest>,
+    State(rest): State<Arc<Rest>>,
     Path(ExternalId(external_id)): Path<ExternalId>,
     Json(draft): Json<ProductDraft>,
 ) -> Result<One<ItemAnswer>, Refusal> {
@@ -280,7 +281,7 @@ async fn put_product(
 
 async fn delete_product(
     caller: StoreCaller,
-    State(rest): State<Rest>,
+    State(rest): State<Arc<Rest>>,
     Path(ExternalId(external_id)): Path<ExternalId>,
 ) -> Result<One<ItemAnswer>, Refusal> {
     let mut work = Work::for_store(&rest.database, caller.merchant).await?;
@@ -307,7 +308,7 @@ struct ReplaceParameters {
 
 async fn replace_products(
     caller: StoreCaller,
-    State(rest): State<Rest>,
+    State(rest): State<Arc<Rest>>,
     Query(parameters): Query<ReplaceParameters>,
     body: Body,
 ) -> Result<(StatusCode, One<Accepted>), Refusal> {

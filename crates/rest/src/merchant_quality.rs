@@ -1,5 +1,7 @@
 //! How good a merchant's data is, and which products to mend.
 
+use std::sync::Arc;
+
 use axum::extract::State;
 use catalog::{Defect, Failing};
 use database::Reading;
@@ -108,7 +110,7 @@ impl From<Failing> for FailingProduct {
 
 async fn quality(
     caller: StoreCaller,
-    State(rest): State<Rest>,
+    State(rest): State<Arc<Rest>>,
     Query(parameters): Query<QualityParameters>,
 ) -> Result<One<QualityAnswer>, Refusal> {
     let reading = Reading::for_store(&rest.database, caller.merchant)?;

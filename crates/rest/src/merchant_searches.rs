@@ -1,5 +1,7 @@
 //! What was searched for in a merchant's store, and what was not found.
 
+use std::sync::Arc;
+
 use axum::extract::State;
 use database::Reading;
 use schemars::JsonSchema;
@@ -72,7 +74,7 @@ impl From<SearchTally> for QueryRecord {
 
 async fn searches(
     caller: StoreCaller,
-    State(rest): State<Rest>,
+    State(rest): State<Arc<Rest>>,
     Query(parameters): Query<SearchesParameters>,
 ) -> Result<One<SearchesAnswer>, Refusal> {
     let reading = Reading::for_store(&rest.database, caller.merchant)?;

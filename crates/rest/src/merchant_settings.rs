@@ -2,6 +2,8 @@
 
 mod wire;
 
+use std::sync::Arc;
+
 use axum::extract::State;
 use database::{Reading, Work};
 use primitives::ErrorCode;
@@ -30,14 +32,14 @@ pub(crate) fn endpoints() -> Routes<Opened> {
 
 async fn read(
     caller: StoreCaller,
-    State(rest): State<Rest>,
+    State(rest): State<Arc<Rest>>,
 ) -> Result<One<SettingsRecord>, Refusal> {
     current(&rest, &caller).await
 }
 
 async fn replace(
     caller: StoreCaller,
-    State(rest): State<Rest>,
+    State(rest): State<Arc<Rest>>,
     Json(request): Json<SettingsRecord>,
 ) -> Result<One<SettingsRecord>, Refusal> {
     let expected = request.version;

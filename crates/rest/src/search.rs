@@ -1,5 +1,7 @@
 //! Products by words.
 
+use std::sync::Arc;
+
 use ::search::{CallerKind, Found, SearchAnswer, SearchArguments, SearchError};
 use axum::extract::State;
 use axum::http::header;
@@ -84,7 +86,7 @@ impl IntoResponse for Raw {
 }
 
 async fn search(
-    State(rest): State<Rest>,
+    State(rest): State<Arc<Rest>>,
     Json(arguments): Json<SearchArguments>,
 ) -> Result<Raw, Refusal> {
     let query = arguments.query()?;
@@ -113,7 +115,7 @@ struct Suggestions {
 }
 
 async fn suggestions(
-    State(rest): State<Rest>,
+    State(rest): State<Arc<Rest>>,
     Query(parameters): Query<SuggestionParameters>,
 ) -> Result<One<Suggestions>, Refusal> {
     let stores = ::search::slugs(parameters.merchant.as_slice())?;
@@ -139,7 +141,7 @@ struct SimilarParameters {
 }
 
 async fn similar(
-    State(rest): State<Rest>,
+    State(rest): State<Arc<Rest>>,
     Path(ProductPart(id)): Path<ProductPart>,
     Query(parameters): Query<SimilarParameters>,
 ) -> Result<Raw, Refusal> {

@@ -1,5 +1,7 @@
 //! Stores: the public directory and the profile of one store.
 
+use std::sync::Arc;
+
 use axum::extract::State;
 use merchants::{DirectoryQuery, StoreRecord, StoreSummary};
 use primitives::{ErrorCode, PageRequest, StoreSlug};
@@ -30,7 +32,7 @@ pub(crate) fn endpoints() -> Routes<Opened> {
 }
 
 async fn store(
-    State(rest): State<Rest>,
+    State(rest): State<Arc<Rest>>,
     Path(slug): Path<StoreSlug>,
 ) -> Result<One<StoreRecord>, Refusal> {
     let store = rest.stores.admit(&slug).await?;
@@ -38,7 +40,7 @@ async fn store(
 }
 
 async fn directory(
-    State(rest): State<Rest>,
+    State(rest): State<Arc<Rest>>,
     Query(parameters): Query<DirectoryParameters>,
 ) -> Result<Many<StoreSummary>, Refusal> {
     let found = merchants::directory(&rest.database, &parameters.into_query()?).await?;

@@ -1,5 +1,7 @@
 //! Trust: how scores come about, what they are, and how they went.
 
+use std::sync::Arc;
+
 use ::search::Ranking;
 use ::trust::{HistoryRecord, Methodology, ScoreRecord};
 use axum::extract::State;
@@ -51,7 +53,7 @@ async fn methodology() -> axum::Json<MethodologyDocument> {
 }
 
 async fn score(
-    State(rest): State<Rest>,
+    State(rest): State<Arc<Rest>>,
     Path(slug): Path<StoreSlug>,
 ) -> Result<One<ScoreRecord>, Refusal> {
     let store = rest.stores.admit(&slug).await?;
@@ -72,7 +74,7 @@ struct HistoryParameters {
 }
 
 async fn history(
-    State(rest): State<Rest>,
+    State(rest): State<Arc<Rest>>,
     Path(slug): Path<StoreSlug>,
     Query(parameters): Query<HistoryParameters>,
 ) -> Result<One<HistoryRecord>, Refusal> {

@@ -9,7 +9,7 @@ mod upload;
 
 use axum::extract::Request;
 use axum::response::Response;
-use http::HeaderMap;
+use mcp::Speech;
 use primitives::{ErrorCode, Failure, Problem, RequestId};
 
 pub(crate) use bulkhead::{Bulkhead, bulkhead};
@@ -20,25 +20,25 @@ pub(crate) use secure::{close_when_draining, secure};
 
 /// What a layer needs to know of a request to refuse it in the form its caller understands.
 struct Asked {
-    is_mcp: bool,
-    headers: HeaderMap,
+    /// How it speaks, if it goes to an endpoint for agents.
+    speech: Option<Speech>,
     request_id: Option<RequestId>,
 }
 
 impl Asked {
     fn of(request: &Request) -> Self {
+        let is_mcp = request.uri().path().ends_with("/mcp");
         Self {
-            is_mcp: request.uri().path().ends_with("/mcp"),
-            headers: request.headers().clone(),
+            speech: is_mcp.then(|| Speech::of(request.headers())),
             request_id: request.extensions().get::<RequestId>().cloned(),
         }
     }
 
     fn refuse(&self, problem: impl Problem) -> Response {
         let failure = Failure::from(problem);
-        match &self.request_id {
-            Some(id) if self.is_mcp => mcp::refusal(&failure, &self.headers, id),
-            id => rest::respond(&failure, id.as_ref()),
+        match (self.speech, &self.request_id) {
+            (Some(speech), Some(id)) => mcp::refusal(&failure, speech, id),
+            (_, id) => rest::respond(&failure, id.as_ref()),
         }
     }
 }
@@ -86,7 +86,3 @@ impl Problem for Stopped {
 pub(crate) async fn unknown_address(request: Request) -> Response {
     Asked::of(&request).refuse(Stopped::Nowhere)
 }
-
-/// The name of the route, put where `observe` finds it.
-#[derive(Clone)]
-struct Route(String);

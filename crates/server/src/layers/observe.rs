@@ -7,12 +7,10 @@ use axum::middleware::Next;
 use axum::response::Response;
 use primitives::RequestId;
 
-use super::Route;
-
 /// Notes which route a request took; runs inside the router, where that is known.
 pub(crate) async fn note_route(path: MatchedPath, request: Request, next: Next) -> Response {
     let mut response = next.run(request).await;
-    response.extensions_mut().insert(Route(path.as_str().to_owned()));
+    response.extensions_mut().insert(path);
     response
 }
 
@@ -24,7 +22,8 @@ pub(crate) async fn observe(request: Request, next: Next) -> Response {
     let path = request.uri().path().to_owned();
     let response = next.run(request).await;
     let seconds = began.elapsed().as_secs_f64();
-    let route = response.extensions().get::<Route>().map_or("unknown", |route| &route.0).to_owned();
+    let route = response.extensions().get::<MatchedPath>();
+    let route = route.map_or("unknown", MatchedPath::as_str).to_owned();
     let status = response.status().as_u16();
     let labels =
         [("method", method.to_string()), ("route", route.clone()), ("status", status.to_string())];
