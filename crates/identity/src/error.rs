@@ -3,13 +3,17 @@
 use std::sync::Arc;
 
 use database::DatabaseError;
-use primitives::{Details, ErrorCode, Problem};
+use primitives::{Details, ErrorCode, Problem, Scope, Timestamp};
+
+/// Which credential goes where.
+const CREDENTIALS: &str = "agents send X-Agent-Api-Key: agnt_…, a store's programs Authorization: Bearer mrch_…, \
+    people Authorization: Bearer with the token of POST /api/v1/auth/login";
 
 /// What can go wrong with credentials.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum IdentityError {
     /// No credential was sent.
-    #[error("this call needs the store's key")]
+    #[error("this call needs a credential")]
     Missing,
     /// The credential is not one of ours, or no longer. Which of the two is not said: whoever tries
     /// keys learns nothing.
@@ -18,6 +22,66 @@ pub enum IdentityError {
     /// The store has no key with this id.
     #[error("the store has no key with this id")]
     KeyNotFound,
+    /// A token that has run out.
+    #[error("the token has expired")]
+    TokenExpired,
+    /// The email or the password is wrong; which of the two is not said.
+    #[error("the email or the password is wrong")]
+    WrongLogin,
+    /// Too many wrong logins.
+    #[error("too many logins were tried")]
+    TooManyLogins {
+        /// When one may be tried again.
+        reset_at: Timestamp,
+    },
+    /// More logins at once than passwords can be compared.
+    #[error("too many people log in at once")]
+    TooBusy,
+    /// Somebody who may not do this: no member of the store, or not its owner.
+    #[error("this is not yours to do: {0}")]
+    NotAllowed(&'static str),
+    /// A member of several stores who named none of them.
+    #[error("you act for several stores: name one")]
+    StoreUnnamed,
+    /// There is no such account.
+    #[error("there is no such account")]
+    PersonNotFound,
+    /// Somebody has this email.
+    #[error("there is an account with this email")]
+    EmailTaken,
+    /// No address.
+    #[error("the email is not an address")]
+    InvalidEmail,
+    /// A password that could be guessed, or would take long to read.
+    #[error("a password has 12 to 200 characters")]
+    InvalidPassword,
+    /// Not a role.
+    #[error("a role is owner or staff")]
+    InvalidRole,
+    /// A key that could do nothing.
+    #[error("a key needs at least one scope")]
+    NoScopes,
+    /// A scope nobody knows.
+    #[error("a scope is not known")]
+    InvalidScope,
+    /// No stores, too many, or one that there is not.
+    #[error("the stores of a key are 1 to 100 slugs of existing stores")]
+    InvalidStores,
+    /// A life that is none.
+    #[error("a key lives for 1 to 3650 days")]
+    InvalidLife,
+    /// As many keys as one may have.
+    #[error("an account has at most 100 keys that work")]
+    TooManyKeys,
+    /// There is nothing to sign with.
+    #[error("there is no key to sign tokens with")]
+    NoSigningKey,
+    /// Signing failed.
+    #[error("a token could not be signed")]
+    Unsigned,
+    /// Hashing failed.
+    #[error("a password could not be hashed")]
+    Unhashable,
     /// A name that cannot be one.
     #[error("the name of a key is plain text of 1 to 100 characters")]
     InvalidName,
@@ -44,23 +108,60 @@ impl From<sqlx::Error> for IdentityError {
 impl Problem for IdentityError {
     fn code(&self) -> ErrorCode {
         match self {
-            Self::Missing | Self::Refused => ErrorCode::Unauthorized,
-            Self::KeyNotFound => ErrorCode::NotFound,
-            Self::InvalidName | Self::ExpiresTooSoon => ErrorCode::InvalidRequest,
+            Self::Missing | Self::Refused | Self::WrongLogin => ErrorCode::Unauthorized,
+            Self::TokenExpired => ErrorCode::TokenExpired,
+            Self::NotAllowed(_) => ErrorCode::Forbidden,
+            Self::KeyNotFound | Self::PersonNotFound => ErrorCode::NotFound,
+            Self::TooManyLogins { .. } => ErrorCode::RateLimitExceeded,
+            Self::TooBusy => ErrorCode::ServiceUnavailable,
+            Self::InvalidName
+            | Self::StoreUnnamed
+            | Self::ExpiresTooSoon
+            | Self::EmailTaken
+            | Self::InvalidEmail
+            | Self::InvalidPassword
+            | Self::InvalidRole
+            | Self::NoScopes
+            | Self::InvalidScope
+            | Self::InvalidStores
+            | Self::InvalidLife
+            | Self::TooManyKeys => ErrorCode::InvalidRequest,
+            Self::NoSigningKey | Self::Unsigned | Self::Unhashable => ErrorCode::InternalError,
             Self::Database(error) => error.code(),
         }
     }
 
     fn details(&self, details: &mut Details) {
         match self {
-            Self::Missing => details.insert("hint", "send Authorization: Bearer mrch_…"),
-            Self::Refused => details.insert(
-                "hint",
-                "send Authorization: Bearer mrch_… with a key of the store that is still in use",
-            ),
+            Self::Missing | Self::Refused => details.insert("hint", CREDENTIALS),
+            Self::TokenExpired => {
+                details.insert("hint", "POST /api/v1/auth/login gives a new token");
+            }
+            Self::TooManyLogins { reset_at } => {
+                details.insert("hint", "wait until reset_at before the next login");
+                details.insert("reset_at", reset_at.to_string());
+            }
+            Self::StoreUnnamed => details.insert("hint", "send the header X-Store: <slug>"),
             Self::KeyNotFound => details.insert("field", "key_id"),
             Self::InvalidName => details.insert("field", "name"),
             Self::ExpiresTooSoon => details.insert("field", "expires_at"),
+            Self::EmailTaken | Self::InvalidEmail => details.insert("field", "email"),
+            Self::InvalidPassword => details.insert("field", "password"),
+            Self::InvalidRole => details.insert("field", "role"),
+            Self::NoScopes | Self::InvalidScope => {
+                details.insert("field", "scopes");
+                details.insert("allowed", Scope::ALL.map(Scope::name).to_vec());
+            }
+            Self::InvalidStores => details.insert("field", "stores"),
+            Self::InvalidLife => details.insert("field", "expires_in_days"),
+            Self::TooManyKeys => details.insert("hint", "revoke keys that are no longer used"),
+            Self::WrongLogin
+            | Self::NotAllowed(_)
+            | Self::TooBusy
+            | Self::PersonNotFound
+            | Self::NoSigningKey
+            | Self::Unsigned
+            | Self::Unhashable => {}
             Self::Database(error) => error.details(details),
         }
     }

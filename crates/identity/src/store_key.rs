@@ -5,7 +5,11 @@ use std::fmt;
 use database::{Database, Reading, Work};
 use primitives::{KeyId, MerchantId, Timestamp};
 
-use crate::{IdentityError, Secret, key_text, table};
+use serde_json::json;
+
+use crate::audit::{self, Act, Actor};
+use crate::key_text::{self, Kind};
+use crate::{IdentityError, Secret, table};
 
 /// The longest name.
 const NAME_CHARACTERS_MAX: usize = 100;
@@ -56,41 +60,55 @@ impl StoreKey {
 pub async fn issue_store_key(
     work: &mut Work,
     secret: &Secret,
+    actor: Actor,
     merchant: MerchantId,
     name: &str,
     expires_at: Option<Timestamp>,
-) -> Result<IssuedKey, IdentityError> {
+) -> Result<(IssuedKey, StoreKey), IdentityError> {
+    let name = checked_name(name)?;
+    if expires_at.is_some_and(|end| end <= work.now()) {
+        return Err(IdentityError::ExpiresTooSoon);
+    }
+    let key = key_text::draw(Kind::Store, work.random());
+    let listed = StoreKey {
+        key_id: work.new_id(),
+        prefix: key_text::shown(&key).to_owned(),
+        name,
+        created_at: work.now(),
+        expires_at,
+        revoked_at: None,
+    };
+    table::store_key::insert(work, merchant, &secret.mac(&key), &listed).await?;
+    let details = json!({ "merchant": merchant });
+    audit::record(work, actor, Act::StoreKeyIssued, &listed.key_id, details).await?;
+    let issued = IssuedKey { key_id: listed.key_id, key, prefix: listed.prefix.clone() };
+    Ok((issued, listed))
+}
+
+/// The name of a key, without the spaces around it.
+pub(crate) fn checked_name(name: &str) -> Result<String, IdentityError> {
     let name = name.trim();
     let length = name.chars().count();
     if !(1..=NAME_CHARACTERS_MAX).contains(&length) || name.contains(char::is_control) {
         return Err(IdentityError::InvalidName);
     }
-    if expires_at.is_some_and(|end| end <= work.now()) {
-        return Err(IdentityError::ExpiresTooSoon);
-    }
-    let key = key_text::draw(work.random());
-    let listed = StoreKey {
-        key_id: work.new_id(),
-        prefix: key_text::shown(&key).to_owned(),
-        name: name.to_owned(),
-        created_at: work.now(),
-        expires_at,
-        revoked_at: None,
-    };
-    table::insert_store_key(work, merchant, &secret.mac(&key), &listed).await?;
-    Ok(IssuedKey { key_id: listed.key_id, key, prefix: listed.prefix })
+    Ok(name.to_owned())
 }
 
 /// Ends a key, in a work for the platform. Ending it again changes nothing.
 pub async fn revoke_store_key(
     work: &mut Work,
+    actor: Actor,
     merchant: MerchantId,
     key_id: KeyId,
 ) -> Result<(), IdentityError> {
-    if table::revoke_store_key(work, merchant, key_id).await? {
-        Ok(())
-    } else {
-        Err(IdentityError::KeyNotFound)
+    match table::store_key::revoke(work, merchant, key_id).await? {
+        None => Err(IdentityError::KeyNotFound),
+        Some(false) => Ok(()),
+        Some(true) => {
+            let details = json!({ "merchant": merchant });
+            audit::record(work, actor, Act::StoreKeyRevoked, &key_id, details).await
+        }
     }
 }
 
@@ -100,7 +118,7 @@ pub async fn store_keys(
     merchant: MerchantId,
 ) -> Result<Vec<StoreKey>, IdentityError> {
     let mut snapshot = Reading::for_platform(database).open().await?;
-    let keys = table::store_keys(&mut snapshot, merchant).await?;
+    let keys = table::store_key::of_store(&mut snapshot, merchant).await?;
     snapshot.close().await?;
     Ok(keys)
 }

@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod client_address;
 mod error_code;
 mod id;
 mod money;
@@ -11,6 +12,7 @@ mod scope;
 mod slug;
 mod timestamp;
 
+pub use client_address::ClientAddress;
 pub use error_code::ErrorCode;
 pub use id::{
     AppealId, CartId, CategoryId, CheckoutId, ConfirmationId, DeliveryId, DisputeId, EventId,

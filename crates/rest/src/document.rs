@@ -18,11 +18,12 @@ const ABOUT: &str = "Souk lets AI agents discover products across merchants, bui
     those you do not know.";
 
 /// The groups endpoints are shown in, and what is in each.
-const TAGS: [(&str, &str); 6] = [
+const TAGS: [(&str, &str); 7] = [
     ("stores", "Who sells, and how far they can be trusted."),
     ("trust", "Trust scores: how they come about, what they are, how they went."),
     ("agent", "Products, as agents read them across stores."),
     ("merchant", "What a merchant's own programs do for their store, with a key of the store."),
+    ("account", "Logging in, and the keys of one's agents."),
     ("mcp", "One MCP endpoint per store."),
     ("service", "The service itself."),
 ];
@@ -62,7 +63,13 @@ fn security_schemes() -> Value {
             "type": "http",
             "scheme": "bearer",
             "bearerFormat": "mrch_ and 64 hexadecimal digits",
-            "description": "A key of one store, for its merchant's own programs. `souk keys create` makes one.",
+            "description": "A key of one store, for its merchant's own programs. `POST /merchant/keys` makes one.",
+        },
+        "token": {
+            "type": "http",
+            "scheme": "bearer",
+            "bearerFormat": "JWT",
+            "description": "The token of a person. `POST /auth/login` gives one. A member of several stores names one with X-Store.",
         },
     })
 }

@@ -1,8 +1,10 @@
 #![doc = include_str!("../README.md")]
 
 mod agent_history;
+mod agent_keys;
 mod agent_products;
 mod answer;
+mod auth;
 mod caller;
 mod deals;
 mod description;
@@ -10,6 +12,7 @@ mod document;
 mod health;
 mod mcp_endpoint;
 mod merchant_jobs;
+mod merchant_keys;
 mod merchant_offers;
 mod merchant_products;
 mod merchant_quality;
@@ -22,6 +25,7 @@ mod search;
 mod stores;
 mod trust;
 mod uploads;
+mod well_known;
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -31,13 +35,13 @@ use axum::extract::FromRef;
 use axum::middleware::from_fn;
 use axum::routing::any;
 use database::Database;
-use identity::StoreKeys;
+use identity::Callers;
 use merchants::StoreCache;
 use serde_json::Value;
 use tokio::sync::watch;
 
 pub use answer::{Many, One};
-pub use caller::StoreCaller;
+pub use caller::{OwnerCaller, PersonCaller, StoreCaller};
 pub use health::{CheckState, Health};
 pub use refusal::{Refusal, render, respond};
 pub use request::{Json, Large, Malformed, Path, PathPart, Query, WrongPart};
@@ -55,8 +59,8 @@ pub struct Rest {
     pub stores: StoreCache,
     /// Products by words.
     pub search: ::search::Search,
-    /// Merchants by the keys of their stores.
-    pub store_keys: StoreKeys,
+    /// Who calls.
+    pub callers: Callers,
     /// Where this service is reached, without a slash at the end.
     pub site_url: Arc<str>,
     /// What the server last saw of its engines.
@@ -99,6 +103,7 @@ pub fn router(rest: Rest) -> Router {
         // The one address under the prefix that a nested fallback does not see.
         .route("/api/v1/", any(unknown_address))
         .merge(health::endpoints().into_router())
+        .merge(well_known::endpoints().into_router())
         .with_state(opened)
         .layer(from_fn(render))
 }
@@ -117,6 +122,9 @@ fn endpoints() -> Routes<Opened> {
         .merge(agent_products::endpoints())
         .merge(agent_history::endpoints())
         .merge(deals::endpoints())
+        .merge(auth::endpoints())
+        .merge(agent_keys::endpoints())
+        .merge(merchant_keys::endpoints())
         .merge(merchant_products::endpoints())
         .merge(merchant_offers::endpoints())
         .merge(merchant_jobs::endpoints())

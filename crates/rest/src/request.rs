@@ -8,7 +8,7 @@ use axum::extract::rejection::{JsonRejection, RawPathParamsRejection};
 use axum::extract::{FromRequest, FromRequestParts, RawPathParams, Request};
 use axum::http::StatusCode;
 use axum::http::request::Parts;
-use primitives::{Details, ErrorCode, JobId, Problem, ProductId, StoreSlug};
+use primitives::{Details, ErrorCode, JobId, KeyId, Problem, ProductId, StoreSlug};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
@@ -104,6 +104,29 @@ impl PathPart for JobPart {
     const REFUSED_WITH: ErrorCode = ErrorCode::InvalidRequest;
     fn schema() -> Value {
         json!({ "type": "string", "pattern": "^job_[0-9a-f]{32}$" })
+    }
+}
+
+/// A key of an agent or a store.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct KeyPart(pub(crate) KeyId);
+
+impl FromStr for KeyPart {
+    type Err = WrongPart;
+    fn from_str(text: &str) -> Result<Self, WrongPart> {
+        let hint = "the lists of keys have their ids; a key itself never stands in an address";
+        let allowed = "key_ and 32 hexadecimal digits";
+        text.parse().map(Self).map_err(|_| WrongPart { field: Self::NAME, allowed, hint })
+    }
+}
+
+impl PathPart for KeyPart {
+    const NAME: &'static str = "key_id";
+    const DESCRIPTION: &'static str = "The key's id.";
+    const EXAMPLE: &'static str = "key_00000000000000000000000000000001";
+    const REFUSED_WITH: ErrorCode = ErrorCode::InvalidRequest;
+    fn schema() -> Value {
+        json!({ "type": "string", "pattern": "^key_[0-9a-f]{32}$" })
     }
 }
 

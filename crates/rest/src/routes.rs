@@ -20,8 +20,13 @@ use crate::request::PathPart;
 pub enum Access {
     /// Everybody, without a credential.
     Public,
-    /// Programs of a merchant, with a key of its store; the handler takes a `StoreCaller` first.
+    /// Whoever acts for a store: its programs with a key, or its members with a token; the handler takes a
+    /// `StoreCaller` first.
     Store,
+    /// An owner of a store, with a token; the handler takes an `OwnerCaller` first.
+    Owner,
+    /// A person, with a token; the handler takes a `PersonCaller` first.
+    Person,
 }
 
 impl Access {
@@ -29,7 +34,9 @@ impl Access {
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Public => "public",
-            Self::Store => "store_key",
+            Self::Store => "store",
+            Self::Owner => "owner",
+            Self::Person => "person",
         }
     }
 
@@ -37,7 +44,8 @@ impl Access {
     pub(crate) fn security(self) -> Value {
         match self {
             Self::Public => json!([]),
-            Self::Store => json!([{ "storeKey": [] }]),
+            Self::Store => json!([{ "storeKey": [] }, { "token": [] }]),
+            Self::Owner | Self::Person => json!([{ "token": [] }]),
         }
     }
 
@@ -45,7 +53,10 @@ impl Access {
     const fn refusals(self) -> &'static [ErrorCode] {
         match self {
             Self::Public => &[],
-            Self::Store => &[ErrorCode::Unauthorized],
+            Self::Store | Self::Owner => {
+                &[ErrorCode::Unauthorized, ErrorCode::TokenExpired, ErrorCode::Forbidden]
+            }
+            Self::Person => &[ErrorCode::Unauthorized, ErrorCode::TokenExpired],
         }
     }
 }

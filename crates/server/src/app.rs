@@ -6,7 +6,8 @@ use std::time::Duration;
 use axum::Router;
 use axum::middleware::{from_fn, from_fn_with_state};
 use database::{Database, Dice};
-use identity::{Secret, StoreKeys};
+use identity::{Callers, Secret};
+use ipnet::IpNet;
 use mcp::Mcp;
 use merchants::StoreCache;
 use metrics_exporter_prometheus::PrometheusHandle;
@@ -15,7 +16,7 @@ use search::Search;
 use tokio::sync::watch;
 use web::Web;
 
-use crate::layers::{self, Bulkhead, Limits};
+use crate::layers::{self, Bulkhead, Identify, Limits};
 
 /// The parts.
 pub struct App {
@@ -60,6 +61,8 @@ pub struct AppSettings {
     pub key_age_max: Duration,
     /// Whether the service is reached over TLS.
     pub secure: bool,
+    /// Proxies whose word on where a request came from is taken.
+    pub trusted_proxies: Arc<[IpNet]>,
 }
 
 impl App {
@@ -68,7 +71,9 @@ impl App {
         let settings = self.settings;
         let stores = self.stores;
         let database = self.database;
-        let store_keys = StoreKeys::new(database.clone(), self.secret, settings.key_age_max);
+        let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        let (site_url, age_max) = (Arc::clone(&settings.site_url), settings.key_age_max);
+        let callers = Callers::new(&database, &self.secret, site_url, age_max, cores);
         let mcp = Mcp {
             database: database.clone(),
             stores: stores.clone(),
@@ -81,7 +86,7 @@ impl App {
             database,
             stores,
             search: self.search,
-            store_keys,
+            callers,
             site_url: Arc::clone(&settings.site_url),
             health: self.health,
         };
@@ -111,6 +116,9 @@ impl App {
             .layer(from_fn_with_state(settings.secure, layers::secure))
             .layer(from_fn_with_state(self.draining, layers::close_when_draining))
             .layer(from_fn(layers::observe))
-            .layer(from_fn_with_state(self.dice, layers::identify))
+            .layer(from_fn_with_state(
+                Identify { dice: self.dice, trusted: settings.trusted_proxies },
+                layers::identify,
+            ))
     }
 }

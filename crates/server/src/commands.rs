@@ -4,14 +4,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use database::{Clock, Database, DatabaseError, Dice, Settings};
-use identity::StoreKeys;
 use merchants::StoreCache;
 use tokio::net::TcpListener;
 
 use crate::app::{App, AppSettings};
 use crate::config::{CatalogCommand, Cli, Command, Config, SecretFault};
 use crate::stop::Stop;
-use crate::{Monitor, banner, generate, import, indexing, keys, listen, stop, telemetry, worker};
+use crate::{
+    Monitor, banner, generate, import, indexing, keys, listen, people, stop, telemetry, worker,
+};
 
 /// Why a command failed.
 #[derive(Debug, thiserror::Error)]
@@ -33,6 +34,9 @@ pub enum CommandError {
     /// A key could not be made, listed or revoked.
     #[error(transparent)]
     Keys(#[from] keys::KeysError),
+    /// Something about people could not be done.
+    #[error(transparent)]
+    People(#[from] people::PeopleError),
     /// A feed could not be imported.
     #[error("the import: {}; cause: {}", .0, cause(.0))]
     Import(#[from] import::ImportError),
@@ -78,6 +82,12 @@ pub async fn run(cli: Cli) -> Result<(), CommandError> {
             let secret = credential_secret(&config)?;
             let database = connect(&config)?;
             say(&keys::run(&database, &secret, command).await?);
+            Ok(())
+        }
+        Command::Admin { command } => {
+            let secret = credential_secret(&config)?;
+            let database = connect(&config)?;
+            say(&people::run(&database, &secret, command).await?);
             Ok(())
         }
         Command::Catalog { command: CatalogCommand::Import(arguments) } => {
@@ -182,8 +192,9 @@ fn app_settings(config: &Config) -> AppSettings {
         request_max: Duration::from_secs(config.request_seconds_max),
         upload_bytes_max: config.upload_bytes_max,
         store_concurrency: config.store_concurrency,
-        key_age_max: StoreKeys::AGE_MAX,
+        key_age_max: identity::AGE_MAX,
         secure: config.site_url.is_secure(),
+        trusted_proxies: config.trusted_proxies.clone().into(),
     }
 }
 

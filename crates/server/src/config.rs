@@ -9,7 +9,9 @@ use std::str::FromStr;
 use crate::import::ImportArguments;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use database::CellName;
-use primitives::{KeyId, StoreSlug};
+use identity::{Email, Role};
+use ipnet::IpNet;
+use primitives::{KeyId, Plan, StoreSlug};
 
 /// Souk: multi-merchant commerce for AI agents.
 ///
@@ -54,6 +56,12 @@ pub enum Command {
         #[command(subcommand)]
         command: KeysCommand,
     },
+    /// People: accounts, plans, members of stores, and what was done
+    Admin {
+        /// What to do
+        #[command(subcommand)]
+        command: AdminCommand,
+    },
     /// The catalogs of stores
     Catalog {
         /// What to do with them
@@ -78,6 +86,82 @@ pub enum Command {
 pub enum CatalogCommand {
     /// Bring a feed in from a file
     Import(ImportArguments),
+}
+
+/// What an operator can do for people.
+#[derive(Debug, Subcommand)]
+pub enum AdminCommand {
+    /// Make an account
+    Create {
+        /// Its email
+        email: Email,
+        /// It runs the platform
+        #[arg(long)]
+        admin: bool,
+        /// What it pays for: FREE, STARTER, GROWTH, PRO or ENTERPRISE
+        #[arg(long, default_value = "FREE", value_parser = plan)]
+        plan: Plan,
+        /// Read the password from the first line of standard input; without this one is made and shown once
+        #[arg(long)]
+        password_stdin: bool,
+    },
+    /// Give an account another password; all its sessions end
+    SetPassword {
+        /// Its email
+        email: Email,
+        /// Read the password from the first line of standard input; without this one is made and shown once
+        #[arg(long)]
+        password_stdin: bool,
+    },
+    /// Change what an account pays for
+    SetPlan {
+        /// Its email
+        email: Email,
+        /// FREE, STARTER, GROWTH, PRO or ENTERPRISE
+        #[arg(value_parser = plan)]
+        plan: Plan,
+    },
+    /// Make a person a member of a store, or change the role
+    AddMember {
+        /// The person's email
+        email: Email,
+        /// The store
+        store: StoreSlug,
+        /// owner or staff
+        role: Role,
+    },
+    /// End a membership
+    RemoveMember {
+        /// The person's email
+        email: Email,
+        /// The store
+        store: StoreSlug,
+    },
+    /// Let another key sign tokens
+    RotateSigningKey {
+        /// End the old ones now, and every session with them
+        #[arg(long)]
+        at_once: bool,
+    },
+    /// Show what was done to somebody or something, or by it
+    Audit {
+        /// An id: usr_…, key_…, mer_…, or `operator`
+        whom: String,
+        /// How many lines
+        #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(i64).range(1..=1000))]
+        limit: i64,
+    },
+}
+
+/// A network, or one address.
+fn network(text: &str) -> Result<IpNet, &'static str> {
+    let text = text.trim();
+    let one = text.parse::<IpAddr>().map(IpNet::from);
+    one.or_else(|_| text.parse()).map_err(|_| "it is neither an address nor a network")
+}
+
+fn plan(text: &str) -> Result<Plan, &'static str> {
+    text.to_ascii_uppercase().parse().map_err(|()| "no plan has this name")
 }
 
 /// What can be done with keys.
@@ -145,6 +229,9 @@ pub struct Config {
     /// Further origins whose browser pages may call, beside the site itself
     #[arg(long, env = "SOUK_ALLOWED_ORIGINS", value_delimiter = ',', global = true)]
     pub allowed_origins: Vec<String>,
+    /// Proxies whose X-Forwarded-For is believed: addresses or networks, like 10.0.0.0/8
+    #[arg(long, env = "SOUK_TRUSTED_PROXIES", value_delimiter = ',', value_parser = network, global = true)]
+    pub trusted_proxies: Vec<IpNet>,
     /// The cell this process serves; it refuses merchants of other cells
     #[arg(long, env = "SOUK_CELL", default_value = "cell-1", global = true)]
     pub cell: CellName,

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use database::{Database, DatabaseError, Work};
-use identity::{IdentityError, IssuedKey, Secret, StoreKey};
+use identity::{Actor, IdentityError, IssuedKey, Secret, StoreKey};
 use merchants::{StoreCache, StoreError};
 use primitives::{KeyId, MerchantId, StoreSlug, Timestamp};
 
@@ -72,14 +72,15 @@ async fn create(
     let mut work = Work::for_platform(database).await?;
     let now = work.now();
     let end = days.map(|days| now.plus(Duration::from_hours(24 * u64::from(days))));
-    let issued = identity::issue_store_key(&mut work, secret, merchant, name, end).await?;
+    let (issued, _) =
+        identity::issue_store_key(&mut work, secret, Actor::Operator, merchant, name, end).await?;
     work.commit().await?;
     Ok(issued)
 }
 
 async fn revoke(database: &Database, merchant: MerchantId, key: KeyId) -> Result<(), KeysError> {
     let mut work = Work::for_platform(database).await?;
-    identity::revoke_store_key(&mut work, merchant, key).await?;
+    identity::revoke_store_key(&mut work, Actor::Operator, merchant, key).await?;
     work.commit().await?;
     Ok(())
 }

@@ -13,7 +13,7 @@ use mcp::Speech;
 use primitives::{ErrorCode, Failure, Problem, RequestId};
 
 pub(crate) use bulkhead::{Bulkhead, bulkhead};
-pub(crate) use identify::identify;
+pub(crate) use identify::{Identify, Peer, identify};
 pub(crate) use limit::{Limits, guard_panics, limit};
 pub(crate) use observe::{note_route, observe};
 pub(crate) use secure::{close_when_draining, secure};

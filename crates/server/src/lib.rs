@@ -11,6 +11,7 @@ mod keys;
 mod layers;
 mod listen;
 mod monitor;
+mod people;
 mod stop;
 mod telemetry;
 mod worker;

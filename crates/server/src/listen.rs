@@ -1,15 +1,21 @@
 //! The listener: connections in, with limits on what a client may do before its request is whole.
 
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use axum::Router;
 use futures::FutureExt;
+use http::Request;
+use hyper::body::Incoming;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
 use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
+use tower::ServiceExt;
+
+use crate::layers::Peer;
 
 /// A client that sends its headers more slowly than this is let go.
 const HEADERS_MAX: Duration = Duration::from_secs(10);
@@ -33,7 +39,7 @@ pub(crate) async fn serve(
             _ = stopped.wait_for(|stopped| *stopped) => break,
         };
         match accepted {
-            Ok((stream, _)) => connect(stream, &router, &builder, &graceful),
+            Ok((stream, peer)) => connect(stream, peer, &router, &builder, &graceful),
             Err(error) => {
                 // Out of file handles, mostly: others will be closed soon.
                 tracing::warn!(%error, "a connection could not be taken");
@@ -42,8 +48,8 @@ pub(crate) async fn serve(
         }
     }
     // Clients that connected before the listener closes have been promised an answer.
-    while let Some(Ok((stream, _))) = listener.accept().now_or_never() {
-        connect(stream, &router, &builder, &graceful);
+    while let Some(Ok((stream, peer))) = listener.accept().now_or_never() {
+        connect(stream, peer, &router, &builder, &graceful);
     }
     drop(listener);
     if tokio::time::timeout(IN_FLIGHT_MAX, graceful.shutdown()).await.is_err() {
@@ -53,12 +59,18 @@ pub(crate) async fn serve(
 
 fn connect(
     stream: TcpStream,
+    peer: SocketAddr,
     router: &Router,
     builder: &Builder<TokioExecutor>,
     graceful: &GracefulShutdown,
 ) {
     let _ = stream.set_nodelay(true);
-    let service = TowerToHyperService::new(router.clone());
+    let peer = Peer(peer.ip());
+    let service = router.clone().map_request(move |mut request: Request<Incoming>| {
+        request.extensions_mut().insert(peer);
+        request
+    });
+    let service = TowerToHyperService::new(service);
     let connection = builder.serve_connection(TokioIo::new(stream), service).into_owned();
     let connection = graceful.watch(connection);
     tokio::spawn(async move {

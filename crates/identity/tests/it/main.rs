@@ -1,169 +1,48 @@
 //! Tests against a real database.
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
 
+mod agent_keys;
+mod people;
+mod store_keys;
+mod tokens;
+
+use std::sync::Arc;
 use std::time::Duration;
 
 use database::Work;
-use identity::{IdentityError, IssuedKey, Secret, StoreKeys};
-use primitives::{ErrorCode, Failure, Id, KeyId, MerchantId, Problem, Timestamp};
+use identity::{Actor, Logins, NewPerson, People, Secret, Tokens};
+use primitives::{Plan, UserId};
 use testkit::TestDatabase;
 
-fn merchant() -> MerchantId {
-    MerchantId::from_random(1)
-}
+const PASSWORD: &str = "correct horse battery";
 
 fn secret() -> Secret {
     Secret::new("a secret for tests, of 32 bytes and more").unwrap()
 }
 
-fn keys(test: &TestDatabase) -> StoreKeys {
-    StoreKeys::new(test.database().clone(), secret(), Duration::ZERO)
+/// What a service at this address has for people.
+struct Desk {
+    tokens: Tokens,
+    people: People,
+    logins: Logins,
 }
 
-async fn issue(test: &TestDatabase, name: &str, expires_at: Option<Timestamp>) -> IssuedKey {
+async fn desk_at(test: &TestDatabase, address: &str) -> Desk {
+    let database = test.database().clone();
+    let tokens = Tokens::new(database.clone(), secret(), Arc::from(address));
+    let people = People::new(database.clone(), tokens.clone(), Duration::ZERO);
+    let logins = Logins::new(database, secret(), tokens.clone(), 2);
+    Desk { tokens, people, logins }
+}
+
+async fn desk(test: &TestDatabase) -> Desk {
+    desk_at(test, "https://souk.test").await
+}
+
+async fn person(test: &TestDatabase, email: &str) -> UserId {
     let mut work = Work::for_platform(test.database()).await.unwrap();
-    let (secret, merchant) = (secret(), merchant());
-    let issued = identity::issue_store_key(&mut work, &secret, merchant, name, expires_at).await;
-    let issued = issued.unwrap();
+    let new = NewPerson { email: email.parse().unwrap(), plan: Plan::Growth, is_admin: false };
+    let user = identity::create_person(&mut work, Actor::Operator, &new, PASSWORD).await.unwrap();
     work.commit().await.unwrap();
-    issued
-}
-
-async fn revoke(
-    test: &TestDatabase,
-    merchant: MerchantId,
-    key: KeyId,
-) -> Result<(), IdentityError> {
-    let mut work = Work::for_platform(test.database()).await.unwrap();
-    identity::revoke_store_key(&mut work, merchant, key).await?;
-    work.commit().await.unwrap();
-    Ok(())
-}
-
-fn assert_refused(answer: Result<MerchantId, IdentityError>) {
-    let refusal = answer.unwrap_err();
-    assert_eq!(refusal.code(), ErrorCode::Unauthorized);
-    let words = "the key is not valid: it is unknown, expired or revoked";
-    assert_eq!(Failure::from(refusal).message(), words);
-}
-
-#[tokio::test]
-async fn a_key_leads_to_its_merchant() {
-    let test = TestDatabase::new().await;
-    let issued = issue(&test, "shop system", None).await;
-    assert!(issued.key.starts_with(&issued.prefix) && issued.key.len() == 69);
-    assert!(!format!("{issued:?}").contains(&issued.key));
-    assert_eq!(keys(&test).merchant_of(&issued.key).await.unwrap(), merchant());
-}
-
-#[tokio::test]
-async fn unknown_and_impossible_keys_are_refused_alike() {
-    let test = TestDatabase::new().await;
-    let keys = keys(&test);
-    assert_refused(keys.merchant_of(&format!("mrch_{}", "0".repeat(64))).await);
-    // With the database gone, what is no key is still refused: it never gets there.
-    test.database().close().await;
-    for impossible in ["", "mrch_", "mrch_'; DROP TABLE store", &"a".repeat(100_000)] {
-        assert_refused(keys.merchant_of(impossible).await);
-    }
-    let away = keys.merchant_of(&format!("mrch_{}", "1".repeat(64))).await.unwrap_err();
-    assert_eq!(away.code(), ErrorCode::ServiceUnavailable);
-}
-
-#[tokio::test]
-async fn a_revoked_key_ends_and_the_others_go_on() {
-    let test = TestDatabase::new().await;
-    let (old, new) = (issue(&test, "old", None).await, issue(&test, "new", None).await);
-    let keys = keys(&test);
-    revoke(&test, merchant(), old.key_id).await.unwrap();
-    assert_refused(keys.merchant_of(&old.key).await);
-    assert!(keys.merchant_of(&new.key).await.is_ok());
-    let first = identity::store_keys(test.database(), merchant()).await.unwrap();
-    test.clock().advance(Duration::from_hours(1));
-    revoke(&test, merchant(), old.key_id).await.unwrap();
-    assert_eq!(identity::store_keys(test.database(), merchant()).await.unwrap(), first);
-}
-
-#[tokio::test]
-async fn revoking_is_seen_when_the_remembered_answer_is_too_old() {
-    let test = TestDatabase::new().await;
-    let issued = issue(&test, "remembered", None).await;
-    // An age above the limit is cut to it, so that nobody can break the five seconds by accident.
-    let keys = StoreKeys::new(test.database().clone(), secret(), Duration::from_hours(1));
-    assert!(keys.merchant_of(&issued.key).await.is_ok());
-    revoke(&test, merchant(), issued.key_id).await.unwrap();
-    assert!(keys.merchant_of(&issued.key).await.is_ok(), "it is remembered for a moment");
-    tokio::time::sleep(StoreKeys::AGE_MAX + Duration::from_millis(200)).await;
-    assert_refused(keys.merchant_of(&issued.key).await);
-}
-
-#[tokio::test]
-async fn one_store_cannot_revoke_the_key_of_another() {
-    let test = TestDatabase::new().await;
-    let issued = issue(&test, "mine", None).await;
-    let other = revoke(&test, MerchantId::from_random(2), issued.key_id).await;
-    assert!(matches!(other, Err(IdentityError::KeyNotFound)));
-    assert!(keys(&test).merchant_of(&issued.key).await.is_ok());
-}
-
-#[tokio::test]
-async fn a_key_ends_at_its_moment() {
-    let test = TestDatabase::new().await;
-    let end = Timestamp::from_unix_micros(testkit::START).plus(Duration::from_hours(24));
-    let issued = issue(&test, "for a day", Some(end)).await;
-    let keys = keys(&test);
-    test.clock().advance(Duration::from_hours(24) - Duration::from_micros(1));
-    assert!(keys.merchant_of(&issued.key).await.is_ok());
-    test.clock().advance(Duration::from_micros(1));
-    assert_refused(keys.merchant_of(&issued.key).await);
-    let listed = identity::store_keys(test.database(), merchant()).await.unwrap();
-    assert!(!listed[0].works_at(end));
-}
-
-#[tokio::test]
-async fn under_another_secret_every_key_is_unknown() {
-    let test = TestDatabase::new().await;
-    let issued = issue(&test, "old secret", None).await;
-    let other = Secret::new("another secret of 32 bytes and more").unwrap();
-    let keys = StoreKeys::new(test.database().clone(), other, Duration::ZERO);
-    assert_refused(keys.merchant_of(&issued.key).await);
-}
-
-#[tokio::test]
-async fn the_key_itself_stands_in_no_column() {
-    let test = TestDatabase::new().await;
-    let issued = issue(&test, "hidden", None).await;
-    let rows: Vec<String> = sqlx::query_scalar("SELECT k::text FROM platform.store_key AS k")
-        .fetch_all(&mut test.raw().await)
-        .await
-        .unwrap();
-    assert_eq!(rows.len(), 1);
-    let secret_digits = &issued.key[issued.prefix.len()..];
-    assert!(!rows[0].contains(secret_digits) && rows[0].contains(&issued.prefix));
-    // Nor does any stretch of it, in case a column holds a part.
-    for start in 0..secret_digits.len() - 16 {
-        assert!(!rows[0].contains(&secret_digits[start..start + 16]));
-    }
-}
-
-#[tokio::test]
-async fn a_store_cannot_read_keys() {
-    let test = TestDatabase::new().await;
-    issue(&test, "out of reach", None).await;
-    let mut work = Work::for_store(test.database(), merchant()).await.unwrap();
-    let read = sqlx::query("SELECT FROM platform.store_key").fetch_all(work.sql()).await;
-    assert!(read.unwrap_err().to_string().contains("permission denied"));
-}
-
-#[tokio::test]
-async fn names_and_ends_are_checked() {
-    let test = TestDatabase::new().await;
-    let mut work = Work::for_platform(test.database()).await.unwrap();
-    let now = work.now();
-    for name in ["", "  ", "a\u{1b}b", &"x".repeat(101)] {
-        let issued = identity::issue_store_key(&mut work, &secret(), merchant(), name, None).await;
-        assert!(matches!(issued, Err(IdentityError::InvalidName)), "{name}");
-    }
-    let issued = identity::issue_store_key(&mut work, &secret(), merchant(), "a", Some(now)).await;
-    assert!(matches!(issued, Err(IdentityError::ExpiresTooSoon)));
+    user
 }

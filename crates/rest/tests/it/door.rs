@@ -1,5 +1,6 @@
 //! The door under test, with or without a database behind it.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
@@ -7,7 +8,7 @@ use axum::body::Body;
 use axum::http::{HeaderMap, Method, Request};
 use database::{Clock, Database, Dice, Settings};
 use http_body_util::BodyExt;
-use identity::{Secret, StoreKeys};
+use identity::{Callers, Secret};
 use merchants::StoreCache;
 use primitives::{RequestId, Timestamp};
 use rest::{CheckState, Health, Rest};
@@ -76,12 +77,13 @@ impl Door {
     fn to(database: Database) -> Self {
         let (health, seen) = watch::channel(WELL);
         let stores = StoreCache::new(database.clone(), Duration::ZERO);
-        let store_keys = StoreKeys::new(database.clone(), secret(), Duration::ZERO);
-        let site_url = SITE_URL.into();
+        let site_url: Arc<str> = SITE_URL.into();
+        let (url, age) = (Arc::clone(&site_url), Duration::ZERO);
+        let callers = Callers::new(&database, &secret(), url, age, 1);
         let search =
             Search::away(database.clone(), stores.clone(), SearchSettings::new("http://souk.test"));
         let router =
-            rest::router(Rest { database, stores, search, store_keys, site_url, health: seen });
+            rest::router(Rest { database, stores, search, callers, site_url, health: seen });
         Self { router, health }
     }
 

@@ -64,8 +64,16 @@ impl Market {
         merchants::set_policies(&mut work, merchant, &policies).await.unwrap();
         let standing = Standing { score, provisional: false, computed_at: work.now() };
         merchants::set_standing(&mut work, merchant, &standing).await.unwrap();
-        let issued = identity::issue_store_key(&mut work, &secret(), merchant, "test", None).await;
-        let key = issued.unwrap().key;
+        let issued = identity::issue_store_key(
+            &mut work,
+            &secret(),
+            identity::Actor::Operator,
+            merchant,
+            "test",
+            None,
+        )
+        .await;
+        let key = issued.unwrap().0.key;
         work.commit().await.unwrap();
         Shop { merchant, key }
     }

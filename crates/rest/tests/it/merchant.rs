@@ -57,8 +57,16 @@ impl Shop {
         merchants::register(&mut work, &newcomer).await.unwrap();
         let standing = Standing { score, provisional: false, computed_at: work.now() };
         merchants::set_standing(&mut work, merchant, &standing).await.unwrap();
-        let issued = identity::issue_store_key(&mut work, &secret(), merchant, "test", None).await;
-        let issued = issued.unwrap();
+        let issued = identity::issue_store_key(
+            &mut work,
+            &secret(),
+            identity::Actor::Operator,
+            merchant,
+            "test",
+            None,
+        )
+        .await;
+        let (issued, _) = issued.unwrap();
         work.commit().await.unwrap();
         let door = Door::on(&test);
         Self { test, door, merchant, key_id: issued.key_id, key: issued.key }
@@ -315,7 +323,9 @@ async fn a_revoked_key_and_one_without_a_store_are_strangers() {
     assert_eq!(shop.read().await.refusal(), (401, "unauthorized"));
     let shop = Shop::new().await;
     let mut work = Work::for_platform(shop.test.database()).await.unwrap();
-    identity::revoke_store_key(&mut work, shop.merchant, shop.key_id).await.unwrap();
+    identity::revoke_store_key(&mut work, identity::Actor::Operator, shop.merchant, shop.key_id)
+        .await
+        .unwrap();
     work.commit().await.unwrap();
     assert_eq!(shop.read().await.refusal(), (401, "unauthorized"));
 }

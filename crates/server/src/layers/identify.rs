@@ -1,27 +1,97 @@
-//! Every request gets an id, found again in the log, in errors and in the answer's `X-Request-Id`.
+//! Every request gets an id, found again in the log, in errors and in the answer's `X-Request-Id`, and the
+//! address it came from.
+
+use std::net::{IpAddr, Ipv4Addr};
+use std::sync::Arc;
 
 use axum::extract::{Request, State};
 use axum::middleware::Next;
 use axum::response::Response;
 use database::Dice;
-use http::HeaderValue;
-use primitives::RequestId;
+use http::{HeaderMap, HeaderValue};
+use ipnet::IpNet;
+use primitives::{ClientAddress, RequestId};
 
 const HEADER: &str = "x-request-id";
 
+/// What it takes.
+#[derive(Clone)]
+pub(crate) struct Identify {
+    pub(crate) dice: Dice,
+    /// Proxies whose word on where a request came from is taken.
+    pub(crate) trusted: Arc<[IpNet]>,
+}
+
+/// Who is at the other end of the connection; the listener knows.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Peer(pub(crate) IpAddr);
+
 pub(crate) async fn identify(
-    State(dice): State<Dice>,
+    State(state): State<Identify>,
     mut request: Request,
     next: Next,
 ) -> Response {
     let given = request.headers().get(HEADER).and_then(|value| value.to_str().ok());
     let id = given
         .and_then(RequestId::from_caller)
-        .unwrap_or_else(|| RequestId::from_random(dice.draw()));
+        .unwrap_or_else(|| RequestId::from_random(state.dice.draw()));
+    let peer = request.extensions().get::<Peer>();
+    let peer = peer.map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |peer| peer.0);
+    let address = client_address(peer, request.headers(), &state.trusted);
     request.extensions_mut().insert(id.clone());
+    request.extensions_mut().insert(ClientAddress(address));
     let mut response = next.run(request).await;
     if let Ok(value) = HeaderValue::from_str(id.as_str()) {
         response.headers_mut().insert(HEADER, value);
     }
     response
+}
+
+/// Each proxy adds who it got a request from at the end of `X-Forwarded-For`; what stands before the first one
+/// that is not trusted was written by whoever wanted to.
+fn client_address(peer: IpAddr, headers: &HeaderMap, trusted: &[IpNet]) -> IpAddr {
+    let is_trusted = |address: &IpAddr| trusted.iter().any(|net| net.contains(address));
+    let peer = peer.to_canonical();
+    if !is_trusted(&peer) {
+        return peer;
+    }
+    let mut nearest = peer;
+    let named = headers.get_all("x-forwarded-for").iter().rev();
+    for address in named.flat_map(|value| value.to_str().unwrap_or("?").rsplit(',')) {
+        let Ok(address) = address.trim().parse::<IpAddr>() else { return nearest };
+        nearest = address.to_canonical();
+        if !is_trusted(&nearest) {
+            return nearest;
+        }
+    }
+    nearest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn address(peer: &str, forwarded: &[&'static str]) -> String {
+        let trusted = ["10.0.0.0/8", "::1/128"].map(|net| net.parse().unwrap());
+        let mut headers = HeaderMap::new();
+        for value in forwarded {
+            headers.append("x-forwarded-for", HeaderValue::from_static(value));
+        }
+        client_address(peer.parse().unwrap(), &headers, &trusted).to_string()
+    }
+
+    #[test]
+    fn a_stranger_cannot_say_where_it_is() {
+        assert_eq!(address("203.0.113.9", &["198.51.100.1"]), "203.0.113.9");
+    }
+
+    #[test]
+    fn a_trusted_proxy_can_and_only_its_own_word_counts() {
+        assert_eq!(address("10.0.0.1", &["198.51.100.1"]), "198.51.100.1");
+        assert_eq!(address("10.0.0.1", &["1.1.1.1, 198.51.100.1, 10.0.0.2"]), "198.51.100.1");
+        assert_eq!(address("10.0.0.1", &["1.1.1.1", "198.51.100.1"]), "198.51.100.1");
+        assert_eq!(address("10.0.0.1", &["1.1.1.1, nonsense, 10.0.0.2"]), "10.0.0.2");
+        assert_eq!(address("10.0.0.1", &[]), "10.0.0.1");
+        assert_eq!(address("::ffff:10.0.0.1", &["::ffff:198.51.100.1"]), "198.51.100.1");
+    }
 }

@@ -108,6 +108,7 @@ impl TestApp {
             store_concurrency: 50,
             key_age_max: Duration::ZERO,
             secure: false,
+            trusted_proxies: Arc::new([]),
         };
         change(&mut settings);
         let stores = StoreCache::new(test.database().clone(), Duration::ZERO);

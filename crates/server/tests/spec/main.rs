@@ -9,6 +9,7 @@ mod s3_search;
 mod s4_addresses;
 mod s4_every_tool;
 mod s4_tools;
+mod s5_accounts;
 mod s5_store_access;
 mod s7_errors;
 mod search_insight;

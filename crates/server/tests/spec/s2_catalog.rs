@@ -105,9 +105,17 @@ async fn register(test: &TestDatabase, currency: Currency) -> String {
     let standing = Standing { score: Some(0.9), provisional: false, computed_at: work.now() };
     merchants::set_standing(&mut work, merchant, &standing).await.unwrap();
     let secret = Secret::new("a secret for tests, of 32 bytes and more").unwrap();
-    let issued = identity::issue_store_key(&mut work, &secret, merchant, "test", None).await;
+    let issued = identity::issue_store_key(
+        &mut work,
+        &secret,
+        identity::Actor::Operator,
+        merchant,
+        "test",
+        None,
+    )
+    .await;
     work.commit().await.unwrap();
-    issued.unwrap().key
+    issued.unwrap().0.key
 }
 
 fn mug(external_id: &str, price: &str) -> Value {

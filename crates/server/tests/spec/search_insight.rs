@@ -13,9 +13,17 @@ use crate::app::TestApp;
 async fn key(app: &TestApp, merchant: MerchantId) -> String {
     let secret = Secret::new("a secret for tests, of 32 bytes and more").unwrap();
     let mut work = Work::for_platform(app.test.database()).await.unwrap();
-    let issued = identity::issue_store_key(&mut work, &secret, merchant, "test", None).await;
+    let issued = identity::issue_store_key(
+        &mut work,
+        &secret,
+        identity::Actor::Operator,
+        merchant,
+        "test",
+        None,
+    )
+    .await;
     work.commit().await.unwrap();
-    issued.unwrap().key
+    issued.unwrap().0.key
 }
 
 async fn searches(app: &TestApp, key: &str, query: &str) -> Value {

@@ -8,8 +8,7 @@ const MAY_OPEN: &[(&str, &str)] = &[
     ("crates/jobs/", "workers claim the jobs of every merchant"),
     ("crates/merchants/src/directory.rs", "the directory lists stores, not one store"),
     ("crates/merchants/src/resolve.rs", "a slug is resolved before its merchant is known"),
-    ("crates/identity/src/resolve.rs", "a key is resolved before its merchant is known"),
-    ("crates/identity/src/store_key.rs", "keys live in a table that no store may read"),
+    ("crates/identity/", "people and keys are the platform's, in tables that no store may read"),
     (
         "crates/catalog/src/read.rs",
         "an agent names a product without its store, and deals are of all stores",

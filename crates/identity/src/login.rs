@@ -1,0 +1,109 @@
+//! Logging in: an email and a password for a token.
+
+use std::net::IpAddr;
+use std::time::Duration;
+
+use database::{Database, Work};
+use primitives::Timestamp;
+use serde_json::json;
+
+use crate::audit::{self, Act, Actor};
+use crate::password::Passwords;
+use crate::secret::Mac;
+use crate::{Email, IdentityError, Secret, Tokens, table};
+
+/// Wrong logins from one address within a minute.
+const OF_ADDRESS: Allowance = Allowance { attempts_max: 5, window: Duration::from_mins(1) };
+/// Wrong logins with one email within ten minutes, from wherever.
+const OF_EMAIL: Allowance = Allowance { attempts_max: 20, window: Duration::from_mins(10) };
+/// How long attempts are kept.
+const KEPT: Duration = Duration::from_hours(1);
+
+/// How many wrong attempts there may be.
+struct Allowance {
+    attempts_max: i32,
+    window: Duration,
+}
+
+impl Allowance {
+    fn window_start(&self, now: Timestamp) -> Timestamp {
+        let length = i64::try_from(self.window.as_secs()).unwrap_or(i64::MAX);
+        let seconds = now.unix_seconds().div_euclid(length).saturating_mul(length);
+        Timestamp::from_unix_micros(seconds.saturating_mul(1_000_000))
+    }
+}
+
+/// Lets people in.
+#[derive(Clone)]
+pub struct Logins {
+    database: Database,
+    secret: Secret,
+    tokens: Tokens,
+    passwords: Passwords,
+}
+
+impl Logins {
+    /// Compares as many passwords at once as there are cores.
+    #[must_use]
+    pub fn new(database: Database, secret: Secret, tokens: Tokens, cores: usize) -> Self {
+        Self { database, secret, tokens, passwords: Passwords::new(cores) }
+    }
+
+    /// A token for whoever knows the password. That there is no such account, that it is closed and that the
+    /// password is wrong is said in the same words and takes as long.
+    pub async fn login(
+        &self,
+        email: &str,
+        password: String,
+        address: IpAddr,
+    ) -> Result<String, IdentityError> {
+        let email: Email = email.parse()?;
+        let subjects = [
+            (self.secret.mac(&format!("login from {address}")), OF_ADDRESS),
+            (self.secret.mac(&format!("login as {email}")), OF_EMAIL),
+        ];
+        let (account, since) = self.begin(&email, &subjects).await?;
+        let (user, hash) = match account {
+            Some(account) if !account.is_disabled => (Some(account.user), account.password_hash),
+            _ => (None, String::new()),
+        };
+        let is_right = self.passwords.verify(password, user.map(|_| hash)).await?;
+        let Some(user) = user.filter(|_| is_right) else { return Err(IdentityError::WrongLogin) };
+        let mut work = Work::for_platform(&self.database).await?;
+        for (subject, allowance) in &subjects {
+            table::login::give_back(&mut work, subject, allowance.window_start(since)).await?;
+        }
+        audit::record(&mut work, Actor::Person(user), Act::LoggedIn, &user, json!({})).await?;
+        let now = work.now();
+        let person = table::person::find(work.sql(), user).await?;
+        work.commit().await?;
+        let person = person.ok_or(IdentityError::WrongLogin)?;
+        self.tokens.issue(&person, now).await
+    }
+
+    /// Counts the attempt and looks the account up, in one work that ends before the password is looked at.
+    async fn begin(
+        &self,
+        email: &Email,
+        subjects: &[(Mac, Allowance)],
+    ) -> Result<(Option<table::person::Account>, Timestamp), IdentityError> {
+        let mut work = Work::for_platform(&self.database).await?;
+        let now = work.now();
+        for (subject, allowance) in subjects {
+            let start = allowance.window_start(now);
+            if !table::login::take(&mut work, subject, start, allowance.attempts_max).await? {
+                let reset_at = start.plus(allowance.window);
+                return Err(IdentityError::TooManyLogins { reset_at });
+            }
+        }
+        let account = table::person::with_email(work.sql(), email).await?;
+        work.commit().await?;
+        Ok((account, now))
+    }
+}
+
+/// Removes attempts that no rule looks at any more, in a work for the platform.
+pub async fn forget_attempts(work: &mut Work) -> Result<u64, IdentityError> {
+    let before = work.now().minus(KEPT);
+    Ok(table::login::forget(work, before).await?)
+}

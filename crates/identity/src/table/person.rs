@@ -1,0 +1,141 @@
+//! People and their memberships.
+
+use database::Work;
+use primitives::Plan;
+use primitives::{MerchantId, Timestamp, UserId};
+use sqlx::PgConnection;
+
+use crate::{Email, NewPerson, Person, Role};
+
+/// What a login is held against.
+pub(crate) struct Account {
+    pub(crate) user: UserId,
+    pub(crate) password_hash: String,
+    pub(crate) is_disabled: bool,
+}
+
+/// Answers whether the email was free.
+pub(crate) async fn insert(
+    work: &mut Work,
+    user: UserId,
+    new: &NewPerson,
+    password_hash: &str,
+) -> sqlx::Result<bool> {
+    let now = work.now();
+    let done = sqlx::query!(
+        "INSERT INTO platform.person
+             (user_id, email, password_hash, plan, is_admin, created_at, sessions_from)
+         VALUES ($1, $2, $3, $4, $5, $6, $6)
+         ON CONFLICT (email) DO NOTHING",
+        user as UserId,
+        new.email.as_str(),
+        password_hash,
+        new.plan.name(),
+        new.is_admin,
+        now as Timestamp,
+    )
+    .execute(work.sql())
+    .await?;
+    Ok(done.rows_affected() > 0)
+}
+
+pub(crate) async fn with_email(
+    sql: &mut PgConnection,
+    email: &Email,
+) -> sqlx::Result<Option<Account>> {
+    sqlx::query_as!(
+        Account,
+        r#"SELECT user_id AS "user: UserId", password_hash,
+                  disabled_at IS NOT NULL AS "is_disabled!"
+           FROM platform.person WHERE email = $1"#,
+        email.as_str(),
+    )
+    .fetch_optional(sql)
+    .await
+}
+
+pub(crate) async fn set_password(
+    work: &mut Work,
+    user: UserId,
+    password_hash: &str,
+) -> sqlx::Result<bool> {
+    let now = work.now();
+    let done = sqlx::query!(
+        "UPDATE platform.person SET password_hash = $2, sessions_from = $3 WHERE user_id = $1",
+        user as UserId,
+        password_hash,
+        now as Timestamp,
+    )
+    .execute(work.sql())
+    .await?;
+    Ok(done.rows_affected() > 0)
+}
+
+pub(crate) async fn set_plan(work: &mut Work, user: UserId, plan: Plan) -> sqlx::Result<bool> {
+    let done = sqlx::query!(
+        "UPDATE platform.person SET plan = $2 WHERE user_id = $1",
+        user as UserId,
+        plan.name(),
+    )
+    .execute(work.sql())
+    .await?;
+    Ok(done.rows_affected() > 0)
+}
+
+pub(crate) async fn put_membership(
+    work: &mut Work,
+    user: UserId,
+    merchant: MerchantId,
+    role: Role,
+) -> sqlx::Result<()> {
+    let now = work.now();
+    sqlx::query!(
+        "INSERT INTO platform.membership (user_id, merchant_id, role, since)
+         VALUES ($1, $2, $3, $4)
+         ON CONFLICT (user_id, merchant_id) DO UPDATE SET role = excluded.role",
+        user as UserId,
+        merchant as MerchantId,
+        role.name(),
+        now as Timestamp,
+    )
+    .execute(work.sql())
+    .await?;
+    Ok(())
+}
+
+pub(crate) async fn remove_membership(
+    work: &mut Work,
+    user: UserId,
+    merchant: MerchantId,
+) -> sqlx::Result<bool> {
+    let done = sqlx::query!(
+        "DELETE FROM platform.membership WHERE user_id = $1 AND merchant_id = $2",
+        user as UserId,
+        merchant as MerchantId,
+    )
+    .execute(work.sql())
+    .await?;
+    Ok(done.rows_affected() > 0)
+}
+
+/// A person whose account is open, with its memberships.
+pub(crate) async fn find(sql: &mut PgConnection, user: UserId) -> sqlx::Result<Option<Person>> {
+    let rows = sqlx::query!(
+        r#"SELECT plan, is_admin, sessions_from AS "sessions_from: Timestamp",
+                  merchant_id AS "merchant?: MerchantId", role AS "role?"
+           FROM platform.person LEFT JOIN platform.membership USING (user_id)
+           WHERE user_id = $1 AND disabled_at IS NULL
+           ORDER BY since, merchant_id"#,
+        user as UserId,
+    )
+    .fetch_all(sql)
+    .await?;
+    let Some(first) = rows.first() else { return Ok(None) };
+    let (plan, is_admin) = (first.plan.parse().unwrap_or(Plan::Free), first.is_admin);
+    let sessions_from = first.sessions_from;
+    let membership =
+        |merchant: Option<MerchantId>, role: Option<String>| Some((merchant?, role?.parse().ok()?));
+    let memberships =
+        rows.into_iter().filter_map(|row| membership(row.merchant, row.role)).collect();
+    Ok(Some(Person { user, plan, is_admin, memberships, sessions_from }))
+}

@@ -1,0 +1,86 @@
+//! The keys of stores.
+
+use database::Work;
+use primitives::{KeyId, MerchantId, Timestamp};
+use sqlx::PgConnection;
+
+use crate::StoreKey;
+use crate::secret::Mac;
+
+pub(crate) async fn insert(
+    work: &mut Work,
+    merchant: MerchantId,
+    mac: &Mac,
+    key: &StoreKey,
+) -> sqlx::Result<()> {
+    sqlx::query!(
+        "INSERT INTO platform.store_key
+             (key_id, mac, merchant_id, prefix, name, created_at, expires_at, revoked_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
+        key.key_id as KeyId,
+        mac.as_slice(),
+        merchant as MerchantId,
+        key.prefix,
+        key.name,
+        key.created_at as Timestamp,
+        key.expires_at as Option<Timestamp>,
+        key.revoked_at as Option<Timestamp>,
+    )
+    .execute(work.sql())
+    .await?;
+    Ok(())
+}
+
+/// Answers whether it worked until now; nothing if the store has no such key.
+pub(crate) async fn revoke(
+    work: &mut Work,
+    merchant: MerchantId,
+    key: KeyId,
+) -> sqlx::Result<Option<bool>> {
+    let now = work.now();
+    sqlx::query_scalar!(
+        r#"UPDATE platform.store_key AS now_ended SET revoked_at = coalesce(former.revoked_at, $3)
+           FROM (SELECT key_id, revoked_at FROM platform.store_key
+                 WHERE key_id = $1 AND merchant_id = $2 FOR UPDATE) AS former
+           WHERE now_ended.key_id = former.key_id
+           RETURNING former.revoked_at IS NULL AS "worked!""#,
+        key as KeyId,
+        merchant as MerchantId,
+        now as Timestamp,
+    )
+    .fetch_optional(work.sql())
+    .await
+}
+
+pub(crate) async fn of_store(
+    sql: &mut PgConnection,
+    merchant: MerchantId,
+) -> sqlx::Result<Vec<StoreKey>> {
+    sqlx::query_as!(
+        StoreKey,
+        r#"SELECT key_id AS "key_id: KeyId", prefix, name, created_at AS "created_at: Timestamp",
+                  expires_at AS "expires_at: Timestamp", revoked_at AS "revoked_at: Timestamp"
+           FROM platform.store_key WHERE merchant_id = $1
+           ORDER BY created_at DESC, key_id LIMIT 1000"#,
+        merchant as MerchantId,
+    )
+    .fetch_all(sql)
+    .await
+}
+
+/// Whose key this is, if it works at this moment, and what is kept of it.
+pub(crate) async fn merchant_of(
+    sql: &mut PgConnection,
+    mac: &Mac,
+    now: Timestamp,
+) -> sqlx::Result<Option<(MerchantId, Vec<u8>)>> {
+    let row = sqlx::query!(
+        r#"SELECT merchant_id AS "merchant: MerchantId", mac FROM platform.store_key
+           WHERE mac = $1 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $2)"#,
+        mac.as_slice(),
+        now as Timestamp,
+    )
+    .fetch_optional(sql)
+    .await?;
+    Ok(row.map(|row| (row.merchant, row.mac)))
+}

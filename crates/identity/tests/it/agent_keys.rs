@@ -1,0 +1,139 @@
+//! Keys of agents.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use database::Work;
+use identity::{AgentKey, AgentKeys, IdentityError, IssuedKey, NewAgentKey};
+use primitives::{Id, KeyId, MerchantId, Plan, Scope, UserId};
+use testkit::TestDatabase;
+
+use crate::{person, secret};
+
+fn keys(test: &TestDatabase) -> AgentKeys {
+    AgentKeys::new(test.database().clone(), secret(), Duration::ZERO)
+}
+
+fn reading() -> NewAgentKey {
+    NewAgentKey { scopes: BTreeSet::from([Scope::AgentRead]), ..NewAgentKey::default() }
+}
+
+async fn issue(
+    test: &TestDatabase,
+    owner: UserId,
+    new: &NewAgentKey,
+) -> Result<(IssuedKey, AgentKey), IdentityError> {
+    let mut work = Work::for_platform(test.database()).await.unwrap();
+    let made = identity::issue_agent_key(&mut work, &secret(), owner, new).await?;
+    work.commit().await.unwrap();
+    Ok(made)
+}
+
+async fn revoke(test: &TestDatabase, owner: UserId, key: KeyId) -> Result<(), IdentityError> {
+    let mut work = Work::for_platform(test.database()).await.unwrap();
+    identity::revoke_agent_key(&mut work, owner, key).await?;
+    work.commit().await.unwrap();
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_key_leads_to_its_agent_with_plan_scopes_and_stores() {
+    let test = TestDatabase::new().await;
+    let owner = person(&test, "ada@example.com").await;
+    let store = MerchantId::from_random(1);
+    let new = NewAgentKey { stores: Some(vec![store]), ..reading() };
+    let (issued, listed) = issue(&test, owner, &new).await.unwrap();
+    assert!(issued.key.starts_with("agnt_") && issued.key.len() == 69);
+    let agent = keys(&test).agent_of(&issued.key).await.unwrap();
+    assert_eq!((agent.key, agent.owner, agent.plan), (listed.key_id, owner, Plan::Growth));
+    assert!(agent.has(Scope::AgentRead) && !agent.has(Scope::AgentCart));
+    assert!(agent.may_call(store) && !agent.may_call(MerchantId::from_random(2)));
+    assert_eq!(identity::agent_keys(test.database(), owner).await.unwrap(), [listed]);
+}
+
+#[tokio::test]
+async fn revoked_expired_unknown_and_foreign_kinds_are_refused_alike() {
+    let test = TestDatabase::new().await;
+    let owner = person(&test, "ada@example.com").await;
+    let (revoked, _) = issue(&test, owner, &reading()).await.unwrap();
+    revoke(&test, owner, revoked.key_id).await.unwrap();
+    revoke(&test, owner, revoked.key_id).await.unwrap();
+    let short = NewAgentKey { expires_in_days: Some(1), ..reading() };
+    let (expired, _) = issue(&test, owner, &short).await.unwrap();
+    test.clock().advance(Duration::from_hours(24));
+    let unknown = format!("agnt_{}", "0".repeat(64));
+    let store_key = format!("mrch_{}", "0".repeat(64));
+    for key in [&revoked.key, &expired.key, &unknown, &store_key, ""] {
+        let refused = keys(&test).agent_of(key).await.unwrap_err();
+        assert!(matches!(refused, IdentityError::Refused), "{key}");
+    }
+}
+
+#[tokio::test]
+async fn a_replaced_key_works_for_an_hour_beside_the_new_one() {
+    let test = TestDatabase::new().await;
+    let owner = person(&test, "ada@example.com").await;
+    let new = NewAgentKey { expires_in_days: Some(30), ..reading() };
+    let (old, _) = issue(&test, owner, &new).await.unwrap();
+    test.clock().advance(Duration::from_hours(24));
+    let mut work = Work::for_platform(test.database()).await.unwrap();
+    let (fresh, listed) =
+        identity::rotate_agent_key(&mut work, &secret(), owner, old.key_id).await.unwrap();
+    work.commit().await.unwrap();
+    let life = listed.expires_at.unwrap().since(listed.created_at);
+    assert_eq!((life, listed.scopes), (Duration::from_hours(30 * 24), new.scopes));
+    let keys = keys(&test);
+    assert!(keys.agent_of(&old.key).await.is_ok() && keys.agent_of(&fresh.key).await.is_ok());
+    test.clock().advance(Duration::from_hours(1));
+    assert!(keys.agent_of(&old.key).await.is_err() && keys.agent_of(&fresh.key).await.is_ok());
+    let mut work = Work::for_platform(test.database()).await.unwrap();
+    let again = identity::rotate_agent_key(&mut work, &secret(), owner, old.key_id).await;
+    assert!(matches!(again, Err(IdentityError::KeyNotFound)));
+}
+
+#[tokio::test]
+async fn nobody_touches_the_keys_of_another() {
+    let test = TestDatabase::new().await;
+    let (ada, eve) =
+        (person(&test, "ada@example.com").await, person(&test, "eve@example.com").await);
+    let (key, _) = issue(&test, ada, &reading()).await.unwrap();
+    assert!(matches!(revoke(&test, eve, key.key_id).await, Err(IdentityError::KeyNotFound)));
+    let mut work = Work::for_platform(test.database()).await.unwrap();
+    let rotated = identity::rotate_agent_key(&mut work, &secret(), eve, key.key_id).await;
+    assert!(matches!(rotated, Err(IdentityError::KeyNotFound)));
+    drop(work);
+    assert!(identity::agent_keys(test.database(), eve).await.unwrap().is_empty());
+    assert!(keys(&test).agent_of(&key.key).await.is_ok());
+}
+
+#[tokio::test]
+async fn what_cannot_be_a_key_is_not_made() {
+    let test = TestDatabase::new().await;
+    let owner = person(&test, "ada@example.com").await;
+    let refused = async |new: NewAgentKey| issue(&test, owner, &new).await.unwrap_err();
+    assert!(matches!(refused(NewAgentKey::default()).await, IdentityError::NoScopes));
+    let empty = NewAgentKey { stores: Some(Vec::new()), ..reading() };
+    assert!(matches!(refused(empty).await, IdentityError::InvalidStores));
+    for days in [0, 3_651] {
+        let wrong = NewAgentKey { expires_in_days: Some(days), ..reading() };
+        assert!(matches!(refused(wrong).await, IdentityError::InvalidLife));
+    }
+    let named = NewAgentKey { name: Some(String::from("a\u{7}b")), ..reading() };
+    assert!(matches!(refused(named).await, IdentityError::InvalidName));
+}
+
+#[tokio::test]
+async fn a_hundred_keys_are_enough_and_two_calls_at_once_cannot_pass_it() {
+    let test = TestDatabase::new().await;
+    let owner = person(&test, "ada@example.com").await;
+    for _ in 0..98 {
+        issue(&test, owner, &reading()).await.unwrap();
+    }
+    let new = reading();
+    let tries = (0..4).map(|_| issue(&test, owner, &new));
+    let made = futures::future::join_all(tries).await;
+    assert_eq!(made.iter().filter(|made| made.is_ok()).count(), 2);
+    let first = identity::agent_keys(test.database(), owner).await.unwrap()[0].key_id;
+    revoke(&test, owner, first).await.unwrap();
+    assert!(issue(&test, owner, &reading()).await.is_ok());
+}

@@ -1,0 +1,164 @@
+//! People: accounts, logins, memberships, and the record of it all.
+
+use std::net::{IpAddr, Ipv4Addr};
+use std::time::Duration;
+
+use database::Work;
+use identity::{Actor, IdentityError, NewPerson, Role};
+use primitives::{Id, MerchantId, Plan};
+use testkit::TestDatabase;
+
+use crate::{PASSWORD, desk, person};
+
+const HOME: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
+
+fn address(number: u8) -> IpAddr {
+    IpAddr::V4(Ipv4Addr::new(127, 0, 0, number))
+}
+
+#[tokio::test]
+async fn a_login_gives_a_token_that_leads_to_its_person() {
+    let test = TestDatabase::new().await;
+    let desk = desk(&test).await;
+    let user = person(&test, "ada@example.com").await;
+    let token = desk.logins.login(" ADA@example.com", PASSWORD.to_owned(), HOME).await.unwrap();
+    let known = desk.people.person_of(&token).await.unwrap();
+    assert_eq!((known.user, known.plan, known.is_admin), (user, Plan::Growth, false));
+    let acts = identity::audit_of(test.database(), &user.to_string(), 10).await.unwrap();
+    let acts: Vec<&str> = acts.iter().map(|entry| entry.act.as_str()).collect();
+    assert_eq!(acts, ["person.logged_in", "person.created"]);
+}
+
+#[tokio::test]
+async fn a_wrong_password_and_no_account_are_refused_alike() {
+    let test = TestDatabase::new().await;
+    let desk = desk(&test).await;
+    person(&test, "ada@example.com").await;
+    for email in ["ada@example.com", "nobody@example.com"] {
+        let refused = desk.logins.login(email, String::from("wrong password"), HOME).await;
+        assert!(matches!(refused, Err(IdentityError::WrongLogin)), "{email}");
+    }
+    let closed = "UPDATE platform.person SET disabled_at = created_at";
+    sqlx::query(closed).execute(&mut test.raw().await).await.unwrap();
+    let refused = desk.logins.login("ada@example.com", PASSWORD.to_owned(), HOME).await;
+    assert!(matches!(refused, Err(IdentityError::WrongLogin)));
+}
+
+#[tokio::test]
+async fn an_address_may_be_wrong_five_times_a_minute_and_right_ones_do_not_count() {
+    let test = TestDatabase::new().await;
+    let desk = desk(&test).await;
+    person(&test, "ada@example.com").await;
+    let wrong = || desk.logins.login("eve@example.com", String::from("guess"), HOME);
+    for _ in 0..4 {
+        assert!(matches!(wrong().await, Err(IdentityError::WrongLogin)));
+    }
+    for _ in 0..3 {
+        desk.logins.login("ada@example.com", PASSWORD.to_owned(), HOME).await.unwrap();
+    }
+    assert!(matches!(wrong().await, Err(IdentityError::WrongLogin)));
+    let refused = wrong().await.unwrap_err();
+    let IdentityError::TooManyLogins { reset_at } = refused else { panic!("{refused:?}") };
+    let elsewhere = desk.logins.login("ada@example.com", PASSWORD.to_owned(), address(2)).await;
+    assert!(elsewhere.is_ok());
+    test.clock().advance(reset_at.since(test.database().local_now()));
+    assert!(matches!(wrong().await, Err(IdentityError::WrongLogin)));
+}
+
+#[tokio::test]
+async fn many_at_once_do_not_slip_through_between_counting_and_refusing() {
+    let test = TestDatabase::new().await;
+    let desk = desk(&test).await;
+    let tries = (0..20).map(|_| desk.logins.login("eve@example.com", String::from("guess"), HOME));
+    let mut evaluated = 0;
+    for answer in futures::future::join_all(tries).await {
+        evaluated += u32::from(matches!(answer, Err(IdentityError::WrongLogin)));
+    }
+    assert_eq!(evaluated, 5);
+}
+
+#[tokio::test]
+async fn an_email_may_be_tried_twenty_times_from_wherever() {
+    let test = TestDatabase::new().await;
+    let desk = desk(&test).await;
+    let mut refused = 0;
+    for number in 0..24 {
+        let tried = desk.logins.login("ada@example.com", String::from("guess"), address(number));
+        refused += u32::from(matches!(tried.await, Err(IdentityError::TooManyLogins { .. })));
+    }
+    assert_eq!(refused, 4);
+}
+
+#[tokio::test]
+async fn a_new_password_ends_every_session() {
+    let test = TestDatabase::new().await;
+    let desk = desk(&test).await;
+    let user = person(&test, "ada@example.com").await;
+    let token = desk.logins.login("ada@example.com", PASSWORD.to_owned(), HOME).await.unwrap();
+    test.clock().advance(Duration::from_micros(1));
+    let mut work = Work::for_platform(test.database()).await.unwrap();
+    let actor = Actor::Person(user);
+    identity::set_password(&mut work, actor, user, "another good one").await.unwrap();
+    work.commit().await.unwrap();
+    assert!(matches!(desk.people.person_of(&token).await, Err(IdentityError::Refused)));
+    let old = desk.logins.login("ada@example.com", PASSWORD.to_owned(), HOME).await;
+    assert!(matches!(old, Err(IdentityError::WrongLogin)));
+    let new = String::from("another good one");
+    let token = desk.logins.login("ada@example.com", new, HOME).await.unwrap();
+    assert!(desk.people.person_of(&token).await.is_ok());
+}
+
+#[tokio::test]
+async fn memberships_come_and_go() {
+    let test = TestDatabase::new().await;
+    let desk = desk(&test).await;
+    let user = person(&test, "ada@example.com").await;
+    let (one, other) = (MerchantId::from_random(1), MerchantId::from_random(2));
+    let mut work = Work::for_platform(test.database()).await.unwrap();
+    for (merchant, role) in [(one, Role::Staff), (other, Role::Staff), (one, Role::Owner)] {
+        identity::add_member(&mut work, Actor::Operator, user, merchant, role).await.unwrap();
+    }
+    identity::remove_member(&mut work, Actor::Operator, user, other).await.unwrap();
+    let again = identity::remove_member(&mut work, Actor::Operator, user, other).await;
+    assert!(matches!(again, Err(IdentityError::PersonNotFound)));
+    work.commit().await.unwrap();
+    let token = desk.logins.login("ada@example.com", PASSWORD.to_owned(), HOME).await.unwrap();
+    let known = desk.people.person_of(&token).await.unwrap();
+    assert_eq!((known.role_in(one), known.role_in(other)), (Some(Role::Owner), None));
+}
+
+#[tokio::test]
+async fn an_email_has_one_account() {
+    let test = TestDatabase::new().await;
+    person(&test, "ada@example.com").await;
+    let mut work = Work::for_platform(test.database()).await.unwrap();
+    let email = "Ada@Example.com".parse().unwrap();
+    let new = NewPerson { email, plan: Plan::Free, is_admin: true };
+    let taken = identity::create_person(&mut work, Actor::Operator, &new, PASSWORD).await;
+    assert!(matches!(taken, Err(IdentityError::EmailTaken)));
+    let short = identity::create_person(&mut work, Actor::Operator, &new, "too short").await;
+    assert!(matches!(short, Err(IdentityError::InvalidPassword)));
+}
+
+#[tokio::test]
+async fn the_record_can_only_grow() {
+    let test = TestDatabase::new().await;
+    person(&test, "ada@example.com").await;
+    for statement in
+        ["UPDATE platform.audit_entry SET act = 'a.b'", "DELETE FROM platform.audit_entry"]
+    {
+        let mut work = Work::for_platform(test.database()).await.unwrap();
+        let refused = sqlx::query(statement).execute(work.sql()).await.unwrap_err();
+        assert!(refused.to_string().contains("permission denied"), "{statement}");
+    }
+}
+
+#[tokio::test]
+async fn old_attempts_are_forgotten() {
+    let test = TestDatabase::new().await;
+    let desk = desk(&test).await;
+    let _ = desk.logins.login("eve@example.com", String::from("guess"), HOME).await;
+    test.clock().advance(Duration::from_hours(2));
+    let mut work = Work::for_platform(test.database()).await.unwrap();
+    assert_eq!(identity::forget_attempts(&mut work).await.unwrap(), 2);
+}

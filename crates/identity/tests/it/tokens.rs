@@ -1,0 +1,141 @@
+//! Tokens: what is wrong with one is found, and changing keys fails nobody.
+
+use std::net::{IpAddr, Ipv4Addr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use base64::Engine;
+use base64::prelude::BASE64_URL_SAFE_NO_PAD;
+use database::Work;
+use identity::{Actor, IdentityError, People, Secret, Tokens};
+use testkit::TestDatabase;
+
+use crate::{Desk, PASSWORD, desk, desk_at, person, secret};
+
+const HOME: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
+
+async fn token(test: &TestDatabase, desk: &Desk) -> String {
+    person(test, "ada@example.com").await;
+    log_in(desk).await
+}
+
+async fn log_in(desk: &Desk) -> String {
+    desk.logins.login("ada@example.com", PASSWORD.to_owned(), HOME).await.unwrap()
+}
+
+fn parts(token: &str) -> [String; 3] {
+    let parts: Vec<String> = token.split('.').map(str::to_owned).collect();
+    parts.try_into().unwrap()
+}
+
+fn changed(part: &str, change: impl FnOnce(&mut serde_json::Value)) -> String {
+    let bytes = BASE64_URL_SAFE_NO_PAD.decode(part).unwrap();
+    let mut value = serde_json::from_slice(&bytes).unwrap();
+    change(&mut value);
+    BASE64_URL_SAFE_NO_PAD.encode(value.to_string())
+}
+
+#[tokio::test]
+async fn a_token_that_was_touched_is_refused() {
+    let test = TestDatabase::new().await;
+    let desk = desk(&test).await;
+    let good = token(&test, &desk).await;
+    let [head, claims, signature] = parts(&good);
+    let no_algorithm = changed(&head, |head| head["alg"] = "none".into());
+    let other_algorithm = changed(&head, |head| head["alg"] = "HS256".into());
+    let other_name = changed(&head, |head| head["kid"] = "0".repeat(32).into());
+    let longer = changed(&claims, |claims| claims["exp"] = 9_999_999_999_i64.into());
+    let touched = [
+        format!("{no_algorithm}.{claims}."),
+        format!("{no_algorithm}.{claims}.{signature}"),
+        format!("{other_algorithm}.{claims}.{signature}"),
+        format!("{other_name}.{claims}.{signature}"),
+        format!("{head}.{longer}.{signature}"),
+        format!("{head}.{claims}."),
+        format!("{head}.{claims}"),
+        String::from("a.b.c"),
+        String::new(),
+    ];
+    for touched in touched {
+        let refused = desk.people.person_of(&touched).await;
+        assert!(matches!(refused, Err(IdentityError::Refused)), "{touched}");
+    }
+    assert!(desk.people.person_of(&good).await.is_ok());
+}
+
+#[tokio::test]
+async fn a_token_of_another_service_or_secret_is_refused() {
+    let test = TestDatabase::new().await;
+    let desk = desk(&test).await;
+    let good = token(&test, &desk).await;
+    let elsewhere = desk_at(&test, "https://other.test").await;
+    assert!(matches!(elsewhere.people.person_of(&good).await, Err(IdentityError::Refused)));
+    let other = Secret::new("another secret of 32 bytes and more").unwrap();
+    let issuer = Arc::from("https://souk.test");
+    let tokens = Tokens::new(test.database().clone(), other, issuer);
+    let people = People::new(test.database().clone(), tokens, Duration::ZERO);
+    assert!(matches!(people.person_of(&good).await, Err(IdentityError::Refused)));
+}
+
+#[tokio::test]
+async fn a_token_ends_after_an_hour_and_says_so() {
+    let test = TestDatabase::new().await;
+    let desk = desk(&test).await;
+    let good = token(&test, &desk).await;
+    test.clock().advance(Duration::from_secs(3_659));
+    assert!(desk.people.person_of(&good).await.is_ok(), "a minute for clocks that differ");
+    test.clock().advance(Duration::from_secs(1));
+    assert!(matches!(desk.people.person_of(&good).await, Err(IdentityError::TokenExpired)));
+}
+
+#[tokio::test]
+async fn changing_keys_fails_nobody() {
+    let test = TestDatabase::new().await;
+    let desk = desk(&test).await;
+    let old = token(&test, &desk).await;
+    let mut work = Work::for_platform(test.database()).await.unwrap();
+    identity::rotate_signing_key(&mut work, &secret(), Actor::Operator, false).await.unwrap();
+    work.commit().await.unwrap();
+    let reader = desk_at(&test, "https://souk.test").await;
+    assert_eq!(parts(&log_in(&reader).await)[0], parts(&old)[0], "published, not yet in use");
+    assert_eq!(reader.tokens.jwks().await.unwrap()["keys"].as_array().unwrap().len(), 2);
+    test.clock().advance(Duration::from_mins(1));
+    let new = log_in(&reader).await;
+    assert_ne!(parts(&new)[0], parts(&old)[0]);
+    // A process that has not looked since finds the new key when it meets it.
+    tokio::time::sleep(Duration::from_millis(2_100)).await;
+    for token in [&old, &new] {
+        assert!(desk.people.person_of(token).await.is_ok());
+    }
+    test.clock().advance(Duration::from_mins(62));
+    let later = desk_at(&test, "https://souk.test").await;
+    assert_eq!(later.tokens.jwks().await.unwrap()["keys"].as_array().unwrap().len(), 1);
+    assert!(later.people.person_of(&log_in(&later).await).await.is_ok());
+}
+
+#[tokio::test]
+async fn a_key_in_wrong_hands_ends_at_once() {
+    let test = TestDatabase::new().await;
+    let desk = desk(&test).await;
+    let stolen = token(&test, &desk).await;
+    let mut work = Work::for_platform(test.database()).await.unwrap();
+    identity::rotate_signing_key(&mut work, &secret(), Actor::Operator, true).await.unwrap();
+    work.commit().await.unwrap();
+    let reader = desk_at(&test, "https://souk.test").await;
+    assert!(matches!(reader.people.person_of(&stolen).await, Err(IdentityError::Refused)));
+    assert!(reader.people.person_of(&log_in(&reader).await).await.is_ok());
+}
+
+#[tokio::test]
+async fn no_private_key_is_kept() {
+    let test = TestDatabase::new().await;
+    desk(&test).await;
+    let columns: Vec<String> = sqlx::query_scalar(
+        "SELECT column_name::text FROM information_schema.columns WHERE table_name = 'signing_key'",
+    )
+    .fetch_all(&mut test.raw().await)
+    .await
+    .unwrap();
+    assert!(columns.contains(&String::from("public_key")));
+    assert!(!columns.iter().any(|name| name.contains("private") || name.contains("seed")));
+}

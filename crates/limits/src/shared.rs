@@ -1,0 +1,74 @@
+//! Counts that all processes share, in Redis.
+
+use std::sync::LazyLock;
+use std::time::Duration;
+
+use redis::aio::{ConnectionManager, ConnectionManagerConfig};
+use redis::{Client, RedisError, Script};
+use tokio::sync::OnceCell;
+
+use crate::caller::Caller;
+use crate::charge::Charge;
+use crate::verdict::Verdict;
+
+/// How long Redis may take.
+pub(crate) const DEADLINE: Duration = Duration::from_millis(20);
+
+static TAKE: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("take.lua")));
+
+/// Why Redis did not answer.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Away {
+    #[error("Redis took longer than {} ms", DEADLINE.as_millis())]
+    Slow,
+    #[error("Redis: {0}")]
+    Failed(#[from] RedisError),
+}
+
+pub(crate) struct Shared {
+    client: Client,
+    manager: OnceCell<ConnectionManager>,
+}
+
+impl Shared {
+    pub(crate) fn new(url: &str) -> Result<Self, RedisError> {
+        Ok(Self { client: Client::open(url)?, manager: OnceCell::new() })
+    }
+
+    /// One script, for all buckets of a call.
+    pub(crate) async fn take(&self, caller: &Caller, charge: &Charge) -> Result<Verdict, Away> {
+        match tokio::time::timeout(DEADLINE, self.ask(caller, charge)).await {
+            Ok(verdict) => Ok(verdict?),
+            Err(_) => Err(Away::Slow),
+        }
+    }
+
+    async fn ask(&self, caller: &Caller, charge: &Charge) -> Result<Verdict, RedisError> {
+        let mut connection = self.connection().await?;
+        let mut call = TAKE.prepare_invoke();
+        // The braces keep a caller's counts on one node of a cluster.
+        call.key(format!("souk:limit:{{{}}}", caller.name())).arg(caller.offset());
+        for (_, name, limit) in &charge.buckets {
+            call.arg(name.as_str()).arg(*limit);
+        }
+        let answer: Vec<u64> = call.invoke_async(&mut connection).await?;
+        let [now, reset, counts @ ..] = answer.as_slice() else {
+            return Err(RedisError::from((
+                redis::ErrorKind::Parse,
+                "the script answered too little",
+            )));
+        };
+        Ok(Verdict::of(charge, counts, *now, *reset))
+    }
+
+    async fn connection(&self) -> Result<ConnectionManager, RedisError> {
+        let connect = async {
+            let config = ConnectionManagerConfig::new()
+                .set_connection_timeout(Some(Duration::from_millis(500)))
+                .set_response_timeout(Some(Duration::from_millis(500)))
+                .set_number_of_retries(0);
+            ConnectionManager::new_lazy_with_config(self.client.clone(), config)
+        };
+        self.manager.get_or_try_init(|| connect).await.cloned()
+    }
+}
