@@ -102,11 +102,7 @@ pub async fn issue_agent_key(
         Some(days @ 1..=DAYS_MAX) => Some(now.plus(Duration::from_hours(24 * u64::from(days)))),
         Some(_) => return Err(IdentityError::InvalidLife),
     };
-    // The owner's row is held, so that two calls at once cannot both be the hundredth.
-    let working = table::agent_key::working_of(work, owner).await?;
-    if working.ok_or(IdentityError::PersonNotFound)? >= KEYS_MAX {
-        return Err(IdentityError::TooManyKeys);
-    }
+    check_room(work, owner).await?;
     let stores = new.stores.clone();
     let wanted = AgentKeyFacts { name, scopes: new.scopes.clone(), stores, expires_at };
     let made = make(work, secret, owner, wanted).await?;
@@ -114,6 +110,16 @@ pub async fn issue_agent_key(
     let (actor, id) = (Actor::Person(owner), made.1.key_id);
     audit::record(work, actor, Act::AgentKeyIssued, &id, json!({ "scopes": scopes })).await?;
     Ok(made)
+}
+
+/// Whether the owner may have one more. The owner's row is held, so that two calls at once cannot both be the
+/// hundredth.
+async fn check_room(work: &mut Work, owner: UserId) -> Result<(), IdentityError> {
+    let working = table::agent_key::working_of(work, owner).await?;
+    if working.ok_or(IdentityError::PersonNotFound)? >= KEYS_MAX {
+        return Err(IdentityError::TooManyKeys);
+    }
+    Ok(())
 }
 
 struct AgentKeyFacts {
@@ -146,7 +152,8 @@ async fn make(
 }
 
 /// Makes a key in the place of another, with the same rights, in a work for the platform. The old one works for
-/// another hour.
+/// another hour. A key is replaced once: whoever asks again, perhaps because the answer was lost, revokes the key in its
+/// place and makes another.
 pub async fn rotate_agent_key(
     work: &mut Work,
     secret: &Secret,
@@ -154,8 +161,12 @@ pub async fn rotate_agent_key(
     old: KeyId,
 ) -> Result<(IssuedKey, AgentKey), IdentityError> {
     let now = work.now();
+    check_room(work, owner).await?;
     let found = table::agent_key::held(work, owner, old).await?;
-    let former = found.ok_or(IdentityError::KeyNotFound)?;
+    let (former, rotated_to) = found.ok_or(IdentityError::KeyNotFound)?;
+    if let Some(by) = rotated_to {
+        return Err(IdentityError::AlreadyReplaced { by });
+    }
     if former.revoked_at.is_some() || former.expires_at.is_some_and(|end| end <= now) {
         return Err(IdentityError::KeyNotFound);
     }

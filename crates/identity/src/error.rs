@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use database::DatabaseError;
-use primitives::{Details, ErrorCode, Problem, Scope, Timestamp};
+use primitives::{Details, ErrorCode, KeyId, Problem, Scope, Timestamp};
 
 /// Which credential goes where.
 const CREDENTIALS: &str = "agents send X-Agent-Api-Key: agnt_…, a store's programs Authorization: Bearer mrch_…, \
@@ -73,6 +73,12 @@ pub enum IdentityError {
     /// As many keys as one may have.
     #[error("an account has at most 100 keys that work")]
     TooManyKeys,
+    /// A key that was replaced before.
+    #[error("the key was replaced before")]
+    AlreadyReplaced {
+        /// The key in its place.
+        by: KeyId,
+    },
     /// There is nothing to sign with.
     #[error("there is no key to sign tokens with")]
     NoSigningKey,
@@ -114,6 +120,7 @@ impl Problem for IdentityError {
             Self::KeyNotFound | Self::PersonNotFound => ErrorCode::NotFound,
             Self::TooManyLogins { .. } => ErrorCode::RateLimitExceeded,
             Self::TooBusy => ErrorCode::ServiceUnavailable,
+            Self::AlreadyReplaced { .. } => ErrorCode::InvalidStatusTransition,
             Self::InvalidName
             | Self::StoreUnnamed
             | Self::ExpiresTooSoon
@@ -154,9 +161,15 @@ impl Problem for IdentityError {
             }
             Self::InvalidStores => details.insert("field", "stores"),
             Self::InvalidLife => details.insert("field", "expires_in_days"),
+            Self::AlreadyReplaced { by } => {
+                details.insert("replaced_by", by.to_string());
+                details.insert("hint", "if its text was lost, revoke that key and make another");
+            }
+            Self::WrongLogin => {
+                details.insert("hint", "check both; an operator can set another password");
+            }
             Self::TooManyKeys => details.insert("hint", "revoke keys that are no longer used"),
-            Self::WrongLogin
-            | Self::NotAllowed(_)
+            Self::NotAllowed(_)
             | Self::TooBusy
             | Self::PersonNotFound
             | Self::NoSigningKey

@@ -10,6 +10,7 @@ use serde_json::json;
 use crate::audit::{self, Act, Actor};
 use crate::password::Passwords;
 use crate::secret::Mac;
+use crate::token::Session;
 use crate::{Email, IdentityError, Secret, Tokens, table};
 
 /// Wrong logins from one address within a minute.
@@ -63,22 +64,21 @@ impl Logins {
             (self.secret.mac(&format!("login as {email}")), OF_EMAIL),
         ];
         let (account, since) = self.begin(&email, &subjects).await?;
-        let (user, hash) = match account {
-            Some(account) if !account.is_disabled => (Some(account.user), account.password_hash),
-            _ => (None, String::new()),
-        };
-        let is_right = self.passwords.verify(password, user.map(|_| hash)).await?;
-        let Some(user) = user.filter(|_| is_right) else { return Err(IdentityError::WrongLogin) };
+        let account = account.filter(|account| !account.is_disabled);
+        let hash = account.as_ref().map(|account| account.password_hash.clone());
+        let is_right = self.passwords.verify(password, hash).await?;
+        let account = account.filter(|_| is_right).ok_or(IdentityError::WrongLogin)?;
+        // A password that changed while this one was compared has ended the session already: it is issued for
+        // the sessions of the password that was given.
+        let session = Session { user: account.user, sessions_from: account.sessions_from };
         let mut work = Work::for_platform(&self.database).await?;
         for (subject, allowance) in &subjects {
             table::login::give_back(&mut work, subject, allowance.window_start(since)).await?;
         }
+        let (user, now) = (session.user, work.now());
         audit::record(&mut work, Actor::Person(user), Act::LoggedIn, &user, json!({})).await?;
-        let now = work.now();
-        let person = table::person::find(work.sql(), user).await?;
         work.commit().await?;
-        let person = person.ok_or(IdentityError::WrongLogin)?;
-        self.tokens.issue(&person, now).await
+        self.tokens.issue(session, now).await
     }
 
     /// Counts the attempt and looks the account up, in one work that ends before the password is looked at.

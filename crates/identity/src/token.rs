@@ -19,9 +19,10 @@ use primitives::{Timestamp, UserId};
 use rand::Rng;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use tokio::sync::Mutex;
 
 use crate::audit::{self, Act, Actor};
-use crate::{IdentityError, Person, Secret, table};
+use crate::{IdentityError, Secret, table};
 
 /// How long a token lives.
 pub const TOKEN_LIFE: Duration = Duration::from_hours(1);
@@ -75,6 +76,8 @@ pub struct Tokens {
     /// Who issues them, and for whom: the address of the service.
     issuer: Arc<str>,
     known: Arc<RwLock<Known>>,
+    /// One looks, the others wait for what it sees: strangers send tokens by the thousand.
+    looking: Arc<Mutex<()>>,
 }
 
 #[derive(Default)]
@@ -87,7 +90,7 @@ impl Tokens {
     /// For a service at this address.
     #[must_use]
     pub fn new(database: Database, secret: Secret, issuer: Arc<str>) -> Self {
-        Self { database, secret, issuer, known: Arc::default() }
+        Self { database, secret, issuer, known: Arc::default(), looking: Arc::default() }
     }
 
     /// Makes the first signing key if there is none. Two processes may each make one; both are good.
@@ -105,7 +108,7 @@ impl Tokens {
     /// A token for a person.
     pub(crate) async fn issue(
         &self,
-        person: &Person,
+        session: Session,
         now: Timestamp,
     ) -> Result<String, IdentityError> {
         let mut key = self.signing_key(now);
@@ -117,10 +120,10 @@ impl Tokens {
         let claims = Claims {
             iss: self.issuer.to_string(),
             aud: self.issuer.to_string(),
-            sub: person.user,
+            sub: session.user,
             iat: now.unix_seconds(),
             exp: now.plus(TOKEN_LIFE).unix_seconds(),
-            ses: person.sessions_from.unix_micros(),
+            ses: session.sessions_from.unix_micros(),
         };
         let mut header = Header::new(Algorithm::EdDSA);
         header.kid = Some(key.name.clone());
@@ -200,11 +203,15 @@ impl Tokens {
     }
 
     async fn look_if_older(&self, age_max: Duration) -> Result<(), IdentityError> {
-        let looked_at = self.known.read().unwrap_or_else(PoisonError::into_inner).looked_at;
-        if looked_at.is_some_and(|then| then.elapsed() <= age_max) {
+        let is_young = || {
+            let looked_at = self.known.read().unwrap_or_else(PoisonError::into_inner).looked_at;
+            looked_at.is_some_and(|then| then.elapsed() <= age_max)
+        };
+        if is_young() {
             return Ok(());
         }
-        self.look().await
+        let _turn = self.looking.lock().await;
+        if is_young() { Ok(()) } else { self.look().await }
     }
 
     async fn look(&self) -> Result<(), IdentityError> {

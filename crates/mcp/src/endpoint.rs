@@ -123,6 +123,11 @@ async fn post(
 ) -> Response {
     let (parts, body) = request.into_parts();
     let speech = Speech::of(&parts.headers);
+    if let Err(sentence) = endpoint.welcome.check(&parts.uri, &parts.headers) {
+        let mut response = fault(&Value::Null, INVALID_REQUEST, sentence);
+        *response.status_mut() = StatusCode::FORBIDDEN;
+        return response;
+    }
     let Ok(body) = axum::body::to_bytes(body, usize::MAX).await else {
         // The server's limit on bodies cut it off.
         return refuse(&TooLarge.into(), &Value::Null, &request_id, speech);
@@ -131,11 +136,6 @@ async fn post(
         Ok(message) => message,
         Err(wrong) => return fault(&wrong.id, wrong.code, wrong.sentence),
     };
-    if let Err(sentence) = endpoint.welcome.check(&parts.uri, &parts.headers) {
-        let mut response = fault(&message.id, INVALID_REQUEST, sentence);
-        *response.status_mut() = StatusCode::FORBIDDEN;
-        return response;
-    }
     #[cfg(debug_assertions)]
     if slug == conformance::SLUG {
         let answer = endpoint.fixtures.handle(completed(parts, body, &message)).await;

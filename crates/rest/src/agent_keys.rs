@@ -39,7 +39,7 @@ pub(crate) fn endpoints() -> Routes<Opened> {
         .explanation("The new key has the same scopes, stores and length of life. The old one works for another hour, unless it is revoked.")
         .path::<KeyPart>()
         .answer::<One<NewKeyRecord>>(201)
-        .errors(&[ErrorCode::NotFound]);
+        .errors(&[ErrorCode::NotFound, ErrorCode::InvalidStatusTransition]);
     Routes::new().with(create).with(list).with(revoke).with(rotate)
 }
 
@@ -82,8 +82,8 @@ struct KeyRecord {
     revoked_at: Option<Timestamp>,
 }
 
-/// A key that was just made.
-#[derive(Debug, Serialize, JsonSchema)]
+/// A key that was just made. Not to be printed.
+#[derive(Serialize, JsonSchema)]
 struct NewKeyRecord {
     /// The key itself: shown now and never again.
     api_key: String,

@@ -65,8 +65,8 @@ struct StoreKeyRecord {
     revoked_at: Option<Timestamp>,
 }
 
-/// A key that was just made.
-#[derive(Debug, Serialize, JsonSchema)]
+/// A key that was just made. Not to be printed.
+#[derive(Serialize, JsonSchema)]
 struct NewStoreKeyRecord {
     /// The key itself: shown now and never again.
     api_key: String,

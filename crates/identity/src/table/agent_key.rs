@@ -97,24 +97,35 @@ pub(crate) async fn working_of(work: &mut Work, owner: UserId) -> sqlx::Result<O
     Ok(Some(count))
 }
 
-/// A key of a person, held until the work ends.
+/// A key of a person and the one in its place, held until the work ends.
 pub(crate) async fn held(
     work: &mut Work,
     owner: UserId,
     key: KeyId,
-) -> sqlx::Result<Option<AgentKey>> {
-    let row = sqlx::query_as!(
-        Row,
-        r#"SELECT key_id AS "key_id: KeyId", prefix, name, scopes, stores,
-                  created_at AS "created_at: Timestamp", expires_at AS "expires_at: Timestamp",
-                  revoked_at AS "revoked_at: Timestamp"
+) -> sqlx::Result<Option<(AgentKey, Option<KeyId>)>> {
+    let row = sqlx::query!(
+        r#"SELECT prefix, name, scopes, stores, created_at AS "created_at: Timestamp",
+                  expires_at AS "expires_at: Timestamp", revoked_at AS "revoked_at: Timestamp",
+                  rotated_to AS "rotated_to: KeyId"
            FROM platform.agent_key WHERE key_id = $1 AND user_id = $2 FOR UPDATE"#,
         key as KeyId,
         owner as UserId,
     )
     .fetch_optional(work.sql())
     .await?;
-    Ok(row.map(AgentKey::from))
+    Ok(row.map(|row| {
+        let held = Row {
+            key_id: key,
+            prefix: row.prefix,
+            name: row.name,
+            scopes: row.scopes,
+            stores: row.stores,
+            created_at: row.created_at,
+            expires_at: row.expires_at,
+            revoked_at: row.revoked_at,
+        };
+        (held.into(), row.rotated_to)
+    }))
 }
 
 /// Lets a key end at a moment, unless it ends before, and names the one in its place.

@@ -11,6 +11,7 @@ use crate::{Email, NewPerson, Person, Role};
 pub(crate) struct Account {
     pub(crate) user: UserId,
     pub(crate) password_hash: String,
+    pub(crate) sessions_from: Timestamp,
     pub(crate) is_disabled: bool,
 }
 
@@ -46,6 +47,7 @@ pub(crate) async fn with_email(
     sqlx::query_as!(
         Account,
         r#"SELECT user_id AS "user: UserId", password_hash,
+                  sessions_from AS "sessions_from: Timestamp",
                   disabled_at IS NOT NULL AS "is_disabled!"
            FROM platform.person WHERE email = $1"#,
         email.as_str(),

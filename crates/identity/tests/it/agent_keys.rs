@@ -88,7 +88,7 @@ async fn a_replaced_key_works_for_an_hour_beside_the_new_one() {
     assert!(keys.agent_of(&old.key).await.is_err() && keys.agent_of(&fresh.key).await.is_ok());
     let mut work = Work::for_platform(test.database()).await.unwrap();
     let again = identity::rotate_agent_key(&mut work, &secret(), owner, old.key_id).await;
-    assert!(matches!(again, Err(IdentityError::KeyNotFound)));
+    assert!(matches!(again, Err(IdentityError::AlreadyReplaced { .. })));
 }
 
 #[tokio::test]
@@ -136,4 +136,25 @@ async fn a_hundred_keys_are_enough_and_two_calls_at_once_cannot_pass_it() {
     let first = identity::agent_keys(test.database(), owner).await.unwrap()[0].key_id;
     revoke(&test, owner, first).await.unwrap();
     assert!(issue(&test, owner, &reading()).await.is_ok());
+}
+
+#[tokio::test]
+async fn a_key_is_replaced_once_and_only_where_there_is_room() {
+    let test = TestDatabase::new().await;
+    let owner = person(&test, "ada@example.com").await;
+    let rotate = async |key: KeyId| {
+        let mut work = Work::for_platform(test.database()).await.unwrap();
+        let (_, fresh) = identity::rotate_agent_key(&mut work, &secret(), owner, key).await?;
+        work.commit().await.unwrap();
+        Ok::<_, IdentityError>(fresh.key_id)
+    };
+    let (first, _) = issue(&test, owner, &reading()).await.unwrap();
+    let second = rotate(first.key_id).await.unwrap();
+    let again = rotate(first.key_id).await;
+    assert!(matches!(again, Err(IdentityError::AlreadyReplaced { by }) if by == second));
+    let mut newest = second;
+    for _ in 2..100 {
+        newest = rotate(newest).await.unwrap();
+    }
+    assert!(matches!(rotate(newest).await, Err(IdentityError::TooManyKeys)));
 }

@@ -162,3 +162,28 @@ async fn old_attempts_are_forgotten() {
     let mut work = Work::for_platform(test.database()).await.unwrap();
     assert_eq!(identity::forget_attempts(&mut work).await.unwrap(), 2);
 }
+
+#[tokio::test]
+async fn a_login_with_the_old_password_does_not_outlive_the_new_one() {
+    let test = TestDatabase::new().await;
+    let desk = std::sync::Arc::new(desk(&test).await);
+    person(&test, "ada@example.com").await;
+    // The login cannot write that it happened until the password has changed.
+    let mut other = test.raw().await;
+    let run = "BEGIN; LOCK TABLE platform.audit_entry IN EXCLUSIVE MODE";
+    sqlx::raw_sql(run).execute(&mut other).await.unwrap();
+    let login = tokio::spawn({
+        let desk = std::sync::Arc::clone(&desk);
+        async move { desk.logins.login("ada@example.com", PASSWORD.to_owned(), HOME).await }
+    });
+    let tried = "SELECT count(*) FROM platform.login_attempt";
+    let mut watcher = test.raw().await;
+    while sqlx::query_scalar::<_, i64>(tried).fetch_one(&mut watcher).await.unwrap() == 0 {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    let change =
+        "UPDATE platform.person SET sessions_from = sessions_from + interval '1 ms'; COMMIT";
+    sqlx::raw_sql(change).execute(&mut other).await.unwrap();
+    let token = login.await.unwrap().unwrap();
+    assert!(matches!(desk.people.person_of(&token).await, Err(IdentityError::Refused)));
+}
