@@ -10,10 +10,8 @@ use serde_json::json;
 use crate::audit::{self, Act, Actor};
 use crate::key_text::{self, Kind};
 use crate::store_key::checked_name;
-use crate::{IdentityError, IssuedKey, Secret, table};
+use crate::{IdentityError, IssuedKey, Secret, table, tier};
 
-/// Keys that work at once, of one person.
-const KEYS_MAX: i64 = 100;
 /// The longest life that can be asked for.
 const DAYS_MAX: u32 = 3_650;
 /// How long a replaced key still works, so that nothing has to change in the same second.
@@ -69,16 +67,22 @@ pub struct Agent {
 }
 
 impl Agent {
-    /// Whether it may do what needs a scope.
-    #[must_use]
-    pub fn has(&self, scope: Scope) -> bool {
-        self.scopes.contains(&scope)
+    /// Whether it may do what needs a scope. Who may check out may read the orders that came of it (decisions §5).
+    pub fn require(&self, scope: Scope) -> Result<(), IdentityError> {
+        let implied = scope == Scope::AgentOrders && self.scopes.contains(&Scope::AgentCheckout);
+        if implied || self.scopes.contains(&scope) {
+            Ok(())
+        } else {
+            Err(IdentityError::ScopeMissing(scope))
+        }
     }
 
     /// Whether it may call a store.
-    #[must_use]
-    pub fn may_call(&self, merchant: MerchantId) -> bool {
-        self.stores.as_ref().is_none_or(|stores| stores.contains(&merchant))
+    pub fn require_store(&self, merchant: MerchantId) -> Result<(), IdentityError> {
+        match &self.stores {
+            Some(stores) if !stores.contains(&merchant) => Err(IdentityError::OtherStore),
+            _ => Ok(()),
+        }
     }
 }
 
@@ -115,11 +119,15 @@ pub async fn issue_agent_key(
 /// Whether the owner may have one more. The owner's row is held, so that two calls at once cannot both be the
 /// hundredth.
 async fn check_room(work: &mut Work, owner: UserId) -> Result<(), IdentityError> {
-    let working = table::agent_key::working_of(work, owner).await?;
-    if working.ok_or(IdentityError::PersonNotFound)? >= KEYS_MAX {
-        return Err(IdentityError::TooManyKeys);
+    let found = table::agent_key::working_of(work, owner).await?;
+    let (plan, working) = found.ok_or(IdentityError::PersonNotFound)?;
+    if working < tier::agent_keys_max(plan) {
+        return Ok(());
     }
-    Ok(())
+    Err(match tier::cheapest_above(plan, tier::agent_keys_max) {
+        Some(needed) => IdentityError::TierRequired { needed, feature: "one more key" },
+        None => IdentityError::TooManyKeys,
+    })
 }
 
 struct AgentKeyFacts {

@@ -6,6 +6,7 @@ use std::time::Duration;
 use database::{Database, Work};
 use primitives::{KeyId, MerchantId, UserId};
 
+use crate::attempts::Attempts;
 use crate::{
     Actor, AgentKey, AgentKeys, IdentityError, IssuedKey, Logins, NewAgentKey, People, Secret,
     StoreKey, StoreKeys, Tokens,
@@ -38,13 +39,14 @@ impl Callers {
         age_max: Duration,
         cores: usize,
     ) -> Self {
+        let attempts = Attempts::new();
         let own = || (database.clone(), secret.clone());
         let tokens = Tokens::new(database.clone(), secret.clone(), site_url);
         let ((store_db, store_secret), (agent_db, agent_secret)) = (own(), own());
         let (database, secret) = own();
         Self {
-            store_keys: StoreKeys::new(store_db, store_secret, age_max),
-            agent_keys: AgentKeys::new(agent_db, agent_secret, age_max),
+            store_keys: StoreKeys::new(store_db, store_secret, age_max).counting(&attempts),
+            agent_keys: AgentKeys::new(agent_db, agent_secret, age_max).counting(&attempts),
             people: People::new(database.clone(), tokens.clone(), age_max),
             logins: Logins::new(database.clone(), secret.clone(), tokens.clone(), cores),
             tokens,

@@ -1,9 +1,12 @@
 //! Why somebody is not who they would have to be.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use database::DatabaseError;
-use primitives::{Details, ErrorCode, KeyId, Problem, Scope, Timestamp};
+use primitives::{Details, ErrorCode, KeyId, Plan, Problem, Scope, Timestamp};
+
+use crate::Credential;
 
 /// Which credential goes where.
 const CREDENTIALS: &str = "agents send X-Agent-Api-Key: agnt_…, a store's programs Authorization: Bearer mrch_…, \
@@ -33,7 +36,29 @@ pub enum IdentityError {
     TooManyLogins {
         /// When one may be tried again.
         reset_at: Timestamp,
+        /// How long that is.
+        wait: Duration,
     },
+    /// Too many wrong keys from one address.
+    #[error("too many keys from this address were wrong")]
+    TooManyWrongKeys {
+        /// When one may be tried again.
+        reset_at: Timestamp,
+        /// How long that is.
+        wait: Duration,
+    },
+    /// A credential of another kind where agents call.
+    #[error("agents call with an agent key")]
+    NoAgentKey,
+    /// Nobody said where the call came from: a mistake of ours.
+    #[error("the address of the caller is not known")]
+    NoAddress,
+    /// A key that may not do this.
+    #[error("the key lacks the scope for this")]
+    ScopeMissing(Scope),
+    /// A key that is not for this store.
+    #[error("the key is not for this store")]
+    OtherStore,
     /// More logins at once than passwords can be compared.
     #[error("too many people log in at once")]
     TooBusy,
@@ -70,6 +95,14 @@ pub enum IdentityError {
     /// A life that is none.
     #[error("a key lives for 1 to 3650 days")]
     InvalidLife,
+    /// A feature of a higher plan.
+    #[error("{feature} needs the plan {} or a higher one", needed.name())]
+    TierRequired {
+        /// The cheapest plan that has it.
+        needed: Plan,
+        /// What it is.
+        feature: &'static str,
+    },
     /// As many keys as one may have.
     #[error("an account has at most 100 keys that work")]
     TooManyKeys,
@@ -99,6 +132,17 @@ pub enum IdentityError {
     Database(Arc<DatabaseError>),
 }
 
+impl IdentityError {
+    /// Of a caller whose credential is not of the kind that is wanted: it sent none, or another.
+    #[must_use]
+    pub fn of_stranger(headers: &http::HeaderMap) -> Self {
+        match Credential::of(headers) {
+            Credential::Missing => Self::Missing,
+            _ => Self::Refused,
+        }
+    }
+}
+
 impl From<DatabaseError> for IdentityError {
     fn from(error: DatabaseError) -> Self {
         Self::Database(error.into())
@@ -114,11 +158,16 @@ impl From<sqlx::Error> for IdentityError {
 impl Problem for IdentityError {
     fn code(&self) -> ErrorCode {
         match self {
-            Self::Missing | Self::Refused | Self::WrongLogin => ErrorCode::Unauthorized,
+            Self::Missing | Self::Refused | Self::NoAgentKey | Self::WrongLogin => {
+                ErrorCode::Unauthorized
+            }
             Self::TokenExpired => ErrorCode::TokenExpired,
-            Self::NotAllowed(_) => ErrorCode::Forbidden,
+            Self::TierRequired { .. } => ErrorCode::TierRequired,
+            Self::NotAllowed(_) | Self::ScopeMissing(_) | Self::OtherStore => ErrorCode::Forbidden,
             Self::KeyNotFound | Self::PersonNotFound => ErrorCode::NotFound,
-            Self::TooManyLogins { .. } => ErrorCode::RateLimitExceeded,
+            Self::TooManyLogins { .. } | Self::TooManyWrongKeys { .. } => {
+                ErrorCode::RateLimitExceeded
+            }
             Self::TooBusy => ErrorCode::ServiceUnavailable,
             Self::AlreadyReplaced { .. } => ErrorCode::InvalidStatusTransition,
             Self::InvalidName
@@ -133,20 +182,39 @@ impl Problem for IdentityError {
             | Self::InvalidStores
             | Self::InvalidLife
             | Self::TooManyKeys => ErrorCode::InvalidRequest,
-            Self::NoSigningKey | Self::Unsigned | Self::Unhashable => ErrorCode::InternalError,
+            Self::NoSigningKey | Self::NoAddress | Self::Unsigned | Self::Unhashable => {
+                ErrorCode::InternalError
+            }
             Self::Database(error) => error.code(),
         }
     }
 
     fn details(&self, details: &mut Details) {
         match self {
+            Self::NoAgentKey => {
+                let hint = "send X-Agent-Api-Key: agnt_…; POST /api/v1/agent-keys makes one";
+                details.insert("hint", hint);
+            }
             Self::Missing | Self::Refused => details.insert("hint", CREDENTIALS),
             Self::TokenExpired => {
                 details.insert("hint", "POST /api/v1/auth/login gives a new token");
             }
-            Self::TooManyLogins { reset_at } => {
-                details.insert("hint", "wait until reset_at before the next login");
-                details.insert("reset_at", reset_at.to_string());
+            Self::TooManyLogins { reset_at, wait } | Self::TooManyWrongKeys { reset_at, wait } => {
+                details.insert("bucket", "credential");
+                details.insert("reset", reset_at.unix_seconds());
+                details.insert("retry_after_seconds", wait.as_secs().saturating_add(1));
+                details.insert("hint", "wait until reset, a Unix time in seconds; then go on");
+            }
+            Self::TierRequired { needed, .. } => {
+                details.insert("required_plan", needed.name());
+                details.insert("hint", "an operator changes the plan of an account");
+            }
+            Self::ScopeMissing(scope) => {
+                details.insert("required_scope", scope.name());
+                details.insert("hint", "make a key that has it: POST /api/v1/agent-keys");
+            }
+            Self::OtherStore => {
+                details.insert("hint", "its owner named the stores it may call; make another key");
             }
             Self::StoreUnnamed => details.insert("hint", "send the header X-Store: <slug>"),
             Self::KeyNotFound => details.insert("field", "key_id"),
@@ -173,6 +241,7 @@ impl Problem for IdentityError {
             | Self::TooBusy
             | Self::PersonNotFound
             | Self::NoSigningKey
+            | Self::NoAddress
             | Self::Unsigned
             | Self::Unhashable => {}
             Self::Database(error) => error.details(details),

@@ -1,8 +1,10 @@
 #![doc = include_str!("../README.md")]
 
 mod agent_key;
+mod attempts;
 mod audit;
 mod callers;
+mod credential;
 mod error;
 mod key_text;
 mod login;
@@ -11,7 +13,9 @@ mod person;
 mod resolve;
 mod secret;
 mod store_key;
+mod sweep;
 mod table;
+mod tier;
 mod token;
 
 pub use agent_key::{
@@ -19,6 +23,7 @@ pub use agent_key::{
 };
 pub use audit::{Act, Actor, AuditEntry, audit_of};
 pub use callers::Callers;
+pub use credential::{Credential, challenge};
 pub use error::IdentityError;
 pub use login::{Logins, forget_attempts};
 pub use person::{
@@ -28,4 +33,6 @@ pub use person::{
 pub use resolve::{AGE_MAX, AgentKeys, People, StoreKeys};
 pub use secret::{Secret, SecretTooShort};
 pub use store_key::{IssuedKey, StoreKey, issue_store_key, revoke_store_key, store_keys};
+pub use sweep::SweepAttempts;
+pub use tier::{require_plan, store_plan};
 pub use token::{TOKEN_LIFE, Tokens, rotate_signing_key};

@@ -1,10 +1,9 @@
 //! Logging in: an email and a password for a token.
 
-use std::net::IpAddr;
 use std::time::Duration;
 
-use database::{Database, Work};
-use primitives::Timestamp;
+use database::{Database, DatabaseError, Work};
+use primitives::{ClientAddress, Timestamp};
 use serde_json::json;
 
 use crate::audit::{self, Act, Actor};
@@ -56,11 +55,11 @@ impl Logins {
         &self,
         email: &str,
         password: String,
-        address: IpAddr,
+        from: ClientAddress,
     ) -> Result<String, IdentityError> {
         let email: Email = email.parse()?;
         let subjects = [
-            (self.secret.mac(&format!("login from {address}")), OF_ADDRESS),
+            (self.secret.mac(&format!("login from {}", from.line())), OF_ADDRESS),
             (self.secret.mac(&format!("login as {email}")), OF_EMAIL),
         ];
         let (account, since) = self.begin(&email, &subjects).await?;
@@ -93,7 +92,8 @@ impl Logins {
             let start = allowance.window_start(now);
             if !table::login::take(&mut work, subject, start, allowance.attempts_max).await? {
                 let reset_at = start.plus(allowance.window);
-                return Err(IdentityError::TooManyLogins { reset_at });
+                let wait = reset_at.since(now);
+                return Err(IdentityError::TooManyLogins { reset_at, wait });
             }
         }
         let account = table::person::with_email(work.sql(), email).await?;
@@ -103,7 +103,7 @@ impl Logins {
 }
 
 /// Removes attempts that no rule looks at any more, in a work for the platform.
-pub async fn forget_attempts(work: &mut Work) -> Result<u64, IdentityError> {
+pub async fn forget_attempts(work: &mut Work) -> Result<u64, DatabaseError> {
     let before = work.now().minus(KEPT);
     Ok(table::login::forget(work, before).await?)
 }

@@ -1,8 +1,6 @@
 //! Whose share is counted.
 
-use std::net::{IpAddr, Ipv6Addr};
-
-use primitives::{KeyId, UserId};
+use primitives::{ClientAddress, KeyId, UserId};
 use sha2::{Digest, Sha256};
 
 /// Seconds of a window.
@@ -34,17 +32,10 @@ impl Caller {
         Self::named(merchant.to_string())
     }
 
-    /// Whoever has no credential, by address. One line of the new internet has 2⁶⁴ addresses: they count as one.
+    /// Whoever has no credential, by where it calls from.
     #[must_use]
-    pub fn address(address: IpAddr) -> Self {
-        let address = match address.to_canonical() {
-            IpAddr::V6(six) => {
-                let line = six.to_bits() & !u128::from(u64::MAX);
-                IpAddr::V6(Ipv6Addr::from_bits(line))
-            }
-            four @ IpAddr::V4(_) => four,
-        };
-        Self::named(format!("ip_{address}"))
+    pub fn address(from: ClientAddress) -> Self {
+        Self::named(format!("ip_{}", from.line()))
     }
 
     fn named(name: String) -> Self {
@@ -67,15 +58,7 @@ mod tests {
     use super::*;
 
     fn of(address: &str) -> Caller {
-        Caller::address(address.parse().unwrap())
-    }
-
-    #[test]
-    fn one_line_is_one_caller() {
-        assert_eq!(of("2001:db8:1:2::1"), of("2001:db8:1:2:ffff::9"));
-        assert_ne!(of("2001:db8:1:2::1"), of("2001:db8:1:3::1"));
-        assert_eq!(of("::ffff:192.0.2.1"), of("192.0.2.1"));
-        assert_ne!(of("192.0.2.1"), of("192.0.2.2"));
+        Caller::address(ClientAddress(address.parse().unwrap()))
     }
 
     #[test]

@@ -27,10 +27,10 @@ pub struct Limiter {
 }
 
 impl Limiter {
-    /// On the Redis at this address, which need not be there.
-    pub fn new(redis_url: &str) -> Result<Self, RedisError> {
+    /// On the Redis at this address, which need not be there. Those of one name count together.
+    pub fn new(redis_url: &str, name: &str) -> Result<Self, RedisError> {
         Ok(Self {
-            shared: Arc::new(Shared::new(redis_url)?),
+            shared: Arc::new(Shared::new(redis_url, name)?),
             local: Arc::new(Local::new()),
             breaker: Arc::default(),
         })

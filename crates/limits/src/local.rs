@@ -66,7 +66,7 @@ mod tests {
     use crate::charge::{Bucket, Class};
 
     fn caller() -> Caller {
-        Caller::address("192.0.2.1".parse().unwrap())
+        Caller::address(primitives::ClientAddress("192.0.2.1".parse().unwrap()))
     }
 
     #[test]

@@ -64,7 +64,7 @@ mod tests {
     #[test]
     fn a_place_is_given_back() {
         let places = Places::default();
-        let caller = Caller::address("192.0.2.1".parse().unwrap());
+        let caller = Caller::address(primitives::ClientAddress("192.0.2.1".parse().unwrap()));
         let first = places.enter(&caller, 1);
         assert!(first.is_some() && places.enter(&caller, 1).is_none());
         drop(first);

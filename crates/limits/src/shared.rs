@@ -26,13 +26,15 @@ pub(crate) enum Away {
 }
 
 pub(crate) struct Shared {
+    name: String,
     client: Client,
     manager: OnceCell<ConnectionManager>,
 }
 
 impl Shared {
-    pub(crate) fn new(url: &str) -> Result<Self, RedisError> {
-        Ok(Self { client: Client::open(url)?, manager: OnceCell::new() })
+    pub(crate) fn new(url: &str, name: &str) -> Result<Self, RedisError> {
+        let (name, client) = (name.to_owned(), Client::open(url)?);
+        Ok(Self { name, client, manager: OnceCell::new() })
     }
 
     /// One script, for all buckets of a call.
@@ -47,7 +49,7 @@ impl Shared {
         let mut connection = self.connection().await?;
         let mut call = TAKE.prepare_invoke();
         // The braces keep a caller's counts on one node of a cluster.
-        call.key(format!("souk:limit:{{{}}}", caller.name())).arg(caller.offset());
+        call.key(format!("{}:limit:{{{}}}", self.name, caller.name())).arg(caller.offset());
         for (_, name, limit) in &charge.buckets {
             call.arg(name.as_str()).arg(*limit);
         }

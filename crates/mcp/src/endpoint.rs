@@ -10,6 +10,8 @@ use axum::response::Response;
 use axum::{Extension, Router, routing};
 use database::Database;
 use http_body_util::Full;
+use identity::{Agent, Callers};
+use limits::Gate;
 use merchants::{Store, StoreCache};
 use primitives::{Details, ErrorCode, Failure, Problem, RequestId, StoreSlug};
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
@@ -18,6 +20,7 @@ use search::Search;
 use serde_json::Value;
 use tower_http::cors::{AllowHeaders, AllowOrigin, CorsLayer};
 
+use crate::admission::{Admission, Admitted};
 use crate::card;
 #[cfg(debug_assertions)]
 use crate::conformance::{self, Conformance};
@@ -26,7 +29,7 @@ use crate::refusal::{Speech, fault, log, refuse};
 use crate::tool::{Confirmation, ToolSet};
 use crate::welcome::Welcome;
 use crate::wire::{Visit, Wire};
-use crate::{direct, tools};
+use crate::{direct, gateway, tools};
 
 /// What the endpoint stands on.
 #[derive(Clone)]
@@ -37,6 +40,10 @@ pub struct Mcp {
     pub stores: StoreCache,
     /// Products by words.
     pub search: Search,
+    /// Who calls.
+    pub callers: Callers,
+    /// How often they may.
+    pub gate: Gate,
     /// Where this service is reached.
     pub site_url: Arc<str>,
     /// Names this service may be addressed by; others are refused, because a browser may have been
@@ -51,6 +58,7 @@ type Service = StreamableHttpService<Wire, NeverSessionManager>;
 pub(crate) struct Endpoint {
     pub(crate) stores: StoreCache,
     pub(crate) wire: Wire,
+    admission: Admission,
     welcome: Welcome,
     service: Service,
     #[cfg(debug_assertions)]
@@ -71,6 +79,7 @@ pub fn router(mcp: Mcp) -> Router {
     let endpoint = Endpoint {
         stores: mcp.stores,
         wire: wire.clone(),
+        admission: Admission { callers: mcp.callers, gate: mcp.gate },
         welcome: welcome.clone(),
         #[cfg(debug_assertions)]
         fixtures: StreamableHttpService::new(|| Ok(Conformance), Arc::default(), config.clone()),
@@ -142,9 +151,12 @@ async fn post(
         return in_json(answer.map(Body::new), &message.id).await;
     }
     let confirmed = message.tool().and_then(tools::find).map(|known| known.entry.confirmation);
-    let mut response = match resolve(&endpoint, &slug, &parts).await {
-        Ok((store, sets)) => {
-            let visit = Visit { store, request_id, sets };
+    let (outcome, admitted) = open(&endpoint, &slug, &parts, &message).await;
+    let mut response = match outcome {
+        Ok(opened) => {
+            let Opened { store, agent, sets } = opened;
+            let limited = admitted.as_ref().and_then(|admitted| admitted.limited);
+            let visit = Visit { store, agent, limited, request_id, sets };
             if direct::can_answer(&message, &parts.headers) {
                 direct::answer(&endpoint.wire, &visit, message, speech).await
             } else {
@@ -156,8 +168,54 @@ async fn post(
             refuse(&failure, &message.id, &request_id, speech)
         }
     };
+    if let Some(verdict) = admitted.and_then(|admitted| admitted.verdict) {
+        verdict.write(response.headers_mut());
+    }
     transparent(response.headers_mut(), confirmed);
     response
+}
+
+/// What a request stands before.
+struct Opened {
+    store: Arc<Store>,
+    agent: Option<Arc<Agent>>,
+    sets: Arc<[ToolSet]>,
+}
+
+/// Caller, store, share, scope, in this order: a wrong credential says nothing of stores, and asking for stores
+/// that do not exist is counted like any call. A notification asks for nothing and counts for nothing.
+async fn open(
+    endpoint: &Endpoint,
+    slug: &str,
+    parts: &request::Parts,
+    message: &Message,
+) -> (Result<Opened, Failure>, Option<Admitted>) {
+    let agent = match endpoint.admission.agent(parts).await {
+        Ok(agent) => agent,
+        Err(error) => return (Err(error.into()), None),
+    };
+    let resolved = resolve(endpoint, slug, parts).await;
+    let store = resolved.as_ref().ok().map(|(store, _)| Arc::clone(store));
+    let tool = message.tool().and_then(tools::find);
+    let admitted = if message.id.is_null() {
+        None
+    } else {
+        let share = endpoint.admission.enter(agent.as_deref(), parts, slug, store.as_deref(), tool);
+        match share.await {
+            Ok(admitted) => Some(admitted),
+            Err(error) => return (Err(error.into()), None),
+        }
+    };
+    let opened = resolved.and_then(|(store, sets)| {
+        if let Some(agent) = &agent {
+            agent.require_store(store.merchant)?;
+        }
+        if let Some(tool) = tool {
+            gateway::may_call(tool, agent.as_deref())?;
+        }
+        Ok(Opened { store, agent, sets })
+    });
+    (opened, admitted)
 }
 
 /// Says what kind of action this was (spec §5.6): whoever calls here is an agent.

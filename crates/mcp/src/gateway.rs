@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use identity::{Agent, IdentityError};
 use jsonschema::error::ValidationErrorKind;
 use primitives::{Details, ErrorCode, Failure, Problem};
 use serde_json::Value;
@@ -24,13 +25,11 @@ pub(crate) async fn call(
 }
 
 async fn apply(call: &Call<'_>, known: &Known, arguments: Value) -> Result<Value, Failure> {
-    match known.entry.access {
-        Access::Public => {}
-        // The place of the caller and its scopes: no key is known yet, so nobody has one.
-        Access::Scope(_) => return Err(Unauthorized.into()),
-    }
+    may_call(known, call.agent)?;
     call.store.admit()?;
-    // The place of the limits: `known.entry.per_minute` and the caller's plan.
+    if let Some(limited) = call.limited {
+        return Err(limited.into());
+    }
     match known.entry.confirmation {
         Confirmation::Never => {}
         // The place of confirmation: no proof can be given yet, so none is accepted.
@@ -40,6 +39,15 @@ async fn apply(call: &Call<'_>, known: &Known, arguments: Value) -> Result<Value
     leave_out_nulls(&mut arguments);
     check(known, &arguments)?;
     (known.entry.run)(call, arguments).await
+}
+
+/// Whether a caller may call a tool. The endpoint asks it first, because the refusal has an HTTP status.
+pub(crate) fn may_call(known: &Known, agent: Option<&Agent>) -> Result<(), IdentityError> {
+    match (known.entry.access, agent) {
+        (Access::Public, _) => Ok(()),
+        (Access::Scope(_), None) => Err(IdentityError::Missing),
+        (Access::Scope(scope), Some(agent)) => agent.require(scope),
+    }
 }
 
 /// Holds the arguments against the schema that was advertised.
@@ -134,17 +142,6 @@ impl Problem for UnknownTool {
     fn details(&self, details: &mut Details) {
         details.insert("field", "name");
         details.insert("allowed", self.allowed.clone());
-    }
-}
-
-/// The tool needs a credential.
-#[derive(Debug, thiserror::Error)]
-#[error("this tool needs an agent key")]
-struct Unauthorized;
-
-impl Problem for Unauthorized {
-    fn code(&self) -> ErrorCode {
-        ErrorCode::Unauthorized
     }
 }
 

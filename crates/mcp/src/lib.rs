@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod admission;
 mod call;
 mod card;
 #[cfg(debug_assertions)]

@@ -3,7 +3,7 @@
 use axum::Json;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use primitives::{ErrorCode, Failure, RequestId};
+use primitives::{Failure, RequestId};
 use serde_json::{Value, json};
 
 /// JSON-RPC's code for errors a server defines itself.
@@ -43,17 +43,22 @@ pub(crate) fn refuse(
     speech: Speech,
 ) -> Response {
     let envelope = failure.envelope(request_id.as_str());
+    let mut headers = HeaderMap::new();
+    let status = failure.code().status();
+    if let Some(challenge) = identity::challenge(status, &envelope) {
+        headers.insert(header::WWW_AUTHENTICATE, challenge);
+    }
+    match status {
+        429 => limits::write_refusal(&envelope, &mut headers),
+        503 => drop(headers.insert(header::RETRY_AFTER, HeaderValue::from_static("30"))),
+        _ => {}
+    }
     let body = match speech {
         Speech::Plain => envelope,
         Speech::Mcp => fault_body(id, SERVER_ERROR, &failure.message(), Some(envelope)),
     };
-    let status = StatusCode::from_u16(failure.code().status());
-    let mut response =
-        (status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR), Json(body)).into_response();
-    if failure.code() == ErrorCode::ServiceUnavailable {
-        response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("30"));
-    }
-    response
+    let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    (status, headers, Json(body)).into_response()
 }
 
 /// A fault of the protocol: a JSON-RPC error with HTTP 400.

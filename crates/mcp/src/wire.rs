@@ -4,6 +4,8 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use database::Database;
+use identity::Agent;
+use limits::Limited;
 use merchants::Store;
 use primitives::{Details, ErrorCode, Failure, Problem, RequestId};
 use rmcp::handler::server::ServerHandler;
@@ -28,6 +30,10 @@ use crate::{resources, tools};
 #[derive(Clone)]
 pub(crate) struct Visit {
     pub(crate) store: Arc<Store>,
+    /// Who calls, if it has a key.
+    pub(crate) agent: Option<Arc<Agent>>,
+    /// A refusal that is the tool's own to tell.
+    pub(crate) limited: Option<Limited>,
     pub(crate) request_id: RequestId,
     /// The sets of tools the caller wants listed; all, if it names none.
     pub(crate) sets: Arc<[ToolSet]>,
@@ -182,6 +188,8 @@ impl Wire {
     pub(crate) fn call<'call>(&'call self, visit: &'call Visit) -> Call<'call> {
         Call {
             store: &visit.store,
+            agent: visit.agent.as_deref(),
+            limited: visit.limited,
             database: &self.database,
             search: &self.search,
             site_url: &self.site_url,

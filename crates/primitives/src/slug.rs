@@ -21,6 +21,8 @@ pub struct InvalidSlug;
 impl StoreSlug {
     /// The length of a DNS label, so that a slug can become a subdomain.
     pub const LENGTH_MAX: usize = 63;
+    /// The store everybody may look at (spec §4.2).
+    pub const DEMO: &str = "demo-store";
 
     /// The slug as text.
     #[must_use]

@@ -53,6 +53,25 @@ pub(crate) async fn store_key(database_url: &str, slug: &str) -> Result<String, 
     key.map(str::to_owned).ok_or_else(|| "no key was shown".into())
 }
 
+/// `souk serve`, not yet begun. Proofs of limits turn them on; the others call as often as they have to.
+fn doors(
+    database_url: &str,
+    port: u16,
+    settings: &[(&'static str, String)],
+) -> Result<Command, Failure> {
+    let mut command = Command::new(handed_over("SOUK_BIN")?);
+    command
+        .arg("serve")
+        .env("DATABASE_URL", database_url)
+        .env("SOUK_LISTEN", format!("127.0.0.1:{port}"))
+        .env("SOUK_SITE_URL", format!("http://127.0.0.1:{port}"))
+        .env("SOUK_LOG", "off")
+        .env("SOUK_LIMITS", "off")
+        .envs(settings.iter().map(|(name, value)| (*name, value)))
+        .stdin(Stdio::null());
+    Ok(command)
+}
+
 impl Souk {
     /// Starts a worker; it has no address and nothing to wait for.
     pub(crate) fn work(database_url: &str, lease_seconds: u32) -> Result<Self, Failure> {
@@ -93,16 +112,7 @@ impl Souk {
         settings: &[(&'static str, String)],
     ) -> Result<Self, Failure> {
         let port = free_port()?;
-        let child = Command::new(handed_over("SOUK_BIN")?)
-            .arg("serve")
-            .args(arguments)
-            .env("DATABASE_URL", database_url)
-            .envs(settings.iter().map(|(name, value)| (*name, value)))
-            .env("SOUK_LISTEN", format!("127.0.0.1:{port}"))
-            .env("SOUK_SITE_URL", format!("http://127.0.0.1:{port}"))
-            .env("SOUK_LOG", "off")
-            .stdin(Stdio::null())
-            .spawn()?;
+        let child = doors(database_url, port, settings)?.args(arguments).spawn()?;
         let souk = Self { child, port };
         let since = Instant::now();
         let mut client = Client::new(port);
@@ -121,15 +131,7 @@ impl Souk {
         port: u16,
         settings: &[(&'static str, String)],
     ) -> Result<Self, Failure> {
-        let child = Command::new(handed_over("SOUK_BIN")?)
-            .arg("serve")
-            .env("DATABASE_URL", database_url)
-            .envs(settings.iter().map(|(name, value)| (*name, value)))
-            .env("SOUK_LISTEN", format!("127.0.0.1:{port}"))
-            .env("SOUK_SITE_URL", format!("http://127.0.0.1:{port}"))
-            .env("SOUK_LOG", "off")
-            .stdin(Stdio::null())
-            .spawn()?;
+        let child = doors(database_url, port, settings)?.spawn()?;
         Ok(Self { child, port })
     }
 

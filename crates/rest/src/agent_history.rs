@@ -5,6 +5,7 @@ use std::sync::Arc;
 use axum::extract::State;
 use catalog::{PriceHistory, PriceRecord, ReviewRecord, Reviews};
 use database::Reading;
+use primitives::Scope;
 
 use crate::agent_products::{MISSING, load};
 use crate::request::ProductPart;
@@ -16,21 +17,31 @@ const PRICES_MAX: i64 = 200;
 const REVIEWS_MAX: i64 = 50;
 
 pub(crate) fn endpoints() -> Routes<Opened> {
-    let prices = Endpoint::get("/agent/products/{product_id}/prices", Access::Public, prices)
-        .name("readPrices")
-        .tag("agent")
-        .summary("The prices a product had, newest first")
-        .path::<ProductPart>()
-        .answer::<One<PriceHistory>>(200)
-        .errors(&MISSING);
-    let reviews = Endpoint::get("/agent/products/{product_id}/reviews", Access::Public, reviews)
-        .name("readReviews")
-        .tag("agent")
-        .summary("What buyers wrote about a product, newest first")
-        .explanation("As the merchant hands it on: `source` says who vouches for it.")
-        .path::<ProductPart>()
-        .answer::<One<Reviews>>(200)
-        .errors(&MISSING);
+    let prices = Endpoint::get(
+        "/agent/products/{product_id}/prices",
+        Access::Agent(Scope::AgentRead),
+        prices,
+    )
+    .tool("get_price_history", 60)
+    .name("readPrices")
+    .tag("agent")
+    .summary("The prices a product had, newest first")
+    .path::<ProductPart>()
+    .answer::<One<PriceHistory>>(200)
+    .errors(&MISSING);
+    let reviews = Endpoint::get(
+        "/agent/products/{product_id}/reviews",
+        Access::Agent(Scope::AgentRead),
+        reviews,
+    )
+    .tool("get_product_reviews", 60)
+    .name("readReviews")
+    .tag("agent")
+    .summary("What buyers wrote about a product, newest first")
+    .explanation("As the merchant hands it on: `source` says who vouches for it.")
+    .path::<ProductPart>()
+    .answer::<One<Reviews>>(200)
+    .errors(&MISSING);
     Routes::new().with(prices).with(reviews)
 }
 

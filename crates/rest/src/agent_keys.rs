@@ -13,26 +13,28 @@ use crate::request::KeyPart;
 use crate::{Access, Endpoint, Json, One, Opened, Path, PersonCaller, Refusal, Rest, Routes};
 
 pub(crate) fn endpoints() -> Routes<Opened> {
-    let create = Endpoint::post("/agent-keys", Access::Person, create)
+    let create = Endpoint::post("/agent-keys", Access::Person, create).of_credentials()
         .name("createAgentKey")
         .tag("account")
         .summary("Make a key for an agent")
         .explanation("`api_key` is shown in this answer and never again. Scopes: `agent:read`, `agent:cart`, `agent:checkout`, `agent:orders`; `search`, `checkout` and `orders` are taken as well.")
         .body::<Wanted>()
-        .answer::<One<NewKeyRecord>>(201);
+        .answer::<One<NewKeyRecord>>(201)
+        .errors(&[ErrorCode::TierRequired]);
     let list = Endpoint::get("/agent-keys", Access::Person, list)
         .name("listAgentKeys")
         .tag("account")
         .summary("The keys of your agents, the newest first")
         .answer::<One<Vec<KeyRecord>>>(200);
     let revoke = Endpoint::delete("/agent-keys/{key_id}", Access::Person, revoke)
+        .of_credentials()
         .name("revokeAgentKey")
         .tag("account")
         .summary("End a key; it stops working within five seconds")
         .path::<KeyPart>()
         .answer::<One<Ended>>(200)
         .errors(&[ErrorCode::NotFound]);
-    let rotate = Endpoint::post("/agent-keys/{key_id}/rotate", Access::Person, rotate)
+    let rotate = Endpoint::post("/agent-keys/{key_id}/rotate", Access::Person, rotate).of_credentials()
         .name("rotateAgentKey")
         .tag("account")
         .summary("Make a key in the place of another")

@@ -6,7 +6,9 @@ use axum::extract::State;
 use catalog::{Availability, Comparison, Gtin, Lookup, Product, ProductRecord};
 use database::Reading;
 use merchants::{Store, StoreRecord};
-use primitives::{Details, ErrorCode, MerchantId, PageRequest, Problem, ProductId, StoreSlug};
+use primitives::{
+    Details, ErrorCode, MerchantId, PageRequest, Problem, ProductId, Scope, StoreSlug,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -15,17 +17,19 @@ use crate::request::ProductPart;
 use crate::{Access, Endpoint, Json, Many, One, Opened, Path, Query, Refusal, Rest, Routes};
 
 pub(crate) fn endpoints() -> Routes<Opened> {
-    let product = Endpoint::get("/agent/products/{product_id}", Access::Public, product)
-        .name("readProduct")
-        .tag("agent")
-        .summary("A product")
-        .explanation(
-            "Everything its store says about it, with the store's trust score and policies.",
-        )
-        .path::<ProductPart>()
-        .answer::<One<ProductRecord>>(200)
-        .errors(&MISSING);
-    let find = Endpoint::get("/agent/products", Access::Public, find)
+    let product =
+        Endpoint::get("/agent/products/{product_id}", Access::Agent(Scope::AgentRead), product)
+            .tool("get_product_details", 60)
+            .name("readProduct")
+            .tag("agent")
+            .summary("A product")
+            .explanation(
+                "Everything its store says about it, with the store's trust score and policies.",
+            )
+            .path::<ProductPart>()
+            .answer::<One<ProductRecord>>(200)
+            .errors(&MISSING);
+    let find = Endpoint::get("/agent/products", Access::Agent(Scope::AgentRead), find).tool("lookup_products", 60)
         .name("findProducts")
         .tag("agent")
         .summary("Products by article number, SKU or address")
@@ -36,7 +40,8 @@ pub(crate) fn endpoints() -> Routes<Opened> {
         .query::<FindParameters>()
         .answer::<Many<ProductRecord>>(200)
         .errors(&[ErrorCode::StoreNotFound, ErrorCode::StoreSuspended, ErrorCode::InvalidSlug]);
-    let compare = Endpoint::post("/agent/compare", Access::Public, compare)
+    let compare = Endpoint::post("/agent/compare", Access::Agent(Scope::AgentRead), compare)
+        .tool("compare_products", 60)
         .name("compareProducts")
         .tag("agent")
         .summary("Products side by side")
@@ -44,21 +49,27 @@ pub(crate) fn endpoints() -> Routes<Opened> {
         .body::<CompareRequest>()
         .answer::<One<Compared>>(200)
         .errors(&MISSING);
-    let availability =
-        Endpoint::get("/agent/availability/{product_id}", Access::Public, availability)
-            .name("readAvailability")
+    let availability = Endpoint::get(
+        "/agent/availability/{product_id}",
+        Access::Agent(Scope::AgentRead),
+        availability,
+    )
+    .tool("check_availability", 60)
+    .name("readAvailability")
+    .tag("agent")
+    .summary("Whether a product can be had")
+    .path::<ProductPart>()
+    .answer::<One<Availability>>(200)
+    .errors(&MISSING);
+    let merchant =
+        Endpoint::get("/agent/merchants/{slug}", Access::Agent(Scope::AgentRead), merchant)
+            .tool("get_merchant_profile", 60)
+            .name("readMerchant")
             .tag("agent")
-            .summary("Whether a product can be had")
-            .path::<ProductPart>()
-            .answer::<One<Availability>>(200)
-            .errors(&MISSING);
-    let merchant = Endpoint::get("/agent/merchants/{slug}", Access::Public, merchant)
-        .name("readMerchant")
-        .tag("agent")
-        .summary("The profile of a store")
-        .path::<StoreSlug>()
-        .answer::<One<StoreRecord>>(200)
-        .errors(&[ErrorCode::StoreNotFound, ErrorCode::StoreSuspended]);
+            .summary("The profile of a store")
+            .path::<StoreSlug>()
+            .answer::<One<StoreRecord>>(200)
+            .errors(&[ErrorCode::StoreNotFound, ErrorCode::StoreSuspended]);
     let routes = Routes::new().with(product).with(find).with(compare);
     routes.with(availability).with(merchant)
 }

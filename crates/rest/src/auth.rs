@@ -11,11 +11,11 @@ use serde::{Deserialize, Serialize};
 use crate::{Access, Endpoint, Json, Opened, Refusal, Rest, Routes};
 
 pub(crate) fn endpoints() -> Routes<Opened> {
-    let login = Endpoint::post("/auth/login", Access::Public, login)
+    let login = Endpoint::post("/auth/login", Access::Public, login).of_credentials()
         .name("logIn")
         .tag("account")
         .summary("A token for an email and a password")
-        .explanation("The token is a JWT (EdDSA; keys at `/.well-known/jwks.json`) and works for an hour: send it as `Authorization: Bearer …`. Five wrong logins a minute from one address are let through, then 429 until `details.reset_at`.")
+        .explanation("The token is a JWT (EdDSA; keys at `/.well-known/jwks.json`) and works for an hour: send it as `Authorization: Bearer …`. Five wrong logins a minute from one address are let through, then 429 until `details.reset`.")
         .body::<Credentials>()
         .answer::<LoggedIn>(200)
         .errors(&[ErrorCode::Unauthorized]);
@@ -48,11 +48,11 @@ struct LoggedIn {
 
 async fn login(
     State(rest): State<Arc<Rest>>,
-    Extension(ClientAddress(address)): Extension<ClientAddress>,
+    Extension(from): Extension<ClientAddress>,
     Json(credentials): Json<Credentials>,
 ) -> Result<axum::Json<LoggedIn>, Refusal> {
     let Credentials { email, password } = credentials;
-    let token = rest.callers.logins.login(&email, password, address).await?;
+    let token = rest.callers.logins.login(&email, password, from).await?;
     let expires_in = identity::TOKEN_LIFE.as_secs();
     Ok(axum::Json(LoggedIn { token, token_type: "Bearer", expires_in }))
 }

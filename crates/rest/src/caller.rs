@@ -2,19 +2,16 @@
 
 use std::sync::Arc;
 
-use axum::extract::{FromRef, FromRequestParts};
+use axum::extract::FromRequestParts;
 use axum::http::HeaderMap;
-use axum::http::header::AUTHORIZATION;
 use axum::http::request::Parts;
-use identity::{IdentityError, Person, Role};
+use identity::{Agent, Credential, IdentityError, Person, Role};
 use merchants::{Store, StoreError};
-use primitives::{MerchantId, StoreSlug, UserId};
+use primitives::{ClientAddress, ErrorCode, MerchantId, Problem, StoreSlug, UserId};
 
 use crate::{Refusal, Rest};
 
-/// Whoever acts for a store: a program of its merchant, known by a key, or a member, known by a token. A
-/// handler takes it before anything else, so that a stranger learns nothing from how the rest of the request
-/// is judged. Whether agents may call on the store does not matter here: a closed or suspended merchant may
+/// Whoever acts for a store: a program of its merchant, known by a key, or a member, known by a token. Whether agents may call on the store does not matter here: a closed or suspended merchant may
 /// still mend its data.
 #[derive(Debug, Clone)]
 pub struct StoreCaller {
@@ -24,21 +21,19 @@ pub struct StoreCaller {
     pub store: Arc<Store>,
 }
 
-impl<S> FromRequestParts<S> for StoreCaller
-where
-    S: Send + Sync,
-    Arc<Rest>: FromRef<S>,
-{
-    type Rejection = Refusal;
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Refusal> {
-        let rest = Arc::<Rest>::from_ref(state);
-        let credential = bearer(&parts.headers).ok_or(IdentityError::Missing)?;
-        // A token has dots in it, and no key has.
-        let merchant = if credential.contains('.') {
-            let person = rest.callers.people.person_of(credential).await?;
-            membership(&rest, &person, &parts.headers).await?.0
-        } else {
-            rest.callers.store_keys.merchant_of(credential).await?
+impl StoreCaller {
+    pub(crate) async fn identify(
+        rest: &Rest,
+        parts: &Parts,
+        from: ClientAddress,
+    ) -> Result<Self, Refusal> {
+        let merchant = match Credential::of(&parts.headers) {
+            Credential::StoreKey(key) => rest.callers.store_keys.merchant_of(key, from).await?,
+            Credential::Token(token) => {
+                let person = rest.callers.people.person_of(token).await?;
+                membership(rest, &person, &parts.headers).await?.0
+            }
+            _ => return Err(IdentityError::of_stranger(&parts.headers).into()),
         };
         match rest.stores.find_merchant(merchant).await {
             Ok(store) => Ok(Self { merchant, store }),
@@ -58,16 +53,10 @@ pub struct OwnerCaller {
     pub merchant: MerchantId,
 }
 
-impl<S> FromRequestParts<S> for OwnerCaller
-where
-    S: Send + Sync,
-    Arc<Rest>: FromRef<S>,
-{
-    type Rejection = Refusal;
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Refusal> {
-        let rest = Arc::<Rest>::from_ref(state);
-        let PersonCaller(person) = PersonCaller::from_request_parts(parts, state).await?;
-        match membership(&rest, &person, &parts.headers).await? {
+impl OwnerCaller {
+    pub(crate) async fn identify(rest: &Rest, parts: &Parts) -> Result<Self, Refusal> {
+        let PersonCaller(person) = PersonCaller::identify(rest, parts).await?;
+        match membership(rest, &person, &parts.headers).await? {
             (merchant, Role::Owner) => Ok(Self { user: person.user, merchant }),
             (_, Role::Staff) => Err(IdentityError::NotAllowed("it takes an owner").into()),
         }
@@ -78,16 +67,41 @@ where
 #[derive(Debug, Clone)]
 pub struct PersonCaller(pub Arc<Person>);
 
-impl<S> FromRequestParts<S> for PersonCaller
-where
-    S: Send + Sync,
-    Arc<Rest>: FromRef<S>,
-{
-    type Rejection = Refusal;
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Refusal> {
-        let rest = Arc::<Rest>::from_ref(state);
-        let token = bearer(&parts.headers).ok_or(IdentityError::Missing)?;
+impl PersonCaller {
+    pub(crate) async fn identify(rest: &Rest, parts: &Parts) -> Result<Self, Refusal> {
+        let Credential::Token(token) = Credential::of(&parts.headers) else {
+            return Err(IdentityError::of_stranger(&parts.headers).into());
+        };
         Ok(Self(rest.callers.people.person_of(token).await?))
+    }
+}
+
+/// An agent, known by its key.
+#[derive(Debug, Clone)]
+pub struct AgentCaller(pub Arc<Agent>);
+
+/// Each of them is found out before the handler runs, by what its endpoint declares; the handler finds it here.
+macro_rules! from_extensions {
+    ($($caller:ty),+) => {$(
+        impl<S: Send + Sync> FromRequestParts<S> for $caller {
+            type Rejection = Refusal;
+            async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Refusal> {
+                parts.extensions.get::<Self>().cloned().ok_or_else(|| Undeclared.into())
+            }
+        }
+    )+};
+}
+
+from_extensions!(StoreCaller, OwnerCaller, PersonCaller, AgentCaller);
+
+/// A handler wants a caller of a kind that its endpoint does not declare: a mistake of ours.
+#[derive(Debug, thiserror::Error)]
+#[error("the endpoint declares another kind of caller")]
+struct Undeclared;
+
+impl Problem for Undeclared {
+    fn code(&self) -> ErrorCode {
+        ErrorCode::InternalError
     }
 }
 
@@ -118,35 +132,5 @@ async fn membership(
         }
         Err(StoreError::NotFound) => Err(STRANGER.into()),
         Err(error) => Err(error.into()),
-    }
-}
-
-/// The token of `Authorization: Bearer …`. The name of the scheme has no case (RFC 9110).
-fn bearer(headers: &HeaderMap) -> Option<&str> {
-    let (scheme, token) = headers.get(AUTHORIZATION)?.to_str().ok()?.split_once(' ')?;
-    let token = token.trim();
-    (scheme.eq_ignore_ascii_case("bearer") && !token.is_empty()).then_some(token)
-}
-
-#[cfg(test)]
-mod tests {
-    use axum::http::HeaderValue;
-
-    use super::*;
-
-    fn read(value: &'static [u8]) -> Option<String> {
-        let value = HeaderValue::from_bytes(value).unwrap();
-        let headers = HeaderMap::from_iter([(AUTHORIZATION, value)]);
-        bearer(&headers).map(str::to_owned)
-    }
-
-    #[test]
-    fn the_token_is_behind_the_scheme() {
-        assert_eq!(read(b"Bearer mrch_1").as_deref(), Some("mrch_1"));
-        assert_eq!(read(b"bearer  mrch_1").as_deref(), Some("mrch_1"));
-        for other in [&b"mrch_1"[..], b"Bearer", b"Bearer ", b"Basic mrch_1", b"Bearer \xff"] {
-            assert_eq!(read(other), None);
-        }
-        assert_eq!(bearer(&HeaderMap::new()), None);
     }
 }

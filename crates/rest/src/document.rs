@@ -59,6 +59,12 @@ pub(crate) fn document(site_url: &str, operations: &[Operation]) -> Value {
 /// How callers say who they are.
 fn security_schemes() -> Value {
     json!({
+        "agentKey": {
+            "type": "apiKey",
+            "in": "header",
+            "name": "X-Agent-Api-Key",
+            "description": "A key of an agent, with scopes. `POST /agent-keys` makes one.",
+        },
         "storeKey": {
             "type": "http",
             "scheme": "bearer",
@@ -91,8 +97,8 @@ fn describe(operation: &Operation, schemas: &mut Schemas) -> Value {
         "operationId": operation.name,
         "tags": [operation.tag],
         "summary": operation.summary,
-        "security": operation.access.security(),
-        "x-souk-access": operation.access.name(),
+        "security": operation.policy.access.security(),
+        "x-souk-access": operation.policy.access.name(),
         "parameters": operation.parameters,
         "responses": responses(operation, schemas),
     });

@@ -114,19 +114,21 @@ struct ProbeAnswer {
 const UNCACHED: [(HeaderName, &str); 1] = [(CACHE_CONTROL, "no-store")];
 
 pub(crate) fn endpoints() -> Routes<Opened> {
-    let health = Endpoint::get("/health", Access::Public, health)
+    let health = Endpoint::get("/health", Access::Public, health).uncounted()
         .name("readHealth")
         .tag("service")
         .summary("How the service is")
         .explanation("Answers 200 even when something is degraded; the body says what. The health addresses also answer at the site root.")
         .answer::<HealthAnswer>(200);
     let live = Endpoint::get("/health/live", Access::Public, live)
+        .uncounted()
         .name("probeLive")
         .tag("service")
         .summary("Whether the process runs")
         .explanation("For orchestrators: no answer means that the process should be restarted.")
         .answer::<ProbeAnswer>(200);
     let ready = Endpoint::get("/health/ready", Access::Public, ready)
+        .uncounted()
         .name("probeReady")
         .tag("service")
         .summary("Whether requests should be sent here")

@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod admission;
 mod agent_history;
 mod agent_keys;
 mod agent_products;
@@ -30,18 +31,19 @@ mod well_known;
 use std::sync::Arc;
 use std::time::Instant;
 
-use axum::Router;
 use axum::extract::FromRef;
 use axum::middleware::from_fn;
 use axum::routing::any;
+use axum::{Extension, Router};
 use database::Database;
 use identity::Callers;
+use limits::Gate;
 use merchants::StoreCache;
 use serde_json::Value;
 use tokio::sync::watch;
 
 pub use answer::{Many, One};
-pub use caller::{OwnerCaller, PersonCaller, StoreCaller};
+pub use caller::{AgentCaller, OwnerCaller, PersonCaller, StoreCaller};
 pub use health::{CheckState, Health};
 pub use refusal::{Refusal, render, respond};
 pub use request::{Json, Large, Malformed, Path, PathPart, Query, WrongPart};
@@ -61,6 +63,8 @@ pub struct Rest {
     pub search: ::search::Search,
     /// Who calls.
     pub callers: Callers,
+    /// How often they may.
+    pub gate: Gate,
     /// Where this service is reached, without a slash at the end.
     pub site_url: Arc<str>,
     /// What the server last saw of its engines.
@@ -104,6 +108,7 @@ pub fn router(rest: Rest) -> Router {
         .route("/api/v1/", any(unknown_address))
         .merge(health::endpoints().into_router())
         .merge(well_known::endpoints().into_router())
+        .layer(Extension(Arc::clone(&opened.rest)))
         .with_state(opened)
         .layer(from_fn(render))
 }

@@ -14,7 +14,7 @@ use crate::request::KeyPart;
 use crate::{Access, Endpoint, Json, One, Opened, OwnerCaller, Path, Refusal, Rest, Routes};
 
 pub(crate) fn endpoints() -> Routes<Opened> {
-    let create = Endpoint::post("/merchant/keys", Access::Owner, create)
+    let create = Endpoint::post("/merchant/keys", Access::Owner, create).of_credentials()
         .name("createStoreKey")
         .tag("merchant")
         .summary("Make a key for the store's own programs")
@@ -27,6 +27,7 @@ pub(crate) fn endpoints() -> Routes<Opened> {
         .summary("The keys of the store, the newest first")
         .answer::<One<Vec<StoreKeyRecord>>>(200);
     let revoke = Endpoint::delete("/merchant/keys/{key_id}", Access::Owner, revoke)
+        .of_credentials()
         .name("revokeStoreKey")
         .tag("merchant")
         .summary("End a key; it stops working within five seconds")

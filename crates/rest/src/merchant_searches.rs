@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use database::Reading;
+use primitives::{ErrorCode, Plan};
 use schemars::JsonSchema;
 use search::SearchTally;
 use serde::{Deserialize, Serialize};
@@ -12,6 +13,8 @@ use crate::{Access, Endpoint, One, Opened, Query, Refusal, Rest, Routes, StoreCa
 
 /// Tallies are kept for so many days.
 const DAYS_MAX: u32 = 90;
+/// Days that every plan has.
+const DAYS_FREE: u32 = 30;
 
 pub(crate) fn endpoints() -> Routes<Opened> {
     let searches = Endpoint::get("/merchant/analytics/searches", Access::Store, searches)
@@ -19,12 +22,13 @@ pub(crate) fn endpoints() -> Routes<Opened> {
         .tag("merchant")
         .summary("What agents search for in the store, and what they do not find")
         .explanation(
-            "Counted some seconds after a search, by day, for ninety days. No caller is named, and a query that \
+            "Counted some seconds after a search, by day, for ninety days; more than thirty of them take an owner with the plan GROWTH. No caller is named, and a query that \
              could hold an address or a number of a person is shown as `(address)` or `(number)`. Under heavy load \
              some searches are not counted.",
         )
         .query::<SearchesParameters>()
-        .answer::<One<SearchesAnswer>>(200);
+        .answer::<One<SearchesAnswer>>(200)
+        .errors(&[ErrorCode::TierRequired]);
     Routes::new().with(searches)
 }
 
@@ -81,6 +85,10 @@ async fn searches(
     let merchant = Some(caller.merchant);
     let days = parameters.days.unwrap_or(7).clamp(1, i64::from(DAYS_MAX));
     let days = u32::try_from(days).unwrap_or(DAYS_MAX);
+    if days > DAYS_FREE {
+        let plan = identity::store_plan(&rest.database, caller.merchant).await?;
+        identity::require_plan(plan, Plan::Growth, "more than thirty days of searches")?;
+    }
     let limit = parameters.limit.unwrap_or(20).clamp(1, 100);
     let top = search::top_searches(&reading, merchant, days, limit).await?;
     let missed = search::searches_without_result(&reading, merchant, days, limit).await?;

@@ -15,9 +15,6 @@ use primitives::{Details, ErrorCode, Failure, Problem, RequestId};
 /// How long a caller waits after 503 (spec §7).
 const RETRY_AFTER_SECONDS: HeaderValue = HeaderValue::from_static("30");
 
-/// How a caller that is not known may make itself known (RFC 6750).
-const BEARER: HeaderValue = HeaderValue::from_static("Bearer");
-
 /// A refused request. As a response it has the status and carries the failure in its extensions;
 /// `render`, which knows the request's id, writes the body.
 #[derive(Debug)]
@@ -65,16 +62,18 @@ fn write(mut response: Response, failure: &Failure, id: Option<&RequestId>) -> R
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     // A missing store may exist in a minute, so no cache may keep the refusal.
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    let envelope = failure.envelope(id);
+    if let Some(challenge) = identity::challenge(failure.code().status(), &envelope) {
+        headers.insert(WWW_AUTHENTICATE, challenge);
+    }
     match failure.code().status() {
-        401 => {
-            headers.entry(WWW_AUTHENTICATE).or_insert(BEARER);
-        }
+        429 => limits::write_refusal(&envelope, headers),
         503 => {
             headers.entry(RETRY_AFTER).or_insert(RETRY_AFTER_SECONDS);
         }
         _ => {}
     }
-    *response.body_mut() = Body::from(failure.envelope(id).to_string());
+    *response.body_mut() = Body::from(envelope.to_string());
     response
 }
 

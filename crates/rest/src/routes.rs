@@ -4,12 +4,14 @@ use std::collections::BTreeSet;
 
 use axum::Router;
 use axum::handler::Handler;
+use axum::middleware::from_fn;
 use axum::routing::{MethodRouter, delete, get, patch, post, put};
-use primitives::ErrorCode;
+use primitives::{ErrorCode, Scope};
 use schemars::generate::SchemaGenerator;
 use schemars::{JsonSchema, Schema};
 use serde_json::{Value, json};
 
+use crate::admission::{Policy, Share, admit};
 use crate::document::{document, query_parameters};
 use crate::refusal::method_not_allowed;
 use crate::request::PathPart;
@@ -18,14 +20,16 @@ use crate::request::PathPart;
 /// caller is added here together with what checks it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
-    /// Everybody, without a credential.
+    /// Everybody, without a credential. An agent's key that is sent all the same has to be right.
     Public,
+    /// An agent, with a key that has this scope; the handler may take an `AgentCaller`.
+    Agent(Scope),
     /// Whoever acts for a store: its programs with a key, or its members with a token; the handler takes a
-    /// `StoreCaller` first.
+    /// `StoreCaller`.
     Store,
-    /// An owner of a store, with a token; the handler takes an `OwnerCaller` first.
+    /// An owner of a store, with a token; the handler takes an `OwnerCaller`.
     Owner,
-    /// A person, with a token; the handler takes a `PersonCaller` first.
+    /// A person, with a token; the handler takes a `PersonCaller`.
     Person,
 }
 
@@ -34,6 +38,7 @@ impl Access {
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Public => "public",
+            Self::Agent(scope) => scope.name(),
             Self::Store => "store",
             Self::Owner => "owner",
             Self::Person => "person",
@@ -44,6 +49,7 @@ impl Access {
     pub(crate) fn security(self) -> Value {
         match self {
             Self::Public => json!([]),
+            Self::Agent(_) => json!([{ "agentKey": [] }]),
             Self::Store => json!([{ "storeKey": [] }, { "token": [] }]),
             Self::Owner | Self::Person => json!([{ "token": [] }]),
         }
@@ -52,7 +58,8 @@ impl Access {
     /// What is refused with when the credential is missing or wrong.
     const fn refusals(self) -> &'static [ErrorCode] {
         match self {
-            Self::Public => &[],
+            Self::Public => &[ErrorCode::Unauthorized],
+            Self::Agent(_) => &[ErrorCode::Unauthorized, ErrorCode::Forbidden],
             Self::Store | Self::Owner => {
                 &[ErrorCode::Unauthorized, ErrorCode::TokenExpired, ErrorCode::Forbidden]
             }
@@ -68,7 +75,7 @@ pub(crate) type DescribeSchema = fn(&mut SchemaGenerator) -> Schema;
 pub(crate) struct Operation {
     pub(crate) method: &'static str,
     pub(crate) path: &'static str,
-    pub(crate) access: Access,
+    pub(crate) policy: Policy,
     pub(crate) name: &'static str,
     pub(crate) tag: &'static str,
     pub(crate) summary: &'static str,
@@ -162,7 +169,7 @@ impl<S: Clone + Send + Sync + 'static> Endpoint<S> {
         let operation = Operation {
             method,
             path,
-            access,
+            policy: Policy { access, share: Share::Caller, tool: None },
             name: "",
             tag: "",
             summary: "",
@@ -259,6 +266,27 @@ impl<S: Clone + Send + Sync + 'static> Endpoint<S> {
         self
     }
 
+    /// Its calls come out of the small share of logins and keys.
+    #[must_use]
+    pub(crate) fn of_credentials(mut self) -> Self {
+        self.operation.policy.share = Share::Credential;
+        self
+    }
+
+    /// Its calls are not counted, and no credential is looked at: for probes, and for what a client reads first.
+    #[must_use]
+    pub fn uncounted(mut self) -> Self {
+        self.operation.policy.share = Share::Uncounted;
+        self
+    }
+
+    /// It is the same as a tool: its calls come out of that one's share too.
+    #[must_use]
+    pub(crate) fn tool(mut self, name: &'static str, per_minute: u32) -> Self {
+        self.operation.policy.tool = Some((name, per_minute));
+        self.errors(&[ErrorCode::ToolLimitExceeded])
+    }
+
     /// What it may refuse with, besides what follows from its parameters and body.
     #[must_use]
     pub fn errors(mut self, codes: &[ErrorCode]) -> Self {
@@ -285,7 +313,9 @@ impl<S: Clone + Send + Sync + 'static> Routes<S> {
     #[must_use]
     pub fn with(mut self, endpoint: Endpoint<S>) -> Self {
         if let Some(handler) = endpoint.handler {
-            self.router = self.router.route(endpoint.operation.path, handler);
+            let policy = endpoint.operation.policy;
+            let way_in = from_fn(move |request, next| admit(policy, request, next));
+            self.router = self.router.route(endpoint.operation.path, handler.route_layer(way_in));
         }
         self.operations.push(endpoint.operation);
         self

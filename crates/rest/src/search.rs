@@ -3,16 +3,17 @@
 use std::sync::Arc;
 
 use ::search::{CallerKind, Found, SearchAnswer, SearchArguments, SearchError};
+use axum::Extension;
 use axum::extract::State;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use catalog::ProductRecord;
-use primitives::{ErrorCode, PageRequest};
+use primitives::{ErrorCode, PageRequest, Scope};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::request::ProductPart;
-use crate::{Access, Endpoint, Json, One, Opened, Path, Query, Refusal, Rest, Routes};
+use crate::{Access, AgentCaller, Endpoint, Json, One, Opened, Path, Query, Refusal, Rest, Routes};
 
 /// Suggestions of one answer.
 const SUGGESTIONS_MAX: i64 = 20;
@@ -21,7 +22,8 @@ pub(crate) fn endpoints() -> Routes<Opened> {
     let everyone = Endpoint::post("/search", Access::Public, search)
         .name("search")
         .summary("Products of all stores, by words and filters");
-    let agents = Endpoint::post("/agent/search", Access::Public, search)
+    let agents = Endpoint::post("/agent/search", Access::Agent(Scope::AgentRead), search)
+        .tool("search_products", 20)
         .name("agentSearch")
         .summary("Products of all stores, by words and filters, for agents");
     let suggestions = Endpoint::get("/search/suggestions", Access::Public, suggestions)
@@ -38,20 +40,25 @@ pub(crate) fn endpoints() -> Routes<Opened> {
         .summary("How results are ordered")
         .explanation("The formula of the order `relevance`, in words and in numbers.")
         .answer::<One<::search::Ranking>>(200);
-    let similar = Endpoint::get("/agent/products/{product_id}/similar", Access::Public, similar)
-        .name("listSimilarProducts")
-        .tag("agent")
-        .summary("Products like this one")
-        .explanation("By the words of its name and its place in the tree, of all stores.")
-        .path::<ProductPart>()
-        .query::<SimilarParameters>()
-        .answer::<SearchAnswer<ProductRecord>>(200)
-        .errors(&[
-            ErrorCode::ProductNotFound,
-            ErrorCode::StoreNotFound,
-            ErrorCode::StoreSuspended,
-            ErrorCode::InvalidSlug,
-        ]);
+    let similar = Endpoint::get(
+        "/agent/products/{product_id}/similar",
+        Access::Agent(Scope::AgentRead),
+        similar,
+    )
+    .tool("find_similar_products", 60)
+    .name("listSimilarProducts")
+    .tag("agent")
+    .summary("Products like this one")
+    .explanation("By the words of its name and its place in the tree, of all stores.")
+    .path::<ProductPart>()
+    .query::<SimilarParameters>()
+    .answer::<SearchAnswer<ProductRecord>>(200)
+    .errors(&[
+        ErrorCode::ProductNotFound,
+        ErrorCode::StoreNotFound,
+        ErrorCode::StoreSuspended,
+        ErrorCode::InvalidSlug,
+    ]);
     let routes = Routes::new().with(described(everyone)).with(described(agents));
     routes.with(suggestions).with(ranking).with(similar)
 }
@@ -86,11 +93,13 @@ impl IntoResponse for Raw {
 }
 
 async fn search(
+    agent: Option<Extension<AgentCaller>>,
     State(rest): State<Arc<Rest>>,
     Json(arguments): Json<SearchArguments>,
 ) -> Result<Raw, Refusal> {
     let query = arguments.query()?;
-    let found = rest.search.find(query, CallerKind::Anonymous).await?;
+    let caller = if agent.is_some() { CallerKind::Agent } else { CallerKind::Anonymous };
+    let found = rest.search.find(query, caller).await?;
     Raw::of(found)
 }
 

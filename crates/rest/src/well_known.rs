@@ -9,7 +9,7 @@ use axum::response::IntoResponse;
 use crate::{Access, Endpoint, Opened, Refusal, Rest, Routes};
 
 pub(crate) fn endpoints() -> Routes<Opened> {
-    Routes::new().with(Endpoint::get("/.well-known/jwks.json", Access::Public, jwks))
+    Routes::new().with(Endpoint::get("/.well-known/jwks.json", Access::Public, jwks).uncounted())
 }
 
 /// The keys that sign tokens. May be kept for less time than a new one is published before it signs.

@@ -7,7 +7,7 @@ use catalog::{PriceRange, Scan, ScanSort};
 use database::{Database, Reading};
 use merchants::{Store, StoreCache};
 use primitives::{Currency, MerchantId, PageRequest, ProductId, StoreSlug};
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::watch;
 
 use crate::find::{Found, Matched, Source, find};
 use crate::insight::{CallerKind, Insight};
@@ -15,11 +15,9 @@ use crate::rank::Tuning;
 use crate::replica::{Replica, ReplicaSettings};
 use crate::roster::{Roster, RosterKeeper};
 use crate::schema::{Fields, schema};
+use crate::threads::Threads;
 use crate::view::View;
 use crate::{Query, SearchError, Sort, similar, suggest};
-
-/// How long a search may wait for a core.
-const WAIT_MAX: Duration = Duration::from_secs(2);
 
 /// Searches. Cheap to clone.
 #[derive(Clone)]
@@ -31,7 +29,7 @@ struct Inner {
     open: Arc<Open>,
     stores: StoreCache,
     insight: Insight,
-    cores: Arc<Semaphore>,
+    threads: Threads,
 }
 
 /// What is open.
@@ -164,22 +162,25 @@ impl Search {
             site_url: settings.site_url,
             database: database.clone(),
         });
-        let cores = Arc::new(Semaphore::new(settings.concurrency.max(1)));
-        Self(Arc::new(Inner { engine, database, open, stores, insight, cores }))
+        let threads = Threads::start(settings.concurrency);
+        Self(Arc::new(Inner { engine, database, open, stores, insight, threads }))
     }
 
     /// The same searches with another order or budget: for showing what each is worth.
     #[must_use]
     pub fn with(&self, tuning: Tuning, budget: Option<u64>) -> Self {
         let inner = &self.0;
-        let settings = SearchSettings {
-            site_url: Arc::clone(&inner.engine.site_url),
-            budget,
-            tuning,
-            concurrency: inner.cores.available_permits(),
-        };
-        let (database, stores) = (inner.database.clone(), inner.stores.clone());
-        Self::over(database, stores, Arc::clone(&inner.open), inner.insight.clone(), settings)
+        let (site_url, database) = (Arc::clone(&inner.engine.site_url), inner.database.clone());
+        let fields = inner.engine.fields;
+        let engine = Engine { fields, tuning, budget, site_url, database: database.clone() };
+        Self(Arc::new(Inner {
+            engine: Arc::new(engine),
+            database,
+            open: Arc::clone(&inner.open),
+            stores: inner.stores.clone(),
+            insight: inner.insight.clone(),
+            threads: inner.threads.clone(),
+        }))
     }
 
     /// How the index is.
@@ -253,24 +254,13 @@ impl Search {
         Ok((view, roster))
     }
 
-    /// Runs a search where it does not hold up others, as many at once as there are cores for it.
+    /// Runs a search where it does not hold up others.
     async fn run<T: Send + 'static>(
         &self,
         search: impl FnOnce(&Engine) -> Result<T, SearchError> + Send + 'static,
     ) -> Result<T, SearchError> {
-        let waiting = Arc::clone(&self.0.cores).acquire_owned();
-        let Ok(Ok(permit)) = tokio::time::timeout(WAIT_MAX, waiting).await else {
-            return Err(SearchError::Busy);
-        };
         let engine = Arc::clone(&self.0.engine);
-        let running = tokio::task::spawn_blocking(move || {
-            let _permit = permit;
-            search(&engine)
-        });
-        running.await.unwrap_or_else(|panic| {
-            tracing::error!(%panic, "a search failed");
-            Err(SearchError::Failed)
-        })
+        self.0.threads.run(move || search(&engine)).await
     }
 
     fn only_store(&self, query: &Query) -> Option<MerchantId> {

@@ -30,6 +30,7 @@ mod similar;
 mod slot;
 mod suggest;
 mod table;
+mod threads;
 mod view;
 mod walk;
 mod words;

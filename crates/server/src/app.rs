@@ -8,6 +8,7 @@ use axum::middleware::{from_fn, from_fn_with_state};
 use database::{Database, Dice};
 use identity::{Callers, Secret};
 use ipnet::IpNet;
+use limits::Gate;
 use mcp::Mcp;
 use merchants::StoreCache;
 use metrics_exporter_prometheus::PrometheusHandle;
@@ -36,6 +37,8 @@ pub struct App {
     pub metrics: PrometheusHandle,
     /// What credentials are kept under.
     pub secret: Secret,
+    /// How often callers may call.
+    pub gate: Gate,
     /// The rest.
     pub settings: AppSettings,
 }
@@ -78,6 +81,8 @@ impl App {
             database: database.clone(),
             stores: stores.clone(),
             search: self.search.clone(),
+            callers: callers.clone(),
+            gate: self.gate.clone(),
             site_url: Arc::clone(&settings.site_url),
             allowed_hosts: settings.allowed_hosts,
             allowed_origins: settings.allowed_origins,
@@ -87,6 +92,7 @@ impl App {
             stores,
             search: self.search,
             callers,
+            gate: self.gate,
             site_url: Arc::clone(&settings.site_url),
             health: self.health,
         };

@@ -8,7 +8,8 @@ use merchants::StoreCache;
 use tokio::net::TcpListener;
 
 use crate::app::{App, AppSettings};
-use crate::config::{CatalogCommand, Cli, Command, Config, SecretFault};
+use crate::cli::{CatalogCommand, Cli, Command};
+use crate::config::{Config, Counting, GateFault, SecretFault};
 use crate::stop::Stop;
 use crate::{
     Monitor, banner, generate, import, indexing, keys, listen, people, stop, telemetry, worker,
@@ -46,6 +47,9 @@ pub enum CommandError {
     /// There is nothing to keep credentials under.
     #[error(transparent)]
     Secret(#[from] SecretFault),
+    /// Calls cannot be counted.
+    #[error(transparent)]
+    Gate(#[from] GateFault),
     /// Something about files or signals.
     #[error(transparent)]
     Io(#[from] std::io::Error),
@@ -152,6 +156,10 @@ async fn serve_until(
     let listening = TcpListener::bind(config.listen).await;
     let listener = listening.map_err(|error| CommandError::Listen(config.listen, error))?;
     let metrics = telemetry::figures();
+    let gate = config.gate()?;
+    if config.limits == Counting::Off {
+        tracing::warn!("calls are not limited: SOUK_LIMITS is off");
+    }
     let redis_url = config.redis_url.reveal().to_owned();
     let stores = StoreCache::new(database.clone(), StoreCache::AGE_MAX);
     let search = indexing::search(config, &database, &stores)?;
@@ -171,6 +179,7 @@ async fn serve_until(
         draining: stop.draining,
         metrics,
         secret,
+        gate,
         settings: app_settings(config),
     };
     tracing::info!(address = %config.listen, cell = %config.cell, "serving");

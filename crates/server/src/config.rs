@@ -6,191 +6,10 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use crate::import::ImportArguments;
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, ValueEnum};
 use database::CellName;
-use identity::{Email, Role};
 use ipnet::IpNet;
-use primitives::{KeyId, Plan, StoreSlug};
-
-/// Souk: multi-merchant commerce for AI agents.
-///
-/// One binary in several roles. Every option can be given on the command line or in the environment.
-#[derive(Debug, Parser)]
-#[command(name = "souk", version, propagate_version = true, max_term_width = 100)]
-pub struct Cli {
-    /// What to do.
-    #[command(subcommand)]
-    pub command: Command,
-    /// How.
-    #[command(flatten)]
-    pub config: Config,
-}
-
-/// The roles.
-#[derive(Debug, Subcommand)]
-pub enum Command {
-    /// Serve the doors: MCP, REST and pages
-    Serve,
-    /// Run the jobs
-    Work,
-    /// Write the search index
-    Index {
-        /// Build it anew beside the one that serves, then put it in its place
-        #[arg(long)]
-        rebuild: bool,
-    },
-    /// Everything in one process, migrated and seeded: for a developer's machine
-    Dev {
-        /// Do not put the demo world in
-        #[arg(long)]
-        empty: bool,
-    },
-    /// Bring the database schema up to date
-    Migrate,
-    /// Put the demo world in; again brings it back to what it was
-    Seed,
-    /// The keys with which programs of a merchant act for its store
-    Keys {
-        /// What to do with them
-        #[command(subcommand)]
-        command: KeysCommand,
-    },
-    /// People: accounts, plans, members of stores, and what was done
-    Admin {
-        /// What to do
-        #[command(subcommand)]
-        command: AdminCommand,
-    },
-    /// The catalogs of stores
-    Catalog {
-        /// What to do with them
-        #[command(subcommand)]
-        command: CatalogCommand,
-    },
-    /// Say what the configuration means, and what is wrong with it
-    CheckConfig,
-    /// Write the files that follow from the code: openapi.json, .env.example
-    Generate {
-        /// Write nothing; fail if a file differs
-        #[arg(long)]
-        check: bool,
-        /// The root of the repository
-        #[arg(long, default_value = ".")]
-        root: PathBuf,
-    },
-}
-
-/// What can be done with catalogs.
-#[derive(Debug, Subcommand)]
-pub enum CatalogCommand {
-    /// Bring a feed in from a file
-    Import(ImportArguments),
-}
-
-/// What an operator can do for people.
-#[derive(Debug, Subcommand)]
-pub enum AdminCommand {
-    /// Make an account
-    Create {
-        /// Its email
-        email: Email,
-        /// It runs the platform
-        #[arg(long)]
-        admin: bool,
-        /// What it pays for: FREE, STARTER, GROWTH, PRO or ENTERPRISE
-        #[arg(long, default_value = "FREE", value_parser = plan)]
-        plan: Plan,
-        /// Read the password from the first line of standard input; without this one is made and shown once
-        #[arg(long)]
-        password_stdin: bool,
-    },
-    /// Give an account another password; all its sessions end
-    SetPassword {
-        /// Its email
-        email: Email,
-        /// Read the password from the first line of standard input; without this one is made and shown once
-        #[arg(long)]
-        password_stdin: bool,
-    },
-    /// Change what an account pays for
-    SetPlan {
-        /// Its email
-        email: Email,
-        /// FREE, STARTER, GROWTH, PRO or ENTERPRISE
-        #[arg(value_parser = plan)]
-        plan: Plan,
-    },
-    /// Make a person a member of a store, or change the role
-    AddMember {
-        /// The person's email
-        email: Email,
-        /// The store
-        store: StoreSlug,
-        /// owner or staff
-        role: Role,
-    },
-    /// End a membership
-    RemoveMember {
-        /// The person's email
-        email: Email,
-        /// The store
-        store: StoreSlug,
-    },
-    /// Let another key sign tokens
-    RotateSigningKey {
-        /// End the old ones now, and every session with them
-        #[arg(long)]
-        at_once: bool,
-    },
-    /// Show what was done to somebody or something, or by it
-    Audit {
-        /// An id: usr_…, key_…, mer_…, or `operator`
-        whom: String,
-        /// How many lines
-        #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(i64).range(1..=1000))]
-        limit: i64,
-    },
-}
-
-/// A network, or one address.
-fn network(text: &str) -> Result<IpNet, &'static str> {
-    let text = text.trim();
-    let one = text.parse::<IpAddr>().map(IpNet::from);
-    one.or_else(|_| text.parse()).map_err(|_| "it is neither an address nor a network")
-}
-
-fn plan(text: &str) -> Result<Plan, &'static str> {
-    text.to_ascii_uppercase().parse().map_err(|()| "no plan has this name")
-}
-
-/// What can be done with keys.
-#[derive(Debug, Subcommand)]
-pub enum KeysCommand {
-    /// Make one; it is shown once
-    Create {
-        /// The store
-        store: StoreSlug,
-        /// What to call it
-        #[arg(long, default_value = "store key")]
-        name: String,
-        /// Days until it ends; without this it does not end by itself
-        #[arg(long, value_parser = clap::value_parser!(u32).range(1..=3650))]
-        days: Option<u32>,
-    },
-    /// Show those there are, also those that ended
-    List {
-        /// The store
-        store: StoreSlug,
-    },
-    /// End one; it stops working within five seconds
-    Revoke {
-        /// The store
-        store: StoreSlug,
-        /// The key's id, as `list` shows it
-        key_id: KeyId,
-    },
-}
+use limits::{Gate, Limiter};
 
 /// How to do it.
 #[derive(Debug, Clone, Args)]
@@ -232,6 +51,9 @@ pub struct Config {
     /// Proxies whose X-Forwarded-For is believed: addresses or networks, like 10.0.0.0/8
     #[arg(long, env = "SOUK_TRUSTED_PROXIES", value_delimiter = ',', value_parser = network, global = true)]
     pub trusted_proxies: Vec<IpNet>,
+    /// Whether the calls of everybody are counted and limited
+    #[arg(long, env = "SOUK_LIMITS", value_enum, default_value_t = Counting::On, global = true)]
+    pub limits: Counting,
     /// The cell this process serves; it refuses merchants of other cells
     #[arg(long, env = "SOUK_CELL", default_value = "cell-1", global = true)]
     pub cell: CellName,
@@ -283,6 +105,22 @@ pub struct Config {
     /// How to log
     #[arg(long, env = "SOUK_LOG_FORMAT", value_enum, default_value_t = LogFormat::Text, global = true)]
     pub log_format: LogFormat,
+}
+
+/// A network, or one address.
+fn network(text: &str) -> Result<IpNet, &'static str> {
+    let text = text.trim();
+    let one = text.parse::<IpAddr>().map(IpNet::from);
+    one.or_else(|_| text.parse()).map_err(|_| "it is neither an address nor a network")
+}
+
+/// Whether calls are counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Counting {
+    /// As the specification says
+    On,
+    /// Nobody is ever put off: for tests and measurements, and only where the site URL is loopback
+    Off,
 }
 
 /// How to log.
@@ -393,6 +231,17 @@ pub enum SecretFault {
     TooShort,
 }
 
+/// Why calls cannot be counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum GateFault {
+    /// Anybody could call as often as they like.
+    #[error("SOUK_LIMITS=off is for tests and measurements: the site URL must be loopback")]
+    Off,
+    /// No address of a Redis.
+    #[error("REDIS_URL is not the address of a Redis: redis://host:port")]
+    Redis,
+}
+
 /// What credentials are kept under on a developer's machine: everybody can read it here, and keys
 /// that `souk dev` made work again after a restart.
 const DEVELOPMENT_SECRET: &str = "souk-development-secret-that-protects-nothing";
@@ -407,6 +256,18 @@ impl Config {
             _ => return Err(SecretFault::Missing),
         };
         identity::Secret::new(secret).map_err(|_| SecretFault::TooShort)
+    }
+
+    /// What counts calls.
+    pub fn gate(&self) -> Result<Gate, GateFault> {
+        match self.limits {
+            Counting::Off if self.site_url.is_loopback() => Ok(Gate::open_to_all()),
+            Counting::Off => Err(GateFault::Off),
+            Counting::On => {
+                let limiter = Limiter::new(self.redis_url.reveal(), "souk");
+                limiter.map(Gate::new).map_err(|_| GateFault::Redis)
+            }
+        }
     }
 
     /// Whether credentials are kept under the secret that everybody can read.
@@ -446,7 +307,10 @@ impl Config {
 
 #[cfg(test)]
 mod tests {
+    use clap::Parser;
+
     use super::*;
+    use crate::cli::Cli;
 
     fn parse(arguments: &[&str]) -> Config {
         Cli::parse_from(arguments).config
@@ -493,6 +357,13 @@ mod tests {
             assert_eq!(secret(site, Some(&good)), Ok(()), "{site}");
         }
         assert_eq!(secret("http://localhost", Some(&good[1..])), Err(SecretFault::TooShort));
+    }
+
+    #[test]
+    fn counting_stops_only_on_ones_own_machine() {
+        let gate = |site| parse(&["souk", "serve", "--limits", "off", "--site-url", site]).gate();
+        assert!(gate("http://127.0.0.1:8080").is_ok());
+        assert_eq!(gate("https://souk.example").err(), Some(GateFault::Off));
     }
 
     #[test]

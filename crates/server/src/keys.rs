@@ -7,7 +7,7 @@ use identity::{Actor, IdentityError, IssuedKey, Secret, StoreKey};
 use merchants::{StoreCache, StoreError};
 use primitives::{KeyId, MerchantId, StoreSlug, Timestamp};
 
-use crate::config::KeysCommand;
+use crate::cli::KeysCommand;
 
 /// What `souk dev` calls its keys.
 const DEVELOPMENT: &str = "dev";
@@ -185,8 +185,9 @@ mod tests {
         let second = for_development(test.database(), &secret()).await.unwrap().unwrap();
         assert_ne!(first.store, demo::DEMO_STORE);
         let database = test.database().clone();
+        let home = primitives::ClientAddress(std::net::IpAddr::from([127, 0, 0, 1]));
         let keys = identity::StoreKeys::new(database, secret(), Duration::ZERO);
-        assert!(keys.merchant_of(&first.key).await.is_err());
-        assert!(keys.merchant_of(&second.key).await.is_ok());
+        assert!(keys.merchant_of(&first.key, home).await.is_err());
+        assert!(keys.merchant_of(&second.key, home).await.is_ok());
     }
 }

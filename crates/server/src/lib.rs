@@ -2,6 +2,7 @@
 
 mod app;
 mod banner;
+mod cli;
 mod commands;
 mod config;
 mod generate;
@@ -17,7 +18,8 @@ mod telemetry;
 mod worker;
 
 pub use app::{App, AppSettings};
+pub use cli::Cli;
 pub use commands::run;
-pub use config::{Cli, Config};
+pub use config::Config;
 pub use monitor::Monitor;
 pub use worker::runner;

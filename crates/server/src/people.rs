@@ -9,7 +9,7 @@ use merchants::{StoreCache, StoreError};
 use primitives::{MerchantId, StoreSlug};
 use rand::Rng;
 
-use crate::config::AdminCommand;
+use crate::cli::AdminCommand;
 
 /// Why it could not be done.
 #[derive(Debug, thiserror::Error)]

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use catalog::{ApplyRun, SweepRuns, TakeStock};
 use database::Database;
+use identity::SweepAttempts;
 use jobs::{Runner, RunnerSettings};
 use search::SweepTallies;
 
@@ -22,6 +23,8 @@ pub fn runner(database: Database, config: &Config) -> Runner {
         .register::<TakeStock>(())
         .register::<SweepRuns>(())
         .every::<SweepRuns>(Duration::from_mins(1))
+        .register::<SweepAttempts>(())
+        .every::<SweepAttempts>(Duration::from_mins(10))
         .register::<SweepTallies>(())
         .every::<SweepTallies>(Duration::from_hours(24))
 }

@@ -5,10 +5,12 @@
     reason = "a test that cannot be set up has failed"
 )]
 
+mod redis;
 mod store;
 mod template;
 mod test_database;
 
+pub use redis::redis_url;
 pub use store::open_store;
 pub use template::Template;
 pub use test_database::{START, TestDatabase};

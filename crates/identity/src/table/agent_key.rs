@@ -74,18 +74,19 @@ pub(crate) async fn insert(
     Ok(())
 }
 
-/// How many keys of a person work now; nothing if there is no such person. Holds the person's row.
-pub(crate) async fn working_of(work: &mut Work, owner: UserId) -> sqlx::Result<Option<i64>> {
+/// A person's plan and how many of its keys work now; nothing if there is no such person. Holds the person's row.
+pub(crate) async fn working_of(
+    work: &mut Work,
+    owner: UserId,
+) -> sqlx::Result<Option<(Plan, i64)>> {
     let now = work.now();
     let held = sqlx::query_scalar!(
-        "SELECT 1 FROM platform.person WHERE user_id = $1 FOR NO KEY UPDATE",
+        "SELECT plan FROM platform.person WHERE user_id = $1 FOR NO KEY UPDATE",
         owner as UserId,
     )
     .fetch_optional(work.sql())
     .await?;
-    if held.is_none() {
-        return Ok(None);
-    }
+    let Some(plan) = held else { return Ok(None) };
     let count = sqlx::query_scalar!(
         r#"SELECT count(*) AS "count!" FROM platform.agent_key
            WHERE user_id = $1 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $2)"#,
@@ -94,7 +95,7 @@ pub(crate) async fn working_of(work: &mut Work, owner: UserId) -> sqlx::Result<O
     )
     .fetch_one(work.sql())
     .await?;
-    Ok(Some(count))
+    Ok(Some((plan.parse().unwrap_or(Plan::Free), count)))
 }
 
 /// A key of a person and the one in its place, held until the work ends.

@@ -141,3 +141,19 @@ pub(crate) async fn find(sql: &mut PgConnection, user: UserId) -> sqlx::Result<O
         rows.into_iter().filter_map(|row| membership(row.merchant, row.role)).collect();
     Ok(Some(Person { user, plan, is_admin, memberships, sessions_from }))
 }
+
+/// What the owners of a store pay for.
+pub(crate) async fn plans_of_owners(
+    sql: &mut PgConnection,
+    merchant: MerchantId,
+) -> sqlx::Result<Vec<Plan>> {
+    let plans = sqlx::query_scalar!(
+        "SELECT plan FROM platform.membership
+         JOIN platform.person USING (user_id)
+         WHERE merchant_id = $1 AND role = 'owner'",
+        merchant as MerchantId,
+    )
+    .fetch_all(sql)
+    .await?;
+    Ok(plans.into_iter().filter_map(|plan| plan.parse().ok()).collect())
+}

@@ -8,7 +8,7 @@ use identity::{AgentKey, AgentKeys, IdentityError, IssuedKey, NewAgentKey};
 use primitives::{Id, KeyId, MerchantId, Plan, Scope, UserId};
 use testkit::TestDatabase;
 
-use crate::{person, secret};
+use crate::{HOME, person, secret};
 
 fn keys(test: &TestDatabase) -> AgentKeys {
     AgentKeys::new(test.database().clone(), secret(), Duration::ZERO)
@@ -44,10 +44,11 @@ async fn a_key_leads_to_its_agent_with_plan_scopes_and_stores() {
     let new = NewAgentKey { stores: Some(vec![store]), ..reading() };
     let (issued, listed) = issue(&test, owner, &new).await.unwrap();
     assert!(issued.key.starts_with("agnt_") && issued.key.len() == 69);
-    let agent = keys(&test).agent_of(&issued.key).await.unwrap();
+    let agent = keys(&test).agent_of(&issued.key, HOME).await.unwrap();
     assert_eq!((agent.key, agent.owner, agent.plan), (listed.key_id, owner, Plan::Growth));
-    assert!(agent.has(Scope::AgentRead) && !agent.has(Scope::AgentCart));
-    assert!(agent.may_call(store) && !agent.may_call(MerchantId::from_random(2)));
+    assert!(agent.require(Scope::AgentRead).is_ok() && agent.require(Scope::AgentCart).is_err());
+    let other = MerchantId::from_random(2);
+    assert!(agent.require_store(store).is_ok() && agent.require_store(other).is_err());
     assert_eq!(identity::agent_keys(test.database(), owner).await.unwrap(), [listed]);
 }
 
@@ -64,7 +65,7 @@ async fn revoked_expired_unknown_and_foreign_kinds_are_refused_alike() {
     let unknown = format!("agnt_{}", "0".repeat(64));
     let store_key = format!("mrch_{}", "0".repeat(64));
     for key in [&revoked.key, &expired.key, &unknown, &store_key, ""] {
-        let refused = keys(&test).agent_of(key).await.unwrap_err();
+        let refused = keys(&test).agent_of(key, HOME).await.unwrap_err();
         assert!(matches!(refused, IdentityError::Refused), "{key}");
     }
 }
@@ -83,9 +84,15 @@ async fn a_replaced_key_works_for_an_hour_beside_the_new_one() {
     let life = listed.expires_at.unwrap().since(listed.created_at);
     assert_eq!((life, listed.scopes), (Duration::from_hours(30 * 24), new.scopes));
     let keys = keys(&test);
-    assert!(keys.agent_of(&old.key).await.is_ok() && keys.agent_of(&fresh.key).await.is_ok());
+    assert!(
+        keys.agent_of(&old.key, HOME).await.is_ok()
+            && keys.agent_of(&fresh.key, HOME).await.is_ok()
+    );
     test.clock().advance(Duration::from_hours(1));
-    assert!(keys.agent_of(&old.key).await.is_err() && keys.agent_of(&fresh.key).await.is_ok());
+    assert!(
+        keys.agent_of(&old.key, HOME).await.is_err()
+            && keys.agent_of(&fresh.key, HOME).await.is_ok()
+    );
     let mut work = Work::for_platform(test.database()).await.unwrap();
     let again = identity::rotate_agent_key(&mut work, &secret(), owner, old.key_id).await;
     assert!(matches!(again, Err(IdentityError::AlreadyReplaced { .. })));
@@ -103,7 +110,7 @@ async fn nobody_touches_the_keys_of_another() {
     assert!(matches!(rotated, Err(IdentityError::KeyNotFound)));
     drop(work);
     assert!(identity::agent_keys(test.database(), eve).await.unwrap().is_empty());
-    assert!(keys(&test).agent_of(&key.key).await.is_ok());
+    assert!(keys(&test).agent_of(&key.key, HOME).await.is_ok());
 }
 
 #[tokio::test]
@@ -135,6 +142,26 @@ async fn a_hundred_keys_are_enough_and_two_calls_at_once_cannot_pass_it() {
     assert_eq!(made.iter().filter(|made| made.is_ok()).count(), 2);
     let first = identity::agent_keys(test.database(), owner).await.unwrap()[0].key_id;
     revoke(&test, owner, first).await.unwrap();
+    assert!(issue(&test, owner, &reading()).await.is_ok());
+}
+
+#[tokio::test]
+async fn more_keys_take_a_higher_plan() {
+    let test = TestDatabase::new().await;
+    let owner = person(&test, "ada@example.com").await;
+    let set = async |plan: Plan| {
+        let mut work = Work::for_platform(test.database()).await.unwrap();
+        identity::set_plan(&mut work, identity::Actor::Operator, owner, plan).await.unwrap();
+        work.commit().await.unwrap();
+    };
+    set(Plan::Free).await;
+    for _ in 0..10 {
+        issue(&test, owner, &reading()).await.unwrap();
+    }
+    let refused = issue(&test, owner, &reading()).await;
+    let needs = |needed| matches!(refused, Err(IdentityError::TierRequired { needed: it, .. }) if it == needed);
+    assert!(needs(Plan::Starter));
+    set(Plan::Starter).await;
     assert!(issue(&test, owner, &reading()).await.is_ok());
 }
 

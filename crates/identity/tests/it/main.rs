@@ -6,14 +6,17 @@ mod people;
 mod store_keys;
 mod tokens;
 
+use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 use std::time::Duration;
 
 use database::Work;
 use identity::{Actor, Logins, NewPerson, People, Secret, Tokens};
-use primitives::{Plan, UserId};
+use primitives::{ClientAddress, Plan, UserId};
 use testkit::TestDatabase;
 
+/// Where tests call from.
+const HOME: ClientAddress = ClientAddress(IpAddr::V4(Ipv4Addr::LOCALHOST));
 const PASSWORD: &str = "correct horse battery";
 
 fn secret() -> Secret {

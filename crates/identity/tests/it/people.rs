@@ -5,15 +5,13 @@ use std::time::Duration;
 
 use database::Work;
 use identity::{Actor, IdentityError, NewPerson, Role};
-use primitives::{Id, MerchantId, Plan};
+use primitives::{ClientAddress, Id, MerchantId, Plan};
 use testkit::TestDatabase;
 
-use crate::{PASSWORD, desk, person};
+use crate::{HOME, PASSWORD, desk, person};
 
-const HOME: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
-
-fn address(number: u8) -> IpAddr {
-    IpAddr::V4(Ipv4Addr::new(127, 0, 0, number))
+fn address(number: u8) -> ClientAddress {
+    ClientAddress(IpAddr::V4(Ipv4Addr::new(127, 0, 0, number)))
 }
 
 #[tokio::test]
@@ -58,7 +56,7 @@ async fn an_address_may_be_wrong_five_times_a_minute_and_right_ones_do_not_count
     }
     assert!(matches!(wrong().await, Err(IdentityError::WrongLogin)));
     let refused = wrong().await.unwrap_err();
-    let IdentityError::TooManyLogins { reset_at } = refused else { panic!("{refused:?}") };
+    let IdentityError::TooManyLogins { reset_at, .. } = refused else { panic!("{refused:?}") };
     let elsewhere = desk.logins.login("ada@example.com", PASSWORD.to_owned(), address(2)).await;
     assert!(elsewhere.is_ok());
     test.clock().advance(reset_at.since(test.database().local_now()));

@@ -7,7 +7,7 @@ use identity::{Actor, IdentityError, IssuedKey, Secret, StoreKeys};
 use primitives::{ErrorCode, Failure, Id, KeyId, MerchantId, Problem, Timestamp};
 use testkit::TestDatabase;
 
-use crate::secret;
+use crate::{HOME, secret};
 
 fn merchant() -> MerchantId {
     MerchantId::from_random(1)
@@ -51,20 +51,20 @@ async fn a_key_leads_to_its_merchant() {
     let issued = issue(&test, "shop system", None).await;
     assert!(issued.key.starts_with(&issued.prefix) && issued.key.len() == 69);
     assert!(!format!("{issued:?}").contains(&issued.key));
-    assert_eq!(keys(&test).merchant_of(&issued.key).await.unwrap(), merchant());
+    assert_eq!(keys(&test).merchant_of(&issued.key, HOME).await.unwrap(), merchant());
 }
 
 #[tokio::test]
 async fn unknown_and_impossible_keys_are_refused_alike() {
     let test = TestDatabase::new().await;
     let keys = keys(&test);
-    assert_refused(keys.merchant_of(&format!("mrch_{}", "0".repeat(64))).await);
+    assert_refused(keys.merchant_of(&format!("mrch_{}", "0".repeat(64)), HOME).await);
     // With the database gone, what is no key is still refused: it never gets there.
     test.database().close().await;
     for impossible in ["", "mrch_", "mrch_'; DROP TABLE store", &"a".repeat(100_000)] {
-        assert_refused(keys.merchant_of(impossible).await);
+        assert_refused(keys.merchant_of(impossible, HOME).await);
     }
-    let away = keys.merchant_of(&format!("mrch_{}", "1".repeat(64))).await.unwrap_err();
+    let away = keys.merchant_of(&format!("mrch_{}", "1".repeat(64)), HOME).await.unwrap_err();
     assert_eq!(away.code(), ErrorCode::ServiceUnavailable);
 }
 
@@ -74,8 +74,8 @@ async fn a_revoked_key_ends_and_the_others_go_on() {
     let (old, new) = (issue(&test, "old", None).await, issue(&test, "new", None).await);
     let keys = keys(&test);
     revoke(&test, merchant(), old.key_id).await.unwrap();
-    assert_refused(keys.merchant_of(&old.key).await);
-    assert!(keys.merchant_of(&new.key).await.is_ok());
+    assert_refused(keys.merchant_of(&old.key, HOME).await);
+    assert!(keys.merchant_of(&new.key, HOME).await.is_ok());
     let first = identity::store_keys(test.database(), merchant()).await.unwrap();
     test.clock().advance(Duration::from_hours(1));
     revoke(&test, merchant(), old.key_id).await.unwrap();
@@ -88,11 +88,11 @@ async fn revoking_is_seen_when_the_remembered_answer_is_too_old() {
     let issued = issue(&test, "remembered", None).await;
     // An age above the limit is cut to it, so that nobody can break the five seconds by accident.
     let keys = StoreKeys::new(test.database().clone(), secret(), Duration::from_hours(1));
-    assert!(keys.merchant_of(&issued.key).await.is_ok());
+    assert!(keys.merchant_of(&issued.key, HOME).await.is_ok());
     revoke(&test, merchant(), issued.key_id).await.unwrap();
-    assert!(keys.merchant_of(&issued.key).await.is_ok(), "it is remembered for a moment");
+    assert!(keys.merchant_of(&issued.key, HOME).await.is_ok(), "it is remembered for a moment");
     tokio::time::sleep(identity::AGE_MAX + Duration::from_millis(200)).await;
-    assert_refused(keys.merchant_of(&issued.key).await);
+    assert_refused(keys.merchant_of(&issued.key, HOME).await);
 }
 
 #[tokio::test]
@@ -101,7 +101,7 @@ async fn one_store_cannot_revoke_the_key_of_another() {
     let issued = issue(&test, "mine", None).await;
     let other = revoke(&test, MerchantId::from_random(2), issued.key_id).await;
     assert!(matches!(other, Err(IdentityError::KeyNotFound)));
-    assert!(keys(&test).merchant_of(&issued.key).await.is_ok());
+    assert!(keys(&test).merchant_of(&issued.key, HOME).await.is_ok());
 }
 
 #[tokio::test]
@@ -111,9 +111,9 @@ async fn a_key_ends_at_its_moment() {
     let issued = issue(&test, "for a day", Some(end)).await;
     let keys = keys(&test);
     test.clock().advance(Duration::from_hours(24) - Duration::from_micros(1));
-    assert!(keys.merchant_of(&issued.key).await.is_ok());
+    assert!(keys.merchant_of(&issued.key, HOME).await.is_ok());
     test.clock().advance(Duration::from_micros(1));
-    assert_refused(keys.merchant_of(&issued.key).await);
+    assert_refused(keys.merchant_of(&issued.key, HOME).await);
     let listed = identity::store_keys(test.database(), merchant()).await.unwrap();
     assert!(!listed[0].works_at(end));
 }
@@ -124,7 +124,7 @@ async fn under_another_secret_every_key_is_unknown() {
     let issued = issue(&test, "old secret", None).await;
     let other = Secret::new("another secret of 32 bytes and more").unwrap();
     let keys = StoreKeys::new(test.database().clone(), other, Duration::ZERO);
-    assert_refused(keys.merchant_of(&issued.key).await);
+    assert_refused(keys.merchant_of(&issued.key, HOME).await);
 }
 
 #[tokio::test]

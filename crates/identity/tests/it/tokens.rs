@@ -1,6 +1,5 @@
 //! Tokens: what is wrong with one is found, and changing keys fails nobody.
 
-use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,9 +9,7 @@ use database::Work;
 use identity::{Actor, IdentityError, People, Secret, Tokens};
 use testkit::TestDatabase;
 
-use crate::{Desk, PASSWORD, desk, desk_at, person, secret};
-
-const HOME: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
+use crate::{Desk, HOME, PASSWORD, desk, desk_at, person, secret};
 
 async fn token(test: &TestDatabase, desk: &Desk) -> String {
     person(test, "ada@example.com").await;

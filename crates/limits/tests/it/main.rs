@@ -10,13 +10,8 @@ fn caller() -> Caller {
     Caller::agent(KeyId::from_random(u128::from(random)))
 }
 
-#[expect(clippy::disallowed_methods, reason = "tests find their engines by the environment")]
-fn redis_url() -> String {
-    std::env::var("REDIS_URL").unwrap_or_else(|_| String::from("redis://127.0.0.1:63799"))
-}
-
 fn limiter() -> Limiter {
-    Limiter::new(&redis_url()).unwrap()
+    Limiter::new(&testkit::redis_url(), "souk").unwrap()
 }
 
 /// Waits until the first answer comes from Redis: connecting takes longer than a call may.
@@ -72,7 +67,7 @@ async fn many_at_once_get_exactly_the_figure() {
 
 #[tokio::test]
 async fn without_redis_each_process_counts_alone_and_soon_asks_no_more() {
-    let (limiter, caller) = (Limiter::new("redis://127.0.0.1:1").unwrap(), caller());
+    let (limiter, caller) = (Limiter::new("redis://127.0.0.1:1", "souk").unwrap(), caller());
     let charge = Charge::tier(Class::Write, "mcp", 20);
     let mut admitted = 0;
     for _ in 0..40 {

@@ -3,7 +3,7 @@
 use catalog::ProductCard;
 use primitives::{Details, ErrorCode, Failure, PageRequest, Problem, ProductId};
 use schemars::JsonSchema;
-use search::{CallerKind, SearchArguments, SearchError};
+use search::{SearchArguments, SearchError};
 use serde::{Deserialize, Serialize};
 
 use crate::call::Call;
@@ -77,7 +77,7 @@ impl Tool for FindSimilarProducts {
                     limit: Some(limit),
                     ..SearchArguments::default()
                 };
-                call.search.find(arguments.query()?, CallerKind::Anonymous).await?
+                call.search.find(arguments.query()?, call.kind()).await?
             }
             _ => return Err(Unnamed.into()),
         };

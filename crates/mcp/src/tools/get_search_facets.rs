@@ -2,7 +2,7 @@
 
 use primitives::Failure;
 use schemars::JsonSchema;
-use search::{CallerKind, FacetValue, Facets, SearchArguments};
+use search::{FacetValue, Facets, SearchArguments};
 use serde::{Deserialize, Serialize};
 
 use crate::call::Call;
@@ -74,7 +74,7 @@ impl Tool for GetSearchFacets {
             facets: Some(true),
             ..SearchArguments::default()
         };
-        let found = call.search.find(arguments.query()?, CallerKind::Anonymous).await?;
+        let found = call.search.find(arguments.query()?, call.kind()).await?;
         Ok(Output {
             total: found.page.total,
             total_is_estimate: found.page.total_is_estimate == Some(true),

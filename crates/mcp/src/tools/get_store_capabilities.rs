@@ -1,6 +1,6 @@
 //! `get_store_capabilities`: what can be done here, and how.
 
-use primitives::Failure;
+use primitives::{Failure, StoreSlug};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -79,7 +79,7 @@ impl Tool for GetStoreCapabilities {
         Ok(Output {
             merchant_slug: slug.to_string(),
             agent_checkout: call.store.standing.takes_checkout(),
-            read_only: slug.as_str() == DEMO_STORE,
+            read_only: slug.as_str() == StoreSlug::DEMO,
             protocol_versions: crate::wire::VERSION_NAMES.to_vec(),
             endpoints: Endpoints {
                 mcp: format!("{site}/{slug}/mcp"),
@@ -90,6 +90,3 @@ impl Tool for GetStoreCapabilities {
         })
     }
 }
-
-/// The public store that is read-only (spec §1).
-const DEMO_STORE: &str = "demo-store";

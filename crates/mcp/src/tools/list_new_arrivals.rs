@@ -3,7 +3,7 @@
 use catalog::ProductCard;
 use primitives::{Failure, PageMeta, Timestamp};
 use schemars::JsonSchema;
-use search::{CallerKind, SearchArguments, SearchError, Sort};
+use search::{SearchArguments, SearchError, Sort};
 use serde::{Deserialize, Serialize};
 
 use crate::call::Call;
@@ -56,7 +56,7 @@ impl Tool for ListNewArrivals {
             limit: Some(arguments.limit.unwrap_or(LIMIT_DEFAULT)),
             ..SearchArguments::default()
         };
-        let mut found = call.search.find(search.query()?, CallerKind::Anonymous).await?;
+        let mut found = call.search.find(search.query()?, call.kind()).await?;
         if let Some(since) = arguments.since {
             let before = found.records.len();
             found.records.retain(|record| listed_at(record).is_some_and(|at| at >= since));

@@ -3,7 +3,7 @@
 use catalog::ProductCard;
 use primitives::Failure;
 use schemars::JsonSchema;
-use search::{CallerKind, SearchAnswer, SearchArguments, SearchError};
+use search::{SearchAnswer, SearchArguments, SearchError};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -129,7 +129,7 @@ impl Tool for NlwebAsk {
             limit: Some(limit),
             ..SearchArguments::default()
         };
-        let found = call.search.find(search.query()?, CallerKind::Anonymous).await?;
+        let found = call.search.find(search.query()?, call.kind()).await?;
         let found = found.into_cards().map_err(SearchError::Unreadable)?;
         let summary = match arguments.mode.unwrap_or(Mode::List) {
             Mode::List => None,

@@ -2,7 +2,7 @@
 
 use primitives::Failure;
 use schemars::JsonSchema;
-use search::{CallerKind, SearchArguments, Seller};
+use search::{SearchArguments, Seller};
 use serde::{Deserialize, Serialize};
 
 use super::nlweb_ask::Making;
@@ -68,7 +68,7 @@ impl Tool for NlwebWho {
             min_trust: arguments.min_trust,
             ..SearchArguments::default()
         };
-        let sellers = call.search.sellers(search.query()?, CallerKind::Anonymous).await?;
+        let sellers = call.search.sellers(search.query()?, call.kind()).await?;
         let limit = arguments.limit.unwrap_or(LIMIT_DEFAULT).clamp(1, LIMIT_MAX);
         let merchant = |seller: Seller| Merchant {
             score: seller.score,

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use catalog::ProductCard;
 use primitives::Failure;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
-use search::{CallerKind, SearchAnswer, SearchArguments, SearchError};
+use search::{SearchAnswer, SearchArguments, SearchError};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -49,7 +49,7 @@ impl Tool for SearchProducts {
     async fn call(call: &Call<'_>, arguments: Arguments) -> Result<Self::Output, Failure> {
         let merchants = Some(vec![call.store.slug.to_string()]);
         let query = SearchArguments { merchants, ..arguments.0 }.query()?;
-        let found = call.search.find(query, CallerKind::Anonymous).await?;
+        let found = call.search.find(query, call.kind()).await?;
         Ok(found.into_cards().map_err(SearchError::Unreadable)?)
     }
 }

@@ -3,7 +3,7 @@
 use catalog::{ProductCard, ReviewRecord, VariantRecord};
 use primitives::{Failure, Money, PageMeta};
 use schemars::JsonSchema;
-use search::{CallerKind, SearchArguments, SearchError, Sort};
+use search::{SearchArguments, SearchError, Sort};
 use serde::{Deserialize, Serialize};
 
 use crate::call::Call;
@@ -113,8 +113,7 @@ impl Tool for SearchProductsEnriched {
         let has = |part: Part| arguments.include.as_ref().is_none_or(|parts| parts.contains(&part));
         let (variants, reviews) = (has(Part::Variants), has(Part::Reviews));
         let ship_to = arguments.ship_to.clone().filter(|_| has(Part::Delivery));
-        let found =
-            call.search.find(search(call, arguments).query()?, CallerKind::Anonymous).await?;
+        let found = call.search.find(search(call, arguments).query()?, call.kind()).await?;
         let answer = found.into_cards().map_err(SearchError::Unreadable)?;
         let merchant = call.store.merchant;
         let reading = call.reading()?;

@@ -8,7 +8,7 @@ use axum::http::Request;
 use serde_json::{Value, json};
 
 use crate::document::{assert_described, assert_described_for};
-use crate::door::{Answer, send};
+use crate::door::Answer;
 use crate::market::{GTIN, Market, assert_refused, mug, with};
 
 const UNKNOWN: &str = "prod_00000000000000000000000000000000";
@@ -16,7 +16,7 @@ const UNKNOWN: &str = "prod_00000000000000000000000000000000";
 async fn compare(market: &Market, ids: &Value) -> Answer {
     let body = Body::from(json!({ "product_ids": ids }).to_string());
     let request = Request::post("/api/v1/agent/compare").body(body).unwrap();
-    let answer = send(&market.door.router, request).await;
+    let answer = market.door.send(request).await;
     assert_described_for("post", "/agent/compare", &answer);
     answer
 }

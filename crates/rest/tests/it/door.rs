@@ -32,6 +32,8 @@ pub(crate) const WELL: Health = Health {
 pub(crate) struct Door {
     pub(crate) router: Router,
     pub(crate) health: watch::Sender<Health>,
+    /// The key that is sent to endpoints for agents.
+    pub(crate) agent_key: Option<String>,
 }
 
 pub(crate) struct Answer {
@@ -82,18 +84,28 @@ impl Door {
         let callers = Callers::new(&database, &secret(), url, age, 1);
         let search =
             Search::away(database.clone(), stores.clone(), SearchSettings::new("http://souk.test"));
+        let gate = limits::Gate::open_to_all();
         let router =
-            rest::router(Rest { database, stores, search, callers, site_url, health: seen });
-        Self { router, health }
+            rest::router(Rest { database, stores, search, callers, gate, site_url, health: seen });
+        Self { router, health, agent_key: None }
     }
 
     pub(crate) async fn get(&self, uri: &str) -> Answer {
         self.call(Method::GET, uri).await
     }
 
-    pub(crate) async fn call(&self, method: Method, uri: &str) -> Answer {
-        let request = Request::builder().method(method).uri(uri).body(Body::empty()).unwrap();
+    /// Sends a request, with the key if it goes to an endpoint for agents.
+    pub(crate) async fn send(&self, mut request: Request<Body>) -> Answer {
+        let for_agents = request.uri().path().starts_with("/api/v1/agent/");
+        if let Some(key) = self.agent_key.as_ref().filter(|_| for_agents) {
+            request.headers_mut().insert("x-agent-api-key", key.parse().unwrap());
+        }
         send(&self.router, request).await
+    }
+
+    pub(crate) async fn call(&self, method: Method, uri: &str) -> Answer {
+        let request = Request::builder().method(method).uri(uri);
+        self.send(request.body(Body::empty()).unwrap()).await
     }
 }
 
@@ -106,6 +118,8 @@ pub(crate) fn secret() -> Secret {
 pub(crate) async fn send(router: &Router, mut request: Request<Body>) -> Answer {
     let id = RequestId::from_caller("req_of_this_test").unwrap();
     request.extensions_mut().insert(id);
+    let from = primitives::ClientAddress(std::net::IpAddr::from([127, 0, 0, 1]));
+    request.extensions_mut().insert(from);
     let response = router.clone().oneshot(request).await.unwrap();
     let (parts, body) = response.into_parts();
     let bytes = body.collect().await.unwrap().to_bytes();

@@ -3,8 +3,9 @@
 use axum::body::Body;
 use axum::http::{Method, Request};
 use database::Work;
+use identity::{Actor, NewAgentKey, NewPerson};
 use merchants::{NewStore, Policies, Standing};
-use primitives::{Currency, MerchantId};
+use primitives::{Currency, MerchantId, Plan, Scope};
 use serde_json::{Value, json};
 use testkit::TestDatabase;
 
@@ -25,10 +26,24 @@ pub(crate) struct Shop {
     key: String,
 }
 
+/// A key of somebody's agent that may look at everything.
+async fn agent_key(test: &TestDatabase) -> String {
+    let mut work = Work::for_platform(test.database()).await.unwrap();
+    let email = "ada@example.com".parse().unwrap();
+    let new = NewPerson { email, plan: Plan::Free, is_admin: false };
+    let password = "correct horse battery";
+    let owner = identity::create_person(&mut work, Actor::Operator, &new, password).await.unwrap();
+    let wanted = NewAgentKey { scopes: [Scope::AgentRead].into(), ..NewAgentKey::default() };
+    let made = identity::issue_agent_key(&mut work, &secret(), owner, &wanted).await.unwrap();
+    work.commit().await.unwrap();
+    made.0.key
+}
+
 impl Market {
     pub(crate) async fn new() -> Self {
         let test = TestDatabase::new().await;
-        let door = Door::on(&test);
+        let mut door = Door::on(&test);
+        door.agent_key = Some(agent_key(&test).await);
         Self { test, door }
     }
 

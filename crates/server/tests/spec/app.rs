@@ -1,17 +1,19 @@
 //! The whole application in process: production's wiring on a database of its own, with a clock that
 //! stands still and dice that replay.
 
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::hash::{BuildHasher, DefaultHasher, Hash, Hasher, RandomState};
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::http::{HeaderMap, Method, Request, StatusCode};
-use database::{Database, Dice};
-use identity::Secret;
+use database::{Database, Dice, Work};
+use identity::{Actor, IssuedKey, NewAgentKey, NewPerson, Role, Secret};
+use limits::{Gate, Limiter};
 use merchants::StoreCache;
 use metrics_exporter_prometheus::PrometheusBuilder;
+use primitives::{ClientAddress, MerchantId, Plan, Scope, UserId};
 use rest::{CheckState, Health};
 use search::{Search, SearchSettings};
 use serde_json::{Value, json};
@@ -22,6 +24,24 @@ use tower::ServiceExt;
 
 /// Where the test's application believes to be reached.
 pub(crate) const SITE_URL: &str = "http://souk.test";
+
+/// The password of everybody.
+pub(crate) const PASSWORD: &str = "correct horse battery";
+
+/// What credentials are kept under.
+pub(crate) fn secret() -> Secret {
+    Secret::new("a secret for tests, of 32 bytes and more").unwrap()
+}
+
+/// A key of a store.
+pub(crate) async fn store_key(database: &Database, merchant: MerchantId) -> String {
+    let mut work = Work::for_platform(database).await.unwrap();
+    let (secret, operator) = (secret(), Actor::Operator);
+    let issued =
+        identity::issue_store_key(&mut work, &secret, operator, merchant, "test", None).await;
+    work.commit().await.unwrap();
+    issued.unwrap().0.key
+}
 
 /// The application, and the ways tests call it.
 pub(crate) struct TestApp {
@@ -82,7 +102,7 @@ impl TestApp {
         let stores = StoreCache::new(database.clone(), Duration::ZERO);
         let settings = SearchSettings::new(SITE_URL);
         let search = Search::of_everything(&database, stores, 3, settings).await.unwrap();
-        Self::with(app.test, search, |_| {})
+        Self::with(app.test, search, Gate::open_to_all(), |_| {})
     }
 
     /// The same application with other settings, while no index is there.
@@ -90,10 +110,32 @@ impl TestApp {
         let stores = StoreCache::new(test.database().clone(), Duration::ZERO);
         let settings = SearchSettings::new(SITE_URL);
         let search = Search::away(test.database().clone(), stores, settings);
-        Self::with(test, search, change)
+        Self::with(test, search, Gate::open_to_all(), change)
     }
 
-    fn with(test: TestDatabase, search: Search, change: impl FnOnce(&mut AppSettings)) -> Self {
+    /// On a copy of the demo world, counting calls as production does, on counts of its own.
+    pub(crate) async fn counting() -> Self {
+        let app = Self::start().await;
+        let name = format!("test_{:x}", RandomState::new().hash_one(0));
+        let limiter = Limiter::new(&testkit::redis_url(), &name).unwrap();
+        let charge = limits::Charge::tier(limits::Class::Read, "ready", 1_000);
+        let nobody = limits::Caller::address(ClientAddress([192, 0, 2, 1].into()));
+        // Connecting takes longer than a call may.
+        while limiter.take(&nobody, &charge).await.degraded {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        let stores = StoreCache::new(app.test.database().clone(), Duration::ZERO);
+        let search =
+            Search::away(app.test.database().clone(), stores, SearchSettings::new(SITE_URL));
+        Self::with(app.test, search, Gate::new(limiter), |_| {})
+    }
+
+    fn with(
+        test: TestDatabase,
+        search: Search,
+        gate: Gate,
+        change: impl FnOnce(&mut AppSettings),
+    ) -> Self {
         let well = CheckState::Ok;
         let (database, redis, jobs) = (well, well, well);
         let health = watch::channel(Health { database, redis, search: well, jobs, ready: true });
@@ -120,7 +162,8 @@ impl TestApp {
             health: health.1,
             draining: draining.1,
             metrics: PrometheusBuilder::new().build_recorder().handle(),
-            secret: Secret::new("a secret for tests, of 32 bytes and more").unwrap(),
+            secret: secret(),
+            gate,
             settings,
         };
         Self { test, router: app.into_router(), _channels: (health.0, draining.0) }
@@ -132,6 +175,73 @@ impl TestApp {
         let bytes = to_bytes(body, usize::MAX).await.unwrap();
         let text = String::from_utf8(bytes.to_vec()).unwrap();
         Answer { status: parts.status, headers: parts.headers, text }
+    }
+
+    /// A request to the REST door, with headers of its own.
+    pub(crate) async fn ask(
+        &self,
+        method: Method,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: &Value,
+    ) -> Answer {
+        let mut request = Request::builder()
+            .method(method)
+            .uri(format!("/api/v1{path}"))
+            .header("host", "souk.test")
+            .header("content-type", "application/json");
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        let body = if body.is_null() { Body::empty() } else { Body::from(body.to_string()) };
+        self.send(request.body(body).unwrap()).await
+    }
+
+    /// An account, and what it is in stores.
+    pub(crate) async fn person(&self, email: &str, member_of: &[(&str, Role)]) -> UserId {
+        let mut work = Work::for_platform(self.test.database()).await.unwrap();
+        let new = NewPerson { email: email.parse().unwrap(), plan: Plan::Free, is_admin: false };
+        let operator = Actor::Operator;
+        let user = identity::create_person(&mut work, operator, &new, PASSWORD).await.unwrap();
+        for (slug, role) in member_of {
+            let merchant = self.merchant(slug).await;
+            identity::add_member(&mut work, operator, user, merchant, *role).await.unwrap();
+        }
+        work.commit().await.unwrap();
+        user
+    }
+
+    pub(crate) async fn merchant(&self, slug: &str) -> MerchantId {
+        let stores = StoreCache::new(self.test.database().clone(), Duration::ZERO);
+        stores.find(&slug.parse().unwrap()).await.unwrap().merchant
+    }
+
+    /// The header of somebody who has logged in.
+    pub(crate) async fn log_in(&self, email: &str) -> String {
+        let body = json!({ "email": email, "password": PASSWORD });
+        let answer = self.ask(Method::POST, "/auth/login", &[], &body).await;
+        assert_eq!(answer.status, 200, "{}", answer.text);
+        format!("Bearer {}", answer.json()["token"].as_str().unwrap())
+    }
+
+    /// A key of a store.
+    pub(crate) async fn store_key(&self, merchant: MerchantId) -> String {
+        store_key(self.test.database(), merchant).await
+    }
+
+    /// A key for a person's agents.
+    pub(crate) async fn agent_key(&self, owner: UserId, wanted: &NewAgentKey) -> IssuedKey {
+        let mut work = Work::for_platform(self.test.database()).await.unwrap();
+        let made = identity::issue_agent_key(&mut work, &secret(), owner, wanted).await.unwrap();
+        work.commit().await.unwrap();
+        made.0
+    }
+
+    /// A key of a new account's agent that may look at everything.
+    pub(crate) async fn reader(&self) -> String {
+        let owner = self.person("reader@example.com", &[]).await;
+        let wanted = NewAgentKey { scopes: [Scope::AgentRead].into(), ..NewAgentKey::default() };
+        self.agent_key(owner, &wanted).await.key
     }
 
     pub(crate) async fn get(&self, path: &str) -> Answer {

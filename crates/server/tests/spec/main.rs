@@ -12,5 +12,6 @@ mod s4_tools;
 mod s5_accounts;
 mod s5_store_access;
 mod s7_errors;
+mod s8_limits;
 mod search_insight;
 mod two_cells;

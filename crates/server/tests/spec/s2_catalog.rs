@@ -6,7 +6,6 @@ use axum::body::Body;
 use axum::http::{Method, Request};
 use catalog::{ApplyRun, FeedFormat, ProductDraft, SweepRuns, TakeStock};
 use database::Work;
-use identity::Secret;
 use jobs::{Runner, RunnerSettings};
 use merchants::{NewStore, Standing};
 use primitives::{Currency, MerchantId};
@@ -104,18 +103,8 @@ async fn register(test: &TestDatabase, currency: Currency) -> String {
     merchants::register(&mut work, &store).await.unwrap();
     let standing = Standing { score: Some(0.9), provisional: false, computed_at: work.now() };
     merchants::set_standing(&mut work, merchant, &standing).await.unwrap();
-    let secret = Secret::new("a secret for tests, of 32 bytes and more").unwrap();
-    let issued = identity::issue_store_key(
-        &mut work,
-        &secret,
-        identity::Actor::Operator,
-        merchant,
-        "test",
-        None,
-    )
-    .await;
     work.commit().await.unwrap();
-    issued.unwrap().0.key
+    crate::app::store_key(test.database(), merchant).await
 }
 
 fn mug(external_id: &str, price: &str) -> Value {

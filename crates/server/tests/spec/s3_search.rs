@@ -1,6 +1,6 @@
 //! Search, as agents call it (spec §4.1 `/agent/search`, decisions §3).
 
-use axum::http::StatusCode;
+use axum::http::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use crate::app::TestApp;
@@ -10,7 +10,9 @@ async fn both_addresses_answer_the_same() {
     let app = TestApp::searching().await;
     let body = json!({ "query": "coffee", "limit": 5 });
     let open = app.plain("/api/v1/search", &body).await.json();
-    let mut agents = app.plain("/api/v1/agent/search", &body).await.json();
+    let key = app.reader().await;
+    let auth = [("x-agent-api-key", key.as_str())];
+    let mut agents = app.ask(Method::POST, "/agent/search", &auth, &body).await.json();
     assert_eq!(open["success"], true);
     assert_eq!(open["data"].as_array().unwrap().len(), 5);
     assert_eq!((&open["meta"]["page"], &open["meta"]["limit"]), (&json!(1), &json!(5)));
@@ -25,8 +27,11 @@ async fn a_record_is_the_same_wherever_it_is_read() {
     let app = TestApp::searching().await;
     let found = app.plain("/api/v1/search", &json!({ "query": "pour over" })).await.json();
     let record = &found["data"][0];
-    let path = format!("/api/v1/agent/products/{}", record["id"].as_str().unwrap());
-    assert_eq!(app.get(&path).await.json()["data"], *record);
+    let path = format!("/agent/products/{}", record["id"].as_str().unwrap());
+    let key = app.reader().await;
+    let auth = [("x-agent-api-key", key.as_str())];
+    let read = app.ask(Method::GET, &path, &auth, &Value::Null).await;
+    assert_eq!(read.json()["data"], *record);
 }
 
 #[tokio::test]
@@ -114,7 +119,10 @@ async fn facets_suggestions_likeness_and_the_formula_are_served() {
     let suggested = app.get("/api/v1/search/suggestions?q=cof").await.json();
     assert!(suggested["data"]["suggestions"].as_array().unwrap().contains(&json!("coffee")));
     let id = found["data"][0]["id"].as_str().unwrap();
-    let alike = app.get(&format!("/api/v1/agent/products/{id}/similar?limit=3")).await.json();
+    let key = app.reader().await;
+    let auth = [("x-agent-api-key", key.as_str())];
+    let similar = format!("/agent/products/{id}/similar?limit=3");
+    let alike = app.ask(Method::GET, &similar, &auth, &Value::Null).await.json();
     assert_eq!(alike["data"].as_array().unwrap().len(), 3);
     let ranking = app.get("/api/v1/search/ranking").await.json();
     assert_eq!(ranking["data"]["constants"]["stock_lift"], 0.1);

@@ -2,29 +2,11 @@
 
 use axum::body::Body;
 use axum::http::Request;
-use database::Work;
-use identity::Secret;
 use primitives::{Id, MerchantId};
 use search::{CallerKind, Insight};
 use serde_json::{Value, json};
 
 use crate::app::TestApp;
-
-async fn key(app: &TestApp, merchant: MerchantId) -> String {
-    let secret = Secret::new("a secret for tests, of 32 bytes and more").unwrap();
-    let mut work = Work::for_platform(app.test.database()).await.unwrap();
-    let issued = identity::issue_store_key(
-        &mut work,
-        &secret,
-        identity::Actor::Operator,
-        merchant,
-        "test",
-        None,
-    )
-    .await;
-    work.commit().await.unwrap();
-    issued.unwrap().0.key
-}
 
 async fn searches(app: &TestApp, key: &str, query: &str) -> Value {
     let request = Request::builder()
@@ -49,7 +31,7 @@ async fn a_merchant_sees_what_its_own_store_was_searched_for() {
     insight.note(None, "everywhere", CallerKind::Anonymous, 1);
     insight.flush().await.unwrap();
 
-    let own = key(&app, stores[0]).await;
+    let own = app.store_key(stores[0]).await;
     let row = |query: &str, searches: i64, without_result: i64, average_hits: f64| {
         json!({ "query": query, "searches": searches, "without_result": without_result,
                 "average_hits": average_hits })

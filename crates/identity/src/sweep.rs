@@ -1,0 +1,26 @@
+//! Throwing old attempts away.
+
+use jobs::{Epoch, Job, JobContext, JobError, Outcome, Scheduled};
+use serde::{Deserialize, Serialize};
+
+/// Removes attempts to log in that no rule looks at any more.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct SweepAttempts {}
+
+impl Job for SweepAttempts {
+    const NAME: &'static str = "identity.sweep_attempts";
+    type Needs = ();
+
+    async fn run(self, context: JobContext, (): ()) -> Result<Outcome, JobError> {
+        let mut work = context.work_for_platform().await?;
+        crate::forget_attempts(&mut work).await?;
+        work.commit().await?;
+        Ok(Outcome::DONE)
+    }
+}
+
+impl Scheduled for SweepAttempts {
+    fn for_epoch(_: Epoch) -> Self {
+        Self {}
+    }
+}

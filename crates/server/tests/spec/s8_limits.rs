@@ -1,0 +1,206 @@
+//! Spec §8 and decisions §6: how often one may call, and what the answers say of it.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use axum::body::Body;
+use axum::http::Method;
+use database::Work;
+use identity::{Actor, NewAgentKey};
+use primitives::{Plan, Scope};
+use serde_json::{Value, json};
+
+use crate::app::{Answer, TestApp, call, post};
+
+/// Limit, remaining and reset, as the head says.
+fn told(answer: &Answer) -> (u64, u64, u64) {
+    let figure = |name: &str| answer.headers[name].to_str().unwrap().parse().unwrap();
+    (figure("x-ratelimit-limit"), figure("x-ratelimit-remaining"), figure("x-ratelimit-reset"))
+}
+
+#[expect(clippy::disallowed_methods, reason = "Redis has a clock of its own")]
+fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs()
+}
+
+/// Waits until a window is long enough for a test: the one of this answer, or the next.
+async fn wait_for_room(answer: &Answer) {
+    let left = told(answer).2.saturating_sub(now());
+    if left < 10 {
+        tokio::time::sleep(Duration::from_secs(left + 1)).await;
+    }
+}
+
+async fn categories(app: &TestApp, slug: &str) -> Answer {
+    app.tool(slug, "browse_categories", json!({})).await
+}
+
+/// How many of so many calls are let in, and the first that is not.
+async fn until_refused(calls: u32, call: impl AsyncFn() -> Answer) -> (u32, Option<Answer>) {
+    for made in 0..calls {
+        let answer = call().await;
+        if answer.code() != "none" {
+            return (made, Some(answer));
+        }
+    }
+    (calls, None)
+}
+
+#[tokio::test]
+async fn whoever_has_no_key_has_the_free_share_at_all_stores_together() {
+    let app = TestApp::counting().await;
+    wait_for_room(&categories(&app, "demo-store").await).await;
+    let first = categories(&app, "kivikiri").await;
+    let (limit, remaining, reset) = told(&first);
+    assert_eq!((limit, remaining), (30, 29), "the tighter bucket is told");
+    for made in 1..30 {
+        let slug = if made % 2 == 0 { "kivikiri" } else { "skarvdal" };
+        let answer = categories(&app, slug).await;
+        assert_eq!(told(&answer), (30, 29 - made, reset));
+    }
+    let refused = categories(&app, "kivikiri").await;
+    assert_eq!((refused.status.as_u16(), refused.code().as_str()), (429, "rate_limit_exceeded"));
+    assert_eq!(told(&refused), (30, 0, reset));
+    let wait: u64 = refused.headers["retry-after"].to_str().unwrap().parse().unwrap();
+    assert!((1..=60).contains(&wait));
+    let details = &refused.json()["error"]["data"]["details"];
+    assert_eq!((&details["bucket"], &details["retryable"]), (&json!("tier"), &json!(true)));
+    assert!(categories(&app, "demo-store").await.status.is_success(), "it has a share of its own");
+}
+
+#[tokio::test]
+async fn the_demo_store_has_twenty_a_minute_and_a_key_has_its_plan() {
+    let app = TestApp::counting().await;
+    wait_for_room(&categories(&app, "demo-store").await).await;
+    let (let_in, refused) = until_refused(40, async || categories(&app, "demo-store").await).await;
+    assert!((19..=20).contains(&let_in), "{let_in}");
+    assert_eq!(told(&refused.unwrap()).0, 20);
+    let key = app.reader().await;
+    let body = call("get_trust_score", json!({})).to_string();
+    let request = post("/demo-store/mcp").header("x-agent-api-key", &key);
+    let answer = app.send(request.body(Body::from(body)).unwrap()).await;
+    assert_eq!((answer.status.as_u16(), told(&answer).0), (200, 30));
+}
+
+#[tokio::test]
+async fn a_tool_has_a_share_of_its_own_and_its_refusal_takes_nothing() {
+    let app = TestApp::counting().await;
+    let owner = app.person("ada@example.com", &[]).await;
+    let mut work = Work::for_platform(app.test.database()).await.unwrap();
+    identity::set_plan(&mut work, Actor::Operator, owner, Plan::Growth).await.unwrap();
+    work.commit().await.unwrap();
+    let wanted = NewAgentKey { scopes: [Scope::AgentRead].into(), ..NewAgentKey::default() };
+    let key = app.agent_key(owner, &wanted).await.key;
+    let send = async |tool: &str, arguments: Value, is_mcp: bool| {
+        let mut request = post("/kivikiri/mcp").header("x-agent-api-key", &key);
+        if is_mcp {
+            request = request.header("mcp-protocol-version", "2025-11-25");
+        }
+        app.send(request.body(Body::from(call(tool, arguments).to_string())).unwrap()).await
+    };
+    wait_for_room(&send("get_trust_score", json!({}), true).await).await;
+    let search = async |is_mcp| send("search_products", json!({ "query": "bowl" }), is_mcp).await;
+    let before = told(&send("get_trust_score", json!({}), true).await);
+    let (let_in, refused) = until_refused(40, async || search(true).await).await;
+    let refused = refused.unwrap();
+    assert_eq!((let_in, refused.status.as_u16()), (20, 200), "a tool's own failure");
+    assert_eq!(refused.code(), "tool_limit_exceeded");
+    assert_eq!(told(&refused), (20, 0, before.2));
+    assert!(refused.headers.contains_key("retry-after"));
+    let plain = search(false).await;
+    assert_eq!((plain.status.as_u16(), plain.code().as_str()), (429, "tool_limit_exceeded"));
+    let newer = post("/kivikiri/mcp")
+        .header("x-agent-api-key", &key)
+        .header("accept", "application/json, text/event-stream")
+        .header("mcp-protocol-version", "2026-07-28")
+        .header("mcp-method", "tools/call")
+        .header("mcp-name", "search_products");
+    let mut body = call("search_products", json!({ "query": "bowl" }));
+    body["params"]["_meta"] = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": { "name": "test", "version": "1" },
+        "io.modelcontextprotocol/clientCapabilities": {},
+    });
+    let newer = app.send(newer.body(Body::from(body.to_string())).unwrap()).await;
+    assert_eq!((newer.status.as_u16(), newer.code().as_str()), (200, "tool_limit_exceeded"));
+    // Two looks at trust and twenty searches came out of the two hundred; the refused ones did not.
+    let tools = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list" });
+    let listed = post("/kivikiri/mcp").header("x-agent-api-key", &key);
+    let listed = app.send(listed.body(Body::from(tools.to_string())).unwrap()).await;
+    let (limit, remaining, _) = told(&listed);
+    assert!(limit == 200 && (177..=178).contains(&remaining), "{remaining}");
+}
+
+#[tokio::test]
+async fn what_is_open_to_everybody_has_thirty_a_minute_and_probes_are_not_counted() {
+    let app = TestApp::counting().await;
+    let directory = async || app.get("/api/v1/stores/directory").await;
+    wait_for_room(&directory().await).await;
+    let (let_in, refused) = until_refused(60, directory).await;
+    let refused = refused.unwrap();
+    assert!((29..=30).contains(&let_in), "{let_in}");
+    assert_eq!((refused.status.as_u16(), told(&refused).0), (429, 30));
+    assert!(refused.headers.contains_key("retry-after"));
+    for path in ["/health", "/api/v1/health/ready", "/api/v1/openapi.json"] {
+        let answer = app.get(path).await;
+        assert_eq!(answer.status, 200, "{path}");
+        assert!(!answer.headers.contains_key("x-ratelimit-limit"), "{path}");
+    }
+    let key = app.reader().await;
+    let auth = [("x-agent-api-key", key.as_str())];
+    let known = app.ask(Method::GET, "/stores/directory", &auth, &Value::Null).await;
+    assert_eq!(known.status, 200, "a key has a share of its own");
+}
+
+#[tokio::test]
+async fn a_notification_counts_for_nothing() {
+    let app = TestApp::counting().await;
+    let initialized = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
+    for _ in 0..25 {
+        let answer = app.rpc("/demo-store/mcp", &initialized).await;
+        assert_eq!(answer.status, 202, "{}", answer.text);
+    }
+    assert!(categories(&app, "demo-store").await.status.is_success());
+}
+
+#[tokio::test]
+async fn asking_for_stores_that_do_not_exist_is_counted() {
+    let app = TestApp::counting().await;
+    let nobody = async || {
+        let answer = categories(&app, "nobody-here").await;
+        assert!(answer.headers.contains_key("x-ratelimit-remaining"), "{}", answer.text);
+        answer
+    };
+    wait_for_room(&nobody().await).await;
+    for _ in 0..40 {
+        let answer = nobody().await;
+        if answer.status == 429 {
+            return;
+        }
+        assert_eq!((answer.status.as_u16(), answer.code().as_str()), (404, "store_not_found"));
+    }
+    panic!("forty calls, and none was too much");
+}
+
+#[tokio::test]
+async fn wrong_keys_are_put_off_and_right_ones_are_not() {
+    let app = TestApp::start().await;
+    let key = app.reader().await;
+    let with = async |key: &str| {
+        let auth = [("x-agent-api-key", key)];
+        app.ask(Method::GET, "/stores/directory", &auth, &Value::Null).await
+    };
+    let wrong = |number: u32| format!("agnt_{number:064x}");
+    assert_eq!(with(&key).await.status, 200);
+    for number in 0..5 {
+        for _ in 0..3 {
+            let answer = with(&wrong(number)).await;
+            assert_eq!((answer.status.as_u16(), answer.code().as_str()), (401, "unauthorized"));
+        }
+    }
+    let stopped = with(&wrong(5)).await;
+    assert_eq!((stopped.status.as_u16(), stopped.code().as_str()), (429, "rate_limit_exceeded"));
+    assert!(stopped.headers.contains_key("retry-after"));
+    assert!(stopped.headers.contains_key("x-ratelimit-reset"));
+    assert_eq!(with(&wrong(1)).await.status, 401, "one that is known to be wrong");
+    assert_eq!(with(&key).await.status, 200, "one that was right lately");
+}
