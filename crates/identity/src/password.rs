@@ -47,9 +47,13 @@ impl Passwords {
         let Ok(Ok(turn)) = turn else { return Err(IdentityError::TooBusy) };
         let is_known = hash.is_some();
         let hash = hash.unwrap_or_else(|| self.nobody.to_string());
+        metrics::counter!("souk_passwords_compared_total").increment(1);
+        let comparing = metrics::gauge!("souk_passwords_comparing");
+        comparing.increment(1.0);
         let compared = tokio::task::spawn_blocking(move || {
             let is_same = argon2()
                 .map(|argon2| argon2.verify_password(password.as_bytes(), hash.as_str()).is_ok());
+            comparing.decrement(1.0);
             drop(turn);
             is_same
         });

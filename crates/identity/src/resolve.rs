@@ -70,6 +70,7 @@ impl<V: Clone + Send + Sync + 'static> Known<V> {
                 };
                 Some(self.attempts.begin(from).await.map_err(put_off)?)
             };
+            metrics::counter!("souk_key_lookups_total").increment(1);
             if let Some(found) = look_up.await? {
                 self.lately.insert(mac, ()).await;
                 return Ok(found);

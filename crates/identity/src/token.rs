@@ -73,8 +73,10 @@ pub(crate) struct Session {
 pub struct Tokens {
     database: Database,
     secret: Secret,
-    /// Who issues them, and for whom: the address of the service.
+    /// Who issues them: the address of the service.
     issuer: Arc<str>,
+    /// For whom: the same, unless it is said otherwise.
+    audience: Arc<str>,
     known: Arc<RwLock<Known>>,
     /// One looks, the others wait for what it sees: strangers send tokens by the thousand.
     looking: Arc<Mutex<()>>,
@@ -90,11 +92,19 @@ impl Tokens {
     /// For a service at this address.
     #[must_use]
     pub fn new(database: Database, secret: Secret, issuer: Arc<str>) -> Self {
-        Self { database, secret, issuer, known: Arc::default(), looking: Arc::default() }
+        let audience = Arc::clone(&issuer);
+        Self { database, secret, issuer, audience, known: Arc::default(), looking: Arc::default() }
     }
 
-    /// Makes the first signing key if there is none. Two processes may each make one; both are good.
-    async fn prepare(&self) -> Result<(), IdentityError> {
+    /// The same, for somebody else than the service itself.
+    #[must_use]
+    pub fn for_audience(self, audience: Arc<str>) -> Self {
+        Self { audience, ..self }
+    }
+
+    /// Makes the first signing key if there is none, and says at which moment one signs. Two processes may each make one;
+    /// both are good.
+    async fn prepare(&self) -> Result<Timestamp, IdentityError> {
         let mut work = Work::for_platform(&self.database).await?;
         let now = work.now();
         let keys = table::signing::keys(work.sql(), now).await?;
@@ -102,7 +112,8 @@ impl Tokens {
             add_key(&mut work, &self.secret, now).await?;
             work.commit().await?;
         }
-        self.look().await
+        self.look().await?;
+        Ok(now)
     }
 
     /// A token for a person.
@@ -113,13 +124,14 @@ impl Tokens {
     ) -> Result<String, IdentityError> {
         let mut key = self.signing_key(now);
         if key.is_none() {
-            self.prepare().await?;
-            key = self.signing_key(now);
+            // A first key is younger than the login that needs it.
+            let prepared = self.prepare().await?;
+            key = self.signing_key(prepared);
         }
         let key = key.ok_or(IdentityError::NoSigningKey)?;
         let claims = Claims {
             iss: self.issuer.to_string(),
-            aud: self.issuer.to_string(),
+            aud: self.audience.to_string(),
             sub: session.user,
             iat: now.unix_seconds(),
             exp: now.plus(TOKEN_LIFE).unix_seconds(),
@@ -144,7 +156,7 @@ impl Tokens {
         let key = self.key(&name, now).await?.ok_or(IdentityError::Refused)?;
         let mut validation = Validation::new(Algorithm::EdDSA);
         validation.set_issuer(&[&self.issuer]);
-        validation.set_audience(&[&self.issuer]);
+        validation.set_audience(&[&self.audience]);
         validation.set_required_spec_claims(&["iss", "aud", "sub", "exp"]);
         // By the clock the rest of the process goes by, below.
         validation.validate_exp = false;

@@ -33,6 +33,13 @@ impl Gate {
         Self(Some(Guarded { limiter, places: Places::default() }))
     }
 
+    /// Gets ready to count.
+    pub async fn connect(&self) {
+        if let Some(guarded) = &self.0 {
+            guarded.limiter.connect().await;
+        }
+    }
+
     /// Lets everybody in: for tests of other things, and to measure what counting costs.
     #[must_use]
     pub fn open_to_all() -> Self {

@@ -36,6 +36,13 @@ impl Limiter {
         })
     }
 
+    /// Connects, if Redis is there: the first call need not wait for it.
+    pub async fn connect(&self) {
+        if let Err(error) = self.shared.connect().await {
+            tracing::warn!(%error, "Redis is away: limits are counted by each process alone");
+        }
+    }
+
     /// Takes one from every bucket of the charge, or nothing from any.
     pub async fn take(&self, caller: &Caller, charge: &Charge) -> Verdict {
         if self.breaker.lets_through() {

@@ -1,5 +1,8 @@
 //! A small HTTP/1.1 client that knows exactly what became of a request.
 
+use std::fmt::Write as _;
+use std::net::Ipv4Addr;
+
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
@@ -18,12 +21,17 @@ pub(crate) enum Fate {
 pub(crate) struct Client {
     port: u16,
     headers: String,
+    /// Where it calls from; anywhere, if nowhere is named.
+    source: Option<Ipv4Addr>,
     connection: Option<TcpStream>,
+    /// The head of the last answer, in lower case.
+    head: String,
 }
 
 impl Client {
     pub(crate) fn new(port: u16) -> Self {
-        Self { port, headers: String::new(), connection: None }
+        let (headers, head) = (String::new(), String::new());
+        Self { port, headers, source: None, connection: None, head }
     }
 
     /// The same client with the headers an MCP client sends.
@@ -32,6 +40,24 @@ impl Client {
             "Accept: application/json, text/event-stream\r\nMCP-Protocol-Version: 2025-11-25\r\n",
         );
         self
+    }
+
+    /// The same client, calling from an address of this machine.
+    pub(crate) fn from(mut self, source: Ipv4Addr) -> Self {
+        self.source = Some(source);
+        self
+    }
+
+    /// The same client with an agent's key.
+    pub(crate) fn with_agent_key(mut self, key: &str) -> Self {
+        let _ = write!(self.headers, "X-Agent-Api-Key: {key}\r\n");
+        self
+    }
+
+    /// A figure in the head of the last answer.
+    pub(crate) fn figure(&self, name: &str) -> Option<u64> {
+        let behind = |line: &str| line.strip_prefix(name)?.strip_prefix(':')?.trim().parse().ok();
+        self.head.lines().find_map(behind)
     }
 
     /// The same client with a key.
@@ -53,10 +79,18 @@ impl Client {
         self.send("POST", path, body.as_bytes()).await
     }
 
+    async fn connect(&self) -> std::io::Result<TcpStream> {
+        let socket = tokio::net::TcpSocket::new_v4()?;
+        if let Some(source) = self.source {
+            socket.bind((source, 0).into())?;
+        }
+        socket.connect((Ipv4Addr::LOCALHOST, self.port).into()).await
+    }
+
     pub(crate) async fn send(&mut self, method: &str, path: &str, body: &[u8]) -> Fate {
         let stream = match self.connection.take() {
             Some(stream) => Ok(stream),
-            None => TcpStream::connect(("127.0.0.1", self.port)).await,
+            None => self.connect().await,
         };
         let Ok(mut stream) = stream else { return Fate::NotSent };
         // Head and body are two writes; the second must not wait for the first to be confirmed.
@@ -78,6 +112,7 @@ impl Client {
                 if !answer.closes {
                     self.connection = Some(stream);
                 }
+                self.head = answer.head;
                 Fate::Answered { status: answer.status, body: answer.body }
             }
             Err(why) => Fate::Cut(why),
@@ -86,6 +121,7 @@ impl Client {
 }
 
 struct Answer {
+    head: String,
     status: u16,
     closes: bool,
     body: String,
@@ -120,5 +156,5 @@ async fn read_answer(stream: &mut TcpStream) -> Result<Answer, String> {
     }
     let closes = header("connection:").is_some_and(|value| value.contains("close"));
     let body = String::from_utf8_lossy(&bytes[body_start..body_start + length]).into_owned();
-    Ok(Answer { status, closes, body })
+    Ok(Answer { head, status, closes, body })
 }

@@ -6,6 +6,8 @@ mod catalog;
 mod engines;
 mod foundation;
 mod http;
+mod identity;
+mod limits;
 mod mcp;
 mod report;
 mod search;
@@ -87,6 +89,10 @@ enum Topic {
     Search,
     /// The door for agents.
     Mcp,
+    /// Who calls.
+    Identity,
+    /// How often.
+    Limits,
 }
 
 impl Topic {
@@ -96,6 +102,8 @@ impl Topic {
             Self::Catalog => catalog::CHECKS,
             Self::Search => search::CHECKS,
             Self::Mcp => mcp::CHECKS,
+            Self::Identity => identity::CHECKS,
+            Self::Limits => limits::CHECKS,
         }
     }
 
@@ -105,13 +113,15 @@ impl Topic {
             Self::Catalog => catalog::bench().await,
             Self::Search => search::bench(bench.size, &bench.only).await,
             Self::Mcp => mcp::bench(bench.size, &bench.only).await,
+            Self::Identity => Err("what a credential costs is measured by `bench limits`".into()),
+            Self::Limits => limits::bench().await,
         }
     }
 
     async fn soak(self, soak: &Soak) -> Result<(), Failure> {
         match self {
-            Self::Foundation | Self::Catalog | Self::Mcp => Err("it has no soak".into()),
             Self::Search => search::soak(soak.size).await,
+            _ => Err("it has no soak".into()),
         }
     }
 }

@@ -113,16 +113,33 @@ impl Souk {
     ) -> Result<Self, Failure> {
         let port = free_port()?;
         let child = doors(database_url, port, settings)?.args(arguments).spawn()?;
-        let souk = Self { child, port };
+        Self { child, port }.ready().await
+    }
+
+    /// Waits until the doors are open.
+    async fn ready(self) -> Result<Self, Failure> {
         let since = Instant::now();
-        let mut client = Client::new(port);
+        let mut client = Client::new(self.port);
         while since.elapsed() < READY_MAX {
             if matches!(client.get("/health/ready").await, Fate::Answered { status: 200, .. }) {
-                return Ok(souk);
+                return Ok(self);
             }
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
         Err("souk serve was not ready within three minutes".into())
+    }
+
+    /// The same, with its log in a file.
+    pub(crate) async fn serve_logging(
+        database_url: &str,
+        settings: &[(&'static str, String)],
+        log: &std::path::Path,
+    ) -> Result<Self, Failure> {
+        let port = free_port()?;
+        let mut command = doors(database_url, port, settings)?;
+        let file = std::fs::File::create(log)?;
+        command.stdout(file.try_clone()?).stderr(file);
+        Self { child: command.spawn()?, port }.ready().await
     }
 
     /// Starts the doors on a port and does not wait for them: whoever calls looks for itself.

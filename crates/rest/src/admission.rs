@@ -23,6 +23,9 @@ const PERSON: u32 = 120;
 /// Logins of one address, and acts of one person on keys, in a minute.
 const CREDENTIAL: u32 = 20;
 
+/// Bytes that are read of a body nobody wants.
+const LEFT_MAX: usize = 16 * 1024;
+
 /// What an endpoint declares of its way in.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Policy {
@@ -57,7 +60,11 @@ pub(crate) async fn admit(policy: Policy, request: Request, next: Next) -> Respo
     let is_agent = matches!(policy.access, Access::Agent(_));
     let entered = match enter(policy, &mut parts).await {
         Ok(entered) => entered,
-        Err(refusal) => return marked(refusal.into_response(), is_agent),
+        Err(refusal) => {
+            // A connection whose body was left lying cannot be used again. A long one is not worth it.
+            let _ = axum::body::to_bytes(body, LEFT_MAX).await;
+            return marked(refusal.into_response(), is_agent);
+        }
     };
     let mut response = next.run(Request::from_parts(parts, body)).await;
     if let Some(verdict) = entered.and_then(|entered| entered.verdict) {

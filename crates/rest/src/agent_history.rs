@@ -7,9 +7,9 @@ use catalog::{PriceHistory, PriceRecord, ReviewRecord, Reviews};
 use database::Reading;
 use primitives::Scope;
 
-use crate::agent_products::{MISSING, load};
+use crate::agent_products::{MISSING, load_for};
 use crate::request::ProductPart;
-use crate::{Access, Endpoint, One, Opened, Path, Refusal, Rest, Routes};
+use crate::{Access, AgentCaller, Endpoint, One, Opened, Path, Refusal, Rest, Routes};
 
 /// Lines of a price history that are shown.
 const PRICES_MAX: i64 = 200;
@@ -46,11 +46,12 @@ pub(crate) fn endpoints() -> Routes<Opened> {
 }
 
 async fn prices(
+    agent: AgentCaller,
     State(rest): State<Arc<Rest>>,
     Path(ProductPart(id)): Path<ProductPart>,
 ) -> Result<One<PriceHistory>, Refusal> {
-    let merchant = catalog::owner(&rest.database, id).await?;
-    let (product, _) = load(&rest, merchant, id).await?;
+    let (product, store) = load_for(&rest, &agent, id).await?;
+    let merchant = store.merchant;
     let reading = Reading::for_store(&rest.database, merchant)?;
     let past = catalog::price_history(&reading, merchant, product.id, PRICES_MAX).await?;
     let prices = past.into_iter().map(PriceRecord::from).collect();
@@ -58,11 +59,12 @@ async fn prices(
 }
 
 async fn reviews(
+    agent: AgentCaller,
     State(rest): State<Arc<Rest>>,
     Path(ProductPart(id)): Path<ProductPart>,
 ) -> Result<One<Reviews>, Refusal> {
-    let merchant = catalog::owner(&rest.database, id).await?;
-    let (product, _) = load(&rest, merchant, id).await?;
+    let (product, store) = load_for(&rest, &agent, id).await?;
+    let merchant = store.merchant;
     let reading = Reading::for_store(&rest.database, merchant)?;
     let found = catalog::reviews(&reading, merchant, product.id, REVIEWS_MAX).await?;
     let reviews = found.into_iter().map(ReviewRecord::from).collect();

@@ -14,7 +14,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::request::ProductPart;
-use crate::{Access, Endpoint, Json, Many, One, Opened, Path, Query, Refusal, Rest, Routes};
+use crate::{
+    Access, AgentCaller, Endpoint, Json, Many, One, Opened, Path, Query, Refusal, Rest, Routes,
+};
 
 pub(crate) fn endpoints() -> Routes<Opened> {
     let product =
@@ -89,27 +91,33 @@ pub(crate) async fn load(
     Ok((catalog::product(&reading, merchant, id).await?, store))
 }
 
-async fn load_anywhere(
+/// The same of whatever store, as far as an agent may see it.
+pub(crate) async fn load_for(
     rest: &Rest,
+    agent: &AgentCaller,
     id: ProductId,
 ) -> Result<(Product, std::sync::Arc<Store>), Refusal> {
     let merchant = catalog::owner(&rest.database, id).await?;
+    agent.sees(merchant)?;
     load(rest, merchant, id).await
 }
 
 async fn product(
+    agent: AgentCaller,
     State(rest): State<Arc<Rest>>,
     Path(ProductPart(id)): Path<ProductPart>,
 ) -> Result<One<ProductRecord>, Refusal> {
-    let (product, store) = load_anywhere(&rest, id).await?;
+    let (product, store) = load_for(&rest, &agent, id).await?;
     Ok(One::new(product.record(&store, &rest.site_url)))
 }
 
 async fn merchant(
+    agent: AgentCaller,
     State(rest): State<Arc<Rest>>,
     Path(slug): Path<StoreSlug>,
 ) -> Result<One<StoreRecord>, Refusal> {
     let store = rest.stores.admit(&slug).await?;
+    agent.0.require_store(store.merchant)?;
     Ok(One::new(store.record(&rest.site_url)))
 }
 
@@ -131,6 +139,7 @@ struct FindParameters {
 }
 
 async fn find(
+    agent: AgentCaller,
     State(rest): State<Arc<Rest>>,
     Query(parameters): Query<FindParameters>,
 ) -> Result<Many<ProductRecord>, Refusal> {
@@ -146,7 +155,7 @@ async fn find(
     let mut records = Vec::new();
     for merchant in merchants {
         let store = rest.stores.find_merchant(merchant).await?;
-        if store.admit().is_err() {
+        if store.admit().is_err() || agent.sees(merchant).is_err() {
             continue;
         }
         let reading = Reading::for_store(&rest.database, merchant)?;
@@ -251,13 +260,14 @@ struct Compared {
 }
 
 async fn compare(
+    agent: AgentCaller,
     State(rest): State<Arc<Rest>>,
     Json(request): Json<CompareRequest>,
 ) -> Result<One<Compared>, Refusal> {
     catalog::comparable(&request.product_ids)?;
     let mut products = Vec::with_capacity(request.product_ids.len());
     for id in request.product_ids {
-        let (product, store) = load_anywhere(&rest, id).await?;
+        let (product, store) = load_for(&rest, &agent, id).await?;
         products.push(product.record(&store, &rest.site_url));
     }
     let comparison = Comparison::of(&products);
@@ -265,9 +275,10 @@ async fn compare(
 }
 
 async fn availability(
+    agent: AgentCaller,
     State(rest): State<Arc<Rest>>,
     Path(ProductPart(id)): Path<ProductPart>,
 ) -> Result<One<Availability>, Refusal> {
-    let (product, _) = load_anywhere(&rest, id).await?;
+    let (product, _) = load_for(&rest, &agent, id).await?;
     Ok(One::new(product.availability()))
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use axum::extract::FromRequestParts;
 use axum::http::HeaderMap;
 use axum::http::request::Parts;
+use catalog::CatalogError;
 use identity::{Agent, Credential, IdentityError, Person, Role};
 use merchants::{Store, StoreError};
 use primitives::{ClientAddress, ErrorCode, MerchantId, Problem, StoreSlug, UserId};
@@ -79,6 +80,34 @@ impl PersonCaller {
 /// An agent, known by its key.
 #[derive(Debug, Clone)]
 pub struct AgentCaller(pub Arc<Agent>);
+
+impl AgentCaller {
+    /// What a store sells is not there for a key whose owner named other stores.
+    pub(crate) fn sees(&self, merchant: MerchantId) -> Result<(), CatalogError> {
+        self.0.require_store(merchant).map_err(|_| CatalogError::ProductNotFound)
+    }
+
+    /// The stores it may search in, of those that are asked for; none named: all.
+    pub(crate) async fn stores(
+        &self,
+        rest: &Rest,
+        asked: Vec<StoreSlug>,
+    ) -> Result<Vec<StoreSlug>, Refusal> {
+        let Some(own) = &self.0.stores else { return Ok(asked) };
+        let mut slugs = Vec::with_capacity(own.len());
+        for merchant in own {
+            match rest.stores.find_merchant(*merchant).await {
+                Ok(store) => slugs.push(store.slug.clone()),
+                Err(StoreError::NotFound) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        if !asked.is_empty() {
+            slugs.retain(|slug| asked.contains(slug));
+        }
+        if slugs.is_empty() { Err(IdentityError::OtherStore.into()) } else { Ok(slugs) }
+    }
+}
 
 /// Each of them is found out before the handler runs, by what its endpoint declares; the handler finds it here.
 macro_rules! from_extensions {

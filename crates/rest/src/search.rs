@@ -97,7 +97,10 @@ async fn search(
     State(rest): State<Arc<Rest>>,
     Json(arguments): Json<SearchArguments>,
 ) -> Result<Raw, Refusal> {
-    let query = arguments.query()?;
+    let mut query = arguments.query()?;
+    if let Some(Extension(agent)) = &agent {
+        query.stores = agent.stores(&rest, query.stores).await?;
+    }
     let caller = if agent.is_some() { CallerKind::Agent } else { CallerKind::Anonymous };
     let found = rest.search.find(query, caller).await?;
     Raw::of(found)
@@ -150,11 +153,16 @@ struct SimilarParameters {
 }
 
 async fn similar(
+    agent: AgentCaller,
     State(rest): State<Arc<Rest>>,
     Path(ProductPart(id)): Path<ProductPart>,
     Query(parameters): Query<SimilarParameters>,
 ) -> Result<Raw, Refusal> {
     let stores = ::search::slugs(parameters.merchant.as_slice())?;
+    if agent.0.stores.is_some() {
+        agent.sees(catalog::owner(&rest.database, id).await?)?;
+    }
+    let stores = agent.stores(&rest, stores).await?;
     let page = PageRequest::new(None, Some(parameters.limit.unwrap_or(10)));
     let found = rest.search.similar(id, stores, page).await?;
     Raw::of(found)

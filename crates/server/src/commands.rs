@@ -157,6 +157,7 @@ async fn serve_until(
     let listener = listening.map_err(|error| CommandError::Listen(config.listen, error))?;
     let metrics = telemetry::figures();
     let gate = config.gate()?;
+    gate.connect().await;
     if config.limits == Counting::Off {
         tracing::warn!("calls are not limited: SOUK_LIMITS is off");
     }

@@ -66,6 +66,8 @@ impl Tool for FindSimilarProducts {
         let stores = vec![call.store.slug.clone()];
         let found = match (product_id, text) {
             (Some(id), None) => {
+                // Likeness looks at all stores; a product of another one is not this store's to tell of.
+                catalog::product(&call.reading()?, call.store.merchant, id).await?;
                 call.search.similar(id, stores, PageRequest::new(None, Some(limit))).await?
             }
             (None, Some(text)) => {

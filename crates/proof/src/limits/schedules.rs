@@ -1,0 +1,121 @@
+//! (a) Calls in any order, of several callers and tools, against a model that counts by hand: as many are let in as the figures
+//! say and not one more, what is left never grows within a window, its end never moves, and a refusal takes nothing.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use limits::{Bucket, Caller, Charge, Class, Limiter, Verdict};
+use primitives::{Id, KeyId};
+use rand::Rng;
+use rand::rngs::StdRng;
+use tokio::task::JoinSet;
+
+use super::Redis;
+use crate::report::{Failure, Trial, Verdict as Finding, ensure, grouped};
+
+const AT_ONCE: u64 = 32;
+const TOOLS: [(&str, u32); 3] =
+    [("search_products", 5), ("create_cart", 3), ("get_trust_score", 60)];
+const TIERS: [u32; 3] = [4, 9, 30];
+
+/// What was let in of one window, by bucket.
+#[derive(Default)]
+struct Window {
+    tier: u32,
+    tools: [u32; 3],
+    told: Option<u32>,
+}
+
+pub(crate) async fn prove(trial: Trial) -> Finding {
+    let redis = Redis::start().await?;
+    let limiter = Limiter::new(&redis.url(), "proof")?;
+    let nobody = Caller::agent(KeyId::from_random(0));
+    while limiter.take(&nobody, &Charge::tier(Class::Read, "x", 1_000_000)).await.degraded {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    let schedules: u64 = trial.by_tier(1_000, 10_000);
+    let (mut calls, mut refused, mut windows) = (0, 0, 0);
+    for first in (0..schedules).step_by(usize::try_from(AT_ONCE)?) {
+        trial.progress(|| format!("schedule {} of {}", grouped(first), grouped(schedules)));
+        let mut running = JoinSet::new();
+        for number in first..(first + AT_ONCE).min(schedules) {
+            running.spawn(schedule(limiter.clone(), number, trial.dice(number)));
+        }
+        while let Some(ended) = running.join_next().await {
+            let (of_calls, of_refused, of_windows) = ended??;
+            calls += of_calls;
+            refused += of_refused;
+            windows += of_windows;
+        }
+    }
+    ensure(!limiter.is_degraded(), || String::from("Redis was away"))?;
+    Ok(format!(
+        "{} schedules, {} calls, {} refused, {} windows: each verdict as the model's",
+        grouped(schedules),
+        grouped(calls),
+        grouped(refused),
+        grouped(windows)
+    ))
+}
+
+/// One caller: a share of its own, and calls of tools in an order that was drawn.
+async fn schedule(
+    limiter: Limiter,
+    number: u64,
+    mut dice: StdRng,
+) -> Result<(u64, u64, u64), Failure> {
+    let caller = Caller::agent(KeyId::from_random(u128::from(number) + (1 << 64)));
+    let tier = TIERS[usize::try_from(dice.next_u32() % 3)?];
+    let calls = 10 + u64::from(dice.next_u32() % 50);
+    let mut windows: HashMap<u64, Window> = HashMap::new();
+    let (mut refused, mut newest) = (0, 0);
+    for _ in 0..calls {
+        let tool = usize::try_from(dice.next_u32() % 4)?;
+        let mut charge = Charge::tier(Class::Read, "mcp", tier);
+        if let Some((name, limit)) = TOOLS.get(tool) {
+            charge = charge.and_tool(None, name, *limit);
+        }
+        let verdict = limiter.take(&caller, &charge).await;
+        ensure(!verdict.degraded, || String::from("Redis did not answer in time"))?;
+        ensure(verdict.reset >= newest, || String::from("a window's end went back"))?;
+        newest = verdict.reset;
+        let window = windows.entry(verdict.reset).or_default();
+        judge(window, tier, TOOLS.get(tool).map(|(_, limit)| (tool, *limit)), &verdict)?;
+        refused += u64::from(!verdict.is_admitted());
+    }
+    Ok((calls, refused, u64::try_from(windows.len())?))
+}
+
+/// Holds a verdict against what was let in before, and counts it.
+fn judge(
+    window: &mut Window,
+    tier: u32,
+    tool: Option<(usize, u32)>,
+    verdict: &Verdict,
+) -> Result<(), Failure> {
+    let of_tool = tool.map(|(tool, limit)| (limit - window.tools[tool], limit));
+    let left = (tier - window.tier, tier);
+    let expected = match (left.0, of_tool) {
+        (0, _) => (Some(Bucket::Tier), tier, 0),
+        (_, Some((0, limit))) => (Some(Bucket::Tool), limit, 0),
+        _ => {
+            let (least, limit) = of_tool.map_or(left, |of_tool| left.min(of_tool));
+            (None, limit, least - 1)
+        }
+    };
+    let told = (verdict.refused_by, verdict.limit, verdict.remaining);
+    ensure(told == expected, || format!("told {told:?}, and the model says {expected:?}"))?;
+    if verdict.is_admitted() {
+        window.tier += 1;
+        if let Some((tool, _)) = tool {
+            window.tools[tool] += 1;
+        } else {
+            // Of one bucket alone: what is left never grows.
+            let before = window.told.replace(verdict.remaining);
+            ensure(before.is_none_or(|before| before > verdict.remaining), || {
+                String::from("what is left grew")
+            })?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,230 @@
+//! Spec §5: every route and every tool with every kind of credential. Which there are is read from the routers; what
+//! comes of it is held against a table that is checked in, so that whoever adds one has to say who may call it.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::http::{Method, Request};
+use base64::Engine;
+use base64::prelude::BASE64_URL_SAFE_NO_PAD;
+use database::Work;
+use identity::{Actor, NewAgentKey, Role, Tokens};
+use primitives::{Scope, UserId};
+use serde_json::{Value, json};
+
+use crate::app::{PASSWORD, SITE_URL, TestApp, call, secret};
+
+/// A kind of credential: what it is, and the header by which it is sent.
+struct Kind {
+    name: String,
+    header: Option<(&'static str, String)>,
+}
+
+/// Something that can be called: what stands in the table, and how.
+struct Target {
+    name: String,
+    method: Method,
+    path: String,
+    body: Value,
+}
+
+fn agent(name: &str, key: &str) -> Kind {
+    Kind { name: name.to_owned(), header: Some(("x-agent-api-key", key.to_owned())) }
+}
+
+fn bearer(name: &str, text: &str) -> Kind {
+    Kind { name: name.to_owned(), header: Some(("authorization", format!("Bearer {text}"))) }
+}
+
+/// Every subset of the scopes but the empty one, which no key can have.
+fn scope_sets() -> impl Iterator<Item = BTreeSet<Scope>> {
+    (1_u32..1 << Scope::ALL.len()).map(|bits| {
+        let scopes = Scope::ALL.into_iter().enumerate();
+        scopes.filter(|(place, _)| bits >> place & 1 == 1).map(|(_, scope)| scope).collect()
+    })
+}
+
+async fn agent_kinds(app: &TestApp, owner: UserId) -> Vec<Kind> {
+    let reading = || NewAgentKey { scopes: [Scope::AgentRead].into(), ..NewAgentKey::default() };
+    let mut kinds = Vec::new();
+    for scopes in scope_sets() {
+        let names: Vec<&str> = scopes.iter().map(|scope| &scope.name()[6..]).collect();
+        let wanted = NewAgentKey { scopes, ..NewAgentKey::default() };
+        let key = app.agent_key(owner, &wanted).await.key;
+        kinds.push(agent(&format!("agent key: {}", names.join(" ")), &key));
+    }
+    let other = vec![app.merchant("skarvdal").await];
+    let other = NewAgentKey { stores: Some(other), ..reading() };
+    kinds.push(agent("agent key: read, of another store", &app.agent_key(owner, &other).await.key));
+    kinds.push(bearer("agent key: read, as a bearer", &app.agent_key(owner, &reading()).await.key));
+    let short = NewAgentKey { expires_in_days: Some(1), ..reading() };
+    let expired = app.agent_key(owner, &short).await.key;
+    let revoked = app.agent_key(owner, &reading()).await;
+    let mut work = Work::for_platform(app.test.database()).await.unwrap();
+    identity::revoke_agent_key(&mut work, owner, revoked.key_id).await.unwrap();
+    work.commit().await.unwrap();
+    kinds.push(agent("agent key: malformed", "nonsense"));
+    kinds.push(agent("agent key: unknown", &format!("agnt_{}", "7".repeat(64))));
+    kinds.push(agent("agent key: revoked", &revoked.key));
+    kinds.push(agent("agent key: expired", &expired));
+    kinds
+}
+
+/// A token that was taken apart and put together again.
+fn forged(token: &str, header: &Value, signature: bool) -> String {
+    let parts: Vec<&str> = token.split('.').collect();
+    let header = BASE64_URL_SAFE_NO_PAD.encode(header.to_string());
+    format!("{header}.{}.{}", parts[1], if signature { parts[2] } else { "" })
+}
+
+async fn token_of(app: &TestApp, issuer: &str, audience: &str) -> String {
+    let database = app.test.database().clone();
+    let tokens = Tokens::new(database.clone(), secret(), Arc::from(issuer));
+    let tokens = tokens.for_audience(Arc::from(audience));
+    let logins = identity::Logins::new(database, secret(), tokens, 1);
+    let from = primitives::ClientAddress([192, 0, 2, 7].into());
+    logins.login("stranger@example.com", PASSWORD.to_owned(), from).await.unwrap()
+}
+
+/// Right ones first: five wrong ones, and a new one would have to wait.
+async fn kinds(app: &TestApp) -> Vec<Kind> {
+    let owner = app.person("agents@example.com", &[]).await;
+    let mut work = Work::for_platform(app.test.database()).await.unwrap();
+    identity::set_plan(&mut work, Actor::Operator, owner, primitives::Plan::Pro).await.unwrap();
+    work.commit().await.unwrap();
+    app.person("stranger@example.com", &[]).await;
+    app.person("owner@example.com", &[("kivikiri", Role::Owner)]).await;
+    app.person("staff@example.com", &[("kivikiri", Role::Staff)]).await;
+    let expired_token = token_of(app, SITE_URL, SITE_URL).await;
+    let mut kinds = vec![Kind { name: String::from("none"), header: None }];
+    kinds.extend(agent_kinds(app, owner).await);
+    app.test.clock().advance(Duration::from_hours(25));
+    let good = token_of(app, SITE_URL, SITE_URL).await;
+    let header = |algorithm: &str| json!({ "alg": algorithm, "typ": "JWT" });
+    let away = "https://elsewhere.test";
+    let mut people = Vec::new();
+    for whose in ["owner", "staff", "stranger"] {
+        let header = app.log_in(&format!("{whose}@example.com")).await;
+        let text = header.trim_start_matches("Bearer ");
+        people.push(bearer(&format!("token: {whose}"), text));
+    }
+    people.push(bearer("token: expired", &expired_token));
+    people.push(bearer("token: alg none", &forged(&good, &header("none"), false)));
+    people.push(bearer("token: alg HS256", &forged(&good, &header("HS256"), true)));
+    people.push(bearer("token: wrong audience", &token_of(app, SITE_URL, away).await));
+    people.push(bearer("token: wrong issuer", &token_of(app, away, SITE_URL).await));
+    people.push(bearer("token: nonsense", "nonsense"));
+    let own = app.store_key(app.merchant("kivikiri").await).await;
+    let other = app.store_key(app.merchant("skarvdal").await).await;
+    people.push(bearer("store key", &own));
+    people.push(bearer("store key: another store's", &other));
+    // What is right goes before what is wrong.
+    people.extend(kinds);
+    people.push(bearer("store key: unknown", &format!("mrch_{}", "7".repeat(64))));
+    people
+}
+
+/// The address with the example of each of its parts.
+fn address(path: &str, parameters: &Value) -> String {
+    let parts = parameters.as_array().unwrap().iter().filter(|it| it["in"] == "path");
+    let path = parts.fold(path.to_owned(), |path, part| {
+        let name = format!("{{{}}}", part["name"].as_str().unwrap());
+        let example = if name == "{slug}" { "kivikiri" } else { part["example"].as_str().unwrap() };
+        path.replace(&name, example)
+    });
+    format!("/api/v1{path}")
+}
+
+fn routes() -> Vec<Target> {
+    let document = rest::openapi(SITE_URL);
+    let mut targets = Vec::new();
+    for (path, item) in document["paths"].as_object().unwrap() {
+        for (method, operation) in item.as_object().unwrap() {
+            if path == "/{slug}/mcp" {
+                continue;
+            }
+            let method = Method::from_bytes(method.to_uppercase().as_bytes()).unwrap();
+            let name = format!("{method} {path}");
+            let path = address(path, &operation["parameters"]);
+            targets.push(Target { name, method, path, body: Value::Null });
+        }
+    }
+    targets
+}
+
+async fn tools(app: &TestApp) -> Vec<Target> {
+    let path = String::from("/kivikiri/mcp");
+    let method = |name: &str| json!({ "jsonrpc": "2.0", "id": 1, "method": name, "params": {} });
+    let listed = app.rpc(&path, &method("tools/list")).await.json();
+    let names = listed["result"]["tools"].as_array().unwrap().iter();
+    let calls = names.map(|tool| {
+        let name = tool["name"].as_str().unwrap();
+        (format!("tool {name}"), call(name, json!({})))
+    });
+    let methods = ["initialize", "ping", "tools/list", "resources/list", "prompts/list"];
+    let methods = methods.map(|name| (format!("mcp {name}"), method(name)));
+    let targets = methods.into_iter().chain(calls);
+    let target = |(name, body)| Target { name, method: Method::POST, path: path.clone(), body };
+    targets.map(target).collect()
+}
+
+/// One letter for what came of it: `.` in, whatever came then.
+async fn outcome(app: &TestApp, target: &Target, kind: &Kind) -> char {
+    let mut request = Request::builder()
+        .method(target.method.clone())
+        .uri(&target.path)
+        .header("host", "souk.test")
+        .header("content-type", "application/json");
+    if let Some((name, value)) = &kind.header {
+        request = request.header(*name, value);
+    }
+    let body = if target.body.is_null() { String::new() } else { target.body.to_string() };
+    let answer = app.send(request.body(Body::from(body)).unwrap()).await;
+    let told = || format!("{} with {}: {}", target.name, kind.name, answer.text);
+    match answer.status.as_u16() {
+        401 => {
+            assert_eq!(answer.headers["www-authenticate"], "Bearer", "{}", told());
+            match answer.code().as_str() {
+                "unauthorized" => 'U',
+                "token_expired" => 'E',
+                _ => panic!("{}", told()),
+            }
+        }
+        403 => {
+            assert_eq!(answer.code(), "forbidden", "{}", told());
+            'F'
+        }
+        429 | 500.. => panic!("{}", told()),
+        _ => '.',
+    }
+}
+
+#[tokio::test]
+async fn every_route_and_tool_lets_in_whom_the_table_says() {
+    let app = TestApp::searching().await;
+    let kinds = kinds(&app).await;
+    let mut targets = routes();
+    targets.extend(tools(&app).await);
+    let mut table = String::from(
+        "'.' in   'U' 401 unauthorized   'E' 401 token_expired   'F' 403 forbidden\n\n",
+    );
+    for (number, kind) in kinds.iter().enumerate() {
+        let _ = writeln!(table, "{:>2}  {}", number + 1, kind.name);
+    }
+    let digits = |of: fn(usize) -> usize| -> String {
+        (1..=kinds.len()).map(|number| of(number).to_string()).collect()
+    };
+    let (tens, ones) = (digits(|number| number / 10), digits(|number| number % 10));
+    let _ = writeln!(table, "\n{:<48}{tens}\n{:<48}{ones}", "", "");
+    for target in &targets {
+        let mut row = String::new();
+        for kind in &kinds {
+            row.push(outcome(&app, target, kind).await);
+        }
+        let _ = writeln!(table, "{:<48}{row}", target.name);
+    }
+    insta::assert_snapshot!("who_may_call_what", table);
+}
