@@ -65,15 +65,22 @@ impl Logins {
         let (account, since) = self.begin(&email, &subjects).await?;
         let account = account.filter(|account| !account.is_disabled);
         let hash = account.as_ref().map(|account| account.password_hash.clone());
-        let is_right = self.passwords.verify(password, hash).await?;
+        let is_right = match self.passwords.verify(password, hash).await {
+            Ok(is_right) => is_right,
+            // Nobody looked at the password, so nobody tried one.
+            Err(error) => {
+                let mut work = Work::for_platform(&self.database).await?;
+                give_back(&mut work, &subjects, since).await?;
+                work.commit().await?;
+                return Err(error);
+            }
+        };
         let account = account.filter(|_| is_right).ok_or(IdentityError::WrongLogin)?;
         // A password that changed while this one was compared has ended the session already: it is issued for
         // the sessions of the password that was given.
         let session = Session { user: account.user, sessions_from: account.sessions_from };
         let mut work = Work::for_platform(&self.database).await?;
-        for (subject, allowance) in &subjects {
-            table::login::give_back(&mut work, subject, allowance.window_start(since)).await?;
-        }
+        give_back(&mut work, &subjects, since).await?;
         let (user, now) = (session.user, work.now());
         audit::record(&mut work, Actor::Person(user), Act::LoggedIn, &user, json!({})).await?;
         work.commit().await?;
@@ -100,6 +107,18 @@ impl Logins {
         work.commit().await?;
         Ok((account, now))
     }
+}
+
+/// An attempt that was none is not counted.
+async fn give_back(
+    work: &mut Work,
+    subjects: &[(Mac, Allowance)],
+    since: Timestamp,
+) -> Result<(), IdentityError> {
+    for (subject, allowance) in subjects {
+        table::login::give_back(work, subject, allowance.window_start(since)).await?;
+    }
+    Ok(())
 }
 
 /// Removes attempts that no rule looks at any more, in a work for the platform.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use axum::body::{Body, Bytes};
 use axum::extract::{Path, Request, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header, request};
-use axum::response::Response;
+use axum::response::{IntoResponse, Response};
 use axum::{Extension, Router, routing};
 use database::Database;
 use http_body_util::Full;
@@ -14,10 +14,11 @@ use identity::{Agent, Callers};
 use limits::Gate;
 use merchants::{Store, StoreCache};
 use primitives::{Details, ErrorCode, Failure, Problem, RequestId, StoreSlug};
+use rmcp::model::ProtocolVersion;
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use search::Search;
-use serde_json::Value;
+use serde_json::{Value, json};
 use tower_http::cors::{AllowHeaders, AllowOrigin, CorsLayer};
 
 use crate::admission::{Admission, Admitted};
@@ -25,10 +26,10 @@ use crate::card;
 #[cfg(debug_assertions)]
 use crate::conformance::{self, Conformance};
 use crate::message::{INVALID_REQUEST, Message};
-use crate::refusal::{Speech, fault, log, refuse};
+use crate::refusal::{Speech, fault, fault_body, log, refuse};
 use crate::tool::{Confirmation, ToolSet};
 use crate::welcome::Welcome;
-use crate::wire::{Visit, Wire};
+use crate::wire::{VERSIONS, Visit, Wire};
 use crate::{direct, gateway, tools};
 
 /// What the endpoint stands on.
@@ -309,7 +310,12 @@ async fn in_json(answer: Response, id: &Value) -> Response {
     }
     let status = answer.status();
     let text = axum::body::to_bytes(answer.into_body(), 1_024).await.unwrap_or_default();
-    let mut response = fault(id, INVALID_REQUEST, &String::from_utf8_lossy(&text));
+    let text = String::from_utf8_lossy(&text);
+    let is_version = text.to_ascii_lowercase().contains("protocol-version");
+    let served: Vec<&str> = VERSIONS.iter().map(ProtocolVersion::as_str).collect();
+    let data = is_version.then(|| json!({ "supported": served }));
+    let body = fault_body(id, INVALID_REQUEST, &text, data);
+    let mut response = (status, axum::Json(body)).into_response();
     // A body that rmcp cannot read is a fault of the protocol like any other.
     let is_unreadable = status == StatusCode::UNSUPPORTED_MEDIA_TYPE;
     *response.status_mut() = if is_unreadable { StatusCode::BAD_REQUEST } else { status };

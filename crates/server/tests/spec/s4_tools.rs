@@ -4,11 +4,23 @@ use axum::body::Body;
 use primitives::{Id, ProductId};
 use serde_json::{Value, json};
 
-use crate::app::{TestApp, post};
+use crate::app::{TestApp, call, post};
 
 #[expect(clippy::needless_pass_by_value, reason = "callers write their parameters in place")]
 fn request(method: &str, params: Value) -> Value {
     json!({ "jsonrpc": "2.0", "id": 7, "method": method, "params": params })
+}
+
+#[tokio::test]
+async fn a_version_nobody_serves_is_told_which_are() {
+    let app = TestApp::start().await;
+    let request = post("/demo-store/mcp").header("mcp-protocol-version", "1999-01-01");
+    let body = call("browse_categories", json!({})).to_string();
+    let answer = app.send(request.body(Body::from(body)).unwrap()).await;
+    let error = &answer.json()["error"];
+    assert_eq!((answer.status.as_u16(), &error["code"]), (400, &json!(-32600)));
+    let served = error["data"]["supported"].as_array().unwrap();
+    assert!(served.contains(&json!("2025-11-25")) && served.contains(&json!("2026-07-28")));
 }
 
 #[tokio::test]
