@@ -50,6 +50,9 @@ pub enum IdentityError {
     /// A credential of another kind where agents call.
     #[error("agents call with an agent key")]
     NoAgentKey,
+    /// Looking a key up failed.
+    #[error("a key could not be looked up")]
+    Unlooked,
     /// Nobody said where the call came from: a mistake of ours.
     #[error("the address of the caller is not known")]
     NoAddress,
@@ -182,9 +185,11 @@ impl Problem for IdentityError {
             | Self::InvalidStores
             | Self::InvalidLife
             | Self::TooManyKeys => ErrorCode::InvalidRequest,
-            Self::NoSigningKey | Self::NoAddress | Self::Unsigned | Self::Unhashable => {
-                ErrorCode::InternalError
-            }
+            Self::NoSigningKey
+            | Self::NoAddress
+            | Self::Unlooked
+            | Self::Unsigned
+            | Self::Unhashable => ErrorCode::InternalError,
             Self::Database(error) => error.code(),
         }
     }
@@ -201,7 +206,9 @@ impl Problem for IdentityError {
             }
             Self::TooManyLogins { reset_at, wait } | Self::TooManyWrongKeys { reset_at, wait } => {
                 details.insert("bucket", "credential");
-                details.insert("reset", reset_at.unix_seconds());
+                let whole = reset_at.plus(Duration::from_micros(999_999)).unix_seconds();
+                details.insert("limit", crate::attempts::WRONG_MAX);
+                details.insert("reset", whole);
                 details.insert("retry_after_seconds", wait.as_secs().saturating_add(1));
                 details.insert("hint", "wait until reset, a Unix time in seconds; then go on");
             }
@@ -242,6 +249,7 @@ impl Problem for IdentityError {
             | Self::PersonNotFound
             | Self::NoSigningKey
             | Self::NoAddress
+            | Self::Unlooked
             | Self::Unsigned
             | Self::Unhashable => {}
             Self::Database(error) => error.details(details),

@@ -52,37 +52,49 @@ impl<V: Clone + Send + Sync + 'static> Known<V> {
         &self,
         mac: Mac,
         from: ClientAddress,
-        look_up: impl Future<Output = Result<Option<V>, IdentityError>> + Send,
+        look_up: impl Future<Output = Result<Option<V>, IdentityError>> + Send + 'static,
     ) -> Result<V, IdentityError> {
         if let Some(found) = self.right.get(&mac).await {
             return Ok(found);
         }
-        let look_up = async {
-            if self.wrong.contains_key(&mac) {
-                return Err(IdentityError::Refused);
-            }
-            let attempt = if self.lately.contains_key(&mac) {
-                None
-            } else {
-                let put_off = |PutOff { wait }| {
-                    let reset_at = self.database.local_now().plus(wait);
-                    IdentityError::TooManyWrongKeys { reset_at, wait }
-                };
-                Some(self.attempts.begin(from).await.map_err(put_off)?)
-            };
-            metrics::counter!("souk_key_lookups_total").increment(1);
-            if let Some(found) = look_up.await? {
-                self.lately.insert(mac, ()).await;
-                return Ok(found);
-            }
-            if let Some(attempt) = attempt {
-                attempt.was_wrong();
-            }
-            self.wrong.insert(mac, ()).await;
-            Err(IdentityError::Refused)
-        };
-        let found = Box::pin(self.right.try_get_with_by_ref(&mac, look_up)).await;
+        // As a task of its own: whoever goes away while it runs has still tried a key.
+        let known = self.clone();
+        let looked_up = tokio::spawn(async move {
+            let once = known.look_up(mac, from, look_up);
+            known.right.try_get_with_by_ref(&mac, once).await
+        });
+        let found = looked_up.await.map_err(|_| IdentityError::Unlooked)?;
         found.map_err(|error| IdentityError::clone(&error))
+    }
+
+    async fn look_up(
+        &self,
+        mac: Mac,
+        from: ClientAddress,
+        look_up: impl Future<Output = Result<Option<V>, IdentityError>> + Send,
+    ) -> Result<V, IdentityError> {
+        if self.wrong.contains_key(&mac) {
+            return Err(IdentityError::Refused);
+        }
+        let attempt = if self.lately.contains_key(&mac) {
+            None
+        } else {
+            let put_off = |PutOff { wait }| {
+                let reset_at = self.database.local_now().plus(wait);
+                IdentityError::TooManyWrongKeys { reset_at, wait }
+            };
+            Some(self.attempts.begin(from).await.map_err(put_off)?)
+        };
+        metrics::counter!("souk_key_lookups_total").increment(1);
+        if let Some(found) = look_up.await? {
+            self.lately.insert(mac, ()).await;
+            return Ok(found);
+        }
+        if let Some(attempt) = attempt {
+            attempt.was_wrong();
+        }
+        self.wrong.insert(mac, ()).await;
+        Err(IdentityError::Refused)
     }
 }
 
@@ -116,8 +128,9 @@ impl StoreKeys {
             return Err(IdentityError::Refused);
         }
         let mac = self.secret.mac(presented);
-        let look_up = async {
-            let mut snapshot = Reading::for_platform(&self.known.database).open().await?;
+        let database = self.known.database.clone();
+        let look_up = async move {
+            let mut snapshot = Reading::for_platform(&database).open().await?;
             let now = snapshot.now().await?;
             let found = table::store_key::merchant_of(&mut snapshot, &mac, now).await?;
             snapshot.close().await?;
@@ -157,8 +170,9 @@ impl AgentKeys {
             return Err(IdentityError::Refused);
         }
         let mac = self.secret.mac(presented);
-        let look_up = async {
-            let mut snapshot = Reading::for_platform(&self.known.database).open().await?;
+        let database = self.known.database.clone();
+        let look_up = async move {
+            let mut snapshot = Reading::for_platform(&database).open().await?;
             let now = snapshot.now().await?;
             let found = table::agent_key::agent_of(&mut snapshot, &mac, now).await?;
             snapshot.close().await?;

@@ -1,6 +1,6 @@
 //! What a call counts against.
 
-use primitives::{MerchantId, Plan};
+use primitives::{Plan, StoreSlug};
 
 /// Calls a minute of each plan (spec §8).
 #[must_use]
@@ -75,8 +75,9 @@ impl Charge {
 
     /// And against that of a tool at a store; at none, if it acts on all of them.
     #[must_use]
-    pub fn and_tool(mut self, store: Option<MerchantId>, tool: &str, limit: u32) -> Self {
-        let store = store.map_or_else(|| String::from("all"), |store| store.to_string());
+    pub fn and_tool(mut self, store: Option<&StoreSlug>, tool: &str, limit: u32) -> Self {
+        // No slug has this sign.
+        let store = store.map_or("*", StoreSlug::as_str);
         self.buckets.push((Bucket::Tool, format!("{store}/{tool}"), limit));
         self
     }

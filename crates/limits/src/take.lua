@@ -5,10 +5,10 @@ local now = tonumber(redis.call('TIME')[1])
 local offset = tonumber(ARGV[1])
 local window = math.floor((now - offset) / WINDOW)
 local held = tonumber(redis.call('HGET', KEYS[1], 'window') or -1)
-if held > window then
-    -- The clock was set back: the window that was told goes on.
+if held == window + 1 then
+    -- The clock was set back a little: the window that was told goes on.
     window = held
-elseif held < window then
+elseif held ~= window then
     redis.call('DEL', KEYS[1])
 end
 local answer = { now, (window + 1) * WINDOW + offset }

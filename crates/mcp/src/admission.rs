@@ -6,7 +6,6 @@ use std::sync::Arc;
 use axum::http::request::Parts;
 use identity::{Agent, Callers, Credential, IdentityError};
 use limits::{Bucket, Caller, Charge, Class, Entered, Gate, Limited, Places, Verdict, tier_limit};
-use merchants::Store;
 use primitives::{ClientAddress, Plan, StoreSlug};
 
 use crate::tool::Confirmation;
@@ -44,19 +43,19 @@ impl Admission {
         }
     }
 
-    /// Takes a request's share: of all calls, and of its tool at this store.
+    /// Takes a request's share: of all calls, and of its tool at this store. Whether there is such a store is not asked
+    /// before: asking counts.
     pub(crate) async fn enter(
         &self,
         agent: Option<&Agent>,
         parts: &Parts,
-        slug: &str,
-        store: Option<&Store>,
+        slug: Option<&StoreSlug>,
         tool: Option<&Known>,
     ) -> Result<Admitted, AdmissionError> {
         let plan = agent.map_or(Plan::Free, |agent| agent.plan);
         let (caller, share, limit) = match agent {
             Some(agent) => (Caller::agent(agent.key), "mcp", tier_limit(plan)),
-            None if slug.eq_ignore_ascii_case(StoreSlug::DEMO) => {
+            None if slug.is_some_and(|slug| slug.as_str() == StoreSlug::DEMO) => {
                 (Caller::address(address(parts)?), "demo", DEMO)
             }
             None => (Caller::address(address(parts)?), "mcp", tier_limit(plan)),
@@ -66,8 +65,8 @@ impl Admission {
             Some(Confirmation::Never) | None => Class::Read,
         };
         let mut charge = Charge::tier(class, share, limit);
-        if let (Some(store), Some(tool)) = (store, tool) {
-            charge = charge.and_tool(Some(store.merchant), tool.entry.name, tool.entry.per_minute);
+        if let Some(tool) = tool {
+            charge = charge.and_tool(slug, tool.entry.name, tool.entry.per_minute);
         }
         match self.gate.enter(&caller, Places::of_plan(plan), &charge).await {
             Ok(entered) => {
@@ -78,6 +77,14 @@ impl Admission {
             }
             Err(limited) => Err(limited.into()),
         }
+    }
+}
+
+impl Admission {
+    /// Takes the share of what is open to everybody (spec §8).
+    pub(crate) async fn enter_public(&self, from: ClientAddress) -> Result<Entered, Limited> {
+        let charge = Charge::tier(Class::Read, "public", tier_limit(Plan::Free));
+        self.gate.enter(&Caller::address(from), Places::of_plan(Plan::Free), &charge).await
     }
 }
 

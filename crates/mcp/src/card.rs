@@ -7,7 +7,7 @@ use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse, Response};
-use primitives::{RequestId, StoreSlug};
+use primitives::{ClientAddress, RequestId, StoreSlug};
 use serde_json::{Value, json};
 
 use crate::endpoint::Endpoint;
@@ -29,7 +29,12 @@ pub(crate) async fn card(
     State(endpoint): State<Arc<Endpoint>>,
     Path(slug): Path<String>,
     axum::Extension(request_id): axum::Extension<RequestId>,
+    axum::Extension(from): axum::Extension<ClientAddress>,
 ) -> Response {
+    let entered = match endpoint.admission.enter_public(from).await {
+        Ok(entered) => entered,
+        Err(limited) => return refuse(&limited.into(), &Value::Null, &request_id, Speech::Plain),
+    };
     let slug: StoreSlug = match slug.parse() {
         Ok(slug) => slug,
         Err(error) => {
@@ -58,6 +63,9 @@ pub(crate) async fn card(
     });
     let mut response = Json(card).into_response();
     let headers = response.headers_mut();
+    if let Some(verdict) = entered.verdict {
+        verdict.write(headers);
+    }
     let kind = HeaderValue::from_static("application/mcp-server-card+json");
     headers.insert(header::CONTENT_TYPE, kind);
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static(CACHE));

@@ -59,7 +59,7 @@ type Service = StreamableHttpService<Wire, NeverSessionManager>;
 pub(crate) struct Endpoint {
     pub(crate) stores: StoreCache,
     pub(crate) wire: Wire,
-    admission: Admission,
+    pub(crate) admission: Admission,
     welcome: Welcome,
     service: Service,
     #[cfg(debug_assertions)]
@@ -152,6 +152,10 @@ async fn post(
         return in_json(answer.map(Body::new), &message.id).await;
     }
     let confirmed = message.tool().and_then(tools::find).map(|known| known.entry.confirmation);
+    if message.id.is_null() {
+        // A notification asks for nothing: no store is looked for, and it counts for nothing.
+        return notified(&endpoint, parts, body, &message, &request_id).await;
+    }
     let (outcome, admitted) = open(&endpoint, &slug, &parts, &message).await;
     let mut response = match outcome {
         Ok(opened) => {
@@ -176,6 +180,25 @@ async fn post(
     response
 }
 
+async fn notified(
+    endpoint: &Endpoint,
+    parts: request::Parts,
+    body: Bytes,
+    message: &Message,
+    request_id: &RequestId,
+) -> Response {
+    let speech = Speech::of(&parts.headers);
+    let mut response = match endpoint.admission.agent(&parts).await {
+        Ok(_) => {
+            let answer = endpoint.service.handle(completed(parts, body, message)).await;
+            in_json(answer.map(Body::new), &message.id).await
+        }
+        Err(error) => refuse(&error.into(), &message.id, request_id, speech),
+    };
+    transparent(response.headers_mut(), None);
+    response
+}
+
 /// What a request stands before.
 struct Opened {
     store: Arc<Store>,
@@ -183,8 +206,8 @@ struct Opened {
     sets: Arc<[ToolSet]>,
 }
 
-/// Caller, store, share, scope, in this order: a wrong credential says nothing of stores, and asking for stores
-/// that do not exist is counted like any call. A notification asks for nothing and counts for nothing.
+/// Caller, share, store, scope, in this order: a wrong credential says nothing of stores, and asking for stores
+/// that do not exist is counted like any call.
 async fn open(
     endpoint: &Endpoint,
     slug: &str,
@@ -195,17 +218,16 @@ async fn open(
         Ok(agent) => agent,
         Err(error) => return (Err(error.into()), None),
     };
-    let resolved = resolve(endpoint, slug, parts).await;
-    let store = resolved.as_ref().ok().map(|(store, _)| Arc::clone(store));
+    let slug = slug.parse::<StoreSlug>();
     let tool = message.tool().and_then(tools::find);
-    let admitted = if message.id.is_null() {
-        None
-    } else {
-        let share = endpoint.admission.enter(agent.as_deref(), parts, slug, store.as_deref(), tool);
-        match share.await {
-            Ok(admitted) => Some(admitted),
-            Err(error) => return (Err(error.into()), None),
-        }
+    let share = endpoint.admission.enter(agent.as_deref(), parts, slug.as_ref().ok(), tool).await;
+    let admitted = match share {
+        Ok(admitted) => admitted,
+        Err(error) => return (Err(error.into()), None),
+    };
+    let resolved = match slug {
+        Ok(slug) => resolve(endpoint, &slug, parts).await,
+        Err(error) => Err(error.into()),
     };
     let opened = resolved.and_then(|(store, sets)| {
         if let Some(agent) = &agent {
@@ -216,7 +238,7 @@ async fn open(
         }
         Ok(Opened { store, agent, sets })
     });
-    (opened, admitted)
+    (opened, Some(admitted))
 }
 
 /// Says what kind of action this was (spec §5.6): whoever calls here is an agent.
@@ -230,11 +252,10 @@ fn transparent(headers: &mut HeaderMap, confirmation: Option<Confirmation>) {
 
 async fn resolve(
     endpoint: &Endpoint,
-    slug: &str,
+    slug: &StoreSlug,
     parts: &request::Parts,
 ) -> Result<(Arc<Store>, Arc<[ToolSet]>), Failure> {
-    let slug: StoreSlug = slug.parse()?;
-    let store = endpoint.stores.admit(&slug).await?;
+    let store = endpoint.stores.admit(slug).await?;
     let json = parts
         .headers
         .get(header::CONTENT_TYPE)

@@ -1,17 +1,20 @@
 //! The way in to an endpoint, read from its declaration: who calls, and whether there is a share left.
 
 use std::sync::Arc;
+use std::time::Duration;
 
+use axum::body::Body;
 use axum::extract::Request;
 use axum::http::HeaderValue;
+use axum::http::header::CONTENT_LENGTH;
 use axum::http::request::Parts;
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use identity::{Agent, Credential, IdentityError};
-use limits::{Caller, Charge, Class, Places, tier_limit};
-use primitives::{ClientAddress, ErrorCode, Plan, Problem};
+use identity::{Agent, Credential, IdentityError, Person};
+use limits::{Caller, Charge, Class, Entered, Places, tier_limit};
+use primitives::{ClientAddress, ErrorCode, MerchantId, Plan, Problem};
 
-use crate::caller::{AgentCaller, OwnerCaller, PersonCaller, StoreCaller};
+use crate::caller::{AgentCaller, OwnerCaller, PersonCaller, StoreCaller, membership};
 use crate::{Access, Refusal, Rest};
 
 /// Calls a minute of one address on what is open to everybody (spec §8).
@@ -23,8 +26,12 @@ const PERSON: u32 = 120;
 /// Logins of one address, and acts of one person on keys, in a minute.
 const CREDENTIAL: u32 = 20;
 
-/// Bytes that are read of a body nobody wants.
+/// Bytes that are read of a body nobody wants, and for how long.
 const LEFT_MAX: usize = 16 * 1024;
+const LEFT_WAIT: Duration = Duration::from_secs(1);
+
+/// The header of an agent's key.
+const AGENT_KEY: &str = "x-agent-api-key";
 
 /// What an endpoint declares of its way in.
 #[derive(Debug, Clone, Copy)]
@@ -46,120 +53,165 @@ pub(crate) enum Share {
     Uncounted,
 }
 
-/// Whoever calls, and what it counts as.
-struct Counted {
-    caller: Caller,
-    places: usize,
-    charge: Charge,
+/// Whoever calls, as far as its credential says.
+enum Known {
+    /// Nobody, from somewhere.
+    Nobody,
+    Agent(Arc<Agent>),
+    /// A program of a merchant.
+    Program(MerchantId),
+    Person(Arc<Person>),
 }
 
 /// Lets a request in: its credential is looked at before anything else of it, so that a stranger learns nothing
-/// from how the rest is judged.
+/// from how the rest is judged; then its share is taken; then it is judged.
 pub(crate) async fn admit(policy: Policy, request: Request, next: Next) -> Response {
     let (mut parts, body) = request.into_parts();
     let is_agent = matches!(policy.access, Access::Agent(_));
-    let entered = match enter(policy, &mut parts).await {
-        Ok(entered) => entered,
+    let (outcome, entered) = enter(policy, &mut parts).await;
+    let mut response = match outcome {
+        Ok(()) => next.run(Request::from_parts(parts, body)).await,
         Err(refusal) => {
-            // A connection whose body was left lying cannot be used again. A long one is not worth it.
-            let _ = axum::body::to_bytes(body, LEFT_MAX).await;
-            return marked(refusal.into_response(), is_agent);
+            drain(&parts, body).await;
+            refusal.into_response()
         }
     };
-    let mut response = next.run(Request::from_parts(parts, body)).await;
     if let Some(verdict) = entered.and_then(|entered| entered.verdict) {
         verdict.write(response.headers_mut());
     }
-    marked(response, is_agent)
-}
-
-/// Whoever calls an endpoint for agents is one (spec §5.6).
-fn marked(mut response: Response, is_agent: bool) -> Response {
     if is_agent {
+        // Whoever calls an endpoint for agents is one (spec §5.6).
         response.headers_mut().insert("x-ai-agent-initiated", HeaderValue::from_static("true"));
     }
     response
 }
 
-async fn enter(policy: Policy, parts: &mut Parts) -> Result<Option<limits::Entered>, Refusal> {
-    if policy.share == Share::Uncounted {
-        return Ok(None);
+/// A connection whose body was left lying cannot be used again. A long or slow one is not worth it.
+async fn drain(parts: &Parts, body: Body) {
+    let length = parts.headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok());
+    let is_short = length
+        .and_then(|length| length.parse().ok())
+        .is_some_and(|it| (1..=LEFT_MAX).contains(&it));
+    if is_short {
+        let _ = tokio::time::timeout(LEFT_WAIT, axum::body::to_bytes(body, LEFT_MAX)).await;
     }
-    let missing = || Refusal::from(Unguarded);
-    let rest = parts.extensions.get::<Arc<Rest>>().cloned().ok_or_else(missing)?;
-    let from = parts.extensions.get::<ClientAddress>().copied().ok_or_else(missing)?;
-    let counted = identify(policy, &rest, parts, from).await?;
-    let Counted { caller, places, charge } = counted;
-    let charge = match policy.tool {
-        Some((tool, limit)) => charge.and_tool(None, tool, limit),
-        None => charge,
-    };
-    Ok(Some(rest.gate.enter(&caller, places, &charge).await?))
 }
 
-/// Finds out who calls, and leaves it among the extensions for the handler.
+async fn enter(policy: Policy, parts: &mut Parts) -> (Result<(), Refusal>, Option<Entered>) {
+    if policy.share == Share::Uncounted {
+        return (Ok(()), None);
+    }
+    let rest = parts.extensions.get::<Arc<Rest>>().cloned();
+    let from = parts.extensions.get::<ClientAddress>().copied();
+    let Some((rest, from)) = rest.zip(from) else {
+        return (Err(Unguarded.into()), None);
+    };
+    let known = match identify(policy.access, &rest, parts, from).await {
+        Ok(known) => known,
+        Err(error) => return (Err(error.into()), None),
+    };
+    let (caller, places, charge) = counted(policy, &known, from);
+    let entered = match rest.gate.enter(&caller, places, &charge).await {
+        Ok(entered) => entered,
+        Err(limited) => return (Err(limited.into()), None),
+    };
+    (judge(policy.access, &rest, parts, known).await, Some(entered))
+}
+
+/// Who calls, by a credential of the kind that is wanted.
 async fn identify(
-    policy: Policy,
+    access: Access,
+    rest: &Rest,
+    parts: &Parts,
+    from: ClientAddress,
+) -> Result<Known, IdentityError> {
+    let callers = &rest.callers;
+    match (access, Credential::of(&parts.headers)) {
+        (Access::Public | Access::Agent(_), Credential::AgentKey(key)) => {
+            Ok(Known::Agent(callers.agent_keys.agent_of(key, from).await?))
+        }
+        (Access::Public, Credential::Unreadable) if parts.headers.contains_key(AGENT_KEY) => {
+            Err(IdentityError::Refused)
+        }
+        // What people and programs of stores send gives nothing here, and takes nothing.
+        (Access::Public, _) => Ok(Known::Nobody),
+        (Access::Store, Credential::StoreKey(key)) => {
+            Ok(Known::Program(callers.store_keys.merchant_of(key, from).await?))
+        }
+        (Access::Store | Access::Owner | Access::Person, Credential::Token(token)) => {
+            Ok(Known::Person(callers.people.person_of(token).await?))
+        }
+        _ => Err(IdentityError::of_stranger(&parts.headers)),
+    }
+}
+
+/// Out of which share the call comes.
+fn counted(policy: Policy, known: &Known, from: ClientAddress) -> (Caller, usize, Charge) {
+    let free = Places::of_plan(Plan::Free);
+    let credential = || Charge::tier(Class::Credential, "credential", CREDENTIAL);
+    match known {
+        // A key gives nobody more logins.
+        Known::Nobody | Known::Agent(_) if policy.share == Share::Credential => {
+            (Caller::address(from), free, credential())
+        }
+        Known::Nobody => (Caller::address(from), free, Charge::tier(Class::Read, "public", PUBLIC)),
+        Known::Agent(agent) => {
+            let charge = Charge::tier(Class::Read, "mcp", tier_limit(agent.plan));
+            let charge = match policy.tool {
+                Some((tool, limit)) => charge.and_tool(None, tool, limit),
+                None => charge,
+            };
+            (Caller::agent(agent.key), Places::of_plan(agent.plan), charge)
+        }
+        Known::Program(merchant) => {
+            let places = Places::of_plan(Plan::Enterprise);
+            (Caller::store(*merchant), places, Charge::tier(Class::Read, "store", STORE))
+        }
+        Known::Person(person) => {
+            let charge = match policy.share {
+                Share::Credential => credential(),
+                _ => Charge::tier(Class::Read, "person", PERSON),
+            };
+            (Caller::person(person.user), free, charge)
+        }
+    }
+}
+
+/// Whether the caller may do this; it is left among the extensions for the handler.
+async fn judge(
+    access: Access,
     rest: &Rest,
     parts: &mut Parts,
-    from: ClientAddress,
-) -> Result<Counted, Refusal> {
-    let counted = match policy.access {
-        Access::Public => {
-            if let Credential::AgentKey(key) = Credential::of(&parts.headers) {
-                let agent = rest.callers.agent_keys.agent_of(key, from).await?;
-                let counted = of_agent(&agent);
-                parts.extensions.insert(AgentCaller(agent));
-                counted
-            } else {
-                let (caller, places) = (Caller::address(from), Places::of_plan(Plan::Free));
-                Counted { caller, places, charge: Charge::tier(Class::Read, "public", PUBLIC) }
-            }
-        }
-        Access::Agent(scope) => {
-            let Credential::AgentKey(key) = Credential::of(&parts.headers) else {
-                return Err(IdentityError::of_stranger(&parts.headers).into());
-            };
-            let agent = rest.callers.agent_keys.agent_of(key, from).await?;
+    known: Known,
+) -> Result<(), Refusal> {
+    match (access, known) {
+        (Access::Agent(scope), Known::Agent(agent)) => {
             agent.require(scope)?;
-            let counted = of_agent(&agent);
             parts.extensions.insert(AgentCaller(agent));
-            counted
         }
-        Access::Store => {
-            let caller = StoreCaller::identify(rest, parts, from).await?;
-            let (store, places) = (caller.merchant, Places::of_plan(Plan::Enterprise));
+        (Access::Public, Known::Agent(agent)) => {
+            parts.extensions.insert(AgentCaller(agent));
+        }
+        (Access::Store, Known::Program(merchant)) => {
+            let caller = StoreCaller::of(rest, merchant).await?;
             parts.extensions.insert(caller);
-            let charge = Charge::tier(Class::Read, "store", STORE);
-            Counted { caller: Caller::store(store), places, charge }
         }
-        Access::Owner => {
-            let caller = OwnerCaller::identify(rest, parts).await?;
+        (Access::Store, Known::Person(person)) => {
+            let (merchant, _) = membership(rest, &person, &parts.headers).await?;
+            let caller = StoreCaller::of(rest, merchant).await?;
             parts.extensions.insert(caller);
-            of_person(caller.user)
         }
-        Access::Person => {
-            let caller = PersonCaller::identify(rest, parts).await?;
-            let user = caller.0.user;
+        (Access::Owner, Known::Person(person)) => {
+            let caller = OwnerCaller::of(rest, &person, &parts.headers).await?;
             parts.extensions.insert(caller);
-            of_person(user)
         }
-    };
-    if policy.share == Share::Credential {
-        let charge = Charge::tier(Class::Credential, "credential", CREDENTIAL);
-        return Ok(Counted { charge, ..counted });
+        (Access::Person, Known::Person(person)) => {
+            parts.extensions.insert(PersonCaller(person));
+        }
+        (Access::Public, Known::Nobody) => {}
+        _ => return Err(Unguarded.into()),
     }
-    Ok(counted)
-}
-
-fn of_agent(agent: &Agent) -> Counted {
-    let charge = Charge::tier(Class::Read, "mcp", tier_limit(agent.plan));
-    Counted { caller: Caller::agent(agent.key), places: Places::of_plan(agent.plan), charge }
-}
-
-fn of_person(user: primitives::UserId) -> Counted {
-    let charge = Charge::tier(Class::Read, "person", PERSON);
-    Counted { caller: Caller::person(user), places: Places::of_plan(Plan::Free), charge }
+    Ok(())
 }
 
 /// The router was built without what admits requests: a mistake of ours, and nobody comes in.

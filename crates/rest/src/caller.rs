@@ -6,9 +6,9 @@ use axum::extract::FromRequestParts;
 use axum::http::HeaderMap;
 use axum::http::request::Parts;
 use catalog::CatalogError;
-use identity::{Agent, Credential, IdentityError, Person, Role};
+use identity::{Agent, IdentityError, Person, Role};
 use merchants::{Store, StoreError};
-use primitives::{ClientAddress, ErrorCode, MerchantId, Problem, StoreSlug, UserId};
+use primitives::{ErrorCode, MerchantId, Problem, StoreSlug, UserId};
 
 use crate::{Refusal, Rest};
 
@@ -23,19 +23,7 @@ pub struct StoreCaller {
 }
 
 impl StoreCaller {
-    pub(crate) async fn identify(
-        rest: &Rest,
-        parts: &Parts,
-        from: ClientAddress,
-    ) -> Result<Self, Refusal> {
-        let merchant = match Credential::of(&parts.headers) {
-            Credential::StoreKey(key) => rest.callers.store_keys.merchant_of(key, from).await?,
-            Credential::Token(token) => {
-                let person = rest.callers.people.person_of(token).await?;
-                membership(rest, &person, &parts.headers).await?.0
-            }
-            _ => return Err(IdentityError::of_stranger(&parts.headers).into()),
-        };
+    pub(crate) async fn of(rest: &Rest, merchant: MerchantId) -> Result<Self, Refusal> {
         match rest.stores.find_merchant(merchant).await {
             Ok(store) => Ok(Self { merchant, store }),
             // The credential outlived its store.
@@ -55,9 +43,12 @@ pub struct OwnerCaller {
 }
 
 impl OwnerCaller {
-    pub(crate) async fn identify(rest: &Rest, parts: &Parts) -> Result<Self, Refusal> {
-        let PersonCaller(person) = PersonCaller::identify(rest, parts).await?;
-        match membership(rest, &person, &parts.headers).await? {
+    pub(crate) async fn of(
+        rest: &Rest,
+        person: &Person,
+        headers: &HeaderMap,
+    ) -> Result<Self, Refusal> {
+        match membership(rest, person, headers).await? {
             (merchant, Role::Owner) => Ok(Self { user: person.user, merchant }),
             (_, Role::Staff) => Err(IdentityError::NotAllowed("it takes an owner").into()),
         }
@@ -67,15 +58,6 @@ impl OwnerCaller {
 /// A person, known by a token.
 #[derive(Debug, Clone)]
 pub struct PersonCaller(pub Arc<Person>);
-
-impl PersonCaller {
-    pub(crate) async fn identify(rest: &Rest, parts: &Parts) -> Result<Self, Refusal> {
-        let Credential::Token(token) = Credential::of(&parts.headers) else {
-            return Err(IdentityError::of_stranger(&parts.headers).into());
-        };
-        Ok(Self(rest.callers.people.person_of(token).await?))
-    }
-}
 
 /// An agent, known by its key.
 #[derive(Debug, Clone)]
@@ -97,6 +79,8 @@ impl AgentCaller {
         let mut slugs = Vec::with_capacity(own.len());
         for merchant in own {
             match rest.stores.find_merchant(*merchant).await {
+                // One that is closed for now is left out, unless it was asked for.
+                Ok(store) if store.admit().is_err() && asked.is_empty() => {}
                 Ok(store) => slugs.push(store.slug.clone()),
                 Err(StoreError::NotFound) => {}
                 Err(error) => return Err(error.into()),
@@ -136,7 +120,7 @@ impl Problem for Undeclared {
 
 /// The store a person acts for: the only one, or the one that `X-Store` names. A store one is no member of and one
 /// that does not exist are refused alike.
-async fn membership(
+pub(crate) async fn membership(
     rest: &Rest,
     person: &Person,
     headers: &HeaderMap,

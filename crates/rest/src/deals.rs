@@ -24,6 +24,7 @@ pub(crate) fn endpoints() -> Routes<Opened> {
         .query::<DealParameters>()
         .answer::<Many<ProductRecord>>(200);
     let arrivals = Endpoint::get("/stores/{slug}/new-arrivals", Access::Public, new_arrivals)
+        .tool("list_new_arrivals", 60)
         .name("listNewArrivals")
         .tag("agent")
         .summary("A store's newest products")

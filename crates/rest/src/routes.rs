@@ -280,7 +280,7 @@ impl<S: Clone + Send + Sync + 'static> Endpoint<S> {
         self
     }
 
-    /// It is the same as a tool: its calls come out of that one's share too.
+    /// It is the same as a tool: the calls of agents come out of that one's share too.
     #[must_use]
     pub(crate) fn tool(mut self, name: &'static str, per_minute: u32) -> Self {
         self.operation.policy.tool = Some((name, per_minute));

@@ -20,6 +20,7 @@ const SUGGESTIONS_MAX: i64 = 20;
 
 pub(crate) fn endpoints() -> Routes<Opened> {
     let everyone = Endpoint::post("/search", Access::Public, search)
+        .tool("search_products", 20)
         .name("search")
         .summary("Products of all stores, by words and filters");
     let agents = Endpoint::post("/agent/search", Access::Agent(Scope::AgentRead), search)
@@ -27,6 +28,7 @@ pub(crate) fn endpoints() -> Routes<Opened> {
         .name("agentSearch")
         .summary("Products of all stores, by words and filters, for agents");
     let suggestions = Endpoint::get("/search/suggestions", Access::Public, suggestions)
+        .tool("suggest_queries", 60)
         .name("suggestSearches")
         .tag("agent")
         .summary("Searches that begin so")

@@ -15,11 +15,13 @@ use crate::{Access, Endpoint, Malformed, One, Opened, Path, Query, Refusal, Rest
 pub(crate) fn endpoints() -> Routes<Opened> {
     const MISSING: [ErrorCode; 2] = [ErrorCode::StoreNotFound, ErrorCode::StoreSuspended];
     let methodology = Endpoint::get("/trust/methodology", Access::Public, methodology)
+        .tool("get_trust_methodology", 60)
         .name("readTrustMethodology")
         .tag("trust")
         .summary("How trust scores and the order of results come about")
         .answer::<MethodologyDocument>(200);
     let score = Endpoint::get("/trust/scores/{slug}", Access::Public, score)
+        .tool("get_trust_score", 60)
         .name("readTrustScore")
         .tag("trust")
         .summary("The trust score of a store, and what it is made of")
@@ -27,6 +29,7 @@ pub(crate) fn endpoints() -> Routes<Opened> {
         .answer::<One<ScoreRecord>>(200)
         .errors(&MISSING);
     let history = Endpoint::get("/trust/scores/{slug}/history", Access::Public, history)
+        .tool("get_trust_history", 60)
         .name("readTrustHistory")
         .tag("trust")
         .summary("How the trust score of a store went, newest first")

@@ -110,7 +110,7 @@ impl App {
             .merge(web::router(Web { site_url: settings.site_url }))
             .route("/metrics", axum::routing::get(async move || metrics.render()))
             .route_layer(from_fn_with_state(
-                Bulkhead::new(settings.store_concurrency),
+                Bulkhead::new(settings.store_concurrency, settings.body_bytes_max),
                 layers::bulkhead,
             ))
             .route_layer(from_fn(layers::note_route))

@@ -284,6 +284,7 @@ async fn seed(database: &Database) -> Result<(), CommandError> {
 async fn check_config(config: &Config) -> Result<(), CommandError> {
     say(&format!("{config:#?}"));
     credential_secret(config)?;
+    config.gate()?;
     let database = connect(config)?;
     let migrated = database.is_migrated().await.map_err(|error| at_database(config, error))?;
     database.close().await;

@@ -222,7 +222,7 @@ impl FromStr for SiteUrl {
 pub enum SecretFault {
     /// None is set, and others than this machine can reach the service.
     #[error(
-        "SOUK_SECRET is not set. It may be left out only where the site URL is loopback; \
+        "SOUK_SECRET is not set. It may be left out only where the site URL and SOUK_LISTEN are loopback; \
          `openssl rand -hex 32` makes one"
     )]
     Missing,
@@ -235,7 +235,9 @@ pub enum SecretFault {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum GateFault {
     /// Anybody could call as often as they like.
-    #[error("SOUK_LIMITS=off is for tests and measurements: the site URL must be loopback")]
+    #[error(
+        "SOUK_LIMITS=off is for tests and measurements: site URL and SOUK_LISTEN must be loopback"
+    )]
     Off,
     /// No address of a Redis.
     #[error("REDIS_URL is not the address of a Redis: redis://host:port")]
@@ -252,16 +254,21 @@ impl Config {
         let secret = match &self.secret {
             // Compose files and the like hand on what is not set as an empty text.
             Some(secret) if !secret.reveal().is_empty() => secret.reveal(),
-            _ if self.site_url.is_loopback() => DEVELOPMENT_SECRET,
+            _ if self.is_private() => DEVELOPMENT_SECRET,
             _ => return Err(SecretFault::Missing),
         };
         identity::Secret::new(secret).map_err(|_| SecretFault::TooShort)
     }
 
+    /// Whether only this machine can reach the service: by its address, and by where it listens.
+    fn is_private(&self) -> bool {
+        self.site_url.is_loopback() && self.listen.ip().is_loopback()
+    }
+
     /// What counts calls.
     pub fn gate(&self) -> Result<Gate, GateFault> {
         match self.limits {
-            Counting::Off if self.site_url.is_loopback() => Ok(Gate::open_to_all()),
+            Counting::Off if self.is_private() => Ok(Gate::open_to_all()),
             Counting::Off => Err(GateFault::Off),
             Counting::On => {
                 let limiter = Limiter::new(self.redis_url.reveal(), "souk");
@@ -274,7 +281,7 @@ impl Config {
     #[must_use]
     pub fn has_development_secret(&self) -> bool {
         let set = self.secret.as_ref().is_some_and(|secret| !secret.reveal().is_empty());
-        !set && self.site_url.is_loopback()
+        !set && self.is_private()
     }
 
     /// Host names the MCP endpoint answers to: the site's own, loopback, and those named.
@@ -364,6 +371,11 @@ mod tests {
         let gate = |site| parse(&["souk", "serve", "--limits", "off", "--site-url", site]).gate();
         assert!(gate("http://127.0.0.1:8080").is_ok());
         assert_eq!(gate("https://souk.example").err(), Some(GateFault::Off));
+        let open = ["souk", "serve", "--limits", "off", "--listen", "0.0.0.0:8080"];
+        let mut open = parse(&open);
+        open.secret = None;
+        assert_eq!(open.gate().err(), Some(GateFault::Off));
+        assert_eq!(open.credential_secret().err(), Some(SecretFault::Missing));
     }
 
     #[test]

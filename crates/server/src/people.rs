@@ -89,7 +89,8 @@ async fn change(
         }
         AdminCommand::RotateSigningKey { at_once } => {
             let name = identity::rotate_signing_key(work, secret, actor, at_once).await?;
-            let when = if at_once { "now; every session ended" } else { "in a minute" };
+            let when =
+                if at_once { "now; every session ends within 20 seconds" } else { "in a minute" };
             format!("{name} signs tokens from {when}.")
         }
         // Carried out before.

@@ -28,8 +28,8 @@ const STORES: [&str; 8] = [
     "marrow-lane",
     "wiederlicht",
     "orto-lucido",
-    "gizmogulch",
-    "kestrel-rain",
+    "olaria-salgueira",
+    "puddlewick-toys",
 ];
 
 /// A call that is measured.

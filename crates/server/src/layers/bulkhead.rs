@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use axum::body::Body;
 use axum::extract::{RawPathParams, Request, State};
 use axum::middleware::Next;
 use axum::response::Response;
@@ -14,6 +15,7 @@ use super::{Asked, Stopped};
 #[derive(Debug, Clone)]
 pub(crate) struct Bulkhead {
     places: usize,
+    body_bytes_max: usize,
     taken: Arc<Mutex<HashMap<String, usize>>>,
 }
 
@@ -25,8 +27,8 @@ struct Place {
 }
 
 impl Bulkhead {
-    pub(crate) fn new(places: usize) -> Self {
-        Self { places, taken: Arc::default() }
+    pub(crate) fn new(places: usize, body_bytes_max: usize) -> Self {
+        Self { places, body_bytes_max, taken: Arc::default() }
     }
 
     fn enter(&self, slug: &str) -> Option<Place> {
@@ -62,9 +64,17 @@ pub(crate) async fn bulkhead(
     let Some(slug) = slug else {
         return next.run(request).await;
     };
+    // A place is for work: whoever is slow to send waits outside.
+    let asked = Asked::of(&request);
+    let (parts, body) = request.into_parts();
+    let Ok(body) = axum::body::to_bytes(body, bulkhead.body_bytes_max).await else {
+        let bytes_max = bulkhead.body_bytes_max.try_into().unwrap_or(u64::MAX);
+        return asked.refuse(Stopped::TooLarge(bytes_max));
+    };
+    let request = Request::from_parts(parts, Body::from(body));
     let Some(_place) = bulkhead.enter(&slug) else {
         metrics::counter!("souk_bulkhead_refusals_total").increment(1);
-        return Asked::of(&request).refuse(Stopped::TooBusy);
+        return asked.refuse(Stopped::TooBusy);
     };
     next.run(request).await
 }
@@ -75,7 +85,7 @@ mod tests {
 
     #[test]
     fn a_full_store_leaves_the_others_alone() {
-        let bulkhead = Bulkhead::new(2);
+        let bulkhead = Bulkhead::new(2, 1_024);
         let first = bulkhead.enter("hot").unwrap();
         let _second = bulkhead.enter("HOT").unwrap();
         assert!(bulkhead.enter("hot").is_none());
@@ -86,7 +96,7 @@ mod tests {
 
     #[test]
     fn empty_stores_take_no_room() {
-        let bulkhead = Bulkhead::new(2);
+        let bulkhead = Bulkhead::new(2, 1_024);
         drop(bulkhead.enter("gone"));
         assert!(bulkhead.taken.lock().unwrap().is_empty());
     }

@@ -5,7 +5,7 @@ use std::time::Instant;
 use axum::extract::{MatchedPath, Request};
 use axum::middleware::Next;
 use axum::response::Response;
-use http::{HeaderMap, HeaderValue};
+use http::{HeaderMap, HeaderValue, Method};
 use primitives::RequestId;
 
 /// By which a request says that an agent made it (spec §5.6).
@@ -22,7 +22,15 @@ pub(crate) async fn note_route(path: MatchedPath, request: Request, next: Next) 
     response
 }
 
-/// Counts and logs. Labels are route templates, so their number is bounded whatever callers send.
+/// The name of a method as a label: callers may invent others.
+fn known(method: &Method) -> &str {
+    match method.as_str() {
+        name @ ("GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE" | "OPTIONS") => name,
+        _ => "other",
+    }
+}
+
+/// Counts and logs. Labels are route templates and known methods, so their number is bounded whatever callers send.
 pub(crate) async fn observe(request: Request, next: Next) -> Response {
     let began = Instant::now();
     let method = request.method().clone();
@@ -40,7 +48,7 @@ pub(crate) async fn observe(request: Request, next: Next) -> Response {
     let route = route.map_or("unknown", MatchedPath::as_str).to_owned();
     let status = response.status().as_u16();
     let labels = [
-        ("method", method.to_string()),
+        ("method", known(&method).to_owned()),
         ("route", route.clone()),
         ("status", status.to_string()),
         ("by_agent", by_agent.to_string()),

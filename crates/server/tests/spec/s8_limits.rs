@@ -152,6 +152,55 @@ async fn what_is_open_to_everybody_has_thirty_a_minute_and_probes_are_not_counte
 }
 
 #[tokio::test]
+async fn a_key_lifts_neither_the_share_of_a_tool_nor_that_of_logins() {
+    let app = TestApp::counting().await;
+    let owner = app.person("ada@example.com", &[]).await;
+    let mut work = Work::for_platform(app.test.database()).await.unwrap();
+    identity::set_plan(&mut work, Actor::Operator, owner, Plan::Pro).await.unwrap();
+    work.commit().await.unwrap();
+    let wanted = NewAgentKey { scopes: [Scope::AgentRead].into(), ..NewAgentKey::default() };
+    let key = app.agent_key(owner, &wanted).await.key;
+    let auth = [("x-agent-api-key", key.as_str())];
+    wait_for_room(&app.ask(Method::GET, "/stores/directory", &auth, &Value::Null).await).await;
+    let search = async |path: &str| {
+        let body = json!({ "query": "bowl", "merchants": ["kivikiri"] });
+        app.ask(Method::POST, path, &auth, &body).await
+    };
+    for _ in 0..10 {
+        assert_eq!(search("/search").await.status, 200);
+        assert_eq!(search("/agent/search").await.status, 200);
+    }
+    for path in ["/search", "/agent/search"] {
+        let refused = search(path).await;
+        assert_eq!(
+            (refused.status.as_u16(), refused.code().as_str()),
+            (429, "tool_limit_exceeded")
+        );
+    }
+    let login = app.ask(Method::POST, "/auth/login", &auth, &json!({})).await;
+    assert_eq!(told(&login).0, 20);
+    let nobody = app.ask(Method::POST, "/auth/login", &[], &json!({})).await;
+    assert_eq!(told(&nobody).1, 18, "both came out of the share of the address");
+}
+
+#[tokio::test]
+async fn a_caller_without_the_scope_is_counted_too() {
+    let app = TestApp::counting().await;
+    let owner = app.person("ada@example.com", &[]).await;
+    let wanted = NewAgentKey { scopes: [Scope::AgentCart].into(), ..NewAgentKey::default() };
+    let key = app.agent_key(owner, &wanted).await.key;
+    let auth = [("x-agent-api-key", key.as_str())];
+    let ask = async || app.ask(Method::GET, "/agent/merchants/kivikiri", &auth, &Value::Null).await;
+    let first = ask().await;
+    assert_eq!((first.status.as_u16(), first.code().as_str()), (403, "forbidden"));
+    assert_eq!(first.json()["details"]["required_scope"], "agent:read");
+    let challenge = first.headers["www-authenticate"].to_str().unwrap();
+    assert_eq!(challenge, "Bearer error=\"insufficient_scope\", scope=\"agent:read\"");
+    assert_eq!(told(&first).0, 30);
+    assert_eq!(told(&ask().await).1, told(&first).1 - 1);
+}
+
+#[tokio::test]
 async fn a_notification_counts_for_nothing() {
     let app = TestApp::counting().await;
     let initialized = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });

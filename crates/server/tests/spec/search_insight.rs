@@ -1,8 +1,10 @@
 //! Decisions §9: a merchant sees what was searched for in its own store, and nothing of anybody else.
 
 use axum::body::Body;
-use axum::http::Request;
-use primitives::{Id, MerchantId};
+use axum::http::{Method, Request};
+use database::Work;
+use identity::{Actor, Role};
+use primitives::{Id, MerchantId, Plan};
 use search::{CallerKind, Insight};
 use serde_json::{Value, json};
 
@@ -48,5 +50,15 @@ async fn a_merchant_sees_what_its_own_store_was_searched_for() {
     app.test.clock().advance(std::time::Duration::from_hours(48));
     let nothing = json!({ "top": [], "without_result": [] });
     assert_eq!(searches(&app, &own, "?days=2").await, nothing);
+    assert_eq!(searches(&app, &own, "?days=30").await, expected);
+    let all = "/merchant/analytics/searches?days=1000";
+    let auth = [("authorization", &*format!("Bearer {own}"))];
+    let refused = app.ask(Method::GET, all, &auth, &Value::Null).await;
+    assert_eq!((refused.status.as_u16(), refused.code().as_str()), (403, "tier_required"));
+    assert_eq!(refused.json()["details"]["required_plan"], "GROWTH");
+    let owner = app.person("owner@example.com", &[(world.stores[0].slug, Role::Owner)]).await;
+    let mut work = Work::for_platform(app.test.database()).await.unwrap();
+    identity::set_plan(&mut work, Actor::Operator, owner, Plan::Growth).await.unwrap();
+    work.commit().await.unwrap();
     assert_eq!(searches(&app, &own, "?days=1000").await, expected);
 }
