@@ -27,7 +27,8 @@ impl Settings {
 
 impl Promotion {
     /// Whether it holds at a moment.
-    pub(crate) fn is_running(&self, now: Timestamp) -> bool {
+    #[must_use]
+    pub fn is_running(&self, now: Timestamp) -> bool {
         self.starts_at.is_none_or(|start| start <= now) && self.ends_at.is_none_or(|end| now < end)
     }
 }

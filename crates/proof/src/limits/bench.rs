@@ -27,7 +27,7 @@ const STORES: [&str; 8] = [
     "orelys",
     "marrow-lane",
     "wiederlicht",
-    "orto-lucido",
+    "spaak-en-zoon",
     "olaria-salgueira",
     "puddlewick-toys",
 ];

@@ -1,0 +1,151 @@
+//! All SQL of carts.
+
+use database::Work;
+use primitives::{CartId, KeyId, LineId, MerchantId, ProductId, Timestamp, VariantId};
+use serde::{Deserialize, Serialize};
+use sqlx::PgConnection;
+use sqlx::types::Json;
+
+use crate::{Cart, CartError, CartStatus, Destination, Item, LIFETIME, Line, Quantity};
+
+/// A line, as it is kept.
+#[derive(Serialize, Deserialize)]
+struct KeptLine {
+    line: LineId,
+    product: ProductId,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    variant: Option<VariantId>,
+    quantity: u32,
+    unit_minor: i64,
+}
+
+impl From<&Line> for KeptLine {
+    fn from(line: &Line) -> Self {
+        Self {
+            line: line.id,
+            product: line.item.product,
+            variant: line.item.variant,
+            quantity: line.item.quantity.get(),
+            unit_minor: line.unit_minor,
+        }
+    }
+}
+
+impl TryFrom<KeptLine> for Line {
+    type Error = CartError;
+    fn try_from(kept: KeptLine) -> Result<Self, CartError> {
+        let quantity = Quantity::new(i64::from(kept.quantity))?;
+        let item = Item { product: kept.product, variant: kept.variant, quantity };
+        Ok(Self { id: kept.line, item, unit_minor: kept.unit_minor })
+    }
+}
+
+struct Row {
+    cart_id: CartId,
+    agent: KeyId,
+    status: String,
+    version: i64,
+    currency: String,
+    lines: Json<Vec<KeptLine>>,
+    destination: Option<Json<Destination>>,
+    shipping_option: Option<String>,
+    codes: Vec<String>,
+    created_at: Timestamp,
+    updated_at: Timestamp,
+}
+
+impl TryFrom<Row> for Cart {
+    type Error = CartError;
+    fn try_from(row: Row) -> Result<Self, CartError> {
+        Ok(Self {
+            id: row.cart_id,
+            agent: row.agent,
+            kept_status: CartStatus::from_name(&row.status).ok_or(CartError::Unreadable)?,
+            version: row.version,
+            currency: row.currency.parse().map_err(|_| CartError::Unreadable)?,
+            lines: row.lines.0.into_iter().map(Line::try_from).collect::<Result<_, _>>()?,
+            destination: row.destination.map(|kept| kept.0),
+            shipping_option: row.shipping_option,
+            codes: row.codes,
+            created_at: row.created_at,
+            updated_at: row.updated_at,
+        })
+    }
+}
+
+fn kept(cart: &Cart) -> Json<Vec<KeptLine>> {
+    Json(cart.lines.iter().map(KeptLine::from).collect())
+}
+
+pub(crate) async fn insert(work: &mut Work, merchant: MerchantId, cart: &Cart) -> sqlx::Result<()> {
+    sqlx::query!(
+        "INSERT INTO cart
+             (merchant_id, cart_id, agent_key_id, status, version, currency, lines, destination,
+              shipping_option, codes, created_at, updated_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $11)",
+        merchant as MerchantId,
+        cart.id as CartId,
+        cart.agent as KeyId,
+        cart.kept_status.name(),
+        cart.version,
+        cart.currency.code(),
+        kept(cart) as _,
+        cart.destination.as_ref().map(Json) as _,
+        cart.shipping_option.as_deref(),
+        &cart.codes,
+        cart.created_at as Timestamp,
+    )
+    .execute(work.sql())
+    .await?;
+    Ok(())
+}
+
+/// Keeps a changed cart, if it is still as it was read and can still be changed.
+pub(crate) async fn update(
+    work: &mut Work,
+    merchant: MerchantId,
+    cart: &Cart,
+    version: i64,
+) -> sqlx::Result<bool> {
+    let oldest = work.now().minus(LIFETIME);
+    let done = sqlx::query!(
+        "UPDATE cart SET status = $4, version = $5, lines = $6, destination = $7,
+                shipping_option = $8, codes = $9, updated_at = $10
+         WHERE merchant_id = $1 AND cart_id = $2 AND version = $3 AND status = 'active'
+           AND created_at >= $11",
+        merchant as MerchantId,
+        cart.id as CartId,
+        version,
+        cart.kept_status.name(),
+        cart.version,
+        kept(cart) as _,
+        cart.destination.as_ref().map(Json) as _,
+        cart.shipping_option.as_deref(),
+        &cart.codes,
+        cart.updated_at as Timestamp,
+        oldest as Timestamp,
+    )
+    .execute(work.sql())
+    .await?;
+    Ok(done.rows_affected() > 0)
+}
+
+pub(crate) async fn find(
+    sql: &mut PgConnection,
+    merchant: MerchantId,
+    id: CartId,
+) -> Result<Option<Cart>, CartError> {
+    let row = sqlx::query_as!(
+        Row,
+        r#"SELECT cart_id AS "cart_id: CartId", agent_key_id AS "agent: KeyId", status, version,
+                  currency, lines AS "lines: Json<Vec<KeptLine>>",
+                  destination AS "destination: Json<Destination>", shipping_option, codes,
+                  created_at AS "created_at: Timestamp", updated_at AS "updated_at: Timestamp"
+           FROM cart WHERE merchant_id = $1 AND cart_id = $2"#,
+        merchant as MerchantId,
+        id as CartId,
+    )
+    .fetch_optional(sql)
+    .await?;
+    row.map(Cart::try_from).transpose()
+}
