@@ -2,7 +2,7 @@
 
 use std::pin::pin;
 use std::sync::LazyLock;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use futures::FutureExt;
 use redis::aio::{ConnectionManager, ConnectionManagerConfig};
@@ -16,6 +16,9 @@ use crate::verdict::Verdict;
 /// How long Redis may take.
 pub(crate) const DEADLINE: Duration = Duration::from_millis(20);
 
+/// A process that is late itself waits so many times longer, and never more than this.
+const TIMES_LATE: u32 = 4;
+const PATIENCE_MAX: Duration = Duration::from_millis(250);
 /// Turns of everybody else that are waited for beyond it: one to send, one to receive, one to be told.
 const TURNS: usize = 3;
 
@@ -44,11 +47,17 @@ impl Shared {
 
     /// One script, for all buckets of a call.
     pub(crate) async fn take(&self, caller: &Caller, charge: &Charge) -> Result<Verdict, Away> {
-        let mut asking = pin!(self.ask(caller, charge));
+        let (since, mut asking) = (Instant::now(), pin!(self.ask(caller, charge)));
         if let Ok(verdict) = tokio::time::timeout(DEADLINE, &mut asking).await {
             return Ok(verdict?);
         }
-        // It may be this process that is late: everything that waits for a worker has a turn first.
+        // It may be this process that is late. How much, its own timer tells: sending, receiving and being told may each
+        // have waited as long. And everything that waits for a worker has a turn first.
+        let late = since.elapsed().saturating_sub(DEADLINE);
+        let patience = (late * TIMES_LATE).min(PATIENCE_MAX);
+        if let Ok(verdict) = tokio::time::timeout(patience, &mut asking).await {
+            return Ok(verdict?);
+        }
         for _ in 0..TURNS {
             tokio::task::yield_now().await;
             if let Some(verdict) = asking.as_mut().now_or_never() {
@@ -86,8 +95,7 @@ impl Shared {
         let connect = async {
             let config = ConnectionManagerConfig::new()
                 .set_connection_timeout(Some(Duration::from_millis(500)))
-                // Each call has a deadline of its own; a second timer for it would only cost.
-                .set_response_timeout(None)
+                .set_response_timeout(Some(Duration::from_millis(500)))
                 .set_number_of_retries(0);
             ConnectionManager::new_lazy_with_config(self.client.clone(), config)
         };

@@ -9,7 +9,7 @@ use tokio::task::JoinSet;
 
 use super::{Redis, now};
 use crate::http::{Client, Fate};
-use crate::identity::{Account, agent_key};
+use crate::identity::{Account, agent_key, figure};
 use crate::report::{Failure, Trial, Verdict, ensure};
 use crate::souk::{Souk, command};
 
@@ -29,11 +29,22 @@ pub(crate) async fn prove(trial: Trial) -> Verdict {
     let account = Account::create(&test.url(), "ada@example.com", "FREE").await?;
     let token = account.log_in(servers[0].port).await?;
     let mut found = Vec::new();
-    for _ in 0..trial.by_tier(1, 3) {
+    let mut sure = 0;
+    for _ in 0..trial.by_tier(4, 6) {
+        if sure == trial.by_tier(1, 3) {
+            break;
+        }
         // The end of a window depends on the key: of some, that one is tried whose end is near.
         let (key, reset) = soonest(servers[0].port, &token).await?;
         tokio::time::sleep(Duration::from_secs(reset.saturating_sub(now() + 2))).await;
+        let alone = counted_alone(&servers).await?;
         let windows = hammer(&servers, &key, reset).await?;
+        if counted_alone(&servers).await? > alone {
+            // The machine was late and a process counted for itself: that is another check's promise.
+            found.push(String::from("one round given up"));
+            continue;
+        }
+        sure += 1;
         for (end, admitted) in &windows {
             ensure(*admitted <= LIMIT, || format!("{admitted} in the window until {end}"))?;
         }
@@ -42,10 +53,20 @@ pub(crate) async fn prove(trial: Trial) -> Verdict {
         ensure(after == Some(LIMIT), || format!("the next window let in {after:?}"))?;
         found.push(windows.values().map(u32::to_string).collect::<Vec<_>>().join("+"));
     }
+    ensure(sure > 0, || String::from("the machine was late in every round"))?;
     Ok(format!(
         "{CLIENTS} clients at two processes through the end of a window: {} of {LIMIT} let in",
         found.join(", ")
     ))
+}
+
+/// Calls that the processes counted by themselves so far.
+async fn counted_alone(servers: &[Souk; 2]) -> Result<f64, Failure> {
+    let mut all = 0.0;
+    for server in servers {
+        all += figure(server.port, "souk_limits_alone_total").await?;
+    }
+    Ok(all)
 }
 
 /// Of a few keys the one whose window ends next, in more than three seconds.
