@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use primitives::{CartId, Currency, KeyId, LineId, ProductId, Timestamp, VariantId};
+use primitives::{CartId, Currency, LineId, ProductId, Timestamp, VariantId};
 
-use crate::{CartError, Destination};
+use crate::{Buyer, CartError, Destination, Owner};
 
 /// How long a cart can be used, from its creation (spec §3.2).
 pub const LIFETIME: Duration = Duration::from_mins(30);
@@ -100,8 +100,8 @@ impl CartStatus {
 pub struct Cart {
     /// Its id: unguessable, because whoever knows it may look at it (spec §4.3).
     pub id: CartId,
-    /// The key it was made with.
-    pub agent: KeyId,
+    /// Whose it is.
+    pub owner: Owner,
     /// What became of it, without looking at the clock.
     pub kept_status: CartStatus,
     /// How often it was changed, from 1.
@@ -112,6 +112,8 @@ pub struct Cart {
     pub lines: Vec<Line>,
     /// Where it goes.
     pub destination: Option<Destination>,
+    /// Who buys.
+    pub buyer: Option<Buyer>,
     /// How it goes there.
     pub shipping_option: Option<String>,
     /// Codes that were typed.

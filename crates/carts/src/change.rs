@@ -2,13 +2,14 @@
 //! since it was read, and decided anew if somebody did.
 
 use database::{Database, Reading, Work};
+use jobs::{Claim, IdempotencyKey};
 use merchants::Store;
 use primitives::{CartId, KeyId, LineId};
 
 use crate::items::{self, Had};
 use crate::quote::Message;
-use crate::read::{Priced, quote};
-use crate::{CODES_MAX, Cart, CartError, CartStatus, Destination, Item, table};
+use crate::read::{Priced, price};
+use crate::{Buyer, CODES_MAX, Cart, CartError, CartStatus, Destination, Item, once, table};
 
 /// How often it is decided anew before the caller is told.
 const TRIES: u32 = 5;
@@ -24,6 +25,8 @@ pub enum Edit {
     Remove(Vec<LineId>),
     /// It goes there.
     Destination(Destination),
+    /// This person buys it.
+    Buyer(Buyer),
     /// It goes this way.
     Shipping(String),
     /// With this code.
@@ -34,54 +37,86 @@ pub enum Edit {
     Cancel,
 }
 
-/// Changes a cart of this agent. With a version, only if nobody changed it since.
+/// Changes a cart of this agent: all of the edits, or none. With a version, only if nobody changed it since; with a
+/// key, once, however often it is asked for.
 pub async fn change(
     database: &Database,
     store: &Store,
-    agent: KeyId,
-    id: CartId,
+    (agent, id): (KeyId, CartId),
     version: Option<i64>,
-    edit: &Edit,
+    edits: &[Edit],
+    once: Option<&IdempotencyKey>,
 ) -> Result<Priced, CartError> {
     let merchant = store.merchant;
     let reading = Reading::for_store(database, merchant)?;
-    let had = match edit {
-        Edit::Replace(wanted) | Edit::Add(wanted) => {
-            if wanted.is_empty() {
-                return Err(CartError::NoItems);
-            }
-            items::look_up(&reading, merchant, wanted).await?
-        }
-        _ => Vec::new(),
-    };
     let mut seen = 0;
     for _ in 0..TRIES {
-        let Priced { cart, quote: before, now } =
-            crate::cart(&reading, merchant, id, Some(agent)).await?;
-        if matches!(edit, Edit::Cancel) && cart.status(now) == CartStatus::Canceled {
-            return Ok(Priced { cart, quote: before, now });
-        }
-        cart.open(now, version)?;
-        seen = cart.version;
-        let mut changed = cart;
-        let messages = apply(&mut changed, edit, &had)?;
-        let mut quote = quote(&reading, merchant, &changed, now).await?;
-        if let Edit::Shipping(_) = edit
-            && quote.chosen.is_none()
+        let before = crate::cart(&reading, store, id, Some(agent)).await?;
+        if edits.iter().all(|edit| matches!(edit, Edit::Cancel))
+            && before.cart.status(before.now) == CartStatus::Canceled
         {
-            let allowed = quote.options.iter().map(|option| option.id.clone()).collect();
-            return Err(CartError::ShippingOptionNotFound { allowed });
+            return Ok(before);
+        }
+        seen = before.cart.version;
+        let decided = decide(&reading, store, before, version, edits).await;
+        if once.is_none() && decided.is_err() {
+            return decided;
         }
         let mut work = Work::for_store(database, merchant).await?;
-        changed.version = seen + 1;
-        changed.updated_at = work.now();
-        if table::update(&mut work, merchant, &changed, seen).await? {
+        // What was done before may not be possible any more: the key is asked first.
+        if let Claim::Replay(answer) = once::claim(&mut work, once).await? {
+            work.abandon().await?;
+            return crate::cart(&reading, store, once::cart_of(&answer)?, Some(agent)).await;
+        }
+        let mut priced = decided?;
+        priced.cart.version = seen + 1;
+        priced.cart.updated_at = work.now();
+        if table::update(&mut work, merchant, &priced.cart, seen).await? {
+            once::answer(&mut work, once, id).await?;
             work.commit().await?;
-            quote.messages.splice(0..0, messages);
-            return Ok(Priced { cart: changed, quote, now });
+            return Ok(priced);
         }
     }
     Err(CartError::VersionMoved { current: seen })
+}
+
+/// The cart as it would be, and what it would cost.
+async fn decide(
+    reading: &Reading,
+    store: &Store,
+    before: Priced,
+    version: Option<i64>,
+    edits: &[Edit],
+) -> Result<Priced, CartError> {
+    let (now, mut cart) = (before.now, before.cart);
+    cart.open(now, version)?;
+    let mut messages = Vec::new();
+    for edit in edits {
+        let had = match edit {
+            Edit::Replace(wanted) | Edit::Add(wanted) if wanted.is_empty() => {
+                return Err(CartError::NoItems);
+            }
+            Edit::Replace(wanted) | Edit::Add(wanted) => {
+                items::look_up(reading, store.merchant, wanted).await?
+            }
+            _ => Vec::new(),
+        };
+        messages.extend(apply(&mut cart, edit, &had)?);
+    }
+    let mut priced = price(reading, store, cart, now).await?;
+    check_way(&priced, edits)?;
+    priced.quote.messages.splice(0..0, messages);
+    Ok(priced)
+}
+
+/// A way that is named has to be there; one that was there before may have gone, and a message says so.
+fn check_way(priced: &Priced, edits: &[Edit]) -> Result<(), CartError> {
+    let is_named = edits.iter().any(|edit| matches!(edit, Edit::Shipping(_)));
+    if !is_named || priced.quote.chosen.is_some() {
+        return Ok(());
+    }
+    let allowed = priced.quote.options.iter().map(|option| option.id.clone()).collect();
+    Err(CartError::ShippingOptionNotFound { allowed })
 }
 
 fn apply(cart: &mut Cart, edit: &Edit, had: &[Had]) -> Result<Vec<Message>, CartError> {
@@ -104,6 +139,7 @@ fn apply(cart: &mut Cart, edit: &Edit, had: &[Had]) -> Result<Vec<Message>, Cart
             cart.lines.retain(|line| !lines.contains(&line.id));
         }
         Edit::Destination(to) => cart.destination = Some(to.clone()),
+        Edit::Buyer(buyer) => cart.buyer = Some(buyer.clone()),
         Edit::Shipping(option) => cart.shipping_option = Some(option.clone()),
         Edit::ApplyCode(code) => {
             if !cart.codes.iter().any(|other| other.eq_ignore_ascii_case(code)) {

@@ -1,11 +1,12 @@
 //! A verb: making a cart.
 
 use database::{Database, Reading, Work};
+use jobs::{Claim, IdempotencyKey};
 use merchants::Store;
-use primitives::{CartId, KeyId};
+use primitives::CartId;
 
-use crate::read::{Priced, quote};
-use crate::{Cart, CartError, CartStatus, Destination, Item, items, table};
+use crate::read::{Priced, price};
+use crate::{Buyer, Cart, CartError, CartStatus, Destination, Item, Owner, items, once, table};
 
 /// What a cart is made of.
 #[derive(Debug, Clone, Default)]
@@ -14,16 +15,19 @@ pub struct NewCart {
     pub items: Vec<Item>,
     /// Where it goes, if that is known.
     pub destination: Option<Destination>,
+    /// Who buys, if that is known.
+    pub buyer: Option<Buyer>,
     /// Codes, if there are some.
     pub codes: Vec<String>,
 }
 
-/// Makes a cart. Stock is looked at and not held.
+/// Makes a cart. Stock is looked at and not held. With a key, it is made once, however often it is asked for.
 pub async fn create(
     database: &Database,
     store: &Store,
-    agent: KeyId,
+    owner: &Owner,
     new: NewCart,
+    once: Option<&IdempotencyKey>,
 ) -> Result<Priced, CartError> {
     if new.items.is_empty() {
         return Err(CartError::NoItems);
@@ -32,29 +36,42 @@ pub async fn create(
         return Err(CartError::TooManyCodes);
     }
     let reading = Reading::for_store(database, store.merchant)?;
-    let had = items::look_up(&reading, store.merchant, &new.items).await?;
-    let currency = had.first().map_or(store.currency, |had| had.currency);
+    let had = items::look_up(&reading, store.merchant, &new.items).await;
+    if once.is_none()
+        && let Err(error) = had
+    {
+        return Err(error);
+    }
     let mut work = Work::for_store(database, store.merchant).await?;
+    // What was done before may not be possible any more: the key is asked first.
+    if let Claim::Replay(answer) = once::claim(&mut work, once).await? {
+        work.abandon().await?;
+        return crate::cart(&reading, store, once::cart_of(&answer)?, Some(owner.key)).await;
+    }
+    let had = had?;
+    let currency = had.first().map_or(store.currency, |had| had.currency);
     let now = work.now();
     let id: CartId = work.new_id();
     let mut lines = Vec::new();
     let messages = items::put_in(id, &mut lines, &had)?;
     let cart = Cart {
         id,
-        agent,
+        owner: owner.clone(),
         kept_status: CartStatus::Active,
         version: 1,
         currency,
         lines,
         destination: new.destination,
+        buyer: new.buyer,
         shipping_option: None,
         codes: new.codes,
         created_at: now,
         updated_at: now,
     };
     table::insert(&mut work, store.merchant, &cart).await?;
+    once::answer(&mut work, once, id).await?;
     work.commit().await?;
-    let mut quote = quote(&reading, store.merchant, &cart, now).await?;
-    quote.messages.splice(0..0, messages);
-    Ok(Priced { cart, quote, now })
+    let mut priced = price(&reading, store, cart, now).await?;
+    priced.quote.messages.splice(0..0, messages);
+    Ok(priced)
 }

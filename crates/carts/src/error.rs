@@ -2,6 +2,7 @@
 
 use catalog::CatalogError;
 use database::DatabaseError;
+use jobs::IdempotencyError;
 use merchants::SettingsError;
 use primitives::{Details, ErrorCode, Problem, Timestamp};
 
@@ -76,6 +77,9 @@ pub enum CartError {
         /// Those it has.
         allowed: Vec<String>,
     },
+    /// No hash of a quote.
+    #[error("a quote hash is 64 hexadecimal digits")]
+    InvalidQuoteHash,
     /// No country.
     #[error("the country is not a code of two letters")]
     InvalidCountry,
@@ -91,6 +95,9 @@ pub enum CartError {
     /// Settings could not be read.
     #[error(transparent)]
     Settings(#[from] SettingsError),
+    /// An idempotency key stood for something else.
+    #[error(transparent)]
+    Idempotency(#[from] IdempotencyError),
     /// The database was in the way.
     #[error(transparent)]
     Database(#[from] DatabaseError),
@@ -119,11 +126,13 @@ impl Problem for CartError {
             | Self::MixedCurrencies { .. }
             | Self::LineNotFound
             | Self::ShippingOptionNotFound { .. }
+            | Self::InvalidQuoteHash
             | Self::InvalidCountry
             | Self::TooLarge => ErrorCode::InvalidRequest,
             Self::Unreadable => ErrorCode::InternalError,
             Self::Catalog(error) => error.code(),
             Self::Settings(error) => error.code(),
+            Self::Idempotency(error) => error.code(),
             Self::Database(error) => error.code(),
         }
     }
@@ -166,12 +175,17 @@ impl Problem for CartError {
                 details.insert("field", "option_id");
                 details.insert("allowed", allowed.clone());
             }
+            Self::InvalidQuoteHash => {
+                details.insert("field", "quote_hash");
+                details.insert("hint", "preview_checkout and get_cart show it");
+            }
             Self::InvalidCountry => details.insert("field", "country"),
             Self::NoItems | Self::TooManyLines => details.insert("field", "items"),
             Self::TooManyCodes => details.insert("field", "code"),
             Self::TooLarge | Self::Unreadable => {}
             Self::Catalog(error) => error.details(details),
             Self::Settings(error) => error.details(details),
+            Self::Idempotency(error) => error.details(details),
             Self::Database(error) => error.details(details),
         }
     }

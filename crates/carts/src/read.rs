@@ -2,10 +2,11 @@
 
 use catalog::Product;
 use database::Reading;
-use primitives::{CartId, KeyId, MerchantId, Timestamp};
+use merchants::{Settings, Store};
+use primitives::{CartId, KeyId, Timestamp};
 
 use crate::quote::World;
-use crate::{Cart, CartError, Quote, table};
+use crate::{Cart, CartError, Quote, QuoteHash, Terms, table};
 
 /// A cart and what it costs at a moment.
 #[derive(Debug, Clone)]
@@ -14,40 +15,59 @@ pub struct Priced {
     pub cart: Cart,
     /// What it costs.
     pub quote: Quote,
+    /// What a person would agree to.
+    pub terms: Terms,
+    /// The hash of that.
+    pub quote_hash: QuoteHash,
     /// When.
     pub now: Timestamp,
+}
+
+impl Priced {
+    /// What a cart costs at a moment, with the products as they are, in whatever order.
+    pub fn of(
+        store: &Store,
+        settings: &Settings,
+        products: &[Product],
+        cart: Cart,
+        now: Timestamp,
+    ) -> Result<Self, CartError> {
+        let of_line = |line: &crate::Line| {
+            products.iter().find(|product| product.id == line.item.product).cloned()
+        };
+        let products: Vec<Option<Product>> = cart.lines.iter().map(of_line).collect();
+        let quote = Quote::of(&cart, &World { products: &products, settings, now })?;
+        let terms = Terms::of(store, &settings.policies, &cart, &quote);
+        let quote_hash = terms.hash()?;
+        Ok(Self { cart, quote, terms, quote_hash, now })
+    }
 }
 
 /// A cart of this store. With an agent, only its own: another's does not exist to it.
 pub async fn cart(
     reading: &Reading,
-    merchant: MerchantId,
+    store: &Store,
     id: CartId,
     agent: Option<KeyId>,
 ) -> Result<Priced, CartError> {
     let mut snapshot = reading.open().await?;
     let now = snapshot.now().await?;
-    let found = table::find(&mut snapshot, merchant, id).await?;
+    let found = table::find(&mut snapshot, store.merchant, id).await?;
     snapshot.close().await?;
-    let cart = found.filter(|cart| agent.is_none_or(|agent| agent == cart.agent));
-    let cart = cart.ok_or(CartError::NotFound)?;
-    let quote = quote(reading, merchant, &cart, now).await?;
-    Ok(Priced { cart, quote, now })
+    let cart = found.filter(|cart| agent.is_none_or(|agent| agent == cart.owner.key));
+    price(reading, store, cart.ok_or(CartError::NotFound)?, now).await
 }
 
 /// What a cart costs at a moment.
-pub async fn quote(
+pub async fn price(
     reading: &Reading,
-    merchant: MerchantId,
-    cart: &Cart,
+    store: &Store,
+    cart: Cart,
     now: Timestamp,
-) -> Result<Quote, CartError> {
-    let keys: Vec<_> = cart.lines.iter().map(|line| (merchant, line.item.product)).collect();
+) -> Result<Priced, CartError> {
+    let keys: Vec<_> = cart.lines.iter().map(|line| (store.merchant, line.item.product)).collect();
     let found = catalog::products_of(reading, &keys).await?;
-    let of_line = |line: &crate::Line| -> Option<Product> {
-        found.iter().find(|(_, product)| product.id == line.item.product).map(|(_, it)| it.clone())
-    };
-    let products: Vec<Option<Product>> = cart.lines.iter().map(of_line).collect();
-    let current = merchants::settings(reading, merchant).await?;
-    Quote::of(cart, &World { products: &products, settings: &current.settings, now })
+    let products: Vec<Product> = found.into_iter().map(|(_, product)| product).collect();
+    let current = merchants::settings(reading, store.merchant).await?;
+    Priced::of(store, &current.settings, &products, cart, now)
 }

@@ -6,7 +6,9 @@ use serde::{Deserialize, Serialize};
 use sqlx::PgConnection;
 use sqlx::types::Json;
 
-use crate::{Cart, CartError, CartStatus, Destination, Item, LIFETIME, Line, Quantity};
+use crate::{
+    Buyer, Cart, CartError, CartStatus, Destination, Item, LIFETIME, Line, Owner, Quantity,
+};
 
 /// A line, as it is kept.
 #[derive(Serialize, Deserialize)]
@@ -43,11 +45,14 @@ impl TryFrom<KeptLine> for Line {
 struct Row {
     cart_id: CartId,
     agent: KeyId,
+    agent_name: String,
+    is_sandbox: bool,
     status: String,
     version: i64,
     currency: String,
     lines: Json<Vec<KeptLine>>,
     destination: Option<Json<Destination>>,
+    buyer: Option<Json<Buyer>>,
     shipping_option: Option<String>,
     codes: Vec<String>,
     created_at: Timestamp,
@@ -59,12 +64,13 @@ impl TryFrom<Row> for Cart {
     fn try_from(row: Row) -> Result<Self, CartError> {
         Ok(Self {
             id: row.cart_id,
-            agent: row.agent,
+            owner: Owner { key: row.agent, name: row.agent_name, is_sandbox: row.is_sandbox },
             kept_status: CartStatus::from_name(&row.status).ok_or(CartError::Unreadable)?,
             version: row.version,
             currency: row.currency.parse().map_err(|_| CartError::Unreadable)?,
             lines: row.lines.0.into_iter().map(Line::try_from).collect::<Result<_, _>>()?,
             destination: row.destination.map(|kept| kept.0),
+            buyer: row.buyer.map(|kept| kept.0),
             shipping_option: row.shipping_option,
             codes: row.codes,
             created_at: row.created_at,
@@ -81,11 +87,11 @@ pub(crate) async fn insert(work: &mut Work, merchant: MerchantId, cart: &Cart) -
     sqlx::query!(
         "INSERT INTO cart
              (merchant_id, cart_id, agent_key_id, status, version, currency, lines, destination,
-              shipping_option, codes, created_at, updated_at)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $11)",
+              shipping_option, codes, created_at, updated_at, agent_name, is_sandbox, buyer)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $11, $12, $13, $14)",
         merchant as MerchantId,
         cart.id as CartId,
-        cart.agent as KeyId,
+        cart.owner.key as KeyId,
         cart.kept_status.name(),
         cart.version,
         cart.currency.code(),
@@ -94,6 +100,9 @@ pub(crate) async fn insert(work: &mut Work, merchant: MerchantId, cart: &Cart) -
         cart.shipping_option.as_deref(),
         &cart.codes,
         cart.created_at as Timestamp,
+        cart.owner.name,
+        cart.owner.is_sandbox,
+        cart.buyer.as_ref().map(Json) as _,
     )
     .execute(work.sql())
     .await?;
@@ -110,7 +119,7 @@ pub(crate) async fn update(
     let oldest = work.now().minus(LIFETIME);
     let done = sqlx::query!(
         "UPDATE cart SET status = $4, version = $5, lines = $6, destination = $7,
-                shipping_option = $8, codes = $9, updated_at = $10
+                shipping_option = $8, codes = $9, updated_at = $10, buyer = $12
          WHERE merchant_id = $1 AND cart_id = $2 AND version = $3 AND status = 'active'
            AND created_at >= $11",
         merchant as MerchantId,
@@ -124,6 +133,7 @@ pub(crate) async fn update(
         &cart.codes,
         cart.updated_at as Timestamp,
         oldest as Timestamp,
+        cart.buyer.as_ref().map(Json) as _,
     )
     .execute(work.sql())
     .await?;
@@ -137,9 +147,10 @@ pub(crate) async fn find(
 ) -> Result<Option<Cart>, CartError> {
     let row = sqlx::query_as!(
         Row,
-        r#"SELECT cart_id AS "cart_id: CartId", agent_key_id AS "agent: KeyId", status, version,
-                  currency, lines AS "lines: Json<Vec<KeptLine>>",
-                  destination AS "destination: Json<Destination>", shipping_option, codes,
+        r#"SELECT cart_id AS "cart_id: CartId", agent_key_id AS "agent: KeyId", agent_name, is_sandbox,
+                  status, version, currency, lines AS "lines: Json<Vec<KeptLine>>",
+                  destination AS "destination: Json<Destination>", buyer AS "buyer: Json<Buyer>",
+                  shipping_option, codes,
                   created_at AS "created_at: Timestamp", updated_at AS "updated_at: Timestamp"
            FROM cart WHERE merchant_id = $1 AND cart_id = $2"#,
         merchant as MerchantId,

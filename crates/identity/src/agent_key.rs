@@ -56,8 +56,10 @@ pub struct AgentKey {
 pub struct Agent {
     /// The key it came with.
     pub key: KeyId,
-    /// Whose agent it is.
-    pub owner: UserId,
+    /// What its owner calls the key.
+    pub name: String,
+    /// Whose agent it is; nobody's in a sandbox.
+    pub owner: Option<UserId>,
     /// What the owner pays for.
     pub plan: Plan,
     /// What the key may do.
@@ -75,6 +77,12 @@ impl Agent {
         } else {
             Err(IdentityError::ScopeMissing(scope))
         }
+    }
+
+    /// Whether it plays in a sandbox: what it does is no sale.
+    #[must_use]
+    pub const fn is_sandbox(&self) -> bool {
+        self.owner.is_none()
     }
 
     /// Whether it may call a store.

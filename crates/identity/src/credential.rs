@@ -27,7 +27,8 @@ impl<'sent> Credential<'sent> {
     #[must_use]
     pub fn of(headers: &'sent HeaderMap) -> Self {
         if let Some(key) = headers.get(AGENT_KEY) {
-            return key.to_str().map_or(Self::Unreadable, |key| Self::AgentKey(key.trim()));
+            // What cannot be read is no key, and is refused as such.
+            return Self::AgentKey(key.to_str().unwrap_or_default().trim());
         }
         let Some(value) = headers.get(AUTHORIZATION) else { return Self::Missing };
         // The name of the scheme has no case (RFC 9110).
@@ -81,7 +82,7 @@ mod tests {
     fn the_header_of_agents_goes_first() {
         assert_eq!(read("x-agent-api-key", b"agnt_1"), Credential::AgentKey("agnt_1"));
         assert_eq!(read("x-agent-api-key", b"nonsense"), Credential::AgentKey("nonsense"));
-        assert_eq!(read("x-agent-api-key", b"\xff"), Credential::Unreadable);
+        assert_eq!(read("x-agent-api-key", b"\xff"), Credential::AgentKey(""));
         let both = [("x-agent-api-key", "agnt_1"), ("authorization", "Bearer mrch_1")];
         let both = both.map(|(name, value)| {
             (http::HeaderName::from_static(name), HeaderValue::from_static(value))

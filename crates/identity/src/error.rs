@@ -9,7 +9,7 @@ use primitives::{Details, ErrorCode, KeyId, Plan, Problem, Scope, Timestamp};
 use crate::Credential;
 
 /// Which credential goes where.
-const CREDENTIALS: &str = "agents send X-Agent-Api-Key: agnt_…, a store's programs Authorization: Bearer mrch_…, \
+const CREDENTIALS: &str = "agents send X-Agent-Api-Key: agnt_… (POST /api/v1/agent-keys makes one), a store's programs Authorization: Bearer mrch_…, \
     people Authorization: Bearer with the token of POST /api/v1/auth/login";
 
 /// What can go wrong with credentials.
@@ -34,6 +34,8 @@ pub enum IdentityError {
     /// Too many wrong logins.
     #[error("too many logins were tried")]
     TooManyLogins {
+        /// How many may be wrong.
+        limit: u32,
         /// When one may be tried again.
         reset_at: Timestamp,
         /// How long that is.
@@ -42,6 +44,8 @@ pub enum IdentityError {
     /// Too many wrong keys from one address.
     #[error("too many keys from this address were wrong")]
     TooManyWrongKeys {
+        /// How many may be wrong.
+        limit: u32,
         /// When one may be tried again.
         reset_at: Timestamp,
         /// How long that is.
@@ -204,10 +208,11 @@ impl Problem for IdentityError {
             Self::TokenExpired => {
                 details.insert("hint", "POST /api/v1/auth/login gives a new token");
             }
-            Self::TooManyLogins { reset_at, wait } | Self::TooManyWrongKeys { reset_at, wait } => {
+            Self::TooManyLogins { limit, reset_at, wait }
+            | Self::TooManyWrongKeys { limit, reset_at, wait } => {
                 details.insert("bucket", "credential");
                 let whole = reset_at.plus(Duration::from_micros(999_999)).unix_seconds();
-                details.insert("limit", crate::attempts::WRONG_MAX);
+                details.insert("limit", *limit);
                 details.insert("reset", whole);
                 details.insert("retry_after_seconds", wait.as_secs().saturating_add(1));
                 details.insert("hint", "wait until reset, a Unix time in seconds; then go on");
@@ -244,8 +249,11 @@ impl Problem for IdentityError {
                 details.insert("hint", "check both; an operator can set another password");
             }
             Self::TooManyKeys => details.insert("hint", "revoke keys that are no longer used"),
-            Self::NotAllowed(_)
-            | Self::TooBusy
+            Self::NotAllowed(_) => {
+                let hint = "X-Store: <slug> names another store; its owner or an operator changes who is what";
+                details.insert("hint", hint);
+            }
+            Self::TooBusy
             | Self::PersonNotFound
             | Self::NoSigningKey
             | Self::NoAddress

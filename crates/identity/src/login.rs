@@ -99,8 +99,9 @@ impl Logins {
             let start = allowance.window_start(now);
             if !table::login::take(&mut work, subject, start, allowance.attempts_max).await? {
                 let reset_at = start.plus(allowance.window);
+                let limit = u32::try_from(allowance.attempts_max).unwrap_or(0);
                 let wait = reset_at.since(now);
-                return Err(IdentityError::TooManyLogins { reset_at, wait });
+                return Err(IdentityError::TooManyLogins { limit, reset_at, wait });
             }
         }
         let account = table::person::with_email(work.sql(), email).await?;

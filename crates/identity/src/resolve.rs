@@ -9,7 +9,7 @@ use moka::future::Cache;
 use primitives::{ClientAddress, MerchantId, UserId};
 use subtle::ConstantTimeEq;
 
-use crate::attempts::{Attempts, PutOff};
+use crate::attempts::{Attempts, PutOff, WRONG_MAX};
 use crate::key_text::{self, Kind};
 use crate::secret::Mac;
 use crate::{Agent, IdentityError, Person, Secret, Tokens, table};
@@ -81,7 +81,7 @@ impl<V: Clone + Send + Sync + 'static> Known<V> {
         } else {
             let put_off = |PutOff { wait }| {
                 let reset_at = self.database.local_now().plus(wait);
-                IdentityError::TooManyWrongKeys { reset_at, wait }
+                IdentityError::TooManyWrongKeys { limit: WRONG_MAX, reset_at, wait }
             };
             Some(self.attempts.begin(from).await.map_err(put_off)?)
         };

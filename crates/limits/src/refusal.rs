@@ -36,7 +36,10 @@ impl Problem for Limited {
                 details.insert("limit", verdict.limit);
                 details.insert("reset", verdict.reset);
                 details.insert("retry_after_seconds", verdict.wait);
-                details.insert("hint", "wait until reset, a Unix time in seconds; then go on");
+                details.insert("hint", match verdict.refused_by {
+                    Some(Bucket::Tool) => "wait until reset, a Unix time in seconds; other tools have shares of their own",
+                    _ => "wait until reset, a Unix time in seconds; each key has a share of its own: POST /api/v1/agent-keys",
+                });
             }
             Self::Concurrency { .. } => {
                 details.insert("bucket", "concurrency");

@@ -30,9 +30,6 @@ const CREDENTIAL: u32 = 20;
 const LEFT_MAX: usize = 16 * 1024;
 const LEFT_WAIT: Duration = Duration::from_secs(1);
 
-/// The header of an agent's key.
-const AGENT_KEY: &str = "x-agent-api-key";
-
 /// What an endpoint declares of its way in.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Policy {
@@ -129,9 +126,6 @@ async fn identify(
     match (access, Credential::of(&parts.headers)) {
         (Access::Public | Access::Agent(_), Credential::AgentKey(key)) => {
             Ok(Known::Agent(callers.agent_keys.agent_of(key, from).await?))
-        }
-        (Access::Public, Credential::Unreadable) if parts.headers.contains_key(AGENT_KEY) => {
-            Err(IdentityError::Refused)
         }
         // What people and programs of stores send gives nothing here, and takes nothing.
         (Access::Public, _) => Ok(Known::Nobody),

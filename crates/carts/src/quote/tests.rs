@@ -8,7 +8,7 @@ use primitives::{CartId, CategoryId, Id, KeyId, Money};
 use proptest::prelude::*;
 
 use super::*;
-use crate::{CartStatus, Item, Line, Quantity};
+use crate::{CartStatus, Item, Line, Owner, Quantity};
 
 fn at(seconds: i64) -> Timestamp {
     Timestamp::from_unix_micros(seconds * 1_000_000)
@@ -54,12 +54,17 @@ fn line(product: &Product, quantity: i64) -> Line {
 fn cart(lines: Vec<Line>) -> Cart {
     Cart {
         id: CartId::from_random(1),
-        agent: KeyId::from_random(1),
+        owner: Owner {
+            key: KeyId::from_random(1),
+            name: String::from("helper"),
+            is_sandbox: false,
+        },
         kept_status: CartStatus::Active,
         version: 1,
         currency: Currency::EUR,
         lines,
         destination: None,
+        buyer: None,
         shipping_option: None,
         codes: Vec::new(),
         created_at: at(0),

@@ -5,7 +5,8 @@ mod shop;
 
 use std::time::Duration;
 
-use carts::{CartError, CartStatus, Destination, Edit, Item, Priced, Quantity};
+use carts::{CartError, CartStatus, Destination, Edit, Item, NewCart, Priced, Quantity};
+use jobs::IdempotencyKey;
 use primitives::{CartId, Id, KeyId, LineId, ProductId};
 use shop::{Shop, agent};
 
@@ -93,13 +94,14 @@ async fn somebody_elses_cart_does_not_exist() {
     let made = shop.create(&[item(mug, 1)]).await.unwrap();
     let (database, store) = (shop.test.database(), &shop.store);
     let other = KeyId::from_random(2);
-    let touched = carts::change(database, store, other, made.cart.id, None, &Edit::Cancel).await;
+    let touched =
+        carts::change(database, store, (other, made.cart.id), None, &[Edit::Cancel], None).await;
     assert!(matches!(touched, Err(CartError::NotFound)));
-    let read = carts::cart(&shop.reading(), store.merchant, made.cart.id, Some(other)).await;
+    let read = carts::cart(&shop.reading(), store, made.cart.id, Some(other)).await;
     assert!(matches!(read, Err(CartError::NotFound)));
     let unknown = shop.read(CartId::from_random(9)).await;
     assert!(matches!(unknown, Err(CartError::NotFound)));
-    let anybody = carts::cart(&shop.reading(), store.merchant, made.cart.id, None).await.unwrap();
+    let anybody = carts::cart(&shop.reading(), store, made.cart.id, None).await.unwrap();
     assert_eq!(anybody.quote, made.quote, "who knows the id may look at what it costs");
 }
 
@@ -109,18 +111,18 @@ async fn changes_at_once_all_count_and_a_version_that_moved_is_told() {
     let [mug] = shop.stock(&[("mug", "1.00", 500)]).await;
     let made = shop.create(&[item(mug, 1)]).await.unwrap();
     let (database, store, id) = (shop.test.database(), &shop.store, made.cart.id);
-    let edit = Edit::Add(vec![item(mug, 1)]);
+    let (edit, who) = ([Edit::Add(vec![item(mug, 1)])], (agent().key, id));
     let (one, two, three) = tokio::join!(
-        carts::change(database, store, agent(), id, None, &edit),
-        carts::change(database, store, agent(), id, None, &edit),
-        carts::change(database, store, agent(), id, None, &edit),
+        carts::change(database, store, who, None, &edit, None),
+        carts::change(database, store, who, None, &edit, None),
+        carts::change(database, store, who, None, &edit, None),
     );
     assert!(one.is_ok() && two.is_ok() && three.is_ok());
     let read = shop.read(id).await.unwrap();
     assert_eq!((read.cart.version, read.quote.lines[0].quantity), (4, 4));
-    let stale = carts::change(database, store, agent(), id, Some(3), &edit).await;
+    let stale = carts::change(database, store, who, Some(3), &edit, None).await;
     assert!(matches!(stale, Err(CartError::VersionMoved { current: 4 })));
-    assert!(carts::change(database, store, agent(), id, Some(4), &edit).await.is_ok());
+    assert!(carts::change(database, store, who, Some(4), &edit, None).await.is_ok());
 }
 
 #[tokio::test]
@@ -144,4 +146,40 @@ async fn a_price_that_moved_is_said_and_counts() {
     let read = shop.read(made.cart.id).await.unwrap();
     assert_eq!(read.quote.total_minor, 3_000);
     assert_eq!(read.quote.messages[0].code.name(), "price_changed");
+}
+
+#[tokio::test]
+async fn what_is_asked_for_with_a_key_is_done_once() {
+    let shop = Shop::open().await;
+    let [mug] = shop.stock(&[("mug", "1.00", 500)]).await;
+    let (database, store) = (shop.test.database(), &shop.store);
+    let key = |name: &str, hash: u8| IdempotencyKey {
+        merchant: store.merchant,
+        caller: String::from("key_1"),
+        key: name.to_owned(),
+        request_hash: vec![hash],
+    };
+    let new = || NewCart { items: vec![item(mug, 1)], ..NewCart::default() };
+    let (once, owner) = (key("make", 1), agent());
+    let (one, two) = tokio::join!(
+        carts::create(database, store, &owner, new(), Some(&once)),
+        carts::create(database, store, &owner, new(), Some(&once)),
+    );
+    let id = one.unwrap().cart.id;
+    assert_eq!(two.unwrap().cart.id, id);
+    let other = carts::create(database, store, &owner, new(), Some(&key("make", 2))).await;
+    assert!(matches!(other, Err(CartError::Idempotency(_))));
+    let (edit, who, add) = ([Edit::Add(vec![item(mug, 1)])], (owner.key, id), key("add", 1));
+    for _ in 0..3 {
+        let changed = carts::change(database, store, who, None, &edit, Some(&add)).await.unwrap();
+        assert_eq!((changed.cart.version, changed.quote.lines[0].quantity), (2, 2));
+    }
+    let cancel = key("cancel", 1);
+    let thrown = carts::change(database, store, who, None, &[Edit::Cancel], Some(&cancel)).await;
+    assert_eq!(thrown.unwrap().cart.version, 3);
+    let again = carts::change(database, store, who, None, &edit, Some(&add)).await.unwrap();
+    assert_eq!(
+        again.cart.version, 3,
+        "what was done before is answered, also when it could not be done now"
+    );
 }

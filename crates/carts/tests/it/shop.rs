@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use carts::{CartError, Edit, Item, NewCart, Priced};
+use carts::{CartError, Edit, Item, NewCart, Owner, Priced};
 use catalog::{Amount, Origin, ProductDraft};
 use database::{Reading, Work};
 use merchants::{Settings, ShippingRate, ShippingZone, Store, StoreCache};
@@ -11,8 +11,8 @@ use primitives::{CartId, Currency, Id, KeyId, MerchantId, ProductId};
 use testkit::TestDatabase;
 
 /// The key all carts are made with.
-pub(crate) fn agent() -> KeyId {
-    KeyId::from_random(1)
+pub(crate) fn agent() -> Owner {
+    Owner { key: KeyId::from_random(1), name: String::from("helper"), is_sandbox: false }
 }
 
 pub(crate) struct Shop {
@@ -77,14 +77,15 @@ impl Shop {
 
     pub(crate) async fn create(&self, items: &[Item]) -> Result<Priced, CartError> {
         let new = NewCart { items: items.to_vec(), ..NewCart::default() };
-        carts::create(self.test.database(), &self.store, agent(), new).await
+        carts::create(self.test.database(), &self.store, &agent(), new, None).await
     }
 
     pub(crate) async fn read(&self, id: CartId) -> Result<Priced, CartError> {
-        carts::cart(&self.reading(), self.store.merchant, id, Some(agent())).await
+        carts::cart(&self.reading(), &self.store, id, Some(agent().key)).await
     }
 
     pub(crate) async fn change(&self, cart: &Priced, edit: Edit) -> Result<Priced, CartError> {
-        carts::change(self.test.database(), &self.store, agent(), cart.cart.id, None, &edit).await
+        let who = (agent().key, cart.cart.id);
+        carts::change(self.test.database(), &self.store, who, None, &[edit], None).await
     }
 }

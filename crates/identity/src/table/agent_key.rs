@@ -194,8 +194,8 @@ pub(crate) async fn agent_of(
     now: Timestamp,
 ) -> sqlx::Result<Option<(Agent, Vec<u8>)>> {
     let row = sqlx::query!(
-        r#"SELECT key_id AS "key: KeyId", user_id AS "owner: UserId", plan, scopes, stores, mac
-           FROM platform.agent_key JOIN platform.person USING (user_id)
+        r#"SELECT key_id AS "key: KeyId", name, user_id AS "owner?: UserId", plan AS "plan?", scopes, stores, mac
+           FROM platform.agent_key LEFT JOIN platform.person USING (user_id)
            WHERE mac = $1 AND revoked_at IS NULL AND disabled_at IS NULL
              AND (expires_at IS NULL OR expires_at > $2)"#,
         mac.as_slice(),
@@ -206,8 +206,9 @@ pub(crate) async fn agent_of(
     Ok(row.map(|row| {
         let agent = Agent {
             key: row.key,
+            name: row.name,
             owner: row.owner,
-            plan: row.plan.parse().unwrap_or(Plan::Free),
+            plan: row.plan.and_then(|plan| plan.parse().ok()).unwrap_or(Plan::Free),
             scopes: scopes(&row.scopes),
             stores: merchants(row.stores),
         };

@@ -45,7 +45,7 @@ async fn a_key_leads_to_its_agent_with_plan_scopes_and_stores() {
     let (issued, listed) = issue(&test, owner, &new).await.unwrap();
     assert!(issued.key.starts_with("agnt_") && issued.key.len() == 69);
     let agent = keys(&test).agent_of(&issued.key, HOME).await.unwrap();
-    assert_eq!((agent.key, agent.owner, agent.plan), (listed.key_id, owner, Plan::Growth));
+    assert_eq!((agent.key, agent.owner, agent.plan), (listed.key_id, Some(owner), Plan::Growth));
     assert!(agent.require(Scope::AgentRead).is_ok() && agent.require(Scope::AgentCart).is_err());
     let other = MerchantId::from_random(2);
     assert!(agent.require_store(store).is_ok() && agent.require_store(other).is_err());

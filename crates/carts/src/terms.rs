@@ -1,0 +1,300 @@
+//! What a person agrees to: everything the approval page shows, and nothing else. The page is made of it and the
+//! hash is taken of it, so that one cannot change without the other.
+
+use std::fmt;
+use std::str::FromStr;
+
+use merchants::{Band, Policies, Store};
+use primitives::{Currency, Timestamp};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use crate::{Cart, CartError, Destination, Quote};
+
+/// What a person is shown. Amounts are minor units.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Terms {
+    /// From whom.
+    pub store: TermsStore,
+    /// Who asks: the name its owner gave the key. Untrusted text.
+    pub agent: String,
+    /// Whether it is a sandbox's: nothing is sold.
+    pub is_sandbox: bool,
+    /// What.
+    pub lines: Vec<TermsLine>,
+    /// The currency of all amounts.
+    pub currency: Currency,
+    /// What the goods cost before discounts.
+    pub subtotal_minor: i64,
+    /// What is cheaper, by title. Merchant text.
+    pub discounts: Vec<(String, i64)>,
+    /// How it goes there; none while nothing is chosen.
+    pub shipping: Option<TermsShipping>,
+    /// What is due on top; none while nobody knows where it goes.
+    pub tax_minor: Option<i64>,
+    /// What is in the prices already.
+    pub tax_included_minor: i64,
+    /// What it costs.
+    pub total_minor: i64,
+    /// Where it goes.
+    pub destination: Option<Destination>,
+    /// How returns work.
+    pub returns: TermsReturns,
+    /// Until when this holds.
+    pub expires_at: Timestamp,
+}
+
+/// From whom.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TermsStore {
+    /// Its name in addresses.
+    pub slug: String,
+    /// Its name to people. Merchant text.
+    pub name: String,
+    /// The company behind it. Merchant text.
+    pub legal_name: String,
+    /// The label of its trust score.
+    pub band: Option<Band>,
+    /// Whether the score rests on little history.
+    pub is_provisional: bool,
+}
+
+/// A line.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TermsLine {
+    /// What it is called. Merchant text.
+    pub name: String,
+    /// The merchant's number. Merchant text.
+    pub sku: String,
+    /// How many.
+    pub quantity: u32,
+    /// What one costs.
+    pub unit_minor: i64,
+    /// What they cost, after discounts.
+    pub total_minor: i64,
+}
+
+/// How it goes there.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TermsShipping {
+    /// What the merchant calls it. Merchant text.
+    pub title: String,
+    /// What it costs.
+    pub price_minor: i64,
+    /// The quickest delivery, in days.
+    pub days_min: i32,
+    /// The slowest delivery, in days.
+    pub days_max: i32,
+}
+
+/// How returns work.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TermsReturns {
+    /// Days to return in.
+    pub window_days: Option<i32>,
+    /// The store's own words. Merchant text.
+    pub summary: Option<String>,
+}
+
+impl Terms {
+    /// What a person is shown of a cart at a moment.
+    #[must_use]
+    pub fn of(store: &Store, policies: &Policies, cart: &Cart, quote: &Quote) -> Self {
+        let chosen = |id: &String| quote.options.iter().find(|option| option.id == *id);
+        let shipping = quote.chosen.as_ref().and_then(chosen).map(|option| TermsShipping {
+            title: option.title.clone(),
+            price_minor: option.price_minor,
+            days_min: option.days_min,
+            days_max: option.days_max,
+        });
+        let line = |line: &crate::QuotedLine| TermsLine {
+            name: line.name.clone(),
+            sku: line.sku.clone(),
+            quantity: line.quantity,
+            unit_minor: line.unit_minor,
+            total_minor: line.total_minor,
+        };
+        let less = quote.discounts.iter().map(|less| (less.title.clone(), less.minor));
+        Self {
+            store: TermsStore {
+                slug: store.slug.as_str().to_owned(),
+                name: store.name.clone(),
+                legal_name: store.legal_name.clone(),
+                band: store.standing.band(),
+                is_provisional: store.standing.provisional,
+            },
+            agent: cart.owner.name.clone(),
+            is_sandbox: cart.owner.is_sandbox,
+            lines: quote.lines.iter().map(line).collect(),
+            currency: quote.currency,
+            subtotal_minor: quote.subtotal_minor,
+            discounts: less.collect(),
+            shipping,
+            tax_minor: quote.tax_minor,
+            tax_included_minor: quote.tax_included_minor,
+            total_minor: quote.total_minor,
+            destination: cart.destination.clone(),
+            returns: TermsReturns {
+                window_days: policies.return_window_days,
+                summary: policies.return_summary.clone(),
+            },
+            expires_at: cart.expires_at(),
+        }
+    }
+
+    /// The hash of all of it: SHA-256 over its canonical JSON (RFC 8785; there are no fractions in it).
+    pub fn hash(&self) -> Result<QuoteHash, CartError> {
+        let text = serde_json_canonicalizer::to_vec(self).map_err(|_| CartError::Unreadable)?;
+        Ok(QuoteHash(Sha256::digest(&text).into()))
+    }
+}
+
+/// The hash of what a person agrees to. A proof is bound to it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct QuoteHash([u8; 32]);
+
+impl QuoteHash {
+    /// Its bytes.
+    #[must_use]
+    pub const fn as_bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+
+    /// From its bytes, as they are kept.
+    #[must_use]
+    pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        bytes.try_into().ok().map(Self)
+    }
+}
+
+impl fmt::Display for QuoteHash {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(formatter, "{byte:02x}"))
+    }
+}
+
+impl FromStr for QuoteHash {
+    type Err = CartError;
+    fn from_str(text: &str) -> Result<Self, CartError> {
+        if text.len() != 64 || !text.is_ascii() {
+            return Err(CartError::InvalidQuoteHash);
+        }
+        let mut bytes = [0; 32];
+        for (place, byte) in bytes.iter_mut().enumerate() {
+            let pair = &text[2 * place..2 * place + 2];
+            *byte = u8::from_str_radix(pair, 16).map_err(|_| CartError::InvalidQuoteHash)?;
+        }
+        Ok(Self(bytes))
+    }
+}
+
+impl serde::Serialize for QuoteHash {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn text() -> impl Strategy<Value = String> {
+        prop_oneof![Just(String::new()), "[ab]{1,2}", "\\PC{0,4}"]
+    }
+
+    fn band() -> impl Strategy<Value = Option<Band>> {
+        prop_oneof![Just(None), Just(Some(Band::Standard)), Just(Some(Band::Elite))]
+    }
+
+    prop_compose! {
+        fn line()(
+            name in text(), sku in text(), quantity in 1_u32..3, unit_minor in 0_i64..3, total_minor in 0_i64..3,
+        ) -> TermsLine {
+            TermsLine { name, sku, quantity, unit_minor, total_minor }
+        }
+    }
+
+    prop_compose! {
+        fn shipping()(title in text(), price_minor in 0_i64..3, days_min in 1..3, days_max in 3..5) -> TermsShipping {
+            TermsShipping { title, price_minor, days_min, days_max }
+        }
+    }
+
+    prop_compose! {
+        fn destination()(country in "DE|FR", city in proptest::option::of(text())) -> Destination {
+            Destination { country, region: None, postal_code: None, city, street: None, name: None }
+        }
+    }
+
+    prop_compose! {
+        fn terms()(
+            (name, legal_name, agent) in (text(), text(), text()),
+            (band, is_provisional, is_sandbox) in (band(), any::<bool>(), any::<bool>()),
+            lines in proptest::collection::vec(line(), 0..3),
+            discounts in proptest::collection::vec((text(), 0_i64..3), 0..2),
+            (shipping, destination) in (proptest::option::of(shipping()), proptest::option::of(destination())),
+            (subtotal_minor, tax_minor, tax_included_minor, total_minor)
+                in (0_i64..3, proptest::option::of(0_i64..2), 0_i64..2, 0_i64..3),
+            (window_days, summary, expires) in (proptest::option::of(1..3), proptest::option::of(text()), 0_i64..2),
+        ) -> Terms {
+            Terms {
+                store: TermsStore { slug: String::from("attic"), name, legal_name, band, is_provisional },
+                agent,
+                is_sandbox,
+                lines,
+                currency: Currency::EUR,
+                subtotal_minor,
+                discounts,
+                shipping,
+                tax_minor,
+                tax_included_minor,
+                total_minor,
+                destination,
+                returns: TermsReturns { window_days, summary },
+                expires_at: Timestamp::from_unix_micros(expires * 1_000_000),
+            }
+        }
+    }
+
+    proptest! {
+        /// Small worlds, so that equal ones turn up as well.
+        #[test]
+        fn the_hash_changes_if_and_only_if_something_shown_changes(one in terms(), two in terms()) {
+            let kept: Terms = serde_json::from_value(serde_json::to_value(&one).unwrap()).unwrap();
+            prop_assert_eq!(&kept, &one);
+            prop_assert_eq!(kept.hash().unwrap(), one.hash().unwrap());
+            prop_assert_eq!(one == two, one.hash().unwrap() == two.hash().unwrap());
+        }
+
+        #[test]
+        fn each_part_counts_for_itself(one in terms(), other in terms(), part in 0..11) {
+            let mut two = one.clone();
+            match part {
+                0 => two.store = other.store,
+                1 => two.agent = other.agent,
+                2 => two.lines = other.lines,
+                3 => two.discounts = other.discounts,
+                4 => two.shipping = other.shipping,
+                5 => two.tax_minor = other.tax_minor,
+                6 => two.total_minor = other.total_minor,
+                7 => two.destination = other.destination,
+                8 => two.returns = other.returns,
+                9 => two.expires_at = other.expires_at,
+                _ => two.is_sandbox = other.is_sandbox,
+            }
+            prop_assert_eq!(one == two, one.hash().unwrap() == two.hash().unwrap());
+        }
+    }
+
+    #[test]
+    fn a_hash_is_written_and_read() {
+        let hash = QuoteHash::from_bytes(&[0xA7; 32]).unwrap();
+        assert_eq!(hash.to_string(), "a7".repeat(32));
+        assert_eq!(hash.to_string().parse::<QuoteHash>().unwrap(), hash);
+        for wrong in ["", "a7", &"g7".repeat(32), &"é".repeat(32)] {
+            assert!(wrong.parse::<QuoteHash>().is_err(), "{wrong}");
+        }
+    }
+}
