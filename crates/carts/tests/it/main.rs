@@ -160,10 +160,10 @@ async fn what_is_asked_for_with_a_key_is_done_once() {
         request_hash: vec![hash],
     };
     let new = || NewCart { items: vec![item(mug, 1)], ..NewCart::default() };
-    let (once, owner) = (key("make", 1), agent());
+    let (make, owner) = (key("make", 1), agent());
     let (one, two) = tokio::join!(
-        carts::create(database, store, &owner, new(), Some(&once)),
-        carts::create(database, store, &owner, new(), Some(&once)),
+        carts::create(database, store, &owner, new(), Some(&make)),
+        carts::create(database, store, &owner, new(), Some(&make)),
     );
     let id = one.unwrap().cart.id;
     assert_eq!(two.unwrap().cart.id, id);
