@@ -125,6 +125,12 @@ pub struct Cart {
 }
 
 impl Cart {
+    /// What is in it.
+    #[must_use]
+    pub fn products(&self) -> Vec<ProductId> {
+        self.lines.iter().map(|line| line.item.product).collect()
+    }
+
     /// Until when it can be used.
     #[must_use]
     pub fn expires_at(&self) -> Timestamp {

@@ -97,7 +97,7 @@ async fn decide(
                 return Err(CartError::NoItems);
             }
             Edit::Replace(wanted) | Edit::Add(wanted) => {
-                items::look_up(reading, store.merchant, wanted).await?
+                items::look_up(reading, store.merchant, cart.owner.shelf(), wanted).await?
             }
             _ => Vec::new(),
         };
@@ -119,7 +119,7 @@ fn check_way(priced: &Priced, edits: &[Edit]) -> Result<(), CartError> {
     Err(CartError::ShippingOptionNotFound { allowed })
 }
 
-fn apply(cart: &mut Cart, edit: &Edit, had: &[Had]) -> Result<Vec<Message>, CartError> {
+pub(crate) fn apply(cart: &mut Cart, edit: &Edit, had: &[Had]) -> Result<Vec<Message>, CartError> {
     match edit {
         Edit::Replace(_) | Edit::Add(_) => {
             let is_new = matches!(edit, Edit::Replace(_));

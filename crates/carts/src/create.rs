@@ -36,7 +36,7 @@ pub async fn create(
         return Err(CartError::TooManyCodes);
     }
     let reading = Reading::for_store(database, store.merchant)?;
-    let had = items::look_up(&reading, store.merchant, &new.items).await;
+    let had = items::look_up(&reading, store.merchant, owner.shelf(), &new.items).await;
     if once.is_none()
         && let Err(error) = had
     {

@@ -1,6 +1,6 @@
 //! What is asked for, held against what can be had.
 
-use catalog::{Offer, Product};
+use catalog::{Offer, Product, Shelf};
 use database::Reading;
 use primitives::{CartId, Currency, Id, LineId, MerchantId};
 use sha2::{Digest, Sha256};
@@ -23,14 +23,15 @@ pub(crate) struct Had {
 pub(crate) async fn look_up(
     reading: &Reading,
     merchant: MerchantId,
+    shelf: Shelf,
     items: &[Item],
 ) -> Result<Vec<Had>, CartError> {
-    let keys: Vec<_> = items.iter().map(|item| (merchant, item.product)).collect();
-    let products = catalog::products_of(reading, &keys).await?;
+    let ids: Vec<_> = items.iter().map(|item| item.product).collect();
+    let products = catalog::products_on(reading, merchant, &ids, shelf).await?;
     let mut had = Vec::with_capacity(items.len());
     for (place, item) in items.iter().enumerate() {
-        let product = products.iter().find(|(_, product)| product.id == item.product);
-        let (_, product) = product.ok_or(CartError::ProductNotFound { place })?;
+        let product = products.iter().find(|product| product.id == item.product);
+        let product = product.ok_or(CartError::ProductNotFound { place })?;
         had.push(have(place, item, product)?);
     }
     let first = had.first().map(|had| had.currency);

@@ -2,6 +2,7 @@
 
 mod cart;
 mod change;
+mod checkout;
 mod create;
 mod destination;
 mod discount;
@@ -18,6 +19,7 @@ mod terms;
 
 pub use cart::{CODES_MAX, Cart, CartStatus, Item, LIFETIME, LINES_MAX, Line, Quantity};
 pub use change::{Edit, change};
+pub use checkout::{change_started, forget_sandbox, lock, set_status};
 pub use create::{NewCart, create};
 pub use destination::Destination;
 pub use discount::{CodeRefusal, Discount, RefusedCode};

@@ -1,5 +1,6 @@
 //! Whose cart it is, and who buys.
 
+use catalog::Shelf;
 use primitives::KeyId;
 use serde::{Deserialize, Serialize};
 
@@ -12,6 +13,14 @@ pub struct Owner {
     pub name: String,
     /// Whether it plays in a sandbox: what it buys is no sale.
     pub is_sandbox: bool,
+}
+
+impl Owner {
+    /// The shelf it buys from.
+    #[must_use]
+    pub const fn shelf(&self) -> Shelf {
+        if self.is_sandbox { Shelf::Sandbox(self.key) } else { Shelf::Store }
+    }
 }
 
 /// Who buys, as far as the agent says.

@@ -65,9 +65,8 @@ pub async fn price(
     cart: Cart,
     now: Timestamp,
 ) -> Result<Priced, CartError> {
-    let keys: Vec<_> = cart.lines.iter().map(|line| (store.merchant, line.item.product)).collect();
-    let found = catalog::products_of(reading, &keys).await?;
-    let products: Vec<Product> = found.into_iter().map(|(_, product)| product).collect();
+    let (ids, shelf) = (cart.products(), cart.owner.shelf());
+    let products = catalog::products_on(reading, store.merchant, &ids, shelf).await?;
     let current = merchants::settings(reading, store.merchant).await?;
     Priced::of(store, &current.settings, &products, cart, now)
 }

@@ -160,3 +160,78 @@ pub(crate) async fn find(
     .await?;
     row.map(Cart::try_from).transpose()
 }
+
+/// Holds a cart's row until the work ends.
+pub(crate) async fn lock(work: &mut Work, merchant: MerchantId, id: CartId) -> sqlx::Result<()> {
+    sqlx::query!(
+        "SELECT 1 AS one FROM cart WHERE merchant_id = $1 AND cart_id = $2 FOR NO KEY UPDATE",
+        merchant as MerchantId,
+        id as CartId,
+    )
+    .fetch_optional(work.sql())
+    .await?;
+    Ok(())
+}
+
+pub(crate) async fn set_status(
+    work: &mut Work,
+    merchant: MerchantId,
+    id: CartId,
+    from: CartStatus,
+    to: CartStatus,
+) -> sqlx::Result<bool> {
+    let now = work.now();
+    let done = sqlx::query!(
+        "UPDATE cart SET status = $4, updated_at = $5
+         WHERE merchant_id = $1 AND cart_id = $2 AND status = $3",
+        merchant as MerchantId,
+        id as CartId,
+        from.name(),
+        to.name(),
+        now as Timestamp,
+    )
+    .execute(work.sql())
+    .await?;
+    Ok(done.rows_affected() > 0)
+}
+
+/// Keeps what may still change of a cart whose checkout was started.
+pub(crate) async fn update_started(
+    work: &mut Work,
+    merchant: MerchantId,
+    cart: &Cart,
+    version: i64,
+) -> sqlx::Result<bool> {
+    let done = sqlx::query!(
+        "UPDATE cart SET version = $4, destination = $5, buyer = $6, shipping_option = $7, codes = $8,
+                updated_at = $9
+         WHERE merchant_id = $1 AND cart_id = $2 AND version = $3 AND status = 'checkout_started'",
+        merchant as MerchantId,
+        cart.id as CartId,
+        version,
+        cart.version,
+        cart.destination.as_ref().map(Json) as _,
+        cart.buyer.as_ref().map(Json) as _,
+        cart.shipping_option.as_deref(),
+        &cart.codes,
+        cart.updated_at as Timestamp,
+    )
+    .execute(work.sql())
+    .await?;
+    Ok(done.rows_affected() > 0)
+}
+
+pub(crate) async fn forget_sandbox(
+    work: &mut Work,
+    merchant: MerchantId,
+    before: Timestamp,
+) -> sqlx::Result<u64> {
+    let done = sqlx::query!(
+        "DELETE FROM cart WHERE merchant_id = $1 AND is_sandbox AND created_at < $2",
+        merchant as MerchantId,
+        before as Timestamp,
+    )
+    .execute(work.sql())
+    .await?;
+    Ok(done.rows_affected())
+}

@@ -14,6 +14,7 @@ mod fault;
 mod feed;
 mod gtin;
 mod history;
+mod hold;
 mod incoming;
 mod offer;
 mod product;
@@ -47,6 +48,9 @@ pub use fault::{Fault, FaultCode};
 pub use feed::{FeedFormat, FeedItem, FeedSettings, ReadFeed};
 pub use gtin::{Gtin, GtinError};
 pub use history::{LatePrices, PriceHistory, PriceRecord, ReviewRecord, Reviews};
+pub use hold::{
+    Shelf, Units, forget_sandbox, give_back, hold, products_for_sale, products_on, sell,
+};
 pub use incoming::{Incoming, Origin};
 pub use merchants::GtinSource;
 pub use offer::{Choice, Offer, OptionValue, ProductOption, options};

@@ -3,6 +3,7 @@
 mod bulk;
 mod category;
 mod history;
+mod hold;
 mod offer;
 mod product;
 mod quality;
@@ -15,6 +16,10 @@ mod variant;
 pub(crate) use bulk::{products_after, products_of};
 pub(crate) use category::{categories, count_products, departments, ensure, put_category};
 pub(crate) use history::{PriceLine, PriceRow, append, prices};
+pub(crate) use hold::{
+    end_sandbox_hold, forget_sandbox_stock, give_units_back, hold_in_sandbox, hold_units,
+    lock_products, sandbox_taken, sell_units,
+};
 pub(crate) use offer::{hold, write_offers};
 pub(crate) use product::{
     Known, confirm, hold_existing, insert, known, retire, update, visible_count,

@@ -2,6 +2,7 @@
 
 mod cells;
 mod clock;
+mod crash_point;
 mod dice;
 mod error;
 mod migrations;
@@ -12,6 +13,7 @@ mod work;
 
 pub use cells::{CellName, SHARDS, shard_of};
 pub use clock::Clock;
+pub use crash_point::crash_point;
 pub use dice::Dice;
 pub use error::DatabaseError;
 pub use pool::{Database, PoolState, Settings};

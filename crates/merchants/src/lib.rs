@@ -14,7 +14,7 @@ mod table;
 
 pub use directory::{DirectoryQuery, StorePage, directory};
 pub use error::StoreError;
-pub use put_settings::{SettingsError, put_settings, running_promotions, settings};
+pub use put_settings::{SettingsError, put_settings, running_promotions, settings, settings_now};
 pub use record::{
     EndpointsRecord, IdentityRecord, PolicyRecord, StoreRecord, StoreSummary, SupportRecord,
     TrustRecord,
@@ -22,7 +22,7 @@ pub use record::{
 pub use register::{
     describe_catalog, note_sync, register, set_identity, set_policies, set_standing,
 };
-pub use resolve::{StoreCache, store};
+pub use resolve::{StoreCache, store, store_now};
 pub use roster::{roster, roster_of};
 pub use settings::{
     Benefit, CheckoutUrl, ConfirmationPolicy, CurrentSettings, GtinSource, Promotion, Settings,

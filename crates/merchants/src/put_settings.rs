@@ -18,6 +18,14 @@ pub async fn settings(
     Ok(current)
 }
 
+/// The settings of a store in the moment of a work: for what must not rest on an earlier reading.
+pub async fn settings_now(
+    work: &mut Work,
+    merchant: MerchantId,
+) -> Result<Settings, SettingsError> {
+    Ok(table::settings(work.sql(), merchant).await?.settings)
+}
+
 /// What is cheaper at a store right now.
 pub async fn running_promotions(
     reading: &Reading,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use database::{Database, Reading};
+use database::{Database, Reading, Work};
 use moka::future::Cache;
 use primitives::{MerchantId, StoreSlug};
 
@@ -58,6 +58,11 @@ pub async fn store(reading: &Reading, merchant: MerchantId) -> Result<Store, Sto
     let store = table::store(&mut snapshot, merchant).await?;
     snapshot.close().await?;
     store.ok_or(StoreError::NotFound)
+}
+
+/// A store as it stands in the database, in the moment of a work: for what must not rest on a cache.
+pub async fn store_now(work: &mut Work, merchant: MerchantId) -> Result<Store, StoreError> {
+    table::store(work.sql(), merchant).await?.ok_or(StoreError::NotFound)
 }
 
 fn known(found: Result<Option<Arc<Store>>, Arc<StoreError>>) -> Result<Arc<Store>, StoreError> {

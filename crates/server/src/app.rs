@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::middleware::{from_fn, from_fn_with_state};
+use checkout::Till;
 use database::{Database, Dice};
 use identity::{Callers, Secret};
 use ipnet::IpNet;
@@ -39,6 +40,8 @@ pub struct App {
     pub secret: Secret,
     /// How often callers may call.
     pub gate: Gate,
+    /// Who takes payments on our own page.
+    pub till: Till,
     /// The rest.
     pub settings: AppSettings,
 }
@@ -87,6 +90,13 @@ impl App {
             allowed_hosts: settings.allowed_hosts,
             allowed_origins: settings.allowed_origins,
         };
+        let web = Web {
+            site_url: Arc::clone(&settings.site_url),
+            database: database.clone(),
+            stores: stores.clone(),
+            gate: self.gate.clone(),
+            till: self.till,
+        };
         let rest = Rest {
             database,
             stores,
@@ -107,7 +117,7 @@ impl App {
         let doors = Router::new()
             .merge(mcp::router(mcp))
             .merge(rest::router(rest))
-            .merge(web::router(Web { site_url: settings.site_url }))
+            .merge(web::router(web))
             .route("/metrics", axum::routing::get(async move || metrics.render()))
             .route_layer(from_fn_with_state(
                 Bulkhead::new(settings.store_concurrency, settings.body_bytes_max),

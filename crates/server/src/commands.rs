@@ -181,6 +181,7 @@ async fn serve_until(
         metrics,
         secret,
         gate,
+        till: config.till(),
         settings: app_settings(config),
     };
     tracing::info!(address = %config.listen, cell = %config.cell, "serving");

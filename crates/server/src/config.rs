@@ -5,11 +5,14 @@ use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::str::FromStr;
+use std::sync::Arc;
 
+use checkout::Till;
 use clap::{Args, ValueEnum};
 use database::CellName;
 use ipnet::IpNet;
 use limits::{Gate, Limiter};
+use payments::TestProvider;
 
 /// How to do it.
 #[derive(Debug, Clone, Args)]
@@ -54,6 +57,9 @@ pub struct Config {
     /// Whether the calls of everybody are counted and limited
     #[arg(long, env = "SOUK_LIMITS", value_enum, default_value_t = Counting::On, global = true)]
     pub limits: Counting,
+    /// Whether money that is none pays for real goods on our own payment page: for trying things out
+    #[arg(long, env = "SOUK_TEST_PAYMENTS", value_enum, default_value_t = TestPayments::Off, global = true)]
+    pub test_payments: TestPayments,
     /// The cell this process serves; it refuses merchants of other cells
     #[arg(long, env = "SOUK_CELL", default_value = "cell-1", global = true)]
     pub cell: CellName,
@@ -120,6 +126,15 @@ pub enum Counting {
     /// As the specification says
     On,
     /// Nobody is ever put off: for tests and measurements, and only where the site URL is loopback
+    Off,
+}
+
+/// Whether test money pays for real goods.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum TestPayments {
+    /// Everywhere, and only where the site URL is loopback
+    On,
+    /// In sandboxes only
     Off,
 }
 
@@ -275,6 +290,13 @@ impl Config {
                 limiter.map(Gate::new).map_err(|_| GateFault::Redis)
             }
         }
+    }
+
+    /// Who takes payments on our own page. Test money buys real goods nowhere but on this machine.
+    #[must_use]
+    pub fn till(&self) -> Till {
+        let is_allowed = self.test_payments == TestPayments::On && self.is_private();
+        Till::new(Arc::new(TestProvider), is_allowed)
     }
 
     /// Whether credentials are kept under the secret that everybody can read.

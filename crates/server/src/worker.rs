@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use catalog::{ApplyRun, SweepRuns, TakeStock};
+use checkout::{AskAgain, ForgetSandboxes, NoticeAbandoned};
 use database::Database;
 use identity::SweepAttempts;
 use jobs::{Runner, RunnerSettings};
@@ -23,6 +24,12 @@ pub fn runner(database: Database, config: &Config) -> Runner {
         .register::<TakeStock>(())
         .register::<SweepRuns>(())
         .every::<SweepRuns>(Duration::from_mins(1))
+        .register::<NoticeAbandoned>(())
+        .every::<NoticeAbandoned>(Duration::from_mins(1))
+        .register::<AskAgain>(config.till())
+        .every::<AskAgain>(Duration::from_mins(1))
+        .register::<ForgetSandboxes>(())
+        .every::<ForgetSandboxes>(Duration::from_hours(1))
         .register::<SweepAttempts>(())
         .every::<SweepAttempts>(Duration::from_mins(10))
         .register::<SweepTallies>(())

@@ -7,13 +7,13 @@ use axum::routing::{MethodRouter, get};
 use swagger_ui_dist::{ApiDefinition, OpenApiSource, generate_routes};
 use tower::ServiceExt;
 
-use crate::{Keep, Web, headers};
+use crate::{Keep, Site, headers};
 
 /// Scripts, styles and calls only to ourselves. Swagger UI brings its icons along as data.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
                       connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-pub(crate) fn routes() -> Router<Web> {
+pub(crate) fn routes() -> Router<Site> {
     // The crate's own page starts with an inline script and repeats the request's address in its
     // markup, so only these two of its files can be reached, beside a page of ours.
     let files = generate_routes(ApiDefinition {
@@ -40,7 +40,7 @@ async fn start() -> impl IntoResponse {
 }
 
 /// A file of the crate, under the address it has there, with headers of ours.
-fn file(files: &Router, content_type: &'static str) -> MethodRouter<Web> {
+fn file(files: &Router, content_type: &'static str) -> MethodRouter<Site> {
     let files = files.clone();
     get(async move |request: Request| -> Response {
         let Ok(response) = files.oneshot(request).await;

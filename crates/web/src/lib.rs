@@ -1,8 +1,13 @@
 #![doc = include_str!("../README.md")]
 
+mod approval;
+mod counter;
 mod documentation;
+mod form;
 mod home;
+mod hosted;
 mod picture;
+mod terms_view;
 
 use std::sync::Arc;
 
@@ -13,21 +18,50 @@ use axum::http::header::{
     CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderName, X_CONTENT_TYPE_OPTIONS,
 };
 use axum::response::{IntoResponse, Response};
+use checkout::Till;
+use database::Database;
+use limits::Gate;
+use merchants::StoreCache;
 
-/// What the pages know.
+/// What pages that are the same for everybody know.
 #[derive(Clone)]
-pub struct Web {
+pub struct Site {
     /// Where this service is reached, without a slash at the end.
     pub site_url: Arc<str>,
 }
 
-/// The landing page, the API documentation, texts for machines, and pictures of the demo stores.
+/// What the pages of a purchase know.
+#[derive(Clone)]
+pub struct Web {
+    /// Where this service is reached, without a slash at the end.
+    pub site_url: Arc<str>,
+    /// The database.
+    pub database: Database,
+    /// Stores by slug.
+    pub stores: StoreCache,
+    /// How often callers may call.
+    pub gate: Gate,
+    /// Who takes payments on our own page.
+    pub till: Till,
+}
+
+/// All pages.
 pub fn router(web: Web) -> Router {
+    let site = Site { site_url: Arc::clone(&web.site_url) };
+    Router::new()
+        .merge(approval::routes())
+        .merge(hosted::routes())
+        .with_state(web)
+        .merge(pages(site))
+}
+
+/// The landing page, the API documentation, texts for machines, and pictures of the demo stores.
+pub fn pages(site: Site) -> Router {
     Router::new()
         .merge(home::routes())
         .merge(documentation::routes())
         .merge(picture::routes())
-        .with_state(web)
+        .with_state(site)
 }
 
 /// How long a cache may keep something.

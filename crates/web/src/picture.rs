@@ -7,12 +7,12 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 
-use crate::{Keep, Web, fill, headers};
+use crate::{Keep, Site, fill, headers};
 
 /// A picture opened by itself runs nothing and loads nothing.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'";
 
-pub(crate) fn routes() -> Router<Web> {
+pub(crate) fn routes() -> Router<Site> {
     Router::new().route("/demo/images/{slug}/{file}", get(picture))
 }
 

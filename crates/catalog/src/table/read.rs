@@ -70,8 +70,10 @@ macro_rules! products {
                       product.category_id AS "category_id: CategoryId",
                       parent_id AS "parent_id: CategoryId", path AS category_path,
                       category.name AS category_name, sku, product.name, description, brand, gtin, mpn,
-                      url, condition, price_minor, currency, list_price_minor, stock_status,
-                      stock_quantity, rating_hundredths, rating_count,
+                      url, condition, price_minor, currency, list_price_minor,
+                      CASE WHEN stock_quantity <= product.held AND product.held > 0 AND stock_status IN ('in_stock', 'low_stock')
+                           THEN 'out_of_stock' ELSE stock_status END AS "stock_status!",
+                      stock_quantity - least(product.held, stock_quantity) AS stock_quantity, rating_hundredths, rating_count,
                       attributes AS "attributes: Json<BTreeMap<String, String>>",
                       images AS "images: Json<Vec<Image>>",
                       policies AS "policies: Json<ProductPolicies>",
@@ -283,7 +285,9 @@ pub(super) async fn placed_with_variants(
     let variants = sqlx::query!(
         r#"SELECT wanted.number AS "number!", variant_id AS "id: VariantId", sku, name, gtin,
                   options AS "options: Json<BTreeMap<String, String>>", image, price_minor,
-                  list_price_minor, stock_status, stock_quantity
+                  list_price_minor, stock_quantity - least(held, stock_quantity) AS stock_quantity,
+                  CASE WHEN stock_quantity <= held AND held > 0 AND stock_status IN ('in_stock', 'low_stock')
+                       THEN 'out_of_stock' ELSE stock_status END AS "stock_status!"
            FROM unnest($1::uuid[], $2::uuid[]) WITH ORDINALITY AS wanted (merchant_id, product_id, number)
            CROSS JOIN LATERAL (
                SELECT * FROM variant

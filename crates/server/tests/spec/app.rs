@@ -8,11 +8,13 @@ use std::time::Duration;
 use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::http::{HeaderMap, Method, Request, StatusCode};
+use checkout::Till;
 use database::{Database, Dice, Work};
 use identity::{Actor, IssuedKey, NewAgentKey, NewPerson, Role, Secret};
 use limits::{Gate, Limiter};
 use merchants::StoreCache;
 use metrics_exporter_prometheus::PrometheusBuilder;
+use payments::TestProvider;
 use primitives::{ClientAddress, MerchantId, Plan, Scope, UserId};
 use rest::{CheckState, Health};
 use search::{Search, SearchSettings};
@@ -164,6 +166,7 @@ impl TestApp {
             metrics: PrometheusBuilder::new().build_recorder().handle(),
             secret: secret(),
             gate,
+            till: Till::new(Arc::new(TestProvider), true),
             settings,
         };
         Self { test, router: app.into_router(), _channels: (health.0, draining.0) }

@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
 
 mod app;
+mod s1_pages;
 mod s2_catalog;
 mod s2_records;
 mod s2_trust;

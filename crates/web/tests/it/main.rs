@@ -6,7 +6,7 @@ use axum::body::Body;
 use axum::http::{HeaderMap, Request};
 use http_body_util::BodyExt;
 use tower::ServiceExt;
-use web::Web;
+use web::Site;
 
 struct Page {
     status: u16,
@@ -21,7 +21,7 @@ impl Page {
 }
 
 async fn page_of(site_url: &str, address: &str) -> Page {
-    let router = web::router(Web { site_url: site_url.into() });
+    let router = web::pages(Site { site_url: site_url.into() });
     let request = Request::get(address).body(Body::empty()).unwrap();
     let (parts, body) = router.oneshot(request).await.unwrap().into_parts();
     let bytes = body.collect().await.unwrap().to_bytes();
@@ -38,6 +38,7 @@ async fn every_page_says_what_it_is_and_what_it_may_load() {
     for (address, content_type) in [
         ("/", "text/html; charset=utf-8"),
         ("/assets/site.css", "text/css; charset=utf-8"),
+        ("/assets/purchase.css", "text/css; charset=utf-8"),
         ("/llms.txt", "text/plain; charset=utf-8"),
         ("/robots.txt", "text/plain; charset=utf-8"),
         ("/api/docs", "text/html; charset=utf-8"),

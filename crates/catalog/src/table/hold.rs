@@ -1,0 +1,276 @@
+//! Units that are held or sold. Rows of products are locked first, in the order of their external ids, as by whoever
+//! brings a catalog in; a variant is only touched while its product's row is held.
+
+use database::Work;
+use primitives::{KeyId, MerchantId, ProductId, Timestamp};
+use sqlx::PgConnection;
+use uuid::Uuid;
+
+use crate::Units;
+use crate::hold::item_of;
+
+pub(crate) async fn lock_products(
+    work: &mut Work,
+    merchant: MerchantId,
+    ids: &[Uuid],
+) -> sqlx::Result<()> {
+    sqlx::query!(
+        r#"SELECT product_id FROM product WHERE merchant_id = $1 AND product_id = ANY ($2)
+           ORDER BY external_id COLLATE "C" FOR NO KEY UPDATE"#,
+        merchant as MerchantId,
+        ids,
+    )
+    .fetch_all(work.sql())
+    .await?;
+    Ok(())
+}
+
+/// Units as columns: of products, or of variants.
+struct Columns {
+    ids: Vec<Uuid>,
+    quantities: Vec<i32>,
+}
+
+impl Columns {
+    fn of(units: &[Units], variants: bool) -> Self {
+        let meant = units.iter().filter(|units| units.variant.is_some() == variants);
+        let quantity = |units: &Units| i32::try_from(units.quantity).unwrap_or(i32::MAX);
+        Self {
+            ids: meant.clone().map(item_of).collect(),
+            quantities: meant.map(quantity).collect(),
+        }
+    }
+}
+
+/// Holds what there is enough of; answers what that is.
+pub(crate) async fn hold_units(
+    work: &mut Work,
+    merchant: MerchantId,
+    units: &[Units],
+) -> sqlx::Result<Vec<Uuid>> {
+    let products = Columns::of(units, false);
+    let mut taken = Vec::with_capacity(units.len());
+    if !products.ids.is_empty() {
+        let rows = sqlx::query_scalar!(
+            "UPDATE product SET held = held + wanted.units
+             FROM unnest($2::uuid[], $3::integer[]) AS wanted (item_id, units)
+             WHERE merchant_id = $1 AND product_id = wanted.item_id AND retired_at IS NULL
+               AND stock_status IN ('in_stock', 'low_stock')
+               AND (stock_quantity IS NULL OR stock_quantity - held >= wanted.units)
+             RETURNING product_id",
+            merchant as MerchantId,
+            &products.ids,
+            &products.quantities,
+        )
+        .fetch_all(work.sql())
+        .await?;
+        taken.extend(rows);
+    }
+    let variants = Columns::of(units, true);
+    if !variants.ids.is_empty() {
+        let rows = sqlx::query_scalar!(
+            "UPDATE variant SET held = held + wanted.units
+             FROM unnest($2::uuid[], $3::integer[]) AS wanted (item_id, units)
+             WHERE merchant_id = $1 AND variant_id = wanted.item_id
+               AND stock_status IN ('in_stock', 'low_stock')
+               AND (stock_quantity IS NULL OR stock_quantity - held >= wanted.units)
+             RETURNING variant_id",
+            merchant as MerchantId,
+            &variants.ids,
+            &variants.quantities,
+        )
+        .fetch_all(work.sql())
+        .await?;
+        taken.extend(rows);
+    }
+    Ok(taken)
+}
+
+pub(crate) async fn give_units_back(
+    work: &mut Work,
+    merchant: MerchantId,
+    units: &[Units],
+) -> sqlx::Result<()> {
+    let products = Columns::of(units, false);
+    if !products.ids.is_empty() {
+        sqlx::query!(
+            "UPDATE product SET held = greatest(held - given.units, 0)
+             FROM unnest($2::uuid[], $3::integer[]) AS given (item_id, units)
+             WHERE merchant_id = $1 AND product_id = given.item_id",
+            merchant as MerchantId,
+            &products.ids,
+            &products.quantities,
+        )
+        .execute(work.sql())
+        .await?;
+    }
+    let variants = Columns::of(units, true);
+    if !variants.ids.is_empty() {
+        sqlx::query!(
+            "UPDATE variant SET held = greatest(held - given.units, 0)
+             FROM unnest($2::uuid[], $3::integer[]) AS given (item_id, units)
+             WHERE merchant_id = $1 AND variant_id = given.item_id",
+            merchant as MerchantId,
+            &variants.ids,
+            &variants.quantities,
+        )
+        .execute(work.sql())
+        .await?;
+    }
+    Ok(())
+}
+
+/// Turns held units into sold ones; answers the products that changed. What was last brought in is no longer the
+/// whole truth, so its fingerprint goes.
+pub(crate) async fn sell_units(
+    work: &mut Work,
+    merchant: MerchantId,
+    units: &[Units],
+) -> sqlx::Result<Vec<ProductId>> {
+    let now = work.now();
+    let variants = Columns::of(units, true);
+    if !variants.ids.is_empty() {
+        sqlx::query!(
+            "UPDATE variant SET held = greatest(held - sold.units, 0),
+                 stock_quantity = stock_quantity - least(sold.units, stock_quantity),
+                 stock_status = CASE WHEN stock_quantity <= sold.units AND stock_status IN ('in_stock', 'low_stock')
+                                     THEN 'out_of_stock' ELSE stock_status END
+             FROM unnest($2::uuid[], $3::integer[]) AS sold (item_id, units)
+             WHERE merchant_id = $1 AND variant_id = sold.item_id",
+            merchant as MerchantId,
+            &variants.ids,
+            &variants.quantities,
+        )
+        .execute(work.sql())
+        .await?;
+    }
+    let products = Columns::of(units, false);
+    // A product whose variant was sold changed as well, though not in its own number.
+    let (mut ids, mut quantities) = (products.ids, products.quantities);
+    for sold in units.iter().filter(|units| units.variant.is_some()) {
+        if !ids.contains(&sold.product.uuid()) {
+            ids.push(sold.product.uuid());
+            quantities.push(0);
+        }
+    }
+    sqlx::query_scalar!(
+        r#"UPDATE product SET held = greatest(held - sold.units, 0),
+               stock_quantity = stock_quantity - least(sold.units, stock_quantity),
+               stock_status = CASE WHEN stock_quantity <= sold.units AND sold.units > 0
+                                    AND stock_status IN ('in_stock', 'low_stock')
+                                   THEN 'out_of_stock' ELSE stock_status END,
+               fingerprint = NULL, updated_at = $4
+           FROM unnest($2::uuid[], $3::integer[]) AS sold (item_id, units)
+           WHERE merchant_id = $1 AND product_id = sold.item_id
+           RETURNING product_id AS "id: ProductId""#,
+        merchant as MerchantId,
+        &ids,
+        &quantities,
+        now as Timestamp,
+    )
+    .fetch_all(work.sql())
+    .await
+}
+
+/// What a sandbox took, by item.
+pub(crate) async fn sandbox_taken(
+    sql: &mut PgConnection,
+    merchant: MerchantId,
+    key: KeyId,
+) -> sqlx::Result<Vec<(Uuid, i32)>> {
+    let rows = sqlx::query!(
+        r#"SELECT item_id, held + sold AS "taken!" FROM sandbox_stock
+           WHERE merchant_id = $1 AND agent_key_id = $2"#,
+        merchant as MerchantId,
+        key as KeyId,
+    )
+    .fetch_all(sql)
+    .await?;
+    Ok(rows.into_iter().map(|row| (row.item_id, row.taken)).collect())
+}
+
+/// Holds in a sandbox what there is enough of; answers what that is.
+pub(crate) async fn hold_in_sandbox(
+    work: &mut Work,
+    merchant: MerchantId,
+    key: KeyId,
+    units: &[Units],
+) -> sqlx::Result<Vec<Uuid>> {
+    let now = work.now();
+    let mut taken = Vec::with_capacity(units.len());
+    for variants in [false, true] {
+        let columns = Columns::of(units, variants);
+        let rows = sqlx::query_scalar!(
+            "INSERT INTO sandbox_stock (merchant_id, agent_key_id, item_id, held, sold, touched_at)
+             SELECT $1, $2, wanted.item_id, wanted.units, 0, $5
+             FROM unnest($3::uuid[], $4::integer[]) AS wanted (item_id, units)
+             LEFT JOIN product ON product.merchant_id = $1 AND product_id = wanted.item_id AND NOT $6
+             LEFT JOIN variant ON variant.merchant_id = $1 AND variant_id = wanted.item_id AND $6
+             WHERE coalesce(product.stock_quantity, variant.stock_quantity, 2147483647) >= wanted.units
+             ORDER BY wanted.item_id
+             ON CONFLICT (merchant_id, agent_key_id, item_id)
+             DO UPDATE SET held = sandbox_stock.held + excluded.held, touched_at = $5
+             WHERE sandbox_stock.held + sandbox_stock.sold + excluded.held <= coalesce(
+                 (SELECT stock_quantity FROM product AS own
+                  WHERE own.merchant_id = $1 AND own.product_id = excluded.item_id),
+                 (SELECT stock_quantity FROM variant AS own
+                  WHERE own.merchant_id = $1 AND own.variant_id = excluded.item_id),
+                 2147483647)
+             RETURNING item_id",
+            merchant as MerchantId,
+            key as KeyId,
+            &columns.ids,
+            &columns.quantities,
+            now as Timestamp,
+            variants,
+        )
+        .fetch_all(work.sql())
+        .await?;
+        taken.extend(rows);
+    }
+    Ok(taken)
+}
+
+/// Ends a hold of a sandbox: sold, or given back.
+pub(crate) async fn end_sandbox_hold(
+    work: &mut Work,
+    merchant: MerchantId,
+    key: KeyId,
+    units: &[Units],
+    is_sold: bool,
+) -> sqlx::Result<()> {
+    let now = work.now();
+    let ids: Vec<Uuid> = units.iter().map(item_of).collect();
+    let quantity = |units: &Units| i32::try_from(units.quantity).unwrap_or(i32::MAX);
+    let quantities: Vec<i32> = units.iter().map(quantity).collect();
+    sqlx::query!(
+        "UPDATE sandbox_stock SET held = greatest(held - ended.units, 0), touched_at = $5,
+             sold = sold + CASE WHEN $6 THEN ended.units ELSE 0 END
+         FROM unnest($3::uuid[], $4::integer[]) AS ended (item_id, units)
+         WHERE merchant_id = $1 AND agent_key_id = $2 AND sandbox_stock.item_id = ended.item_id",
+        merchant as MerchantId,
+        key as KeyId,
+        &ids,
+        &quantities,
+        now as Timestamp,
+        is_sold,
+    )
+    .execute(work.sql())
+    .await?;
+    Ok(())
+}
+
+pub(crate) async fn forget_sandbox_stock(
+    work: &mut Work,
+    merchant: MerchantId,
+    before: Timestamp,
+) -> sqlx::Result<()> {
+    sqlx::query!(
+        "DELETE FROM sandbox_stock WHERE merchant_id = $1 AND touched_at < $2",
+        merchant as MerchantId,
+        before as Timestamp,
+    )
+    .execute(work.sql())
+    .await?;
+    Ok(())
+}

@@ -1,0 +1,313 @@
+//! All SQL of checkout.
+
+mod confirmation;
+
+use carts::{Owner, QuoteHash, Terms};
+use database::Work;
+use orders::{ConfirmationLevel, OrderLine};
+use payments::PaymentMethod;
+use primitives::{
+    CartId, CheckoutId, ConfirmationId, KeyId, MerchantId, Money, OrderId, Timestamp,
+};
+use serde_json::Value;
+use sqlx::PgConnection;
+use sqlx::types::Json;
+use uuid::Uuid;
+
+pub(crate) use confirmation::{
+    confirmation, confirmations_of, decide, insert_confirmation, use_confirmation,
+};
+
+use crate::look::Compared;
+use crate::{CheckoutError, Session, Status};
+
+struct Row {
+    checkout_id: CheckoutId,
+    cart_id: CartId,
+    agent: KeyId,
+    agent_name: String,
+    is_sandbox: bool,
+    status: String,
+    version: i64,
+    payment_method: Option<String>,
+    currency: String,
+    total_minor: i64,
+    lines: Json<Vec<OrderLine>>,
+    terms: Json<Terms>,
+    quote_hash: Vec<u8>,
+    is_holding: bool,
+    confirmation_level: Option<String>,
+    confirmation_id: Option<ConfirmationId>,
+    checkout_url: Option<String>,
+    form_token: Vec<u8>,
+    return_url: Option<String>,
+    metadata: Option<Value>,
+    is_payment_failed: bool,
+    reason_code: Option<String>,
+    order_id: Option<OrderId>,
+    started_at: Timestamp,
+    updated_at: Timestamp,
+    expires_at: Timestamp,
+}
+
+impl TryFrom<Row> for Session {
+    type Error = CheckoutError;
+    fn try_from(row: Row) -> Result<Self, CheckoutError> {
+        let unreadable = || CheckoutError::Unreadable;
+        let currency = row.currency.parse().map_err(|_| unreadable())?;
+        let level = row.confirmation_level.as_deref().and_then(ConfirmationLevel::from_name);
+        Ok(Self {
+            id: row.checkout_id,
+            cart: row.cart_id,
+            owner: Owner { key: row.agent, name: row.agent_name, is_sandbox: row.is_sandbox },
+            kept_status: Status::from_name(&row.status).ok_or_else(unreadable)?,
+            version: row.version,
+            payment_method: row.payment_method.as_deref().and_then(PaymentMethod::from_name),
+            total: Money::new(row.total_minor, currency),
+            lines: row.lines.0,
+            terms: row.terms.0,
+            quote_hash: QuoteHash::from_bytes(&row.quote_hash).ok_or_else(unreadable)?,
+            is_holding: row.is_holding,
+            confirmation: level.map(|level| (level, row.confirmation_id)),
+            checkout_url: row.checkout_url,
+            form_token: row.form_token.try_into().map_err(|_| unreadable())?,
+            return_url: row.return_url,
+            metadata: row.metadata,
+            is_payment_failed: row.is_payment_failed,
+            reason_code: row.reason_code,
+            order: row.order_id,
+            started_at: row.started_at,
+            updated_at: row.updated_at,
+            expires_at: row.expires_at,
+        })
+    }
+}
+
+/// A session by its id, or that of a cart.
+pub(crate) async fn find(
+    sql: &mut PgConnection,
+    merchant: MerchantId,
+    id: Option<CheckoutId>,
+    cart: Option<CartId>,
+) -> Result<Option<Session>, CheckoutError> {
+    let row = sqlx::query_as!(
+        Row,
+        r#"SELECT checkout_id AS "checkout_id: CheckoutId", cart_id AS "cart_id: CartId",
+                  agent_key_id AS "agent: KeyId", agent_name, is_sandbox, status, version, payment_method,
+                  currency, total_minor, lines AS "lines: Json<Vec<OrderLine>>", terms AS "terms: Json<Terms>",
+                  quote_hash, is_holding, confirmation_level,
+                  confirmation_id AS "confirmation_id: ConfirmationId", checkout_url, form_token, return_url,
+                  metadata, is_payment_failed, reason_code, order_id AS "order_id: OrderId",
+                  started_at AS "started_at: Timestamp", updated_at AS "updated_at: Timestamp",
+                  expires_at AS "expires_at: Timestamp"
+           FROM checkout_session
+           WHERE merchant_id = $1 AND (checkout_id = $2 OR cart_id = $3)"#,
+        merchant as MerchantId,
+        id as Option<CheckoutId>,
+        cart as Option<CartId>,
+    )
+    .fetch_optional(sql)
+    .await?;
+    row.map(Session::try_from).transpose()
+}
+
+pub(crate) async fn insert(
+    work: &mut Work,
+    merchant: MerchantId,
+    session: &Session,
+) -> sqlx::Result<()> {
+    let (level, proof) = proof(session);
+    sqlx::query!(
+        "INSERT INTO checkout_session
+             (merchant_id, checkout_id, cart_id, agent_key_id, agent_name, is_sandbox, status, version,
+              payment_method, currency, total_minor, lines, terms, quote_hash, is_holding, confirmation_level,
+              confirmation_id, checkout_url, form_token, return_url, metadata, started_at, updated_at, expires_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21,
+                 $22, $23, $24)",
+        merchant as MerchantId,
+        session.id as CheckoutId,
+        session.cart as CartId,
+        session.owner.key as KeyId,
+        session.owner.name,
+        session.owner.is_sandbox,
+        session.kept_status.name(),
+        session.version,
+        session.payment_method.map(PaymentMethod::name),
+        session.total.currency().code(),
+        session.total.minor(),
+        Json(&session.lines) as _,
+        Json(&session.terms) as _,
+        session.quote_hash.as_bytes().as_slice(),
+        session.is_holding,
+        level,
+        proof as Option<ConfirmationId>,
+        session.checkout_url.as_deref(),
+        session.form_token.as_slice(),
+        session.return_url.as_deref(),
+        session.metadata.as_ref(),
+        session.started_at as Timestamp,
+        session.updated_at as Timestamp,
+        session.expires_at as Timestamp,
+    )
+    .execute(work.sql())
+    .await?;
+    Ok(())
+}
+
+fn proof(session: &Session) -> (Option<&'static str>, Option<ConfirmationId>) {
+    let proof = session.confirmation;
+    (proof.map(|(level, _)| level.name()), proof.and_then(|(_, id)| id))
+}
+
+/// Keeps a changed session, if it is still as it was read. Whoever holds its cart's row is alone with it.
+pub(crate) async fn update(
+    work: &mut Work,
+    merchant: MerchantId,
+    session: &mut Session,
+    version: i64,
+) -> Result<(), CheckoutError> {
+    session.version = version + 1;
+    let (level, proof) = proof(session);
+    let ended_at = session.kept_status.is_final().then_some(session.updated_at);
+    let done = sqlx::query!(
+        "UPDATE checkout_session SET status = $4, version = $5, payment_method = $6, total_minor = $7,
+                lines = $8, terms = $9, quote_hash = $10, is_holding = $11, confirmation_level = $12,
+                confirmation_id = $13, checkout_url = $14, return_url = $15, metadata = $16,
+                is_payment_failed = $17, reason_code = $18, order_id = $19, updated_at = $20,
+                expires_at = $21, ended_at = $22
+         WHERE merchant_id = $1 AND checkout_id = $2 AND version = $3",
+        merchant as MerchantId,
+        session.id as CheckoutId,
+        version,
+        session.kept_status.name(),
+        session.version,
+        session.payment_method.map(PaymentMethod::name),
+        session.total.minor(),
+        Json(&session.lines) as _,
+        Json(&session.terms) as _,
+        session.quote_hash.as_bytes().as_slice(),
+        session.is_holding,
+        level,
+        proof as Option<ConfirmationId>,
+        session.checkout_url.as_deref(),
+        session.return_url.as_deref(),
+        session.metadata.as_ref(),
+        session.is_payment_failed,
+        session.reason_code.as_deref(),
+        session.order as Option<OrderId>,
+        session.updated_at as Timestamp,
+        session.expires_at as Timestamp,
+        ended_at as Option<Timestamp>,
+    )
+    .execute(work.sql())
+    .await?;
+    if done.rows_affected() == 1 { Ok(()) } else { Err(CheckoutError::Unreadable) }
+}
+
+/// Sessions of all stores whose time is over.
+pub(crate) async fn over(
+    sql: &mut PgConnection,
+    now: Timestamp,
+    limit: i64,
+) -> sqlx::Result<Vec<(MerchantId, CheckoutId)>> {
+    let rows = sqlx::query!(
+        r#"SELECT merchant_id AS "merchant: MerchantId", checkout_id AS "checkout: CheckoutId"
+           FROM checkout_session
+           WHERE status IN ('incomplete', 'ready_for_complete', 'requires_escalation') AND expires_at < $1
+           ORDER BY expires_at LIMIT $2"#,
+        now as Timestamp,
+        limit,
+    )
+    .fetch_all(sql)
+    .await?;
+    Ok(rows.into_iter().map(|row| (row.merchant, row.checkout)).collect())
+}
+
+pub(crate) async fn insert_comparisons(
+    work: &mut Work,
+    merchant: MerchantId,
+    cart: CartId,
+    compared: &[Compared],
+) -> sqlx::Result<()> {
+    let now = work.now();
+    let uuids = |of: fn(&Compared) -> Uuid| compared.iter().map(of).collect::<Vec<_>>();
+    let (listed, live): (Vec<i64>, Vec<Option<i64>>) =
+        compared.iter().map(|compared| (compared.listed_minor, compared.live_minor)).unzip();
+    sqlx::query!(
+        "INSERT INTO checkout_comparison
+             (merchant_id, cart_id, line_id, product_id, agent_key_id, listed_minor, live_minor, was_available, at)
+         SELECT $1, $2, new.*, $9
+         FROM unnest($3::uuid[], $4::uuid[], $5::uuid[], $6::bigint[], $7::bigint[], $8::boolean[]) AS new
+         ON CONFLICT DO NOTHING",
+        merchant as MerchantId,
+        cart as CartId,
+        &uuids(|compared| compared.line.uuid()),
+        &uuids(|compared| compared.product.uuid()),
+        &uuids(|compared| compared.agent.uuid()),
+        &listed,
+        &live as _,
+        &compared.iter().map(|compared| compared.was_available).collect::<Vec<_>>(),
+        now as Timestamp,
+    )
+    .execute(work.sql())
+    .await?;
+    Ok(())
+}
+
+pub(crate) async fn insert_event(
+    work: &mut Work,
+    merchant: MerchantId,
+    session: &Session,
+    kind: &str,
+) -> sqlx::Result<()> {
+    let now = work.now();
+    sqlx::query!(
+        "INSERT INTO agent_event (merchant_id, checkout_id, kind, agent_key_id, at) VALUES ($1, $2, $3, $4, $5)",
+        merchant as MerchantId,
+        session.id as CheckoutId,
+        kind,
+        session.owner.key as KeyId,
+        now as Timestamp,
+    )
+    .execute(work.sql())
+    .await?;
+    Ok(())
+}
+
+/// Stores at which sandboxes played before a moment.
+pub(crate) async fn played_before(
+    sql: &mut PgConnection,
+    before: Timestamp,
+) -> sqlx::Result<Vec<MerchantId>> {
+    sqlx::query_scalar!(
+        r#"SELECT DISTINCT merchant_id AS "merchant!: MerchantId" FROM cart WHERE is_sandbox AND created_at < $1"#,
+        before as Timestamp,
+    )
+    .fetch_all(sql)
+    .await
+}
+
+/// Forgets sessions and questions of sandboxes from before a moment.
+pub(crate) async fn forget_sandbox(
+    work: &mut Work,
+    merchant: MerchantId,
+    before: Timestamp,
+) -> sqlx::Result<()> {
+    sqlx::query!(
+        "DELETE FROM confirmation USING cart
+         WHERE confirmation.merchant_id = $1 AND cart.merchant_id = $1
+           AND cart.cart_id = confirmation.cart_id AND cart.is_sandbox AND cart.created_at < $2",
+        merchant as MerchantId,
+        before as Timestamp,
+    )
+    .execute(work.sql())
+    .await?;
+    sqlx::query!(
+        "DELETE FROM checkout_session WHERE merchant_id = $1 AND is_sandbox AND started_at < $2",
+        merchant as MerchantId,
+        before as Timestamp,
+    )
+    .execute(work.sql())
+    .await?;
+    Ok(())
+}

@@ -1,0 +1,158 @@
+//! Questions to people.
+
+use carts::{QuoteHash, Terms};
+use database::Work;
+use orders::ConfirmationLevel;
+use primitives::{CartId, CheckoutId, ConfirmationId, KeyId, MerchantId, Timestamp};
+use sqlx::PgConnection;
+use sqlx::types::Json;
+
+use crate::CheckoutError;
+use crate::confirmation::{Confirmation, ConfirmationStatus, Decision};
+
+struct Row {
+    confirmation_id: ConfirmationId,
+    cart_id: CartId,
+    agent: KeyId,
+    terms: Json<Terms>,
+    quote_hash: Vec<u8>,
+    status: String,
+    level: Option<String>,
+    form_token: Vec<u8>,
+    used_by: Option<CheckoutId>,
+    created_at: Timestamp,
+    expires_at: Timestamp,
+    decided_at: Option<Timestamp>,
+}
+
+impl TryFrom<Row> for Confirmation {
+    type Error = CheckoutError;
+    fn try_from(row: Row) -> Result<Self, CheckoutError> {
+        let unreadable = || CheckoutError::Unreadable;
+        Ok(Self {
+            id: row.confirmation_id,
+            cart: row.cart_id,
+            agent: row.agent,
+            terms: row.terms.0,
+            quote_hash: QuoteHash::from_bytes(&row.quote_hash).ok_or_else(unreadable)?,
+            kept_status: ConfirmationStatus::from_name(&row.status).ok_or_else(unreadable)?,
+            level: row.level.as_deref().and_then(ConfirmationLevel::from_name),
+            form_token: row.form_token.try_into().map_err(|_| unreadable())?,
+            used_by: row.used_by,
+            created_at: row.created_at,
+            expires_at: row.expires_at,
+            decided_at: row.decided_at,
+        })
+    }
+}
+
+/// The columns of `Row`.
+macro_rules! confirmations {
+    ($where:literal, $($argument:expr),*) => {
+        sqlx::query_as!(
+            Row,
+            r#"SELECT confirmation_id AS "confirmation_id: ConfirmationId", cart_id AS "cart_id: CartId",
+                      agent_key_id AS "agent: KeyId", terms AS "terms: Json<Terms>", quote_hash, status, level,
+                      form_token, used_by AS "used_by: CheckoutId", created_at AS "created_at: Timestamp",
+                      expires_at AS "expires_at: Timestamp", decided_at AS "decided_at: Timestamp"
+               FROM confirmation WHERE merchant_id = $1 AND "# + $where,
+            $($argument),*
+        )
+    };
+}
+
+pub(crate) async fn confirmation(
+    sql: &mut PgConnection,
+    merchant: MerchantId,
+    id: ConfirmationId,
+) -> Result<Option<Confirmation>, CheckoutError> {
+    let query =
+        confirmations!("confirmation_id = $2", merchant as MerchantId, id as ConfirmationId);
+    query.fetch_optional(sql).await?.map(Confirmation::try_from).transpose()
+}
+
+/// The questions about a cart, the newest first.
+pub(crate) async fn confirmations_of(
+    sql: &mut PgConnection,
+    merchant: MerchantId,
+    cart: CartId,
+) -> Result<Vec<Confirmation>, CheckoutError> {
+    let query = confirmations!(
+        "cart_id = $2 ORDER BY created_at DESC LIMIT 20",
+        merchant as MerchantId,
+        cart as CartId
+    );
+    query.fetch_all(sql).await?.into_iter().map(Confirmation::try_from).collect()
+}
+
+pub(crate) async fn insert_confirmation(
+    work: &mut Work,
+    merchant: MerchantId,
+    new: &Confirmation,
+) -> sqlx::Result<()> {
+    sqlx::query!(
+        "INSERT INTO confirmation
+             (merchant_id, confirmation_id, cart_id, agent_key_id, terms, quote_hash, status, form_token,
+              created_at, expires_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
+        merchant as MerchantId,
+        new.id as ConfirmationId,
+        new.cart as CartId,
+        new.agent as KeyId,
+        Json(&new.terms) as _,
+        new.quote_hash.as_bytes().as_slice(),
+        new.kept_status.name(),
+        new.form_token.as_slice(),
+        new.created_at as Timestamp,
+        new.expires_at as Timestamp,
+    )
+    .execute(work.sql())
+    .await?;
+    Ok(())
+}
+
+/// Writes an answer, if there is none yet and it is not too late.
+pub(crate) async fn decide(
+    work: &mut Work,
+    merchant: MerchantId,
+    id: ConfirmationId,
+    decision: Decision,
+    level: ConfirmationLevel,
+) -> sqlx::Result<bool> {
+    let now = work.now();
+    let (status, level) = match decision {
+        Decision::Approve => (ConfirmationStatus::Confirmed, Some(level.name())),
+        Decision::Reject => (ConfirmationStatus::Rejected, None),
+    };
+    let done = sqlx::query!(
+        "UPDATE confirmation SET status = $3, level = $4, decided_at = $5
+         WHERE merchant_id = $1 AND confirmation_id = $2 AND status = 'pending' AND expires_at >= $5",
+        merchant as MerchantId,
+        id as ConfirmationId,
+        status.name(),
+        level,
+        now as Timestamp,
+    )
+    .execute(work.sql())
+    .await?;
+    Ok(done.rows_affected() > 0)
+}
+
+/// Uses a proof for a session, if nothing else did.
+pub(crate) async fn use_confirmation(
+    work: &mut Work,
+    merchant: MerchantId,
+    id: ConfirmationId,
+    session: CheckoutId,
+) -> sqlx::Result<bool> {
+    let done = sqlx::query!(
+        "UPDATE confirmation SET used_by = $3
+         WHERE merchant_id = $1 AND confirmation_id = $2 AND status = 'confirmed' AND used_by IS NULL",
+        merchant as MerchantId,
+        id as ConfirmationId,
+        session as CheckoutId,
+    )
+    .execute(work.sql())
+    .await?;
+    Ok(done.rows_affected() > 0)
+}

@@ -1,0 +1,229 @@
+//! Tests against a real database.
+#![expect(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
+
+mod confirmation;
+mod paying;
+mod shop;
+
+use std::time::Duration;
+
+use checkout::{CheckoutError, Complete, NewSession, Status, Update};
+use jobs::IdempotencyKey;
+use primitives::{ErrorCode, Problem};
+use shop::{Shop, agent};
+
+#[tokio::test]
+async fn completing_holds_the_units_and_says_where_to_pay() {
+    let shop = Shop::open().await;
+    let [mug] = shop.stock(&[("mug", "12.50", 9)]).await;
+    let owner = agent(1);
+    let cart = shop.cart(&owner, &[(mug, 2)]).await;
+    let at = shop.complete(&owner, cart.cart.id).await.unwrap();
+    assert_eq!(at.status(), Status::RequiresEscalation);
+    assert_eq!(at.session.total.minor(), 2_990);
+    assert_eq!(at.session.quote_hash, cart.quote_hash);
+    let url = format!("{}/attic/checkout/{}", shop::SITE, at.session.id);
+    assert_eq!(at.session.checkout_url.as_deref(), Some(url.as_str()));
+    assert_eq!(shop.shelf(mug).await, (9, 2));
+    let again = shop.complete(&owner, cart.cart.id).await.unwrap();
+    assert_eq!(again.session, at.session, "asking again gives the same session");
+    assert_eq!(shop.shelf(mug).await, (9, 2));
+    assert_eq!(shop.count("SELECT count(*) FROM agent_event").await, 1);
+    assert_eq!(shop.count("SELECT count(*) FROM checkout_comparison WHERE was_available").await, 1);
+}
+
+#[tokio::test]
+async fn what_somebody_holds_nobody_else_gets() {
+    let shop = Shop::open().await;
+    let [mug] = shop.stock(&[("mug", "12.50", 1)]).await;
+    let mut carts = Vec::new();
+    for number in 0..8 {
+        let owner = agent(number);
+        let cart = shop.cart(&owner, &[(mug, 1)]).await;
+        carts.push((owner, cart.cart.id));
+    }
+    let tries = carts.iter().map(|(owner, cart)| shop.complete(owner, *cart));
+    let mut sold = 0;
+    for outcome in futures::future::join_all(tries).await {
+        match outcome {
+            Ok(_) => sold += 1,
+            Err(error) => assert_eq!(error.code(), ErrorCode::OutOfStock, "{error}"),
+        }
+    }
+    assert_eq!((sold, shop.shelf(mug).await), (1, (1, 1)));
+    let found =
+        shop.count("SELECT count(*) FROM checkout_comparison WHERE NOT was_available").await;
+    assert_eq!(found, 7, "what was found is written down also when it was refused");
+}
+
+#[tokio::test]
+async fn a_price_that_moved_is_told_and_can_be_agreed_to() {
+    let shop = Shop::open().await;
+    let [mug] = shop.stock(&[("mug", "12.50", 9)]).await;
+    let owner = agent(1);
+    let cart = shop.cart(&owner, &[(mug, 1)]).await;
+    shop.stock(&[("mug", "13.00", 9)]).await;
+    let refused = shop.complete(&owner, cart.cart.id).await;
+    let Err(CheckoutError::PriceChanged { changes, current }) = refused else {
+        panic!("{refused:?}")
+    };
+    assert_eq!((changes[0].1.minor(), changes[0].2.minor()), (1_250, 1_300));
+    let seen = Complete { quote_hash: Some(cart.quote_hash), ..Complete::cart(cart.cart.id) };
+    let stale = checkout::complete(&shop.counter(), &owner, &seen, None).await;
+    assert!(matches!(stale, Err(CheckoutError::QuoteMoved { .. })));
+    let agreed = Complete { quote_hash: Some(current), ..Complete::cart(cart.cart.id) };
+    let at = checkout::complete(&shop.counter(), &owner, &agreed, None).await.unwrap();
+    assert_eq!(at.session.total.minor(), 1_790);
+    let wrong = "SELECT count(*) FROM checkout_comparison WHERE live_minor <> listed_minor";
+    assert_eq!(shop.count(wrong).await, 1);
+}
+
+#[tokio::test]
+async fn a_store_below_the_threshold_sells_nothing_to_agents() {
+    let shop = Shop::open().await;
+    let [mug] = shop.stock(&[("mug", "12.50", 9)]).await;
+    let owner = agent(1);
+    let cart = shop.cart(&owner, &[(mug, 1)]).await;
+    shop.stand(0.69).await;
+    let refused = shop.complete(&owner, cart.cart.id).await.unwrap_err();
+    assert!(matches!(refused, CheckoutError::BelowThreshold));
+    shop.stand(0.1).await;
+    assert_eq!(
+        shop.complete(&owner, cart.cart.id).await.unwrap_err().code(),
+        ErrorCode::StoreSuspended
+    );
+    assert_eq!(shop.shelf(mug).await, (9, 0));
+}
+
+#[tokio::test]
+async fn what_is_missing_is_said() {
+    let shop = Shop::open().await;
+    let [mug] = shop.stock(&[("mug", "12.50", 9)]).await;
+    let owner = agent(1);
+    let cart = shop.cart(&owner, &[(mug, 1)]).await;
+    let (counter, new) = (shop.counter(), NewSession::default());
+    let started = checkout::create(&counter, &owner, cart.cart.id, &new, None).await.unwrap();
+    assert_eq!(started.status(), Status::ReadyForComplete);
+    assert_eq!(shop.shelf(mug).await, (9, 0), "nothing is held yet");
+    let to = cart.cart.destination.clone().unwrap();
+    let abroad = carts::Destination { country: String::from("FR"), ..to.clone() };
+    let edits = vec![carts::Edit::Destination(abroad)];
+    let id = started.session.id;
+    let change = Update { edits, new: NewSession::default() };
+    let moved = checkout::update(&shop.counter(), &owner, id, &change, None).await.unwrap();
+    assert_eq!(moved.status(), Status::Incomplete);
+    let refused = shop.complete(&owner, cart.cart.id).await.unwrap_err();
+    assert_eq!(refused.code(), ErrorCode::CheckoutNotReady);
+    let change = Update { edits: vec![carts::Edit::Destination(to)], new: NewSession::default() };
+    let back = checkout::update(&shop.counter(), &owner, id, &change, None).await.unwrap();
+    assert_eq!(back.status(), Status::ReadyForComplete);
+    assert_eq!(shop.complete(&owner, cart.cart.id).await.unwrap().session.id, id);
+    let change = Update { edits: Vec::new(), new: NewSession::default() };
+    let edited = checkout::update(&shop.counter(), &owner, id, &change, None).await.unwrap();
+    assert_eq!(edited.status(), Status::ReadyForComplete);
+    assert_eq!(shop.shelf(mug).await, (9, 0), "what is changed has to be completed anew");
+}
+
+#[tokio::test]
+async fn called_off_or_too_late_the_units_go_back_and_the_merchant_hears_once() {
+    let shop = Shop::open().await;
+    let [mug] = shop.stock(&[("mug", "12.50", 9)]).await;
+    let owner = agent(1);
+    let mut sessions = Vec::new();
+    for _ in 0..3 {
+        let cart = shop.cart(&owner, &[(mug, 1)]).await;
+        sessions.push(shop.complete(&owner, cart.cart.id).await.unwrap().session.id);
+    }
+    assert_eq!(shop.shelf(mug).await, (9, 3));
+    for _ in 0..2 {
+        let off =
+            checkout::cancel(&shop.counter(), &owner, sessions[0], Some("shipping_cost")).await;
+        assert_eq!(off.unwrap().status(), Status::Canceled);
+    }
+    assert_eq!(shop.shelf(mug).await, (9, 2));
+    shop.advance(Duration::from_secs(31 * 60));
+    for _ in 0..2 {
+        shop.run::<checkout::NoticeAbandoned>(()).await;
+    }
+    assert_eq!(shop.shelf(mug).await, (9, 0));
+    let told = "SELECT count(*) FROM webhook_event WHERE kind = 'checkout.abandoned'";
+    assert_eq!(shop.count(told).await, 3);
+    let late =
+        checkout::session(&shop.reading(), shop.store.merchant, sessions[1], None).await.unwrap();
+    assert_eq!(late.session.kept_status, Status::Expired);
+    assert_eq!(shop.count("SELECT count(*) FROM cart WHERE status = 'expired'").await, 2);
+}
+
+#[tokio::test]
+async fn a_key_stands_for_one_request() {
+    let shop = Shop::open().await;
+    let [mug] = shop.stock(&[("mug", "12.50", 9)]).await;
+    let owner = agent(1);
+    let cart = shop.cart(&owner, &[(mug, 1)]).await;
+    let key = |hash: u8| IdempotencyKey {
+        merchant: shop.store.merchant,
+        caller: String::from("key"),
+        key: String::from("one"),
+        request_hash: vec![hash],
+    };
+    let (first, other) = (key(1), key(2));
+    let (counter, asked) = (shop.counter(), Complete::cart(cart.cart.id));
+    let all = (0..5).map(|_| checkout::complete(&counter, &owner, &asked, Some(&first)));
+    let all = futures::future::join_all(all).await;
+    let ids: Vec<_> = all.into_iter().map(|at| at.unwrap().session.id).collect();
+    assert!(ids.iter().all(|id| *id == ids[0]));
+    assert_eq!(shop.shelf(mug).await, (9, 1));
+    let conflict = checkout::complete(&counter, &owner, &asked, Some(&other)).await.unwrap_err();
+    assert_eq!(conflict.code(), ErrorCode::IdempotencyConflict);
+}
+
+#[tokio::test]
+async fn a_refusal_keeps_no_key() {
+    let shop = Shop::open().await;
+    let [mug] = shop.stock(&[("mug", "12.50", 9)]).await;
+    let owner = agent(1);
+    let cart = shop.cart(&owner, &[(mug, 5)]).await;
+    shop.stock(&[("mug", "12.50", 1)]).await;
+    let key = IdempotencyKey {
+        merchant: shop.store.merchant,
+        caller: String::from("key"),
+        key: String::from("one"),
+        request_hash: vec![1],
+    };
+    let (counter, asked) = (shop.counter(), Complete::cart(cart.cart.id));
+    let refused = checkout::complete(&counter, &owner, &asked, Some(&key)).await.unwrap_err();
+    assert_eq!(refused.code(), ErrorCode::OutOfStock);
+    shop.stock(&[("mug", "12.50", 9)]).await;
+    assert!(checkout::complete(&counter, &owner, &asked, Some(&key)).await.is_ok());
+}
+
+#[tokio::test]
+async fn carts_in_opposite_order_wait_and_do_not_fail() {
+    let shop = Shop::open().await;
+    let [mug, pot] = shop.stock(&[("mug", "1.00", 400), ("pot", "2.00", 400)]).await;
+    let mut carts = Vec::new();
+    for number in 0..12_u128 {
+        let owner = agent(number);
+        let items = if number % 2 == 0 { [(mug, 1), (pot, 1)] } else { [(pot, 1), (mug, 1)] };
+        let cart = shop.cart(&owner, &items).await;
+        carts.push((owner, cart.cart.id));
+    }
+    let tries = carts.iter().map(|(owner, cart)| shop.complete(owner, *cart));
+    for outcome in futures::future::join_all(tries).await {
+        outcome.unwrap();
+    }
+    assert_eq!((shop.shelf(mug).await, shop.shelf(pot).await), ((400, 12), (400, 12)));
+}
+
+#[tokio::test]
+async fn a_merchant_who_sends_a_new_number_neither_loses_nor_gains_a_hold() {
+    let shop = Shop::open().await;
+    let [mug] = shop.stock(&[("mug", "12.50", 9)]).await;
+    let owner = agent(1);
+    let cart = shop.cart(&owner, &[(mug, 2)]).await;
+    let at = shop.complete(&owner, cart.cart.id).await.unwrap();
+    shop.stock(&[("mug", "12.50", 20)]).await;
+    assert_eq!(shop.shelf(mug).await, (20, 2));
+    checkout::cancel(&shop.counter(), &owner, at.session.id, None).await.unwrap();
+    assert_eq!(shop.shelf(mug).await, (20, 0));
+}

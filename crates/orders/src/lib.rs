@@ -1,0 +1,13 @@
+#![doc = include_str!("../README.md")]
+
+mod error;
+mod order;
+mod place;
+mod read;
+mod table;
+
+pub use error::OrderError;
+pub use order::{ConfirmationLevel, Order, OrderLine, OrderStatus};
+pub use place::place;
+pub use read::{order, order_of_checkout};
+pub use table::forget_sandbox;

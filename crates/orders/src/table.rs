@@ -1,0 +1,139 @@
+//! All SQL of orders.
+
+use database::Work;
+use primitives::{
+    CartId, CheckoutId, ConfirmationId, KeyId, MerchantId, Money, OrderId, Timestamp,
+};
+use serde_json::Value;
+use sqlx::PgConnection;
+use sqlx::types::Json;
+
+use crate::{ConfirmationLevel, Order, OrderError, OrderLine, OrderStatus};
+
+pub(crate) async fn insert(
+    work: &mut Work,
+    merchant: MerchantId,
+    order: &Order,
+) -> sqlx::Result<()> {
+    sqlx::query!(
+        "INSERT INTO placed_order
+             (merchant_id, order_id, checkout_id, cart_id, agent_key_id, agent_name, is_sandbox, status,
+              payment_provider, payment_reference, currency, total_minor, lines, terms, quote_hash,
+              confirmation_level, confirmation_id, buyer, created_at, updated_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $19)",
+        merchant as MerchantId,
+        order.id as OrderId,
+        order.checkout as CheckoutId,
+        order.cart as CartId,
+        order.agent as KeyId,
+        order.agent_name,
+        order.is_sandbox,
+        order.status.name(),
+        order.payment_provider,
+        order.payment_reference,
+        order.total.currency().code(),
+        order.total.minor(),
+        Json(&order.lines) as _,
+        order.terms,
+        order.quote_hash.as_slice(),
+        order.confirmation.name(),
+        order.confirmation_id as Option<ConfirmationId>,
+        order.buyer,
+        order.created_at as Timestamp,
+    )
+    .execute(work.sql())
+    .await?;
+    Ok(())
+}
+
+struct Row {
+    order_id: OrderId,
+    checkout_id: CheckoutId,
+    cart_id: CartId,
+    agent: KeyId,
+    agent_name: String,
+    is_sandbox: bool,
+    status: String,
+    payment_provider: String,
+    payment_reference: String,
+    currency: String,
+    total_minor: i64,
+    lines: Json<Vec<OrderLine>>,
+    terms: Value,
+    quote_hash: Vec<u8>,
+    confirmation_level: String,
+    confirmation_id: Option<ConfirmationId>,
+    buyer: Option<Value>,
+    created_at: Timestamp,
+    updated_at: Timestamp,
+}
+
+impl TryFrom<Row> for Order {
+    type Error = OrderError;
+    fn try_from(row: Row) -> Result<Self, OrderError> {
+        let level = ConfirmationLevel::from_name(&row.confirmation_level);
+        let currency = row.currency.parse().map_err(|_| OrderError::Unreadable)?;
+        Ok(Self {
+            id: row.order_id,
+            checkout: row.checkout_id,
+            cart: row.cart_id,
+            agent: row.agent,
+            agent_name: row.agent_name,
+            is_sandbox: row.is_sandbox,
+            status: OrderStatus::from_name(&row.status).ok_or(OrderError::Unreadable)?,
+            payment_provider: row.payment_provider,
+            payment_reference: row.payment_reference,
+            total: Money::new(row.total_minor, currency),
+            lines: row.lines.0,
+            terms: row.terms,
+            quote_hash: row.quote_hash.try_into().map_err(|_| OrderError::Unreadable)?,
+            confirmation: level.ok_or(OrderError::Unreadable)?,
+            confirmation_id: row.confirmation_id,
+            buyer: row.buyer,
+            created_at: row.created_at,
+            updated_at: row.updated_at,
+        })
+    }
+}
+
+/// An order by its id or by its session.
+pub(crate) async fn find(
+    sql: &mut PgConnection,
+    merchant: MerchantId,
+    id: Option<OrderId>,
+    checkout: Option<CheckoutId>,
+) -> Result<Option<Order>, OrderError> {
+    let row = sqlx::query_as!(
+        Row,
+        r#"SELECT order_id AS "order_id: OrderId", checkout_id AS "checkout_id: CheckoutId",
+                  cart_id AS "cart_id: CartId", agent_key_id AS "agent: KeyId", agent_name, is_sandbox, status,
+                  payment_provider, payment_reference, currency, total_minor,
+                  lines AS "lines: Json<Vec<OrderLine>>", terms, quote_hash, confirmation_level,
+                  confirmation_id AS "confirmation_id: ConfirmationId", buyer,
+                  created_at AS "created_at: Timestamp", updated_at AS "updated_at: Timestamp"
+           FROM placed_order
+           WHERE merchant_id = $1 AND (order_id = $2 OR checkout_id = $3)"#,
+        merchant as MerchantId,
+        id as Option<OrderId>,
+        checkout as Option<CheckoutId>,
+    )
+    .fetch_optional(sql)
+    .await?;
+    row.map(Order::try_from).transpose()
+}
+
+/// Forgets what a sandbox bought before a moment: it is over.
+pub async fn forget_sandbox(
+    work: &mut Work,
+    merchant: MerchantId,
+    before: Timestamp,
+) -> Result<u64, OrderError> {
+    let done = sqlx::query!(
+        "DELETE FROM placed_order WHERE merchant_id = $1 AND is_sandbox AND created_at < $2",
+        merchant as MerchantId,
+        before as Timestamp,
+    )
+    .execute(work.sql())
+    .await?;
+    Ok(done.rows_affected())
+}

@@ -1,0 +1,124 @@
+//! All SQL of payments.
+
+use database::Work;
+use primitives::{CheckoutId, MerchantId, Money, PaymentId, Timestamp};
+use sqlx::PgConnection;
+
+use crate::{Outcome, Payment, PaymentError, PaymentStatus};
+
+pub(crate) async fn insert(
+    work: &mut Work,
+    merchant: MerchantId,
+    payment: &Payment,
+) -> sqlx::Result<()> {
+    let now = work.now();
+    sqlx::query!(
+        "INSERT INTO payment
+             (merchant_id, payment_id, checkout_id, provider, instrument, currency, amount_minor, status, begun_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
+        merchant as MerchantId,
+        payment.id as PaymentId,
+        payment.checkout as CheckoutId,
+        payment.provider,
+        payment.instrument,
+        payment.amount.currency().code(),
+        payment.amount.minor(),
+        payment.status.name(),
+        now as Timestamp,
+    )
+    .execute(work.sql())
+    .await?;
+    Ok(())
+}
+
+pub(crate) async fn end(
+    work: &mut Work,
+    merchant: MerchantId,
+    payment: PaymentId,
+    outcome: &Outcome,
+) -> sqlx::Result<bool> {
+    let now = work.now();
+    let (status, reference) = match outcome {
+        Outcome::Paid { reference } => (PaymentStatus::Paid, Some(reference.as_str())),
+        Outcome::Declined => (PaymentStatus::Declined, None),
+    };
+    let done = sqlx::query!(
+        "UPDATE payment SET status = $3, reference = $4, ended_at = $5
+         WHERE merchant_id = $1 AND payment_id = $2 AND status = 'begun'",
+        merchant as MerchantId,
+        payment as PaymentId,
+        status.name(),
+        reference,
+        now as Timestamp,
+    )
+    .execute(work.sql())
+    .await?;
+    Ok(done.rows_affected() > 0)
+}
+
+struct Row {
+    merchant_id: MerchantId,
+    payment_id: PaymentId,
+    checkout_id: CheckoutId,
+    provider: String,
+    instrument: String,
+    currency: String,
+    amount_minor: i64,
+    status: String,
+    reference: Option<String>,
+}
+
+impl TryFrom<Row> for (MerchantId, Payment) {
+    type Error = PaymentError;
+    fn try_from(row: Row) -> Result<Self, PaymentError> {
+        let currency = row.currency.parse().map_err(|_| PaymentError::Unreadable)?;
+        let payment = Payment {
+            id: row.payment_id,
+            checkout: row.checkout_id,
+            provider: row.provider,
+            instrument: row.instrument,
+            amount: Money::new(row.amount_minor, currency),
+            status: PaymentStatus::from_name(&row.status).ok_or(PaymentError::Unreadable)?,
+            reference: row.reference,
+        };
+        Ok((row.merchant_id, payment))
+    }
+}
+
+pub(crate) async fn paid(
+    sql: &mut PgConnection,
+    merchant: MerchantId,
+    checkout: CheckoutId,
+) -> Result<Option<Payment>, PaymentError> {
+    let row = sqlx::query_as!(
+        Row,
+        r#"SELECT merchant_id AS "merchant_id: MerchantId", payment_id AS "payment_id: PaymentId",
+                  checkout_id AS "checkout_id: CheckoutId", provider, instrument, currency, amount_minor,
+                  status, reference
+           FROM payment WHERE merchant_id = $1 AND checkout_id = $2 AND status = 'paid'"#,
+        merchant as MerchantId,
+        checkout as CheckoutId,
+    )
+    .fetch_optional(sql)
+    .await?;
+    row.map(|row| <(MerchantId, Payment)>::try_from(row).map(|(_, payment)| payment)).transpose()
+}
+
+pub(crate) async fn stuck(
+    sql: &mut PgConnection,
+    before: Timestamp,
+    limit: i64,
+) -> Result<Vec<(MerchantId, Payment)>, PaymentError> {
+    let rows = sqlx::query_as!(
+        Row,
+        r#"SELECT merchant_id AS "merchant_id: MerchantId", payment_id AS "payment_id: PaymentId",
+                  checkout_id AS "checkout_id: CheckoutId", provider, instrument, currency, amount_minor,
+                  status, reference
+           FROM payment WHERE status = 'begun' AND begun_at < $1 ORDER BY begun_at LIMIT $2"#,
+        before as Timestamp,
+        limit,
+    )
+    .fetch_all(sql)
+    .await?;
+    rows.into_iter().map(TryFrom::try_from).collect()
+}
