@@ -13,6 +13,11 @@ _default:
 dev *ARGS:
     @{{ with_engines }} exec cargo run --bin souk -- dev "$@"
 
+# A whole purchase in the demo store: an agent, a person's approval in a browser, a payment, an order
+[group('run')]
+demo-purchase *ARGS:
+    @dev/purchase/run "$@"
+
 # Private PostgreSQL and Redis: start, stop, status, env
 [group('run')]
 engines *ARGS:

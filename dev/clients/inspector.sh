@@ -18,7 +18,7 @@ read_json() { # EXPRESSION FILE: what the expression makes of the JSON in the fi
 # With --strict it fails if a schema is one that some clients cannot take.
 inspect --method tools/list --strict >"$home/tools" 2>"$home/verdict" || { cat "$home/verdict" >&2; exit 1; }
 listed=$(read_json 'it.tools.map(({ name }) => name).sort().join()' "$home/tools")
-known=$(read_json 'Object.keys(it.tools).sort().join()' examples.json)
+known=$(read_json '[...Object.keys(it.tools), ...it.keyed].sort().join()' examples.json)
 [[ $listed == "$known" ]] || { echo "listed are $listed; in examples.json are $known" >&2; exit 1; }
 
 inspect --method tools/call --tool-name search_products --tool-arg query=coffee limit=2 >"$home/found"

@@ -3,6 +3,8 @@
 use std::time::Duration;
 
 use primitives::{CartId, Currency, LineId, ProductId, Timestamp, VariantId};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::{Buyer, CartError, Destination, Owner};
 
@@ -20,6 +22,8 @@ pub struct Quantity(u32);
 impl Quantity {
     /// The most of one line.
     pub const MAX: u32 = 999;
+    /// One.
+    pub const ONE: Self = Self(1);
 
     /// A number that makes sense.
     pub fn new(number: i64) -> Result<Self, CartError> {
@@ -59,7 +63,8 @@ pub struct Line {
 }
 
 /// What became of a cart.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum CartStatus {
     /// It can be changed.
     Active,
@@ -143,6 +148,15 @@ impl Cart {
         match self.kept_status {
             CartStatus::Active if now > self.expires_at() => CartStatus::Expired,
             kept => kept,
+        }
+    }
+
+    /// Whether it can still be bought, as far as its age and what became of it go.
+    pub fn usable(&self, now: Timestamp) -> Result<(), CartError> {
+        match self.status(now) {
+            CartStatus::Active | CartStatus::CheckoutStarted => Ok(()),
+            CartStatus::Expired => Err(CartError::Expired { at: self.expires_at() }),
+            status => Err(CartError::Closed { status }),
         }
     }
 

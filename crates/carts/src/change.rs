@@ -9,7 +9,7 @@ use primitives::{CartId, KeyId, LineId};
 use crate::items::{self, Had};
 use crate::quote::Message;
 use crate::read::{Priced, price};
-use crate::{Buyer, CODES_MAX, Cart, CartError, CartStatus, Destination, Item, once, table};
+use crate::{Buyer, Cart, CartError, CartStatus, Destination, Item, discount, once, table};
 
 /// How often it is decided anew before the caller is told.
 const TRIES: u32 = 5;
@@ -33,6 +33,8 @@ pub enum Edit {
     ApplyCode(String),
     /// Without it.
     RemoveCode(String),
+    /// With these codes and no others.
+    Codes(Vec<String>),
     /// It is thrown away. Doing it again changes nothing.
     Cancel,
 }
@@ -47,6 +49,9 @@ pub async fn change(
     edits: &[Edit],
     once: Option<&IdempotencyKey>,
 ) -> Result<Priced, CartError> {
+    if edits.is_empty() {
+        return Err(CartError::NoEdits);
+    }
     let merchant = store.merchant;
     let reading = Reading::for_store(database, merchant)?;
     let mut seen = 0;
@@ -138,17 +143,15 @@ pub(crate) fn apply(cart: &mut Cart, edit: &Edit, had: &[Had]) -> Result<Vec<Mes
             }
             cart.lines.retain(|line| !lines.contains(&line.id));
         }
-        Edit::Destination(to) => cart.destination = Some(to.clone()),
-        Edit::Buyer(buyer) => cart.buyer = Some(buyer.clone()),
+        Edit::Destination(to) => cart.destination = Some(to.clone().checked()?),
+        Edit::Buyer(buyer) => cart.buyer = Some(buyer.clone().checked()?),
         Edit::Shipping(option) => cart.shipping_option = Some(option.clone()),
         Edit::ApplyCode(code) => {
-            if !cart.codes.iter().any(|other| other.eq_ignore_ascii_case(code)) {
-                if cart.codes.len() >= CODES_MAX {
-                    return Err(CartError::TooManyCodes);
-                }
-                cart.codes.push(code.clone());
-            }
+            let mut codes = cart.codes.clone();
+            codes.push(code.clone());
+            cart.codes = discount::checked_codes(&codes)?;
         }
+        Edit::Codes(codes) => cart.codes = discount::checked_codes(codes)?,
         Edit::RemoveCode(code) => cart.codes.retain(|other| !other.eq_ignore_ascii_case(code)),
         Edit::Cancel => cart.kept_status = CartStatus::Canceled,
     }

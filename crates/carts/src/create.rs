@@ -6,7 +6,9 @@ use merchants::Store;
 use primitives::CartId;
 
 use crate::read::{Priced, price};
-use crate::{Buyer, Cart, CartError, CartStatus, Destination, Item, Owner, items, once, table};
+use crate::{
+    Buyer, Cart, CartError, CartStatus, Destination, Item, Owner, discount, items, once, table,
+};
 
 /// What a cart is made of.
 #[derive(Debug, Clone, Default)]
@@ -32,9 +34,7 @@ pub async fn create(
     if new.items.is_empty() {
         return Err(CartError::NoItems);
     }
-    if new.codes.len() > crate::CODES_MAX {
-        return Err(CartError::TooManyCodes);
-    }
+    let (codes, destination, buyer) = checked(&new)?;
     let reading = Reading::for_store(database, store.merchant)?;
     let had = items::look_up(&reading, store.merchant, owner.shelf(), &new.items).await;
     if once.is_none()
@@ -61,10 +61,10 @@ pub async fn create(
         version: 1,
         currency,
         lines,
-        destination: new.destination,
-        buyer: new.buyer,
+        destination,
+        buyer,
         shipping_option: None,
-        codes: new.codes,
+        codes,
         created_at: now,
         updated_at: now,
     };
@@ -74,4 +74,14 @@ pub async fn create(
     let mut priced = price(&reading, store, cart, now).await?;
     priced.quote.messages.splice(0..0, messages);
     Ok(priced)
+}
+
+type Typed = (Vec<String>, Option<Destination>, Option<Buyer>);
+
+/// What was typed, as it is kept.
+fn checked(new: &NewCart) -> Result<Typed, CartError> {
+    let codes = discount::checked_codes(&new.codes)?;
+    let destination = new.destination.clone().map(Destination::checked).transpose()?;
+    let buyer = new.buyer.clone().map(Buyer::checked).transpose()?;
+    Ok((codes, destination, buyer))
 }

@@ -4,6 +4,10 @@ use merchants::{Benefit, Promotion};
 use primitives::Timestamp;
 
 use crate::share::{part_of, share_out};
+use crate::{CODES_MAX, CartError, text};
+
+/// The longest code.
+const CODE_MAX: usize = 100;
 
 /// A promotion that applies.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -146,4 +150,21 @@ fn is_about(promotion: &Promotion, category: &str) -> bool {
 /// Whether a category is another one or stands below it.
 pub(crate) fn is_in(category: &str, above: &str) -> bool {
     category.strip_prefix(above).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+/// A code, as it is kept.
+pub(crate) fn checked_code(code: &str) -> Result<String, CartError> {
+    text::line("code", code, CODE_MAX)
+}
+
+/// Codes, as they are kept: each once, whatever its letters look like.
+pub(crate) fn checked_codes(codes: &[String]) -> Result<Vec<String>, CartError> {
+    let mut kept: Vec<String> = Vec::new();
+    for code in codes {
+        let code = checked_code(code)?;
+        if !kept.iter().any(|other| other.eq_ignore_ascii_case(&code)) {
+            kept.push(code);
+        }
+    }
+    if kept.len() > CODES_MAX { Err(CartError::TooManyCodes) } else { Ok(kept) }
 }

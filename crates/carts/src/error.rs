@@ -3,7 +3,7 @@
 use catalog::CatalogError;
 use database::DatabaseError;
 use jobs::IdempotencyError;
-use merchants::SettingsError;
+use merchants::{SettingsError, StoreError};
 use primitives::{Details, ErrorCode, Problem, Timestamp};
 
 use crate::{CartStatus, LINES_MAX, Quantity};
@@ -83,6 +83,23 @@ pub enum CartError {
     /// No country.
     #[error("the country is not a code of two letters")]
     InvalidCountry,
+    /// No email.
+    #[error("the email is not an address")]
+    InvalidEmail,
+    /// No plain text, or too much of it.
+    #[error("{field} is plain text of 1 to {characters_max} characters")]
+    InvalidText {
+        /// Which field.
+        field: &'static str,
+        /// How much of it there may be.
+        characters_max: usize,
+    },
+    /// Nobody said where it goes.
+    #[error("say where it goes")]
+    NoDestination,
+    /// An edit that changes nothing.
+    #[error("name what to change")]
+    NoEdits,
     /// Amounts beyond what can be added up.
     #[error("the amounts are too large")]
     TooLarge,
@@ -95,6 +112,9 @@ pub enum CartError {
     /// Settings could not be read.
     #[error(transparent)]
     Settings(#[from] SettingsError),
+    /// A store could not be had.
+    #[error(transparent)]
+    Store(#[from] StoreError),
     /// An idempotency key stood for something else.
     #[error(transparent)]
     Idempotency(#[from] IdempotencyError),
@@ -128,10 +148,15 @@ impl Problem for CartError {
             | Self::ShippingOptionNotFound { .. }
             | Self::InvalidQuoteHash
             | Self::InvalidCountry
+            | Self::InvalidEmail
+            | Self::InvalidText { .. }
+            | Self::NoDestination
+            | Self::NoEdits
             | Self::TooLarge => ErrorCode::InvalidRequest,
             Self::Unreadable => ErrorCode::InternalError,
             Self::Catalog(error) => error.code(),
             Self::Settings(error) => error.code(),
+            Self::Store(error) => error.code(),
             Self::Idempotency(error) => error.code(),
             Self::Database(error) => error.code(),
         }
@@ -180,11 +205,21 @@ impl Problem for CartError {
                 details.insert("hint", "preview_checkout and get_cart show it");
             }
             Self::InvalidCountry => details.insert("field", "country"),
+            Self::InvalidEmail => details.insert("field", "email"),
+            Self::InvalidText { field, .. } => details.insert("field", *field),
+            Self::NoDestination => {
+                details.insert("field", "ship_to");
+                details.insert("hint", "a country is enough: {\"country\": \"PT\"}");
+            }
+            Self::NoEdits => {
+                details.insert("hint", "GET /api/docs shows what can be changed");
+            }
             Self::NoItems | Self::TooManyLines => details.insert("field", "items"),
             Self::TooManyCodes => details.insert("field", "code"),
             Self::TooLarge | Self::Unreadable => {}
             Self::Catalog(error) => error.details(details),
             Self::Settings(error) => error.details(details),
+            Self::Store(error) => error.details(details),
             Self::Idempotency(error) => error.details(details),
             Self::Database(error) => error.details(details),
         }

@@ -105,6 +105,12 @@ impl Quote {
         self.shipping_minor.is_none() || self.tax_minor.is_none()
     }
 
+    /// Whether the store sends it where it is to go, as far as it says.
+    #[must_use]
+    pub fn is_served(&self) -> bool {
+        !self.messages.iter().any(|message| message.code == MessageCode::DestinationNotServed)
+    }
+
     /// Whether it can be bought as it is.
     #[must_use]
     pub fn is_ready(&self) -> bool {

@@ -1,9 +1,9 @@
 //! A verb: reading a cart, with what it costs now.
 
 use catalog::Product;
-use database::Reading;
+use database::{Database, Reading};
 use merchants::{Settings, Store};
-use primitives::{CartId, KeyId, Timestamp};
+use primitives::{CartId, KeyId, MerchantId, Timestamp};
 
 use crate::quote::World;
 use crate::{Cart, CartError, Quote, QuoteHash, Terms, table};
@@ -56,6 +56,21 @@ pub async fn cart(
     snapshot.close().await?;
     let cart = found.filter(|cart| agent.is_none_or(|agent| agent == cart.owner.key));
     price(reading, store, cart.ok_or(CartError::NotFound)?, now).await
+}
+
+/// What anybody who knows its id may see of a cart that can still be bought.
+pub async fn preview(reading: &Reading, store: &Store, id: CartId) -> Result<Priced, CartError> {
+    let priced = cart(reading, store, id, None).await?;
+    priced.cart.usable(priced.now)?;
+    Ok(priced)
+}
+
+/// The store a cart of this agent is of: it names a cart by its id alone. Another's does not exist to it.
+pub async fn owner(database: &Database, id: CartId, agent: KeyId) -> Result<MerchantId, CartError> {
+    let mut snapshot = Reading::for_platform(database).open().await?;
+    let owner = table::owner(&mut snapshot, id, agent).await?;
+    snapshot.close().await?;
+    owner.ok_or(CartError::NotFound)
 }
 
 /// What a cart costs at a moment.

@@ -235,3 +235,18 @@ pub(crate) async fn forget_sandbox(
     .await?;
     Ok(done.rows_affected())
 }
+
+pub(crate) async fn owner(
+    sql: &mut PgConnection,
+    id: CartId,
+    agent: KeyId,
+) -> sqlx::Result<Option<MerchantId>> {
+    sqlx::query_scalar!(
+        r#"SELECT merchant_id AS "merchant: MerchantId" FROM cart
+           WHERE cart_id = $1 AND agent_key_id = $2 LIMIT 1"#,
+        id as CartId,
+        agent as KeyId,
+    )
+    .fetch_optional(sql)
+    .await
+}

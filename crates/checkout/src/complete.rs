@@ -156,7 +156,7 @@ async fn judge(
     }
     let proof = match asked.confirmation {
         Some(id) => (confirmation::check(work, counter, looked, id).await?, Some(id)),
-        None => (ConfirmationLevel::Attested, None),
+        None => confirmation::best(work, counter, looked).await?,
     };
     let needed = match looked.settings.confirmation {
         ConfirmationPolicy::Attested => ConfirmationLevel::Attested,

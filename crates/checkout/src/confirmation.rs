@@ -110,6 +110,7 @@ impl Requested {
     pub(crate) fn tell(&self, details: &mut Details) {
         details.insert("confirmation_id", self.confirmation.id.to_string());
         details.insert("confirm_url", self.confirm_url.clone());
+        details.insert("question", self.question());
         details.insert("quote_hash", self.confirmation.quote_hash.to_string());
         details.insert("expires_at", self.confirmation.expires_at.to_string());
     }
@@ -241,6 +242,22 @@ pub(crate) async fn check(
     let found = table::confirmation(work.sql(), counter.merchant(), id).await?;
     let judged = proof::judge(found.as_ref(), &looked.priced, now);
     judged.map_err(|fault| CheckoutError::ConfirmationRequired { fault, requested: None })
+}
+
+/// The strongest proof there is for this cart as it is now, whether the agent names it or not; its word, if there is none.
+pub(crate) async fn best(
+    work: &mut Work,
+    counter: &Counter<'_>,
+    looked: &Looked,
+) -> Result<(ConfirmationLevel, Option<ConfirmationId>), CheckoutError> {
+    let (now, cart) = (work.now(), looked.priced.cart.id);
+    let found = table::confirmations_of(work.sql(), counter.merchant(), cart).await?;
+    let proofs = found.iter().filter_map(|it| {
+        let level = proof::judge(Some(it), &looked.priced, now).ok()?;
+        Some((level, Some(it.id)))
+    });
+    let strongest = proofs.max_by_key(|(level, _)| *level);
+    Ok(strongest.unwrap_or((ConfirmationLevel::Attested, None)))
 }
 
 /// Uses a proof, once.

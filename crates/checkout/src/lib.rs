@@ -13,6 +13,7 @@ mod machine;
 mod merchant;
 mod pay;
 mod read;
+mod record;
 mod session;
 mod table;
 mod update;
@@ -30,6 +31,10 @@ pub use forget::ForgetSandboxes;
 pub use machine::{STEPS, Status, Step, picture};
 pub use merchant::{Reported, report_paid};
 pub use pay::{AskAgain, Till, pay};
-pub use read::{At, session};
+pub use read::{At, owner_of, session};
+pub use record::{
+    ConfirmationRecord, HumanConfirmationRecord, OrderSummary, SessionLine, SessionMerchant,
+    SessionMessage, SessionOrder, SessionRecord, SessionTotals,
+};
 pub use session::{LIFETIME, Session};
 pub use update::{Update, turn_back, update};

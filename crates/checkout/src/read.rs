@@ -1,6 +1,6 @@
 //! A verb: reading a session.
 
-use database::{Reading, Work};
+use database::{Database, Reading, Work};
 use primitives::{CheckoutId, KeyId, MerchantId, Timestamp};
 
 use crate::{CheckoutError, Session, Status, table};
@@ -35,6 +35,14 @@ pub async fn session(
     snapshot.close().await?;
     let session = found.filter(|session| agent.is_none_or(|agent| agent == session.owner.key));
     Ok(At { session: session.ok_or(CheckoutError::NotFound)?, now })
+}
+
+/// Whose store a session belongs to: an agent names a session without its store.
+pub async fn owner_of(database: &Database, id: CheckoutId) -> Result<MerchantId, CheckoutError> {
+    let mut snapshot = Reading::for_platform(database).open().await?;
+    let found = table::owner_of(&mut snapshot, id).await?;
+    snapshot.close().await?;
+    found.ok_or(CheckoutError::NotFound)
 }
 
 /// A session and its cart, held until the work ends. Whoever changes a session holds the row of its cart first.

@@ -111,6 +111,18 @@ pub(crate) async fn find(
     row.map(Session::try_from).transpose()
 }
 
+pub(crate) async fn owner_of(
+    sql: &mut PgConnection,
+    id: CheckoutId,
+) -> sqlx::Result<Option<MerchantId>> {
+    sqlx::query_scalar!(
+        r#"SELECT merchant_id AS "merchant: MerchantId" FROM checkout_session WHERE checkout_id = $1"#,
+        id as CheckoutId,
+    )
+    .fetch_optional(sql)
+    .await
+}
+
 pub(crate) async fn insert(
     work: &mut Work,
     merchant: MerchantId,

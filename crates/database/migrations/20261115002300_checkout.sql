@@ -45,6 +45,8 @@ CREATE TABLE checkout_session (
            OR (is_holding AND status = 'ready_for_complete')),
     CHECK ((status IN ('completed', 'canceled', 'expired')) = (ended_at IS NOT NULL))
 );
+-- An agent names a session without its store.
+CREATE INDEX checkout_session_id ON checkout_session (checkout_id);
 CREATE INDEX checkout_session_end ON checkout_session (expires_at)
     WHERE status IN ('incomplete', 'ready_for_complete', 'requires_escalation');
 CREATE INDEX checkout_session_sandbox ON checkout_session (started_at) WHERE is_sandbox;

@@ -117,7 +117,7 @@ pub async fn issue_agent_key(
     check_room(work, owner).await?;
     let stores = new.stores.clone();
     let wanted = AgentKeyFacts { name, scopes: new.scopes.clone(), stores, expires_at };
-    let made = make(work, secret, owner, wanted).await?;
+    let made = make(work, secret, Some(owner), wanted).await?;
     let scopes: Vec<&str> = made.1.scopes.iter().map(|scope| scope.name()).collect();
     let (actor, id) = (Actor::Person(owner), made.1.key_id);
     audit::record(work, actor, Act::AgentKeyIssued, &id, json!({ "scopes": scopes })).await?;
@@ -138,17 +138,17 @@ async fn check_room(work: &mut Work, owner: UserId) -> Result<(), IdentityError>
     })
 }
 
-struct AgentKeyFacts {
-    name: String,
-    scopes: BTreeSet<Scope>,
-    stores: Option<Vec<MerchantId>>,
-    expires_at: Option<Timestamp>,
+pub(crate) struct AgentKeyFacts {
+    pub(crate) name: String,
+    pub(crate) scopes: BTreeSet<Scope>,
+    pub(crate) stores: Option<Vec<MerchantId>>,
+    pub(crate) expires_at: Option<Timestamp>,
 }
 
-async fn make(
+pub(crate) async fn make(
     work: &mut Work,
     secret: &Secret,
-    owner: UserId,
+    owner: Option<UserId>,
     facts: AgentKeyFacts,
 ) -> Result<(IssuedKey, AgentKey), IdentityError> {
     let text = key_text::draw(Kind::Agent, work.random());
@@ -193,7 +193,7 @@ pub async fn rotate_agent_key(
         stores: former.stores,
         expires_at: life.map(|life| now.plus(life)),
     };
-    let made = make(work, secret, owner, facts).await?;
+    let made = make(work, secret, Some(owner), facts).await?;
     let until = now.plus(OVERLAP);
     table::agent_key::replace(work, old, made.1.key_id, until).await?;
     let details = json!({ "by": made.1.key_id, "until": until });

@@ -17,6 +17,8 @@ pub enum Actor {
     Key(KeyId),
     /// Whoever may run the binary.
     Operator,
+    /// Somebody without a credential.
+    Anybody,
 }
 
 impl fmt::Display for Actor {
@@ -25,6 +27,7 @@ impl fmt::Display for Actor {
             Self::Person(id) => id.fmt(formatter),
             Self::Key(id) => id.fmt(formatter),
             Self::Operator => formatter.write_str("operator"),
+            Self::Anybody => formatter.write_str("anybody"),
         }
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use database::{Database, Work};
-use primitives::{KeyId, MerchantId, UserId};
+use primitives::{ClientAddress, KeyId, MerchantId, UserId};
 
 use crate::attempts::Attempts;
 use crate::{
@@ -63,6 +63,18 @@ impl Callers {
     ) -> Result<(IssuedKey, AgentKey), IdentityError> {
         let mut work = Work::for_platform(&self.database).await?;
         let made = crate::issue_agent_key(&mut work, &self.secret, owner, new).await?;
+        work.commit().await?;
+        Ok(made)
+    }
+
+    /// Makes a key that is nobody's, for one store and a day.
+    pub async fn issue_sandbox_key(
+        &self,
+        store: MerchantId,
+        from: ClientAddress,
+    ) -> Result<(IssuedKey, AgentKey), IdentityError> {
+        let mut work = Work::for_platform(&self.database).await?;
+        let made = crate::issue_sandbox_key(&mut work, &self.secret, store, from).await?;
         work.commit().await?;
         Ok(made)
     }

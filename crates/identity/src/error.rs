@@ -9,7 +9,7 @@ use primitives::{Details, ErrorCode, KeyId, Plan, Problem, Scope, Timestamp};
 use crate::Credential;
 
 /// Which credential goes where.
-const CREDENTIALS: &str = "agents send X-Agent-Api-Key: agnt_… (POST /api/v1/agent-keys makes one), a store's programs Authorization: Bearer mrch_…, \
+const CREDENTIALS: &str = "agents send X-Agent-Api-Key: agnt_… (POST /api/v1/agent-keys makes one, POST /api/v1/sandbox/key one for the demo store), a store's programs Authorization: Bearer mrch_…, \
     people Authorization: Bearer with the token of POST /api/v1/auth/login";
 
 /// What can go wrong with credentials.
@@ -37,6 +37,16 @@ pub enum IdentityError {
         /// How many may be wrong.
         limit: u32,
         /// When one may be tried again.
+        reset_at: Timestamp,
+        /// How long that is.
+        wait: Duration,
+    },
+    /// As many sandbox keys as an address may have.
+    #[error("an address gets three sandbox keys a day")]
+    TooManySandboxKeys {
+        /// How many there may be.
+        limit: u32,
+        /// When one more may be made.
         reset_at: Timestamp,
         /// How long that is.
         wait: Duration,
@@ -172,9 +182,9 @@ impl Problem for IdentityError {
             Self::TierRequired { .. } => ErrorCode::TierRequired,
             Self::NotAllowed(_) | Self::ScopeMissing(_) | Self::OtherStore => ErrorCode::Forbidden,
             Self::KeyNotFound | Self::PersonNotFound => ErrorCode::NotFound,
-            Self::TooManyLogins { .. } | Self::TooManyWrongKeys { .. } => {
-                ErrorCode::RateLimitExceeded
-            }
+            Self::TooManyLogins { .. }
+            | Self::TooManySandboxKeys { .. }
+            | Self::TooManyWrongKeys { .. } => ErrorCode::RateLimitExceeded,
             Self::TooBusy => ErrorCode::ServiceUnavailable,
             Self::AlreadyReplaced { .. } => ErrorCode::InvalidStatusTransition,
             Self::InvalidName
@@ -209,6 +219,7 @@ impl Problem for IdentityError {
                 details.insert("hint", "POST /api/v1/auth/login gives a new token");
             }
             Self::TooManyLogins { limit, reset_at, wait }
+            | Self::TooManySandboxKeys { limit, reset_at, wait }
             | Self::TooManyWrongKeys { limit, reset_at, wait } => {
                 details.insert("bucket", "credential");
                 let whole = reset_at.plus(Duration::from_micros(999_999)).unix_seconds();

@@ -11,6 +11,7 @@ mod login;
 mod password;
 mod person;
 mod resolve;
+mod sandbox;
 mod secret;
 mod store_key;
 mod sweep;
@@ -31,6 +32,7 @@ pub use person::{
     set_password, set_plan,
 };
 pub use resolve::{AGE_MAX, AgentKeys, People, StoreKeys};
+pub use sandbox::{forget_sandbox_keys, issue_sandbox_key};
 pub use secret::{Secret, SecretTooShort};
 pub use store_key::{IssuedKey, StoreKey, issue_store_key, revoke_store_key, store_keys};
 pub use sweep::SweepAttempts;

@@ -16,17 +16,17 @@ use crate::{Email, IdentityError, Secret, Tokens, table};
 const OF_ADDRESS: Allowance = Allowance { attempts_max: 5, window: Duration::from_mins(1) };
 /// Wrong logins with one email within ten minutes, from wherever.
 const OF_EMAIL: Allowance = Allowance { attempts_max: 20, window: Duration::from_mins(10) };
-/// How long attempts are kept.
-const KEPT: Duration = Duration::from_hours(1);
+/// How long attempts are kept: longer than the longest window, which is the day of sandbox keys.
+const KEPT: Duration = Duration::from_hours(25);
 
 /// How many wrong attempts there may be.
-struct Allowance {
-    attempts_max: i32,
-    window: Duration,
+pub(crate) struct Allowance {
+    pub(crate) attempts_max: i32,
+    pub(crate) window: Duration,
 }
 
 impl Allowance {
-    fn window_start(&self, now: Timestamp) -> Timestamp {
+    pub(crate) fn window_start(&self, now: Timestamp) -> Timestamp {
         let length = i64::try_from(self.window.as_secs()).unwrap_or(i64::MAX);
         let seconds = now.unix_seconds().div_euclid(length).saturating_mul(length);
         Timestamp::from_unix_micros(seconds.saturating_mul(1_000_000))

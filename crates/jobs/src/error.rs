@@ -77,6 +77,12 @@ pub enum IdempotencyError {
     /// The key was used before, with another body.
     #[error("this idempotency key was used before with a different request")]
     Conflict,
+    /// No key.
+    #[error("an idempotency key is 1 to 255 printable ASCII characters")]
+    InvalidKey,
+    /// What was asked for cannot be written as JSON: a mistake of ours.
+    #[error("the request cannot be written as JSON")]
+    Unreadable,
     /// The database was in the way.
     #[error(transparent)]
     Database(#[from] DatabaseError),
@@ -92,6 +98,8 @@ impl Problem for IdempotencyError {
     fn code(&self) -> ErrorCode {
         match self {
             Self::Conflict => ErrorCode::IdempotencyConflict,
+            Self::InvalidKey => ErrorCode::InvalidRequest,
+            Self::Unreadable => ErrorCode::InternalError,
             Self::Database(error) => error.code(),
         }
     }
@@ -102,6 +110,8 @@ impl Problem for IdempotencyError {
                 details.insert("field", "idempotency_key");
                 details.insert("hint", "send the first request unchanged, or use a new key");
             }
+            Self::InvalidKey => details.insert("field", "idempotency_key"),
+            Self::Unreadable => {}
             Self::Database(error) => error.details(details),
         }
     }

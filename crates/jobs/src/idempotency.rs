@@ -1,8 +1,12 @@
 //! Idempotency keys: the same request twice is carried out once and answered twice.
 
+use std::fmt::Display;
+
 use database::Work;
 use primitives::MerchantId;
+use serde::Serialize;
 use serde_json::Value;
+use sha2::{Digest, Sha256};
 
 use crate::{IdempotencyError, table};
 
@@ -17,6 +21,34 @@ pub struct IdempotencyKey {
     pub key: String,
     /// A hash of the request, so that another request under the same key is noticed.
     pub request_hash: Vec<u8>,
+}
+
+impl IdempotencyKey {
+    /// The longest text a caller may send.
+    pub const LENGTH_MAX: usize = 255;
+
+    /// The key of a request: what is asked for, by name, and with which arguments. The same arguments in another order
+    /// are the same request.
+    pub fn new(
+        merchant: MerchantId,
+        caller: &impl Display,
+        key: &str,
+        (name, arguments): (&str, &impl Serialize),
+    ) -> Result<Self, IdempotencyError> {
+        let is_printable = key.bytes().all(|byte| (b' '..=b'~').contains(&byte));
+        if key.is_empty() || key.len() > Self::LENGTH_MAX || !is_printable {
+            return Err(IdempotencyError::InvalidKey);
+        }
+        let arguments = serde_json_canonicalizer::to_vec(arguments);
+        let arguments = arguments.map_err(|_| IdempotencyError::Unreadable)?;
+        let mut digest = Sha256::new();
+        digest.update(name.as_bytes());
+        // A name has no such byte, so that it cannot run over into the arguments.
+        digest.update([0]);
+        digest.update(&arguments);
+        let request_hash = digest.finalize().to_vec();
+        Ok(Self { merchant, caller: caller.to_string(), key: key.to_owned(), request_hash })
+    }
 }
 
 /// What a key means.
@@ -50,4 +82,34 @@ pub async fn answer(
 ) -> Result<(), IdempotencyError> {
     table::answer_key(work, key, answer).await?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use primitives::Id;
+    use serde_json::json;
+
+    use super::*;
+
+    fn key(text: &str, name: &str, arguments: &Value) -> Result<IdempotencyKey, IdempotencyError> {
+        IdempotencyKey::new(MerchantId::from_random(1), &"key_1", text, (name, arguments))
+    }
+
+    #[test]
+    fn the_same_request_has_the_same_hash_and_another_has_not() {
+        let hash = |name, arguments| key("a", name, &arguments).unwrap().request_hash;
+        let one = hash("create", json!({ "a": 1, "b": [1, 2] }));
+        assert_eq!(one, hash("create", json!({ "b": [1.0, 2], "a": 1 })));
+        assert_ne!(one, hash("create", json!({ "b": [2, 1], "a": 1 })));
+        assert_ne!(one, hash("change", json!({ "a": 1, "b": [1, 2] })));
+    }
+
+    #[test]
+    fn a_key_is_short_and_printable() {
+        assert!(key(&"x".repeat(255), "create", &json!({})).is_ok());
+        for wrong in ["", "a\nb", "é", &"x".repeat(256)] {
+            let refused = key(wrong, "create", &json!({}));
+            assert!(matches!(refused, Err(IdempotencyError::InvalidKey)), "{wrong}");
+        }
+    }
 }

@@ -9,6 +9,8 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
+use crate::call::Call;
+use crate::elicitation::{Asks, URL_REQUIRED};
 use crate::gateway::{self, UnknownTool, Unwritable};
 use crate::message::{INVALID_PARAMS, Message};
 use crate::refusal::{Speech, fault_body, log, refuse};
@@ -46,7 +48,8 @@ pub(crate) async fn answer(
     let Some(known) = message.tool().and_then(tools::find) else {
         return refuse_tool(&message.id, visit, speech);
     };
-    let outcome = gateway::call(&wire.call(visit), known, arguments).await;
+    let asks = Asks::of_meta(message.params.get("_meta"));
+    let outcome = gateway::call(Call { asks, ..wire.call(visit) }, known, arguments).await;
     match outcome.and_then(|output| success(&message.id, &output)) {
         Ok(body) => in_json(body),
         Err(failure) => {
@@ -54,7 +57,13 @@ pub(crate) async fn answer(
             match speech {
                 Speech::Plain => refuse(&failure, &message.id, &visit.request_id, speech),
                 Speech::Mcp => {
-                    let text = failure.envelope(visit.request_id.as_str()).to_string();
+                    let envelope = failure.envelope(visit.request_id.as_str());
+                    if let Some(data) = asks.and_then(|asks| asks.address(&envelope)) {
+                        let sentence = failure.message();
+                        let body = fault_body(&message.id, URL_REQUIRED, &sentence, Some(data));
+                        return in_json(body.to_string());
+                    }
+                    let text = envelope.to_string();
                     let content = [json!({ "type": "text", "text": text })];
                     let result = json!({ "content": content, "isError": true });
                     let body = json!({ "jsonrpc": "2.0", "id": message.id, "result": result });

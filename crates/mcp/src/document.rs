@@ -26,7 +26,7 @@ pub fn tools_document() -> String {
                 entry.confirmation.name(),
                 entry.per_minute,
             );
-            text.push_str(&arguments(&(entry.arguments)()));
+            text.push_str(&arguments(&entry.input_schema()));
         }
     }
     text.push_str("\n## Prompts\n\n");

@@ -13,7 +13,7 @@ use http_body_util::Full;
 use identity::{Agent, Callers};
 use limits::Gate;
 use merchants::{Store, StoreCache};
-use primitives::{Details, ErrorCode, Failure, Problem, RequestId, StoreSlug};
+use primitives::{ClientAddress, Details, ErrorCode, Failure, Problem, RequestId, StoreSlug};
 use rmcp::model::ProtocolVersion;
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
@@ -27,7 +27,7 @@ use crate::card;
 use crate::conformance::{self, Conformance};
 use crate::message::{INVALID_REQUEST, Message};
 use crate::refusal::{Speech, fault, fault_body, log, refuse};
-use crate::tool::{Confirmation, ToolSet};
+use crate::tool::{Confirmation, KEY_ARGUMENT, ToolSet};
 use crate::welcome::Welcome;
 use crate::wire::{VERSIONS, Visit, Wire};
 use crate::{direct, gateway, tools};
@@ -68,7 +68,13 @@ pub(crate) struct Endpoint {
 
 /// The endpoint, in both address forms (spec §4.2).
 pub fn router(mcp: Mcp) -> Router {
-    let wire = Wire { database: mcp.database, search: mcp.search, site_url: mcp.site_url };
+    let wire = Wire {
+        database: mcp.database,
+        stores: mcp.stores.clone(),
+        callers: mcp.callers.clone(),
+        search: mcp.search,
+        site_url: mcp.site_url,
+    };
     let welcome = Welcome::new(&mcp.allowed_hosts, &mcp.allowed_origins);
     // Hosts and origins are checked here, for all ways a request may take.
     let config = StreamableHttpServerConfig::default()
@@ -161,7 +167,9 @@ async fn post(
         Ok(opened) => {
             let Opened { store, agent, sets } = opened;
             let limited = admitted.as_ref().and_then(|admitted| admitted.limited);
-            let visit = Visit { store, agent, limited, request_id, sets };
+            let from = parts.extensions.get::<ClientAddress>().copied();
+            let key = idempotency_key(&parts.headers, &message);
+            let visit = Visit { store, agent, limited, from, key, request_id, sets };
             if direct::can_answer(&message, &parts.headers) {
                 direct::answer(&endpoint.wire, &visit, message, speech).await
             } else {
@@ -234,11 +242,19 @@ async fn open(
             agent.require_store(store.merchant)?;
         }
         if let Some(tool) = tool {
-            gateway::may_call(tool, agent.as_deref())?;
+            gateway::may_call(tool, &store, agent.as_deref())?;
         }
         Ok(Opened { store, agent, sets })
     });
     (opened, Some(admitted))
+}
+
+/// The key that came beside the arguments. What is no text becomes an empty one, which no write takes.
+fn idempotency_key(headers: &HeaderMap, message: &Message) -> Option<String> {
+    let meta = message.params.get("_meta").and_then(|meta| meta.get(KEY_ARGUMENT));
+    let in_meta = meta.map(|key| key.as_str().unwrap_or_default().to_owned());
+    let header = headers.get("idempotency-key");
+    in_meta.or_else(|| header.map(|key| key.to_str().unwrap_or_default().to_owned()))
 }
 
 /// Says what kind of action this was (spec §5.6): whoever calls here is an agent.

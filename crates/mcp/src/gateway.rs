@@ -3,18 +3,23 @@
 use std::time::Instant;
 
 use identity::{Agent, IdentityError};
+use jobs::{IdempotencyError, IdempotencyKey};
 use jsonschema::error::ValidationErrorKind;
+use merchants::Store;
 use primitives::{Details, ErrorCode, Failure, Problem};
 use serde_json::Value;
 
 use crate::call::Call;
-use crate::tool::{Access, Confirmation, leave_out_nulls};
+use crate::tool::{Access, KEY_ARGUMENT, leave_out_nulls};
 use crate::tools::{self, Known};
 
-/// Calls a tool: caller and scope, standing, limits, confirmation, arguments; run; record. Tool and
+/// Calls a tool: caller and scope, standing, limits, arguments, idempotency; run; record. Tool and
 /// store were found by the endpoint: their errors are faults of the protocol or have an HTTP status.
+///
+/// A tool that writes is attested by being called: its listing and the answer's header say that a person has to have
+/// agreed. Where a stronger proof is wanted, the tool asks for it (docs/decisions/0022).
 pub(crate) async fn call(
-    call: &Call<'_>,
+    call: Call<'_>,
     known: &Known,
     arguments: Value,
 ) -> Result<Value, Failure> {
@@ -24,29 +29,43 @@ pub(crate) async fn call(
     outcome
 }
 
-async fn apply(call: &Call<'_>, known: &Known, arguments: Value) -> Result<Value, Failure> {
-    may_call(known, call.agent)?;
+async fn apply(mut call: Call<'_>, known: &Known, mut arguments: Value) -> Result<Value, Failure> {
+    may_call(known, call.store, call.agent)?;
     call.store.admit()?;
     if let Some(limited) = call.limited {
         return Err(limited.into());
     }
-    match known.entry.confirmation {
-        Confirmation::Never => {}
-        // The place of confirmation: no proof can be given yet, so none is accepted.
-        Confirmation::Required => return Err(ConfirmationMissing.into()),
-    }
-    let mut arguments = arguments;
     leave_out_nulls(&mut arguments);
     check(known, &arguments)?;
-    (known.entry.run)(call, arguments).await
+    call.once = once(&call, known, &mut arguments)?;
+    (known.entry.run)(&call, arguments).await
 }
 
-/// Whether a caller may call a tool. The endpoint asks it first, because the refusal has an HTTP status.
-pub(crate) fn may_call(known: &Known, agent: Option<&Agent>) -> Result<(), IdentityError> {
+/// The key under which a write is done once. The one among the arguments wins over one beside them.
+fn once(
+    call: &Call<'_>,
+    known: &Known,
+    arguments: &mut Value,
+) -> Result<Option<IdempotencyKey>, IdempotencyError> {
+    if !known.entry.writes_to_store() {
+        return Ok(None);
+    }
+    let argument = arguments.as_object_mut().and_then(|fields| fields.remove(KEY_ARGUMENT));
+    let sent = argument.as_ref().and_then(Value::as_str).or(call.key);
+    let (Some(agent), Some(key)) = (call.agent, sent) else { return Ok(None) };
+    let asked = (known.entry.name, &*arguments);
+    IdempotencyKey::new(call.store.merchant, &agent.key, key, asked).map(Some)
+}
+
+/// Whether a caller may call a tool of a store. The endpoint asks it first, because the refusal has an HTTP status.
+pub(crate) fn may_call(known: &Known, store: &Store, agent: Option<&Agent>) -> Result<(), Failure> {
+    if known.entry.writes_to_store() {
+        store.admit_write(agent.is_some_and(Agent::is_sandbox))?;
+    }
     match (known.entry.access, agent) {
         (Access::Public, _) => Ok(()),
-        (Access::Scope(_), None) => Err(IdentityError::Missing),
-        (Access::Scope(scope), Some(agent)) => agent.require(scope),
+        (Access::Scope(_), None) => Err(IdentityError::Missing.into()),
+        (Access::Scope(scope), Some(agent)) => Ok(agent.require(scope)?),
     }
 }
 
@@ -142,17 +161,6 @@ impl Problem for UnknownTool {
     fn details(&self, details: &mut Details) {
         details.insert("field", "name");
         details.insert("allowed", self.allowed.clone());
-    }
-}
-
-/// The tool needs a person's confirmation.
-#[derive(Debug, thiserror::Error)]
-#[error("a person has to confirm this first")]
-struct ConfirmationMissing;
-
-impl Problem for ConfirmationMissing {
-    fn code(&self) -> ErrorCode {
-        ErrorCode::ConfirmationRequired
     }
 }
 

@@ -7,6 +7,7 @@ mod card;
 mod conformance;
 mod direct;
 mod document;
+mod elicitation;
 mod endpoint;
 mod gateway;
 mod message;

@@ -6,7 +6,7 @@ use primitives::{Failure, Scope};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::call::Call;
 use crate::schema;
@@ -76,7 +76,6 @@ pub(crate) enum Access {
     /// Anyone.
     Public,
     /// A key with this scope.
-    #[expect(dead_code, reason = "the first tool that needs a scope comes with agent keys")]
     Scope(Scope),
 }
 
@@ -112,6 +111,9 @@ type Run = for<'call> fn(
     Value,
 ) -> Pin<Box<dyn Future<Output = Result<Value, Failure>> + Send + 'call>>;
 
+/// The argument by which a write is done once, however often it is asked for (decisions §8).
+pub(crate) const KEY_ARGUMENT: &str = "idempotency_key";
+
 /// A tool's declaration as a value, so that all of them stand in one list.
 pub(crate) struct ToolEntry {
     pub(crate) name: &'static str,
@@ -121,7 +123,7 @@ pub(crate) struct ToolEntry {
     pub(crate) access: Access,
     pub(crate) confirmation: Confirmation,
     pub(crate) per_minute: u32,
-    pub(crate) arguments: fn() -> Value,
+    arguments: fn() -> Value,
     pub(crate) output: fn() -> Value,
     pub(crate) run: Run,
 }
@@ -140,6 +142,27 @@ impl ToolEntry {
             output: schema::of_output::<T::Output>,
             run: |call, arguments| Box::pin(run::<T>(call, arguments)),
         }
+    }
+}
+
+impl ToolEntry {
+    /// Whether it writes to the store it is called on. What anybody may write is not the store's.
+    pub(crate) fn writes_to_store(&self) -> bool {
+        self.confirmation == Confirmation::Required && self.access != Access::Public
+    }
+
+    /// The schema of its arguments. A write takes a key as well, which the gateway reads.
+    pub(crate) fn input_schema(&self) -> Value {
+        let mut schema = (self.arguments)();
+        if self.writes_to_store() {
+            schema["properties"][KEY_ARGUMENT] = json!({
+                "description": "A text of your own; the same call sent again with it is not done twice.",
+                "type": "string",
+                // As many as `jobs::IdempotencyKey` takes.
+                "pattern": "^[ -~]{1,255}$",
+            });
+        }
+        schema
     }
 }
 

@@ -1,16 +1,32 @@
 //! All tools. Adding one is a file and a line.
 
+mod add_cart_items;
+mod apply_discount_code;
 mod browse_categories;
+mod cancel_cart;
+mod cancel_checkout;
+mod cart;
 mod check_availability;
+mod checkout;
 mod compare_products;
+mod complete_checkout;
+mod create_cart;
+mod create_checkout;
+mod create_permalink;
+mod create_sandbox_key;
 mod estimate_delivery;
+mod find_offers_network;
 mod find_similar_products;
+mod get_cart;
+mod get_checkout;
+mod get_confirmation_status;
 mod get_merchant_profile;
 mod get_price_history;
 mod get_product_details;
 mod get_product_reviews;
 mod get_product_variants;
 mod get_search_facets;
+mod get_shipping_rates;
 mod get_store_capabilities;
 mod get_store_policies;
 mod get_trust_history;
@@ -23,9 +39,17 @@ mod list_promotions;
 mod lookup_products;
 mod nlweb_ask;
 mod nlweb_who;
+mod preview_checkout;
+mod remove_cart_items;
+mod remove_discount_code;
+mod request_human_confirmation;
 mod search_products;
 mod search_products_enriched;
+mod select_shipping_option;
+mod set_cart_destination;
 mod suggest_queries;
+mod update_cart;
+mod update_checkout;
 
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};
@@ -37,17 +61,31 @@ use serde_json::{Value, json};
 use crate::tool::{Confirmation, ToolEntry, ToolSet};
 
 const ENTRIES: &[ToolEntry] = &[
+    ToolEntry::of::<add_cart_items::AddCartItems>(),
+    ToolEntry::of::<apply_discount_code::ApplyDiscountCode>(),
     ToolEntry::of::<browse_categories::BrowseCategories>(),
+    ToolEntry::of::<cancel_cart::CancelCart>(),
+    ToolEntry::of::<cancel_checkout::CancelCheckout>(),
     ToolEntry::of::<check_availability::CheckAvailability>(),
     ToolEntry::of::<compare_products::CompareProducts>(),
+    ToolEntry::of::<complete_checkout::CompleteCheckout>(),
+    ToolEntry::of::<create_cart::CreateCart>(),
+    ToolEntry::of::<create_checkout::CreateCheckout>(),
+    ToolEntry::of::<create_permalink::CreatePermalink>(),
+    ToolEntry::of::<create_sandbox_key::CreateSandboxKey>(),
     ToolEntry::of::<estimate_delivery::EstimateDelivery>(),
+    ToolEntry::of::<find_offers_network::FindOffersNetwork>(),
     ToolEntry::of::<find_similar_products::FindSimilarProducts>(),
+    ToolEntry::of::<get_cart::GetCart>(),
+    ToolEntry::of::<get_checkout::GetCheckout>(),
+    ToolEntry::of::<get_confirmation_status::GetConfirmationStatus>(),
     ToolEntry::of::<get_merchant_profile::GetMerchantProfile>(),
     ToolEntry::of::<get_price_history::GetPriceHistory>(),
     ToolEntry::of::<get_product_details::GetProductDetails>(),
     ToolEntry::of::<get_product_reviews::GetProductReviews>(),
     ToolEntry::of::<get_product_variants::GetProductVariants>(),
     ToolEntry::of::<get_search_facets::GetSearchFacets>(),
+    ToolEntry::of::<get_shipping_rates::GetShippingRates>(),
     ToolEntry::of::<get_store_capabilities::GetStoreCapabilities>(),
     ToolEntry::of::<get_store_policies::GetStorePolicies>(),
     ToolEntry::of::<get_trust_history::GetTrustHistory>(),
@@ -59,9 +97,17 @@ const ENTRIES: &[ToolEntry] = &[
     ToolEntry::of::<lookup_products::LookupProducts>(),
     ToolEntry::of::<nlweb_ask::NlwebAsk>(),
     ToolEntry::of::<nlweb_who::NlwebWho>(),
+    ToolEntry::of::<preview_checkout::PreviewCheckout>(),
+    ToolEntry::of::<remove_cart_items::RemoveCartItems>(),
+    ToolEntry::of::<remove_discount_code::RemoveDiscountCode>(),
+    ToolEntry::of::<request_human_confirmation::RequestHumanConfirmation>(),
     ToolEntry::of::<search_products::SearchProducts>(),
     ToolEntry::of::<search_products_enriched::SearchProductsEnriched>(),
+    ToolEntry::of::<select_shipping_option::SelectShippingOption>(),
+    ToolEntry::of::<set_cart_destination::SetCartDestination>(),
     ToolEntry::of::<suggest_queries::SuggestQueries>(),
+    ToolEntry::of::<update_cart::UpdateCart>(),
+    ToolEntry::of::<update_checkout::UpdateCheckout>(),
 ];
 
 /// A tool, ready to be listed and called.
@@ -108,7 +154,7 @@ pub(crate) fn entries() -> impl Iterator<Item = &'static ToolEntry> {
 impl Known {
     /// None if the schema does not compile, which a test excludes.
     fn of(entry: &'static ToolEntry) -> Option<Self> {
-        let arguments = (entry.arguments)();
+        let arguments = entry.input_schema();
         let validator = jsonschema::validator_for(&arguments).ok()?;
         let reads_only = entry.confirmation == Confirmation::Never;
         let meta = json!({
@@ -166,6 +212,9 @@ mod tests {
                     tool.name
                 );
             }
+            let writes = text["_meta"]["human_confirmation"] == "required";
+            let asks = tool.description.as_ref().unwrap().contains("Ask the person first.");
+            assert_eq!(writes, asks, "{}", tool.name);
             // Stock clients warn about every number format they do not know.
             let whole = text.to_string();
             assert!(!whole.contains("\"uint"), "{} has an unsigned format", tool.name);

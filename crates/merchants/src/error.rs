@@ -13,6 +13,9 @@ pub enum StoreError {
     /// Its trust score is below the threshold.
     #[error("this store is suspended from agent discovery because of its trust score")]
     Suspended,
+    /// It is there to be looked at.
+    #[error("this store can only be looked at")]
+    ReadOnly,
     /// The slug belongs to another merchant.
     #[error("the slug is taken")]
     SlugTaken,
@@ -47,6 +50,7 @@ impl Problem for StoreError {
         match self {
             Self::NotFound => ErrorCode::StoreNotFound,
             Self::Suspended => ErrorCode::StoreSuspended,
+            Self::ReadOnly => ErrorCode::Forbidden,
             Self::SlugTaken => ErrorCode::InvalidRequest,
             Self::Queue(error) => error.code(),
             Self::Database(error) => error.code(),
@@ -67,6 +71,11 @@ impl Problem for StoreError {
                     "hint",
                     "choose another store; GET /api/v1/stores/directory lists them",
                 );
+            }
+            Self::ReadOnly => {
+                details.insert("reason", "read_only_store");
+                let hint = "a sandbox key may write here: POST /api/v1/sandbox/key or the tool create_sandbox_key makes one";
+                details.insert("hint", hint);
             }
             Self::SlugTaken => details.insert("field", "slug"),
             Self::Queue(error) => error.details(details),

@@ -44,6 +44,12 @@ impl StoreCache {
         known(found.await)
     }
 
+    /// The store everybody may look at.
+    pub async fn demo(&self) -> Result<Arc<Store>, StoreError> {
+        let slug: StoreSlug = StoreSlug::DEMO.parse().map_err(|_| StoreError::NotFound)?;
+        self.admit(&slug).await
+    }
+
     /// The store, if agents may call on it.
     pub async fn admit(&self, slug: &StoreSlug) -> Result<Arc<Store>, StoreError> {
         let store = self.find(slug).await?;

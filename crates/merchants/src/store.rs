@@ -63,6 +63,17 @@ impl Store {
         }
         Ok(())
     }
+
+    /// Whether everybody may only look at it (spec §1.8).
+    #[must_use]
+    pub fn is_read_only(&self) -> bool {
+        self.slug.as_str() == StoreSlug::DEMO
+    }
+
+    /// Whether somebody may write here: at the store everybody looks at, only who plays in a sandbox.
+    pub fn admit_write(&self, is_sandbox: bool) -> Result<(), StoreError> {
+        if self.is_read_only() && !is_sandbox { Err(StoreError::ReadOnly) } else { Ok(()) }
+    }
 }
 
 /// A store about to be registered.

@@ -11,7 +11,7 @@ mod timing;
 
 use crate::report::Check;
 
-pub(crate) use accounts::{Account, agent_key, figure};
+pub(crate) use accounts::{Account, agent_key, agent_key_for, figure};
 
 /// The promises, in order.
 pub(crate) const CHECKS: &[Check] = &[

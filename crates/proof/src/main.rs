@@ -3,6 +3,7 @@
 
 mod bare_rmcp;
 mod catalog;
+mod checkout;
 mod engines;
 mod foundation;
 mod http;
@@ -93,6 +94,8 @@ enum Topic {
     Identity,
     /// How often.
     Limits,
+    /// Buying.
+    Checkout,
 }
 
 impl Topic {
@@ -104,6 +107,7 @@ impl Topic {
             Self::Mcp => mcp::CHECKS,
             Self::Identity => identity::CHECKS,
             Self::Limits => limits::CHECKS,
+            Self::Checkout => checkout::CHECKS,
         }
     }
 
@@ -115,12 +119,14 @@ impl Topic {
             Self::Mcp => mcp::bench(bench.size, &bench.only).await,
             Self::Identity => Err("what a credential costs is measured by `bench limits`".into()),
             Self::Limits => limits::bench().await,
+            Self::Checkout => Err("it has no benchmark yet".into()),
         }
     }
 
     async fn soak(self, soak: &Soak) -> Result<(), Failure> {
         match self {
             Self::Search => search::soak(soak.size).await,
+            Self::Checkout => checkout::soak().await,
             _ => Err("it has no soak".into()),
         }
     }

@@ -116,6 +116,11 @@ impl Souk {
         Self { child, port }.ready().await
     }
 
+    /// The same process once its doors are open.
+    pub(crate) async fn opened(self) -> Result<Self, Failure> {
+        self.ready().await
+    }
+
     /// Waits until the doors are open.
     async fn ready(self) -> Result<Self, Failure> {
         let since = Instant::now();

@@ -37,6 +37,8 @@ pub(crate) struct Policy {
     pub(crate) share: Share,
     /// The tool it is the same as, and that one's calls a minute.
     pub(crate) tool: Option<(&'static str, u32)>,
+    /// Whether it writes for an agent.
+    pub(crate) writes: bool,
 }
 
 /// Which share its calls come out of.
@@ -79,6 +81,10 @@ pub(crate) async fn admit(policy: Policy, request: Request, next: Next) -> Respo
     if is_agent {
         // Whoever calls an endpoint for agents is one (spec §5.6).
         response.headers_mut().insert("x-ai-agent-initiated", HeaderValue::from_static("true"));
+    }
+    if policy.writes {
+        let yes = HeaderValue::from_static("true");
+        response.headers_mut().insert("x-human-confirmation-required", yes);
     }
     response
 }
@@ -150,7 +156,8 @@ fn counted(policy: Policy, known: &Known, from: ClientAddress) -> (Caller, usize
         }
         Known::Nobody => (Caller::address(from), free, Charge::tier(Class::Read, "public", PUBLIC)),
         Known::Agent(agent) => {
-            let charge = Charge::tier(Class::Read, "mcp", tier_limit(agent.plan));
+            let class = if policy.writes { Class::Write } else { Class::Read };
+            let charge = Charge::tier(class, "mcp", tier_limit(agent.plan));
             let charge = match policy.tool {
                 Some((tool, limit)) => charge.and_tool(None, tool, limit),
                 None => charge,

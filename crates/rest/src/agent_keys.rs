@@ -86,7 +86,7 @@ struct KeyRecord {
 
 /// A key that was just made. Not to be printed.
 #[derive(Serialize, JsonSchema)]
-struct NewKeyRecord {
+pub(crate) struct NewKeyRecord {
     /// The key itself: shown now and never again.
     api_key: String,
     /// All else.
@@ -149,7 +149,7 @@ async fn rotate(
     shown(&rest, made).await
 }
 
-async fn shown(
+pub(crate) async fn shown(
     rest: &Rest,
     (issued, key): (IssuedKey, AgentKey),
 ) -> Result<(StatusCode, One<NewKeyRecord>), Refusal> {

@@ -1,17 +1,21 @@
 #![doc = include_str!("../README.md")]
 
 mod admission;
+mod agent_carts;
+mod agent_checkouts;
 mod agent_history;
 mod agent_keys;
 mod agent_products;
 mod answer;
 mod auth;
+mod basket;
 mod caller;
 mod deals;
 mod description;
 mod document;
 mod health;
 mod mcp_endpoint;
+mod merchant_checkouts;
 mod merchant_jobs;
 mod merchant_keys;
 mod merchant_offers;
@@ -19,9 +23,11 @@ mod merchant_products;
 mod merchant_quality;
 mod merchant_searches;
 mod merchant_settings;
+mod once;
 mod refusal;
 mod request;
 mod routes;
+mod sandbox;
 mod search;
 mod stores;
 mod trust;
@@ -126,10 +132,15 @@ fn endpoints() -> Routes<Opened> {
         .merge(trust::endpoints())
         .merge(agent_products::endpoints())
         .merge(agent_history::endpoints())
+        .merge(agent_carts::endpoints())
+        .merge(agent_checkouts::endpoints())
+        .merge(basket::endpoints())
         .merge(deals::endpoints())
         .merge(auth::endpoints())
         .merge(agent_keys::endpoints())
+        .merge(sandbox::endpoints())
         .merge(merchant_keys::endpoints())
+        .merge(merchant_checkouts::endpoints())
         .merge(merchant_products::endpoints())
         .merge(merchant_offers::endpoints())
         .merge(merchant_jobs::endpoints())

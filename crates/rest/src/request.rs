@@ -8,7 +8,9 @@ use axum::extract::rejection::{JsonRejection, RawPathParamsRejection};
 use axum::extract::{FromRequest, FromRequestParts, RawPathParams, Request};
 use axum::http::StatusCode;
 use axum::http::request::Parts;
-use primitives::{Details, ErrorCode, JobId, KeyId, Problem, ProductId, StoreSlug};
+use primitives::{
+    CartId, CheckoutId, Details, ErrorCode, JobId, KeyId, Problem, ProductId, StoreSlug,
+};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
@@ -81,6 +83,52 @@ impl PathPart for ProductPart {
     const REFUSED_WITH: ErrorCode = ErrorCode::InvalidRequest;
     fn schema() -> Value {
         json!({ "type": "string", "pattern": "^prod_[0-9a-f]{32}$" })
+    }
+}
+
+/// A cart of an agent.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct CartPart(pub(crate) CartId);
+
+impl FromStr for CartPart {
+    type Err = WrongPart;
+    fn from_str(text: &str) -> Result<Self, WrongPart> {
+        let hint = "cart ids come from POST /agent/cart and the tool create_cart";
+        let allowed = "cart_ and 32 hexadecimal digits";
+        text.parse().map(Self).map_err(|_| WrongPart { field: Self::NAME, allowed, hint })
+    }
+}
+
+impl PathPart for CartPart {
+    const NAME: &'static str = "cart_id";
+    const DESCRIPTION: &'static str = "The cart's id.";
+    const EXAMPLE: &'static str = "cart_00000000000000000000000000000001";
+    const REFUSED_WITH: ErrorCode = ErrorCode::InvalidRequest;
+    fn schema() -> Value {
+        json!({ "type": "string", "pattern": "^cart_[0-9a-f]{32}$" })
+    }
+}
+
+/// A checkout session.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct CheckoutPart(pub(crate) CheckoutId);
+
+impl FromStr for CheckoutPart {
+    type Err = WrongPart;
+    fn from_str(text: &str) -> Result<Self, WrongPart> {
+        let hint = "checkout ids come from POST /agent/checkout and the tool complete_checkout";
+        let allowed = "chk_ and 32 hexadecimal digits";
+        text.parse().map(Self).map_err(|_| WrongPart { field: Self::NAME, allowed, hint })
+    }
+}
+
+impl PathPart for CheckoutPart {
+    const NAME: &'static str = "checkout_id";
+    const DESCRIPTION: &'static str = "The checkout's id.";
+    const EXAMPLE: &'static str = "chk_00000000000000000000000000000001";
+    const REFUSED_WITH: ErrorCode = ErrorCode::InvalidRequest;
+    fn schema() -> Value {
+        json!({ "type": "string", "pattern": "^chk_[0-9a-f]{32}$" })
     }
 }
 

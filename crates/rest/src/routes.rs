@@ -169,7 +169,7 @@ impl<S: Clone + Send + Sync + 'static> Endpoint<S> {
         let operation = Operation {
             method,
             path,
-            policy: Policy { access, share: Share::Caller, tool: None },
+            policy: Policy { access, share: Share::Caller, tool: None, writes: false },
             name: "",
             tag: "",
             summary: "",
@@ -285,6 +285,20 @@ impl<S: Clone + Send + Sync + 'static> Endpoint<S> {
     pub(crate) fn tool(mut self, name: &'static str, per_minute: u32) -> Self {
         self.operation.policy.tool = Some((name, per_minute));
         self.errors(&[ErrorCode::ToolLimitExceeded])
+    }
+
+    /// It writes for an agent: a person has to have agreed (spec §5.6), and with a key of the caller's it is done once.
+    #[must_use]
+    pub(crate) fn writes(mut self) -> Self {
+        self.operation.policy.writes = true;
+        self.operation.parameters.push(json!({
+            "name": "Idempotency-Key",
+            "in": "header",
+            "required": false,
+            "description": "A text of your own for this one write: sent again with the same body, nothing is done twice.",
+            "schema": { "type": "string", "minLength": 1, "maxLength": 255 },
+        }));
+        self.errors(&[ErrorCode::InvalidRequest, ErrorCode::IdempotencyConflict])
     }
 
     /// What it may refuse with, besides what follows from its parameters and body.

@@ -18,6 +18,7 @@ pub(crate) fn generate(root: &Path, check: bool) -> std::io::Result<Vec<&'static
     let files = [
         ("docs/openapi.json", openapi()),
         ("docs/tools.md", mcp::tools_document()),
+        ("docs/checkout.md", checkout_document()),
         ("docs/server.json", pretty(&mcp::registry_entry(PUBLIC_URL))),
         (".env.example", env_example()),
     ];
@@ -32,6 +33,20 @@ pub(crate) fn generate(root: &Path, check: bool) -> std::io::Result<Vec<&'static
         }
     }
     Ok(differing)
+}
+
+/// The machine of a checkout, as people read it.
+fn checkout_document() -> String {
+    let mut text = String::from(
+        "# The states of a checkout\n\nWritten by `just generate` from the table in `crates/checkout/src/machine.rs`; \
+         that table is what the code obeys.\n\n```mermaid\n",
+    );
+    text.push_str(&checkout::picture());
+    text.push_str("\n```\n\n| From | What happens | To |\n|---|---|---|\n");
+    for (from, step, to) in checkout::STEPS {
+        text.push_str(&format!("| `{}` | {} | `{}` |\n", from.name(), step.name(), to.name()));
+    }
+    text
 }
 
 fn openapi() -> String {

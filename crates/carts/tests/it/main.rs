@@ -1,6 +1,7 @@
 //! Tests against a real database.
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
 
+mod doors;
 mod shop;
 
 use std::time::Duration;

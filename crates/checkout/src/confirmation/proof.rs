@@ -11,6 +11,8 @@ use super::{Confirmation, ConfirmationStatus};
 pub enum ProofFault {
     /// The store wants a person to press Confirm, and nobody did.
     TooWeak,
+    /// The agent's client can ask its person, and has not.
+    NotAsked,
     /// The store wants a mandate, and those are not accepted yet.
     MandateNotYet,
     /// There is no such question, or another agent put it.
@@ -33,6 +35,7 @@ impl ProofFault {
     pub const fn name(self) -> &'static str {
         match self {
             Self::TooWeak => "proof_missing",
+            Self::NotAsked => "person_not_asked",
             Self::MandateNotYet => "mandate_not_accepted_yet",
             Self::Unknown => "proof_unknown",
             Self::Pending => "proof_pending",
@@ -46,6 +49,7 @@ impl ProofFault {
     pub(crate) const fn sentence(self) -> &'static str {
         match self {
             Self::TooWeak => "a person has to confirm this purchase on our page first",
+            Self::NotAsked => "the person has to be asked first",
             Self::MandateNotYet => "this store wants a signed mandate, which is not accepted yet",
             Self::Unknown => "there is no such confirmation of this agent",
             Self::Pending => "the person has not answered yet",

@@ -164,3 +164,14 @@ async fn what_was_agreed_to_in_the_clients_own_window_counts_for_less() {
     assert_eq!(answered.confirmation.level, Some(ConfirmationLevel::Elicited));
     assert_eq!(fault(&shop, &owner, &cart, id).await, ProofFault::TooWeak);
 }
+
+#[tokio::test]
+async fn a_proof_counts_also_when_the_agent_forgets_to_name_it() {
+    let shop = Shop::with_policy(ConfirmationPolicy::Hosted).await;
+    let owner = agent(1);
+    let (cart, requested) = asked(&shop, &owner).await;
+    assert!(shop.complete(&owner, cart.cart.id).await.is_err());
+    answer(&shop, &requested, Decision::Approve).await;
+    let at = shop.complete(&owner, cart.cart.id).await.unwrap();
+    assert_eq!(at.level(), ConfirmationLevel::Hosted);
+}

@@ -48,7 +48,7 @@ fn merchants(ids: Option<Vec<Uuid>>) -> Option<Vec<MerchantId>> {
 
 pub(crate) async fn insert(
     work: &mut Work,
-    owner: UserId,
+    owner: Option<UserId>,
     mac: &Mac,
     key: &AgentKey,
 ) -> sqlx::Result<()> {
@@ -61,7 +61,7 @@ pub(crate) async fn insert(
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
         key.key_id as KeyId,
         mac.as_slice(),
-        owner as UserId,
+        owner as Option<UserId>,
         key.prefix,
         key.name,
         &scopes,
@@ -185,6 +185,18 @@ pub(crate) async fn of_person(
     .fetch_all(sql)
     .await?;
     Ok(rows.into_iter().map(AgentKey::from).collect())
+}
+
+/// Removes keys that were nobody's and have ended.
+pub(crate) async fn forget_sandbox(work: &mut Work) -> sqlx::Result<u64> {
+    let now = work.now();
+    let done = sqlx::query!(
+        "DELETE FROM platform.agent_key WHERE user_id IS NULL AND expires_at <= $1",
+        now as Timestamp,
+    )
+    .execute(work.sql())
+    .await?;
+    Ok(done.rows_affected())
 }
 
 /// The agent behind a key that works at this moment, of an account that is open, and what is kept of the key.

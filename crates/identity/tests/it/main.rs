@@ -3,6 +3,7 @@
 
 mod agent_keys;
 mod people;
+mod sandbox;
 mod store_keys;
 mod tokens;
 

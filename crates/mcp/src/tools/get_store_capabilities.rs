@@ -1,6 +1,6 @@
 //! `get_store_capabilities`: what can be done here, and how.
 
-use primitives::{Failure, StoreSlug};
+use primitives::Failure;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -20,7 +20,7 @@ pub(super) struct Output {
     merchant_slug: String,
     /// Whether agents may check out here.
     agent_checkout: bool,
-    /// True for the public demo store, where nothing can be bought.
+    /// True for the public demo store, where only sandbox keys may write.
     read_only: bool,
     /// Protocol versions of this endpoint.
     protocol_versions: Vec<&'static str>,
@@ -79,7 +79,7 @@ impl Tool for GetStoreCapabilities {
         Ok(Output {
             merchant_slug: slug.to_string(),
             agent_checkout: call.store.standing.takes_checkout(),
-            read_only: slug.as_str() == StoreSlug::DEMO,
+            read_only: call.store.is_read_only(),
             protocol_versions: crate::wire::VERSION_NAMES.to_vec(),
             endpoints: Endpoints {
                 mcp: format!("{site}/{slug}/mcp"),

@@ -31,6 +31,12 @@ impl CheckoutUrl {
         &self.0
     }
 
+    /// Whether it has a place for items.
+    #[must_use]
+    pub fn takes_items(&self) -> bool {
+        self.0.contains(Self::ITEMS)
+    }
+
     /// The address for these items.
     #[must_use]
     pub fn fill(&self, items: &[(&str, u32)], checkout_id: &str) -> String {

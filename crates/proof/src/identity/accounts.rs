@@ -33,9 +33,18 @@ impl Account {
     }
 }
 
-/// A key for an agent: its id and its text.
+/// A key for an agent that may only look: its id and its text.
 pub(crate) async fn agent_key(port: u16, token: &str) -> Result<(String, String), Failure> {
-    let body = json!({ "scopes": ["agent:read"] }).to_string();
+    agent_key_for(port, token, &["agent:read"]).await
+}
+
+/// A key for an agent: its id and its text.
+pub(crate) async fn agent_key_for(
+    port: u16,
+    token: &str,
+    scopes: &[&str],
+) -> Result<(String, String), Failure> {
+    let body = json!({ "scopes": scopes }).to_string();
     match Client::new(port).with_key(token).post("/api/v1/agent-keys", &body).await {
         Fate::Answered { status: 201, body } => {
             let answer: Value = serde_json::from_str(&body)?;

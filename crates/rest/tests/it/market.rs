@@ -26,14 +26,15 @@ pub(crate) struct Shop {
     key: String,
 }
 
-/// A key of somebody's agent that may look at everything.
+/// A key of somebody's agent that may look at everything and fill carts.
 async fn agent_key(test: &TestDatabase) -> String {
     let mut work = Work::for_platform(test.database()).await.unwrap();
     let email = "ada@example.com".parse().unwrap();
     let new = NewPerson { email, plan: Plan::Free, is_admin: false };
     let password = "correct horse battery";
     let owner = identity::create_person(&mut work, Actor::Operator, &new, password).await.unwrap();
-    let wanted = NewAgentKey { scopes: [Scope::AgentRead].into(), ..NewAgentKey::default() };
+    let scopes = [Scope::AgentRead, Scope::AgentCart].into();
+    let wanted = NewAgentKey { scopes, ..NewAgentKey::default() };
     let made = identity::issue_agent_key(&mut work, &secret(), owner, &wanted).await.unwrap();
     work.commit().await.unwrap();
     made.0.key

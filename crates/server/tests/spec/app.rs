@@ -267,6 +267,36 @@ impl TestApp {
         self.send(request.unwrap()).await
     }
 
+    /// A key of a new account's agent that may do everything.
+    pub(crate) async fn buyer(&self, email: &str) -> String {
+        let owner = self.person(email, &[]).await;
+        let wanted = NewAgentKey { scopes: Scope::ALL.into(), ..NewAgentKey::default() };
+        self.agent_key(owner, &wanted).await.key
+    }
+
+    /// A key to play with at the demo store.
+    pub(crate) async fn sandbox_key(&self) -> String {
+        let answer = self.ask(Method::POST, "/sandbox/key", &[], &Value::Null).await;
+        assert_eq!(answer.status, 201, "{}", answer.text);
+        answer.json()["data"]["api_key"].as_str().unwrap().to_owned()
+    }
+
+    /// A tool call by an MCP client with a key.
+    pub(crate) async fn tool_as(
+        &self,
+        key: &str,
+        slug: &str,
+        name: &str,
+        arguments: Value,
+    ) -> Answer {
+        let request = post(&format!("/{slug}/mcp"))
+            .header("accept", "application/json, text/event-stream")
+            .header("mcp-protocol-version", "2025-11-25")
+            .header("x-agent-api-key", key)
+            .body(Body::from(call(name, arguments).to_string()));
+        self.send(request.unwrap()).await
+    }
+
     /// A tool call by an MCP client.
     pub(crate) async fn tool(&self, slug: &str, name: &str, arguments: Value) -> Answer {
         self.rpc(&format!("/{slug}/mcp"), &call(name, arguments)).await

@@ -3,9 +3,11 @@
 
 mod app;
 mod s1_pages;
+mod s2_carts;
 mod s2_catalog;
 mod s2_records;
 mod s2_trust;
+mod s3_carts;
 mod s3_search;
 mod s4_addresses;
 mod s4_every_tool;

@@ -3,10 +3,12 @@
 
 use std::collections::BTreeMap;
 
+use axum::body::Body;
 use primitives::{Id, ProductId, VariantId};
 use serde_json::{Value, json};
 
-use crate::app::{TestApp, call};
+use crate::app::{TestApp, call, post};
+use crate::s2_carts::{plain_products, record};
 
 const STORE: &str = "demo-store";
 /// Wrong inputs of each tool.
@@ -18,9 +20,50 @@ async fn listed(app: &TestApp) -> Vec<Value> {
     answer["result"]["tools"].as_array().unwrap().clone()
 }
 
-/// Good arguments of each tool, at least one set.
-fn right() -> BTreeMap<&'static str, Vec<Value>> {
-    about_products().into_iter().chain(about_the_store()).collect()
+/// Good arguments of each tool, at least one set; with carts of this key.
+async fn right(app: &TestApp, key: &str) -> BTreeMap<&'static str, Vec<Value>> {
+    let about = about_products().into_iter().chain(about_the_store());
+    about.chain(about_carts(app, key).await).collect()
+}
+
+async fn about_carts(app: &TestApp, key: &str) -> Vec<(&'static str, Vec<Value>)> {
+    let goods = plain_products(STORE);
+    let items = json!([{ "product_id": goods[0], "quantity": 1 }]);
+    let to = json!({ "country": "US" });
+    let new = json!({ "items": items, "ship_to": to, "buyer": { "email": "a@example.com" },
+                      "discount_codes": ["WELCOME10"], "idempotency_key": "once" });
+    let create = async |once: &str| {
+        let mut new = new.clone();
+        new["idempotency_key"] = json!(once);
+        record(&app.tool_as(key, STORE, "create_cart", new).await)
+    };
+    let (kept, emptied, thrown) = (create("1").await, create("2").await, create("3").await);
+    let id = &kept["cart_id"];
+    let line = &emptied["items"][0]["line_id"];
+    let option = &kept["shipping_options"][0]["id"];
+    vec![
+        ("add_cart_items", vec![json!({ "cart_id": id, "items": items })]),
+        ("apply_discount_code", vec![json!({ "cart_id": id, "code": "nonsense" })]),
+        ("cancel_cart", vec![json!({ "cart_id": thrown["cart_id"] })]),
+        ("create_cart", vec![json!({ "items": items }), new]),
+        ("create_permalink", vec![json!({ "items": items })]),
+        ("create_sandbox_key", vec![json!({})]),
+        ("find_offers_network", vec![json!({ "product_id": goods[0], "ship_to": to })]),
+        ("get_cart", vec![json!({ "cart_id": id })]),
+        (
+            "get_shipping_rates",
+            vec![json!({ "cart_id": id }), json!({ "items": items, "ship_to": to })],
+        ),
+        ("preview_checkout", vec![json!({ "cart_id": id })]),
+        ("remove_cart_items", vec![json!({ "cart_id": emptied["cart_id"], "line_ids": [line] })]),
+        ("remove_discount_code", vec![json!({ "cart_id": id, "code": "nonsense" })]),
+        ("select_shipping_option", vec![json!({ "cart_id": id, "option_id": option })]),
+        (
+            "set_cart_destination",
+            vec![json!({ "cart_id": id, "country": "US", "street": "1 Main St" })],
+        ),
+        ("update_cart", vec![json!({ "cart_id": id, "items": items, "idempotency_key": "u" })]),
+    ]
 }
 
 fn about_products() -> Vec<(&'static str, Vec<Value>)> {
@@ -135,13 +178,14 @@ fn about_the_store() -> Vec<(&'static str, Vec<Value>)> {
 #[tokio::test]
 async fn answers_fit_what_is_promised() {
     let app = TestApp::searching().await;
-    let mut right = right();
+    let key = app.sandbox_key().await;
+    let mut right = right(&app, &key).await;
     for tool in listed(&app).await {
         let name = tool["name"].as_str().unwrap();
         let promised = jsonschema::validator_for(&tool["outputSchema"]).unwrap();
         let sets = right.remove(name).unwrap_or_else(|| panic!("no good arguments for {name}"));
         for arguments in sets {
-            let answer = app.tool(STORE, name, arguments.clone()).await;
+            let answer = app.tool_as(&key, STORE, name, arguments.clone()).await;
             let result = &answer.json()["result"];
             assert!(result["isError"] != true, "{name} {arguments}: {}", answer.text);
             let content = &result["structuredContent"];
@@ -169,14 +213,15 @@ fn has_null_field(value: &Value) -> bool {
 #[tokio::test]
 async fn wrong_arguments_are_refused_by_the_name_of_the_field() {
     let app = TestApp::searching().await;
-    let right = right();
+    let key = app.sandbox_key().await;
+    let right = right(&app, &key).await;
     for tool in listed(&app).await {
         let name = tool["name"].as_str().unwrap();
         let validator = jsonschema::validator_for(&tool["inputSchema"]).unwrap();
         let wrong = wrong(&tool["inputSchema"], &right[name][0], &validator);
         assert_eq!(wrong.len(), WRONG, "{name}: not enough wrong inputs");
         for (field, arguments) in wrong {
-            let answer = app.tool(STORE, name, arguments.clone()).await;
+            let answer = app.tool_as(&key, STORE, name, arguments.clone()).await;
             assert_eq!(answer.status, 200, "{name} {arguments}: {}", answer.text);
             assert_eq!(answer.code(), "invalid_request", "{name} {arguments}: {}", answer.text);
             let body = answer.json();
@@ -189,7 +234,9 @@ async fn wrong_arguments_are_refused_by_the_name_of_the_field() {
             );
             assert!(envelope["message"].as_str().unwrap().len() > 20, "{text}");
 
-            let plain = app.plain("/demo-store/mcp", &call(name, arguments)).await;
+            let plain = post("/demo-store/mcp").header("x-agent-api-key", &key);
+            let plain = plain.body(Body::from(call(name, arguments).to_string()));
+            let plain = app.send(plain.unwrap()).await;
             assert_eq!((plain.status.as_u16(), plain.code().as_str()), (400, "invalid_request"));
         }
     }
@@ -253,7 +300,8 @@ async fn the_listing_can_be_narrowed_to_sets() {
         answer["result"]["tools"].as_array().map_or(0, Vec::len)
     };
     let all = count("/demo-store/mcp").await;
-    assert_eq!(count("/demo-store/mcp?tools=discovery,cart").await, all);
+    assert_eq!(count("/demo-store/mcp?tools=discovery,cart,checkout").await, all);
+    assert!(count("/demo-store/mcp?tools=cart").await >= 10);
     assert_eq!(count("/demo-store/mcp?tools=orders").await, 0);
     let refused = app.rpc("/demo-store/mcp?tools=everything", &body).await;
     assert_eq!((refused.status.as_u16(), refused.code().as_str()), (400, "invalid_request"));

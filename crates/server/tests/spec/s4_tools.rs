@@ -56,9 +56,22 @@ async fn the_tools_are_listed_with_all_a_model_needs() {
     assert!(wanted.iter().all(|name| names.contains(name)), "{names:?}");
     assert!(names.is_sorted());
     for tool in tools {
-        assert_eq!(tool["annotations"]["readOnlyHint"], true);
-        assert_eq!(tool["_meta"]["human_confirmation"], "never");
-        assert_eq!(tool["_meta"]["auth"], "none");
+        let reads = tool["_meta"]["human_confirmation"] == "never";
+        assert_eq!(tool["annotations"]["readOnlyHint"], reads, "{}", tool["name"]);
+        let takes_key = tool["inputSchema"]["properties"].get("idempotency_key").is_some();
+        let is_public = tool["_meta"]["auth"] == "none";
+        assert_eq!(takes_key, !reads && !is_public, "{}", tool["name"]);
+    }
+    // What spec §4.3 says of the tools it lists.
+    for (name, auth, confirmation) in [
+        ("create_cart", "agent:cart", "required"),
+        ("get_shipping_rates", "agent:cart", "never"),
+        ("preview_checkout", "none", "never"),
+        ("search_products", "none", "never"),
+    ] {
+        let tool = tools.iter().find(|tool| tool["name"] == name).unwrap();
+        assert_eq!(tool["_meta"]["auth"], auth, "{name}");
+        assert_eq!(tool["_meta"]["human_confirmation"], confirmation, "{name}");
     }
 }
 

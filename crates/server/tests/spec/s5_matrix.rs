@@ -197,6 +197,8 @@ async fn outcome(app: &TestApp, target: &Target, kind: &Kind) -> char {
             assert_eq!(answer.code(), "forbidden", "{}", told());
             'F'
         }
+        // Anybody may ask for a sandbox key, and gets three a day.
+        429 if target.name.contains("sandbox") => '.',
         429 | 500.. => panic!("{}", told()),
         _ => '.',
     }

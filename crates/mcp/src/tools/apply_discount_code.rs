@@ -1,0 +1,39 @@
+//! `apply_discount_code`: a code for a cart.
+
+use carts::{CartRecord, Edit};
+use primitives::{CartId, Failure, Scope};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::cart::change;
+use crate::call::Call;
+use crate::tool::{Access, Confirmation, Tool, ToolSet};
+
+pub(super) struct ApplyDiscountCode;
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Arguments {
+    /// The cart.
+    cart_id: CartId,
+    /// The code, as the buyer was given it.
+    #[schemars(length(min = 1, max = 100))]
+    code: String,
+}
+
+impl Tool for ApplyDiscountCode {
+    const NAME: &'static str = "apply_discount_code";
+    const TITLE: &'static str = "Apply a discount code";
+    const PURPOSE: &'static str = "Add a discount code to a cart; discounts.rejected says if it gives nothing, and why. Ask the person first.";
+    const SET: ToolSet = ToolSet::Cart;
+    const ACCESS: Access = Access::Scope(Scope::AgentCart);
+    const CONFIRMATION: Confirmation = Confirmation::Required;
+    const PER_MINUTE: u32 = 20; // decisions §6
+    type Arguments = Arguments;
+    type Output = CartRecord;
+
+    async fn call(call: &Call<'_>, arguments: Arguments) -> Result<CartRecord, Failure> {
+        let edit = [Edit::ApplyCode(arguments.code)];
+        change(call, arguments.cart_id, None, &edit).await
+    }
+}

@@ -1,0 +1,35 @@
+//! `cancel_cart`: a cart that is not wanted any more.
+
+use carts::{CartRecord, Edit};
+use primitives::{CartId, Failure, Scope};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::cart::change;
+use crate::call::Call;
+use crate::tool::{Access, Confirmation, Tool, ToolSet};
+
+pub(super) struct CancelCart;
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Arguments {
+    /// The cart.
+    cart_id: CartId,
+}
+
+impl Tool for CancelCart {
+    const NAME: &'static str = "cancel_cart";
+    const TITLE: &'static str = "Throw a cart away";
+    const PURPOSE: &'static str = "Throw a cart away; it cannot be used afterwards. Doing it again changes nothing. Ask the person first.";
+    const SET: ToolSet = ToolSet::Cart;
+    const ACCESS: Access = Access::Scope(Scope::AgentCart);
+    const CONFIRMATION: Confirmation = Confirmation::Required;
+    const PER_MINUTE: u32 = 20; // decisions §6
+    type Arguments = Arguments;
+    type Output = CartRecord;
+
+    async fn call(call: &Call<'_>, arguments: Arguments) -> Result<CartRecord, Failure> {
+        change(call, arguments.cart_id, None, &[Edit::Cancel]).await
+    }
+}

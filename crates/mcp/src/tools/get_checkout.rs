@@ -1,0 +1,36 @@
+//! `get_checkout`: a session as it stands.
+
+use checkout::SessionRecord;
+use primitives::{CheckoutId, Failure, Scope};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::call::Call;
+use crate::tool::{Access, Confirmation, Tool, ToolSet};
+
+pub(super) struct GetCheckout;
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Arguments {
+    /// The session, as complete_checkout or create_checkout returned it.
+    checkout_id: CheckoutId,
+}
+
+impl Tool for GetCheckout {
+    const NAME: &'static str = "get_checkout";
+    const TITLE: &'static str = "Read a checkout";
+    const PURPOSE: &'static str = "Read a checkout session made with this key: where it stands, what it costs, where the person pays, and the order it became.";
+    const SET: ToolSet = ToolSet::Checkout;
+    const ACCESS: Access = Access::Scope(Scope::AgentCheckout);
+    const CONFIRMATION: Confirmation = Confirmation::Never;
+    const PER_MINUTE: u32 = 60; // decisions §6
+    type Arguments = Arguments;
+    type Output = SessionRecord;
+
+    async fn call(call: &Call<'_>, arguments: Arguments) -> Result<SessionRecord, Failure> {
+        let (reading, key) = (call.reading()?, call.owner()?.key);
+        let (merchant, id) = (call.store.merchant, arguments.checkout_id);
+        Ok(checkout::session(&reading, merchant, id, Some(key)).await?.record())
+    }
+}

@@ -1,0 +1,40 @@
+//! `remove_cart_items`: less in a cart.
+
+use carts::{CartRecord, Edit};
+use primitives::{CartId, Failure, LineId, Scope};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::cart::change;
+use crate::call::Call;
+use crate::tool::{Access, Confirmation, Tool, ToolSet};
+
+pub(super) struct RemoveCartItems;
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Arguments {
+    /// The cart.
+    cart_id: CartId,
+    /// The lines, as the cart shows them.
+    #[schemars(length(min = 1, max = 50))]
+    line_ids: Vec<LineId>,
+}
+
+impl Tool for RemoveCartItems {
+    const NAME: &'static str = "remove_cart_items";
+    const TITLE: &'static str = "Remove from a cart";
+    const PURPOSE: &'static str =
+        "Remove whole lines from a cart, by their line_id. Ask the person first.";
+    const SET: ToolSet = ToolSet::Cart;
+    const ACCESS: Access = Access::Scope(Scope::AgentCart);
+    const CONFIRMATION: Confirmation = Confirmation::Required;
+    const PER_MINUTE: u32 = 20; // decisions §6
+    type Arguments = Arguments;
+    type Output = CartRecord;
+
+    async fn call(call: &Call<'_>, arguments: Arguments) -> Result<CartRecord, Failure> {
+        let edit = [Edit::Remove(arguments.line_ids)];
+        change(call, arguments.cart_id, None, &edit).await
+    }
+}

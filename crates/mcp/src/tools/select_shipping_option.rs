@@ -1,0 +1,39 @@
+//! `select_shipping_option`: the way a cart goes.
+
+use carts::{CartRecord, Edit};
+use primitives::{CartId, Failure, Scope};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::cart::change;
+use crate::call::Call;
+use crate::tool::{Access, Confirmation, Tool, ToolSet};
+
+pub(super) struct SelectShippingOption;
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Arguments {
+    /// The cart.
+    cart_id: CartId,
+    /// One of the cart's `shipping_options`.
+    #[schemars(length(min = 1, max = 100))]
+    option_id: String,
+}
+
+impl Tool for SelectShippingOption {
+    const NAME: &'static str = "select_shipping_option";
+    const TITLE: &'static str = "Choose how it is shipped";
+    const PURPOSE: &'static str = "Choose one of the cart's shipping_options; the total holds its price then. Ask the person first.";
+    const SET: ToolSet = ToolSet::Cart;
+    const ACCESS: Access = Access::Scope(Scope::AgentCart);
+    const CONFIRMATION: Confirmation = Confirmation::Required;
+    const PER_MINUTE: u32 = 20; // decisions §6
+    type Arguments = Arguments;
+    type Output = CartRecord;
+
+    async fn call(call: &Call<'_>, arguments: Arguments) -> Result<CartRecord, Failure> {
+        let edit = [Edit::Shipping(arguments.option_id)];
+        change(call, arguments.cart_id, None, &edit).await
+    }
+}

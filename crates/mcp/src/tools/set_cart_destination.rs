@@ -1,0 +1,59 @@
+//! `set_cart_destination`: where a cart goes, and who buys.
+
+use carts::{Buyer, CartRecord, Destination, Edit};
+use primitives::{CartId, Failure, Scope};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::cart::change;
+use crate::call::Call;
+use crate::tool::{Access, Confirmation, Tool, ToolSet};
+
+pub(super) struct SetCartDestination;
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Arguments {
+    /// The cart.
+    cart_id: CartId,
+    /// ISO 3166 code of two letters; enough for a price.
+    #[schemars(regex(pattern = "^[A-Za-z]{2}$"))]
+    country: String,
+    /// A part of the country, where taxes depend on it.
+    #[schemars(length(min = 1, max = 100))]
+    region: Option<String>,
+    /// The postal code.
+    #[schemars(length(min = 1, max = 20))]
+    postal_code: Option<String>,
+    /// The town.
+    #[schemars(length(min = 1, max = 100))]
+    city: Option<String>,
+    /// Street and number.
+    #[schemars(length(min = 1, max = 200))]
+    street: Option<String>,
+    /// Who the parcel is for.
+    #[schemars(length(min = 1, max = 100))]
+    name: Option<String>,
+    /// Who buys.
+    buyer: Option<Buyer>,
+}
+
+impl Tool for SetCartDestination {
+    const NAME: &'static str = "set_cart_destination";
+    const TITLE: &'static str = "Set where a cart goes";
+    const PURPOSE: &'static str = "Say where a cart goes, and who buys if that is known; shipping options and taxes follow from it. Ask the person first.";
+    const SET: ToolSet = ToolSet::Cart;
+    const ACCESS: Access = Access::Scope(Scope::AgentCart);
+    const CONFIRMATION: Confirmation = Confirmation::Required;
+    const PER_MINUTE: u32 = 20; // decisions §6
+    type Arguments = Arguments;
+    type Output = CartRecord;
+
+    async fn call(call: &Call<'_>, arguments: Arguments) -> Result<CartRecord, Failure> {
+        let Arguments { country, region, postal_code, city, street, name, .. } = arguments;
+        let to = Destination { country, region, postal_code, city, street, name };
+        let mut edits = vec![Edit::Destination(to)];
+        edits.extend(arguments.buyer.map(Edit::Buyer));
+        change(call, arguments.cart_id, None, &edits).await
+    }
+}

@@ -1,0 +1,138 @@
+//! (b) F1: the process dies at each place of the completing and of the paying transaction; the caller asks again, as the
+//! specification says. One session, one address, one hold; after the payment one order.
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::checker;
+use super::shop::{Agent, Said, Shop, report_paid};
+use crate::report::{Failure, Trial, Verdict, ensure};
+use crate::souk::{Souk, lasting_port};
+
+/// Places in completing.
+const COMPLETING: [&str; 10] = [
+    "complete.before",
+    "complete.claimed",
+    "complete.cart_held",
+    "complete.looked",
+    "complete.units_held",
+    "complete.cart_started",
+    "complete.session_written",
+    "complete.recorded",
+    "complete.before_commit",
+    "complete.committed",
+];
+/// Places in learning of a payment.
+const PAYING: [&str; 4] =
+    ["pay.order_placed", "pay.units_sold", "report.before_commit", "report.committed"];
+
+/// The waits of the specification between tries (§7).
+const WAITS: [u64; 4] = [1, 2, 4, 8];
+
+pub(crate) async fn prove(trial: Trial) -> Verdict {
+    let shop = Shop::open(&[1_000]).await?;
+    let port = lasting_port()?;
+    let server = start(&shop, port, None).await?;
+    let agent = shop.agent(&server, "ada").await?;
+    let merchant_key = shop.merchant_key().await?;
+    let mut house = House { shop, port, server: Some(server), deaths: 0 };
+    for place in COMPLETING.into_iter().step_by(trial.by_tier(4, 1)) {
+        house.complete(&agent, place).await?;
+    }
+    for place in PAYING.into_iter().step_by(trial.by_tier(3, 1)) {
+        house.pay(&agent, &merchant_key, place).await?;
+    }
+    let books = checker::check(&house.shop).await?;
+    Ok(format!(
+        "{} deaths at {} places, each asked again: {} sessions, {} holds, {} orders, none twice",
+        house.deaths, house.deaths, books.sessions, books.holding, books.orders
+    ))
+}
+
+struct House {
+    shop: Shop,
+    port: u16,
+    server: Option<Souk>,
+    deaths: u32,
+}
+
+async fn start(shop: &Shop, port: u16, place: Option<&str>) -> Result<Souk, Failure> {
+    let mut settings = Vec::new();
+    settings.extend(place.map(|place| ("SOUK_CRASH_AT", place.to_owned())));
+    let server = Souk::serve_on(&shop.url(), port, &settings)?;
+    server.opened().await
+}
+
+impl House {
+    /// Another process in the place of the one there is.
+    async fn restart(&mut self, place: Option<&str>) -> Result<(), Failure> {
+        drop(self.server.take());
+        self.server = Some(start(&self.shop, self.port, place).await?);
+        Ok(())
+    }
+
+    async fn died(&mut self, place: &str, said: &Said) -> Result<(), Failure> {
+        ensure(matches!(said, Said::Nothing(_)), || format!("at {place} it said {said:?}"))?;
+        let server = self.server.as_mut().ok_or("no server")?;
+        let code = server.wait(Duration::from_secs(10)).await?;
+        ensure(code != Some(0), || format!("at {place} it ended in peace"))?;
+        self.deaths += 1;
+        Ok(())
+    }
+
+    /// Asks again until somebody answers, as the specification says.
+    async fn again(&self, agent: &Agent, cart: &str, once: &str) -> Result<Value, Failure> {
+        for wait in WAITS {
+            let mut client = agent.client(self.port);
+            match agent.complete(&mut client, cart, Some(once)).await {
+                Said::Done(session) => return Ok(session),
+                Said::Refused(status @ (400..=428 | 430..=499), code) => {
+                    return Err(format!("asked again: {status} {code}").into());
+                }
+                _ => tokio::time::sleep(Duration::from_secs(wait)).await,
+            }
+        }
+        Err("nobody answered".into())
+    }
+
+    async fn complete(&mut self, agent: &Agent, place: &str) -> Result<(), Failure> {
+        self.restart(Some(place)).await?;
+        let mut client = agent.client(self.port);
+        let cart = agent.cart(&mut client, &[(self.shop.products[0], 2)]).await?;
+        let said = agent.complete(&mut client, &cart, Some(place)).await;
+        self.died(place, &said).await?;
+        self.restart(None).await?;
+        let first = self.again(agent, &cart, place).await?;
+        let second = self.again(agent, &cart, place).await?;
+        let mut without = agent.client(self.port);
+        let third = agent.complete(&mut without, &cart, None).await.done()?;
+        for other in [&second, &third] {
+            let same = |field: &str| first[field] == other[field] && first[field].is_string();
+            ensure(same("checkout_id") && same("checkout_url"), || {
+                format!("after {place}: {first} and {other}")
+            })?;
+        }
+        Ok(())
+    }
+
+    async fn pay(&mut self, agent: &Agent, key: &str, place: &str) -> Result<(), Failure> {
+        self.restart(Some(place)).await?;
+        let mut client = agent.client(self.port);
+        let cart = agent.cart(&mut client, &[(self.shop.products[0], 1)]).await?;
+        let session = agent.complete(&mut client, &cart, None).await.done()?;
+        let checkout = session["checkout_id"].as_str().ok_or("a session without an id")?.to_owned();
+        let said = report_paid(self.port, key, &checkout, place).await;
+        self.died(place, &said).await?;
+        self.restart(None).await?;
+        let mut orders = Vec::new();
+        for _ in 0..3 {
+            let told = report_paid(self.port, key, &checkout, place).await.done()?;
+            orders.push(told["order"]["order_id"].as_str().unwrap_or_default().to_owned());
+        }
+        orders.dedup();
+        ensure(orders.len() == 1 && orders[0].starts_with("ord_"), || {
+            format!("after {place}: {orders:?}")
+        })
+    }
+}

@@ -1,0 +1,94 @@
+//! Carts, as agents make them across stores.
+
+use axum::body::Body;
+use axum::http::{Method, Request};
+use serde_json::{Value, json};
+
+use crate::document::assert_described_for;
+use crate::door::Answer;
+use crate::market::{Market, assert_refused, mug};
+
+const UNKNOWN: &str = "cart_00000000000000000000000000000000";
+
+/// A call on a cart, held against its description.
+async fn ask(market: &Market, method: Method, id: &str, body: &Value) -> Answer {
+    let (path, described) = match id {
+        "" => (String::from("/agent/cart"), "/agent/cart"),
+        id => (format!("/agent/cart/{id}"), "/agent/cart/{cart_id}"),
+    };
+    let body = if body.is_null() { Body::empty() } else { Body::from(body.to_string()) };
+    let request = Request::builder().method(&method).uri(format!("/api/v1{path}"));
+    let answer = market.door.send(request.body(body).unwrap()).await;
+    assert_described_for(&method.as_str().to_lowercase(), described, &answer);
+    assert_eq!(
+        answer.header("x-human-confirmation-required"),
+        if method == Method::GET { "" } else { "true" }
+    );
+    answer
+}
+
+#[tokio::test]
+async fn a_cart_answers_as_described_from_its_making_to_its_end() {
+    let (market, shop) = Market::with_shop().await;
+    let ids = market.stock(&shop, &[mug("mug", json!(12.5)), mug("bowl", json!(20))]).await;
+    let new =
+        json!({ "merchant_slug": "shop", "items": [{ "product_id": ids[0], "quantity": 2 }] });
+    let made = ask(&market, Method::POST, "", &new).await;
+    assert_eq!((made.status, &made.body["data"]["totals"]["total"]), (201, &json!(25.0)));
+    let id = made.body["data"]["cart_id"].as_str().unwrap();
+    assert_eq!(ask(&market, Method::GET, id, &Value::Null).await.body, made.body);
+    let items = json!({ "items": [{ "product_id": ids[1] }] });
+    let replaced = ask(&market, Method::PUT, id, &items).await;
+    assert_eq!(replaced.body["data"]["totals"]["total"], 20.0);
+    let change = json!({ "destination": { "country": "de", "city": "Köln" } });
+    let changed = ask(&market, Method::PATCH, id, &change).await;
+    assert_eq!(changed.body["data"]["destination"], json!({ "country": "DE", "city": "Köln" }));
+    let thrown = ask(&market, Method::DELETE, id, &Value::Null).await;
+    assert_eq!(thrown.body["data"]["status"], "canceled");
+    let late = ask(&market, Method::PUT, id, &items).await;
+    assert_eq!(late.refusal(), (409, "cart_closed"));
+}
+
+#[tokio::test]
+async fn what_is_wrong_with_a_cart_is_named() {
+    let (market, shop) = Market::with_shop().await;
+    let ids = market.stock(&shop, &[mug("mug", json!(12.5))]).await;
+    let items = json!([{ "product_id": ids[0] }]);
+    let with = |field: &str, value: Value| {
+        let mut new = json!({ "merchant_slug": "shop", "items": items });
+        new[field] = value;
+        new
+    };
+    for (new, status, code) in [
+        (with("merchant_slug", json!("no_slug")), 400, "invalid_slug"),
+        (with("merchant_slug", json!("none")), 404, "store_not_found"),
+        (with("items", json!([])), 400, "invalid_request"),
+        (with("items", json!([{ "product_id": ids[0], "quantity": 0 }])), 400, "invalid_request"),
+        (with("destination", json!({ "country": "Germany" })), 400, "invalid_request"),
+        (with("destination", json!({ "country": "DE", "zip": "1" })), 400, "invalid_request"),
+        (with("buyer", json!({ "email": "nobody" })), 400, "invalid_request"),
+        (with("discount_codes", json!(["1", "2", "3", "4", "5", "6"])), 400, "invalid_request"),
+        (with("anything", json!(1)), 400, "invalid_request"),
+    ] {
+        let answer = ask(&market, Method::POST, "", &new).await;
+        assert_eq!(answer.refusal(), (status, code), "{new}");
+    }
+    for method in [Method::GET, Method::DELETE] {
+        let answer = ask(&market, method, UNKNOWN, &Value::Null).await;
+        assert_eq!(answer.refusal(), (404, "cart_not_found"));
+    }
+    let answer = ask(&market, Method::GET, "ignore", &Value::Null).await;
+    assert_refused(&answer, 400, "invalid_request", Some("cart_id"));
+}
+
+#[tokio::test]
+async fn without_a_demo_store_there_is_no_sandbox() {
+    let (market, _) = Market::with_shop().await;
+    let answer = market.door.call(Method::POST, "/api/v1/sandbox/key").await;
+    assert_described_for("post", "/sandbox/key", &answer);
+    assert_eq!(answer.refusal(), (404, "store_not_found"));
+    market.open("demo-store", Some(0.9), true).await;
+    let answer = market.door.call(Method::POST, "/api/v1/sandbox/key").await;
+    assert_described_for("post", "/sandbox/key", &answer);
+    assert_eq!(answer.body["data"]["stores"], json!(["demo-store"]));
+}

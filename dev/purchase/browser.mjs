@@ -1,0 +1,58 @@
+// node browser.mjs press URL BUTTON [CHOICE]   presses a button as a person would, and says what the page says then
+// node browser.mjs look URL FOLDER NAME         pictures for phone and desktop, light and dark; fails at what axe calls serious
+// Scripts are off in the page: it has to work without.
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { chromium } from 'playwright-core';
+
+const [verb, url, ...rest] = process.argv.slice(2);
+const browser = await chromium.launch({
+  executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
+  // As root there is no sandbox to be had; the pages are our own.
+  args: ['--no-sandbox', '--disable-gpu'],
+});
+
+async function press(button, choice) {
+  const page = await browser.newPage({ javaScriptEnabled: false });
+  await page.goto(url);
+  if (choice) await page.getByLabel(choice, { exact: true }).check();
+  await page.getByRole('button', { name: button }).click();
+  await page.waitForLoadState();
+  console.log((await page.getByRole('heading', { level: 1 }).textContent()).trim());
+}
+
+const SIZES = { phone: { width: 390, height: 844 }, desktop: { width: 1280, height: 900 } };
+
+async function look(folder, name) {
+  const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+  let serious = 0;
+  for (const [size, viewport] of Object.entries(SIZES)) {
+    for (const colorScheme of ['light', 'dark']) {
+      // The policy of the page lets no script in, so the one that judges it comes another way.
+      const context = await browser.newContext({ viewport, colorScheme, bypassCSP: true });
+      const page = await context.newPage();
+      await page.goto(url);
+      await page.screenshot({ path: `${folder}/${name}-${size}-${colorScheme}.png`, fullPage: true });
+      const wide = await page.evaluate(() => document.documentElement.scrollWidth > window.innerWidth);
+      if (wide) throw new Error(`${name} is wider than a ${size}`);
+      await page.evaluate(axe);
+      const found = await page.evaluate(() => window.axe.run({ runOnly: ['wcag2a', 'wcag2aa', 'wcag21aa', 'wcag22aa', 'best-practice'] }));
+      for (const violation of found.violations) {
+        const bad = ['serious', 'critical'].includes(violation.impact);
+        serious += bad ? 1 : 0;
+        console.error(`${name} ${size} ${colorScheme}: ${violation.impact} ${violation.id}: ${violation.nodes.map((node) => node.html).join(' ')}`);
+      }
+      await context.close();
+    }
+  }
+  console.log(`${name}: 4 pictures, ${serious} serious findings`);
+  if (serious) process.exitCode = 1;
+}
+
+try {
+  if (verb === 'press') await press(...rest);
+  else if (verb === 'look') await look(...rest);
+  else throw new Error('press or look');
+} finally {
+  await browser.close();
+}
