@@ -9,6 +9,7 @@ import asyncio
 import json
 import subprocess
 import sys
+import urllib.error
 import urllib.request
 from pathlib import Path
 
@@ -21,6 +22,10 @@ PICTURES = Path(sys.argv[2]) if len(sys.argv) > 2 else None
 BROWSER = Path(__file__).parent / "browser.mjs"
 
 
+class Refused(Exception):
+    """The server said no, and why."""
+
+
 def say(what, found):
     print(f"  {what:<28} {found}", flush=True)
 
@@ -28,7 +33,7 @@ def say(what, found):
 def browse(*arguments):
     done = subprocess.run(["node", BROWSER, *arguments], capture_output=True, text=True, timeout=120)
     if done.returncode:
-        raise SystemExit(f"the browser failed: {done.stdout}{done.stderr}")
+        raise Refused(f"the browser failed: {done.stdout}{done.stderr}")
     return done.stdout.strip()
 
 
@@ -41,15 +46,18 @@ def look(url, name):
 def sandbox_key():
     request = urllib.request.Request(f"{SITE}/api/v1/sandbox/key", method="POST", data=b"{}")
     request.add_header("Content-Type", "application/json")
-    with urllib.request.urlopen(request, timeout=10) as answer:
-        return json.load(answer)["data"]["api_key"]
+    try:
+        with urllib.request.urlopen(request, timeout=10) as answer:
+            return json.load(answer)["data"]["api_key"]
+    except urllib.error.HTTPError as error:
+        sys.exit(f"purchase: no sandbox key: {error.read().decode()}")
 
 
 async def buy(client):
     async def call(tool, **arguments):
         answer = await client.call_tool(tool, arguments)
         if answer.is_error:
-            raise SystemExit(f"{tool}: {answer.content[0].text}")
+            raise Refused(f"{tool}: {answer.content[0].text}")
         return answer.structured_content
 
     found = await call("search_products", query="coffee mug", in_stock_only=True, limit=5)
@@ -57,7 +65,13 @@ async def buy(client):
     say("search_products", f"{product['name']}, {product['price']} {product['currency']}")
     profile = await call("get_merchant_profile")
     say("get_merchant_profile", f"{profile['name']}, trust {profile['trust_score']} ({profile['verification_level']})")
-    cart = await call("create_cart", items=[{"product_id": product["id"], "quantity": 2}], ship_to={
+    item = {"product_id": product["id"], "quantity": 2}
+    forms = (await call("get_product_variants", product_id=product["id"]))["variants"]
+    if forms:
+        form = next(form for form in forms if form["stock_status"] in ("in_stock", "low_stock"))
+        item["variant_id"] = form["id"]
+        say("get_product_variants", form["name"])
+    cart = await call("create_cart", items=[item], ship_to={
         "country": profile["country"], "postal_code": "10115", "city": "Berlin", "street": "Example street 1"})
     cart_id = cart["cart_id"]
     way = cart["shipping_options"][0]["id"]
@@ -93,4 +107,10 @@ async def main():
     print("Done: searched, approved, paid, ordered.")
 
 
-asyncio.run(main())
+try:
+    asyncio.run(main())
+except* Refused as group:
+    error = group
+    while isinstance(error, ExceptionGroup):
+        error = error.exceptions[0]
+    sys.exit(f"purchase: {error}")

@@ -204,7 +204,7 @@ fn quoted(
         .and_then(|(product, id)| product.variants.iter().find(|variant| variant.id == id));
     let (sku, name) = match (product, variant) {
         (Some(product), Some(variant)) => {
-            (variant.facts.sku.clone(), format!("{}, {}", product.facts.name, variant.facts.name))
+            (variant.facts.sku.clone(), full_name(&product.facts.name, &variant.facts.name))
         }
         (Some(product), None) => (product.facts.sku.clone(), product.facts.name.clone()),
         (None, _) => (String::new(), String::new()),
@@ -224,6 +224,11 @@ fn quoted(
         stock_status: offer.map_or(StockStatus::OutOfStock, |offer| offer.stock_status),
         available: offer.and_then(|offer| offer.stock_quantity),
     })
+}
+
+/// What a form of a product is called. Some merchants name the product in it, some do not.
+fn full_name(product: &str, form: &str) -> String {
+    if form.starts_with(product) { form.to_owned() } else { format!("{product}, {form}") }
 }
 
 /// The ways to ship, the cheapest first; that one costs nothing where the store says so.

@@ -43,16 +43,16 @@ pub async fn create(
         return Ok(At { session, now });
     }
     let cart = carts::lock(&mut work, merchant, cart, owner.key).await?;
-    let session = match table::find(work.sql(), merchant, None, Some(cart.id)).await? {
-        Some(earlier) => earlier,
-        None => {
-            cart.open(now, None)?;
-            let looked = look(&mut work, counter, cart).await?;
-            looked.admit()?;
-            let session = begin(&mut work, &looked, new);
-            start(&mut work, counter, &looked.priced.cart, &session).await?;
-            session
-        }
+    let earlier = table::find(work.sql(), merchant, None, Some(cart.id)).await?;
+    let session = if let Some(earlier) = earlier {
+        earlier
+    } else {
+        cart.open(now, None)?;
+        let looked = look(&mut work, counter, cart).await?;
+        looked.admit()?;
+        let session = begin(&mut work, &looked, new);
+        start(&mut work, counter, &looked.priced.cart, &session).await?;
+        session
     };
     answer(&mut work, once, &session).await?;
     work.commit().await?;

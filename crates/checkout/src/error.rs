@@ -132,16 +132,16 @@ impl From<sqlx::Error> for CheckoutError {
 impl CheckoutError {
     /// Whether another transaction was in the way, and trying again at once may help.
     pub(crate) fn is_contended(&self) -> bool {
-        let database = match self {
-            Self::Database(error)
-            | Self::Cart(CartError::Database(error))
-            | Self::Catalog(CatalogError::Database(error))
-            | Self::Order(OrderError::Database(error))
-            | Self::Payment(PaymentError::Database(error))
-            | Self::Webhook(WebhookError::Database(error)) => error,
-            _ => return false,
+        let (Self::Database(error)
+        | Self::Cart(CartError::Database(error))
+        | Self::Catalog(CatalogError::Database(error))
+        | Self::Order(OrderError::Database(error))
+        | Self::Payment(PaymentError::Database(error))
+        | Self::Webhook(WebhookError::Database(error))) = self
+        else {
+            return false;
         };
-        matches!(database, DatabaseError::Contended(_))
+        matches!(error, DatabaseError::Contended(_))
     }
 
     fn inner(&self) -> Option<&dyn Problem> {

@@ -19,8 +19,8 @@ pub struct SessionRecord {
     pub cart_id: CartId,
     /// The store.
     pub merchant: SessionMerchant,
-    /// Where it stands: incomplete, ready_for_complete, requires_escalation (a person pays at checkout_url),
-    /// complete_in_progress, completed, canceled or expired.
+    /// Where it stands: `incomplete`, `ready_for_complete`, `requires_escalation` (a person pays at `checkout_url`),
+    /// `complete_in_progress`, `completed`, `canceled` or `expired`.
     pub status: String,
     /// How it will be paid, if the agent said.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -152,7 +152,7 @@ pub struct SessionOrder {
 /// A question to a person.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct ConfirmationRecord {
-    /// Its identifier: complete_checkout takes it when the person has confirmed.
+    /// Its identifier: `complete_checkout` takes it when the person has confirmed.
     pub confirmation_id: ConfirmationId,
     /// The cart it is about.
     pub cart_id: CartId,
@@ -245,7 +245,7 @@ impl At {
                 );
             }
             Status::ReadyForComplete => {
-                say("ready", "complete_checkout holds the items and gives checkout_url")
+                say("ready", "complete_checkout holds the items and gives checkout_url");
             }
             Status::RequiresEscalation => {
                 say(
@@ -254,7 +254,7 @@ impl At {
                 );
             }
             Status::CompleteInProgress => {
-                say("payment_under_way", "get_checkout tells what came of it")
+                say("payment_under_way", "get_checkout tells what came of it");
             }
             Status::Completed | Status::Canceled => {}
             Status::Expired => say("expired", "nobody paid in time; make a new cart"),

@@ -158,7 +158,7 @@ struct ChangeRequest {
 #[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct CancelRequest {
-    /// A short name such as price, shipping_cost, changed_mind. The merchant is told.
+    /// A short name such as price, `shipping_cost`, `changed_mind`. The merchant is told.
     #[schemars(regex(pattern = "^[a-z][a-z0-9_]{0,49}$"))]
     reason_code: Option<String>,
 }

@@ -18,10 +18,11 @@ const ABOUT: &str = "Souk lets AI agents discover products across merchants, bui
     those you do not know.";
 
 /// The groups endpoints are shown in, and what is in each.
-const TAGS: [(&str, &str); 8] = [
+const TAGS: [(&str, &str); 9] = [
     ("stores", "Who sells, and how far they can be trusted."),
     ("trust", "Trust scores: how they come about, what they are, how they went."),
     ("agent", "Products, as agents read them across stores."),
+    ("checkout", "From a cart to a payment, with a person's agreement."),
     ("cart", "What an agent puts together at a store, with a person's agreement."),
     ("merchant", "What a merchant's own programs do for their store, with a key of the store."),
     ("account", "Logging in, and the keys of one's agents."),

@@ -44,7 +44,8 @@ fn checkout_document() -> String {
     text.push_str(&checkout::picture());
     text.push_str("\n```\n\n| From | What happens | To |\n|---|---|---|\n");
     for (from, step, to) in checkout::STEPS {
-        text.push_str(&format!("| `{}` | {} | `{}` |\n", from.name(), step.name(), to.name()));
+        let row = ["| `", from.name(), "` | ", step.name(), " | `", to.name(), "` |\n"];
+        text.extend(row);
     }
     text
 }

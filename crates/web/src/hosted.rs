@@ -16,7 +16,7 @@ use serde::Deserialize;
 use crate::Web;
 use crate::counter::{Open, page, sorry};
 use crate::form::{is_ours, token, token_text};
-use crate::terms_view::TermsView;
+use crate::terms_view::{TermsView, until};
 
 pub(crate) fn routes() -> Router<Web> {
     Router::new()
@@ -69,8 +69,11 @@ fn shown(web: &Web, slug: &str, at: &At) -> Response {
         Status::Canceled => "canceled",
         Status::Expired => "expired",
     };
+    let mut view = TermsView::of(&session.terms);
+    // What is held for the person is held for longer than the cart would have lasted.
+    view.until = until(session.expires_at);
     let hosted = Hosted {
-        view: TermsView::of(&session.terms),
+        view,
         stage,
         is_test_money: !web.till.is_real(),
         is_payment_failed: session.is_payment_failed,

@@ -2,7 +2,7 @@
 
 use carts::{Destination, Terms};
 use merchants::Band;
-use primitives::Money;
+use primitives::{Money, Timestamp};
 
 /// The terms, ready to be written.
 pub(crate) struct TermsView<'terms> {
@@ -63,7 +63,7 @@ impl<'terms> TermsView<'terms> {
             band_class,
             band_meaning,
             address: terms.destination.as_ref().map(address),
-            until: until(&terms.expires_at.to_string()),
+            until: until(terms.expires_at),
         }
     }
 }
@@ -88,7 +88,8 @@ fn address(to: &Destination) -> String {
 }
 
 /// A moment as people read it: `15 November 2026` would need a locale; this is the same everywhere.
-fn until(rfc3339: &str) -> String {
-    let (date, time) = rfc3339.split_once('T').unwrap_or((rfc3339, ""));
+pub(crate) fn until(moment: Timestamp) -> String {
+    let text = moment.to_string();
+    let (date, time) = text.split_once('T').unwrap_or((&text, ""));
     format!("{date}, {} UTC", time.get(..5).unwrap_or(time))
 }

@@ -122,7 +122,7 @@ async fn a_proof_lasts_a_quarter_of_an_hour_and_is_used_once() {
     let (cart, requested) = asked(&shop, &owner).await;
     let id = requested.confirmation.id;
     answer(&shop, &requested, Decision::Approve).await;
-    shop.advance(Duration::from_secs(16 * 60));
+    shop.advance(Duration::from_mins(16));
     assert_eq!(fault(&shop, &owner, &cart, id).await, ProofFault::Expired);
     let fresh = checkout::request(&shop.counter(), &owner, cart.cart.id).await.unwrap();
     assert_ne!(fresh.confirmation.id, id);

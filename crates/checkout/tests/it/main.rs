@@ -141,7 +141,7 @@ async fn called_off_or_too_late_the_units_go_back_and_the_merchant_hears_once() 
         assert_eq!(off.unwrap().status(), Status::Canceled);
     }
     assert_eq!(shop.shelf(mug).await, (9, 2));
-    shop.advance(Duration::from_secs(31 * 60));
+    shop.advance(Duration::from_mins(31));
     for _ in 0..2 {
         shop.run::<checkout::NoticeAbandoned>(()).await;
     }

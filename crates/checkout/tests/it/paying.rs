@@ -25,14 +25,14 @@ async fn paid_on_our_page_it_is_an_order() {
     let cart = shop.cart(&owner, &[(mug, 2)]).await;
     let at = shop.complete(&owner, cart.cart.id).await.unwrap();
     let (counter, till, id, form) = (shop.counter(), till(), at.session.id, at.session.form_token);
-    let declines = TestInstrument::Declines.name();
-    let declined = checkout::pay(&counter, &till, id, declines, &form).await.unwrap();
+    let refusing = TestInstrument::Declines.name();
+    let declined = checkout::pay(&counter, &till, id, refusing, &form).await.unwrap();
     assert_eq!(
         (declined.status(), declined.session.is_payment_failed),
         (Status::ReadyForComplete, true)
     );
     assert_eq!((shop.shelf(mug).await, shop.count(ORDERS).await), ((9, 2), 0));
-    let foreign = checkout::pay(&counter, &till, id, declines, &[0; 16]).await;
+    let foreign = checkout::pay(&counter, &till, id, refusing, &[0; 16]).await;
     assert!(matches!(foreign, Err(CheckoutError::ForeignForm)));
     let approves = TestInstrument::Approves.name();
     let paid = checkout::pay(&counter, &till, id, approves, &form).await.unwrap();
@@ -109,7 +109,7 @@ async fn too_late_is_too_late_for_the_merchant_as_well() {
     let owner = agent(1);
     let cart = shop.cart(&owner, &[(mug, 2)]).await;
     let at = shop.complete(&owner, cart.cart.id).await.unwrap();
-    shop.advance(Duration::from_secs(31 * 60));
+    shop.advance(Duration::from_mins(31));
     let reported = Reported { reference: String::from("A-1"), amount: None };
     let late = checkout::report_paid(&shop.counter(), at.session.id, &reported).await;
     assert!(matches!(late, Err(CheckoutError::WrongStep { from: Status::Expired })));
@@ -133,7 +133,7 @@ async fn a_sandbox_plays_with_numbers_of_its_own_and_goes() {
     assert_eq!(paid.status(), Status::Completed);
     assert_eq!((shop.count(ORDERS).await, shop.count(TOLD).await), (1, 0));
     assert_eq!(shop.count("SELECT count(*) FROM agent_event").await, 0);
-    shop.advance(Duration::from_secs(25 * 3600));
+    shop.advance(Duration::from_hours(25));
     shop.run::<checkout::ForgetSandboxes>(()).await;
     assert_eq!(shop.count(ORDERS).await, 0);
     assert_eq!(shop.count("SELECT count(*) FROM checkout_session").await, 0);
@@ -171,7 +171,7 @@ async fn a_payment_nobody_heard_of_is_asked_for_again() {
     let begun = "INSERT INTO payment SELECT merchant_id, gen_random_uuid(), checkout_id, 'test', 'test_approves', currency,
                  total_minor, 'begun', NULL, updated_at, NULL FROM checkout_session";
     sqlx::query(begun).execute(&mut raw).await.unwrap();
-    shop.advance(Duration::from_secs(3600));
+    shop.advance(Duration::from_hours(1));
     shop.run::<checkout::NoticeAbandoned>(()).await;
     assert_eq!(shop.shelf(mug).await, (3, 1), "a payment under way is waited for");
     shop.run::<checkout::AskAgain>(till()).await;

@@ -16,7 +16,7 @@ pub(super) struct CancelCheckout;
 pub(super) struct Arguments {
     /// The session.
     checkout_id: CheckoutId,
-    /// Why: a short name such as price, shipping_cost, changed_mind, found_elsewhere. The merchant is told.
+    /// Why: a short name such as price, `shipping_cost`, `changed_mind`, `found_elsewhere`. The merchant is told.
     #[schemars(regex(pattern = "^[a-z][a-z0-9_]{0,49}$"))]
     reason_code: Option<String>,
 }

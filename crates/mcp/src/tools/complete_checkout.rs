@@ -16,11 +16,11 @@ pub(super) struct CompleteCheckout;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
-    /// The cart, as create_cart returned it.
+    /// The cart, as `create_cart` returned it.
     cart_id: Option<CartId>,
-    /// Or the session, as create_checkout returned it.
+    /// Or the session, as `create_checkout` returned it.
     checkout_id: Option<CheckoutId>,
-    /// What the person agreed to: the quote_hash of preview_checkout. If prices moved since, it is refused instead of changed.
+    /// What the person agreed to: the `quote_hash` of `preview_checkout`. If prices moved since, it is refused instead of changed.
     #[schemars(regex(pattern = "^[0-9a-f]{64}$"))]
     quote_hash: Option<String>,
     /// The proof that a person agreed.
@@ -33,9 +33,9 @@ pub(super) struct Arguments {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Proof {
-    /// The question the person answered, as request_human_confirmation returned it.
+    /// The question the person answered, as `request_human_confirmation` returned it.
     confirmation_id: Option<ConfirmationId>,
-    /// How strong it is: `attested` needs no confirmation_id; `mandate` is not accepted yet.
+    /// How strong it is: `attested` needs no `confirmation_id`; `mandate` is not accepted yet.
     level: Option<Level>,
 }
 

@@ -14,7 +14,7 @@ pub(super) struct CreateCheckout;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
-    /// The cart, as create_cart returned it.
+    /// The cart, as `create_cart` returned it.
     cart_id: CartId,
     /// How it will be paid, if that is known.
     payment_method: Option<PaymentMethodName>,

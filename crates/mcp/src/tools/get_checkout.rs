@@ -13,7 +13,7 @@ pub(super) struct GetCheckout;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
-    /// The session, as complete_checkout or create_checkout returned it.
+    /// The session, as `complete_checkout` or `create_checkout` returned it.
     checkout_id: CheckoutId,
 }
 

@@ -14,7 +14,7 @@ pub(super) struct GetConfirmationStatus;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
-    /// The question, as request_human_confirmation returned it.
+    /// The question, as `request_human_confirmation` returned it.
     confirmation_id: ConfirmationId,
 }
 

@@ -21,7 +21,7 @@ pub(super) struct Arguments {
     ship_to: Option<Destination>,
     /// Who buys.
     buyer: Option<Buyer>,
-    /// How it goes there: the id of one of the cart's shipping_options.
+    /// How it goes there: the id of one of the cart's `shipping_options`.
     #[schemars(length(min = 1, max = 100))]
     shipping_option_id: Option<String>,
     /// Codes for discounts, in the place of all others.

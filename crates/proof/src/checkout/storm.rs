@@ -45,7 +45,7 @@ async fn rage(span: Duration, seed: u64) -> Result<(Books, u64, u32), Failure> {
     let mut worker = Souk::work(&shop.url(), 1)?;
     let agent = shop.agent(&servers[0], "ada").await?;
     let key = shop.merchant_key().await?;
-    let (stop, acts) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
+    let (ended, acts) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
     let mut agents = JoinSet::new();
     for number in 0..AGENTS {
         let one = Shopper {
@@ -55,7 +55,7 @@ async fn rage(span: Duration, seed: u64) -> Result<(Books, u64, u32), Failure> {
             products: shop.products.clone(),
             random: StdRng::seed_from_u64(seed ^ number),
         };
-        agents.spawn(one.shop(Arc::clone(&stop), Arc::clone(&acts)));
+        agents.spawn(one.shop(Arc::clone(&ended), Arc::clone(&acts)));
     }
     let (since, mut kills, mut random) = (Instant::now(), 0, StdRng::seed_from_u64(seed));
     while since.elapsed() < span {
@@ -71,9 +71,9 @@ async fn rage(span: Duration, seed: u64) -> Result<(Books, u64, u32), Failure> {
         }
         kills += 1;
     }
-    stop.store(true, Ordering::Relaxed);
-    while let Some(ended) = agents.join_next().await {
-        ended??;
+    ended.store(true, Ordering::Relaxed);
+    while let Some(gone) = agents.join_next().await {
+        gone??;
     }
     drop((servers, worker));
     // What a killed server left open is undone once its connection is gone.

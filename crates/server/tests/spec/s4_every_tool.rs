@@ -23,7 +23,8 @@ async fn listed(app: &TestApp) -> Vec<Value> {
 /// Good arguments of each tool, at least one set; with carts of this key.
 async fn right(app: &TestApp, key: &str) -> BTreeMap<&'static str, Vec<Value>> {
     let about = about_products().into_iter().chain(about_the_store());
-    about.chain(about_carts(app, key).await).collect()
+    let about = about.chain(about_carts(app, key).await);
+    about.chain(about_checkouts(app, key).await).collect()
 }
 
 async fn about_carts(app: &TestApp, key: &str) -> Vec<(&'static str, Vec<Value>)> {
@@ -63,6 +64,50 @@ async fn about_carts(app: &TestApp, key: &str) -> Vec<(&'static str, Vec<Value>)
             vec![json!({ "cart_id": id, "country": "US", "street": "1 Main St" })],
         ),
         ("update_cart", vec![json!({ "cart_id": id, "items": items, "idempotency_key": "u" })]),
+    ]
+}
+
+async fn about_checkouts(app: &TestApp, key: &str) -> Vec<(&'static str, Vec<Value>)> {
+    let goods = plain_products(STORE);
+    let items = json!([{ "product_id": goods[0], "quantity": 1 }]);
+    let call = async |tool: &str, arguments: Value| {
+        record(&app.tool_as(key, STORE, tool, arguments).await)
+    };
+    let ready = async || {
+        let new = json!({ "items": items, "ship_to": { "country": "US" } });
+        let cart = call("create_cart", new).await;
+        let way = &cart["shipping_options"][0]["id"];
+        let chosen = json!({ "cart_id": cart["cart_id"], "option_id": way });
+        call("select_shipping_option", chosen).await["cart_id"].clone()
+    };
+    let session = async || {
+        let begun = json!({ "cart_id": ready().await });
+        call("create_checkout", begun).await["checkout_id"].clone()
+    };
+    let asked = json!({ "cart_id": ready().await });
+    let question = call("request_human_confirmation", asked.clone()).await;
+    let attested = json!({ "level": "attested" });
+    let to = json!({ "country": "US", "city": "Springfield" });
+    vec![
+        (
+            "cancel_checkout",
+            vec![json!({ "checkout_id": session().await, "reason_code": "changed_mind" })],
+        ),
+        (
+            "complete_checkout",
+            vec![
+                json!({ "cart_id": ready().await }),
+                json!({ "checkout_id": session().await, "confirmation": attested, "payment_method": "x402" }),
+            ],
+        ),
+        ("create_checkout", vec![json!({ "cart_id": ready().await, "payment_method": "stripe" })]),
+        ("get_checkout", vec![json!({ "checkout_id": session().await })]),
+        (
+            "get_confirmation_status",
+            vec![json!({ "confirmation_id": question["confirmation_id"] })],
+        ),
+        ("request_human_confirmation", vec![asked]),
+        ("update_checkout", vec![json!({ "checkout_id": session().await, "ship_to": to })]),
     ]
 }
 

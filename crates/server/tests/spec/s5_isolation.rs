@@ -8,7 +8,7 @@ use primitives::{Id, KeyId, Scope};
 use serde_json::{Map, Value, json};
 
 use crate::app::{Answer, TestApp, call, post};
-use crate::s2_carts::{cart, plain_products};
+use crate::s2_carts::{cart, plain_products, record};
 
 const OWN: &str = "kivikiri";
 const FOREIGN: &str = "skarvdal";
@@ -48,10 +48,14 @@ async fn job_of(app: &TestApp, key: &str) -> String {
 
 /// A good body, where one is looked at before the id.
 fn body(method: &Method, path: &str) -> Body {
-    if !path.starts_with("/agent/cart/") {
+    if path.starts_with("/merchant/checkouts/") {
+        return json!({ "reference": "A-1" }).to_string().into();
+    }
+    if !path.starts_with("/agent/cart/") && !path.starts_with("/agent/checkout/") {
         return Body::empty();
     }
     match method.as_str() {
+        "POST" => json!({}).to_string().into(),
         "PUT" => json!({ "items": [{ "product_id": UNKNOWN_PRODUCT }] }).to_string().into(),
         "PATCH" => json!({ "discount_codes": [] }).to_string().into(),
         _ => Body::empty(),
@@ -79,12 +83,22 @@ struct Mine {
 impl Mine {
     fn header(&self, access: &str) -> (&'static str, String) {
         match access {
-            "agent:read" | "agent:cart" => ("x-agent-api-key", self.agent_key.clone()),
+            "agent:read" | "agent:cart" | "agent:checkout" => {
+                ("x-agent-api-key", self.agent_key.clone())
+            }
             "person" | "owner" => ("authorization", self.token.clone()),
             "store" => ("authorization", format!("Bearer {}", self.store_key)),
             access => panic!("there is a new access: {access}"),
         }
     }
+}
+
+/// A checkout of an agent at a store.
+async fn session(app: &TestApp, key: &str, slug: &str) -> String {
+    let cart = cart(app, key, slug).await;
+    let begun = json!({ "cart_id": cart["cart_id"] });
+    let session = record(&app.tool_as(key, slug, "create_checkout", begun).await);
+    session["checkout_id"].as_str().unwrap().to_owned()
 }
 
 /// Who asks, and what somebody else has.
@@ -107,7 +121,10 @@ async fn two_tenants(app: &TestApp) -> (Mine, Ids) {
     let others = app.agent_key(other, &wanted).await;
     let agent_key = others.key_id;
     let others_cart = cart(app, &others.key, OWN).await;
-    let ids = |pairs: [(&str, String); 6]| {
+    let others_session = session(app, &others.key, OWN).await;
+    let stranger = app.buyer("stranger@example.com").await;
+    let elsewhere = session(app, &stranger, FOREIGN).await;
+    let ids = |pairs: [(&str, String); 8]| {
         Map::from_iter(pairs.map(|(name, id)| (name.to_owned(), Value::String(id))))
     };
     let foreign = ids([
@@ -117,6 +134,8 @@ async fn two_tenants(app: &TestApp) -> (Mine, Ids) {
         ("/merchant/keys key_id", keys[0].key_id.to_string()),
         ("external_id", String::from("X-1")),
         ("cart_id", others_cart["cart_id"].as_str().unwrap().to_owned()),
+        ("/agent/checkout checkout_id", others_session),
+        ("/merchant/checkouts checkout_id", elsewhere),
     ]);
     let unknown = ids([
         ("product_id", UNKNOWN_PRODUCT.to_owned()),
@@ -125,6 +144,8 @@ async fn two_tenants(app: &TestApp) -> (Mine, Ids) {
         ("/merchant/keys key_id", KeyId::from_random(7).to_string()),
         ("external_id", String::from("NOBODYS")),
         ("cart_id", String::from("cart_0000000000000000000000000000abcd")),
+        ("/agent/checkout checkout_id", String::from("chk_0000000000000000000000000000abcd")),
+        ("/merchant/checkouts checkout_id", String::from("chk_0000000000000000000000000000abcd")),
     ]);
     (mine, Ids { foreign, unknown })
 }
@@ -159,7 +180,7 @@ async fn a_foreign_id_and_an_unknown_one_answer_alike() {
             routes += 1;
         }
     }
-    assert!(routes >= 16, "only {routes} routes take an id");
+    assert!(routes >= 20, "only {routes} routes take an id");
     let mut sql = app.test.raw().await;
     let touched = "SELECT count(*) FROM platform.agent_key WHERE revoked_at IS NOT NULL";
     let touched: i64 = sqlx::query_scalar(touched).fetch_one(&mut sql).await.unwrap();
