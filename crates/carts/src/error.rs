@@ -171,7 +171,10 @@ impl Problem for CartError {
             }
             Self::Closed { status } => {
                 details.insert("status", status.name());
-                details.insert("hint", "make a new cart");
+                details.insert("hint", match status {
+                    CartStatus::CheckoutStarted => "its checkout was begun: update_checkout changes that, complete_checkout goes on",
+                    _ => "make a new cart",
+                });
             }
             Self::VersionMoved { current } => {
                 details.insert("field", "if_version");

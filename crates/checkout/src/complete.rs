@@ -2,17 +2,18 @@
 
 use carts::{Cart, CartStatus, Owner, QuoteHash};
 use database::{Work, crash_point};
-use jobs::{Claim, IdempotencyKey};
+use jobs::IdempotencyKey;
 use merchants::ConfirmationPolicy;
 use orders::ConfirmationLevel;
 use payments::PaymentMethod;
 use primitives::{CartId, ConfirmationId};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::confirmation::{self, ProofFault};
 use crate::create::{NewSession, begin};
 use crate::event::{self, AgentEvent};
 use crate::look::{self, Looked, look};
+use crate::once::{self, Begun};
 use crate::session::LIFETIME;
 use crate::{At, CheckoutError, Counter, Session, Status, Step, table};
 
@@ -76,15 +77,11 @@ async fn decide(
 ) -> Result<At, CheckoutError> {
     let merchant = counter.merchant();
     crash_point("complete.before");
-    let mut work = counter.work().await?;
+    let mut work = match once::begin(counter, once).await? {
+        Begun::Fresh(work) => work,
+        Begun::Done(at) => return Ok(*at),
+    };
     let now = work.now();
-    if let Some(key) = once
-        && let Claim::Replay(answer) = jobs::claim(&mut work, key).await?
-    {
-        let session = replayed(&mut work, counter, &answer).await?;
-        work.abandon().await?;
-        return Ok(At { session, now });
-    }
     crash_point("complete.claimed");
     let cart = carts::lock(&mut work, merchant, asked.cart, owner.key).await?;
     let earlier = table::find(work.sql(), merchant, None, Some(cart.id)).await?;
@@ -97,7 +94,7 @@ async fn decide(
         }
         Some(Status::RequiresEscalation | Status::CompleteInProgress | Status::Completed) => {
             let session = earlier.ok_or(CheckoutError::Unreadable)?;
-            answer(&mut work, once, &session).await?;
+            once::answer(&mut work, once, &session).await?;
             work.commit().await?;
             return Ok(At { session, now });
         }
@@ -116,7 +113,7 @@ async fn decide(
         }
     };
     let session = escalate(&mut work, counter, &looked, earlier, asked, proof).await?;
-    answer(&mut work, once, &session).await?;
+    once::answer(&mut work, once, &session).await?;
     crash_point("complete.before_commit");
     work.commit().await?;
     crash_point("complete.committed");
@@ -260,27 +257,4 @@ pub(crate) async fn start(
     }
     crash_point("complete.cart_started");
     event::note(work, merchant, session, AgentEvent::Start).await
-}
-
-pub(crate) async fn answer(
-    work: &mut Work,
-    once: Option<&IdempotencyKey>,
-    session: &Session,
-) -> Result<(), CheckoutError> {
-    if let Some(key) = once {
-        jobs::answer(work, key, &json!({ "checkout_id": session.id })).await?;
-    }
-    Ok(())
-}
-
-/// What was done before under the same key.
-pub(crate) async fn replayed(
-    work: &mut Work,
-    counter: &Counter<'_>,
-    answer: &Value,
-) -> Result<Session, CheckoutError> {
-    let id = answer.get("checkout_id").and_then(Value::as_str).and_then(|text| text.parse().ok());
-    let id = id.ok_or(CheckoutError::Unreadable)?;
-    let found = table::find(work.sql(), counter.merchant(), Some(id), None).await?;
-    found.ok_or(CheckoutError::NotFound)
 }

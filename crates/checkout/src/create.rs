@@ -2,14 +2,15 @@
 
 use carts::Owner;
 use database::Work;
-use jobs::{Claim, IdempotencyKey};
+use jobs::IdempotencyKey;
 use payments::PaymentMethod;
 use primitives::CartId;
 use rand::Rng;
 use serde_json::Value;
 
-use crate::complete::{answer, replayed, start};
+use crate::complete::start;
 use crate::look::{Looked, look};
+use crate::once::{self, Begun};
 use crate::session::LIFETIME;
 use crate::{At, CheckoutError, Counter, Session, Status, table};
 
@@ -33,15 +34,11 @@ pub async fn create(
     once: Option<&IdempotencyKey>,
 ) -> Result<At, CheckoutError> {
     let merchant = counter.merchant();
-    let mut work = counter.work().await?;
+    let mut work = match once::begin(counter, once).await? {
+        Begun::Fresh(work) => work,
+        Begun::Done(at) => return Ok(*at),
+    };
     let now = work.now();
-    if let Some(key) = once
-        && let Claim::Replay(before) = jobs::claim(&mut work, key).await?
-    {
-        let session = replayed(&mut work, counter, &before).await?;
-        work.abandon().await?;
-        return Ok(At { session, now });
-    }
     let cart = carts::lock(&mut work, merchant, cart, owner.key).await?;
     let earlier = table::find(work.sql(), merchant, None, Some(cart.id)).await?;
     let session = if let Some(earlier) = earlier {
@@ -54,7 +51,7 @@ pub async fn create(
         start(&mut work, counter, &looked.priced.cart, &session).await?;
         session
     };
-    answer(&mut work, once, &session).await?;
+    once::answer(&mut work, once, &session).await?;
     work.commit().await?;
     Ok(At { session, now })
 }

@@ -183,27 +183,16 @@ impl Problem for CheckoutError {
         match self {
             Self::NotFound => details.insert("field", "checkout_id"),
             Self::ConfirmationNotFound => details.insert("field", "confirmation_id"),
-            Self::BelowThreshold => {
-                details.insert("reason", "below_agent_threshold");
-                details.insert("hint", "look for the same article elsewhere: find_offers_network");
-            }
+            Self::BelowThreshold => details.insert("reason", "below_agent_threshold"),
             Self::NotReady { missing, messages } => not_ready(details, missing, messages),
-            Self::OutOfStock { place } => {
-                details.insert("field", format!("items/{place}"));
-                details.insert(
-                    "hint",
-                    "preview_checkout says how many there are; make a new cart with fewer",
-                );
-            }
+            Self::OutOfStock { place } => details.insert("field", format!("items/{place}")),
             Self::PriceChanged { changes, current } => price_changed(details, changes, *current),
             Self::QuoteMoved { current } => {
                 details.insert("field", "quote_hash");
                 details.insert("current_quote_hash", current.to_string());
-                details.insert("hint", "preview_checkout, ask the person again, then complete_checkout with its quote_hash");
             }
             Self::ConfirmationRequired { fault, requested } => {
                 details.insert("reason", fault.name());
-                details.insert("hint", fault.hint());
                 if let Some(requested) = requested {
                     requested.tell(details);
                 }
@@ -233,6 +222,52 @@ impl Problem for CheckoutError {
                 }
             }
         }
+        if let Some(hint) = self.hint() {
+            details.insert("hint", hint);
+        }
+    }
+}
+
+impl CheckoutError {
+    /// What to do next.
+    fn hint(&self) -> Option<&'static str> {
+        Some(match self {
+            Self::NotFound => {
+                "ids come from complete_checkout and create_checkout, made with the same key"
+            }
+            Self::ConfirmationNotFound => {
+                "ids come from request_human_confirmation, made with the same key"
+            }
+            Self::BelowThreshold => "look for the same article elsewhere: find_offers_network",
+            Self::NotReady { missing, .. } => match missing.first() {
+                Some(&"$.items") => "the cart is empty: make a new one",
+                Some(&"$.destination") => "set_cart_destination, then select_shipping_option",
+                Some(_) => "select_shipping_option takes one of the cart's shipping_options",
+                None => "see messages",
+            },
+            Self::OutOfStock { .. } => {
+                "preview_checkout says how many there are; make a new cart with fewer"
+            }
+            Self::PriceChanged { .. } => {
+                "tell the person; if they still agree, complete_checkout with quote_hash = current_quote_hash"
+            }
+            Self::QuoteMoved { .. } => {
+                "preview_checkout, ask the person again, then complete_checkout with its quote_hash"
+            }
+            Self::ConfirmationRequired { fault, .. } => fault.hint(),
+            Self::WrongStep { from } => match from {
+                Status::Completed => "it is an order already: get_checkout names it",
+                Status::Canceled | Status::Expired => "it is over: make a new cart",
+                Status::CompleteInProgress => {
+                    "a payment is under way: get_checkout tells what came of it"
+                }
+                _ => "complete_checkout comes first: get_checkout shows where it stands",
+            },
+            Self::PaidBefore { .. } => {
+                "nothing was changed; if the buyer paid twice, refund the second payment"
+            }
+            _ => return None,
+        })
     }
 }
 
@@ -242,13 +277,6 @@ fn not_ready(details: &mut Details, missing: &[&'static str], messages: &[Messag
         json!({ "code": message.code.name(), "path": message.path, "content": message.content })
     });
     details.insert("messages", told.collect::<Vec<_>>());
-    let hint = match missing.first() {
-        Some(&"$.items") => "the cart is empty: make a new one",
-        Some(&"$.destination") => "set_cart_destination, then select_shipping_option",
-        Some(_) => "select_shipping_option takes one of the cart's shipping_options",
-        None => "see messages",
-    };
-    details.insert("hint", hint);
 }
 
 fn price_changed(details: &mut Details, changes: &[(usize, Money, Money)], current: QuoteHash) {
@@ -257,5 +285,40 @@ fn price_changed(details: &mut Details, changes: &[(usize, Money, Money)], curre
     });
     details.insert("changes", told.collect::<Vec<_>>());
     details.insert("current_quote_hash", current.to_string());
-    details.insert("hint", "tell the person; if they still agree, complete_checkout with quote_hash = current_quote_hash");
+}
+
+#[cfg(test)]
+mod tests {
+    use primitives::{Failure, Id};
+
+    use super::*;
+
+    #[test]
+    fn whatever_an_agent_can_run_into_says_what_to_do_next() {
+        let every_status = Status::ALL.map(|(from, _)| CheckoutError::WrongStep { from });
+        let proofs = [
+            ProofFault::TooWeak,
+            ProofFault::NotAsked,
+            ProofFault::MandateNotYet,
+            ProofFault::Rejected,
+        ];
+        let proofs =
+            proofs.map(|fault| CheckoutError::ConfirmationRequired { fault, requested: None });
+        let checkout = CheckoutId::from_random(1);
+        let current = QuoteHash::from_bytes(&[0; 32]).unwrap();
+        let others = [
+            CheckoutError::NotFound,
+            CheckoutError::ConfirmationNotFound,
+            CheckoutError::BelowThreshold,
+            CheckoutError::NotReady { missing: vec!["$.destination"], messages: Vec::new() },
+            CheckoutError::OutOfStock { place: 0 },
+            CheckoutError::PriceChanged { changes: Vec::new(), current },
+            CheckoutError::QuoteMoved { current },
+            CheckoutError::PaidBefore { checkout },
+        ];
+        for error in every_status.into_iter().chain(proofs).chain(others) {
+            let envelope = Failure::from(error).envelope("req_1");
+            assert!(envelope["details"]["hint"].is_string(), "{envelope}");
+        }
+    }
 }

@@ -11,6 +11,7 @@ mod forget;
 mod look;
 mod machine;
 mod merchant;
+mod once;
 mod pay;
 mod read;
 mod record;

@@ -7,6 +7,7 @@ use primitives::{
 };
 use schemars::JsonSchema;
 use serde::Serialize;
+use serde_json::Value;
 
 use crate::{At, Requested, Status};
 
@@ -41,6 +42,10 @@ pub struct SessionRecord {
     pub continue_url: Option<String>,
     /// How sure we are that a person agreed.
     pub human_confirmation: HumanConfirmationRecord,
+    /// What the agent wanted to find again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("type" = "object"))]
+    pub metadata: Option<Value>,
     /// What to know or to do next.
     pub messages: Vec<SessionMessage>,
     /// The hash of everything the person agrees to.
@@ -211,6 +216,7 @@ impl At {
                 level: self.level().name().to_owned(),
                 confirmation_id: session.confirmation.and_then(|(_, id)| id),
             },
+            metadata: session.metadata.clone(),
             messages: self.messages(),
             quote_hash: session.quote_hash.to_string(),
             order: session.order.map(|order_id| SessionOrder { order_id }),

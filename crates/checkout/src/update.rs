@@ -1,13 +1,14 @@
 //! A verb: changing a session that is not paid: where it goes, how, for whom, with which codes.
 
 use carts::{Edit, Owner};
-use jobs::{Claim, IdempotencyKey};
+use jobs::IdempotencyKey;
 use primitives::CheckoutId;
 use subtle::ConstantTimeEq;
 
-use crate::complete::{answer, let_go, replayed};
+use crate::complete::let_go;
 use crate::create::NewSession;
 use crate::look::look;
+use crate::once::{self, Begun};
 use crate::{At, CheckoutError, Counter, Status, Step, read, table};
 
 /// What changes.
@@ -56,15 +57,11 @@ pub async fn update(
     once: Option<&IdempotencyKey>,
 ) -> Result<At, CheckoutError> {
     let merchant = counter.merchant();
-    let mut work = counter.work().await?;
+    let mut work = match once::begin(counter, once).await? {
+        Begun::Fresh(work) => work,
+        Begun::Done(at) => return Ok(*at),
+    };
     let now = work.now();
-    if let Some(key) = once
-        && let Claim::Replay(before) = jobs::claim(&mut work, key).await?
-    {
-        let session = replayed(&mut work, counter, &before).await?;
-        work.abandon().await?;
-        return Ok(At { session, now });
-    }
     let (mut session, mut cart) = read::hold(&mut work, merchant, id, Some(owner.key)).await?;
     let before = session.version;
     let status = session.status(now);
@@ -83,7 +80,7 @@ pub async fn update(
     let mut session = session.with(&looked, &change.new);
     session.updated_at = now;
     table::update(&mut work, merchant, &mut session, before).await?;
-    answer(&mut work, once, &session).await?;
+    once::answer(&mut work, once, &session).await?;
     work.commit().await?;
     Ok(At { session, now })
 }

@@ -6,6 +6,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use carts::{Buyer, CartError, CartRecord, Destination, Edit, Item, NewCart, Owner, Quantity};
 use database::Reading;
+use identity::Agent;
 use merchants::Store;
 use primitives::{CartId, ErrorCode, ProductId, Scope, StoreSlug, VariantId};
 use schemars::JsonSchema;
@@ -170,6 +171,11 @@ pub(crate) fn items(wanted: &[CartItem]) -> Result<Vec<Item>, CartError> {
     wanted.iter().map(item).collect()
 }
 
+/// Whose carts these are.
+pub(crate) fn owner(agent: &Agent) -> Owner {
+    Owner { key: agent.key, name: agent.name.clone(), is_sandbox: agent.is_sandbox() }
+}
+
 async fn create(
     AgentCaller(agent): AgentCaller,
     State(rest): State<Arc<Rest>>,
@@ -187,8 +193,7 @@ async fn create(
         buyer: request.buyer,
         codes: request.discount_codes.unwrap_or_default(),
     };
-    let (key, name, is_sandbox) = (agent.key, agent.name.clone(), agent.is_sandbox());
-    let owner = Owner { key, name, is_sandbox };
+    let owner = owner(&agent);
     let cart = carts::create(&rest.database, &store, &owner, new, once.as_ref()).await?;
     Ok((StatusCode::CREATED, One::new(cart.record(&store))))
 }

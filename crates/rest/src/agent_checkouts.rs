@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use axum::http::StatusCode;
-use carts::{Buyer, CartError, Destination, Edit, NewCart, Owner, QuoteHash};
+use carts::{Buyer, CartError, Destination, Edit, NewCart, QuoteHash};
 use checkout::{CheckoutError, Complete, Counter, NewSession, ProofFault, SessionRecord, Update};
 use database::Reading;
 use identity::Agent;
@@ -17,12 +17,15 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::agent_carts::{CartItem, items};
+use crate::agent_carts::{CartItem, items, owner};
 use crate::once::Once;
-use crate::request::CheckoutPart;
+use crate::request::{CheckoutPart, Unfit};
 use crate::{Access, AgentCaller, Endpoint, Json, One, Opened, Path, Refusal, Rest, Routes};
 
 const ACCESS: Access = Access::Agent(Scope::AgentCheckout);
+/// Bytes of what an agent wants to find again.
+const METADATA_MAX: usize = 4096;
+
 /// What a session that is named can be refused with.
 const NAMED: [ErrorCode; 2] = [ErrorCode::NotFound, ErrorCode::StoreSuspended];
 /// What buying can be refused with.
@@ -116,7 +119,7 @@ struct CheckoutRequest {
     /// Where the buyer goes afterwards.
     #[schemars(length(max = 2000))]
     return_url: Option<String>,
-    /// What you want to find again.
+    /// What you want to find again: an object of at most 4,096 bytes.
     #[schemars(extend("type" = "object"))]
     metadata: Option<Value>,
 }
@@ -178,30 +181,9 @@ impl Problem for NameOne {
     }
 }
 
-/// No address a browser could go to, or no short name.
-#[derive(Debug, thiserror::Error)]
-#[error("{field} is not as /api/docs describes it")]
-struct Unfit {
-    field: &'static str,
-}
-
-impl Problem for Unfit {
-    fn code(&self) -> ErrorCode {
-        ErrorCode::InvalidRequest
-    }
-
-    fn details(&self, details: &mut Details) {
-        details.insert("field", self.field);
-    }
-}
-
 fn method(name: Option<&str>) -> Result<Option<PaymentMethod>, CheckoutError> {
     let named = |name: &str| PaymentMethod::from_name(name).ok_or(CheckoutError::UnknownMethod);
     name.map(named).transpose()
-}
-
-fn owner(agent: &Agent) -> Owner {
-    Owner { key: agent.key, name: agent.name.clone(), is_sandbox: agent.is_sandbox() }
 }
 
 fn counter<'rest>(rest: &'rest Rest, store: &'rest Store) -> Counter<'rest> {
@@ -216,6 +198,7 @@ async fn complete(
 ) -> Result<(StatusCode, One<SessionRecord>), Refusal> {
     let payment_method = method(request.payment_method.as_deref())?;
     let return_url = return_url(request.return_url.as_deref())?;
+    let metadata = metadata(request.metadata.as_ref())?;
     let (store, cart) = cart_of(&rest, &agent, &once, &request).await?;
     let once = once.key(store.merchant, &agent, &request)?;
     let (confirmation, quote_hash) = proof(request.confirmation.as_ref())?;
@@ -224,7 +207,7 @@ async fn complete(
         confirmation,
         payment_method,
         return_url,
-        metadata: request.metadata,
+        metadata,
         ..Complete::cart(cart)
     };
     let counter = counter(&rest, &store);
@@ -318,6 +301,15 @@ fn return_url(sent: Option<&str>) -> Result<Option<String>, Unfit> {
             Err(Unfit { field: "return_url" })
         }
         sent => Ok(sent.map(str::to_owned)),
+    }
+}
+
+/// What an agent wants to find again is a few names, not a store of its own.
+fn metadata(sent: Option<&Value>) -> Result<Option<Value>, Unfit> {
+    let fits = |sent: &Value| sent.is_object() && sent.to_string().len() <= METADATA_MAX;
+    match sent {
+        Some(sent) if !fits(sent) => Err(Unfit { field: "metadata" }),
+        sent => Ok(sent.cloned()),
     }
 }
 

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use checkout::{Counter, Reported, SessionRecord};
-use primitives::{Details, ErrorCode, Money, Problem};
+use primitives::{ErrorCode, Money};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::request::CheckoutPart;
+use crate::request::{CheckoutPart, Unfit};
 use crate::{Access, Endpoint, Json, One, Opened, Path, Refusal, Rest, Routes, StoreCaller};
 
 pub(crate) fn endpoints() -> Routes<Opened> {
@@ -42,23 +42,6 @@ struct PaidRequest {
     /// The currency of the amount.
     #[schemars(length(max = 4))]
     currency: Option<String>,
-}
-
-/// The payment as it is written makes no sense.
-#[derive(Debug, thiserror::Error)]
-#[error("{field} is not as /api/docs describes it")]
-struct Unfit {
-    field: &'static str,
-}
-
-impl Problem for Unfit {
-    fn code(&self) -> ErrorCode {
-        ErrorCode::InvalidRequest
-    }
-
-    fn details(&self, details: &mut Details) {
-        details.insert("field", self.field);
-    }
 }
 
 async fn complete(

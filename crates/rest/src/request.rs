@@ -109,6 +109,24 @@ impl PathPart for CartPart {
     }
 }
 
+/// A field of a body that was read, but holds what it may not hold.
+#[derive(Debug, thiserror::Error)]
+#[error("{field} is not as /api/docs describes it")]
+pub(crate) struct Unfit {
+    pub(crate) field: &'static str,
+}
+
+impl Problem for Unfit {
+    fn code(&self) -> ErrorCode {
+        ErrorCode::InvalidRequest
+    }
+
+    fn details(&self, details: &mut Details) {
+        details.insert("field", self.field);
+        details.insert("hint", "GET /api/docs says what it may hold");
+    }
+}
+
 /// A checkout session.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct CheckoutPart(pub(crate) CheckoutId);

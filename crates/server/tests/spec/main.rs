@@ -10,6 +10,7 @@ mod s2_trust;
 mod s3_carts;
 mod s3_search;
 mod s4_addresses;
+mod s4_checkout;
 mod s4_every_tool;
 mod s4_tools;
 mod s5_accounts;

@@ -1,0 +1,140 @@
+//! Spec §4.1 and §4.3: from a cart to an order, over both doors.
+
+use axum::body::Body;
+use axum::http::{Method, Request};
+use serde_json::{Value, json};
+
+use crate::app::{Answer, TestApp, call};
+use crate::s2_carts::{plain_products, record};
+
+const STORE: &str = "kivikiri";
+
+async fn ask(app: &TestApp, key: &str, method: Method, path: &str, body: &Value) -> Answer {
+    app.ask(method, path, &[("x-agent-api-key", key), ("idempotency-key", "one")], body).await
+}
+
+fn purchase() -> Value {
+    let items = json!([{ "product_id": plain_products(STORE)[0], "quantity": 2 }]);
+    json!({ "merchant_slug": STORE, "items": items, "shipping_address": { "country": "FI" },
+            "payment_method": "stripe", "metadata": { "trip": 7 } })
+}
+
+#[tokio::test]
+async fn items_are_checked_out_once_paid_and_an_order() {
+    let app = TestApp::start().await;
+    let key = app.buyer("me@example.com").await;
+    let first = ask(&app, &key, Method::POST, "/agent/checkout", &purchase()).await;
+    assert_eq!(first.status, 201, "{}", first.text);
+    assert_eq!(first.headers["x-human-confirmation-required"], "true");
+    let session = first.json()["data"].clone();
+    assert_eq!(
+        (&session["status"], &session["metadata"]["trip"]),
+        (&"requires_escalation".into(), &7.into())
+    );
+    assert_eq!(session["checkout_url"], session["continue_url"]);
+    assert_eq!(session["human_confirmation"]["level"], "attested");
+    let again = ask(&app, &key, Method::POST, "/agent/checkout", &purchase()).await.json();
+    assert_eq!(again["data"]["checkout_id"], session["checkout_id"]);
+    let mut other = purchase();
+    other["items"][0]["quantity"] = json!(1);
+    let conflict = ask(&app, &key, Method::POST, "/agent/checkout", &other).await;
+    assert_eq!((conflict.status.as_u16(), conflict.code().as_str()), (409, "idempotency_conflict"));
+    let merchant = app.merchant(STORE).await;
+    let program = format!("Bearer {}", app.store_key(merchant).await);
+    let id = session["checkout_id"].as_str().unwrap();
+    let paid = json!({ "reference": "SHOP-1", "total_amount": session["totals"]["total"], "currency": session["currency"] });
+    let path = format!("/merchant/checkouts/{id}/complete");
+    for _ in 0..2 {
+        let told = app.ask(Method::POST, &path, &[("authorization", &program)], &paid).await;
+        assert_eq!(
+            (told.status.as_u16(), &told.json()["data"]["status"]),
+            (200, &"completed".into())
+        );
+    }
+    let read =
+        ask(&app, &key, Method::GET, &format!("/agent/checkout/{id}"), &Value::Null).await.json();
+    assert!(read["data"]["order"]["order_id"].as_str().unwrap().starts_with("ord_"));
+    let off =
+        ask(&app, &key, Method::POST, &format!("/agent/checkout/{id}/cancel"), &json!({})).await;
+    assert_eq!((off.status.as_u16(), off.code().as_str()), (409, "invalid_status_transition"));
+}
+
+#[tokio::test]
+async fn what_does_not_fit_is_named() {
+    let app = TestApp::start().await;
+    let key = app.buyer("me@example.com").await;
+    let wrong = [
+        ("payment_method", json!("gold"), 422),
+        ("return_url", json!("javascript:alert(1)"), 400),
+        ("metadata", json!({ "long": "x".repeat(5_000) }), 400),
+        ("metadata", json!("a text"), 400),
+        ("confirmation", json!({ "level": "mandate" }), 409),
+        ("confirmation", json!({ "level": "hosted" }), 409),
+        ("cart_id", json!("cart_00000000000000000000000000000001"), 400),
+    ];
+    for (field, value, status) in wrong {
+        let mut body = purchase();
+        body[field] = value;
+        let refused =
+            app.ask(Method::POST, "/agent/checkout", &[("x-agent-api-key", &key)], &body).await;
+        assert_eq!(refused.status, status, "{field}: {}", refused.text);
+        assert!(
+            refused.json()["details"]["field"].is_string()
+                || refused.json()["details"]["hint"].is_string()
+        );
+    }
+}
+
+/// A call of 2026-07-28 by a client that can ask its person.
+async fn modern(app: &TestApp, key: &str, params: Value) -> Value {
+    let mut body = call("complete_checkout", json!({}));
+    body["params"] = params;
+    body["params"]["name"] = json!("complete_checkout");
+    body["params"]["_meta"] = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": { "name": "test", "version": "1" },
+        "io.modelcontextprotocol/clientCapabilities": { "elicitation": { "form": {} } },
+    });
+    let request = Request::post(format!("/{STORE}/mcp"))
+        .header("host", "souk.test")
+        .header("content-type", "application/json")
+        .header("accept", "application/json, text/event-stream")
+        .header("mcp-protocol-version", "2026-07-28")
+        .header("mcp-method", "tools/call")
+        .header("mcp-name", "complete_checkout")
+        .header("x-agent-api-key", key)
+        .body(Body::from(body.to_string()));
+    app.send(request.unwrap()).await.json()
+}
+
+#[tokio::test]
+async fn a_client_that_can_ask_its_person_is_told_to() {
+    let app = TestApp::start().await;
+    let key = app.buyer("me@example.com").await;
+    let cart = async || {
+        let items = json!([{ "product_id": plain_products(STORE)[0], "quantity": 1 }]);
+        let new = json!({ "items": items, "ship_to": { "country": "FI" } });
+        let cart = record(&app.tool_as(&key, STORE, "create_cart", new).await);
+        let way =
+            json!({ "cart_id": cart["cart_id"], "option_id": cart["shipping_options"][0]["id"] });
+        json!({ "cart_id": record(&app.tool_as(&key, STORE, "select_shipping_option", way).await)["cart_id"] })
+    };
+    for (approve, level) in [(true, Some("elicited")), (false, None)] {
+        let arguments = cart().await;
+        let asked = modern(&app, &key, json!({ "arguments": arguments })).await;
+        let result = &asked["result"];
+        assert_eq!(result["resultType"], "input_required", "{asked}");
+        let question = &result["inputRequests"]["approval"]["params"]["requestedSchema"];
+        assert_eq!(question["required"][0], "approve", "{asked}");
+        let said = json!({ "approval": { "action": "accept", "content": { "approve": approve } } });
+        let params = json!({ "arguments": arguments, "inputResponses": said, "requestState": result["requestState"] });
+        let done = modern(&app, &key, params).await;
+        if let Some(level) = level {
+            let done = &done["result"]["structuredContent"];
+            assert_eq!(done["human_confirmation"]["level"], level, "{done}");
+        } else {
+            let text = done["result"]["content"][0]["text"].as_str().unwrap();
+            assert!(text.contains("rejected_by_person"), "{done}");
+        }
+    }
+}
