@@ -1,5 +1,5 @@
 """The whole way of spec §4.3, with the official Python client and a browser: search, the merchant's profile, a cart, a preview,
-a person's approval, checkout, a person's payment, the order.
+a person's approval, checkout, a person's payment, the order. Then twice up to checkout, with a client that asks its person itself.
 
     purchase.py URL [FOLDER]
 
@@ -15,6 +15,7 @@ from pathlib import Path
 
 import httpx2
 from mcp import Client
+from mcp.types import ElicitResult
 from mcp.client.streamable_http import streamable_http_client
 
 SITE = sys.argv[1].rstrip("/")
@@ -53,13 +54,18 @@ def sandbox_key():
         sys.exit(f"purchase: no sandbox key: {error.read().decode()}")
 
 
-async def buy(client):
+def caller(client):
     async def call(tool, **arguments):
         answer = await client.call_tool(tool, arguments)
         if answer.is_error:
             raise Refused(f"{tool}: {answer.content[0].text}")
         return answer.structured_content
 
+    return call
+
+
+async def fill_cart(call):
+    """Finds something and puts two of it into a cart that is ready to be bought."""
     found = await call("search_products", query="coffee mug", in_stock_only=True, limit=5)
     product = found["data"][0]
     say("search_products", f"{product['name']}, {product['price']} {product['currency']}")
@@ -72,11 +78,17 @@ async def buy(client):
         item["variant_id"] = form["id"]
         say("get_product_variants", form["name"])
     cart = await call("create_cart", items=[item], ship_to={
-        "country": profile["country"], "postal_code": "10115", "city": "Berlin", "street": "Example street 1"})
+        "country": profile["country"], "postal_code": "62701", "city": "Springfield", "street": "1 Example Street"})
     cart_id = cart["cart_id"]
     way = cart["shipping_options"][0]["id"]
     cart = await call("select_shipping_option", cart_id=cart_id, option_id=way)
     say("create_cart", f"{cart['item_count']} items, {cart['totals']['total']} {cart['currency']}")
+    return cart_id
+
+
+async def buy(client):
+    call = caller(client)
+    cart_id = await fill_cart(call)
     preview = await call("preview_checkout", cart_id=cart_id)
     say("preview_checkout", f"ready: {preview['ready_for_checkout']}")
     asked = await call("request_human_confirmation", cart_id=cart_id)
@@ -97,13 +109,48 @@ async def buy(client):
     say("the order", ended["order"]["order_id"])
 
 
+async def buy_in_chat(connect):
+    """The same for a client that can ask its person itself: a no, then a yes."""
+    asked = []
+
+    def person(approve):
+        async def answer(context, params):
+            asked.append(params.message)
+            return ElicitResult(action="accept", content={"approve": approve})
+
+        return answer
+
+    async with connect(elicitation_callback=person(False)) as client:
+        call = caller(client)
+        cart_id = await fill_cart(call)
+        try:
+            await call("complete_checkout", cart_id=cart_id)
+        except Refused as refusal:
+            assert "rejected_by_person" in str(refusal), refusal
+        else:
+            raise Refused("a person said no, and it was checked out all the same")
+    say("a person says no in the chat", asked[-1])
+    async with connect(elicitation_callback=person(True)) as client:
+        call = caller(client)
+        cart_id = await fill_cart(call)
+        session = await call("complete_checkout", cart_id=cart_id)
+    assert session["human_confirmation"]["level"] == "elicited", session
+    assert len(asked) == 2, asked
+    say("a person says yes in the chat", f"{session['status']}, confirmed: {session['human_confirmation']['level']}")
+
+
 async def main():
     print(f"A purchase at {SITE}, with the official Python client and a browser:")
     headers = {"X-Agent-Api-Key": sandbox_key()}
     say("POST /sandbox/key", "a key for a day, for nothing real")
     async with httpx2.AsyncClient(headers=headers, timeout=30) as http:
-        async with Client(streamable_http_client(f"{SITE}/demo-store/mcp", http_client=http)) as client:
+        def connect(**options):
+            return Client(streamable_http_client(f"{SITE}/demo-store/mcp", http_client=http), **options)
+
+        async with connect() as client:
             await buy(client)
+        print("And by a client that can ask its person itself:")
+        await buy_in_chat(connect)
     print("Done: searched, approved, paid, ordered.")
 
 

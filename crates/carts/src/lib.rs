@@ -32,7 +32,7 @@ pub use error::CartError;
 pub use estimate::{estimate, estimate_cart};
 pub use offers::{NetworkOffer, offers};
 pub use owner::{Buyer, Owner};
-pub use permalink::{Opens, Permalink, permalink};
+pub use permalink::{Opens, Permalink, permalink, shop_link};
 pub use quote::{Message, MessageCode, Quote, QuotedLine, ShippingOption};
 pub use read::{Priced, cart, owner, preview, price};
 pub use record::{

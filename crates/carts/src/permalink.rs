@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use database::Reading;
-use merchants::{CheckoutUrl, Store};
+use merchants::{Settings, Store};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -28,6 +28,16 @@ pub enum Opens {
     Summary,
 }
 
+/// The items, by their SKU, in the merchant's own shop; none if the store has no such links.
+pub fn shop_link<'items>(
+    settings: &Settings,
+    items: impl Iterator<Item = (&'items str, u32)>,
+) -> Option<String> {
+    // A template that has no place for items opens the same page whatever is in the basket.
+    let template = settings.checkout_url.as_ref().filter(|template| template.takes_items())?;
+    Some(template.fill(&items.collect::<Vec<_>>(), ""))
+}
+
 /// The link to what was quoted: the store's own if it has a template for it, else a summary of ours.
 pub async fn permalink(
     reading: &Reading,
@@ -36,12 +46,9 @@ pub async fn permalink(
     site_url: &str,
 ) -> Result<Permalink, CartError> {
     let current = merchants::settings(reading, store.merchant).await?;
-    // A template that has no place for items opens the same page whatever is in the basket.
-    let own = current.settings.checkout_url.filter(CheckoutUrl::takes_items);
-    if let Some(template) = own {
-        let items: Vec<(&str, u32)> =
-            quote.lines.iter().map(|line| (line.sku.as_str(), line.quantity)).collect();
-        return Ok(Permalink { url: template.fill(&items, ""), opens: Opens::MerchantPage });
+    let items = quote.lines.iter().map(|line| (line.sku.as_str(), line.quantity));
+    if let Some(url) = shop_link(&current.settings, items) {
+        return Ok(Permalink { url, opens: Opens::MerchantPage });
     }
     let mut url = format!("{site_url}/api/v1/stores/{}/basket?items=", store.slug);
     for (place, line) in quote.lines.iter().enumerate() {

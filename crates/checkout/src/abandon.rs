@@ -64,6 +64,9 @@ async fn end(
     if session.owner.is_sandbox {
         return Ok(());
     }
+    let settings = merchants::settings_now(work, merchant).await?;
+    let items = session.lines.iter().map(|line| (line.sku.as_str(), line.quantity));
+    let recovery_url = carts::shop_link(&settings, items);
     let currency = session.total.currency();
     let item = |line: &orders::OrderLine| AbandonedItem {
         product_id: line.product,
@@ -81,7 +84,7 @@ async fn end(
         started_at: session.started_at,
         last_activity_at,
         reason_code: session.reason_code.clone(),
-        recovery_url: None,
+        recovery_url,
     });
     webhooks::announce(work, merchant, &told).await?;
     Ok(())

@@ -12,19 +12,29 @@ pub(crate) struct Engines {
     script: String,
     directory: std::path::PathBuf,
     pub(crate) database_url: String,
+    pub(crate) redis_url: String,
 }
 
 impl Engines {
     pub(crate) fn start() -> Result<Self, Failure> {
         let script = handed_over("SOUK_ENGINES")?;
         let directory = std::env::temp_dir().join(format!("souk-proof-{}", std::process::id()));
-        let mut engines = Self { script, directory, database_url: String::new() };
+        let (database_url, redis_url) = (String::new(), String::new());
+        let mut engines = Self { script, directory, database_url, redis_url };
         engines.run("start")?;
         let printed = engines.run("env")?;
-        let url = printed.lines().find_map(|line| line.strip_prefix("export DATABASE_URL="));
-        let url = url.ok_or("the engines have no DATABASE_URL")?;
-        url.trim_matches(['\'', '"']).clone_into(&mut engines.database_url);
+        let url = |name: &str| {
+            let line = printed.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix('='));
+            line.map(|url| url.trim_matches(['\'', '"']).to_owned())
+        };
+        let urls = url("export DATABASE_URL").zip(url("export REDIS_URL"));
+        (engines.database_url, engines.redis_url) = urls.ok_or("the engines have no addresses")?;
         Ok(engines)
+    }
+
+    /// Where PostgreSQL writes what it hears, if it is told to.
+    pub(crate) fn log(&self) -> std::path::PathBuf {
+        self.directory.join("postgres/log")
     }
 
     fn run(&self, verb: &str) -> Result<String, Failure> {
@@ -59,12 +69,20 @@ impl Engines {
         Ok(())
     }
 
+    /// CPU of PostgreSQL so far, all its processes together.
+    pub(crate) fn postgres_cpu_micros(&self) -> Result<u64, Failure> {
+        crate::souk::family_cpu_micros(self.postmaster()?)
+    }
+
+    fn postmaster(&self) -> Result<u32, Failure> {
+        let text = std::fs::read_to_string(self.directory.join("postgres/data/postmaster.pid"))?;
+        Ok(text.lines().next().ok_or("PostgreSQL does not run")?.trim().parse()?)
+    }
+
     /// Kills PostgreSQL with a signal it cannot catch, and starts it again.
     pub(crate) async fn kill_postgres(&self) -> Result<(), Failure> {
-        let pid_file = self.directory.join("postgres/data/postmaster.pid");
-        let text = std::fs::read_to_string(pid_file)?;
-        let pid = text.lines().next().ok_or("PostgreSQL does not run")?.trim();
-        tokio::process::Command::new("kill").args(["-s", "KILL", pid]).status().await?;
+        let pid = self.postmaster()?.to_string();
+        tokio::process::Command::new("kill").args(["-s", "KILL", &pid]).status().await?;
         let mut command = tokio::process::Command::new(&self.script);
         command.arg("start").arg("--dir").arg(&self.directory).stdout(Stdio::null());
         let status = command.stderr(Stdio::null()).stdin(Stdio::null()).status().await?;

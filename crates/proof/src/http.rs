@@ -21,6 +21,7 @@ pub(crate) enum Fate {
 pub(crate) struct Client {
     port: u16,
     headers: String,
+    content_type: &'static str,
     /// Where it calls from; anywhere, if nowhere is named.
     source: Option<Ipv4Addr>,
     connection: Option<TcpStream>,
@@ -31,7 +32,14 @@ pub(crate) struct Client {
 impl Client {
     pub(crate) fn new(port: u16) -> Self {
         let (headers, head) = (String::new(), String::new());
-        Self { port, headers, source: None, connection: None, head }
+        let content_type = "application/json";
+        Self { port, headers, content_type, source: None, connection: None, head }
+    }
+
+    /// The same client, sending forms as a browser does.
+    pub(crate) fn sending_forms(mut self) -> Self {
+        self.content_type = "application/x-www-form-urlencoded";
+        self
     }
 
     /// The same client with the headers an MCP client sends.
@@ -96,9 +104,10 @@ impl Client {
         // Head and body are two writes; the second must not wait for the first to be confirmed.
         let _ = stream.set_nodelay(true);
         let request = format!(
-            "{method} {path} HTTP/1.1\r\nHost: 127.0.0.1:{}\r\nContent-Type: application/json\r\n\
+            "{method} {path} HTTP/1.1\r\nHost: 127.0.0.1:{}\r\nContent-Type: {}\r\n\
              {}Content-Length: {}\r\n\r\n",
             self.port,
+            self.content_type,
             self.headers,
             body.len()
         );

@@ -10,6 +10,7 @@ mod http;
 mod identity;
 mod limits;
 mod mcp;
+mod pgbench;
 mod report;
 mod search;
 mod souk;
@@ -119,7 +120,7 @@ impl Topic {
             Self::Mcp => mcp::bench(bench.size, &bench.only).await,
             Self::Identity => Err("what a credential costs is measured by `bench limits`".into()),
             Self::Limits => limits::bench().await,
-            Self::Checkout => Err("it has no benchmark yet".into()),
+            Self::Checkout => checkout::bench().await,
         }
     }
 

@@ -38,7 +38,19 @@ impl TestDatabase {
         F: FnOnce(Database) -> Filled,
         Filled: Future<Output = ()>,
     {
-        let server = server_url();
+        Self::copy_on(server_url(), template, cell, fill).await
+    }
+
+    /// A migrated, empty database of a server that is not the usual one.
+    pub async fn on(server: &str) -> Self {
+        Self::copy_on(server.to_owned(), &Template::EMPTY, "cell-1", |_| async {}).await
+    }
+
+    async fn copy_on<F, Filled>(server: String, template: &Template, cell: &str, fill: F) -> Self
+    where
+        F: FnOnce(Database) -> Filled,
+        Filled: Future<Output = ()>,
+    {
         let made = template.ensure(&server, async |url| {
             let draft = open(url, "cell-1", Clock::fixed(start()), 0);
             draft.migrate().await.expect("the migrations apply");

@@ -70,8 +70,8 @@ fn shown(web: &Web, slug: &str, at: &At) -> Response {
         Status::Expired => "expired",
     };
     let mut view = TermsView::of(&session.terms);
-    // What is held for the person is held for longer than the cart would have lasted.
-    view.until = until(session.expires_at);
+    // What is held for the person is held for longer than the cart would have lasted; what is over is not held at all.
+    view.until = (stage == "open").then(|| until(session.expires_at));
     let hosted = Hosted {
         view,
         stage,

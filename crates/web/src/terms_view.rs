@@ -18,7 +18,7 @@ pub(crate) struct TermsView<'terms> {
     pub(crate) band_class: &'static str,
     pub(crate) band_meaning: &'static str,
     pub(crate) address: Option<String>,
-    pub(crate) until: String,
+    pub(crate) until: Option<String>,
 }
 
 /// A line.
@@ -63,7 +63,7 @@ impl<'terms> TermsView<'terms> {
             band_class,
             band_meaning,
             address: terms.destination.as_ref().map(address),
-            until: until(terms.expires_at),
+            until: Some(until(terms.expires_at)),
         }
     }
 }

@@ -155,6 +155,28 @@ async fn called_off_or_too_late_the_units_go_back_and_the_merchant_hears_once() 
 }
 
 #[tokio::test]
+async fn a_merchant_hears_where_the_buyer_could_go_on() {
+    let shop = Shop::open().await;
+    let [mug] = shop.stock(&[("mug", "12.50", 9)]).await;
+    let owner = agent(1);
+    let template = "https://attic.example/cart?add={items}&ref={checkout_id}";
+    let known = merchants::settings(&shop.reading(), shop.store.merchant).await.unwrap().settings;
+    for (own, told) in
+        [(None, None), (Some(template), Some("https://attic.example/cart?add=mug:2&ref="))]
+    {
+        let checkout_url = own.map(|own| own.parse().unwrap());
+        shop.set(&merchants::Settings { checkout_url, ..known.clone() }).await;
+        let cart = shop.cart(&owner, &[(mug, 2)]).await;
+        let id = shop.complete(&owner, cart.cart.id).await.unwrap().session.id;
+        checkout::cancel(&shop.counter(), &owner, id, None).await.unwrap();
+        let url = "SELECT convert_from(body, 'UTF8')::jsonb ->> 'recoveryUrl' FROM webhook_event WHERE subject = $1";
+        let url: Option<String> =
+            sqlx::query_scalar(url).bind(id).fetch_one(&mut shop.test.raw().await).await.unwrap();
+        assert_eq!(url.as_deref(), told);
+    }
+}
+
+#[tokio::test]
 async fn a_key_stands_for_one_request() {
     let shop = Shop::open().await;
     let [mug] = shop.stock(&[("mug", "12.50", 9)]).await;

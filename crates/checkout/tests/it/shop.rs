@@ -21,6 +21,12 @@ pub(crate) fn agent(number: u128) -> Owner {
     Owner { key: KeyId::from_random(number), name: format!("helper {number}"), is_sandbox: false }
 }
 
+async fn set(test: &TestDatabase, merchant: MerchantId, settings: &Settings) {
+    let mut work = Work::for_store(test.database(), merchant).await.unwrap();
+    merchants::put_settings(&mut work, merchant, settings, None).await.unwrap();
+    work.commit().await.unwrap();
+}
+
 async fn stand(test: &TestDatabase, merchant: MerchantId, score: f64) {
     let mut work = Work::for_platform(test.database()).await.unwrap();
     let standing = Standing { score: Some(score), provisional: false, computed_at: work.now() };
@@ -52,13 +58,16 @@ impl Shop {
         let countries = vec![String::from("DE")];
         let zone = ShippingZone { name: String::from("home"), countries, rates: vec![rate] };
         let settings = Settings { shipping: vec![zone], confirmation, ..Settings::default() };
-        let mut work = Work::for_store(test.database(), merchant).await.unwrap();
-        merchants::put_settings(&mut work, merchant, &settings, None).await.unwrap();
-        work.commit().await.unwrap();
+        set(&test, merchant, &settings).await;
         stand(&test, merchant, 0.9).await;
         let stores = StoreCache::new(test.database().clone(), Duration::ZERO);
         let store = stores.find(&"attic".parse().unwrap()).await.unwrap();
         Self { test, store }
+    }
+
+    /// Sets what the merchant sets.
+    pub(crate) async fn set(&self, settings: &Settings) {
+        set(&self.test, self.store.merchant, settings).await;
     }
 
     /// Sets where the store stands.

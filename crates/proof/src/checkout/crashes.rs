@@ -32,11 +32,9 @@ const WAITS: [u64; 4] = [1, 2, 4, 8];
 
 pub(crate) async fn prove(trial: Trial) -> Verdict {
     let shop = Shop::open(&[1_000]).await?;
-    let port = lasting_port()?;
-    let server = start(&shop, port, None).await?;
-    let agent = shop.agent(&server, "ada").await?;
-    let merchant_key = shop.merchant_key().await?;
-    let mut house = House { shop, port, server: Some(server), deaths: 0 };
+    let mut house = House::open(shop, Vec::new()).await?;
+    let agent = house.agent().await?;
+    let merchant_key = house.shop.merchant_key().await?;
     for place in COMPLETING.into_iter().step_by(trial.by_tier(4, 1)) {
         house.complete(&agent, place).await?;
     }
@@ -50,30 +48,41 @@ pub(crate) async fn prove(trial: Trial) -> Verdict {
     ))
 }
 
-struct House {
-    shop: Shop,
-    port: u16,
+/// A store and the one process that serves it, which dies and is started again.
+pub(super) struct House {
+    pub(super) shop: Shop,
+    pub(super) port: u16,
+    pub(super) deaths: u32,
+    settings: Vec<(&'static str, String)>,
     server: Option<Souk>,
-    deaths: u32,
-}
-
-async fn start(shop: &Shop, port: u16, place: Option<&str>) -> Result<Souk, Failure> {
-    let mut settings = Vec::new();
-    settings.extend(place.map(|place| ("SOUK_CRASH_AT", place.to_owned())));
-    let server = Souk::serve_on(&shop.url(), port, &settings)?;
-    server.opened().await
 }
 
 impl House {
+    pub(super) async fn open(
+        shop: Shop,
+        settings: Vec<(&'static str, String)>,
+    ) -> Result<Self, Failure> {
+        let mut house = Self { shop, port: lasting_port()?, deaths: 0, settings, server: None };
+        house.restart(None).await?;
+        Ok(house)
+    }
+
+    pub(super) async fn agent(&self) -> Result<Agent, Failure> {
+        self.shop.agent(self.server.as_ref().ok_or("no server")?, "ada").await
+    }
+
     /// Another process in the place of the one there is.
-    async fn restart(&mut self, place: Option<&str>) -> Result<(), Failure> {
+    pub(super) async fn restart(&mut self, place: Option<&str>) -> Result<(), Failure> {
         drop(self.server.take());
-        self.server = Some(start(&self.shop, self.port, place).await?);
+        let mut settings = self.settings.clone();
+        settings.extend(place.map(|place| ("SOUK_CRASH_AT", place.to_owned())));
+        let server = Souk::serve_on(&self.shop.url(), self.port, &settings)?;
+        self.server = Some(server.opened().await?);
         Ok(())
     }
 
-    async fn died(&mut self, place: &str, said: &Said) -> Result<(), Failure> {
-        ensure(matches!(said, Said::Nothing(_)), || format!("at {place} it said {said:?}"))?;
+    /// Whether the process died at the place, and did not just end.
+    pub(super) async fn died(&mut self, place: &str) -> Result<(), Failure> {
         let server = self.server.as_mut().ok_or("no server")?;
         let code = server.wait(Duration::from_secs(10)).await?;
         ensure(code != Some(0), || format!("at {place} it ended in peace"))?;
@@ -101,7 +110,8 @@ impl House {
         let mut client = agent.client(self.port);
         let cart = agent.cart(&mut client, &[(self.shop.products[0], 2)]).await?;
         let said = agent.complete(&mut client, &cart, Some(place)).await;
-        self.died(place, &said).await?;
+        ensure(matches!(said, Said::Nothing(_)), || format!("at {place} it said {said:?}"))?;
+        self.died(place).await?;
         self.restart(None).await?;
         let first = self.again(agent, &cart, place).await?;
         let second = self.again(agent, &cart, place).await?;
@@ -123,7 +133,8 @@ impl House {
         let session = agent.complete(&mut client, &cart, None).await.done()?;
         let checkout = session["checkout_id"].as_str().ok_or("a session without an id")?.to_owned();
         let said = report_paid(self.port, key, &checkout, place).await;
-        self.died(place, &said).await?;
+        ensure(matches!(said, Said::Nothing(_)), || format!("at {place} it said {said:?}"))?;
+        self.died(place).await?;
         self.restart(None).await?;
         let mut orders = Vec::new();
         for _ in 0..3 {

@@ -29,6 +29,6 @@ pub(crate) async fn prove(_: Trial) -> Verdict {
         .await?;
     ensure(orders == 1, || format!("{orders} orders"))?;
     Ok(format!(
-        "{steps} steps with the official Python client and a browser: searched, approved, paid, one order"
+        "{steps} steps with the official Python client, a browser and a person asked in the chat: searched, approved, paid, one order"
     ))
 }

@@ -31,7 +31,11 @@ pub(crate) struct Shop {
 impl Shop {
     /// Opens it with goods, so many of each.
     pub(crate) async fn open(stock: &[i32]) -> Result<Self, Failure> {
-        let test = TestDatabase::new().await;
+        Self::open_in(TestDatabase::new().await, stock).await
+    }
+
+    /// The same in a database that is there.
+    pub(crate) async fn open_in(test: TestDatabase, stock: &[i32]) -> Result<Self, Failure> {
         let database = test.database().clone();
         testkit::open_store(&database, merchant(), SLUG, Currency::EUR).await;
         let mut work = Work::for_platform(&database).await?;
@@ -107,6 +111,10 @@ impl Said {
 }
 
 impl Agent {
+    pub(crate) fn with_key(key: &str) -> Self {
+        Self { key: key.to_owned() }
+    }
+
     pub(crate) fn client(&self, port: u16) -> Client {
         Client::new(port).with_agent_key(&self.key)
     }

@@ -43,20 +43,7 @@ async fn rage(span: Duration, seed: u64) -> Result<(Books, u64, u32), Failure> {
         servers.push(Souk::serve_on(&shop.url(), port, &[])?.opened().await?);
     }
     let mut worker = Souk::work(&shop.url(), 1)?;
-    let agent = shop.agent(&servers[0], "ada").await?;
-    let key = shop.merchant_key().await?;
-    let (ended, acts) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
-    let mut agents = JoinSet::new();
-    for number in 0..AGENTS {
-        let one = Shopper {
-            agent: agent.clone(),
-            merchant_key: key.clone(),
-            ports,
-            products: shop.products.clone(),
-            random: StdRng::seed_from_u64(seed ^ number),
-        };
-        agents.spawn(one.shop(Arc::clone(&ended), Arc::clone(&acts)));
-    }
+    let crowd = Crowd::gather(&shop, &servers[0], ports, seed).await?;
     let (since, mut kills, mut random) = (Instant::now(), 0, StdRng::seed_from_u64(seed));
     while since.elapsed() < span {
         tokio::time::sleep(Duration::from_millis(random.random_range(700..2_500))).await;
@@ -71,14 +58,53 @@ async fn rage(span: Duration, seed: u64) -> Result<(Books, u64, u32), Failure> {
         }
         kills += 1;
     }
-    ended.store(true, Ordering::Relaxed);
-    while let Some(gone) = agents.join_next().await {
-        gone??;
-    }
+    let acts = crowd.end().await?;
     drop((servers, worker));
     // What a killed server left open is undone once its connection is gone.
     tokio::time::sleep(Duration::from_secs(1)).await;
-    Ok((checker::check(&shop).await?, acts.load(Ordering::Relaxed), kills))
+    Ok((checker::check(&shop).await?, acts, kills))
+}
+
+/// Agents that do anything at all, until they are told to stop.
+pub(super) struct Crowd {
+    agents: JoinSet<Result<(), Failure>>,
+    ended: Arc<AtomicBool>,
+    acts: Arc<AtomicU64>,
+}
+
+impl Crowd {
+    /// Lets them loose on two servers.
+    pub(super) async fn gather(
+        shop: &Shop,
+        server: &Souk,
+        ports: [u16; 2],
+        seed: u64,
+    ) -> Result<Self, Failure> {
+        let agent = shop.agent(server, "ada").await?;
+        let merchant_key = shop.merchant_key().await?;
+        let (ended, acts) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
+        let mut agents = JoinSet::new();
+        for number in 0..AGENTS {
+            let one = Shopper {
+                agent: agent.clone(),
+                merchant_key: merchant_key.clone(),
+                ports,
+                products: shop.products.clone(),
+                random: StdRng::seed_from_u64(seed ^ number),
+            };
+            agents.spawn(one.shop(Arc::clone(&ended), Arc::clone(&acts)));
+        }
+        Ok(Self { agents, ended, acts })
+    }
+
+    /// Stops them; how many carts they made.
+    pub(super) async fn end(mut self) -> Result<u64, Failure> {
+        self.ended.store(true, Ordering::Relaxed);
+        while let Some(gone) = self.agents.join_next().await {
+            gone??;
+        }
+        Ok(self.acts.load(Ordering::Relaxed))
+    }
 }
 
 /// An agent that does anything at all.

@@ -1,8 +1,6 @@
 //! Jobs claimed and finished per second: `jobs::Runner` against pgbench, which sends the same
 //! statements and does nothing else. The ratio is what our code costs on top of the engine.
 
-use std::path::PathBuf;
-use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -15,6 +13,7 @@ use testkit::TestDatabase;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
+use crate::pgbench::Pgbench;
 use crate::report::{Failure, ensure};
 use crate::table_print::{Spread, Table};
 use crate::worker::open;
@@ -147,24 +146,13 @@ impl Bench {
     }
 
     async fn run_pgbench(&mut self, clients: u32) -> Result<f64, Failure> {
-        let script = std::env::temp_dir().join(format!("souk-proof-{}.sql", std::process::id()));
-        std::fs::write(&script, SCRIPT)?;
         let transactions = JOBS / BATCH / u64::from(clients);
-        let mut command = Command::new(pgbench_path());
-        command
-            .args(["--no-vacuum", "--protocol", "prepared", "--jobs", "2"])
-            .args(["--client", &clients.to_string(), "--transactions", &transactions.to_string()])
-            .arg("--file")
-            .arg(&script)
-            .arg(&self.url);
-        let output = tokio::task::spawn_blocking(move || command.output()).await??;
-        std::fs::remove_file(&script)?;
-        let said = String::from_utf8_lossy(&output.stdout).into_owned();
-        let complaint = String::from_utf8_lossy(&output.stderr).into_owned();
-        ensure(output.status.success(), || format!("pgbench failed: {complaint}"))?;
+        let bench =
+            Pgbench { url: &self.url, clients, transactions, script: SCRIPT, variables: &[] };
+        let rate = bench.run().await?;
         let done = JOBS - self.left().await?;
         let jobs_per_transaction = as_float(done) / as_float(transactions * u64::from(clients));
-        Ok(transactions_per_second(&said)? * jobs_per_transaction)
+        Ok(rate * jobs_per_transaction)
     }
 }
 
@@ -179,22 +167,6 @@ async fn warm_up(database: &Database, clients: u32) -> Result<(), Failure> {
     }
     tokio::time::sleep(Duration::from_millis(50)).await;
     Ok(())
-}
-
-/// pgbench says `tps = 123.4 (without initial connection time)`.
-fn transactions_per_second(said: &str) -> Result<f64, Failure> {
-    let line = said.lines().find_map(|line| line.strip_prefix("tps = "));
-    let number = line.and_then(|line| line.split_whitespace().next());
-    let number = number.ok_or_else(|| format!("pgbench said no rate: {said}"))?;
-    Ok(number.parse()?)
-}
-
-/// Debian keeps it beside the server, outside the search path.
-fn pgbench_path() -> PathBuf {
-    let versions = std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
-    let candidates = versions.map(|version| version.path().join("bin/pgbench"));
-    let newest = candidates.filter(|path| path.is_file()).max();
-    newest.unwrap_or_else(|| PathBuf::from("pgbench"))
 }
 
 fn per_second(jobs: u64, elapsed: Duration) -> f64 {

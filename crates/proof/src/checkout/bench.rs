@@ -1,0 +1,368 @@
+//! Checkouts completed a second through MCP, with keys and limits, against pgbench saying the same to PostgreSQL: what one call
+//! says is recorded, and said again for other carts. Then the same with everybody after one article, beside the rate at which
+//! PostgreSQL changes one row and does nothing else.
+
+mod recording;
+
+use std::fmt::Write as _;
+use std::time::{Duration, Instant};
+
+use primitives::{CartId, Id, KeyId, ProductId};
+use sqlx::PgConnection;
+use testkit::TestDatabase;
+use tokio::task::JoinSet;
+
+use self::recording::{Statement, record};
+use super::shop::{Agent, SLUG, Said, Shop, merchant};
+use crate::engines::Engines;
+use crate::http::Client;
+use crate::identity::{Account, agent_key_for};
+use crate::pgbench::Pgbench;
+use crate::report::{Failure, ensure};
+use crate::souk::{Souk, cpu_micros};
+use crate::table_print::{Spread, Table};
+
+const ROUNDS: usize = 5;
+const CLIENTS: usize = 16;
+/// Checkouts of each client in a round.
+const TURNS: usize = 250;
+/// Accounts and keys of each: enough that no limit binds.
+const ACCOUNTS: usize = 12;
+const KEYS: usize = 100;
+/// And a round of ours begins no sooner after another.
+const APART: Duration = Duration::from_secs(20);
+const STOCK: i32 = 1_000_000;
+/// What we promise of the rate.
+const TARGET: f64 = 0.5;
+/// Rows of clients are so far apart.
+const STRIDE: usize = 1_000_000;
+
+/// Who is after what.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Crowd {
+    /// Each client after an article of its own.
+    Spread,
+    /// All after one.
+    Hot,
+}
+
+/// What one round came to: a rate, and CPU for each checkout in microseconds.
+struct Round {
+    rate: f64,
+    postgres: f64,
+    souk: f64,
+}
+
+struct Bench {
+    shop: Shop,
+    souk: Souk,
+    keys: Vec<(KeyId, String)>,
+    template: CartId,
+    script: String,
+    variables: Vec<(String, String)>,
+    sql: PgConnection,
+    series: u32,
+    /// Last: they are stopped when everything else is gone.
+    engines: Engines,
+}
+
+pub(crate) async fn bench() -> Result<(), Failure> {
+    let mut bench = Bench::open().await?;
+    println!(
+        "{CLIENTS} clients, {} keys, limits on, synchronous_commit = on; one checkout is {} statements",
+        bench.keys.len(),
+        bench.script.matches(';').count(),
+    );
+    println!(
+        "checkouts a second, median of {ROUNDS} interleaved rounds of {} (least–most); the ratio's target is {TARGET}",
+        CLIENTS * TURNS,
+    );
+    let mut rates = Table::new(&["articles", "souk", "pgbench", "ratio"]);
+    let mut costs =
+        Table::new(&["CPU of a checkout, µs", "souk", "its PostgreSQL", "pgbench's PostgreSQL"]);
+    for (name, crowd) in [("one for each client", Crowd::Spread), ("one for all", Crowd::Hot)] {
+        let (ours, theirs) = bench.compare(crowd).await?;
+        let ratios = ours.iter().zip(&theirs).map(|(ours, theirs)| ours.rate / theirs.rate);
+        let show =
+            |rounds: &[Round], of: fn(&Round) -> f64| Spread::of(rounds.iter().map(of)).show(0);
+        rates.add(vec![
+            name.to_owned(),
+            show(&ours, |round| round.rate),
+            show(&theirs, |round| round.rate),
+            Spread::of(ratios).show(2),
+        ]);
+        costs.add(vec![
+            name.to_owned(),
+            show(&ours, |round| round.souk),
+            show(&ours, |round| round.postgres),
+            show(&theirs, |round| round.postgres),
+        ]);
+    }
+    rates.print();
+    costs.print();
+    let bare = bench.bare_updates().await?;
+    println!("one row changed a second, and nothing else, by {CLIENTS} clients: {}", bare.show(0));
+    Ok(())
+}
+
+impl Bench {
+    async fn open() -> Result<Self, Failure> {
+        let engines = Engines::start()?;
+        let test = TestDatabase::on(&engines.database_url).await;
+        let shop = Shop::open_in(test, &[STOCK; CLIENTS]).await?;
+        let settings =
+            [("SOUK_LIMITS", String::from("on")), ("REDIS_URL", engines.redis_url.clone())];
+        let free = Souk::serve(&shop.url(), &[]).await?;
+        let mut keys = Vec::new();
+        for number in 0..ACCOUNTS {
+            let email = format!("agent-{number}@example.com");
+            let account = Account::create(&shop.url(), &email, "ENTERPRISE").await?;
+            let token = account.log_in(free.port).await?;
+            for _ in 0..KEYS {
+                let scopes = ["agent:cart", "agent:checkout"];
+                let (id, secret) = agent_key_for(free.port, &token, &scopes).await?;
+                keys.push((id.parse()?, secret));
+            }
+        }
+        drop(free);
+        let souk = Souk::serve_with(&shop.url(), &[], &settings).await?;
+        let sql = shop.test.raw().await;
+        let (template, script, variables) = (CartId::from_random(0), String::new(), Vec::new());
+        let mut bench =
+            Self { engines, shop, souk, keys, template, script, variables, sql, series: 0 };
+        bench.learn().await?;
+        Ok(bench)
+    }
+
+    /// Lets the server complete carts and writes down what it says to PostgreSQL.
+    async fn learn(&mut self) -> Result<(), Failure> {
+        let agent = Agent::with_key(&self.keys[0].1);
+        let mut client = agent.client(self.souk.port);
+        let product = self.shop.products[0];
+        // The first calls know nothing yet: of the key, of the store.
+        for number in 0..3 {
+            let cart = agent.cart(&mut client, &[(product, 1)]).await?;
+            agent.complete(&mut client, &cart, Some(&format!("first-{number}"))).await.done()?;
+        }
+        self.template = agent.cart(&mut client, &[(product, 1)]).await?.parse()?;
+        let recorded = agent.cart(&mut client, &[(product, 1)]).await?;
+        let done = async { agent.complete(&mut client, &recorded, Some("recorded")).await.done() };
+        let (session, heard) = record(&self.engines, done).await?;
+        let begins = |said: &&Vec<Statement>| {
+            said.iter().any(|one| one.sql.contains("INTO checkout_session"))
+        };
+        let said = heard.iter().find(begins).ok_or("the log tells of no checkout")?;
+        let checkout = session["checkout_id"].as_str().ok_or("a session without an id")?;
+        let checkout: primitives::CheckoutId = checkout.parse()?;
+        let cart: CartId = recorded.parse()?;
+        let own = |value: &str| {
+            let known = [
+                (cart.uuid().to_string(), "(:series || lpad(to_hex(:row::bigint), 24, '0'))::uuid"),
+                (checkout.uuid().to_string(), "md5(:series || :row::text)::uuid"),
+                (String::from("recorded"), "(:series || :row::text)"),
+            ];
+            let own = known.iter().find(|(known, _)| known == value);
+            own.map(|(_, own)| (*own).to_owned()).or_else(|| self.other_product(value))
+        };
+        let mut script =
+            format!("\\set turn :turn + 1\n\\set row :client_id * {STRIDE} + :turn - 1\n");
+        let mut variables = Vec::new();
+        for (number, statement) in said.iter().enumerate() {
+            script.push_str(&statement.script(&format!("s{number}"), own, &mut variables)?);
+        }
+        (self.script, self.variables) = (script, variables);
+        Ok(())
+    }
+
+    /// What names the recorded product names the client's instead.
+    fn other_product(&self, value: &str) -> Option<String> {
+        let recorded = self.shop.products[0];
+        let (bare, prefixed) = (recorded.uuid().to_string(), recorded.to_string());
+        let names: &dyn Fn(&ProductId) -> String = if value.contains(&bare) {
+            &|product| product.uuid().to_string()
+        } else if value.contains(&prefixed) {
+            &|product| product.to_string()
+        } else {
+            return None;
+        };
+        let all: Vec<String> = self.shop.products.iter().map(names).collect();
+        let kind = if value.starts_with('[') || value.starts_with("{\"") {
+            "jsonb"
+        } else if value.starts_with('{') {
+            "uuid[]"
+        } else {
+            "uuid"
+        };
+        let escaped = value.replace('\\', "\\\\").replace('\'', "''").replace(':', "\\x3a");
+        Some(format!(
+            "replace(E'{escaped}', '{}', (ARRAY['{}'])[:article])::{kind}",
+            names(&recorded),
+            all.join("', '")
+        ))
+    }
+
+    /// Rounds of the one and the other in turn, so that a slow minute hits both.
+    async fn compare(&mut self, crowd: Crowd) -> Result<(Vec<Round>, Vec<Round>), Failure> {
+        let (mut ours, mut theirs) = (Vec::new(), Vec::new());
+        let mut last = tokio::time::Instant::now();
+        for round in 0..=ROUNDS {
+            for turn in 0..2 {
+                self.fill(crowd).await?;
+                if (round + turn) % 2 == 0 {
+                    tokio::time::sleep_until(last + APART).await;
+                    last = tokio::time::Instant::now();
+                    ours.push(self.our_round().await?);
+                } else {
+                    theirs.push(self.their_round(crowd).await?);
+                }
+                self.check().await?;
+            }
+        }
+        // The first of each knew nothing yet.
+        Ok((ours.split_off(1), theirs.split_off(1)))
+    }
+
+    /// Carts for a round, copies of one: the row of a turn of a client belongs to one of the client's keys.
+    async fn fill(&mut self, crowd: Crowd) -> Result<(), Failure> {
+        self.series += 1;
+        let keys: Vec<_> = self.keys.iter().map(|(id, _)| id.uuid()).collect();
+        let wanted = |place: usize| if crowd == Crowd::Hot { 0 } else { place };
+        let names = (0..CLIENTS).map(|place| self.shop.products[wanted(place)].to_string());
+        let names: Vec<String> = names.collect();
+        sqlx::query(
+            "INSERT INTO cart
+             SELECT (jsonb_populate_record(cart, jsonb_build_object(
+                 'cart_id', ($1 || lpad(to_hex(client * $2 + turn), 24, '0'))::uuid,
+                 'agent_key_id', ($3::uuid[])[1 + client + $4 * (turn % (cardinality($3) / $4))],
+                 'lines', replace(lines::text, $5, ($6::text[])[1 + client])::jsonb))).*
+             FROM cart, generate_series(0, $4 - 1) AS client, generate_series(0, $7 - 1) AS turn
+             WHERE cart_id = $8",
+        )
+        .bind(self.series_name())
+        .bind(i64::try_from(STRIDE)?)
+        .bind(keys)
+        .bind(i32::try_from(CLIENTS)?)
+        .bind(self.shop.products[0].to_string())
+        .bind(names)
+        .bind(i32::try_from(TURNS)?)
+        .bind(self.template.uuid())
+        .execute(&mut self.sql)
+        .await?;
+        sqlx::raw_sql("VACUUM ANALYZE").execute(&mut self.sql).await?;
+        sqlx::raw_sql("CHECKPOINT").execute(&mut self.sql).await?;
+        Ok(())
+    }
+
+    /// The first digits of a round's carts.
+    fn series_name(&self) -> String {
+        format!("{:08x}", self.series)
+    }
+
+    /// Whether every cart of the round was checked out.
+    async fn check(&mut self) -> Result<(), Failure> {
+        let started: i64 = sqlx::query_scalar(
+            "SELECT count(*) FROM cart JOIN checkout_session USING (merchant_id, cart_id)
+             WHERE cart.status = 'checkout_started' AND is_holding AND cart_id::text LIKE $1 || '%'",
+        )
+        .bind(self.series_name())
+        .fetch_one(&mut self.sql)
+        .await?;
+        ensure(started == i64::try_from(CLIENTS * TURNS)?, || {
+            format!("{started} of {} carts were checked out", CLIENTS * TURNS)
+        })
+    }
+
+    async fn our_round(&self) -> Result<Round, Failure> {
+        let (postgres, souk) = (self.engines.postgres_cpu_micros()?, cpu_micros(self.souk.pid())?);
+        let since = Instant::now();
+        let mut clients = JoinSet::new();
+        for client in 0..CLIENTS {
+            let own: Vec<Agent> = self
+                .keys
+                .iter()
+                .skip(client)
+                .step_by(CLIENTS)
+                .map(|(_, key)| Agent::with_key(key))
+                .collect();
+            clients.spawn(buy(own, self.souk.port, self.series_name(), client));
+        }
+        while let Some(ended) = clients.join_next().await {
+            ended??;
+        }
+        let elapsed = since.elapsed().as_secs_f64();
+        Ok(Round {
+            rate: number(CLIENTS * TURNS) / elapsed,
+            postgres: each(self.engines.postgres_cpu_micros()?.saturating_sub(postgres)),
+            souk: each(cpu_micros(self.souk.pid())?.saturating_sub(souk)),
+        })
+    }
+
+    async fn their_round(&self, crowd: Crowd) -> Result<Round, Failure> {
+        let mut variables = self.variables.clone();
+        variables.push((String::from("turn"), String::from("0")));
+        variables.push((String::from("series"), self.series_name()));
+        let article = match crowd {
+            Crowd::Spread => "\\set article :client_id + 1\n",
+            Crowd::Hot => "\\set article 1\n",
+        };
+        let url = self.shop.url();
+        let bench = Pgbench {
+            url: &url,
+            clients: u32::try_from(CLIENTS)?,
+            transactions: u64::try_from(TURNS)?,
+            script: &format!("{article}{}", self.script),
+            variables: &variables,
+        };
+        let postgres = self.engines.postgres_cpu_micros()?;
+        let rate = bench.run().await?;
+        let postgres = each(self.engines.postgres_cpu_micros()?.saturating_sub(postgres));
+        Ok(Round { rate, postgres, souk: 0.0 })
+    }
+
+    /// How often one row changes by itself.
+    async fn bare_updates(&mut self) -> Result<Spread, Failure> {
+        let mut script = String::new();
+        write!(
+            script,
+            "UPDATE product SET held = held + 1 WHERE merchant_id = '{}' AND product_id = '{}'
+             AND stock_quantity - held >= 1;",
+            merchant().uuid(),
+            self.shop.products[0].uuid()
+        )?;
+        let url = self.shop.url();
+        let mut rates = Vec::new();
+        for _ in 0..ROUNDS {
+            sqlx::raw_sql("VACUUM ANALYZE product; CHECKPOINT").execute(&mut self.sql).await?;
+            let bench = Pgbench {
+                url: &url,
+                clients: u32::try_from(CLIENTS)?,
+                transactions: u64::try_from(TURNS * 4)?,
+                script: &script,
+                variables: &[],
+            };
+            rates.push(bench.run().await?);
+        }
+        Ok(Spread::of(rates))
+    }
+}
+
+/// One client: completes its carts one after another, each with its key.
+async fn buy(agents: Vec<Agent>, port: u16, series: String, client: usize) -> Result<(), Failure> {
+    let mut clients: Vec<Client> = agents.iter().map(|agent| agent.client(port)).collect();
+    for turn in 0..TURNS {
+        let place = turn % agents.len();
+        let row = client * STRIDE + turn;
+        let cart = format!("cart_{series}{row:024x}");
+        let said = agents[place].complete(&mut clients[place], &cart, Some(&cart)).await;
+        ensure(matches!(said, Said::Done(_)), || format!("{cart} at {SLUG}: {said:?}"))?;
+    }
+    Ok(())
+}
+
+fn each(micros: u64) -> f64 {
+    u32::try_from(micros).map_or(f64::INFINITY, f64::from) / number(CLIENTS * TURNS)
+}
+
+fn number(count: usize) -> f64 {
+    u32::try_from(count).map_or(f64::INFINITY, f64::from)
+}
