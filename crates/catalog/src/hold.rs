@@ -27,8 +27,7 @@ pub enum Shelf {
     Sandbox(KeyId),
 }
 
-/// Products as they are, their rows kept as they are until the work ends: nobody changes a price or takes a unit
-/// meanwhile. Rows are taken in the order of their external ids, as everywhere.
+/// Products as they are, read in a work: whoever then takes units of them asks again whether there are enough.
 pub async fn products_for_sale(
     work: &mut Work,
     merchant: MerchantId,
@@ -36,9 +35,6 @@ pub async fn products_for_sale(
     shelf: Shelf,
 ) -> Result<Vec<Product>, CatalogError> {
     let uuids: Vec<Uuid> = ids.iter().map(|id| id.uuid()).collect();
-    if shelf == Shelf::Store {
-        table::lock_products(work, merchant, &uuids).await?;
-    }
     let merchants = vec![merchant.uuid(); uuids.len()];
     let found = table::products_of(work.sql(), &merchants, &uuids).await?;
     let products = found.into_iter().map(|(_, product)| product).collect();
@@ -90,8 +86,8 @@ fn without(mut products: Vec<Product>, taken: &[(Uuid, i32)]) -> Vec<Product> {
     products
 }
 
-/// Takes units off the shelf: all of them, or the place of the first of which there are too few. The products were
-/// read by `products_for_sale` in the same work.
+/// Takes units off the shelf: all of them, or the place of the first of which there are too few. Everybody who wants the
+/// same article waits from here until the work ends, so it is the last thing a work does.
 pub async fn hold(
     work: &mut Work,
     merchant: MerchantId,
@@ -99,7 +95,10 @@ pub async fn hold(
     units: &[Units],
 ) -> Result<Result<(), usize>, CatalogError> {
     let taken = match shelf {
-        Shelf::Store => table::hold_units(work, merchant, units).await?,
+        Shelf::Store => {
+            lock(work, merchant, units).await?;
+            table::hold_units(work, merchant, units).await?
+        }
         Shelf::Sandbox(key) => table::hold_in_sandbox(work, merchant, key, units).await?,
     };
     Ok(match units.iter().position(|wanted| !taken.contains(&item_of(wanted))) {
@@ -142,8 +141,14 @@ pub async fn sell(
     Ok(())
 }
 
+/// Holds the rows in the order of their external ids, as everywhere. A single one is held by the statement that changes it.
 async fn lock(work: &mut Work, merchant: MerchantId, units: &[Units]) -> Result<(), CatalogError> {
     let ids: Vec<Uuid> = units.iter().map(|units| units.product.uuid()).collect();
+    let is_single =
+        units.iter().all(|one| one.product == units[0].product && one.variant.is_none());
+    if is_single {
+        return Ok(());
+    }
     Ok(table::lock_products(work, merchant, &ids).await?)
 }
 

@@ -114,7 +114,11 @@ async fn decide(
     };
     let session = escalate(&mut work, counter, &looked, earlier, asked, proof).await?;
     once::answer(&mut work, once, &session).await?;
-    crash_point("complete.before_commit");
+    crash_point("complete.answered");
+    // Last, because everybody who wants the same article waits for its row until this work ends.
+    let held = catalog::hold(&mut work, merchant, session.owner.shelf(), &session.units()).await?;
+    held.map_err(|place| CheckoutError::Taken { place })?;
+    crash_point("complete.units_held");
     work.commit().await?;
     crash_point("complete.committed");
     Ok(At { session, now })
@@ -199,7 +203,7 @@ async fn refused(counter: &Counter<'_>, looked: &Looked, refusal: CheckoutError)
     }
 }
 
-/// Holds the units and writes the session.
+/// Writes the session, as it is once its units are held.
 async fn escalate(
     work: &mut Work,
     counter: &Counter<'_>,
@@ -219,10 +223,6 @@ async fn escalate(
         Some(session) => session.with(looked, &new),
         None => begin(work, looked, &new),
     };
-    let held = catalog::hold(work, merchant, session.owner.shelf(), &session.units()).await?;
-    // What was just read and is kept as it is cannot be short, unless one article is in two lines.
-    held.map_err(|place| CheckoutError::OutOfStock { place })?;
-    crash_point("complete.units_held");
     session.step(Step::Escalate, now)?;
     session.is_holding = true;
     session.is_payment_failed = false;

@@ -39,6 +39,12 @@ pub enum CheckoutError {
         /// Which of the items.
         place: usize,
     },
+    /// Somebody else took it in the moment between looking and taking.
+    #[error("somebody was quicker: there is not enough of an item")]
+    Taken {
+        /// Which of the items.
+        place: usize,
+    },
     /// A price is not what the agent saw.
     #[error("a price changed since it was put into the cart")]
     PriceChanged {
@@ -132,6 +138,9 @@ impl From<sqlx::Error> for CheckoutError {
 impl CheckoutError {
     /// Whether another transaction was in the way, and trying again at once may help.
     pub(crate) fn is_contended(&self) -> bool {
+        if let Self::Taken { .. } = self {
+            return true;
+        }
         let (Self::Database(error)
         | Self::Cart(CartError::Database(error))
         | Self::Catalog(CatalogError::Database(error))
@@ -166,7 +175,7 @@ impl Problem for CheckoutError {
             Self::NotFound | Self::ConfirmationNotFound => ErrorCode::NotFound,
             Self::BelowThreshold | Self::ForeignForm => ErrorCode::Forbidden,
             Self::NotReady { .. } => ErrorCode::CheckoutNotReady,
-            Self::OutOfStock { .. } => ErrorCode::OutOfStock,
+            Self::OutOfStock { .. } | Self::Taken { .. } => ErrorCode::OutOfStock,
             Self::PriceChanged { .. } | Self::QuoteMoved { .. } => ErrorCode::PriceChanged,
             Self::ConfirmationRequired { .. } => ErrorCode::ConfirmationRequired,
             Self::WrongStep { .. } => ErrorCode::InvalidStatusTransition,
@@ -185,7 +194,9 @@ impl Problem for CheckoutError {
             Self::ConfirmationNotFound => details.insert("field", "confirmation_id"),
             Self::BelowThreshold => details.insert("reason", "below_agent_threshold"),
             Self::NotReady { missing, messages } => not_ready(details, missing, messages),
-            Self::OutOfStock { place } => details.insert("field", format!("items/{place}")),
+            Self::OutOfStock { place } | Self::Taken { place } => {
+                details.insert("field", format!("items/{place}"));
+            }
             Self::PriceChanged { changes, current } => price_changed(details, changes, *current),
             Self::QuoteMoved { current } => {
                 details.insert("field", "quote_hash");
@@ -245,7 +256,7 @@ impl CheckoutError {
                 Some(_) => "select_shipping_option takes one of the cart's shipping_options",
                 None => "see messages",
             },
-            Self::OutOfStock { .. } => {
+            Self::OutOfStock { .. } | Self::Taken { .. } => {
                 "preview_checkout says how many there are; make a new cart with fewer"
             }
             Self::PriceChanged { .. } => {
@@ -312,6 +323,7 @@ mod tests {
             CheckoutError::BelowThreshold,
             CheckoutError::NotReady { missing: vec!["$.destination"], messages: Vec::new() },
             CheckoutError::OutOfStock { place: 0 },
+            CheckoutError::Taken { place: 0 },
             CheckoutError::PriceChanged { changes: Vec::new(), current },
             CheckoutError::QuoteMoved { current },
             CheckoutError::PaidBefore { checkout },

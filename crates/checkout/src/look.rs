@@ -29,7 +29,7 @@ pub(crate) struct Compared {
     pub(crate) was_available: bool,
 }
 
-/// Looks at a cart. The rows of its products stay as they are until the work ends.
+/// Looks at a cart. Nobody is kept from changing a price or taking a unit meanwhile: what is taken is asked for again.
 pub(crate) async fn look(
     work: &mut Work,
     counter: &Counter<'_>,

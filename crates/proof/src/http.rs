@@ -56,6 +56,12 @@ impl Client {
         self
     }
 
+    /// The same client as it was made.
+    pub(crate) fn without_headers(mut self) -> Self {
+        self.headers.clear();
+        self
+    }
+
     /// The same client with an agent's key.
     pub(crate) fn with_agent_key(mut self, key: &str) -> Self {
         let _ = write!(self.headers, "X-Agent-Api-Key: {key}\r\n");

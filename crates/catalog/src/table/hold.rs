@@ -32,13 +32,19 @@ struct Columns {
 }
 
 impl Columns {
+    /// The same item in two lines is one row: a statement changes a row once.
     fn of(units: &[Units], variants: bool) -> Self {
-        let meant = units.iter().filter(|units| units.variant.is_some() == variants);
-        let quantity = |units: &Units| i32::try_from(units.quantity).unwrap_or(i32::MAX);
-        Self {
-            ids: meant.clone().map(item_of).collect(),
-            quantities: meant.map(quantity).collect(),
+        let mut columns = Self { ids: Vec::new(), quantities: Vec::new() };
+        for one in units.iter().filter(|units| units.variant.is_some() == variants) {
+            let (item, quantity) = (item_of(one), i32::try_from(one.quantity).unwrap_or(i32::MAX));
+            if let Some(place) = columns.ids.iter().position(|known| *known == item) {
+                columns.quantities[place] = columns.quantities[place].saturating_add(quantity);
+            } else {
+                columns.ids.push(item);
+                columns.quantities.push(quantity);
+            }
         }
+        columns
     }
 }
 
@@ -74,6 +80,8 @@ pub(crate) async fn hold_units(
              WHERE merchant_id = $1 AND variant_id = wanted.item_id
                AND stock_status IN ('in_stock', 'low_stock')
                AND (stock_quantity IS NULL OR stock_quantity - held >= wanted.units)
+               AND EXISTS (SELECT FROM product WHERE product.merchant_id = $1
+                           AND product.product_id = variant.product_id AND retired_at IS NULL)
              RETURNING variant_id",
             merchant as MerchantId,
             &variants.ids,
@@ -273,4 +281,24 @@ pub(crate) async fn forget_sandbox_stock(
     .execute(work.sql())
     .await?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use primitives::Id;
+
+    use super::*;
+
+    #[test]
+    fn the_same_item_in_two_lines_is_one_row() {
+        let units = |product: u128, variant: Option<u128>, quantity: u32| Units {
+            product: ProductId::from_random(product),
+            variant: variant.map(primitives::VariantId::from_random),
+            quantity,
+        };
+        let wanted =
+            [units(1, None, 2), units(2, Some(1), 1), units(1, None, 3), units(3, None, 1)];
+        assert_eq!(Columns::of(&wanted, false).quantities, [5, 1]);
+        assert_eq!(Columns::of(&wanted, true).quantities, [1]);
+    }
 }

@@ -27,7 +27,7 @@ const CLIENTS: usize = 16;
 /// Checkouts of each client in a round.
 const TURNS: usize = 250;
 /// Accounts and keys of each: enough that no limit binds.
-const ACCOUNTS: usize = 12;
+const ACCOUNTS: usize = 20;
 const KEYS: usize = 100;
 /// And a round of ours begins no sooner after another.
 const APART: Duration = Duration::from_secs(20);
@@ -148,10 +148,10 @@ impl Bench {
         let recorded = agent.cart(&mut client, &[(product, 1)]).await?;
         let done = async { agent.complete(&mut client, &recorded, Some("recorded")).await.done() };
         let (session, heard) = record(&self.engines, done).await?;
-        let begins = |said: &&Vec<Statement>| {
-            said.iter().any(|one| one.sql.contains("INTO checkout_session"))
-        };
-        let said = heard.iter().find(begins).ok_or("the log tells of no checkout")?;
+        let said = heard
+            .iter()
+            .find_map(|said| transaction(said))
+            .ok_or("the log tells of no checkout")?;
         let checkout = session["checkout_id"].as_str().ok_or("a session without an id")?;
         let checkout: primitives::CheckoutId = checkout.parse()?;
         let cart: CartId = recorded.parse()?;
@@ -217,6 +217,9 @@ impl Bench {
                 }
                 self.check().await?;
             }
+            if let (Some(ours), Some(theirs)) = (ours.last(), theirs.last()) {
+                println!("round {round} of {ROUNDS}: {:.0} and {:.0}", ours.rate, theirs.rate);
+            }
         }
         // The first of each knew nothing yet.
         Ok((ours.split_off(1), theirs.split_off(1)))
@@ -248,8 +251,14 @@ impl Bench {
         .bind(self.template.uuid())
         .execute(&mut self.sql)
         .await?;
-        sqlx::raw_sql("VACUUM ANALYZE").execute(&mut self.sql).await?;
-        sqlx::raw_sql("CHECKPOINT").execute(&mut self.sql).await?;
+        self.tidy_up().await
+    }
+
+    /// Nobody cleans up while the time runs.
+    async fn tidy_up(&mut self) -> Result<(), Failure> {
+        for verb in ["VACUUM ANALYZE", "CHECKPOINT"] {
+            sqlx::raw_sql(verb).execute(&mut self.sql).await?;
+        }
         Ok(())
     }
 
@@ -332,7 +341,7 @@ impl Bench {
         let url = self.shop.url();
         let mut rates = Vec::new();
         for _ in 0..ROUNDS {
-            sqlx::raw_sql("VACUUM ANALYZE product; CHECKPOINT").execute(&mut self.sql).await?;
+            self.tidy_up().await?;
             let bench = Pgbench {
                 url: &url,
                 clients: u32::try_from(CLIENTS)?,
@@ -346,17 +355,24 @@ impl Bench {
     }
 }
 
-/// One client: completes its carts one after another, each with its key.
+/// One client: completes its carts one after another, each with its key, over one connection.
 async fn buy(agents: Vec<Agent>, port: u16, series: String, client: usize) -> Result<(), Failure> {
-    let mut clients: Vec<Client> = agents.iter().map(|agent| agent.client(port)).collect();
-    for turn in 0..TURNS {
-        let place = turn % agents.len();
-        let row = client * STRIDE + turn;
-        let cart = format!("cart_{series}{row:024x}");
-        let said = agents[place].complete(&mut clients[place], &cart, Some(&cart)).await;
+    let mut connection = Client::new(port);
+    for (turn, agent) in (0..TURNS).zip(agents.iter().cycle()) {
+        let cart = format!("cart_{series}{:024x}", client * STRIDE + turn);
+        connection = agent.take_over(connection);
+        let said = agent.complete(&mut connection, &cart, Some(&cart)).await;
         ensure(matches!(said, Said::Done(_)), || format!("{cart} at {SLUG}: {said:?}"))?;
     }
     Ok(())
+}
+
+/// The transaction that begins a session, from its BEGIN to its COMMIT.
+fn transaction(said: &[Statement]) -> Option<&[Statement]> {
+    let place = said.iter().position(|one| one.sql.contains("INTO checkout_session"))?;
+    let begin = said[..place].iter().rposition(|one| one.sql.starts_with("BEGIN"))?;
+    let end = said[place..].iter().position(|one| one.sql == "COMMIT")?;
+    said.get(begin..=place + end)
 }
 
 fn each(micros: u64) -> f64 {

@@ -16,11 +16,11 @@ const COMPLETING: [&str; 10] = [
     "complete.claimed",
     "complete.cart_held",
     "complete.looked",
-    "complete.units_held",
     "complete.cart_started",
     "complete.session_written",
     "complete.recorded",
-    "complete.before_commit",
+    "complete.answered",
+    "complete.units_held",
     "complete.committed",
 ];
 /// Places in learning of a payment.

@@ -119,6 +119,11 @@ impl Agent {
         Client::new(port).with_agent_key(&self.key)
     }
 
+    /// The same connection, from now on with this agent's key.
+    pub(crate) fn take_over(&self, client: Client) -> Client {
+        client.without_headers().with_agent_key(&self.key)
+    }
+
     /// Calls a tool.
     pub(crate) async fn call(&self, client: &mut Client, tool: &str, arguments: Value) -> Said {
         let params = json!({ "name": tool, "arguments": arguments });
