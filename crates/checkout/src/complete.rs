@@ -117,7 +117,11 @@ async fn decide(
     crash_point("complete.answered");
     // Last, because everybody who wants the same article waits for its row until this work ends.
     let held = catalog::hold(&mut work, merchant, session.owner.shelf(), &session.units()).await?;
-    held.map_err(|place| CheckoutError::Taken { place })?;
+    if let Err(place) = held {
+        // The next try is not to wait for what this one still holds.
+        work.abandon().await?;
+        return Err(CheckoutError::Taken { place });
+    }
     crash_point("complete.units_held");
     work.commit().await?;
     crash_point("complete.committed");

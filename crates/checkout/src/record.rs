@@ -183,6 +183,12 @@ pub struct ConfirmationRecord {
 }
 
 impl At {
+    /// The record for the merchant: without what the agent keeps for itself.
+    #[must_use]
+    pub fn record_for_merchant(&self) -> SessionRecord {
+        SessionRecord { metadata: None, ..self.record() }
+    }
+
     /// The record.
     #[must_use]
     pub fn record(&self) -> SessionRecord {

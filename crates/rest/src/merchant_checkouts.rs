@@ -67,5 +67,5 @@ async fn complete(
     let counter =
         Counter { database: &rest.database, store: &caller.store, site_url: &rest.site_url };
     let reported = Reported { reference: request.reference, amount };
-    Ok(One::new(checkout::report_paid(&counter, id, &reported).await?.record()))
+    Ok(One::new(checkout::report_paid(&counter, id, &reported).await?.record_for_merchant()))
 }

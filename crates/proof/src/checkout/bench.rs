@@ -4,7 +4,6 @@
 
 mod recording;
 
-use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
 use primitives::{CartId, Id, KeyId, ProductId};
@@ -330,14 +329,12 @@ impl Bench {
 
     /// How often one row changes by itself.
     async fn bare_updates(&mut self) -> Result<Spread, Failure> {
-        let mut script = String::new();
-        write!(
-            script,
+        let script = format!(
             "UPDATE product SET held = held + 1 WHERE merchant_id = '{}' AND product_id = '{}'
              AND stock_quantity - held >= 1;",
             merchant().uuid(),
             self.shop.products[0].uuid()
-        )?;
+        );
         let url = self.shop.url();
         let mut rates = Vec::new();
         for _ in 0..ROUNDS {

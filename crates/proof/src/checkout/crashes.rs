@@ -3,8 +3,6 @@
 
 use std::time::Duration;
 
-use serde_json::Value;
-
 use super::checker;
 use super::shop::{Agent, Said, Shop, report_paid};
 use crate::report::{Failure, Trial, Verdict, ensure};
@@ -26,9 +24,6 @@ const COMPLETING: [&str; 10] = [
 /// Places in learning of a payment.
 const PAYING: [&str; 4] =
     ["pay.order_placed", "pay.units_sold", "report.before_commit", "report.committed"];
-
-/// The waits of the specification between tries (§7).
-const WAITS: [u64; 4] = [1, 2, 4, 8];
 
 pub(crate) async fn prove(trial: Trial) -> Verdict {
     let shop = Shop::open(&[1_000]).await?;
@@ -90,21 +85,6 @@ impl House {
         Ok(())
     }
 
-    /// Asks again until somebody answers, as the specification says.
-    async fn again(&self, agent: &Agent, cart: &str, once: &str) -> Result<Value, Failure> {
-        for wait in WAITS {
-            let mut client = agent.client(self.port);
-            match agent.complete(&mut client, cart, Some(once)).await {
-                Said::Done(session) => return Ok(session),
-                Said::Refused(status @ (400..=428 | 430..=499), code) => {
-                    return Err(format!("asked again: {status} {code}").into());
-                }
-                _ => tokio::time::sleep(Duration::from_secs(wait)).await,
-            }
-        }
-        Err("nobody answered".into())
-    }
-
     async fn complete(&mut self, agent: &Agent, place: &str) -> Result<(), Failure> {
         self.restart(Some(place)).await?;
         let mut client = agent.client(self.port);
@@ -113,8 +93,8 @@ impl House {
         ensure(matches!(said, Said::Nothing(_)), || format!("at {place} it said {said:?}"))?;
         self.died(place).await?;
         self.restart(None).await?;
-        let first = self.again(agent, &cart, place).await?;
-        let second = self.again(agent, &cart, place).await?;
+        let first = agent.insist(self.port, &cart, Some(place)).await.done()?;
+        let second = agent.insist(self.port, &cart, Some(place)).await.done()?;
         let mut without = agent.client(self.port);
         let third = agent.complete(&mut without, &cart, None).await.done()?;
         for other in [&second, &third] {

@@ -9,9 +9,6 @@ use super::shop::{Agent, Said, Shop};
 use crate::report::{Failure, Trial, Verdict, ensure};
 use crate::souk::Souk;
 
-/// The waits of the specification between tries (§7).
-const WAITS: [u64; 4] = [1, 2, 4, 8];
-
 pub(crate) async fn prove(trial: Trial) -> Verdict {
     let many = trial.by_tier(60, 200);
     let shop = Shop::open(&[1, 10_000, 10_000]).await?;
@@ -52,17 +49,7 @@ async fn all(
     let mut calls = JoinSet::new();
     for (number, cart) in carts.into_iter().enumerate() {
         let (agent, port) = (agent.clone(), ports[number % 2]);
-        calls.spawn(async move {
-            let mut client = agent.client(port);
-            for wait in WAITS {
-                match agent.complete(&mut client, &cart, None).await {
-                    // Put off, because too many wait: it asks again, as the specification says.
-                    Said::Refused(503, _) => tokio::time::sleep(Duration::from_secs(wait)).await,
-                    said => return said,
-                }
-            }
-            agent.complete(&mut client, &cart, None).await
-        });
+        calls.spawn(async move { agent.insist(port, &cart, None).await });
     }
     let (mut sold, mut refused) = (0, 0);
     while let Some(said) = calls.join_next().await {

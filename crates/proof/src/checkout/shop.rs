@@ -1,5 +1,7 @@
 //! A store to buy at, and an agent that buys as agents do: over MCP, with a key.
 
+use std::time::Duration;
+
 use catalog::{Amount, Origin, ProductDraft};
 use database::Work;
 use merchants::Standing;
@@ -11,6 +13,9 @@ use crate::http::{Client, Fate};
 use crate::identity::{Account, agent_key_for};
 use crate::report::Failure;
 use crate::souk::{Souk, store_key};
+
+/// The waits of the specification between tries (§7), in seconds.
+const WAITS: [u64; 4] = [1, 2, 4, 8];
 
 /// The store's name in addresses.
 pub(crate) const SLUG: &str = "attic";
@@ -157,6 +162,19 @@ impl Agent {
             arguments["idempotency_key"] = json!(once);
         }
         self.call(client, "complete_checkout", arguments).await
+    }
+
+    /// The same, asked again as the specification says while nobody answers or the server puts it off.
+    pub(crate) async fn insist(&self, port: u16, cart: &str, once: Option<&str>) -> Said {
+        for wait in WAITS {
+            match self.complete(&mut self.client(port), cart, once).await {
+                Said::Nothing(_) | Said::Refused(429 | 503, _) => {
+                    tokio::time::sleep(Duration::from_secs(wait)).await;
+                }
+                said => return said,
+            }
+        }
+        self.complete(&mut self.client(port), cart, once).await
     }
 }
 

@@ -8,53 +8,68 @@ use std::time::{Duration, Instant};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use serde_json::json;
+use testkit::TestDatabase;
 use tokio::task::JoinSet;
 
 use super::checker::{self, Books};
 use super::shop::{Agent, Said, Shop, report_paid};
+use crate::engines::Engines;
 use crate::report::{Failure, Tier, Trial, Verdict};
 use crate::souk::{Souk, lasting_port};
 
+/// Of each article: some run out.
+const STOCK: [i32; 3] = [40, 400, 4_000];
 /// How many agents at once.
 const AGENTS: u64 = 6;
 
 pub(crate) async fn prove(trial: Trial) -> Verdict {
     let seconds = if trial.tier == Tier::Fast { 8 } else { 60 };
     let seed = trial.dice(1).random();
-    let (books, acts, kills) = rage(Duration::from_secs(seconds), seed).await?;
+    let shop = Shop::open(&STOCK).await?;
+    let (books, acts, kills) = rage(&shop, None, Duration::from_secs(seconds), seed).await?;
     Ok(format!(
         "{seconds} s, {acts} acts, {kills} kills: {} sessions, {} holds, {} orders, {} abandoned; the books balance",
         books.sessions, books.holding, books.orders, books.abandoned
     ))
 }
 
-/// Five minutes of it.
+/// Five minutes of it, on engines of its own, so that PostgreSQL is killed as well.
 pub(crate) async fn soak() -> Result<(), Failure> {
-    let (books, acts, kills) = rage(Duration::from_mins(5), 7).await?;
+    let engines = Engines::start()?;
+    let shop = Shop::open_in(TestDatabase::on(&engines.database_url).await, &STOCK).await?;
+    let (books, acts, kills) = rage(&shop, Some(&engines), Duration::from_mins(5), 7).await?;
     println!("5 minutes, {acts} acts, {kills} kills: {books:?}; the books balance");
     Ok(())
 }
 
-async fn rage(span: Duration, seed: u64) -> Result<(Books, u64, u32), Failure> {
-    let shop = Shop::open(&[40, 400, 4_000]).await?;
+async fn rage(
+    shop: &Shop,
+    engines: Option<&Engines>,
+    span: Duration,
+    seed: u64,
+) -> Result<(Books, u64, u32), Failure> {
     let ports = [lasting_port()?, lasting_port()?];
     let mut servers = Vec::new();
     for port in ports {
         servers.push(Souk::serve_on(&shop.url(), port, &[])?.opened().await?);
     }
     let mut worker = Souk::work(&shop.url(), 1)?;
-    let crowd = Crowd::gather(&shop, &servers[0], ports, seed).await?;
+    let crowd = Crowd::gather(shop, &servers[0], ports, seed).await?;
     let (since, mut kills, mut random) = (Instant::now(), 0, StdRng::seed_from_u64(seed));
     while since.elapsed() < span {
         tokio::time::sleep(Duration::from_millis(random.random_range(700..2_500))).await;
-        let victim = random.random_range(0..3_usize);
-        if victim == 2 {
-            worker.signal("KILL")?;
-            worker = Souk::work(&shop.url(), 1)?;
-        } else {
-            servers[victim].signal("KILL")?;
-            servers[victim].wait(Duration::from_secs(5)).await?;
-            servers[victim] = Souk::serve_on(&shop.url(), ports[victim], &[])?.opened().await?;
+        match (random.random_range(0..8_usize), engines) {
+            (0, Some(engines)) => engines.kill_postgres().await?,
+            (1 | 2, _) => {
+                worker.signal("KILL")?;
+                worker = Souk::work(&shop.url(), 1)?;
+            }
+            (number, _) => {
+                let victim = number % 2;
+                servers[victim].signal("KILL")?;
+                servers[victim].wait(Duration::from_secs(5)).await?;
+                servers[victim] = Souk::serve_on(&shop.url(), ports[victim], &[])?.opened().await?;
+            }
         }
         kills += 1;
     }
@@ -62,7 +77,7 @@ async fn rage(span: Duration, seed: u64) -> Result<(Books, u64, u32), Failure> {
     drop((servers, worker));
     // What a killed server left open is undone once its connection is gone.
     tokio::time::sleep(Duration::from_secs(1)).await;
-    Ok((checker::check(&shop).await?, acts, kills))
+    Ok((checker::check(shop).await?, acts, kills))
 }
 
 /// Agents that do anything at all, until they are told to stop.

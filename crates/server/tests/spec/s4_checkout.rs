@@ -50,6 +50,7 @@ async fn items_are_checked_out_once_paid_and_an_order() {
             (told.status.as_u16(), &told.json()["data"]["status"]),
             (200, &"completed".into())
         );
+        assert!(told.json()["data"]["metadata"].is_null(), "the agent keeps that for itself");
     }
     let read =
         ask(&app, &key, Method::GET, &format!("/agent/checkout/{id}"), &Value::Null).await.json();
