@@ -1,29 +1,29 @@
 set shell := ["bash", "-euo", "pipefail", "-c"]
 set positional-arguments
 
-# Paths, ports and versions have one home, dev/env.sh; a recipe line starts with one of these.
+# Paths, ports and versions are defined in dev/env.sh; a recipe line starts with one of these.
 env := "source dev/env.sh;"
 with_engines := "source dev/env.sh; start_engines;"
 
 _default:
     @just --list --unsorted
 
-# Souk with demo data, on private engines
+# Run Souk with demo data, on private engines
 [group('run')]
 dev *ARGS:
     @{{ with_engines }} exec cargo run --bin souk -- dev "$@"
 
-# A whole purchase in the demo store: an agent, a person's approval in a browser, a payment, an order
+# Make a purchase in the demo store: search, cart, approval in a browser, payment, order
 [group('run')]
 demo-purchase *ARGS:
     @dev/purchase/run "$@"
 
-# Private PostgreSQL and Redis: start, stop, status, env
+# Manage the private PostgreSQL and Redis: start, stop, status, env
 [group('run')]
 engines *ARGS:
     @dev/engines "$@"
 
-# Everything the gate checks, as it checks it
+# Run all checks of the gate
 [group('check')]
 check:
     @.ci/run
@@ -33,11 +33,11 @@ check:
 fmt:
     {{ env }} cargo fmt --all
 
-# What can be said without running anything; also the pre-push hook
+# Run all static checks; also the pre-push hook
 [group('check')]
 lint: quick clippy
 
-# The part of lint that takes seconds
+# Run the static checks that take seconds
 [group('check')]
 quick:
     {{ env }} cargo fmt --all --check
@@ -45,61 +45,61 @@ quick:
     {{ env }} grep -rlIE '^#!.*bash|^# shellcheck shell=bash' dev .ci .githooks | xargs shellcheck -x
     {{ env }} cargo run --quiet -p tidy
 
-# Clippy, warnings refused
+# Run Clippy; warnings are errors
 [group('check')]
 clippy:
     {{ env }} cargo clippy --workspace --all-targets -- -D warnings
 
-# Tests, against real engines
+# Run the tests, with real engines
 [group('check')]
 test *ARGS:
     @{{ with_engines }} run_tests "$@"
 
-# Examples in the documentation
+# Run the examples in the documentation
 [group('check')]
 test-docs:
     @{{ with_engines }} cargo test --quiet --workspace --doc
 
-# Documentation, warnings refused
+# Build the documentation; warnings are errors
 [group('check')]
 docs:
     {{ env }} RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps
 
-# Licences, duplicates and sources of dependencies
+# Check licences, duplicates and sources of dependencies
 [group('check')]
 deny:
     {{ env }} cargo fetch --quiet --locked
     {{ env }} cargo deny --offline check bans licenses sources
 
-# Dependencies nobody uses
+# Find unused dependencies
 [group('check')]
 unused:
     {{ env }} cargo shear --locked
 
-# Run lint before every push
+# Install the git hooks, which run lint before every push
 [group('check')]
 hooks:
     git config core.hooksPath .githooks
 
-# Prove a promise of the design; --fast for the short form
+# Run the checks of a topic: --fast, --only NAME,NAME, --list
 [group('proof')]
 prove TOPIC *ARGS:
     @dev/prove "$@"
 
-# Measure a topic
+# Run the benchmarks of a topic
 [group('proof')]
 bench TOPIC *ARGS:
     @dev/bench "$@"
 
-# Measure a topic at sizes a workday has no time for
+# Run the long benchmarks of a topic, at sizes that take hours
 [group('proof')]
 soak TOPIC *ARGS:
     @dev/soak "$@"
 
-# Let programs that are not ours use the server
+# Run third-party programs against the server
 [group('proof')]
-strangers:
-    @dev/strangers/run
+third-party:
+    @dev/third-party/run
 
 # Write all generated files
 [group('generate')]
@@ -111,13 +111,13 @@ generate: sqlx
 sqlx:
     @dev/sqlx-prepare
 
-# Fail if a generated file differs from what would be generated
+# Fail if a generated file is out of date
 [group('generate')]
 drift:
     {{ env }} cargo run --quiet --bin souk -- generate --check
     @dev/sqlx-prepare --check
 
-# Bring the database to the newest schema
+# Migrate the database to the newest schema
 [group('database')]
 migrate:
     @{{ with_engines }} cargo run --quiet --bin souk -- migrate
@@ -127,7 +127,7 @@ migrate:
 seed:
     @{{ with_engines }} cargo run --quiet --bin souk -- seed
 
-# A prompt on the database
+# Open psql on the database
 [group('database')]
 psql *ARGS:
     @{{ with_engines }} dev/engines psql "$@"

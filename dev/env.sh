@@ -1,18 +1,18 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2034  # every name here is read by the scripts that source this file
-# The one home of paths, ports and pinned versions, sourced by dev/*, .ci/run and the justfile's recipes.
+# Paths, ports and pinned versions, sourced by dev/*, .ci/run and the recipes of the justfile.
 
 SOUK_ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
 SOUK_CACHE=${XDG_CACHE_HOME:-$HOME/.cache}/souk
 
-# Outside the clone, so that another clone builds on what is already compiled.
+# Outside the clone, so that clones share compiled dependencies.
 CARGO_TARGET_DIR=$(realpath -m "${CARGO_TARGET_DIR:-$SOUK_CACHE/target}")
 export CARGO_TARGET_DIR
 
-# With DATABASE_URL set, sqlx's macros would ask that database, migrated or not. Builds read .sqlx instead.
+# With DATABASE_URL set, the macros of sqlx would query that database, migrated or not. Builds read .sqlx instead.
 export SQLX_OFFLINE=${SQLX_OFFLINE:-true}
 
-# Ports of the private engines, outside the range from which the kernel takes the ends of clients (32768 to 60999); dev/engines takes the next free one when a stranger holds the port.
+# Ports of the private engines, outside the ephemeral port range of Linux (32768 to 60999). If a port is in use, dev/engines takes the next free one.
 SOUK_PG_PORT=25329
 SOUK_REDIS_PORT=63799
 
@@ -23,13 +23,13 @@ CARGO_DENY_VERSION=0.20.2
 CARGO_NEXTEST_VERSION=0.9.143
 CARGO_SHEAR_VERSION=1.13.4 # 1.13.5 and later need Rust 1.98
 
-# Our pinned tools win over whatever else the machine has.
+# The pinned tools take precedence over other versions on this machine.
 case $PATH in
     "$SOUK_TOOLS/bin:$SOUK_VENV/bin:"*) ;;
     *) export PATH=$SOUK_TOOLS/bin:$SOUK_VENV/bin:$PATH ;;
 esac
 
-# Starts what does not run yet and exports DATABASE_URL and REDIS_URL.
+# Starts the engines that are not running and exports DATABASE_URL and REDIS_URL.
 start_engines() {
     local exports
     "$SOUK_ROOT/dev/engines" start >&2
@@ -37,8 +37,8 @@ start_engines() {
     eval "$exports"
 }
 
-# Tests of the whole workspace, or of what the arguments name. nextest runs them side by side; without
-# it (dev/setup --ci builds it) cargo's own runner does.
+# Runs the tests of the whole workspace, or of the packages in the arguments: with nextest in parallel,
+# or with cargo test if nextest is not installed (dev/setup --ci compiles it).
 run_tests() {
     case " $* " in
         *' -p '* | *' --package '*) ;;
@@ -57,11 +57,15 @@ build() {
     fi
 }
 
-# run_proof PROFILE VERB TOPIC [ARGS]: builds the server and the proof binary, and lets the latter do VERB.
+# run_proof PROFILE VERB TOPIC [ARGS]: builds the server and the proof binary, and runs `proof VERB TOPIC`.
+# The engines are not needed to list checks.
 run_proof() {
     local folder=$CARGO_TARGET_DIR/${1/dev/debug}
     cd "$SOUK_ROOT" || return
-    start_engines
+    case " $* " in
+        *' --list '*) ;;
+        *) start_engines ;;
+    esac
     build "$1"
     shift
     SOUK_BIN=$folder/souk SOUK_ENGINES=$SOUK_ROOT/dev/engines SOUK_CLIENTS=$SOUK_ROOT/dev/clients \

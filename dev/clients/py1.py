@@ -1,4 +1,4 @@
-"""The official Python client, the older line, stock."""
+"""The official Python client, previous major version, unmodified."""
 
 import contextlib
 import sys
@@ -7,7 +7,7 @@ from urllib.parse import urljoin
 import httpx
 from mcp import ClientSession, McpError
 from mcp.client.streamable_http import streamable_http_client
-from visit import report, visit
+from session import report, run_session
 
 URL = sys.argv[1]
 
@@ -20,26 +20,26 @@ async def connect(url, **options):
             yield session
 
 
-async def stranger(slug, status, code):
-    # What the client raises differs from status to status and never holds the answer, so we listen in.
+async def unknown_store(slug, status, code):
+    # The error of the client depends on the status and never contains the response, so a hook records it.
     answers = []
 
-    async def listen(response):
+    async def record(response):
         await response.aread()
         answers.append((response.status_code, response.json()["error"]["data"]["error"]))
 
-    entered = False
+    connected = False
     with contextlib.suppress(McpError, ExceptionGroup):
-        async with httpx.AsyncClient(event_hooks={"response": [listen]}) as http_client:
+        async with httpx.AsyncClient(event_hooks={"response": [record]}) as http_client:
             async with connect(urljoin(URL, f"/{slug}/mcp"), http_client=http_client):
-                entered = True
-    assert not entered, f"{slug} let us in"
+                connected = True
+    assert not connected, f"connected to {slug}"
     assert answers == [(status, code)], answers
 
 
 async def main():
     async with connect(URL) as session:
-        return await visit(session, McpError, stranger)
+        return await run_session(session, McpError, unknown_store)
 
 
 report("py1", main)

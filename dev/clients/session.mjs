@@ -1,44 +1,44 @@
-// What every TypeScript client does at a store: all tools, resources and prompts, and all kinds of errors.
+// The session of every TypeScript client with a store: all tools, resources and prompts, and all kinds of errors.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 
 const examples = JSON.parse(readFileSync(new URL('examples.json', import.meta.url), 'utf8'));
 const names = (list) => list.map(({ name }) => name).sort();
 
-// Says in one line how the visits went; fails if one did, or if the client printed anything meanwhile.
-export async function report(client, visits) {
+// Runs the sessions and prints one line; fails if one failed, or if the client printed anything.
+export async function report(client, sessions) {
     const printed = [];
     const [out, err] = [process.stdout.write, process.stderr.write];
     process.stdout.write = process.stderr.write = (text) => printed.push(String(text));
     let counts;
     let errors = 0;
     try {
-        for (const visit of visits) {
-            counts = await visit();
+        for (const session of sessions) {
+            counts = await session();
             errors += counts.errors;
         }
-        await new Promise((done) => setTimeout(done, 50)); // Warnings of Node come a tick later.
+        await new Promise((done) => setTimeout(done, 50)); // Node prints warnings asynchronously.
     } finally {
         process.stdout.write = out;
         process.stderr.write = err;
     }
-    assert.equal(printed.join(''), '', `${client} had something to say`);
+    assert.equal(printed.join(''), '', `${client} printed something`);
     const { tools, resources, prompts } = counts;
-    console.log(`${client}: ${tools} tools, ${resources} resources, ${prompts} prompts, ${errors} errors understood`);
+    console.log(`${client}: ${tools} tools, ${resources} resources, ${prompts} prompts, ${errors} errors`);
 }
 
-// `connect` gives a connected client; `refusal` reads status and text out of what it threw at an HTTP error.
-export async function visit(url, connect, refusal) {
+// `connect` returns a connected client; `readError` returns status and text of the error that it throws for an HTTP error.
+export async function runSession(url, connect, readError) {
     const client = await connect(url);
     const tools = await useTools(client);
     const resources = await readResources(client);
     const prompts = await getPrompts(client);
     const errors = [
         ...examples.errors.map((wrong) => () => provoke(client, wrong)),
-        () => refused(() => client.readResource({ uri: 'souk://demo-store/nothing' }), -32602, -32002),
-        () => refused(() => client.getPrompt({ name: 'no_such_prompt' }), -32602),
-        () => refused(() => client.getPrompt({ name: Object.keys(examples.prompts)[0] }), -32602),
-        ...examples.stores.map((store) => () => stranger(url, store, connect, refusal)),
+        () => fails(() => client.readResource({ uri: 'souk://demo-store/nothing' }), -32602, -32002),
+        () => fails(() => client.getPrompt({ name: 'no_such_prompt' }), -32602),
+        () => fails(() => client.getPrompt({ name: Object.keys(examples.prompts)[0] }), -32602),
+        ...examples.stores.map((store) => () => unknownStore(url, store, connect, readError)),
     ];
     for (const error of errors) {
         await error();
@@ -50,15 +50,15 @@ export async function visit(url, connect, refusal) {
 
 async function useTools(client) {
     const { tools } = await client.listTools();
-    // Those that need a key or a cart are only listed here; the tests of the whole app call them.
+    // Tools that require a key or a cart are only listed here; the tests of the whole application call them.
     const known = [...Object.keys(examples.tools), ...examples.keyed].sort();
-    assert.deepEqual(names(tools), known, 'listed and in examples.json');
+    assert.deepEqual(names(tools), known, 'tools/list and examples.json differ');
     for (const [name, args] of Object.entries(examples.tools)) {
-        // The clients check the answer against the output schema themselves, and throw.
+        // The clients validate the result against the output schema and throw.
         const { isError, content, structuredContent } = await client.callTool({ name, arguments: args });
         assert.ok(!isError, `${name}: ${content[0]?.text}`);
         assert.ok(structuredContent, `${name}: no structured content`);
-        assert.deepEqual(JSON.parse(content[0].text), structuredContent, `${name}: two different answers`);
+        assert.deepEqual(JSON.parse(content[0].text), structuredContent, `${name}: text and structured content differ`);
     }
     return tools.length;
 }
@@ -88,31 +88,31 @@ async function getPrompts(client) {
 
 async function provoke(client, { tool, arguments: args, code }) {
     const call = () => client.callTool({ name: tool, arguments: args });
-    if (typeof code === 'number') return refused(call, code);
+    if (typeof code === 'number') return fails(call, code);
     const { isError, content, structuredContent } = await call();
     const what = `${tool} ${JSON.stringify(args)}: ${content[0]?.text}`;
     assert.equal(isError, true, what);
     assert.equal(structuredContent, undefined, what);
-    understand(JSON.parse(content[0].text), code);
+    checkError(JSON.parse(content[0].text), code);
 }
 
-// An error of the protocol, with one of these codes.
-async function refused(call, ...codes) {
+// Expects a protocol error with one of these codes.
+async function fails(call, ...codes) {
     const error = await call().then((answer) => assert.fail(`no error: ${JSON.stringify(answer)}`), (error) => error);
     assert.ok(codes.includes(error.code), error);
     assert.ok(error.message.length > 10, error);
 }
 
-// A store that is not there.
-async function stranger(url, { slug, status, code }, connect, refusal) {
-    const elsewhere = new URL(`/${slug}/mcp`, url);
-    const error = await connect(elsewhere).then(() => assert.fail(`${slug} let us in`), (error) => error);
-    const read = refusal(error);
+// Expects an HTTP error from a store that does not exist.
+async function unknownStore(url, { slug, status, code }, connect, readError) {
+    const address = new URL(`/${slug}/mcp`, url);
+    const error = await connect(address).then(() => assert.fail(`connected to ${slug}`), (error) => error);
+    const read = readError(error);
     assert.equal(read.status, status, error);
-    understand(JSON.parse(read.text).error.data, code);
+    checkError(JSON.parse(read.text).error.data, code);
 }
 
-function understand(envelope, code) {
+function checkError(envelope, code) {
     assert.equal(envelope.error, code, JSON.stringify(envelope));
     assert.ok(envelope.message.length > 10, JSON.stringify(envelope));
     assert.match(envelope.details.request_id, /^req_/);

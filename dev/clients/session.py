@@ -1,4 +1,4 @@
-"""What every Python client does at a store: all tools, resources and prompts, and all kinds of errors."""
+"""The session of every Python client with a store: all tools, resources and prompts, and all kinds of errors."""
 
 import asyncio
 import contextlib
@@ -9,31 +9,31 @@ from pathlib import Path
 EXAMPLES = json.loads((Path(__file__).parent / "examples.json").read_text())
 
 
-def report(client, *visits):
-    """Says in one line how the visits went; fails if one did, or if the client printed anything meanwhile."""
+def report(client, *sessions):
+    """Runs the sessions and prints one line; fails if one failed, or if the client printed anything."""
     printed = io.StringIO()
     errors = 0
     try:
         with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
-            for visit in visits:
-                counts = asyncio.run(visit())
+            for session in sessions:
+                counts = asyncio.run(session())
                 errors += counts["errors"]
     except BaseException:
         print(printed.getvalue())
         raise
-    assert not printed.getvalue(), f"{client} had something to say: {printed.getvalue()}"
+    assert not printed.getvalue(), f"{client} printed something: {printed.getvalue()}"
     tools, resources, prompts = counts["tools"], counts["resources"], counts["prompts"]
-    print(f"{client}: {tools} tools, {resources} resources, {prompts} prompts, {errors} errors understood")
+    print(f"{client}: {tools} tools, {resources} resources, {prompts} prompts, {errors} errors")
 
 
-async def visit(session, error_type, strangers):
-    """`error_type` is what the client raises at an error of the protocol; `strangers` visits a store that is
-    not there and checks what is raised."""
+async def run_session(session, error_type, unknown_store):
+    """`error_type` is what the client raises for a protocol error; `unknown_store` connects to a store that
+    does not exist and checks the error."""
     tools = await use_tools(session)
     resources = await read_resources(session)
     prompts = await get_prompts(session)
 
-    async def refused(call, *codes):
+    async def fails(call, *codes):
         try:
             answer = await call
         except error_type as error:
@@ -45,17 +45,17 @@ async def visit(session, error_type, strangers):
     async def provoke(tool, arguments, code):
         call = session.call_tool(tool, arguments)
         if isinstance(code, int):
-            return await refused(call, code)
+            return await fails(call, code)
         answer = plain(await call)
         assert answer["isError"] and "structuredContent" not in answer, answer
-        understand(json.loads(answer["content"][0]["text"]), code)
+        check_error(json.loads(answer["content"][0]["text"]), code)
 
     errors = [
         *(lambda wrong=wrong: provoke(**wrong) for wrong in EXAMPLES["errors"]),
-        lambda: refused(session.read_resource("souk://demo-store/nothing"), -32602, -32002),
-        lambda: refused(session.get_prompt("no_such_prompt"), -32602),
-        lambda: refused(session.get_prompt(next(iter(EXAMPLES["prompts"]))), -32602),
-        *(lambda store=store: strangers(**store) for store in EXAMPLES["stores"]),
+        lambda: fails(session.read_resource("souk://demo-store/nothing"), -32602, -32002),
+        lambda: fails(session.get_prompt("no_such_prompt"), -32602),
+        lambda: fails(session.get_prompt(next(iter(EXAMPLES["prompts"]))), -32602),
+        *(lambda store=store: unknown_store(**store) for store in EXAMPLES["stores"]),
     ]
     for error in errors:
         await error()
@@ -64,17 +64,17 @@ async def visit(session, error_type, strangers):
 
 
 def plain(answer):
-    """As it went over the wire; the two lines of the client name its fields differently."""
+    """The JSON as sent over the wire; the two major versions of the client name its fields differently."""
     return answer.model_dump(mode="json", by_alias=True, exclude_none=True)
 
 
 async def use_tools(session):
     listed = plain(await session.list_tools())["tools"]
-    # Those that need a key or a cart are only listed here; the tests of the whole app call them.
+    # Tools that require a key or a cart are only listed here; the tests of the whole application call them.
     known = {*EXAMPLES["tools"], *EXAMPLES["keyed"]}
-    assert {tool["name"] for tool in listed} == known, "listed and in examples.json"
+    assert {tool["name"] for tool in listed} == known, "tools/list and examples.json differ"
     for name, arguments in EXAMPLES["tools"].items():
-        # The clients check the answer against the output schema themselves, and raise.
+        # The clients validate the result against the output schema and raise.
         answer = plain(await session.call_tool(name, arguments))
         assert not answer.get("isError"), (name, answer)
         assert answer.get("structuredContent"), (name, answer)
@@ -104,7 +104,7 @@ async def get_prompts(session):
     return len(prompts)
 
 
-def understand(envelope, code):
+def check_error(envelope, code):
     assert envelope["error"] == code, envelope
     assert len(envelope["message"]) > 10, envelope
     assert envelope["details"]["request_id"].startswith("req_"), envelope

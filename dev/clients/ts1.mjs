@@ -1,7 +1,7 @@
-// The official TypeScript client, the older line, stock.
+// The official TypeScript client, previous major version, unmodified.
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
-import { report, visit } from './visit.mjs';
+import { report, runSession } from './session.mjs';
 
 async function connect(url) {
     const client = new Client({ name: 'ts1', version: '1' });
@@ -9,6 +9,6 @@ async function connect(url) {
     return client;
 }
 
-const refusal = ({ code, message }) => ({ status: code, text: message.slice(message.indexOf('{')) });
+const readError = ({ code, message }) => ({ status: code, text: message.slice(message.indexOf('{')) });
 
-await report('ts1', [() => visit(process.argv[2], connect, refusal)]);
+await report('ts1', [() => runSession(process.argv[2], connect, readError)]);

@@ -1,6 +1,6 @@
-// node browser.mjs press URL BUTTON [CHOICE]   presses a button as a person would, and says what the page says then
-// node browser.mjs look URL FOLDER NAME         pictures for phone and desktop, light and dark; fails at what axe calls serious
-// Scripts are off in the page: it has to work without.
+// node browser.mjs press URL BUTTON [CHOICE]   presses a button and prints the heading of the resulting page
+// node browser.mjs capture URL FOLDER NAME      saves screenshots for phone and desktop, light and dark; fails if axe reports a serious violation
+// Scripts are disabled in the page: it must work without them.
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { chromium } from 'playwright-core';
@@ -8,7 +8,7 @@ import { chromium } from 'playwright-core';
 const [verb, url, ...rest] = process.argv.slice(2);
 const browser = await chromium.launch({
   executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
-  // As root there is no sandbox to be had; the pages are our own.
+  // Chromium has no sandbox as root; the pages are trusted.
   args: ['--no-sandbox', '--disable-gpu'],
 });
 
@@ -23,12 +23,12 @@ async function press(button, choice) {
 
 const SIZES = { phone: { width: 390, height: 844 }, desktop: { width: 1280, height: 900 } };
 
-async function look(folder, name) {
+async function capture(folder, name) {
   const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
   let serious = 0;
   for (const [size, viewport] of Object.entries(SIZES)) {
     for (const colorScheme of ['light', 'dark']) {
-      // The policy of the page lets no script in, so the one that judges it comes another way.
+      // The content security policy of the page allows no script, so axe needs bypassCSP.
       const context = await browser.newContext({ viewport, colorScheme, bypassCSP: true });
       const page = await context.newPage();
       await page.goto(url);
@@ -45,14 +45,14 @@ async function look(folder, name) {
       await context.close();
     }
   }
-  console.log(`${name}: 4 pictures, ${serious} serious findings`);
+  console.log(`${name}: 4 screenshots, ${serious} serious violations`);
   if (serious) process.exitCode = 1;
 }
 
 try {
   if (verb === 'press') await press(...rest);
-  else if (verb === 'look') await look(...rest);
-  else throw new Error('press or look');
+  else if (verb === 'capture') await capture(...rest);
+  else throw new Error('usage: browser.mjs press|capture URL ...');
 } finally {
   await browser.close();
 }

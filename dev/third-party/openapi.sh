@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
-# dev/strangers/openapi.sh: a validator that is not ours reads the API description of the server at SOUK_URL.
+# dev/third-party/openapi.sh: validates the OpenAPI document of the server at SOUK_URL with a third-party validator.
 set -euo pipefail
 
 description=$(mktemp --suffix=.json)
 trap 'rm -f "$description"' EXIT
 
 curl --fail --silent --show-error --max-time 10 --output "$description" \
-    "${SOUK_URL:?the address of a running server}/api/v1/openapi.json"
+    "${SOUK_URL:?set it to the URL of a running server}/api/v1/openapi.json"
 findings=$(openapi-spec-validator --schema 3.0 "$description" 2>&1) || {
-    echo "${findings%%$'\n'*}" >&2 # the rest is the whole meta-schema
+    echo "${findings%%$'\n'*}" >&2 # the other lines are the meta-schema
     exit 1
 }
 echo "openapi: valid"

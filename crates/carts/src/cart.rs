@@ -1,31 +1,29 @@
-//! The noun: what an agent has put together at one store.
+//! The noun: a cart of one agent at one store.
 
 use std::time::Duration;
 
-use primitives::{CartId, Currency, LineId, ProductId, Timestamp, VariantId};
-use schemars::JsonSchema;
-use serde::Serialize;
+use primitives::{CartId, Currency, KeyId, LineId, ProductId, Timestamp, VariantId};
 
-use crate::{Buyer, CartError, Destination, Owner};
+use crate::{Buyer, CartError, CartOwner, Destination};
 
-/// How long a cart can be used, from its creation (spec §3.2).
-pub const LIFETIME: Duration = Duration::from_mins(30);
-/// Lines of one cart.
+/// Time from the creation of a cart until it expires (spec §3.2).
+pub const CART_LIFETIME: Duration = Duration::from_mins(30);
+/// Most lines of a cart.
 pub const LINES_MAX: usize = 50;
-/// Codes of one cart.
+/// Most discount codes of a cart.
 pub const CODES_MAX: usize = 5;
 
-/// How many of something: 1 to 999.
+/// A quantity of a line: 1 to [`Quantity::MAX`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Quantity(u32);
 
 impl Quantity {
-    /// The most of one line.
+    /// The largest quantity of a line.
     pub const MAX: u32 = 999;
-    /// One.
+    /// A quantity of one.
     pub const ONE: Self = Self(1);
 
-    /// A number that makes sense.
+    /// Returns a quantity, or `InvalidQuantity` if the number is out of range.
     pub fn new(number: i64) -> Result<Self, CartError> {
         match u32::try_from(number) {
             Ok(number @ 1..=Self::MAX) => Ok(Self(number)),
@@ -33,126 +31,106 @@ impl Quantity {
         }
     }
 
-    /// The number.
+    /// Returns the number.
     #[must_use]
     pub const fn get(self) -> u32 {
         self.0
     }
 }
 
-/// Something to buy, as it is asked for.
+/// An item as the caller requests it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Item {
-    /// Which product.
     pub product: ProductId,
-    /// Which of its forms; none: it as a whole.
+    /// Required if the product has variants, `None` otherwise.
     pub variant: Option<VariantId>,
-    /// How many.
     pub quantity: Quantity,
 }
 
-/// A line.
+/// A line of a cart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Line {
-    /// Its id.
+    /// Derived from cart, product and variant.
     pub id: LineId,
-    /// What, and how many.
     pub item: Item,
-    /// What one cost when it was put in, in minor units: a price that moved since is said.
+    /// The unit price when the item was added, in minor units. A different current price is reported as a message.
     pub unit_minor: i64,
 }
 
-/// What became of a cart.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum CartStatus {
-    /// It can be changed.
-    Active,
-    /// A checkout was begun with it.
-    CheckoutStarted,
-    /// It became an order.
-    Converted,
-    /// It is older than thirty minutes.
-    Expired,
-    /// Its agent threw it away.
-    Canceled,
+primitives::text_enum! {
+    /// Status of a cart.
+    #[derive(schemars::JsonSchema)]
+    #[schemars(rename_all = "snake_case")]
+    #[strum(serialize_all = "snake_case")]
+    pub enum CartStatus {
+        /// The cart can be changed.
+        Active,
+        /// A checkout was started with the cart; change it with the checkout.
+        CheckoutStarted,
+        /// The cart became an order.
+        Converted,
+        /// The cart is past `expires_at`.
+        Expired,
+        /// The agent canceled the cart.
+        Canceled,
+    }
 }
 
-impl CartStatus {
-    const ALL: [(Self, &'static str); 5] = [
-        (Self::Active, "active"),
-        (Self::CheckoutStarted, "checkout_started"),
-        (Self::Converted, "converted"),
-        (Self::Expired, "expired"),
-        (Self::Canceled, "canceled"),
-    ];
-
-    /// The name, as on the wire and in PostgreSQL.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        Self::ALL.iter().find(|(status, _)| *status == self).map_or("active", |(_, name)| name)
-    }
-
-    /// Reads a name.
-    #[must_use]
-    pub fn from_name(text: &str) -> Option<Self> {
-        Self::ALL.iter().find(|(_, name)| *name == text).map(|(status, _)| *status)
-    }
+/// Identifies a cart as its agent addresses it: to another agent it does not exist.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CartRef {
+    pub agent: KeyId,
+    pub id: CartId,
 }
 
 /// A cart of one agent at one store.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cart {
-    /// Its id: unguessable, because whoever knows it may look at it (spec §4.3).
+    /// Not guessable: any caller that has the id can preview the cart (spec §4.3).
     pub id: CartId,
-    /// Whose it is.
-    pub owner: Owner,
-    /// What became of it, without looking at the clock.
-    pub kept_status: CartStatus,
-    /// How often it was changed, from 1.
+    pub owner: CartOwner,
+    /// The status in the database, which does not account for expiry; see [`Cart::status`].
+    pub stored_status: CartStatus,
+    /// Starts at 1 and increases with every change.
     pub version: i64,
-    /// The currency of all its amounts.
+    /// The currency of all amounts.
     pub currency: Currency,
-    /// What is in it, in the order it was put in.
+    /// In the order they were added.
     pub lines: Vec<Line>,
-    /// Where it goes.
     pub destination: Option<Destination>,
-    /// Who buys.
     pub buyer: Option<Buyer>,
-    /// How it goes there.
+    /// The id of the selected shipping option; it may no longer be offered.
     pub shipping_option: Option<String>,
-    /// Codes that were typed.
+    /// Discount codes as the caller typed them.
     pub codes: Vec<String>,
-    /// When it was made.
     pub created_at: Timestamp,
-    /// When it was last changed.
     pub updated_at: Timestamp,
 }
 
 impl Cart {
-    /// What is in it.
+    /// Returns the product of each line.
     #[must_use]
     pub fn products(&self) -> Vec<ProductId> {
         self.lines.iter().map(|line| line.item.product).collect()
     }
 
-    /// Until when it can be used.
+    /// Returns when the cart expires.
     #[must_use]
     pub fn expires_at(&self) -> Timestamp {
-        self.created_at.plus(LIFETIME)
+        self.created_at.plus(CART_LIFETIME)
     }
 
-    /// What became of it, at a moment of the database.
+    /// Returns the status at `now`, the time of the database.
     #[must_use]
     pub fn status(&self, now: Timestamp) -> CartStatus {
-        match self.kept_status {
+        match self.stored_status {
             CartStatus::Active if now > self.expires_at() => CartStatus::Expired,
-            kept => kept,
+            stored => stored,
         }
     }
 
-    /// Whether it can still be bought, as far as its age and what became of it go.
-    pub fn usable(&self, now: Timestamp) -> Result<(), CartError> {
+    /// Returns an error unless the cart can still be bought: it is active, or its checkout has started.
+    pub fn ensure_usable(&self, now: Timestamp) -> Result<(), CartError> {
         match self.status(now) {
             CartStatus::Active | CartStatus::CheckoutStarted => Ok(()),
             CartStatus::Expired => Err(CartError::Expired { at: self.expires_at() }),
@@ -160,8 +138,8 @@ impl Cart {
         }
     }
 
-    /// Whether it can be changed at this moment, and in this version if one is named.
-    pub fn open(&self, now: Timestamp, version: Option<i64>) -> Result<(), CartError> {
+    /// Returns an error unless the cart is active and, if `version` is given, has that version.
+    pub fn ensure_open(&self, now: Timestamp, version: Option<i64>) -> Result<(), CartError> {
         match self.status(now) {
             CartStatus::Active => {}
             CartStatus::Expired => return Err(CartError::Expired { at: self.expires_at() }),
@@ -169,7 +147,7 @@ impl Cart {
         }
         match version {
             Some(expected) if expected != self.version => {
-                Err(CartError::VersionMoved { current: self.version })
+                Err(CartError::VersionConflict { current: self.version })
             }
             _ => Ok(()),
         }

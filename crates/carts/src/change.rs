@@ -1,141 +1,147 @@
-//! A verb: changing a cart that is open. Nothing is held meanwhile: what was decided is kept only if nobody changed the cart
-//! since it was read, and decided anew if somebody did.
+//! A verb: changing an open cart. No lock is held: the result is stored only if the cart's version is still the one that
+//! was read, and computed again otherwise.
 
 use database::{Database, Reading, Work};
 use jobs::{Claim, IdempotencyKey};
 use merchants::Store;
-use primitives::{CartId, KeyId, LineId};
+use primitives::LineId;
 
-use crate::items::{self, Had};
+use crate::items::{self, AvailableItem};
 use crate::quote::Message;
-use crate::read::{Priced, price};
-use crate::{Buyer, Cart, CartError, CartStatus, Destination, Item, discount, once, table};
+use crate::read::{PricedCart, price};
+use crate::{
+    Buyer, Cart, CartError, CartRef, CartStatus, Destination, Item, discount, idempotency, table,
+};
 
-/// How often it is decided anew before the caller is told.
-const TRIES: u32 = 5;
+/// Attempts to store a change before the caller gets a version conflict.
+const ATTEMPTS_MAX: u32 = 5;
 
-/// What is done to a cart.
+/// A change of a cart.
 #[derive(Debug, Clone)]
 pub enum Edit {
-    /// These in the place of everything.
+    /// Replaces all lines.
     Replace(Vec<Item>),
-    /// These as well.
+    /// Adds items; the quantity of an existing line increases.
     Add(Vec<Item>),
-    /// Without these lines.
     Remove(Vec<LineId>),
-    /// It goes there.
     Destination(Destination),
-    /// This person buys it.
     Buyer(Buyer),
-    /// It goes this way.
+    /// Selects the shipping option with this id.
     Shipping(String),
-    /// With this code.
     ApplyCode(String),
-    /// Without it.
     RemoveCode(String),
-    /// With these codes and no others.
+    /// Replaces all discount codes.
     Codes(Vec<String>),
-    /// It is thrown away. Doing it again changes nothing.
+    /// Cancels the cart. Idempotent.
     Cancel,
 }
 
-/// Changes a cart of this agent: all of the edits, or none. With a version, only if nobody changed it since; with a
-/// key, once, however often it is asked for.
+/// Changes a cart of this agent: all of the edits, or none. With a version, only if the cart still has it; with an
+/// idempotency key, a replay returns the cart in its current state.
 pub async fn change(
     database: &Database,
     store: &Store,
-    (agent, id): (KeyId, CartId),
+    cart: CartRef,
     version: Option<i64>,
     edits: &[Edit],
-    once: Option<&IdempotencyKey>,
-) -> Result<Priced, CartError> {
+    idempotency_key: Option<&IdempotencyKey>,
+) -> Result<PricedCart, CartError> {
     if edits.is_empty() {
         return Err(CartError::NoEdits);
     }
     let merchant = store.merchant;
     let reading = Reading::for_store(database, merchant)?;
-    let mut seen = 0;
-    for _ in 0..TRIES {
+    let CartRef { agent, id } = cart;
+    let mut read_version = 0;
+    for _ in 0..ATTEMPTS_MAX {
         let before = crate::cart(&reading, store, id, Some(agent)).await?;
         if edits.iter().all(|edit| matches!(edit, Edit::Cancel))
             && before.cart.status(before.now) == CartStatus::Canceled
         {
             return Ok(before);
         }
-        seen = before.cart.version;
-        let decided = decide(&reading, store, before, version, edits).await;
-        if once.is_none() && decided.is_err() {
-            return decided;
+        read_version = before.cart.version;
+        let changed = apply_edits(&reading, store, before, version, edits).await;
+        if idempotency_key.is_none() && changed.is_err() {
+            return changed;
         }
         let mut work = Work::for_store(database, merchant).await?;
-        // What was done before may not be possible any more: the key is asked first.
-        if let Claim::Replay(answer) = once::claim(&mut work, once).await? {
-            work.abandon().await?;
-            return crate::cart(&reading, store, once::cart_of(&answer)?, Some(agent)).await;
+        // The key is claimed first: a replay succeeds even if the write would fail now.
+        if let Claim::Replay(response) = idempotency::claim(&mut work, idempotency_key).await? {
+            work.rollback().await?;
+            let id = idempotency::replayed_cart(&response)?;
+            return crate::cart(&reading, store, id, Some(agent)).await;
         }
-        let mut priced = decided?;
-        priced.cart.version = seen + 1;
+        let mut priced = changed?;
+        priced.cart.version = read_version + 1;
         priced.cart.updated_at = work.now();
-        if table::update(&mut work, merchant, &priced.cart, seen).await? {
-            once::answer(&mut work, once, id).await?;
+        if table::update(&mut work, merchant, &priced.cart, read_version).await? {
+            idempotency::record_response(&mut work, idempotency_key, id).await?;
             work.commit().await?;
             return Ok(priced);
         }
     }
-    Err(CartError::VersionMoved { current: seen })
+    Err(CartError::VersionConflict { current: read_version })
 }
 
-/// The cart as it would be, and what it would cost.
-async fn decide(
+/// Returns the cart with all edits applied, and its price.
+async fn apply_edits(
     reading: &Reading,
     store: &Store,
-    before: Priced,
+    before: PricedCart,
     version: Option<i64>,
     edits: &[Edit],
-) -> Result<Priced, CartError> {
+) -> Result<PricedCart, CartError> {
     let (now, mut cart) = (before.now, before.cart);
-    cart.open(now, version)?;
+    cart.ensure_open(now, version)?;
     let mut messages = Vec::new();
     for edit in edits {
-        let had = match edit {
+        let available = match edit {
             Edit::Replace(wanted) | Edit::Add(wanted) if wanted.is_empty() => {
                 return Err(CartError::NoItems);
             }
             Edit::Replace(wanted) | Edit::Add(wanted) => {
-                items::look_up(reading, store.merchant, cart.owner.shelf(), wanted).await?
+                let pool = cart.owner.stock_pool();
+                items::check_availability(reading, store.merchant, pool, wanted).await?
             }
             _ => Vec::new(),
         };
-        messages.extend(apply(&mut cart, edit, &had)?);
+        messages.extend(apply(&mut cart, edit, &available)?);
     }
     let mut priced = price(reading, store, cart, now).await?;
-    check_way(&priced, edits)?;
+    check_shipping_option(&priced, edits)?;
     priced.quote.messages.splice(0..0, messages);
     Ok(priced)
 }
 
-/// A way that is named has to be there; one that was there before may have gone, and a message says so.
-fn check_way(priced: &Priced, edits: &[Edit]) -> Result<(), CartError> {
+/// A shipping option named by an edit must be offered. One that was selected earlier may have been withdrawn, which a
+/// message reports.
+fn check_shipping_option(priced: &PricedCart, edits: &[Edit]) -> Result<(), CartError> {
     let is_named = edits.iter().any(|edit| matches!(edit, Edit::Shipping(_)));
-    if !is_named || priced.quote.chosen.is_some() {
+    if !is_named || priced.quote.selected_option.is_some() {
         return Ok(());
     }
     let allowed = priced.quote.options.iter().map(|option| option.id.clone()).collect();
     Err(CartError::ShippingOptionNotFound { allowed })
 }
 
-pub(crate) fn apply(cart: &mut Cart, edit: &Edit, had: &[Had]) -> Result<Vec<Message>, CartError> {
+/// Applies one edit. `available` has the items of `Replace` and `Add` and is empty for other edits.
+pub(crate) fn apply(
+    cart: &mut Cart,
+    edit: &Edit,
+    available: &[AvailableItem],
+) -> Result<Vec<Message>, CartError> {
     match edit {
         Edit::Replace(_) | Edit::Add(_) => {
-            let is_new = matches!(edit, Edit::Replace(_));
-            let other = had.iter().position(|had| had.currency != cart.currency);
-            if let Some(place) = other {
-                return Err(CartError::MixedCurrencies { place });
+            let replaces = matches!(edit, Edit::Replace(_));
+            let other = available.iter().position(|item| item.currency != cart.currency);
+            if let Some(index) = other {
+                return Err(CartError::MixedCurrencies { index });
             }
-            if is_new {
+            if replaces {
                 cart.lines.clear();
             }
-            return items::put_in(cart.id, &mut cart.lines, had);
+            return items::add_to_lines(cart.id, &mut cart.lines, available);
         }
         Edit::Remove(lines) => {
             if lines.iter().any(|id| !cart.lines.iter().any(|line| line.id == *id)) {
@@ -143,17 +149,17 @@ pub(crate) fn apply(cart: &mut Cart, edit: &Edit, had: &[Had]) -> Result<Vec<Mes
             }
             cart.lines.retain(|line| !lines.contains(&line.id));
         }
-        Edit::Destination(to) => cart.destination = Some(to.clone().checked()?),
-        Edit::Buyer(buyer) => cart.buyer = Some(buyer.clone().checked()?),
+        Edit::Destination(to) => cart.destination = Some(to.clone().validated()?),
+        Edit::Buyer(buyer) => cart.buyer = Some(buyer.clone().validated()?),
         Edit::Shipping(option) => cart.shipping_option = Some(option.clone()),
         Edit::ApplyCode(code) => {
             let mut codes = cart.codes.clone();
             codes.push(code.clone());
-            cart.codes = discount::checked_codes(&codes)?;
+            cart.codes = discount::validate_codes(&codes)?;
         }
-        Edit::Codes(codes) => cart.codes = discount::checked_codes(codes)?,
+        Edit::Codes(codes) => cart.codes = discount::validate_codes(codes)?,
         Edit::RemoveCode(code) => cart.codes.retain(|other| !other.eq_ignore_ascii_case(code)),
-        Edit::Cancel => cart.kept_status = CartStatus::Canceled,
+        Edit::Cancel => cart.stored_status = CartStatus::Canceled,
     }
     Ok(Vec::new())
 }

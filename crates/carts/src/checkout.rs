@@ -1,4 +1,4 @@
-//! What checkout does with a cart, in its own work: the row is held, so that two checkouts of one cart come one after the other.
+//! What `checkout` does with a cart, in its own work: the cart's row is locked, so that checkouts of one cart are serialized.
 
 use database::Work;
 use primitives::{CartId, KeyId, MerchantId};
@@ -6,7 +6,7 @@ use primitives::{CartId, KeyId, MerchantId};
 use crate::change::apply;
 use crate::{Cart, CartError, CartStatus, Edit, table};
 
-/// A cart of this agent, its row held until the work ends.
+/// Locks a cart of this agent until the work ends and returns it.
 pub async fn lock(
     work: &mut Work,
     merchant: MerchantId,
@@ -18,7 +18,7 @@ pub async fn lock(
     found.filter(|cart| cart.owner.key == agent).ok_or(CartError::NotFound)
 }
 
-/// Moves a cart on, if it still is what it was. Nothing else about it changes.
+/// Changes the status of a cart. Returns `false` if the status is no longer `from`.
 pub async fn set_status(
     work: &mut Work,
     merchant: MerchantId,
@@ -29,8 +29,9 @@ pub async fn set_status(
     Ok(table::set_status(work, merchant, id, from, to).await?)
 }
 
-/// Changes where and how the goods of a started checkout go, who buys, and its codes. What is in it stays.
-pub async fn change_started(
+/// Changes destination, shipping option, buyer or discount codes of a cart whose checkout has started. Its lines cannot
+/// change.
+pub async fn change_during_checkout(
     work: &mut Work,
     merchant: MerchantId,
     cart: &mut Cart,
@@ -39,7 +40,7 @@ pub async fn change_started(
     for edit in edits {
         match edit {
             Edit::Replace(_) | Edit::Add(_) | Edit::Remove(_) | Edit::Cancel => {
-                return Err(CartError::Closed { status: cart.kept_status });
+                return Err(CartError::Closed { status: cart.stored_status });
             }
             edit => drop(apply(cart, edit, &[])?),
         }
@@ -47,18 +48,18 @@ pub async fn change_started(
     let before = cart.version;
     cart.version += 1;
     cart.updated_at = work.now();
-    if table::update_started(work, merchant, cart, before).await? {
+    if table::update_during_checkout(work, merchant, cart, before).await? {
         Ok(())
     } else {
-        Err(CartError::VersionMoved { current: before })
+        Err(CartError::VersionConflict { current: before })
     }
 }
 
-/// Forgets carts of sandboxes from before a moment: they are over.
-pub async fn forget_sandbox(
+/// Deletes sandbox carts created before a timestamp and returns their number.
+pub async fn purge_sandbox(
     work: &mut Work,
     merchant: MerchantId,
     before: primitives::Timestamp,
 ) -> Result<u64, CartError> {
-    Ok(table::forget_sandbox(work, merchant, before).await?)
+    Ok(table::purge_sandbox(work, merchant, before).await?)
 }

@@ -1,63 +1,64 @@
-//! A verb: making a cart.
+//! A verb: creating a cart.
 
 use database::{Database, Reading, Work};
 use jobs::{Claim, IdempotencyKey};
 use merchants::Store;
 use primitives::CartId;
 
-use crate::read::{Priced, price};
+use crate::read::{PricedCart, price};
 use crate::{
-    Buyer, Cart, CartError, CartStatus, Destination, Item, Owner, discount, items, once, table,
+    Buyer, Cart, CartError, CartOwner, CartStatus, Destination, Item, discount, idempotency, items,
+    table,
 };
 
-/// What a cart is made of.
+/// The content of a new cart.
 #[derive(Debug, Clone, Default)]
 pub struct NewCart {
-    /// What is in it; at least one.
+    /// At least one.
     pub items: Vec<Item>,
-    /// Where it goes, if that is known.
     pub destination: Option<Destination>,
-    /// Who buys, if that is known.
     pub buyer: Option<Buyer>,
-    /// Codes, if there are some.
+    /// Discount codes.
     pub codes: Vec<String>,
 }
 
-/// Makes a cart. Stock is looked at and not held. With a key, it is made once, however often it is asked for.
+/// Creates a cart. Stock is checked and not held. With an idempotency key, a replay returns the cart created first.
 pub async fn create(
     database: &Database,
     store: &Store,
-    owner: &Owner,
+    owner: &CartOwner,
     new: NewCart,
-    once: Option<&IdempotencyKey>,
-) -> Result<Priced, CartError> {
+    idempotency_key: Option<&IdempotencyKey>,
+) -> Result<PricedCart, CartError> {
     if new.items.is_empty() {
         return Err(CartError::NoItems);
     }
-    let (codes, destination, buyer) = checked(&new)?;
+    let (codes, destination, buyer) = validated(&new)?;
     let reading = Reading::for_store(database, store.merchant)?;
-    let had = items::look_up(&reading, store.merchant, owner.shelf(), &new.items).await;
-    if once.is_none()
-        && let Err(error) = had
+    let available =
+        items::check_availability(&reading, store.merchant, owner.stock_pool(), &new.items).await;
+    if idempotency_key.is_none()
+        && let Err(error) = available
     {
         return Err(error);
     }
     let mut work = Work::for_store(database, store.merchant).await?;
-    // What was done before may not be possible any more: the key is asked first.
-    if let Claim::Replay(answer) = once::claim(&mut work, once).await? {
-        work.abandon().await?;
-        return crate::cart(&reading, store, once::cart_of(&answer)?, Some(owner.key)).await;
+    // The key is claimed first: a replay succeeds even if the write would fail now.
+    if let Claim::Replay(response) = idempotency::claim(&mut work, idempotency_key).await? {
+        work.rollback().await?;
+        let id = idempotency::replayed_cart(&response)?;
+        return crate::cart(&reading, store, id, Some(owner.key)).await;
     }
-    let had = had?;
-    let currency = had.first().map_or(store.currency, |had| had.currency);
+    let available = available?;
+    let currency = available.first().map_or(store.currency, |item| item.currency);
     let now = work.now();
     let id: CartId = work.new_id();
     let mut lines = Vec::new();
-    let messages = items::put_in(id, &mut lines, &had)?;
+    let messages = items::add_to_lines(id, &mut lines, &available)?;
     let cart = Cart {
         id,
         owner: owner.clone(),
-        kept_status: CartStatus::Active,
+        stored_status: CartStatus::Active,
         version: 1,
         currency,
         lines,
@@ -69,19 +70,19 @@ pub async fn create(
         updated_at: now,
     };
     table::insert(&mut work, store.merchant, &cart).await?;
-    once::answer(&mut work, once, id).await?;
+    idempotency::record_response(&mut work, idempotency_key, id).await?;
     work.commit().await?;
     let mut priced = price(&reading, store, cart, now).await?;
     priced.quote.messages.splice(0..0, messages);
     Ok(priced)
 }
 
-type Typed = (Vec<String>, Option<Destination>, Option<Buyer>);
+type Validated = (Vec<String>, Option<Destination>, Option<Buyer>);
 
-/// What was typed, as it is kept.
-fn checked(new: &NewCart) -> Result<Typed, CartError> {
-    let codes = discount::checked_codes(&new.codes)?;
-    let destination = new.destination.clone().map(Destination::checked).transpose()?;
-    let buyer = new.buyer.clone().map(Buyer::checked).transpose()?;
+/// Returns the caller's text in its normalized form.
+fn validated(new: &NewCart) -> Result<Validated, CartError> {
+    let codes = discount::validate_codes(&new.codes)?;
+    let destination = new.destination.clone().map(Destination::validated).transpose()?;
+    let buyer = new.buyer.clone().map(Buyer::validated).transpose()?;
     Ok((codes, destination, buyer))
 }

@@ -1,42 +1,43 @@
-//! Where goods go.
+//! Shipping destinations.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{CartError, text};
 
-/// A place. Country alone is enough for a price; a street is needed to send something.
+/// A shipping destination. The country alone is enough for a price; shipping needs the full address.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Destination {
-    /// ISO 3166 code of two letters.
+    /// ISO 3166-1 alpha-2 country code.
     #[schemars(regex(pattern = "^[A-Za-z]{2}$"))]
     pub country: String,
-    /// A part of the country.
+    /// State, province or region.
     #[schemars(length(min = 1, max = 100))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub region: Option<String>,
-    /// The postal code.
+    /// Postal code.
     #[schemars(length(min = 1, max = 20))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub postal_code: Option<String>,
-    /// The town.
+    /// City.
     #[schemars(length(min = 1, max = 100))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub city: Option<String>,
-    /// Street and number.
+    /// Street and house number.
     #[schemars(length(min = 1, max = 200))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub street: Option<String>,
-    /// Who it is for.
+    /// Name of the recipient.
     #[schemars(length(min = 1, max = 100))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
 }
 
 impl Destination {
-    /// As it is kept: the country in capitals, every text one plain line.
-    pub(crate) fn checked(self) -> Result<Self, CartError> {
+    /// Returns the destination with an upper-case country and every text normalized to one line, or an error if one is
+    /// invalid.
+    pub(crate) fn validated(self) -> Result<Self, CartError> {
         let country = self.country.to_ascii_uppercase();
         if country.len() != 2 || !country.bytes().all(|letter| letter.is_ascii_uppercase()) {
             return Err(CartError::InvalidCountry);

@@ -1,4 +1,4 @@
-//! Why a cart cannot be had or changed.
+//! Errors of carts, each with one stable code.
 
 use catalog::CatalogError;
 use database::DatabaseError;
@@ -6,119 +6,85 @@ use jobs::IdempotencyError;
 use merchants::{SettingsError, StoreError};
 use primitives::{Details, ErrorCode, Problem, Timestamp};
 
-use crate::{CartStatus, LINES_MAX, Quantity};
+use crate::{CART_LIFETIME, CODES_MAX, CartStatus, LINES_MAX, Quantity};
 
-/// What can go wrong with carts.
+/// Why a cart could not be read, priced or changed.
 #[derive(Debug, thiserror::Error)]
 pub enum CartError {
-    /// There is none with this id, or it is somebody else's: which of the two is not said.
-    #[error("there is no such cart")]
+    /// No cart has this id, or another agent owns it; callers cannot tell which.
+    #[error("cart not found")]
     NotFound,
-    /// It is too old.
-    #[error("the cart is older than thirty minutes")]
+    #[error("cart expired: it is older than {} minutes", CART_LIFETIME.as_secs() / 60)]
     Expired {
-        /// Since when.
+        /// When it expired.
         at: Timestamp,
     },
-    /// It is done.
-    #[error("the cart is {}", status.name())]
-    Closed {
-        /// What became of it.
-        status: CartStatus,
-    },
-    /// Somebody changed it meanwhile.
-    #[error("the cart was changed meanwhile")]
-    VersionMoved {
-        /// What it is now.
-        current: i64,
-    },
-    /// No number of things.
-    #[error("a quantity is 1 to {}", Quantity::MAX)]
+    /// The status does not allow the change.
+    #[error("cart closed: its status is {status}")]
+    Closed { status: CartStatus },
+    /// The cart has another version than the one the change is based on.
+    #[error("version conflict: the cart was changed by another request")]
+    VersionConflict { current: i64 },
+    #[error("invalid quantity: must be 1 to {}", Quantity::MAX)]
     InvalidQuantity,
-    /// More lines than a cart has.
-    #[error("a cart has at most {LINES_MAX} lines")]
+    #[error("too many lines: a cart has at most {LINES_MAX}")]
     TooManyLines,
-    /// More codes than a cart has.
-    #[error("a cart has at most five codes")]
+    #[error("too many discount codes: a cart has at most {CODES_MAX}")]
     TooManyCodes,
-    /// Nothing was asked for.
-    #[error("name at least one item")]
+    #[error("at least one item is required")]
     NoItems,
-    /// There is no such product or variant here.
-    #[error("there is no such product or variant in this store")]
+    #[error("product not found: the store has no such product or variant")]
     ProductNotFound {
-        /// Which of the items.
-        place: usize,
+        /// Index of the item in the request.
+        index: usize,
     },
-    /// A product with variants, and none of them was named.
-    #[error("the product has variants: name one")]
-    VariantUnnamed {
-        /// Which of the items.
-        place: usize,
+    #[error("a variant is required: the product has variants")]
+    VariantRequired {
+        /// Index of the item in the request.
+        index: usize,
     },
-    /// There is none of it.
-    #[error("nothing of this can be had now")]
+    #[error("out of stock: no units are available")]
     OutOfStock {
-        /// Which of the items.
-        place: usize,
+        /// Index of the item in the request.
+        index: usize,
     },
-    /// Two currencies in one cart.
-    #[error("all items of a cart are priced in one currency")]
+    #[error("mixed currencies: all items of a cart must have the same currency")]
     MixedCurrencies {
-        /// Which of the items.
-        place: usize,
+        /// Index of the first item in another currency.
+        index: usize,
     },
-    /// No such line.
-    #[error("the cart has no such line")]
+    #[error("line not found in the cart")]
     LineNotFound,
-    /// No such way to ship.
-    #[error("the cart has no such shipping option")]
+    #[error("shipping option not found: it is not offered for the cart")]
     ShippingOptionNotFound {
-        /// Those it has.
+        /// Ids of the options that are offered.
         allowed: Vec<String>,
     },
-    /// No hash of a quote.
-    #[error("a quote hash is 64 hexadecimal digits")]
+    #[error("invalid quote hash: must be 64 hexadecimal digits")]
     InvalidQuoteHash,
-    /// No country.
-    #[error("the country is not a code of two letters")]
+    #[error("invalid country: must be a two-letter ISO 3166-1 code")]
     InvalidCountry,
-    /// No email.
-    #[error("the email is not an address")]
+    #[error("invalid email address")]
     InvalidEmail,
-    /// No plain text, or too much of it.
-    #[error("{field} is plain text of 1 to {characters_max} characters")]
-    InvalidText {
-        /// Which field.
-        field: &'static str,
-        /// How much of it there may be.
-        characters_max: usize,
-    },
-    /// Nobody said where it goes.
-    #[error("say where it goes")]
-    NoDestination,
-    /// An edit that changes nothing.
-    #[error("name what to change")]
+    #[error("invalid {field}: must be plain text of 1 to {characters_max} characters")]
+    InvalidText { field: &'static str, characters_max: usize },
+    #[error("a destination is required")]
+    DestinationRequired,
+    #[error("at least one change is required")]
     NoEdits,
-    /// Amounts beyond what can be added up.
-    #[error("the amounts are too large")]
-    TooLarge,
-    /// Something kept that cannot be read.
-    #[error("a cart could not be read")]
+    /// A sum of amounts exceeds 64 bits.
+    #[error("amount overflow: the total is too large")]
+    AmountOverflow,
+    #[error("a stored cart could not be decoded")]
     Unreadable,
-    /// Products could not be read.
     #[error(transparent)]
     Catalog(#[from] CatalogError),
-    /// Settings could not be read.
     #[error(transparent)]
     Settings(#[from] SettingsError),
-    /// A store could not be had.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// An idempotency key stood for something else.
     #[error(transparent)]
     Idempotency(#[from] IdempotencyError),
-    /// The database was in the way.
     #[error(transparent)]
     Database(#[from] DatabaseError),
 }
@@ -129,20 +95,34 @@ impl From<sqlx::Error> for CartError {
     }
 }
 
+impl CartError {
+    /// Returns the error of the crate that failed, if it was another one.
+    fn source_problem(&self) -> Option<&dyn Problem> {
+        match self {
+            Self::Catalog(error) => Some(error),
+            Self::Settings(error) => Some(error),
+            Self::Store(error) => Some(error),
+            Self::Idempotency(error) => Some(error),
+            Self::Database(error) => Some(error),
+            _ => None,
+        }
+    }
+}
+
 impl Problem for CartError {
     fn code(&self) -> ErrorCode {
         match self {
             Self::NotFound => ErrorCode::CartNotFound,
             Self::Expired { .. } => ErrorCode::CartExpired,
             Self::Closed { .. } => ErrorCode::CartClosed,
-            Self::VersionMoved { .. } => ErrorCode::InvalidStatusTransition,
+            Self::VersionConflict { .. } => ErrorCode::InvalidStatusTransition,
             Self::ProductNotFound { .. } => ErrorCode::ProductNotFound,
             Self::OutOfStock { .. } => ErrorCode::OutOfStock,
             Self::InvalidQuantity
             | Self::TooManyLines
             | Self::TooManyCodes
             | Self::NoItems
-            | Self::VariantUnnamed { .. }
+            | Self::VariantRequired { .. }
             | Self::MixedCurrencies { .. }
             | Self::LineNotFound
             | Self::ShippingOptionNotFound { .. }
@@ -150,9 +130,9 @@ impl Problem for CartError {
             | Self::InvalidCountry
             | Self::InvalidEmail
             | Self::InvalidText { .. }
-            | Self::NoDestination
+            | Self::DestinationRequired
             | Self::NoEdits
-            | Self::TooLarge => ErrorCode::InvalidRequest,
+            | Self::AmountOverflow => ErrorCode::InvalidRequest,
             Self::Unreadable => ErrorCode::InternalError,
             Self::Catalog(error) => error.code(),
             Self::Settings(error) => error.code(),
@@ -167,37 +147,37 @@ impl Problem for CartError {
             Self::NotFound => details.insert("field", "cart_id"),
             Self::Expired { at } => {
                 details.insert("expired_at", at.to_string());
-                details.insert("hint", "make a new cart with the same items");
+                details.insert("hint", "create a new cart with the same items");
             }
             Self::Closed { status } => {
-                details.insert("status", status.name());
+                details.insert("status", status.as_str());
                 details.insert("hint", match status {
-                    CartStatus::CheckoutStarted => "its checkout was begun: update_checkout changes that, complete_checkout goes on",
-                    _ => "make a new cart",
+                    CartStatus::CheckoutStarted => "the checkout has started: change it with update_checkout, finish it with complete_checkout",
+                    _ => "create a new cart",
                 });
             }
-            Self::VersionMoved { current } => {
+            Self::VersionConflict { current } => {
                 details.insert("field", "if_version");
                 details.insert("current_version", *current);
-                details.insert("hint", "read the cart again and decide anew");
+                details.insert("hint", "read the cart again and send its version");
             }
-            Self::ProductNotFound { place } => {
-                details.insert("field", format!("items/{place}"));
-                details.insert("hint", "ids come from this store's search_products");
+            Self::ProductNotFound { index } => {
+                details.insert("field", format!("items/{index}"));
+                details.insert("hint", "use ids returned by search_products of this store");
             }
-            Self::VariantUnnamed { place } => {
-                details.insert("field", format!("items/{place}/variant_id"));
-                details.insert("hint", "get_product_variants lists them");
+            Self::VariantRequired { index } => {
+                details.insert("field", format!("items/{index}/variant_id"));
+                details.insert("hint", "get_product_variants lists the variants");
             }
-            Self::OutOfStock { place } => {
-                details.insert("field", format!("items/{place}"));
-                details.insert("hint", "leave it out, or look for another: find_similar_products");
+            Self::OutOfStock { index } => {
+                details.insert("field", format!("items/{index}"));
+                details.insert("hint", "remove the item, or call find_similar_products");
             }
-            Self::MixedCurrencies { place } => details.insert("field", format!("items/{place}")),
+            Self::MixedCurrencies { index } => details.insert("field", format!("items/{index}")),
             Self::InvalidQuantity => details.insert("field", "quantity"),
             Self::LineNotFound => {
                 details.insert("field", "line_ids");
-                details.insert("hint", "get_cart shows the lines");
+                details.insert("hint", "get_cart lists the lines");
             }
             Self::ShippingOptionNotFound { allowed } => {
                 details.insert("field", "option_id");
@@ -205,26 +185,34 @@ impl Problem for CartError {
             }
             Self::InvalidQuoteHash => {
                 details.insert("field", "quote_hash");
-                details.insert("hint", "preview_checkout and get_cart show it");
+                details.insert("hint", "use the quote_hash of preview_checkout or get_cart");
             }
             Self::InvalidCountry => details.insert("field", "country"),
             Self::InvalidEmail => details.insert("field", "email"),
             Self::InvalidText { field, .. } => details.insert("field", *field),
-            Self::NoDestination => {
+            Self::DestinationRequired => {
                 details.insert("field", "ship_to");
                 details.insert("hint", "a country is enough: {\"country\": \"PT\"}");
             }
             Self::NoEdits => {
-                details.insert("hint", "GET /api/docs shows what can be changed");
+                details.insert("hint", "GET /api/docs lists what can be changed");
             }
             Self::NoItems | Self::TooManyLines => details.insert("field", "items"),
             Self::TooManyCodes => details.insert("field", "code"),
-            Self::TooLarge | Self::Unreadable => {}
-            Self::Catalog(error) => error.details(details),
-            Self::Settings(error) => error.details(details),
-            Self::Store(error) => error.details(details),
-            Self::Idempotency(error) => error.details(details),
-            Self::Database(error) => error.details(details),
+            Self::AmountOverflow | Self::Unreadable => {}
+            Self::Catalog(_)
+            | Self::Settings(_)
+            | Self::Store(_)
+            | Self::Idempotency(_)
+            | Self::Database(_) => {
+                if let Some(source) = self.source_problem() {
+                    source.details(details);
+                }
+            }
         }
+    }
+
+    fn is_transient(&self) -> bool {
+        self.source_problem().is_some_and(Problem::is_transient)
     }
 }

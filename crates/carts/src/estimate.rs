@@ -1,14 +1,14 @@
-//! A verb: what things would cost, without making a cart of them.
+//! A verb: pricing items without creating a cart.
 
-use catalog::Shelf;
+use catalog::StockPool;
 use database::Reading;
 use merchants::Store;
 use primitives::{CartId, Id, KeyId};
 
-use crate::read::{Priced, price};
-use crate::{Cart, CartError, CartStatus, Destination, Item, Owner, Quote, items};
+use crate::read::{PricedCart, price};
+use crate::{Cart, CartError, CartOwner, CartStatus, Destination, Item, Quote, items};
 
-/// What these items would cost, sent there. Nothing is kept.
+/// Returns the price of items, shipped to a destination if one is given. Nothing is stored.
 pub async fn estimate(
     reading: &Reading,
     store: &Store,
@@ -18,20 +18,19 @@ pub async fn estimate(
     if wanted.is_empty() {
         return Err(CartError::NoItems);
     }
-    let destination = destination.map(Destination::checked).transpose()?;
-    let had = items::look_up(reading, store.merchant, Shelf::Store, wanted).await?;
-    let mut snapshot = reading.open().await?;
-    let now = snapshot.now().await?;
-    snapshot.close().await?;
+    let destination = destination.map(Destination::validated).transpose()?;
+    let available =
+        items::check_availability(reading, store.merchant, StockPool::Store, wanted).await?;
+    let now = reading.run(async |sql| sql.now().await).await?;
     let id = CartId::from_random(0);
     let mut lines = Vec::new();
-    let messages = items::put_in(id, &mut lines, &had)?;
+    let messages = items::add_to_lines(id, &mut lines, &available)?;
     let cart = Cart {
         id,
-        owner: Owner { key: KeyId::from_random(0), name: String::new(), is_sandbox: false },
-        kept_status: CartStatus::Active,
+        owner: CartOwner { key: KeyId::from_random(0), name: String::new(), is_sandbox: false },
+        stored_status: CartStatus::Active,
         version: 1,
-        currency: had.first().map_or(store.currency, |had| had.currency),
+        currency: available.first().map_or(store.currency, |item| item.currency),
         lines,
         destination,
         buyer: None,
@@ -45,14 +44,14 @@ pub async fn estimate(
     Ok(quote)
 }
 
-/// What a cart would cost, sent there.
+/// Returns the price of a cart shipped to a destination. Nothing is stored.
 pub async fn estimate_cart(
     reading: &Reading,
     store: &Store,
-    priced: Priced,
+    priced: PricedCart,
     destination: Destination,
 ) -> Result<Quote, CartError> {
-    let Priced { mut cart, now, .. } = priced;
-    cart.destination = Some(destination.checked()?);
+    let PricedCart { mut cart, now, .. } = priced;
+    cart.destination = Some(destination.validated()?);
     Ok(price(reading, store, cart, now).await?.quote)
 }

@@ -1,6 +1,6 @@
-//! What is asked for, held against what can be had.
+//! Requested items and their availability.
 
-use catalog::{Offer, Product, Shelf};
+use catalog::{Offer, Product, StockPool};
 use database::Reading;
 use primitives::{CartId, Currency, Id, LineId, MerchantId};
 use sha2::{Digest, Sha256};
@@ -8,89 +8,93 @@ use sha2::{Digest, Sha256};
 use crate::quote::Message;
 use crate::{CartError, Item, Line, Quantity};
 
-/// An item that can be had, as many of it as there are.
+/// An item with the quantity that is available, at most the requested one.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Had {
+pub(crate) struct AvailableItem {
     pub(crate) item: Item,
     pub(crate) unit_minor: i64,
     pub(crate) currency: Currency,
-    /// How many were asked for, if there are fewer.
-    pub(crate) asked: Option<u32>,
+    /// The requested quantity, if fewer units are available.
+    pub(crate) requested: Option<u32>,
 }
 
-/// Looks every item up. What is not there, has to be named closer or cannot be had at all is refused; of what there is too
-/// little, there is as much as there is.
-pub(crate) async fn look_up(
+/// Checks every item against the catalog. Returns an error for an unknown product or variant, a missing variant or an
+/// item without stock; reduces the quantity of an item with too little stock.
+pub(crate) async fn check_availability(
     reading: &Reading,
     merchant: MerchantId,
-    shelf: Shelf,
+    pool: StockPool,
     items: &[Item],
-) -> Result<Vec<Had>, CartError> {
+) -> Result<Vec<AvailableItem>, CartError> {
     let ids: Vec<_> = items.iter().map(|item| item.product).collect();
-    let products = catalog::products_on(reading, merchant, &ids, shelf).await?;
-    let mut had = Vec::with_capacity(items.len());
-    for (place, item) in items.iter().enumerate() {
+    let products = catalog::products_in_pool(reading, merchant, &ids, pool).await?;
+    let mut available = Vec::with_capacity(items.len());
+    for (index, item) in items.iter().enumerate() {
         let product = products.iter().find(|product| product.id == item.product);
-        let product = product.ok_or(CartError::ProductNotFound { place })?;
-        had.push(have(place, item, product)?);
+        let product = product.ok_or(CartError::ProductNotFound { index })?;
+        available.push(available_item(index, item, product)?);
     }
-    let first = had.first().map(|had| had.currency);
-    match had.iter().position(|had| Some(had.currency) != first) {
-        Some(place) => Err(CartError::MixedCurrencies { place }),
-        None => Ok(had),
+    let first = available.first().map(|item| item.currency);
+    match available.iter().position(|item| Some(item.currency) != first) {
+        Some(index) => Err(CartError::MixedCurrencies { index }),
+        None => Ok(available),
     }
 }
 
-fn have(place: usize, item: &Item, product: &Product) -> Result<Had, CartError> {
+fn available_item(
+    index: usize,
+    item: &Item,
+    product: &Product,
+) -> Result<AvailableItem, CartError> {
     if item.variant.is_none() && !product.variants.is_empty() {
-        return Err(CartError::VariantUnnamed { place });
+        return Err(CartError::VariantRequired { index });
     }
-    let offer = product.offer(item.variant).ok_or(CartError::ProductNotFound { place })?;
-    let asked = item.quantity.get();
-    let there = most(&offer);
-    let quantity = Quantity::new(i64::from(asked.min(there)));
-    let quantity = quantity.map_err(|_| CartError::OutOfStock { place })?;
-    Ok(Had {
+    let offer = product.offer(item.variant).ok_or(CartError::ProductNotFound { index })?;
+    let requested = item.quantity.get();
+    let available = available_units(&offer);
+    let quantity = Quantity::new(i64::from(requested.min(available)));
+    let quantity = quantity.map_err(|_| CartError::OutOfStock { index })?;
+    Ok(AvailableItem {
         item: Item { quantity, ..*item },
         unit_minor: offer.price.minor(),
         currency: offer.price.currency(),
-        asked: (asked > there).then_some(asked),
+        requested: (requested > available).then_some(requested),
     })
 }
 
-/// How many can be had at once.
-fn most(offer: &Offer) -> u32 {
-    if !offer.stock_status.is_at_hand() {
+/// Returns how many units are available now; `u32::MAX` if the merchant states no quantity.
+fn available_units(offer: &Offer) -> u32 {
+    if !offer.stock_status.is_available() {
         return 0;
     }
-    offer.stock_quantity.map_or(u32::MAX, |there| u32::try_from(there).unwrap_or(0))
+    offer.stock_quantity.map_or(u32::MAX, |quantity| u32::try_from(quantity).unwrap_or(0))
 }
 
-/// Puts items into lines: more of what is there already, a new line for what is not.
-pub(crate) fn put_in(
+/// Adds items to lines: increases the quantity of an existing line, otherwise appends a line.
+pub(crate) fn add_to_lines(
     cart: CartId,
     lines: &mut Vec<Line>,
-    had: &[Had],
+    available: &[AvailableItem],
 ) -> Result<Vec<Message>, CartError> {
     let mut messages = Vec::new();
-    for had in had {
-        let same = |line: &Line| {
-            (line.item.product, line.item.variant) == (had.item.product, had.item.variant)
+    for added in available {
+        let is_same = |line: &Line| {
+            (line.item.product, line.item.variant) == (added.item.product, added.item.variant)
         };
-        let place = lines.iter().position(same);
-        let place = if let Some(place) = place {
-            let line = &mut lines[place];
-            let more = line.item.quantity.get() + had.item.quantity.get();
-            line.item.quantity = Quantity::new(i64::from(more))?;
-            line.unit_minor = had.unit_minor;
-            place
+        let existing = lines.iter().position(is_same);
+        let index = if let Some(index) = existing {
+            let line = &mut lines[index];
+            let quantity = line.item.quantity.get() + added.item.quantity.get();
+            line.item.quantity = Quantity::new(i64::from(quantity))?;
+            line.unit_minor = added.unit_minor;
+            index
         } else {
-            let (id, item) = (line_id(cart, &had.item), had.item);
-            lines.push(Line { id, item, unit_minor: had.unit_minor });
+            let (id, item) = (line_id(cart, &added.item), added.item);
+            lines.push(Line { id, item, unit_minor: added.unit_minor });
             lines.len() - 1
         };
-        if let Some(asked) = had.asked {
-            messages.push(Message::adjusted(place, asked, had.item.quantity.get()));
+        if let Some(requested) = added.requested {
+            messages.push(Message::adjusted(index, requested, added.item.quantity.get()));
         }
     }
     if lines.len() > crate::LINES_MAX {
@@ -99,7 +103,7 @@ pub(crate) fn put_in(
     Ok(messages)
 }
 
-/// A line is named by what it is of: the same thing put in again is the same line.
+/// Derives the id of a line from cart, product and variant: an item that is added again has the same line.
 fn line_id(cart: CartId, item: &Item) -> LineId {
     let mut digest = Sha256::new();
     digest.update(cart.uuid());

@@ -1,4 +1,4 @@
-//! A verb: who else sells an article, and what it would cost to have it there.
+//! A verb: offers of one article at all stores, with landed costs.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -10,38 +10,36 @@ use primitives::{MerchantId, Money, VariantId};
 
 use crate::{CartError, Destination, Item, Quantity, estimate};
 
-/// An article at one store.
+/// The offer of an article at one store.
 #[derive(Debug, Clone)]
 pub struct NetworkOffer {
-    /// Who sells it.
     pub store: Arc<Store>,
-    /// The product.
     pub product: Product,
-    /// The form of it that has the number, or the cheapest that can be had of a product that has it as a whole.
+    /// The variant with the GTIN; if the product itself has the GTIN, its cheapest available variant.
     pub variant: Option<VariantId>,
-    /// What one costs.
+    /// Unit price.
     pub price: Money,
-    /// What one costs with the cheapest way there and taxes on top; none if it cannot be had at once or is not sent there.
-    pub landed: Option<Money>,
-    /// What the cheapest way there costs.
+    /// Unit price with the cheapest shipping option and added taxes; `None` if it is not available or not delivered there.
+    pub landed_cost: Option<Money>,
+    /// Price of the cheapest shipping option; `None` if the store states none.
     pub shipping: Option<Money>,
 }
 
-/// The offers of an article in all stores that may be seen, the best first: stores that take checkout before others, what
-/// can be had before what cannot, then by what it costs to have it there, then by trust. Amounts of different currencies
-/// are not compared: those in `home`'s currency come first.
+/// Returns the offers of an article at all visible stores, the best first: stores that allow agent checkout before others,
+/// available before unavailable, then by landed cost, then by trust. Amounts of different currencies are not compared:
+/// those in the currency of `home` come first.
 pub async fn offers(
     database: &Database,
     stores: &StoreCache,
     gtin: &Gtin,
     destination: Option<&Destination>,
     home: &Store,
-    sees: impl Fn(MerchantId) -> bool,
+    is_visible: impl Fn(MerchantId) -> bool,
 ) -> Result<Vec<NetworkOffer>, CartError> {
     let mut found = Vec::new();
     for merchant in catalog::sellers(database, gtin).await? {
         let store = match stores.find_merchant(merchant).await {
-            Ok(store) if store.admit().is_ok() && sees(merchant) => store,
+            Ok(store) if store.admit().is_ok() && is_visible(merchant) => store,
             Ok(_) | Err(merchants::StoreError::NotFound) => continue,
             Err(error) => return Err(error.into()),
         };
@@ -50,7 +48,7 @@ pub async fn offers(
             found.push(offer(&reading, &store, product, gtin, destination).await?);
         }
     }
-    found.sort_by(|one, other| order(one, other, home));
+    found.sort_by(|one, other| compare(one, other, home));
     Ok(found)
 }
 
@@ -61,43 +59,44 @@ async fn offer(
     gtin: &Gtin,
     destination: Option<&Destination>,
 ) -> Result<NetworkOffer, CartError> {
-    let variant = form(&product, gtin);
+    let variant = variant_with(&product, gtin);
     let price = product.offer(variant).map_or(product.facts.price, |offer| offer.price);
     let item = Item { product: product.id, variant, quantity: Quantity::ONE };
-    let (landed, shipping) = match estimate(reading, store, &[item], destination.cloned()).await {
-        Ok(quote) => {
-            let way = quote.options.first().map(|option| option.price_minor);
-            let is_served = destination.is_none() || quote.is_served();
-            let all = quote.total_minor.checked_add(way.unwrap_or(0));
-            let money = |minor: i64| Money::new(minor, quote.currency);
-            (all.filter(|_| is_served).map(money), way.map(money))
-        }
-        // It is there, and cannot be bought as it is: it is shown without a cost.
-        Err(CartError::OutOfStock { .. }) => (None, None),
-        Err(error) => return Err(error),
-    };
-    Ok(NetworkOffer { store: Arc::clone(store), product, variant, price, landed, shipping })
+    let (landed_cost, shipping) =
+        match estimate(reading, store, &[item], destination.cloned()).await {
+            Ok(quote) => {
+                let cheapest = quote.options.first().map(|option| option.price_minor);
+                let is_deliverable = destination.is_none() || quote.is_deliverable();
+                let total = quote.total_minor.checked_add(cheapest.unwrap_or(0));
+                let money = |minor: i64| Money::new(minor, quote.currency);
+                (total.filter(|_| is_deliverable).map(money), cheapest.map(money))
+            }
+            // The offer is listed without a landed cost.
+            Err(CartError::OutOfStock { .. }) => (None, None),
+            Err(error) => return Err(error),
+        };
+    Ok(NetworkOffer { store: Arc::clone(store), product, variant, price, landed_cost, shipping })
 }
 
-fn form(product: &Product, gtin: &Gtin) -> Option<VariantId> {
-    let has_number = |variant: &&Variant| {
+fn variant_with(product: &Product, gtin: &Gtin) -> Option<VariantId> {
+    let has_gtin = |variant: &&Variant| {
         let known = variant.facts.gtin.as_deref().and_then(|text| text.parse::<Gtin>().ok());
         known.is_some_and(|known| known.to_14() == gtin.to_14())
     };
     let cost = |variant: &&Variant| {
-        (!variant.facts.stock_status.is_at_hand(), variant.facts.price.minor())
+        (!variant.facts.stock_status.is_available(), variant.facts.price.minor())
     };
     let variants = || product.variants.iter();
-    variants().find(has_number).or_else(|| variants().min_by_key(cost)).map(|variant| variant.id)
+    variants().find(has_gtin).or_else(|| variants().min_by_key(cost)).map(|variant| variant.id)
 }
 
-fn order(one: &NetworkOffer, other: &NetworkOffer, home: &Store) -> Ordering {
+fn compare(one: &NetworkOffer, other: &NetworkOffer, home: &Store) -> Ordering {
     let first = |offer: &NetworkOffer| {
         let is_foreign = offer.price.currency() != home.currency;
-        (!offer.store.standing.takes_checkout(), offer.landed.is_none(), is_foreign)
+        (!offer.store.standing.allows_agent_checkout(), offer.landed_cost.is_none(), is_foreign)
     };
     let code = |offer: &NetworkOffer| offer.price.currency().code();
-    let cost = |offer: &NetworkOffer| offer.landed.unwrap_or(offer.price).minor();
+    let cost = |offer: &NetworkOffer| offer.landed_cost.unwrap_or(offer.price).minor();
     let trust = |offer: &NetworkOffer| offer.store.standing.ranking_score().unwrap_or(0.0);
     first(one)
         .cmp(&first(other))

@@ -1,56 +1,55 @@
-//! Whose cart it is, and who buys.
+//! The agent that owns a cart, and the buyer.
 
-use catalog::Shelf;
+use catalog::StockPool;
 use primitives::KeyId;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{CartError, text};
 
-/// An agent, by the key its carts are made with.
+/// The agent that owns a cart, identified by the key that created it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Owner {
-    /// The key.
+pub struct CartOwner {
     pub key: KeyId,
-    /// What the key's owner calls it: the person who is asked to approve reads it.
+    /// The name given to the key; shown to the person who approves the purchase. Untrusted text.
     pub name: String,
-    /// Whether it plays in a sandbox: what it buys is no sale.
+    /// Whether the key is a sandbox key; its orders are not sales.
     pub is_sandbox: bool,
 }
 
-impl Owner {
-    /// The shelf it buys from.
+impl CartOwner {
+    /// Returns the stock pool the agent buys from.
     #[must_use]
-    pub const fn shelf(&self) -> Shelf {
-        if self.is_sandbox { Shelf::Sandbox(self.key) } else { Shelf::Store }
+    pub const fn stock_pool(&self) -> StockPool {
+        if self.is_sandbox { StockPool::Sandbox(self.key) } else { StockPool::Store }
     }
 }
 
-/// Who buys, as far as the agent says.
+/// The buyer, as far as the agent states it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Buyer {
-    /// Where the receipt goes.
+    /// Email address for the receipt.
     #[schemars(length(min = 1, max = 254))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub email: Option<String>,
-    /// The first name.
+    /// Given name.
     #[schemars(length(min = 1, max = 100))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_name: Option<String>,
-    /// The last name.
+    /// Family name.
     #[schemars(length(min = 1, max = 100))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_name: Option<String>,
-    /// A telephone number.
+    /// Telephone number.
     #[schemars(length(min = 1, max = 40))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub phone_number: Option<String>,
 }
 
 impl Buyer {
-    /// As it is kept: every text one plain line, and an email that could be one.
-    pub(crate) fn checked(self) -> Result<Self, CartError> {
+    /// Returns the buyer with every text normalized to one line, or an error if a text or the email is invalid.
+    pub(crate) fn validated(self) -> Result<Self, CartError> {
         let email = text::optional("email", self.email, 254)?;
         let is_address = |email: &String| email.contains('@') && !email.contains(' ');
         if email.as_ref().is_some_and(|email| !is_address(email)) {

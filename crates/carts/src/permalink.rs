@@ -1,4 +1,4 @@
-//! A link that opens some items for a person.
+//! Links that open items for a person.
 
 use std::fmt::Write as _;
 
@@ -9,36 +9,36 @@ use serde::Serialize;
 
 use crate::{CartError, Quote};
 
-/// A link.
+/// A link to items.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Permalink {
-    /// The address.
     pub url: String,
-    /// What opens there.
-    pub opens: Opens,
+    pub target: PermalinkTarget,
 }
 
-/// What a link opens.
+/// What a permalink opens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Opens {
+pub enum PermalinkTarget {
     /// The items in the merchant's own shop.
     MerchantPage,
-    /// A summary of this service, as JSON: the store has no such links.
+    /// A JSON summary served by Souk: the store has no links to its own shop.
     Summary,
 }
 
-/// The items, by their SKU, in the merchant's own shop; none if the store has no such links.
-pub fn shop_link<'items>(
+/// Returns a link to items in the merchant's own shop, by SKU; `None` if the store has no such links.
+pub fn storefront_link<'items>(
     settings: &Settings,
     items: impl Iterator<Item = (&'items str, u32)>,
 ) -> Option<String> {
-    // A template that has no place for items opens the same page whatever is in the basket.
-    let template = settings.checkout_url.as_ref().filter(|template| template.takes_items())?;
+    // Without a placeholder for items the template opens the same page for every cart.
+    let template =
+        settings.checkout_url.as_ref().filter(|template| template.has_items_placeholder())?;
     Some(template.fill(&items.collect::<Vec<_>>(), ""))
 }
 
-/// The link to what was quoted: the store's own if it has a template for it, else a summary of ours.
+/// Returns a link to the quoted items: in the merchant's own shop if the store has a template for it, otherwise to a
+/// summary served by Souk.
 pub async fn permalink(
     reading: &Reading,
     store: &Store,
@@ -47,12 +47,12 @@ pub async fn permalink(
 ) -> Result<Permalink, CartError> {
     let current = merchants::settings(reading, store.merchant).await?;
     let items = quote.lines.iter().map(|line| (line.sku.as_str(), line.quantity));
-    if let Some(url) = shop_link(&current.settings, items) {
-        return Ok(Permalink { url, opens: Opens::MerchantPage });
+    if let Some(url) = storefront_link(&current.settings, items) {
+        return Ok(Permalink { url, target: PermalinkTarget::MerchantPage });
     }
     let mut url = format!("{site_url}/api/v1/stores/{}/basket?items=", store.slug);
-    for (place, line) in quote.lines.iter().enumerate() {
-        let comma = if place == 0 { "" } else { "," };
+    for (index, line) in quote.lines.iter().enumerate() {
+        let comma = if index == 0 { "" } else { "," };
         // Writing to a string cannot fail.
         let _ = write!(url, "{comma}{}", line.product);
         if let Some(variant) = line.variant {
@@ -60,5 +60,5 @@ pub async fn permalink(
         }
         let _ = write!(url, ":{}", line.quantity);
     }
-    Ok(Permalink { url, opens: Opens::Summary })
+    Ok(Permalink { url, target: PermalinkTarget::Summary })
 }

@@ -1,4 +1,4 @@
-//! What a cart costs now: pure, from the cart, what the products say at this moment, and what the store set.
+//! The price of a cart: a pure function of the cart, the current products and the store's settings.
 
 mod message;
 
@@ -9,125 +9,113 @@ use sha2::{Digest, Sha256};
 
 pub use message::{Message, MessageCode};
 
-use crate::discount::{Discount, Discountable, RefusedCode, discounts};
+use crate::discount::{Discount, Discountable, RejectedCode, discounts};
 use crate::{Cart, CartError, Destination, tax};
 
-/// A line with what it costs now.
+/// A line with its current price. Amounts are minor units.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct QuotedLine {
-    /// Its id.
     pub id: LineId,
-    /// Which product.
     pub product: ProductId,
-    /// Which of its forms.
     pub variant: Option<VariantId>,
-    /// The merchant's number. Merchant text.
+    /// Merchant text.
     pub sku: String,
-    /// What it is called. Merchant text.
+    /// Merchant text.
     pub name: String,
-    /// How many.
     pub quantity: u32,
-    /// What one costs.
     pub unit_minor: i64,
-    /// What they cost before discounts.
+    /// Before discounts.
     pub subtotal_minor: i64,
-    /// How much less.
     pub discount_minor: i64,
-    /// What they cost.
+    /// After discounts, without added tax.
     pub total_minor: i64,
-    /// What is due on top.
+    /// Added to the total; taxes included in the price are not counted.
     pub tax_minor: i64,
-    /// Whether it can be had.
     pub stock_status: StockStatus,
-    /// How many there are, if the merchant says.
+    /// Available units; `None` if the merchant states no quantity.
     pub available: Option<i32>,
 }
 
-/// A way to ship.
+/// A shipping option.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ShippingOption {
-    /// Its id, which follows from its name.
+    /// Derived from the title.
     pub id: String,
-    /// What the merchant calls it. Merchant text.
+    /// Merchant text.
     pub title: String,
-    /// What it costs.
     pub price_minor: i64,
-    /// The quickest delivery, in days.
+    /// Fastest delivery, in days.
     pub days_min: i32,
-    /// The slowest delivery, in days.
+    /// Slowest delivery, in days.
     pub days_max: i32,
 }
 
-/// What a cart costs.
+/// The price of a cart. Amounts are minor units.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Quote {
     /// The currency of all amounts.
     pub currency: Currency,
-    /// The lines.
     pub lines: Vec<QuotedLine>,
-    /// What the goods cost before discounts.
+    /// All lines, before discounts.
     pub subtotal_minor: i64,
-    /// How much less.
     pub discount_minor: i64,
-    /// What shipping costs; none while no way is chosen.
+    /// `None` until a shipping option is selected.
     pub shipping_minor: Option<i64>,
-    /// What is due on top; none while nobody knows where it goes.
+    /// Added to the total; `None` until a destination is set.
     pub tax_minor: Option<i64>,
-    /// What is in the prices already.
+    /// Included in the prices, not added to the total.
     pub tax_included_minor: i64,
-    /// What it costs, as far as it is known.
+    /// Without shipping and tax while they are `None`.
     pub total_minor: i64,
-    /// Promotions that apply.
     pub discounts: Vec<Discount>,
-    /// Codes that give nothing.
-    pub refused_codes: Vec<RefusedCode>,
-    /// The ways to ship there, the cheapest first.
+    pub rejected_codes: Vec<RejectedCode>,
+    /// The cheapest first.
     pub options: Vec<ShippingOption>,
-    /// The way that was chosen.
-    pub chosen: Option<String>,
-    /// What is needed before it can be bought, as paths into the record.
+    /// The id of the selected shipping option, if it is still offered.
+    pub selected_option: Option<String>,
+    /// Data required for checkout, as paths into the record.
     pub missing: Vec<&'static str>,
-    /// What a model should know or mend.
     pub messages: Vec<Message>,
 }
 
-/// What the world says at a moment.
-pub(crate) struct World<'now> {
+/// Everything besides the cart that determines its price.
+pub(crate) struct PricingInputs<'now> {
+    /// In the order of the cart's lines; `None` if the product is no longer sold.
     pub(crate) products: &'now [Option<Product>],
     pub(crate) settings: &'now Settings,
     pub(crate) now: Timestamp,
 }
 
 impl Quote {
-    /// Whether nothing about it can still move by choosing something.
+    /// Returns whether shipping or tax is not known yet.
     #[must_use]
     pub fn is_estimate(&self) -> bool {
         self.shipping_minor.is_none() || self.tax_minor.is_none()
     }
 
-    /// Whether the store sends it where it is to go, as far as it says.
+    /// Returns `false` if the store offers no shipping to the destination.
     #[must_use]
-    pub fn is_served(&self) -> bool {
+    pub fn is_deliverable(&self) -> bool {
         !self.messages.iter().any(|message| message.code == MessageCode::DestinationNotServed)
     }
 
-    /// Whether it can be bought as it is.
+    /// Returns whether no data is missing and no message is blocking.
     #[must_use]
     pub fn is_ready(&self) -> bool {
-        self.missing.is_empty() && !self.messages.iter().any(Message::is_in_the_way)
+        self.missing.is_empty() && !self.messages.iter().any(Message::is_blocking)
     }
 
-    /// What a cart costs in this world; products in the order of its lines.
-    pub(crate) fn of(cart: &Cart, world: &World<'_>) -> Result<Self, CartError> {
+    /// Prices a cart.
+    pub(crate) fn new(cart: &Cart, inputs: &PricingInputs<'_>) -> Result<Self, CartError> {
         let mut messages = Vec::new();
         let mut lines = Vec::with_capacity(cart.lines.len());
         let mut categories = Vec::with_capacity(cart.lines.len());
-        for (place, (line, product)) in cart.lines.iter().zip(world.products).enumerate() {
+        for (index, (line, product)) in cart.lines.iter().zip(inputs.products).enumerate() {
             let known = product.as_ref().and_then(|product| {
                 let offer = product.offer(line.item.variant)?;
                 (offer.price.currency() == cart.currency).then_some((product, offer))
             });
-            messages.extend(message::of_line(place, line, known.map(|(_, offer)| offer)));
+            messages.extend(message::of_line(index, line, known.map(|(_, offer)| offer)));
             categories.push(product.as_ref().map_or("", |product| product.category.path.as_str()));
             lines.push(quoted(line, product.as_ref(), known.map(|(_, offer)| offer))?);
         }
@@ -136,15 +124,15 @@ impl Quote {
             .zip(&categories)
             .map(|(line, category)| Discountable { category, minor: line.subtotal_minor })
             .collect();
-        let (discounts, refused_codes) =
-            discounts(&discountable, &world.settings.promotions, &cart.codes, world.now);
+        let (discounts, rejected_codes) =
+            discounts(&discountable, &inputs.settings.promotions, &cart.codes, inputs.now);
         for discount in &discounts {
-            for (line, less) in lines.iter_mut().zip(&discount.by_line) {
-                line.discount_minor += less;
-                line.total_minor -= less;
+            for (line, minor) in lines.iter_mut().zip(&discount.by_line) {
+                line.discount_minor += minor;
+                line.total_minor -= minor;
             }
         }
-        messages.extend(refused_codes.iter().map(message::of_code));
+        messages.extend(rejected_codes.iter().map(message::of_code));
         let subtotal_minor = sum(lines.iter().map(|line| line.subtotal_minor))?;
         let discount_minor = sum(lines.iter().map(|line| line.discount_minor))?;
         let goods_minor = subtotal_minor - discount_minor;
@@ -152,20 +140,22 @@ impl Quote {
         let mut tax_minor = None;
         if let Some(to) = &cart.destination {
             for (line, category) in lines.iter_mut().zip(&categories) {
-                let due = tax::due(&world.settings.taxes, to, category, line.total_minor);
-                line.tax_minor = due.added;
-                tax_included_minor += due.included;
+                let tax = tax::tax_on(&inputs.settings.taxes, to, category, line.total_minor);
+                line.tax_minor = tax.added_minor;
+                tax_included_minor += tax.included_minor;
             }
             tax_minor = Some(sum(lines.iter().map(|line| line.tax_minor))?);
         }
-        let frees = discounts.iter().any(|discount| discount.frees_shipping);
-        let options = options(cart.destination.as_ref(), world.settings, goods_minor, frees);
-        let chosen = cart.shipping_option.clone();
-        let chosen = chosen.filter(|id| options.iter().any(|option| option.id == *id));
+        let is_free = discounts.iter().any(|discount| discount.grants_free_shipping);
+        let options = options(cart.destination.as_ref(), inputs.settings, goods_minor, is_free);
+        let selected = cart.shipping_option.clone();
+        let selected_option = selected.filter(|id| options.iter().any(|option| option.id == *id));
         let price = |id: &String| options.iter().find(|option| option.id == *id);
-        let shipping_minor = chosen.as_ref().and_then(price).map(|option| option.price_minor);
-        let missing = missing(cart, &options, chosen.as_deref());
-        messages.extend(message::of_delivery(cart, world.settings, &options, chosen.as_deref()));
+        let shipping_minor =
+            selected_option.as_ref().and_then(price).map(|option| option.price_minor);
+        let missing = missing(cart, &options, selected_option.as_deref());
+        let selected = selected_option.as_deref();
+        messages.extend(message::of_delivery(cart, inputs.settings, &options, selected));
         let total_minor = sum([goods_minor, shipping_minor.unwrap_or(0), tax_minor.unwrap_or(0)])?;
         Ok(Self {
             currency: cart.currency,
@@ -177,9 +167,9 @@ impl Quote {
             tax_included_minor,
             total_minor,
             discounts,
-            refused_codes,
+            rejected_codes,
             options,
-            chosen,
+            selected_option,
             missing,
             messages,
         })
@@ -187,7 +177,7 @@ impl Quote {
 }
 
 fn sum(amounts: impl IntoIterator<Item = i64>) -> Result<i64, CartError> {
-    amounts.into_iter().try_fold(0_i64, i64::checked_add).ok_or(CartError::TooLarge)
+    amounts.into_iter().try_fold(0_i64, i64::checked_add).ok_or(CartError::AmountOverflow)
 }
 
 fn quoted(
@@ -196,9 +186,10 @@ fn quoted(
     offer: Option<Offer>,
 ) -> Result<QuotedLine, CartError> {
     let quantity = line.item.quantity.get();
-    // What cannot be had any more keeps the price it had; a message says that it is in the way.
+    // An unavailable item keeps its last price; a blocking message reports it.
     let unit_minor = offer.map_or(line.unit_minor, |offer| offer.price.minor());
-    let subtotal_minor = unit_minor.checked_mul(i64::from(quantity)).ok_or(CartError::TooLarge)?;
+    let subtotal_minor =
+        unit_minor.checked_mul(i64::from(quantity)).ok_or(CartError::AmountOverflow)?;
     let variant = product
         .zip(line.item.variant)
         .and_then(|(product, id)| product.variants.iter().find(|variant| variant.id == id));
@@ -226,51 +217,46 @@ fn quoted(
     })
 }
 
-/// What a form of a product is called. Some merchants name the product in it, some do not.
-fn full_name(product: &str, form: &str) -> String {
-    if form.starts_with(product) { form.to_owned() } else { format!("{product}, {form}") }
+/// Returns the name of a variant with the product's name, which some merchants already include.
+fn full_name(product: &str, variant: &str) -> String {
+    if variant.starts_with(product) { variant.to_owned() } else { format!("{product}, {variant}") }
 }
 
-/// The ways to ship, the cheapest first; that one costs nothing where the store says so.
+/// Returns the shipping options, the cheapest first. That one is free if a promotion says so or the free-shipping threshold
+/// is reached.
 fn options(
     to: Option<&Destination>,
     settings: &Settings,
     goods_minor: i64,
-    frees: bool,
+    is_free: bool,
 ) -> Vec<ShippingOption> {
     let Some(to) = to else { return Vec::new() };
     let threshold = settings.policies.free_shipping_threshold_minor;
-    let free = frees || threshold.is_some_and(|from| goods_minor >= from);
-    let ways = settings.ways_to(&to.country, goods_minor).into_iter().enumerate();
-    let option = |(place, rate): (usize, &merchants::ShippingRate)| ShippingOption {
+    let is_free = is_free || threshold.is_some_and(|from| goods_minor >= from);
+    let rates = settings.shipping_rates_to(&to.country, goods_minor).into_iter().enumerate();
+    let option = |(index, rate): (usize, &merchants::ShippingRate)| ShippingOption {
         id: option_id(&rate.name),
         title: rate.name.clone(),
-        price_minor: if free && place == 0 { 0 } else { rate.price_minor },
+        price_minor: if is_free && index == 0 { 0 } else { rate.price_minor },
         days_min: rate.days_min,
         days_max: rate.days_max,
     };
-    ways.map(option).collect()
+    rates.map(option).collect()
 }
 
-/// The same name has the same id, in every cart.
+/// Derives the id of a shipping option from its name: the same in every cart.
 fn option_id(name: &str) -> String {
-    use std::fmt::Write as _;
-    let digest = Sha256::digest(name.as_bytes());
-    digest[..6].iter().fold(String::from("ship_"), |mut id, byte| {
-        // Writing to a string cannot fail.
-        let _ = write!(id, "{byte:02x}");
-        id
-    })
+    format!("ship_{}", hex::encode(&Sha256::digest(name.as_bytes())[..6]))
 }
 
-fn missing(cart: &Cart, options: &[ShippingOption], chosen: Option<&str>) -> Vec<&'static str> {
+fn missing(cart: &Cart, options: &[ShippingOption], selected: Option<&str>) -> Vec<&'static str> {
     let mut missing = Vec::new();
     if cart.lines.is_empty() {
         missing.push("$.items");
     }
     if cart.destination.is_none() {
         missing.push("$.destination");
-    } else if !options.is_empty() && chosen.is_none() {
+    } else if !options.is_empty() && selected.is_none() {
         missing.push("$.selected_shipping_option_id");
     }
     missing

@@ -1,31 +1,29 @@
-//! A verb: reading a cart, with what it costs now.
+//! A verb: reading a cart with its current price.
 
 use catalog::Product;
 use database::{Database, Reading};
 use merchants::{Settings, Store};
 use primitives::{CartId, KeyId, MerchantId, Timestamp};
 
-use crate::quote::World;
+use crate::quote::PricingInputs;
 use crate::{Cart, CartError, Quote, QuoteHash, Terms, table};
 
-/// A cart and what it costs at a moment.
+/// A cart and its price at one time.
 #[derive(Debug, Clone)]
-pub struct Priced {
-    /// The cart.
+pub struct PricedCart {
     pub cart: Cart,
-    /// What it costs.
     pub quote: Quote,
-    /// What a person would agree to.
+    /// What a person approves.
     pub terms: Terms,
-    /// The hash of that.
+    /// The hash of the terms.
     pub quote_hash: QuoteHash,
-    /// When.
+    /// When the cart was priced, by the database's clock.
     pub now: Timestamp,
 }
 
-impl Priced {
-    /// What a cart costs at a moment, with the products as they are, in whatever order.
-    pub fn of(
+impl PricedCart {
+    /// Prices a cart at `now`. `products` may be in any order and incomplete.
+    pub fn new(
         store: &Store,
         settings: &Settings,
         products: &[Product],
@@ -36,52 +34,63 @@ impl Priced {
             products.iter().find(|product| product.id == line.item.product).cloned()
         };
         let products: Vec<Option<Product>> = cart.lines.iter().map(of_line).collect();
-        let quote = Quote::of(&cart, &World { products: &products, settings, now })?;
-        let terms = Terms::of(store, &settings.policies, &cart, &quote);
+        let quote = Quote::new(&cart, &PricingInputs { products: &products, settings, now })?;
+        let terms = Terms::new(store, &settings.policies, &cart, &quote);
         let quote_hash = terms.hash()?;
         Ok(Self { cart, quote, terms, quote_hash, now })
     }
 }
 
-/// A cart of this store. With an agent, only its own: another's does not exist to it.
+/// Returns a cart of this store. With an agent, `NotFound` if another agent owns it.
 pub async fn cart(
     reading: &Reading,
     store: &Store,
     id: CartId,
     agent: Option<KeyId>,
-) -> Result<Priced, CartError> {
-    let mut snapshot = reading.open().await?;
-    let now = snapshot.now().await?;
-    let found = table::find(&mut snapshot, store.merchant, id).await?;
-    snapshot.close().await?;
+) -> Result<PricedCart, CartError> {
+    let (now, found) = reading
+        .run(async |sql| {
+            let now = sql.now().await?;
+            Ok::<_, CartError>((now, table::find(sql, store.merchant, id).await?))
+        })
+        .await?;
     let cart = found.filter(|cart| agent.is_none_or(|agent| agent == cart.owner.key));
     price(reading, store, cart.ok_or(CartError::NotFound)?, now).await
 }
 
-/// What anybody who knows its id may see of a cart that can still be bought.
-pub async fn preview(reading: &Reading, store: &Store, id: CartId) -> Result<Priced, CartError> {
+/// Returns a cart that can still be bought, for any caller that has its id.
+pub async fn preview(
+    reading: &Reading,
+    store: &Store,
+    id: CartId,
+) -> Result<PricedCart, CartError> {
     let priced = cart(reading, store, id, None).await?;
-    priced.cart.usable(priced.now)?;
+    priced.cart.ensure_usable(priced.now)?;
     Ok(priced)
 }
 
-/// The store a cart of this agent is of: it names a cart by its id alone. Another's does not exist to it.
-pub async fn owner(database: &Database, id: CartId, agent: KeyId) -> Result<MerchantId, CartError> {
-    let mut snapshot = Reading::for_platform(database).open().await?;
-    let owner = table::owner(&mut snapshot, id, agent).await?;
-    snapshot.close().await?;
-    owner.ok_or(CartError::NotFound)
+/// Returns the merchant of a cart, for requests that name a cart without its store. `NotFound` if another agent owns it.
+pub async fn merchant_of(
+    database: &Database,
+    id: CartId,
+    agent: KeyId,
+) -> Result<MerchantId, CartError> {
+    let reading = Reading::for_platform(database);
+    let found: Option<MerchantId> = reading
+        .run(async |sql| Ok::<_, CartError>(table::merchant_of(sql, id, agent).await?))
+        .await?;
+    found.ok_or(CartError::NotFound)
 }
 
-/// What a cart costs at a moment.
+/// Prices a cart at `now` with the current products and settings.
 pub async fn price(
     reading: &Reading,
     store: &Store,
     cart: Cart,
     now: Timestamp,
-) -> Result<Priced, CartError> {
-    let (ids, shelf) = (cart.products(), cart.owner.shelf());
-    let products = catalog::products_on(reading, store.merchant, &ids, shelf).await?;
+) -> Result<PricedCart, CartError> {
+    let (ids, pool) = (cart.products(), cart.owner.stock_pool());
+    let products = catalog::products_in_pool(reading, store.merchant, &ids, pool).await?;
     let current = merchants::settings(reading, store.merchant).await?;
-    Priced::of(store, &current.settings, &products, cart, now)
+    PricedCart::new(store, &current.settings, &products, cart, now)
 }

@@ -1,5 +1,5 @@
-//! The cart record of spec §2.3 and decisions §8, as every door serves it, and what anybody who knows a cart's id may
-//! see of it.
+//! The cart record of spec §2.3 and decisions §8, as every door returns it, and the preview for any caller that has a
+//! cart's id.
 
 use catalog::StockStatus;
 use merchants::{PolicyRecord, Store};
@@ -8,54 +8,54 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{
-    CartStatus, Destination, Discount, Message, Priced, Quote, QuotedLine, RefusedCode,
+    CartStatus, Destination, Discount, Message, PricedCart, Quote, QuotedLine, RejectedCode,
     ShippingOption,
 };
 
-/// A cart with what it costs now.
+/// A cart with its current price.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct CartRecord {
-    /// Cart identifier. Whoever knows it may preview the cart: keep it to yourself.
+    /// Cart identifier. Any caller that has it can preview the cart: do not share it.
     pub cart_id: CartId,
-    /// The store.
+    /// Slug of the store.
     pub merchant_slug: String,
-    /// What became of it.
+    /// Status of the cart.
     pub status: CartStatus,
-    /// How often it was changed, from 1; `if_version` names it.
+    /// Version of the cart: starts at 1 and increases with every change. Send it as `if_version` to avoid overwriting a newer one.
     pub version: i64,
-    /// What is in it.
+    /// Lines of the cart.
     pub items: Vec<CartLineRecord>,
-    /// How many things are in it, all lines together.
+    /// Sum of the quantities of all lines.
     pub item_count: i64,
     /// Currency of all amounts.
     pub currency: String,
-    /// What it costs.
+    /// Totals of the cart.
     pub totals: TotalsRecord,
-    /// What is cheaper, and codes that give nothing.
+    /// Applied discounts, and codes that do not apply.
     pub discounts: DiscountsRecord,
-    /// Where it goes.
+    /// Shipping destination.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub destination: Option<Destination>,
-    /// The ways there, the cheapest first.
+    /// Shipping options to the destination, the cheapest first.
     pub shipping_options: Vec<ShippingOptionRecord>,
-    /// The way that was chosen.
+    /// Identifier of the selected shipping option.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub selected_shipping_option_id: Option<String>,
-    /// What the store promises.
+    /// Policies of the store.
     pub policies: PolicyRecord,
-    /// Whether it can be bought as it is.
+    /// Whether the cart can be checked out: nothing is missing and no message is blocking.
     pub ready_for_checkout: bool,
-    /// What is needed before, as paths into this record.
+    /// Data required before checkout, as JSON paths into this record.
     pub missing: Vec<String>,
-    /// What to know or to mend.
+    /// Messages about the cart: what to know or to fix.
     pub messages: Vec<MessageRecord>,
-    /// The hash of everything a person agrees to; it changes whenever that does.
+    /// Hash of everything a person approves; it changes whenever that does.
     pub quote_hash: String,
-    /// When it was made.
+    /// Time of creation.
     pub created_at: Timestamp,
-    /// When it was last changed.
+    /// Time of the last change.
     pub updated_at: Timestamp,
-    /// Until when it can be used: thirty minutes from its creation.
+    /// Time at which the cart expires; changes do not extend it.
     pub expires_at: Timestamp,
 }
 
@@ -64,152 +64,152 @@ pub struct CartRecord {
 pub struct CartLineRecord {
     /// Line identifier.
     pub line_id: LineId,
-    /// The product.
+    /// Product identifier.
     pub product_id: ProductId,
-    /// The form of it.
+    /// Variant identifier.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub variant_id: Option<VariantId>,
-    /// The merchant's own number.
+    /// The merchant's SKU.
     pub sku: String,
-    /// What it is called.
+    /// Name of the product or variant.
     pub name: String,
-    /// How many.
+    /// Quantity.
     pub quantity: i64,
-    /// What one costs now.
+    /// Current unit price.
     pub unit_price: f64,
-    /// What they cost, after discounts.
+    /// Price of the line after discounts.
     pub line_total: f64,
     /// Currency of the amounts.
     pub currency: String,
-    /// Whether it can be had.
+    /// Availability.
     pub stock_status: StockStatus,
-    /// How many can be had, if the merchant says.
+    /// Available units, if the merchant states a quantity.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub available_quantity: Option<i64>,
 }
 
-/// What a cart costs.
+/// Totals of a cart.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct TotalsRecord {
-    /// The goods, before discounts.
+    /// All lines, before discounts.
     pub subtotal: f64,
-    /// How much less they cost.
+    /// Sum of all discounts.
     pub discount: f64,
-    /// Shipping; left out until a way is chosen.
+    /// Price of shipping; absent until a shipping option is selected.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shipping: Option<f64>,
-    /// Taxes on top of the prices; left out until it is known where the goods go.
+    /// Taxes added to the prices; absent until a destination is set.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tax: Option<f64>,
-    /// Taxes that the prices hold already; not added to the total.
+    /// Taxes already included in the prices; not added to the total.
     pub tax_included: f64,
-    /// All of it, as far as it is known.
+    /// Total; without shipping and taxes while they are absent.
     pub total: f64,
-    /// Whether shipping or taxes are still to come.
+    /// Whether shipping or taxes are not known yet.
     pub is_estimate: bool,
 }
 
-/// What is cheaper.
+/// Discounts of a cart.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct DiscountsRecord {
-    /// Codes that were given.
+    /// Discount codes of the cart.
     pub codes: Vec<String>,
-    /// What applies.
+    /// Promotions that apply.
     pub applied: Vec<DiscountRecord>,
-    /// Codes that give nothing.
+    /// Codes that do not apply.
     pub rejected: Vec<RejectedCodeRecord>,
 }
 
 /// A promotion that applies.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct DiscountRecord {
-    /// The code it was asked for with; left out if it applies by itself.
+    /// Discount code of the promotion; absent if it applies automatically.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub code: Option<String>,
-    /// What the merchant calls it.
+    /// Title set by the merchant.
     pub title: String,
-    /// How much less the goods cost.
+    /// Amount of the discount.
     pub amount: f64,
 }
 
-/// A code that gives nothing.
+/// A discount code that does not apply.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct RejectedCodeRecord {
-    /// The code.
+    /// Discount code.
     pub code: String,
-    /// Why, as a stable name.
+    /// Stable name of the reason.
     pub reason: String,
 }
 
-/// A way to ship.
+/// A shipping option.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct ShippingOptionRecord {
-    /// Its id, for choosing it.
+    /// Identifier, for selecting the option.
     pub id: String,
-    /// What the merchant calls it.
+    /// Title set by the merchant.
     pub title: String,
-    /// What it costs.
+    /// Price of shipping.
     pub price: f64,
     /// Currency of the price.
     pub currency: String,
-    /// The quickest delivery, in days.
+    /// Fastest delivery, in days.
     pub days_min: i64,
-    /// The slowest delivery, in days.
+    /// Slowest delivery, in days.
     pub days_max: i64,
 }
 
-/// Something to know or to mend, in this service's own words.
+/// A message about a cart: something to know or to fix.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct MessageRecord {
-    /// What it is about, as a stable name.
+    /// Stable name of the message.
     pub code: String,
-    /// Where, as a path into the record.
+    /// JSON path into the record.
     pub path: String,
-    /// A sentence.
+    /// Text of the message.
     pub content: String,
-    /// Whether the cart cannot be bought while this holds.
+    /// Whether the cart cannot be checked out while the message applies.
     pub blocking: bool,
 }
 
-/// What anybody who knows a cart's id may see of it: what it costs, and nobody's name or address.
+/// A cart as any caller that has its id can see it: prices, and no personal data.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct PreviewRecord {
     /// Cart identifier.
     pub cart_id: CartId,
-    /// The store.
+    /// Slug of the store.
     pub merchant_slug: String,
-    /// What became of it.
+    /// Status of the cart.
     pub status: CartStatus,
-    /// What is in it.
+    /// Lines of the cart.
     pub items: Vec<CartLineRecord>,
-    /// How many things are in it, all lines together.
+    /// Sum of the quantities of all lines.
     pub item_count: i64,
     /// Currency of all amounts.
     pub currency: String,
-    /// What it costs.
+    /// Totals of the cart.
     pub totals: TotalsRecord,
-    /// The country it goes to; the rest of the address is not shown.
+    /// Country of the destination; the rest of the address is not shown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ship_to_country: Option<String>,
-    /// The way it goes there, once one is chosen.
+    /// Selected shipping option.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shipping: Option<ShippingOptionRecord>,
-    /// What the store promises.
+    /// Policies of the store.
     pub policies: PolicyRecord,
-    /// Whether it can be bought as it is.
+    /// Whether the cart can be checked out: nothing is missing and no message is blocking.
     pub ready_for_checkout: bool,
-    /// What is needed before, as paths into the cart's record.
+    /// Data required before checkout, as JSON paths into the cart's record.
     pub missing: Vec<String>,
-    /// What to know or to mend.
+    /// Messages about the cart: what to know or to fix.
     pub messages: Vec<MessageRecord>,
-    /// The hash of everything a person agrees to.
+    /// Hash of everything a person approves.
     pub quote_hash: String,
-    /// Until when it can be used.
+    /// Time at which the cart expires.
     pub expires_at: Timestamp,
 }
 
-impl Priced {
-    /// The record, for the agent whose cart it is.
+impl PricedCart {
+    /// Returns the record for the agent that owns the cart.
     #[must_use]
     pub fn record(&self, store: &Store) -> CartRecord {
         let (cart, quote) = (&self.cart, &self.quote);
@@ -225,7 +225,7 @@ impl Priced {
             discounts: quote.discounts_record(&cart.codes),
             destination: cart.destination.clone(),
             shipping_options: quote.option_records(),
-            selected_shipping_option_id: quote.chosen.clone(),
+            selected_shipping_option_id: quote.selected_option.clone(),
             policies: store.policy_record(),
             ready_for_checkout: self.is_ready(),
             missing: quote.missing.iter().map(ToString::to_string).collect(),
@@ -237,12 +237,13 @@ impl Priced {
         }
     }
 
-    /// What anybody who knows its id may see.
+    /// Returns the preview for any caller that has the cart's id.
     #[must_use]
     pub fn preview(&self, store: &Store) -> PreviewRecord {
         let (cart, quote) = (&self.cart, &self.quote);
-        let chosen = |option: &&ShippingOption| Some(&option.id) == quote.chosen.as_ref();
-        let shipping = quote.options.iter().find(chosen);
+        let is_selected =
+            |option: &&ShippingOption| Some(&option.id) == quote.selected_option.as_ref();
+        let shipping = quote.options.iter().find(is_selected);
         PreviewRecord {
             cart_id: cart.id,
             merchant_slug: store.slug.to_string(),
@@ -262,7 +263,7 @@ impl Priced {
         }
     }
 
-    /// Whether it can be bought as it is, now.
+    /// Returns whether the cart can be checked out now.
     #[must_use]
     pub fn is_ready(&self) -> bool {
         let status = self.cart.status(self.now);
@@ -271,19 +272,19 @@ impl Priced {
 }
 
 impl Quote {
-    /// How many things there are, all lines together.
+    /// Returns the sum of the quantities of all lines.
     #[must_use]
     pub fn item_count(&self) -> i64 {
         self.lines.iter().map(|line| i64::from(line.quantity)).sum()
     }
 
-    /// The lines, as doors show them.
+    /// Returns the lines as doors return them.
     #[must_use]
     pub fn line_records(&self) -> Vec<CartLineRecord> {
         self.lines.iter().map(|line| line.record(self.currency)).collect()
     }
 
-    /// What it costs, as doors show it.
+    /// Returns the totals as doors return them.
     #[must_use]
     pub fn totals(&self) -> TotalsRecord {
         let decimal = |minor: i64| Money::new(minor, self.currency).to_decimal();
@@ -298,7 +299,7 @@ impl Quote {
         }
     }
 
-    /// The ways to ship, as doors show them.
+    /// Returns the shipping options as doors return them.
     #[must_use]
     pub fn option_records(&self) -> Vec<ShippingOptionRecord> {
         self.options.iter().map(|option| option.record(self.currency)).collect()
@@ -310,14 +311,14 @@ impl Quote {
             title: discount.title.clone(),
             amount: Money::new(discount.minor, self.currency).to_decimal(),
         };
-        let rejected = |refused: &RefusedCode| RejectedCodeRecord {
-            code: refused.code.clone(),
-            reason: refused.reason.name().to_owned(),
+        let rejected = |rejected: &RejectedCode| RejectedCodeRecord {
+            code: rejected.code.clone(),
+            reason: rejected.reason.to_string(),
         };
         DiscountsRecord {
             codes: codes.to_vec(),
             applied: self.discounts.iter().map(applied).collect(),
-            rejected: self.refused_codes.iter().map(rejected).collect(),
+            rejected: self.rejected_codes.iter().map(rejected).collect(),
         }
     }
 }
@@ -356,10 +357,10 @@ impl ShippingOption {
 impl Message {
     fn record(&self) -> MessageRecord {
         MessageRecord {
-            code: self.code.name().to_owned(),
+            code: self.code.to_string(),
             path: self.path.clone(),
             content: self.content.clone(),
-            blocking: self.is_in_the_way(),
+            blocking: self.is_blocking(),
         }
     }
 }

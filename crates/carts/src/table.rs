@@ -7,10 +7,10 @@ use sqlx::PgConnection;
 use sqlx::types::Json;
 
 use crate::{
-    Buyer, Cart, CartError, CartStatus, Destination, Item, LIFETIME, Line, Owner, Quantity,
+    Buyer, CART_LIFETIME, Cart, CartError, CartOwner, CartStatus, Destination, Item, Line, Quantity,
 };
 
-/// A line, as it is kept.
+/// A line as it is stored.
 #[derive(Serialize, Deserialize)]
 struct KeptLine {
     line: LineId,
@@ -35,10 +35,10 @@ impl From<&Line> for KeptLine {
 
 impl TryFrom<KeptLine> for Line {
     type Error = CartError;
-    fn try_from(kept: KeptLine) -> Result<Self, CartError> {
-        let quantity = Quantity::new(i64::from(kept.quantity))?;
-        let item = Item { product: kept.product, variant: kept.variant, quantity };
-        Ok(Self { id: kept.line, item, unit_minor: kept.unit_minor })
+    fn try_from(stored: KeptLine) -> Result<Self, CartError> {
+        let quantity = Quantity::new(i64::from(stored.quantity))?;
+        let item = Item { product: stored.product, variant: stored.variant, quantity };
+        Ok(Self { id: stored.line, item, unit_minor: stored.unit_minor })
     }
 }
 
@@ -64,13 +64,13 @@ impl TryFrom<Row> for Cart {
     fn try_from(row: Row) -> Result<Self, CartError> {
         Ok(Self {
             id: row.cart_id,
-            owner: Owner { key: row.agent, name: row.agent_name, is_sandbox: row.is_sandbox },
-            kept_status: CartStatus::from_name(&row.status).ok_or(CartError::Unreadable)?,
+            owner: CartOwner { key: row.agent, name: row.agent_name, is_sandbox: row.is_sandbox },
+            stored_status: CartStatus::parse(&row.status).ok_or(CartError::Unreadable)?,
             version: row.version,
             currency: row.currency.parse().map_err(|_| CartError::Unreadable)?,
             lines: row.lines.0.into_iter().map(Line::try_from).collect::<Result<_, _>>()?,
-            destination: row.destination.map(|kept| kept.0),
-            buyer: row.buyer.map(|kept| kept.0),
+            destination: row.destination.map(|json| json.0),
+            buyer: row.buyer.map(|json| json.0),
             shipping_option: row.shipping_option,
             codes: row.codes,
             created_at: row.created_at,
@@ -79,7 +79,7 @@ impl TryFrom<Row> for Cart {
     }
 }
 
-fn kept(cart: &Cart) -> Json<Vec<KeptLine>> {
+fn stored_lines(cart: &Cart) -> Json<Vec<KeptLine>> {
     Json(cart.lines.iter().map(KeptLine::from).collect())
 }
 
@@ -92,10 +92,10 @@ pub(crate) async fn insert(work: &mut Work, merchant: MerchantId, cart: &Cart) -
         merchant as MerchantId,
         cart.id as CartId,
         cart.owner.key as KeyId,
-        cart.kept_status.name(),
+        cart.stored_status.as_str(),
         cart.version,
         cart.currency.code(),
-        kept(cart) as _,
+        stored_lines(cart) as _,
         cart.destination.as_ref().map(Json) as _,
         cart.shipping_option.as_deref(),
         &cart.codes,
@@ -109,14 +109,14 @@ pub(crate) async fn insert(work: &mut Work, merchant: MerchantId, cart: &Cart) -
     Ok(())
 }
 
-/// Keeps a changed cart, if it is still as it was read and can still be changed.
+/// Updates a cart. Returns `false` if its version changed, it is not active or it has expired.
 pub(crate) async fn update(
     work: &mut Work,
     merchant: MerchantId,
     cart: &Cart,
     version: i64,
 ) -> sqlx::Result<bool> {
-    let oldest = work.now().minus(LIFETIME);
+    let created_since = work.now().minus(CART_LIFETIME);
     let done = sqlx::query!(
         "UPDATE cart SET status = $4, version = $5, lines = $6, destination = $7,
                 shipping_option = $8, codes = $9, updated_at = $10, buyer = $12
@@ -125,14 +125,14 @@ pub(crate) async fn update(
         merchant as MerchantId,
         cart.id as CartId,
         version,
-        cart.kept_status.name(),
+        cart.stored_status.as_str(),
         cart.version,
-        kept(cart) as _,
+        stored_lines(cart) as _,
         cart.destination.as_ref().map(Json) as _,
         cart.shipping_option.as_deref(),
         &cart.codes,
         cart.updated_at as Timestamp,
-        oldest as Timestamp,
+        created_since as Timestamp,
         cart.buyer.as_ref().map(Json) as _,
     )
     .execute(work.sql())
@@ -161,7 +161,7 @@ pub(crate) async fn find(
     row.map(Cart::try_from).transpose()
 }
 
-/// Holds a cart's row until the work ends.
+/// Locks the row of a cart until the work ends.
 pub(crate) async fn lock(work: &mut Work, merchant: MerchantId, id: CartId) -> sqlx::Result<()> {
     sqlx::query!(
         "SELECT 1 AS one FROM cart WHERE merchant_id = $1 AND cart_id = $2 FOR NO KEY UPDATE",
@@ -186,8 +186,8 @@ pub(crate) async fn set_status(
          WHERE merchant_id = $1 AND cart_id = $2 AND status = $3",
         merchant as MerchantId,
         id as CartId,
-        from.name(),
-        to.name(),
+        from.as_str(),
+        to.as_str(),
         now as Timestamp,
     )
     .execute(work.sql())
@@ -195,8 +195,8 @@ pub(crate) async fn set_status(
     Ok(done.rows_affected() > 0)
 }
 
-/// Keeps what may still change of a cart whose checkout was started.
-pub(crate) async fn update_started(
+/// Updates what may still change once the checkout of a cart has started. Returns `false` if its version changed.
+pub(crate) async fn update_during_checkout(
     work: &mut Work,
     merchant: MerchantId,
     cart: &Cart,
@@ -221,7 +221,7 @@ pub(crate) async fn update_started(
     Ok(done.rows_affected() > 0)
 }
 
-pub(crate) async fn forget_sandbox(
+pub(crate) async fn purge_sandbox(
     work: &mut Work,
     merchant: MerchantId,
     before: Timestamp,
@@ -236,7 +236,7 @@ pub(crate) async fn forget_sandbox(
     Ok(done.rows_affected())
 }
 
-pub(crate) async fn owner(
+pub(crate) async fn merchant_of(
     sql: &mut PgConnection,
     id: CartId,
     agent: KeyId,

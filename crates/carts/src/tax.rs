@@ -1,41 +1,41 @@
-//! Taxes, as far as the merchant says.
+//! Taxes, from the rates set by the merchant.
 
 use merchants::TaxRate;
 
 use crate::destination::Destination;
-use crate::discount::is_in;
-use crate::share::part_of;
+use crate::discount::is_within;
+use crate::rounding::scale;
 
-/// What is due on an amount.
+/// The tax on an amount, in minor units.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Due {
-    /// On top of it.
-    pub(crate) added: i64,
-    /// In it already.
-    pub(crate) included: i64,
+pub(crate) struct Tax {
+    /// Added to the amount.
+    pub(crate) added_minor: i64,
+    /// Already included in the amount.
+    pub(crate) included_minor: i64,
 }
 
-/// What is due on goods of a category that go to a place. The rate that names most of it wins; of those that name as much,
-/// the first.
-pub(crate) fn due(rates: &[TaxRate], to: &Destination, category: &str, minor: i64) -> Due {
+/// Returns the tax on goods of a category shipped to a destination. The most specific rate applies; among equally
+/// specific ones, the first.
+pub(crate) fn tax_on(rates: &[TaxRate], to: &Destination, category: &str, minor: i64) -> Tax {
     let mut best: Option<(usize, &TaxRate)> = None;
     for rate in rates {
-        let Some(named) = names(rate, to, category) else { continue };
-        if best.is_none_or(|(most, _)| named > most) {
-            best = Some((named, rate));
+        let Some(specificity) = specificity(rate, to, category) else { continue };
+        if best.is_none_or(|(highest, _)| specificity > highest) {
+            best = Some((specificity, rate));
         }
     }
-    let Some((_, rate)) = best else { return Due::default() };
+    let Some((_, rate)) = best else { return Tax::default() };
     let points = i64::from(rate.rate_basis_points);
     if rate.included {
-        Due { added: 0, included: part_of(minor, points, 10_000 + points) }
+        Tax { added_minor: 0, included_minor: scale(minor, points, 10_000 + points) }
     } else {
-        Due { added: part_of(minor, points, 10_000), included: 0 }
+        Tax { added_minor: scale(minor, points, 10_000), included_minor: 0 }
     }
 }
 
-/// How much of it a rate names; none if it is about something else.
-fn names(rate: &TaxRate, to: &Destination, category: &str) -> Option<usize> {
+/// Returns how specifically a rate matches, or `None` if it does not apply.
+fn specificity(rate: &TaxRate, to: &Destination, category: &str) -> Option<usize> {
     if !rate.country.eq_ignore_ascii_case(&to.country) {
         return None;
     }
@@ -46,8 +46,8 @@ fn names(rate: &TaxRate, to: &Destination, category: &str) -> Option<usize> {
     };
     match &rate.category {
         None => Some(region),
-        // The deeper in the tree, the more it names.
-        Some(named) if is_in(category, named) => Some(region + 1 + named.matches('/').count()),
+        // The deeper in the category tree, the more specific.
+        Some(named) if is_within(category, named) => Some(region + 1 + named.matches('/').count()),
         Some(_) => None,
     }
 }

@@ -1,5 +1,5 @@
-//! What a person agrees to: everything the approval page shows, and nothing else. The page is made of it and the
-//! hash is taken of it, so that one cannot change without the other.
+//! The terms a person approves: everything the confirmation page shows, and nothing else. The page is rendered from them and
+//! the hash is computed over them, so that one cannot change without the other.
 
 use std::fmt;
 use std::str::FromStr;
@@ -11,102 +11,94 @@ use sha2::{Digest, Sha256};
 
 use crate::{Cart, CartError, Destination, Quote};
 
-/// What a person is shown. Amounts are minor units.
+/// The terms a person approves. Amounts are minor units.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Terms {
-    /// From whom.
     pub store: TermsStore,
-    /// Who asks: the name its owner gave the key. Untrusted text.
+    /// The name of the agent's key. Untrusted text.
     pub agent: String,
-    /// Whether it is a sandbox's: nothing is sold.
+    /// Whether a sandbox buys; nothing is sold then.
     pub is_sandbox: bool,
-    /// What.
     pub lines: Vec<TermsLine>,
     /// The currency of all amounts.
     pub currency: Currency,
-    /// What the goods cost before discounts.
+    /// All lines, before discounts.
     pub subtotal_minor: i64,
-    /// What is cheaper, by title. Merchant text.
+    /// Title (merchant text) and amount of each discount.
     pub discounts: Vec<(String, i64)>,
-    /// How it goes there; none while nothing is chosen.
+    /// `None` until a shipping option is selected.
     pub shipping: Option<TermsShipping>,
-    /// What is due on top; none while nobody knows where it goes.
+    /// Added to the total; `None` until a destination is set.
     pub tax_minor: Option<i64>,
-    /// What is in the prices already.
+    /// Included in the prices, not added to the total.
     pub tax_included_minor: i64,
-    /// What it costs.
     pub total_minor: i64,
-    /// Where it goes.
     pub destination: Option<Destination>,
-    /// How returns work.
     pub returns: TermsReturns,
-    /// Until when this holds.
+    /// When the cart expires.
     pub expires_at: Timestamp,
 }
 
-/// From whom.
+/// The store, as the terms show it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TermsStore {
-    /// Its name in addresses.
     pub slug: String,
-    /// Its name to people. Merchant text.
+    /// Merchant text.
     pub name: String,
-    /// The company behind it. Merchant text.
+    /// Merchant text.
     pub legal_name: String,
-    /// The label of its trust score.
+    /// The trust band; `None` without a score.
     pub band: Option<Band>,
-    /// Whether the score rests on little history.
+    /// Whether the score is based on little history.
     pub is_provisional: bool,
 }
 
-/// A line.
+/// A line, as the terms show it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TermsLine {
-    /// What it is called. Merchant text.
+    /// Merchant text.
     pub name: String,
-    /// The merchant's number. Merchant text.
+    /// Merchant text.
     pub sku: String,
-    /// How many.
     pub quantity: u32,
-    /// What one costs.
     pub unit_minor: i64,
-    /// What they cost, after discounts.
+    /// After discounts.
     pub total_minor: i64,
 }
 
-/// How it goes there.
+/// The selected shipping option.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TermsShipping {
-    /// What the merchant calls it. Merchant text.
+    /// Merchant text.
     pub title: String,
-    /// What it costs.
     pub price_minor: i64,
-    /// The quickest delivery, in days.
+    /// Fastest delivery, in days.
     pub days_min: i32,
-    /// The slowest delivery, in days.
+    /// Slowest delivery, in days.
     pub days_max: i32,
 }
 
-/// How returns work.
+/// The return policy.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TermsReturns {
-    /// Days to return in.
+    /// Length of the return window; `None` if the store states none.
     pub window_days: Option<i32>,
-    /// The store's own words. Merchant text.
+    /// Merchant text.
     pub summary: Option<String>,
 }
 
 impl Terms {
-    /// What a person is shown of a cart at a moment.
+    /// Returns the terms of a priced cart.
     #[must_use]
-    pub fn of(store: &Store, policies: &Policies, cart: &Cart, quote: &Quote) -> Self {
-        let chosen = |id: &String| quote.options.iter().find(|option| option.id == *id);
-        let shipping = quote.chosen.as_ref().and_then(chosen).map(|option| TermsShipping {
-            title: option.title.clone(),
-            price_minor: option.price_minor,
-            days_min: option.days_min,
-            days_max: option.days_max,
-        });
+    pub fn new(store: &Store, policies: &Policies, cart: &Cart, quote: &Quote) -> Self {
+        let option = |id: &String| quote.options.iter().find(|option| option.id == *id);
+        let shipping =
+            quote.selected_option.as_ref().and_then(option).map(|option| TermsShipping {
+                title: option.title.clone(),
+                price_minor: option.price_minor,
+                days_min: option.days_min,
+                days_max: option.days_max,
+            });
         let line = |line: &crate::QuotedLine| TermsLine {
             name: line.name.clone(),
             sku: line.sku.clone(),
@@ -114,7 +106,7 @@ impl Terms {
             unit_minor: line.unit_minor,
             total_minor: line.total_minor,
         };
-        let less = quote.discounts.iter().map(|less| (less.title.clone(), less.minor));
+        let discounts = quote.discounts.iter().map(|it| (it.title.clone(), it.minor));
         Self {
             store: TermsStore {
                 slug: store.slug.as_str().to_owned(),
@@ -128,7 +120,7 @@ impl Terms {
             lines: quote.lines.iter().map(line).collect(),
             currency: quote.currency,
             subtotal_minor: quote.subtotal_minor,
-            discounts: less.collect(),
+            discounts: discounts.collect(),
             shipping,
             tax_minor: quote.tax_minor,
             tax_included_minor: quote.tax_included_minor,
@@ -142,25 +134,25 @@ impl Terms {
         }
     }
 
-    /// The hash of all of it: SHA-256 over its canonical JSON (RFC 8785; there are no fractions in it).
+    /// Returns the SHA-256 of the terms as canonical JSON (RFC 8785; they contain no fractions).
     pub fn hash(&self) -> Result<QuoteHash, CartError> {
         let text = serde_json_canonicalizer::to_vec(self).map_err(|_| CartError::Unreadable)?;
         Ok(QuoteHash(Sha256::digest(&text).into()))
     }
 }
 
-/// The hash of what a person agrees to. A proof is bound to it.
+/// The hash of the terms a person approves. A confirmation is bound to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct QuoteHash([u8; 32]);
 
 impl QuoteHash {
-    /// Its bytes.
+    /// Returns the bytes.
     #[must_use]
     pub const fn as_bytes(&self) -> &[u8; 32] {
         &self.0
     }
 
-    /// From its bytes, as they are kept.
+    /// Returns the hash with these bytes, or `None` if there are not 32.
     #[must_use]
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         bytes.try_into().ok().map(Self)
@@ -169,21 +161,15 @@ impl QuoteHash {
 
 impl fmt::Display for QuoteHash {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(formatter, "{byte:02x}"))
+        formatter.write_str(&hex::encode(self.0))
     }
 }
 
 impl FromStr for QuoteHash {
     type Err = CartError;
     fn from_str(text: &str) -> Result<Self, CartError> {
-        if text.len() != 64 || !text.is_ascii() {
-            return Err(CartError::InvalidQuoteHash);
-        }
         let mut bytes = [0; 32];
-        for (place, byte) in bytes.iter_mut().enumerate() {
-            let pair = &text[2 * place..2 * place + 2];
-            *byte = u8::from_str_radix(pair, 16).map_err(|_| CartError::InvalidQuoteHash)?;
-        }
+        hex::decode_to_slice(text, &mut bytes).map_err(|_| CartError::InvalidQuoteHash)?;
         Ok(Self(bytes))
     }
 }
@@ -259,17 +245,17 @@ mod tests {
     }
 
     proptest! {
-        /// Small worlds, so that equal ones turn up as well.
+        /// Small domains, so that equal terms occur as well.
         #[test]
         fn the_hash_changes_if_and_only_if_something_shown_changes(one in terms(), two in terms()) {
-            let kept: Terms = serde_json::from_value(serde_json::to_value(&one).unwrap()).unwrap();
-            prop_assert_eq!(&kept, &one);
-            prop_assert_eq!(kept.hash().unwrap(), one.hash().unwrap());
+            let stored: Terms = serde_json::from_value(serde_json::to_value(&one).unwrap()).unwrap();
+            prop_assert_eq!(&stored, &one);
+            prop_assert_eq!(stored.hash().unwrap(), one.hash().unwrap());
             prop_assert_eq!(one == two, one.hash().unwrap() == two.hash().unwrap());
         }
 
         #[test]
-        fn each_part_counts_for_itself(one in terms(), other in terms(), part in 0..11) {
+        fn the_hash_covers_each_part(one in terms(), other in terms(), part in 0..11) {
             let mut two = one.clone();
             match part {
                 0 => two.store = other.store,
@@ -289,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hash_is_written_and_read() {
+    fn a_hash_is_formatted_and_parsed() {
         let hash = QuoteHash::from_bytes(&[0xA7; 32]).unwrap();
         assert_eq!(hash.to_string(), "a7".repeat(32));
         assert_eq!(hash.to_string().parse::<QuoteHash>().unwrap(), hash);

@@ -1,44 +1,46 @@
-//! Applying a feed: a job that can be killed at any moment and goes on where it was.
+//! The job that applies a received feed. It can be killed at any time and resumes after its last committed batch.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use database::{Reading, Work};
-use jobs::{Epoch, Job, JobContext, JobError, Outcome, Scheduled};
-use primitives::{JobId, MerchantId};
+use jobs::{Job, JobContext, JobError, Outcome};
+use primitives::{FeedRunId, MerchantId};
 use serde::{Deserialize, Serialize};
 
+use crate::batch::{Batch, BatchBuilder, CheckedRow};
+use crate::feed_run::{FeedRun, FeedRunMode, FeedRunState, RowCounts, RowError};
+use crate::feed_scan::FeedScan;
+use crate::feed_stream::Feed;
 use crate::incoming::{Incoming, Origin};
-use crate::run::{RowFault, Run, RunMode, RunState, Tally};
-use crate::stream::Feed;
-use crate::survey::{Assembly, Checked, Piece, Survey};
-use crate::{CatalogError, Done, FeedSettings, ReadFeed, one_line, put_products, retire, table};
+use crate::{
+    CatalogError, FeedSettings, PutOutcome, ReadFeed, one_line, put_products, retire,
+    schedule_catalog_stats, table,
+};
 
-/// Faults kept of one run; more are counted and not kept.
-const FAULTS_MAX: i64 = 10_000;
-/// Identifiers looked at in one go when what is absent is sought.
-const LISTED_AT_ONCE: i64 = 5_000;
-/// Products retired in one work.
-const RETIRED_AT_ONCE: usize = 500;
-/// Characters of an identifier that are kept with a fault.
+/// Row errors stored per run; further ones are counted but not stored.
+const ROW_ERRORS_MAX: i64 = 10_000;
+/// Listed products read per page when absent products are determined.
+const LISTED_PAGE: i64 = 5_000;
+/// Products retired per transaction.
+const RETIRE_BATCH: usize = 500;
+/// Characters of an external id that are stored with a row error.
 const ID_MAX: usize = 100;
-/// How often a pass that writes nothing says how far it is.
-const SAYS_EVERY: Duration = Duration::from_secs(1);
+/// Interval of progress updates while a pass writes nothing else.
+const PROGRESS_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Applies a feed that has come in.
+/// Applies a feed run whose feed has been received.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct ApplyRun {
-    /// Whose it is.
+pub struct ApplyFeedRun {
     pub merchant: MerchantId,
-    /// Which run.
-    pub run: JobId,
+    pub run: FeedRunId,
 }
 
-impl Job for ApplyRun {
+impl Job for ApplyFeedRun {
     const NAME: &'static str = "catalog.apply_run";
-    /// Each batch that is committed starts the count anew; so many failures in one place are enough.
+    /// Each committed batch resets the count, so that this many failures occur at the same position of the feed.
     const ATTEMPTS_MAX: u32 = 100;
-    type Needs = ReadFeed;
+    type Dependencies = ReadFeed;
 
     fn merchant(&self) -> Option<MerchantId> {
         Some(self.merchant)
@@ -46,14 +48,14 @@ impl Job for ApplyRun {
 
     async fn run(self, context: JobContext, read: ReadFeed) -> Result<Outcome, JobError> {
         let reading = Reading::for_store(context.database(), self.merchant)?;
-        let run = match crate::run(&reading, self.merchant, self.run).await {
+        let run = match crate::feed_run(&reading, self.merchant, self.run).await {
             Ok(run) if !run.state.is_final() => run,
-            Ok(_) | Err(CatalogError::RunNotFound) => return Ok(Outcome::DONE),
+            Ok(_) | Err(CatalogError::FeedRunNotFound) => return Ok(Outcome::DONE),
             Err(error) => return Err(error.into()),
         };
         let settings = feed_settings(&reading, self.merchant).await?;
-        let application = Application { context, merchant: self.merchant, reading, settings, run };
-        application.carry_out(read).await
+        let execution = Execution { context, merchant: self.merchant, reading, settings, run };
+        execution.execute(read).await
     }
 }
 
@@ -66,79 +68,81 @@ async fn feed_settings(
     Ok(FeedSettings { currency: store.currency, gtin_source })
 }
 
-/// A run at work.
-struct Application {
+/// One attempt to execute a feed run.
+struct Execution {
     context: JobContext,
     merchant: MerchantId,
     reading: Reading,
     settings: FeedSettings,
-    run: Run,
+    run: FeedRun,
 }
 
-/// What a step came to.
-enum Step<T> {
-    Goes(T),
-    /// The run has ended meanwhile: a newer one took its place.
-    Ended,
+/// Result of one phase.
+enum Phase<T> {
+    Completed(T),
+    /// The run ended meanwhile: a newer run superseded it.
+    RunEnded,
 }
 
-impl Application {
-    async fn carry_out(self, read: ReadFeed) -> Result<Outcome, JobError> {
+impl Execution {
+    async fn execute(self, read: ReadFeed) -> Result<Outcome, JobError> {
         let feed = Feed {
             reading: self.reading.clone(),
             merchant: self.merchant,
             run: self.run.id,
-            format: self.run.asked.format,
+            format: self.run.request.format,
             settings: self.settings.clone(),
             read,
         };
-        if self.run.state == RunState::Queued && !self.enter(RunState::Checking).await? {
+        if self.run.state == FeedRunState::Queued && !self.enter(FeedRunState::Checking).await? {
             return Ok(Outcome::DONE);
         }
-        let Step::Goes(survey) = self.survey(&feed).await? else { return Ok(Outcome::DONE) };
+        let Phase::Completed(scan) = self.scan(&feed).await? else { return Ok(Outcome::DONE) };
         let mut absent = None;
-        // A merge says nothing about what it does not name, and a catalog takes long to go through.
-        if self.run.asked.mode == RunMode::Replace {
-            let (missing, listed) = self.absent(&survey).await?;
-            if self.retires(&survey) && missing * 2 > listed && !self.run.asked.force {
+        // A merge never retires, and paging through a whole catalog is slow.
+        if self.run.request.mode == FeedRunMode::Replace {
+            let (missing, listed) = self.count_absent(&scan).await?;
+            if self.retires(&scan) && missing * 2 > listed && !self.run.request.force {
                 return self.refuse(missing, listed).await;
             }
             absent = Some(missing);
         }
-        if self.run.state != RunState::Retiring {
-            let rows = i64::try_from(survey.items).unwrap_or(i64::MAX);
+        if self.run.state != FeedRunState::Retiring {
+            let rows = i64::try_from(scan.items).unwrap_or(i64::MAX);
             if !self.begin(rows, absent).await? {
                 return Ok(Outcome::DONE);
             }
         }
-        let Step::Goes(mut tally) = self.apply(&feed, &survey).await? else {
+        let Phase::Completed(mut counts) = self.apply(&feed, &scan).await? else {
             return Ok(Outcome::DONE);
         };
-        if self.retires(&survey) && !self.run.asked.dry_run {
-            if !self.enter(RunState::Retiring).await? {
+        if self.retires(&scan) && !self.run.request.dry_run {
+            if !self.enter(FeedRunState::Retiring).await? {
                 return Ok(Outcome::DONE);
             }
-            let Step::Goes(after) = self.retire(&survey, tally).await? else {
+            let Phase::Completed(after) = self.retire(&scan, counts).await? else {
                 return Ok(Outcome::DONE);
             };
-            tally = after;
+            counts = after;
         }
-        self.finish(&survey, &tally).await
+        self.finish(&scan, &counts).await
     }
 
-    /// Whether what the feed does not name is to go: only if the feed is whole and each of its rows
-    /// could be told.
-    fn retires(&self, survey: &Survey) -> bool {
-        self.run.asked.mode == RunMode::Replace && !survey.cut && survey.anonymous == 0
+    /// Whether products that the feed does not contain are retired: only if the feed is not truncated and the
+    /// product of each of its rows is known.
+    fn retires(&self, scan: &FeedScan) -> bool {
+        self.run.request.mode == FeedRunMode::Replace
+            && !scan.truncated
+            && scan.unidentified_rows == 0
     }
 
     fn origin(&self) -> Origin {
         let received_at = self.run.received_at.unwrap_or(self.run.started_at);
-        Origin::Run { run: self.run.id, received_at }
+        Origin::FeedRun { run: self.run.id, received_at }
     }
 
-    /// Moves the run on; false if it has ended meanwhile.
-    async fn enter(&self, state: RunState) -> Result<bool, JobError> {
+    /// Moves the run to a state. Returns false if the run has ended meanwhile.
+    async fn enter(&self, state: FeedRunState) -> Result<bool, JobError> {
         let mut work = self.context.work_for_store(self.merchant).await?;
         let (merchant, run) = (self.merchant, self.run.id);
         let entered = table::advance_run(&mut work, merchant, run, state, None, None).await?;
@@ -146,26 +150,28 @@ impl Application {
         Ok(entered)
     }
 
-    /// Begins to change the catalog; false if the run has ended meanwhile. It is the newest word that
-    /// counts: a replacement ends what is older and not done, and whatever finds a newer replacement
-    /// at work or done ends itself. Only one run changes a catalog at a time; others wait their turn.
+    /// Starts to change the catalog. Returns false if the run has ended meanwhile.
+    ///
+    /// The newest replacement wins: a replacement supersedes every older unfinished run, and a run that finds a
+    /// newer replacement started or completed supersedes itself. Only one run changes a catalog at a time; the
+    /// job of any other run fails and is retried.
     async fn begin(&self, rows: i64, absent: Option<i64>) -> Result<bool, JobError> {
         let (merchant, run) = (self.merchant, self.run.id);
         let received_at = self.run.received_at.unwrap_or(self.run.started_at);
         let mut work = self.context.work_for_store(merchant).await?;
-        if !self.run.asked.dry_run {
+        if !self.run.request.dry_run {
             if table::is_outdated(&mut work, merchant, received_at).await? {
                 let reason = Some("a newer replacement took its place");
-                table::end_run(&mut work, merchant, run, RunState::Superseded, false, reason)
+                table::end_run(&mut work, merchant, run, FeedRunState::Superseded, false, reason)
                     .await?;
                 work.commit().await?;
                 return Ok(false);
             }
-            if self.run.asked.mode == RunMode::Replace {
+            if self.run.request.mode == FeedRunMode::Replace {
                 table::supersede_older(&mut work, merchant, received_at).await?;
             }
         }
-        let (state, rows) = (RunState::Applying, Some(rows));
+        let (state, rows) = (FeedRunState::Applying, Some(rows));
         let entered = table::advance_run(&mut work, merchant, run, state, rows, absent).await;
         match entered.map_err(database::DatabaseError::from) {
             Ok(entered) => {
@@ -173,33 +179,42 @@ impl Application {
                 Ok(entered)
             }
             Err(error) if error.constraint() == Some("catalog_run_at_work") => {
-                Err(JobError::Failed(String::from("another run of the store is at work")))
+                Err(JobError::Failed(String::from("another feed run of this store is active")))
             }
             Err(error) => Err(error.into()),
         }
     }
 
-    async fn survey(&self, feed: &Feed) -> Result<Step<Arc<Survey>>, JobError> {
-        let mut pieces = feed.pieces(Survey::default());
+    /// First pass: reads the whole feed without changing anything.
+    async fn scan(&self, feed: &Feed) -> Result<Phase<Arc<FeedScan>>, JobError> {
+        let mut stream = feed.stream(FeedScan::default());
         loop {
-            if let Ok(survey) = tokio::time::timeout(SAYS_EVERY, pieces.next()).await {
-                let survey = survey?.ok_or_else(|| JobError::Failed(String::from("no survey")))?;
-                return Ok(Step::Goes(Arc::new(survey)));
+            if let Ok(scan) = tokio::time::timeout(PROGRESS_INTERVAL, stream.next()).await {
+                let scan = scan?.ok_or_else(|| {
+                    JobError::Failed(String::from("the feed reader returned no scan"))
+                })?;
+                return Ok(Phase::Completed(Arc::new(scan)));
             }
             let mut work = self.context.work_for_store(self.merchant).await?;
-            if !self.note(&mut work, &self.run.tally, pieces.bytes_read()).await? {
-                return Ok(Step::Ended);
+            if !self.record_progress(&mut work, &self.run.counts, stream.bytes_read()).await? {
+                return Ok(Phase::RunEnded);
             }
             work.commit().await?;
         }
     }
 
-    async fn note(&self, work: &mut Work, tally: &Tally, bytes: i64) -> Result<bool, JobError> {
-        Ok(table::note_progress(work, self.merchant, self.run.id, tally, bytes).await?)
+    /// Stores the progress of the run. Returns false if the run has ended meanwhile.
+    async fn record_progress(
+        &self,
+        work: &mut Work,
+        counts: &RowCounts,
+        bytes: i64,
+    ) -> Result<bool, JobError> {
+        Ok(table::record_progress(work, self.merchant, self.run.id, counts, bytes).await?)
     }
 
-    /// How many listed products the feed does not name, and how many are listed.
-    async fn absent(&self, survey: &Survey) -> Result<(i64, i64), JobError> {
+    /// Returns how many listed products the feed does not contain, and how many are listed.
+    async fn count_absent(&self, scan: &FeedScan) -> Result<(i64, i64), JobError> {
         let (mut absent, mut listed) = (0, 0);
         let mut after = String::new();
         loop {
@@ -207,155 +222,167 @@ impl Application {
             let Some(last) = page.last() else { return Ok((absent, listed)) };
             last.external_id.clone_into(&mut after);
             listed += i64::try_from(page.len()).unwrap_or(0);
-            absent += page.iter().map(|row| i64::from(self.is_absent(survey, row))).sum::<i64>();
+            absent += page.iter().map(|row| i64::from(self.is_absent(scan, row))).sum::<i64>();
         }
     }
 
-    /// Whether a listed product is to go: the feed does not name it, and it was not pushed later.
-    fn is_absent(&self, survey: &Survey, row: &table::Listed) -> bool {
-        !survey.names(&row.external_id) && !self.origin().is_older_than(row.pushed_at)
+    /// Whether a listed product is absent: the feed does not contain it, and it was not pushed after the feed was
+    /// received.
+    fn is_absent(&self, scan: &FeedScan, row: &table::ListedProduct) -> bool {
+        !scan.contains(&row.external_id) && !self.origin().is_older_than(row.pushed_at)
     }
 
-    async fn listed(&self, after: &str) -> Result<Vec<table::Listed>, JobError> {
-        let mut snapshot = self.reading.open().await?;
-        let page = table::listed(&mut snapshot, self.merchant, after, LISTED_AT_ONCE).await?;
-        snapshot.close().await?;
-        Ok(page)
+    async fn listed(&self, after: &str) -> Result<Vec<table::ListedProduct>, CatalogError> {
+        self.reading
+            .run(async |sql| {
+                Ok(table::listed_products(sql, self.merchant, after, LISTED_PAGE).await?)
+            })
+            .await
     }
 
-    async fn apply(&self, feed: &Feed, survey: &Arc<Survey>) -> Result<Step<Tally>, JobError> {
-        let dry_run = self.run.asked.dry_run;
-        // A dry run keeps nothing, so it begins again from the beginning.
-        let mut tally = if dry_run { Tally::default() } else { self.run.tally };
-        let skip = u64::try_from(tally.rows).unwrap_or(0);
+    /// Second pass: writes the feed in batches.
+    async fn apply(&self, feed: &Feed, scan: &Arc<FeedScan>) -> Result<Phase<RowCounts>, JobError> {
+        let dry_run = self.run.request.dry_run;
+        // A dry run commits no products, so that it starts again from the first row.
+        let mut counts = if dry_run { RowCounts::default() } else { self.run.counts };
+        let skip = u64::try_from(counts.rows).unwrap_or(0);
         let has_groups = feed.format.has_groups();
-        let assembly = Assembly::new(Arc::clone(survey), self.settings.currency, has_groups, skip);
-        let mut pieces = feed.pieces(assembly);
-        let mut said = Instant::now();
-        while let Some(piece) = pieces.next().await? {
-            let step = self.write(piece, tally, pieces.bytes_read()).await?;
-            let Step::Goes(after) = step else { return Ok(Step::Ended) };
-            tally = after;
-            if dry_run && said.elapsed() > SAYS_EVERY {
-                said = Instant::now();
+        let builder = BatchBuilder::new(Arc::clone(scan), self.settings.currency, has_groups, skip);
+        let mut stream = feed.stream(builder);
+        let mut recorded = Instant::now();
+        while let Some(batch) = stream.next().await? {
+            let phase = self.write(batch, counts, stream.bytes_read()).await?;
+            let Phase::Completed(after) = phase else { return Ok(Phase::RunEnded) };
+            counts = after;
+            if dry_run && recorded.elapsed() > PROGRESS_INTERVAL {
+                recorded = Instant::now();
                 let mut work = self.context.work_for_store(self.merchant).await?;
-                self.note(&mut work, &tally, pieces.bytes_read()).await?;
+                self.record_progress(&mut work, &counts, stream.bytes_read()).await?;
                 work.commit().await?;
             }
         }
-        Ok(Step::Goes(tally))
+        Ok(Phase::Completed(counts))
     }
 
-    /// Writes one piece in one work, together with how far that brings the run. A dry run undoes the
-    /// products and keeps the faults.
-    async fn write(&self, piece: Piece, tally: Tally, bytes: i64) -> Result<Step<Tally>, JobError> {
-        let (products, faults, failed) = sort(piece.checked);
-        let mut tally = tally;
+    /// Writes one batch and the resulting progress in one transaction. A dry run rolls the products back and keeps
+    /// the row errors.
+    async fn write(
+        &self,
+        batch: Batch,
+        counts: RowCounts,
+        bytes: i64,
+    ) -> Result<Phase<RowCounts>, JobError> {
+        let (products, errors, failed) = partition(batch.rows);
+        let mut counts = counts;
         let mut work = self.context.work_for_store(self.merchant).await?;
         let put = put_products(&mut work, self.merchant, self.origin(), &products).await?;
         for put in put {
-            match put.done {
-                Done::Created => tally.created += 1,
-                Done::Updated => tally.updated += 1,
-                Done::Unchanged => tally.unchanged += 1,
-                Done::Outdated => tally.outdated += 1,
+            match put.outcome {
+                PutOutcome::Created => counts.created += 1,
+                PutOutcome::Updated => counts.updated += 1,
+                PutOutcome::Unchanged => counts.unchanged += 1,
+                PutOutcome::Outdated => counts.outdated += 1,
             }
         }
-        if self.run.asked.dry_run {
-            work.abandon().await?;
+        if self.run.request.dry_run {
+            work.rollback().await?;
             work = self.context.work_for_store(self.merchant).await?;
         }
-        if !faults.is_empty() && tally.failed < FAULTS_MAX {
-            table::put_faults(&mut work, self.merchant, self.run.id, &faults).await?;
+        if !errors.is_empty() && counts.failed < ROW_ERRORS_MAX {
+            table::put_row_errors(&mut work, self.merchant, self.run.id, &errors).await?;
         }
-        tally.failed += failed;
-        tally.rows = i64::try_from(piece.done).unwrap_or(i64::MAX).max(tally.rows);
-        if !self.note(&mut work, &tally, bytes).await? {
-            return Ok(Step::Ended);
+        counts.failed += failed;
+        counts.rows = i64::try_from(batch.items_done).unwrap_or(i64::MAX).max(counts.rows);
+        if !self.record_progress(&mut work, &counts, bytes).await? {
+            return Ok(Phase::RunEnded);
         }
-        if self.run.asked.dry_run {
+        if self.run.request.dry_run {
             work.commit().await?;
         } else {
             self.context.advance(work).await?;
         }
-        Ok(Step::Goes(tally))
+        Ok(Phase::Completed(counts))
     }
 
-    /// Retires what the feed does not name.
-    async fn retire(&self, survey: &Survey, tally: Tally) -> Result<Step<Tally>, JobError> {
-        let mut tally = tally;
+    /// Retires the listed products that the feed does not contain.
+    async fn retire(
+        &self,
+        scan: &FeedScan,
+        counts: RowCounts,
+    ) -> Result<Phase<RowCounts>, JobError> {
+        let mut counts = counts;
         let mut after = String::new();
         loop {
             let page = self.listed(&after).await?;
-            let Some(last) = page.last() else { return Ok(Step::Goes(tally)) };
+            let Some(last) = page.last() else { return Ok(Phase::Completed(counts)) };
             last.external_id.clone_into(&mut after);
             let origin = self.origin();
-            let due: Vec<String> = page
+            let absent: Vec<String> = page
                 .into_iter()
-                .filter(|row| self.is_absent(survey, row))
+                .filter(|row| self.is_absent(scan, row))
                 .map(|row| row.external_id)
                 .collect();
-            for due in due.chunks(RETIRED_AT_ONCE) {
+            for absent in absent.chunks(RETIRE_BATCH) {
                 let mut work = self.context.work_for_store(self.merchant).await?;
-                let retired = retire(&mut work, self.merchant, origin, due).await?;
-                tally.retired += i64::try_from(retired.len()).unwrap_or(0);
-                if !self.note(&mut work, &tally, self.run.bytes_total).await? {
-                    return Ok(Step::Ended);
+                let retired = retire(&mut work, self.merchant, origin, absent).await?;
+                counts.retired += i64::try_from(retired.len()).unwrap_or(0);
+                if !self.record_progress(&mut work, &counts, self.run.bytes_total).await? {
+                    return Ok(Phase::RunEnded);
                 }
                 self.context.advance(work).await?;
             }
         }
     }
 
-    /// Ends a run that would drop too much, before it changed anything.
+    /// Ends a run that would retire too many products, before it changes anything.
     async fn refuse(&self, absent: i64, listed: i64) -> Result<Outcome, JobError> {
         let reason = format!(
-            "it would retire {absent} of {listed} products, more than half; send it again with force if that is meant"
+            "would retire {absent} of {listed} products, more than half; to apply it anyway, send it again with force"
         );
         let mut work = self.context.work_for_store(self.merchant).await?;
         let (merchant, run) = (self.merchant, self.run.id);
-        table::end_run(&mut work, merchant, run, RunState::Refused, false, Some(&reason)).await?;
+        table::end_run(&mut work, merchant, run, FeedRunState::Refused, false, Some(&reason))
+            .await?;
         self.context.finish(work).await
     }
 
-    /// Ends a run that did all it could. The catalog counts as complete from this commit on.
-    async fn finish(&self, survey: &Survey, tally: &Tally) -> Result<Outcome, JobError> {
-        let complete = self.retires(survey) && !self.run.asked.dry_run;
-        let reason = match (survey.cut, survey.anonymous) {
-            (true, _) => Some(String::from("the file ends in the middle; nothing was retired")),
+    /// Completes the run. From this commit on the catalog counts as complete if the feed was.
+    async fn finish(&self, scan: &FeedScan, counts: &RowCounts) -> Result<Outcome, JobError> {
+        let complete = self.retires(scan) && !self.run.request.dry_run;
+        let reason = match (scan.truncated, scan.unidentified_rows) {
+            (true, _) => Some(String::from("the file is truncated; no products were retired")),
             (false, 0) => None,
-            (false, rows) if self.run.asked.mode == RunMode::Replace => Some(format!(
-                "{rows} rows could not be read well enough to know their product; nothing was retired"
+            (false, rows) if self.run.request.mode == FeedRunMode::Replace => Some(format!(
+                "the product of {rows} unreadable rows is unknown; no products were retired"
             )),
             (false, _) => None,
         };
         let mut work = self.context.work_for_store(self.merchant).await?;
         let (merchant, run) = (self.merchant, self.run.id);
-        if !self.note(&mut work, tally, self.run.bytes_total).await? {
+        if !self.record_progress(&mut work, counts, self.run.bytes_total).await? {
             return Ok(Outcome::DONE);
         }
-        let (state, reason) = (RunState::Completed, reason.as_deref());
+        let (state, reason) = (FeedRunState::Completed, reason.as_deref());
         table::end_run(&mut work, merchant, run, state, complete, reason).await?;
         if complete {
-            merchants::note_sync(&mut work, merchant).await.map_err(CatalogError::from)?;
+            merchants::record_sync(&mut work, merchant).await.map_err(CatalogError::from)?;
         }
-        take_stock_soon(&mut work, merchant).await?;
-        let ended = self.context.finish(work).await?;
-        count(&self.run, tally);
-        Ok(ended)
+        schedule_catalog_stats(&mut work, merchant).await?;
+        let outcome = self.context.finish(work).await?;
+        record_metrics(&self.run, counts);
+        Ok(outcome)
     }
 }
 
-/// Counts a finished run, for the metrics.
-fn count(run: &Run, tally: &Tally) {
-    let format = run.asked.format.name();
+fn record_metrics(run: &FeedRun, counts: &RowCounts) {
+    let format = run.request.format.as_str();
     metrics::counter!("souk_catalog_runs_total", "format" => format).increment(1);
     let rows = [
-        ("created", tally.created),
-        ("updated", tally.updated),
-        ("unchanged", tally.unchanged),
-        ("failed", tally.failed),
-        ("retired", tally.retired),
+        ("created", counts.created),
+        ("updated", counts.updated),
+        ("unchanged", counts.unchanged),
+        ("failed", counts.failed),
+        ("retired", counts.retired),
     ];
     for (result, rows) in rows {
         let rows = u64::try_from(rows).unwrap_or(0);
@@ -364,98 +391,24 @@ fn count(run: &Run, tally: &Tally) {
     }
 }
 
-type Sorted = (Vec<Incoming>, Vec<RowFault>, i64);
-
-fn sort(checked: Vec<Checked>) -> Sorted {
-    let (mut products, mut faults, mut failed) = (Vec::new(), Vec::new(), 0);
-    for row in checked {
+/// Separates valid products from row errors. The number is that of the rows with errors.
+fn partition(rows: Vec<CheckedRow>) -> (Vec<Incoming>, Vec<RowError>, i64) {
+    let (mut products, mut errors, mut failed) = (Vec::new(), Vec::new(), 0);
+    for row in rows {
         match row {
-            Checked::Product(incoming) => products.push(*incoming),
-            Checked::Refused { line, external_id, faults: why } => {
+            CheckedRow::Product(incoming) => products.push(*incoming),
+            CheckedRow::Rejected { line, external_id, errors: field_errors } => {
                 failed += 1;
                 let line = i64::try_from(line).unwrap_or(i64::MAX);
-                // What could not be taken was not cleaned either, and PostgreSQL keeps no NUL.
+                // The id of a rejected row is not sanitized yet, and PostgreSQL stores no NUL.
                 let external_id = external_id.map(|id| one_line(&id, ID_MAX).into_owned());
-                faults.extend(why.into_iter().map(|fault| RowFault {
+                errors.extend(field_errors.into_iter().map(|error| RowError {
                     line,
                     external_id: external_id.clone(),
-                    fault,
+                    error,
                 }));
             }
         }
     }
-    (products, faults, failed)
-}
-
-/// How long changes gather before a store's figures are counted again.
-const GATHERED: Duration = Duration::from_secs(5);
-
-/// Sees to it that a store's figures are counted again, once for all changes of some seconds.
-pub async fn take_stock_soon(work: &mut Work, merchant: MerchantId) -> Result<(), CatalogError> {
-    let at = work.now().plus(GATHERED);
-    let window = at.unix_seconds() / i64::try_from(GATHERED.as_secs()).unwrap_or(1);
-    let key = format!("{merchant}/{window}");
-    jobs::enqueue_once(work, &TakeStock { merchant }, &key, at).await?;
-    Ok(())
-}
-
-/// Counts what a store's catalog holds and how good it is.
-#[derive(Debug, Serialize, Deserialize)]
-pub struct TakeStock {
-    /// Whose.
-    pub merchant: MerchantId,
-}
-
-impl Job for TakeStock {
-    const NAME: &'static str = "catalog.take_stock";
-    type Needs = ();
-
-    fn merchant(&self) -> Option<MerchantId> {
-        Some(self.merchant)
-    }
-
-    async fn run(self, context: JobContext, (): ()) -> Result<Outcome, JobError> {
-        // Two works, because each takes seconds where a store lists a million products.
-        let mut work = context.work_for_store(self.merchant).await?;
-        crate::sum_up(&mut work, self.merchant).await?;
-        work.commit().await?;
-        let mut work = context.work_for_store(self.merchant).await?;
-        crate::measure(&mut work, self.merchant).await?;
-        context.finish(work).await
-    }
-}
-
-/// How long an upload may take before it counts as broken off.
-const UPLOAD_MAX: Duration = Duration::from_hours(6);
-/// Pieces of ended feeds thrown away in one work.
-const CHUNKS_AT_ONCE: i64 = 100;
-
-/// Ends runs that nobody will end, and throws away the bytes of ended ones.
-#[derive(Debug, Serialize, Deserialize)]
-pub struct SweepRuns {}
-
-impl Job for SweepRuns {
-    const NAME: &'static str = "catalog.sweep_runs";
-    type Needs = ();
-
-    async fn run(self, context: JobContext, (): ()) -> Result<Outcome, JobError> {
-        let mut work = context.work_for_platform().await?;
-        let before = work.now().minus(UPLOAD_MAX);
-        table::end_orphans(&mut work, before, ApplyRun::NAME).await?;
-        work.commit().await?;
-        loop {
-            let mut work = context.work_for_platform().await?;
-            let dropped = table::drop_chunks(&mut work, CHUNKS_AT_ONCE).await?;
-            work.commit().await?;
-            if dropped == 0 {
-                return Ok(Outcome::DONE);
-            }
-        }
-    }
-}
-
-impl Scheduled for SweepRuns {
-    fn for_epoch(_: Epoch) -> Self {
-        Self {}
-    }
+    (products, errors, failed)
 }

@@ -1,4 +1,4 @@
-//! Whether a product can be had.
+//! Availability of a product and its variants.
 
 use std::collections::BTreeMap;
 
@@ -8,40 +8,40 @@ use serde::Serialize;
 
 use crate::{Product, StockStatus};
 
-/// Whether a product can be had.
+/// Availability of a product.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Availability {
-    /// The product.
+    /// Product identifier.
     pub product_id: ProductId,
-    /// Whether it can be had, in whatever form.
+    /// Stock status; with variants, the best of theirs.
     pub stock_status: StockStatus,
-    /// How many can be had, if the merchant says.
+    /// Units available; absent if the merchant does not state a quantity.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub available_quantity: Option<i64>,
-    /// Each of its forms.
+    /// Availability of each variant.
     pub variants: Vec<VariantAvailability>,
     /// When the product last changed.
     pub updated_at: Timestamp,
 }
 
-/// Whether a variant can be had.
+/// Availability of a variant.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct VariantAvailability {
-    /// The variant.
+    /// Variant identifier.
     pub variant_id: VariantId,
-    /// The merchant's own number.
+    /// The merchant's SKU.
     pub sku: String,
-    /// What sets it apart.
+    /// Option values that identify the variant, such as size and color.
     pub options: BTreeMap<String, String>,
-    /// Whether it can be had.
+    /// Stock status.
     pub stock_status: StockStatus,
-    /// How many can be had, if the merchant says.
+    /// Units available; absent if the merchant does not state a quantity.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub available_quantity: Option<i64>,
 }
 
 impl Product {
-    /// Whether it can be had, and in which forms.
+    /// Returns the availability of the product and of each variant.
     #[must_use]
     pub fn availability(&self) -> Availability {
         let variants = self.variants.iter().map(|variant| VariantAvailability {

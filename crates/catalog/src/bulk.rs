@@ -1,4 +1,4 @@
-//! Reading many products at once: for those who keep a copy, such as the search index.
+//! Reading many products at once, for components that keep a copy, such as the search index.
 
 use database::Reading;
 use primitives::{MerchantId, ProductId};
@@ -6,11 +6,11 @@ use uuid::Uuid;
 
 use crate::{CatalogError, Product, table};
 
-/// Stores named in one statement; a page that reaches further takes several.
+/// Stores named in one statement; a page that spans more takes several statements.
 const STORES_PER_STATEMENT: usize = 1_000;
 
-/// A page of all products agents can see of these stores, by merchant and id, with their variants:
-/// those after `after`, at most `limit`. An empty page means that there are no more.
+/// Returns a page of the products of these stores that agents can see, with their variants, ordered by merchant and id:
+/// at most `limit` products after `after`. An empty page is the end.
 pub async fn products_after(
     reading: &Reading,
     merchants: &[MerchantId],
@@ -28,18 +28,19 @@ pub async fn products_after(
         if left <= 0 {
             break;
         }
-        // The store where the last page ended may be named no longer.
+        // The store in which the last page ended may no longer be among the given ones.
         let after = after.filter(|(merchant, _)| stores.first() == Some(&merchant.uuid()));
         let after = after.map(|(_, product)| product.uuid());
-        let mut snapshot = reading.open().await?;
-        found.extend(table::products_after(&mut snapshot, stores, after, left).await?);
-        snapshot.close().await?;
+        let page: Result<Vec<_>, CatalogError> = reading
+            .run(async |sql| Ok(table::products_after(sql, stores, after, left).await?))
+            .await;
+        found.extend(page?);
     }
     Ok(found)
 }
 
-/// The products with these keys, with their variants, in the order asked for. What agents cannot see
-/// is left out.
+/// Returns the products with these keys, with their variants, in the order of the keys. Products that agents cannot see
+/// are left out.
 pub async fn products_of(
     reading: &Reading,
     keys: &[(MerchantId, ProductId)],
@@ -49,8 +50,5 @@ pub async fn products_of(
     }
     let merchants: Vec<Uuid> = keys.iter().map(|(merchant, _)| merchant.uuid()).collect();
     let ids: Vec<Uuid> = keys.iter().map(|(_, product)| product.uuid()).collect();
-    let mut snapshot = reading.open().await?;
-    let found = table::products_of(&mut snapshot, &merchants, &ids).await?;
-    snapshot.close().await?;
-    Ok(found)
+    reading.run(async |sql| Ok(table::products_of(sql, &merchants, &ids).await?)).await
 }

@@ -1,5 +1,5 @@
-//! What a model needs of a product among others: the record of spec §2.2 without what only somebody
-//! wants who has chosen it.
+//! The short form of a product in a list: the record of spec §2.2 without the fields that matter only for a selected
+//! product.
 
 use merchants::Band;
 use primitives::ProductId;
@@ -8,77 +8,77 @@ use serde::{Deserialize, Serialize};
 
 use crate::{ProductRecord, StockStatus};
 
-/// Characters of a description that a card shows.
+/// Characters of the description in a card.
 const DESCRIPTION_MAX: usize = 160;
 
-/// A product in a list. `get_product_details` has everything about it.
+/// A product in a list. `get_product_details` returns the full record.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct ProductCard {
     /// Product identifier.
     pub id: ProductId,
-    /// What it is called.
+    /// Product name.
     pub name: String,
-    /// The beginning of its description; `get_product_details` has all of it.
+    /// Beginning of the description; `get_product_details` returns all of it.
     pub description: String,
-    /// Decimal amount.
+    /// Price as a decimal amount.
     pub price: f64,
     /// Currency of all amounts.
     pub currency: String,
-    /// The price before, if it is lower now.
+    /// Price before a reduction; absent if the product is not reduced.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub list_price: Option<f64>,
-    /// Whether it can be had.
+    /// Stock status.
     pub stock_status: StockStatus,
-    /// Who makes it.
+    /// Brand or manufacturer.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub brand: String,
-    /// Average rating, 0 to 5, as the merchant says.
+    /// Rating as stated by the merchant, unverified.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rating: Option<CardRating>,
-    /// Who sells it.
+    /// The store that sells the product.
     pub merchant: CardMerchant,
-    /// What the merchant promises.
+    /// Return and shipping policies.
     pub policies: CardPolicies,
 }
 
-/// How it is rated.
+/// Rating of a product.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct CardRating {
-    /// Stars, 0 to 5.
+    /// Average rating, 0 to 5 stars.
     pub average: f64,
-    /// How many rated.
+    /// Number of ratings.
     pub count: i64,
 }
 
-/// Who sells it.
+/// The store that sells a product.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct CardMerchant {
     /// Store slug.
     pub slug: String,
-    /// Trust score, 0 to 1; left out while the store is unscored.
+    /// Trust score, 0 to 1; absent while the store has no score.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trust_score: Option<f64>,
-    /// The trust label.
+    /// Trust band of the score.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verification_level: Option<Band>,
 }
 
-/// What the merchant promises, in figures.
+/// Return and shipping policies of a product, as numbers.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 pub struct CardPolicies {
-    /// Days to return in.
+    /// Days within which the product can be returned.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub return_window_days: Option<i64>,
     /// Order amount above which shipping is free.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub free_shipping_threshold: Option<f64>,
-    /// A range of days, `<min>-<max>`.
+    /// Delivery time in days, `<min>-<max>`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shipping_estimate_days: Option<String>,
 }
 
 impl ProductCard {
-    /// The card of a record that is JSON.
+    /// Returns the card of a product record in JSON.
     pub fn of_record(record: &str) -> serde_json::Result<Self> {
         let mut card: Self = serde_json::from_str(record)?;
         shorten(&mut card.description);
@@ -116,7 +116,7 @@ impl From<ProductRecord> for ProductCard {
     }
 }
 
-/// Cuts a text at the last blank before the limit, and says so by an ellipsis.
+/// Truncates a text at the last space before the limit and appends an ellipsis.
 fn shorten(text: &mut String) {
     let Some((end, _)) = text.char_indices().nth(DESCRIPTION_MAX) else { return };
     let end = text[..end].rfind(char::is_whitespace).unwrap_or(end);
@@ -129,7 +129,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn long_text_ends_at_a_word() {
+    fn a_long_description_is_truncated_at_a_word() {
         let shortened = |text: &str| {
             let mut text = text.to_owned();
             shorten(&mut text);

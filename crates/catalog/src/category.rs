@@ -1,69 +1,68 @@
-//! A store's tree of categories.
+//! The category tree of a store.
 
 use std::collections::HashMap;
 
 use primitives::CategoryId;
 
-/// A place in a store's tree.
+/// A category of a store.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Category {
-    /// Its id.
     pub id: CategoryId,
-    /// The place above it.
+    /// `None` at the top level.
     pub parent: Option<CategoryId>,
-    /// The way from the root: `home-kitchen/coffee`.
+    /// Path from the root: `home-kitchen/coffee`.
     pub path: String,
-    /// What it is called. Merchant text.
+    /// Merchant text.
     pub name: String,
 }
 
-/// The way to a place: each step as a part of the path, and as a name.
+/// Path of a category: the slug and the name of each level.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct CategoryPath(Vec<(String, String)>);
 
 impl CategoryPath {
-    /// Levels a tree may have.
+    /// Most levels of a tree.
     pub const LEVELS_MAX: usize = 8;
-    /// Where products without a category stand.
+    /// Category of products without one.
     const OTHER: &'static str = "Other";
 
-    /// The way by these names, from the top; names without a letter or digit are left out.
+    /// Returns the path with these names from the top level down. Names without a letter or digit are left out.
     #[must_use]
     pub fn new(names: impl IntoIterator<Item = String>) -> Self {
-        let steps = names.into_iter().map(|name| (slug(&name), name));
-        let steps = steps.filter(|(part, _)| !part.is_empty()).take(Self::LEVELS_MAX);
-        let steps: Vec<_> = steps.collect();
-        if steps.is_empty() { Self::new([Self::OTHER.to_owned()]) } else { Self(steps) }
+        let levels = names.into_iter().map(|name| (slug(&name), name));
+        let levels = levels.filter(|(slug, _)| !slug.is_empty()).take(Self::LEVELS_MAX);
+        let levels: Vec<_> = levels.collect();
+        if levels.is_empty() { Self::new([Self::OTHER.to_owned()]) } else { Self(levels) }
     }
 
-    /// The way by a path whose places have these names.
+    /// Returns a path whose levels have these names.
     #[must_use]
     pub fn named(path: &str, names: impl IntoIterator<Item = String>) -> Self {
         Self(path.split('/').map(str::to_owned).zip(names).collect())
     }
 
-    /// The path: `home-kitchen/coffee`.
+    /// Returns the slugs, joined by slashes: `home-kitchen/coffee`.
     #[must_use]
     pub fn path(&self) -> String {
-        self.0.iter().map(|(part, _)| part.as_str()).collect::<Vec<_>>().join("/")
+        self.0.iter().map(|(slug, _)| slug.as_str()).collect::<Vec<_>>().join("/")
     }
 
-    /// Every place on the way, from the top: its path, the path above it, and its name.
-    pub(crate) fn places(&self) -> Vec<(String, Option<String>, &str)> {
-        let mut places: Vec<(String, Option<String>, &str)> = Vec::new();
-        for (part, name) in &self.0 {
-            let above = places.last().map(|(path, ..)| path.clone());
-            let path = match &above {
-                Some(above) => format!("{above}/{part}"),
-                None => part.clone(),
+    /// Returns each category on the path, from the top: its path, the path of its parent, and its name.
+    pub(crate) fn levels(&self) -> Vec<(String, Option<String>, &str)> {
+        let mut levels: Vec<(String, Option<String>, &str)> = Vec::new();
+        for (slug, name) in &self.0 {
+            let parent = levels.last().map(|(path, ..)| path.clone());
+            let path = match &parent {
+                Some(parent) => format!("{parent}/{slug}"),
+                None => slug.clone(),
             };
-            places.push((path, above, name));
+            levels.push((path, parent, name));
         }
-        places
+        levels
     }
 }
 
-/// A name as a part of a path: letters and digits in lower case, with hyphens between words.
+/// Returns the slug of a name: its words in lower case, joined by hyphens.
 fn slug(name: &str) -> String {
     let mut slug = String::with_capacity(name.len());
     for word in name.split(|letter: char| !letter.is_alphanumeric()).filter(|word| !word.is_empty())
@@ -76,40 +75,40 @@ fn slug(name: &str) -> String {
     slug
 }
 
-/// A place in the tree with what is below it.
+/// A category with its subcategories.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CategoryNode {
-    /// The place.
     pub category: Category,
-    /// Products here and below that agents can see, as last counted.
+    /// Products in the category and below that agents can see, as last counted.
     pub product_count: i64,
-    /// The places below, by path.
+    /// Ordered by path.
     pub children: Vec<CategoryNode>,
 }
 
-/// Builds the tree from its places, each with the number of products right at it.
+/// Builds the tree of these categories, each with the number of products directly in it.
 #[must_use]
-pub fn tree(places: Vec<(Category, i64)>) -> Vec<CategoryNode> {
-    let mut below: HashMap<Option<CategoryId>, Vec<(Category, i64)>> = HashMap::new();
-    for (category, count) in places {
-        below.entry(category.parent).or_default().push((category, count));
+pub fn tree(categories: Vec<(Category, i64)>) -> Vec<CategoryNode> {
+    let mut by_parent: HashMap<Option<CategoryId>, Vec<(Category, i64)>> = HashMap::new();
+    for (category, count) in categories {
+        by_parent.entry(category.parent).or_default().push((category, count));
     }
-    grow(None, &mut below)
+    children(None, &mut by_parent)
 }
 
-/// Each place is taken out when it is placed, so even a ring of parents comes to an end.
-fn grow(
+/// Removes each category as it is added to the tree, so that a cycle of parents cannot loop.
+fn children(
     parent: Option<CategoryId>,
-    below: &mut HashMap<Option<CategoryId>, Vec<(Category, i64)>>,
+    by_parent: &mut HashMap<Option<CategoryId>, Vec<(Category, i64)>>,
 ) -> Vec<CategoryNode> {
-    let mut places = below.remove(&parent).unwrap_or_default();
-    places.sort_by(|(left, _), (right, _)| left.path.cmp(&right.path));
-    let node = |(category, here): (Category, i64)| {
-        let children = grow(Some(category.id), below);
-        let product_count = here + children.iter().map(|child| child.product_count).sum::<i64>();
+    let mut categories = by_parent.remove(&parent).unwrap_or_default();
+    categories.sort_by(|(left, _), (right, _)| left.path.cmp(&right.path));
+    let node = |(category, own_count): (Category, i64)| {
+        let children = children(Some(category.id), by_parent);
+        let product_count =
+            own_count + children.iter().map(|child| child.product_count).sum::<i64>();
         CategoryNode { category, product_count, children }
     };
-    places.into_iter().map(node).collect()
+    categories.into_iter().map(node).collect()
 }
 
 #[cfg(test)]
@@ -118,7 +117,7 @@ mod tests {
 
     use super::*;
 
-    fn place(id: u128, parent: Option<u128>, path: &str) -> Category {
+    fn category(id: u128, parent: Option<u128>, path: &str) -> Category {
         let id_of = CategoryId::from_random;
         Category { id: id_of(id), parent: parent.map(id_of), path: path.into(), name: path.into() }
     }
@@ -126,18 +125,18 @@ mod tests {
     #[test]
     fn names_make_a_path() {
         let names = |names: &[&str]| CategoryPath::new(names.iter().map(ToString::to_string));
-        let way = names(&["Home & Kitchen", "—", "Kaffee, Öl"]);
-        assert_eq!(way.path(), "home-kitchen/kaffee-öl");
-        assert_eq!(way.places()[1].1.as_deref(), Some("home-kitchen"));
+        let path = names(&["Home & Kitchen", "—", "Kaffee, Öl"]);
+        assert_eq!(path.path(), "home-kitchen/kaffee-öl");
+        assert_eq!(path.levels()[1].1.as_deref(), Some("home-kitchen"));
         assert_eq!(names(&["!!"]).path(), "other");
     }
 
     #[test]
-    fn counts_add_up_from_below() {
+    fn counts_include_subcategories() {
         let tree = tree(vec![
-            (place(3, Some(1), "home/coffee"), 4),
-            (place(2, None, "books"), 1),
-            (place(1, None, "home"), 2),
+            (category(3, Some(1), "home/coffee"), 4),
+            (category(2, None, "books"), 1),
+            (category(1, None, "home"), 2),
         ]);
         let shown: Vec<_> =
             tree.iter().map(|n| (n.category.path.as_str(), n.product_count)).collect();
@@ -146,8 +145,8 @@ mod tests {
     }
 
     #[test]
-    fn a_ring_of_parents_is_not_followed_for_ever() {
-        let ring = tree(vec![(place(1, Some(2), "a"), 1), (place(2, Some(1), "b"), 1)]);
-        assert!(ring.is_empty());
+    fn a_cycle_of_parents_does_not_loop() {
+        let cycle = tree(vec![(category(1, Some(2), "a"), 1), (category(2, Some(1), "b"), 1)]);
+        assert!(cycle.is_empty());
     }
 }

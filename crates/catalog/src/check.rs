@@ -1,21 +1,21 @@
-//! The one check every product passes, whichever way it comes in.
+//! The check of product drafts, the same for every way to import products.
 
 use std::collections::{BTreeMap, HashSet};
 
 use primitives::{Currency, Money, Timestamp};
 
-use crate::address::web_address;
 use crate::draft::{Amount, PolicyDraft, ProductDraft, RatingDraft, ReviewDraft, VariantDraft};
 use crate::gtin::Gtin;
 use crate::incoming::Incoming;
-use crate::revise::{Offer, prices, stock, sum_of};
 use crate::text::{one_line, paragraphs};
+use crate::update_offers::{StoredOffer, aggregate_offer, prices, stock};
+use crate::web_url::web_url;
 use crate::{
-    CategoryPath, Condition, Fault, FaultCode, Image, NewProduct, NewVariant, ProductPolicies,
-    Rating, Review, StockStatus,
+    CategoryPath, Condition, FieldError, FieldErrorCode, Image, ProductFacts, ProductPolicies,
+    Rating, Review, StockStatus, VariantFacts,
 };
 
-/// A field beyond this is not looked at: cleaning it would cost more than it is worth.
+/// Longer fields are rejected unread, because sanitizing them would be expensive.
 const RAW_BYTES_MAX: usize = 100_000;
 const ID_MAX: usize = 100;
 const NAME_MAX: usize = 300;
@@ -26,26 +26,26 @@ const VALUE_MAX: usize = 500;
 const ATTRIBUTES_MAX: usize = 50;
 const IMAGES_MAX: usize = 20;
 const REVIEWS_MAX: usize = 50;
-/// Faults of one product that are told: whoever mends these learns of the others next time.
-const FAULTS_MAX: usize = 20;
-/// A product and its variants are written in one work of at most 500 rows.
+/// Most errors reported for one product.
+const ERRORS_MAX: usize = 20;
+/// A product and its variants are written in one transaction of at most 500 rows.
 const VARIANTS_MAX: usize = 400;
 
-/// Checks a draft: everything it says, cleaned and believed, or all that is wrong with it.
-pub fn check(draft: &ProductDraft, store_currency: Currency) -> Result<Incoming, Vec<Fault>> {
-    let mut checker = Checker { faults: Vec::new(), place: String::new() };
+/// Checks a draft. Returns the sanitized product, or the errors of all invalid fields.
+pub fn check(draft: &ProductDraft, store_currency: Currency) -> Result<Incoming, Vec<FieldError>> {
+    let mut checker = Checker { errors: Vec::new(), path_prefix: String::new() };
     let incoming = checker.product(draft, store_currency);
     match incoming {
-        Some(incoming) if checker.faults.is_empty() => Ok(incoming),
-        _ => Err(checker.faults),
+        Some(incoming) if checker.errors.is_empty() => Ok(incoming),
+        _ => Err(checker.errors),
     }
 }
 
-/// Collects what is wrong while it goes through a draft.
+/// Collects errors while a draft is converted.
 struct Checker {
-    faults: Vec<Fault>,
-    /// Where in the draft it is: `variants[3].`
-    place: String,
+    errors: Vec<FieldError>,
+    /// Prefix of field names while a variant is checked: `variants[3].`
+    path_prefix: String,
 }
 
 impl Checker {
@@ -60,7 +60,7 @@ impl Checker {
         let category = self.category(&draft.category);
         let variants = self.variants(draft, name.as_deref().unwrap_or_default(), currency);
         let offer = self.offer(draft, currency, &variants);
-        let facts = NewProduct {
+        let facts = ProductFacts {
             description: self.description(draft.description.as_deref()),
             brand: self.line("brand", draft.brand.as_deref(), BRAND_MAX).unwrap_or_default(),
             gtin: self.gtin(draft.gtin.as_deref()),
@@ -72,7 +72,7 @@ impl Checker {
             attributes: self.pairs("attributes", &draft.attributes),
             images: self.images(draft, name.as_deref().unwrap_or_default()),
             policies: self.policies(draft.policies.as_ref()),
-            listed_at: draft.listed_at.as_deref().and_then(|at| self.moment("listed_at", at)),
+            listed_at: draft.listed_at.as_deref().and_then(|at| self.timestamp("listed_at", at)),
             price: Money::new(offer.map_or(0, |offer| offer.price_minor), currency?),
             list_price_minor: offer?.list_price_minor,
             stock_status: offer?.stock_status,
@@ -86,60 +86,64 @@ impl Checker {
         Some(Incoming { id: None, category, facts, variants, reviews })
     }
 
-    fn refuse(
+    fn reject(
         &mut self,
         field: &str,
-        code: FaultCode,
+        code: FieldErrorCode,
         reason: impl Into<std::borrow::Cow<'static, str>>,
     ) {
-        if self.faults.len() < FAULTS_MAX {
-            let field = format!("{}{field}", self.place);
-            self.faults.push(Fault::new(field, code, reason));
+        if self.errors.len() < ERRORS_MAX {
+            let field = format!("{}{field}", self.path_prefix);
+            self.errors.push(FieldError::new(field, code, reason));
         }
     }
 
-    /// Whether a field is short enough to be looked at.
-    fn is_bearable(&mut self, field: &str, text: &str) -> bool {
-        let bearable = text.len() <= RAW_BYTES_MAX;
-        if !bearable {
-            self.refuse(field, FaultCode::TooLong, "is longer than any product needs; shorten it");
+    /// Returns whether a field is short enough to be sanitized; rejects it otherwise.
+    fn is_within_limit(&mut self, field: &str, text: &str) -> bool {
+        let fits = text.len() <= RAW_BYTES_MAX;
+        if !fits {
+            self.reject(field, FieldErrorCode::TooLong, "must have at most 100000 bytes");
         }
-        bearable
+        fits
     }
 
     fn line(&mut self, field: &str, text: Option<&str>, max: usize) -> Option<String> {
-        let text = text.filter(|text| self.is_bearable(field, text))?;
-        // One more than allowed is let through, so that what is too long is noticed and not cut.
-        let clean = one_line(text, max + 1);
-        if clean.chars().count() > max {
+        let text = text.filter(|text| self.is_within_limit(field, text))?;
+        // One character more than allowed, so that a text that is too long is rejected and not truncated.
+        let sanitized = one_line(text, max + 1);
+        if sanitized.chars().count() > max {
             let reason = format!("must have at most {max} characters");
-            self.refuse(field, FaultCode::TooLong, reason);
+            self.reject(field, FieldErrorCode::TooLong, reason);
         }
-        (!clean.is_empty()).then(|| clean.into_owned())
+        (!sanitized.is_empty()).then(|| sanitized.into_owned())
     }
 
     fn required_line(&mut self, field: &str, text: Option<&str>, max: usize) -> Option<String> {
-        let before = self.faults.len();
+        let before = self.errors.len();
         let line = self.line(field, text, max);
-        if line.is_none() && self.faults.len() == before {
-            self.refuse(field, FaultCode::Missing, "is required and must hold readable text");
+        if line.is_none() && self.errors.len() == before {
+            self.reject(
+                field,
+                FieldErrorCode::Missing,
+                "is required and must contain visible text",
+            );
         }
         line
     }
 
-    /// An identifier is compared, so it has to be clean as it stands.
+    /// Identifiers are compared, so that they are rejected instead of sanitized.
     fn identifier(&mut self, field: &str, text: &str) -> Option<String> {
         let line = self.required_line(field, Some(text), ID_MAX)?;
         if line != text.trim() {
-            let reason = "must be plain text without markup and invisible characters";
-            self.refuse(field, FaultCode::InvalidValue, reason);
+            let reason = "must be plain text without markup or invisible characters";
+            self.reject(field, FieldErrorCode::InvalidValue, reason);
         }
         Some(line)
     }
 
-    /// Descriptions are cut rather than refused: nobody loses a sale over the last sentence.
+    /// Long descriptions are truncated, not rejected.
     fn description(&mut self, text: Option<&str>) -> String {
-        let text = text.filter(|text| self.is_bearable("description", text));
+        let text = text.filter(|text| self.is_within_limit("description", text));
         text.map(|text| paragraphs(text, DESCRIPTION_MAX).into_owned()).unwrap_or_default()
     }
 
@@ -149,8 +153,8 @@ impl Checker {
         };
         let currency = code.to_ascii_uppercase().parse().ok();
         if currency.is_none() {
-            let reason = "is not known; use an ISO 4217 code such as EUR, or USDC";
-            self.refuse("currency", FaultCode::UnknownCurrency, reason);
+            let reason = "is not a known currency; use an ISO 4217 code such as EUR, or USDC";
+            self.reject("currency", FieldErrorCode::UnknownCurrency, reason);
         }
         currency
     }
@@ -164,9 +168,9 @@ impl Checker {
     fn condition(&mut self, name: Option<&str>) -> Condition {
         let name = name.map(str::trim).filter(|name| !name.is_empty());
         let Some(name) = name else { return Condition::New };
-        Condition::from_name(&name.to_ascii_lowercase()).unwrap_or_else(|| {
+        Condition::parse(&name.to_ascii_lowercase()).unwrap_or_else(|| {
             let reason = "must be new, refurbished or used";
-            self.refuse("condition", FaultCode::InvalidValue, reason);
+            self.reject("condition", FieldErrorCode::InvalidValue, reason);
             Condition::New
         })
     }
@@ -176,7 +180,7 @@ impl Checker {
         match text.parse::<Gtin>() {
             Ok(gtin) => Some(gtin.to_string()),
             Err(error) => {
-                self.refuse("gtin", FaultCode::InvalidGtin, error.to_string());
+                self.reject("gtin", FieldErrorCode::InvalidGtin, error.to_string());
                 None
             }
         }
@@ -184,28 +188,28 @@ impl Checker {
 
     fn url(&mut self, field: &str, text: Option<&str>) -> Option<String> {
         let text = text.map(str::trim).filter(|text| !text.is_empty())?;
-        match web_address(text) {
+        match web_url(text) {
             Ok(url) => Some(url),
             Err(error) => {
-                self.refuse(field, FaultCode::InvalidUrl, error.to_string());
+                self.reject(field, FieldErrorCode::InvalidUrl, error.to_string());
                 None
             }
         }
     }
 
-    fn moment(&mut self, field: &str, text: &str) -> Option<Timestamp> {
-        let moment = text.trim().parse().ok();
-        if moment.is_none() {
-            let reason = "must be a moment in RFC 3339 form, such as 2026-11-01T08:00:00Z";
-            self.refuse(field, FaultCode::InvalidValue, reason);
+    fn timestamp(&mut self, field: &str, text: &str) -> Option<Timestamp> {
+        let timestamp = text.trim().parse().ok();
+        if timestamp.is_none() {
+            let reason = "must be an RFC 3339 timestamp, such as 2026-11-01T08:00:00Z";
+            self.reject(field, FieldErrorCode::InvalidValue, reason);
         }
-        moment
+        timestamp
     }
 
     fn pairs(&mut self, field: &str, pairs: &BTreeMap<String, String>) -> BTreeMap<String, String> {
         if pairs.len() > ATTRIBUTES_MAX {
-            let reason = format!("must be at most {ATTRIBUTES_MAX}");
-            self.refuse(field, FaultCode::TooLong, reason);
+            let reason = format!("must have at most {ATTRIBUTES_MAX} entries");
+            self.reject(field, FieldErrorCode::TooLong, reason);
             return BTreeMap::new();
         }
         let pair = |(name, value): (&String, &String)| {
@@ -234,32 +238,32 @@ impl Checker {
             .filter(|hundredths| (0..=500).contains(hundredths));
         let count = i32::try_from(rating.count).ok().filter(|count| *count >= 0);
         if hundredths.is_none() || count.is_none() {
-            let reason = "must be an average from 0 to 5 with at most two digits behind the point, and a count";
-            self.refuse("rating", FaultCode::InvalidValue, reason);
+            let reason = "must be an average from 0 to 5 with at most two decimals, and a count";
+            self.reject("rating", FieldErrorCode::InvalidValue, reason);
         }
         Some(Rating { hundredths: hundredths?, count: count? })
     }
 
     fn policies(&mut self, draft: Option<&PolicyDraft>) -> ProductPolicies {
         let Some(draft) = draft else { return ProductPolicies::default() };
-        let mut days = |field: &str, value: Option<i64>| {
+        let mut number = |field: &str, value: Option<i64>| {
             let value = value?;
-            let days = i32::try_from(value).ok().filter(|days| (0..=3_650).contains(days));
-            if days.is_none() {
-                self.refuse(field, FaultCode::InvalidValue, "must be a number from 0 to 3650");
+            let number = i32::try_from(value).ok().filter(|days| (0..=3_650).contains(days));
+            if number.is_none() {
+                self.reject(field, FieldErrorCode::InvalidValue, "must be a number from 0 to 3650");
             }
-            days
+            number
         };
-        let least = days("policies.shipping_days_min", draft.shipping_days_min);
-        let most = days("policies.shipping_days_max", draft.shipping_days_max);
+        let least = number("policies.shipping_days_min", draft.shipping_days_min);
+        let most = number("policies.shipping_days_max", draft.shipping_days_max);
         let policies = ProductPolicies {
-            return_window_days: days("policies.return_window_days", draft.return_window_days),
-            warranty_months: days("policies.warranty_months", draft.warranty_months),
+            return_window_days: number("policies.return_window_days", draft.return_window_days),
+            warranty_months: number("policies.warranty_months", draft.warranty_months),
             shipping_days: least.zip(most),
         };
         if policies.shipping_days.is_some_and(|(least, most)| least > most) {
-            let reason = "must not be less than the quickest delivery";
-            self.refuse("policies.shipping_days_max", FaultCode::InvalidValue, reason);
+            let reason = "must not be less than shipping_days_min";
+            self.reject("policies.shipping_days_max", FieldErrorCode::InvalidValue, reason);
         }
         policies
     }
@@ -270,12 +274,12 @@ impl Checker {
             let external_id = self.identifier("reviews.external_id", &draft.external_id);
             let stars = i16::try_from(draft.stars).ok().filter(|stars| (1..=5).contains(stars));
             if stars.is_none() {
-                self.refuse("reviews.stars", FaultCode::InvalidValue, "must be 1 to 5");
+                self.reject("reviews.stars", FieldErrorCode::InvalidValue, "must be 1 to 5");
             }
             let title = self.line("reviews.title", draft.title.as_deref(), NAME_MAX);
             let text = draft.text.as_deref().map(|text| paragraphs(text, DESCRIPTION_MAX));
             let author = self.line("reviews.author", draft.author.as_deref(), BRAND_MAX);
-            let written_at = self.moment("reviews.written_at", &draft.written_at);
+            let written_at = self.timestamp("reviews.written_at", &draft.written_at);
             let (Some(external_id), Some(stars), Some(written_at)) =
                 (external_id, stars, written_at)
             else {
@@ -295,15 +299,15 @@ impl Checker {
         reviews
     }
 
-    /// The offer of the product: that of its variants, or its own.
+    /// Returns the offer of the product: that of its variants, or its own.
     fn offer(
         &mut self,
         draft: &ProductDraft,
         currency: Option<Currency>,
-        variants: &[NewVariant],
-    ) -> Option<Offer> {
+        variants: &[VariantFacts],
+    ) -> Option<StoredOffer> {
         if !draft.variants.is_empty() {
-            return sum_of(variants.iter().map(NewVariant::offer));
+            return aggregate_offer(variants.iter().map(VariantFacts::offer));
         }
         let price = draft.price.as_ref();
         self.own_offer(
@@ -322,19 +326,19 @@ impl Checker {
         currency: Currency,
         status: Option<&str>,
         quantity: Option<i64>,
-    ) -> Option<Offer> {
+    ) -> Option<StoredOffer> {
         let stock = self.stock(status, quantity);
         let Some(price) = price else {
-            self.refuse("price", FaultCode::Missing, "is required");
+            self.reject("price", FieldErrorCode::Missing, "is required");
             return None;
         };
-        match prices(&self.place, price, list_price, currency) {
+        match prices(&self.path_prefix, price, list_price, currency) {
             Ok((price_minor, list_price_minor)) => {
                 let (stock_status, stock_quantity) = stock?;
-                Some(Offer { price_minor, list_price_minor, stock_status, stock_quantity })
+                Some(StoredOffer { price_minor, list_price_minor, stock_status, stock_quantity })
             }
-            Err(fault) if self.faults.len() < FAULTS_MAX => {
-                self.faults.push(fault);
+            Err(error) if self.errors.len() < ERRORS_MAX => {
+                self.errors.push(error);
                 None
             }
             Err(_) => None,
@@ -349,11 +353,11 @@ impl Checker {
         let status = match status.map(str::trim).filter(|status| !status.is_empty()) {
             None => None,
             Some(name) => {
-                let status = StockStatus::from_name(name);
+                let status = StockStatus::parse(name);
                 if status.is_none() {
-                    let names = StockStatus::ALL.map(|(_, name)| name).join(", ");
-                    let reason = format!("must be one of {names}");
-                    self.refuse("stock_status", FaultCode::InvalidValue, reason);
+                    let names: Vec<&str> = StockStatus::ALL.iter().map(|it| it.as_str()).collect();
+                    let reason = format!("must be one of {}", names.join(", "));
+                    self.reject("stock_status", FieldErrorCode::InvalidValue, reason);
                 }
                 Some(status?)
             }
@@ -362,7 +366,7 @@ impl Checker {
         let stock = number.and_then(|number| Some((stock(status, number).ok()?, number)));
         if stock.is_none() {
             let reason = "must be a number from 0 to 2147483647";
-            self.refuse("stock_quantity", FaultCode::InvalidValue, reason);
+            self.reject("stock_quantity", FieldErrorCode::InvalidValue, reason);
         }
         stock
     }
@@ -372,26 +376,26 @@ impl Checker {
         draft: &ProductDraft,
         name: &str,
         currency: Option<Currency>,
-    ) -> Vec<NewVariant> {
+    ) -> Vec<VariantFacts> {
         if draft.variants.len() > VARIANTS_MAX {
-            let reason = format!("must be at most {VARIANTS_MAX}; split the product");
-            self.refuse("variants", FaultCode::TooLong, reason);
+            let reason = format!("must have at most {VARIANTS_MAX} entries; split the product");
+            self.reject("variants", FieldErrorCode::TooLong, reason);
             return Vec::new();
         }
         let mut skus = HashSet::new();
         let mut variants = Vec::new();
         for (index, variant) in draft.variants.iter().enumerate() {
-            self.place = format!("variants[{index}].");
+            self.path_prefix = format!("variants[{index}].");
             if let Some(variant) = currency.and_then(|it| self.variant(draft, variant, name, it)) {
                 if skus.insert(variant.sku.clone()) {
                     variants.push(variant);
                 } else {
                     let reason = "is the sku of another variant of this product";
-                    self.refuse("sku", FaultCode::Duplicate, reason);
+                    self.reject("sku", FieldErrorCode::Duplicate, reason);
                 }
             }
         }
-        self.place.clear();
+        self.path_prefix.clear();
         variants
     }
 
@@ -401,7 +405,7 @@ impl Checker {
         draft: &VariantDraft,
         name: &str,
         currency: Currency,
-    ) -> Option<NewVariant> {
+    ) -> Option<VariantFacts> {
         let sku = self.identifier("sku", &draft.sku);
         let own_name = self.line("name", draft.name.as_deref(), NAME_MAX);
         let gtin = self.gtin(draft.gtin.as_deref());
@@ -414,9 +418,9 @@ impl Checker {
         };
         let status = draft.stock_status.as_deref();
         let offer = self.own_offer(price, list_price, currency, status, draft.stock_quantity)?;
-        Some(NewVariant {
+        Some(VariantFacts {
             sku: sku?,
-            name: own_name.unwrap_or_else(|| named(name, &options)),
+            name: own_name.unwrap_or_else(|| variant_name(name, &options)),
             gtin,
             options,
             image,
@@ -428,8 +432,8 @@ impl Checker {
     }
 }
 
-/// A variant's name where the merchant gives none: the product's, and what sets it apart.
-fn named(product: &str, options: &BTreeMap<String, String>) -> String {
+/// Returns the name of a variant without one: the product's name and the option values.
+fn variant_name(product: &str, options: &BTreeMap<String, String>) -> String {
     let values: Vec<&str> = options.values().map(String::as_str).collect();
     let name = if values.is_empty() {
         product.to_owned()
@@ -439,9 +443,9 @@ fn named(product: &str, options: &BTreeMap<String, String>) -> String {
     one_line(&name, NAME_MAX).into_owned()
 }
 
-impl NewVariant {
-    pub(crate) fn offer(&self) -> Offer {
-        Offer {
+impl VariantFacts {
+    pub(crate) fn offer(&self) -> StoredOffer {
+        StoredOffer {
             price_minor: self.price.minor(),
             list_price_minor: self.list_price_minor,
             stock_status: self.stock_status,

@@ -1,4 +1,4 @@
-//! Products side by side.
+//! Comparison of products.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,26 +8,26 @@ use serde::Serialize;
 
 use crate::ProductRecord;
 
-/// Products one comparison may hold.
+/// Most products in a comparison.
 const COMPARED_MAX: usize = 10;
 
-/// Where products differ, and which of them is ahead in what.
+/// How products differ, and which is best by price, trust and rating.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Comparison {
-    /// Facts that differ or that only some have, by name: one value per product, null where it has none.
+    /// Facts that differ, by name: one value per product in the order of the products, null where a product has none.
     pub differences: BTreeMap<String, Vec<Option<String>>>,
-    /// The cheapest of each currency.
+    /// The cheapest product of each currency.
     pub cheapest: BTreeMap<String, ProductId>,
-    /// The one of the best trusted store.
+    /// The product of the store with the highest trust score.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub most_trusted: Option<ProductId>,
-    /// The one that is rated best, as the merchants say.
+    /// The product with the highest rating, as stated by the merchants.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub best_rated: Option<ProductId>,
 }
 
 impl Comparison {
-    /// Compares products. The values of a difference are in their order.
+    /// Compares products.
     #[must_use]
     pub fn of(products: &[ProductRecord]) -> Self {
         let trust = |product: &ProductRecord| product.merchant.trust_score;
@@ -41,16 +41,16 @@ impl Comparison {
     }
 }
 
-/// Whether these can be compared: two to ten, each named once.
+/// Checks that there are two to ten different products.
 pub fn comparable(products: &[ProductId]) -> Result<(), NotComparable> {
     let distinct: BTreeSet<&ProductId> = products.iter().collect();
-    let is_number_right = (2..=COMPARED_MAX).contains(&products.len());
-    if is_number_right && distinct.len() == products.len() { Ok(()) } else { Err(NotComparable) }
+    let is_count_valid = (2..=COMPARED_MAX).contains(&products.len());
+    if is_count_valid && distinct.len() == products.len() { Ok(()) } else { Err(NotComparable) }
 }
 
-/// Not two to ten different products.
+/// The error of a comparison without two to ten different products.
 #[derive(Debug, thiserror::Error)]
-#[error("product_ids must be two to ten different products")]
+#[error("product_ids must hold two to ten different product ids")]
 pub struct NotComparable;
 
 impl Problem for NotComparable {
@@ -62,7 +62,7 @@ impl Problem for NotComparable {
         details.insert("field", "product_ids");
         details.insert(
             "hint",
-            "name each product once; product ids come from this service's own answers",
+            "send each product id once; product ids come from responses of this service",
         );
     }
 }
@@ -78,15 +78,15 @@ fn differences(products: &[ProductRecord]) -> BTreeMap<String, Vec<Option<String
     .collect()
 }
 
-/// What can be told apart at a glance: the attributes, and the fields every product has.
+/// Returns the attributes of a product and the fields that are compared.
 fn facts(product: &ProductRecord) -> BTreeMap<String, String> {
     let mut facts = product.attributes.clone();
     let policies = &product.policies;
     let shown = [
         ("brand", Some(product.brand.clone())),
-        ("condition", Some(product.condition.name().to_owned())),
+        ("condition", Some(product.condition.to_string())),
         ("price", Some(format!("{} {}", product.price, product.currency))),
-        ("stock_status", Some(product.stock_status.name().to_owned())),
+        ("stock_status", Some(product.stock_status.to_string())),
         ("merchant", Some(product.merchant.slug.clone())),
         ("rating", product.rating.as_ref().map(|rating| rating.average.to_string())),
         ("return_window_days", policies.return_window_days.map(|days| days.to_string())),
@@ -112,7 +112,7 @@ fn cheapest(products: &[ProductRecord]) -> BTreeMap<String, ProductId> {
     cheapest.into_iter().map(|(currency, product)| (currency, product.id)).collect()
 }
 
-/// The first of those that are ahead, so that the order of the question decides between equals.
+/// Returns the product with the highest figure; of equal ones the first.
 fn first_best(
     products: &[ProductRecord],
     figure: impl Fn(&ProductRecord) -> Option<f64>,
@@ -120,7 +120,7 @@ fn first_best(
     let mut best: Option<(ProductId, f64)> = None;
     for product in products {
         if let Some(figure) = figure(product)
-            && best.is_none_or(|(_, so_far)| figure > so_far)
+            && best.is_none_or(|(_, highest)| figure > highest)
         {
             best = Some((product.id, figure));
         }

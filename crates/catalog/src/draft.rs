@@ -1,5 +1,4 @@
-//! A product as a merchant describes it, before anything of it is believed. Every way in ends here:
-//! the REST push, NDJSON and each feed format fill a draft, and one check judges it.
+//! A product as a merchant sends it, before it is checked. The REST API, NDJSON and every feed format produce drafts.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -11,81 +10,81 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-/// A product about to be brought in: always the whole of it, what is left out is not there.
+/// A product to create or replace. A draft is always complete: a field that is left out is removed.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(extend("example" = Self::example()))]
 pub struct ProductDraft {
-    /// The merchant's own identifier. It names the product for ever.
+    /// The merchant's identifier of the product. Stable: it identifies the product in every later import.
     #[schemars(length(min = 1, max = 100))]
     pub external_id: String,
-    /// The merchant's stock-keeping number. Left out: the external id.
+    /// SKU. Default: the external id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sku: Option<String>,
-    /// What it is called. Required.
+    /// Product name. Required.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// What it is. Markup is removed.
+    /// Description. Markup is removed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// Who makes it.
+    /// Brand or manufacturer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub brand: Option<String>,
-    /// The number on its bar code: 8, 12, 13 or 14 digits with a right check digit.
+    /// GTIN (the number of the bar code): 8, 12, 13 or 14 digits with a valid check digit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gtin: Option<String>,
-    /// The maker's own number.
+    /// Manufacturer part number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mpn: Option<String>,
-    /// Its page in the merchant's shop.
+    /// Product page in the merchant's shop, http or https.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
-    /// The way to it in the shop, from the top: `["Home & Kitchen", "Coffee"]`.
+    /// Category names from the top level down: `["Home & Kitchen", "Coffee"]`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub category: Vec<String>,
-    /// `new`, `refurbished` or `used`. Left out: new.
+    /// `new`, `refurbished` or `used`. Default: `new`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub condition: Option<String>,
-    /// What it costs. Required, unless every variant has a price.
+    /// Price. Required, unless every variant has a price.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub price: Option<Amount>,
-    /// The currency of every amount of this product. Left out: the store's.
+    /// Currency of every amount of this product: ISO 4217 or USDC. Default: the store's currency.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub currency: Option<String>,
-    /// What it cost before, if it costs less now.
+    /// Price before a reduction. Ignored unless it is higher than the price.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub list_price: Option<Amount>,
-    /// Whether it can be had. Left out: follows from the quantity.
+    /// Stock status. Default: follows from the quantity, or `in_stock` without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stock_status: Option<String>,
-    /// How many there are.
+    /// Units in stock.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stock_quantity: Option<i64>,
-    /// Pictures, the main one first.
+    /// Images, the main image first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub images: Vec<ImageDraft>,
-    /// Further facts: material, colour, capacity.
+    /// Further attributes, such as material or capacity.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub attributes: BTreeMap<String, String>,
-    /// How it is rated, as the merchant claims.
+    /// Rating as stated by the merchant.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rating: Option<RatingDraft>,
-    /// What buyers wrote, as the merchant hands it on.
+    /// Reviews as passed on by the merchant.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reviews: Vec<ReviewDraft>,
-    /// Where this product differs from what the store promises.
+    /// Policies of this product that differ from the store's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub policies: Option<PolicyDraft>,
-    /// Its buyable forms; none if there is one.
+    /// Variants; empty if the product has none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub variants: Vec<VariantDraft>,
-    /// When the merchant first listed it, RFC 3339. Left out: when it first came in.
+    /// When the merchant first listed the product, RFC 3339. Default: the time of the first import.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub listed_at: Option<String>,
 }
 
 impl ProductDraft {
-    /// One that would be taken, for descriptions.
+    /// Returns a valid draft for documentation.
     #[must_use]
     pub fn example() -> Value {
         json!({
@@ -104,8 +103,8 @@ impl ProductDraft {
         })
     }
 
-    /// Takes in another part of the same product: rows of one group that lay apart in a feed.
-    pub(crate) fn absorb(&mut self, other: Self) {
+    /// Adds the variants and images of another row of the same product.
+    pub(crate) fn merge(&mut self, other: Self) {
         self.variants.extend(other.variants);
         for image in other.images {
             if !self.images.contains(&image) {
@@ -115,111 +114,111 @@ impl ProductDraft {
     }
 }
 
-/// A buyable form of a product.
+/// A variant of a product.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct VariantDraft {
-    /// The merchant's stock-keeping number; names the variant within its product.
+    /// SKU; unique within the product.
     #[schemars(length(min = 1, max = 100))]
     pub sku: String,
-    /// What it is called. Left out: the product's name and the options.
+    /// Variant name. Default: the product's name and the option values.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// The number on its bar code.
+    /// GTIN (the number of the bar code).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gtin: Option<String>,
-    /// What sets it apart: size, colour.
+    /// Option values that identify the variant, such as size and color.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub options: BTreeMap<String, String>,
-    /// What it costs. Left out: the product's price.
+    /// Price. Default: the product's price.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub price: Option<Amount>,
-    /// What it cost before, if it costs less now.
+    /// Price before a reduction. Ignored unless it is higher than the price.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub list_price: Option<Amount>,
-    /// Whether it can be had. Left out: follows from the quantity.
+    /// Stock status. Default: follows from the quantity, or `in_stock` without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stock_status: Option<String>,
-    /// How many there are.
+    /// Units in stock.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stock_quantity: Option<i64>,
-    /// Its own picture.
+    /// URL of the variant's own image.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub image: Option<String>,
 }
 
-/// A picture.
+/// An image.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ImageDraft {
-    /// Where it is: http or https.
+    /// URL of the image, http or https.
     pub url: String,
-    /// What it shows. Left out: the product's name.
+    /// Alternative text. Default: the product's name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub alt: Option<String>,
 }
 
-/// A rating as the merchant claims it.
+/// A rating as stated by the merchant.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RatingDraft {
-    /// Stars, 0 to 5, with at most two digits behind the point.
+    /// Average rating, 0 to 5 stars, with at most two decimals.
     pub average: Amount,
-    /// How many rated.
+    /// Number of ratings.
     pub count: i64,
 }
 
-/// What a buyer wrote, as the merchant hands it on.
+/// A buyer's review as passed on by the merchant.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ReviewDraft {
-    /// The merchant's own identifier of the review.
+    /// The merchant's identifier of the review.
     pub external_id: String,
-    /// Stars, 1 to 5.
+    /// 1 to 5 stars.
     pub stars: i64,
-    /// The headline.
+    /// Headline.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// The text.
+    /// Text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
-    /// A name to show, never an address.
+    /// Display name of the author, never an email address.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub author: Option<String>,
-    /// When it was written, RFC 3339.
+    /// When the review was written, RFC 3339.
     pub written_at: String,
 }
 
-/// Where a product differs from what the store promises.
+/// Policies of a product that differ from the store's.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PolicyDraft {
-    /// Days to return in; 0 means it cannot be returned.
+    /// Days within which the product can be returned; 0 if it cannot be returned.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub return_window_days: Option<i64>,
-    /// The quickest delivery, in days.
+    /// Shortest delivery time in days.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shipping_days_min: Option<i64>,
-    /// The slowest delivery, in days.
+    /// Longest delivery time in days.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shipping_days_max: Option<i64>,
-    /// The warranty.
+    /// Warranty in months.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warranty_months: Option<i64>,
 }
 
-/// A decimal amount as it was written: `12.5`, `"12.50"`. It is kept as text, because a floating-point
-/// number would round it before anybody could object.
+/// A decimal amount as it was sent: `12.5`, `"12.50"`. It is stored as text, because a floating-point number would
+/// round it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Amount(String);
 
 impl Amount {
-    /// An amount in plain decimal notation: digits, and perhaps a point and more digits.
+    /// Creates an amount from plain decimal notation, such as `12` or `12.50`. The text is not validated here.
     pub fn new(text: impl Into<String>) -> Self {
         Self(text.into())
     }
 
-    /// The text.
+    /// Returns the text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
@@ -256,7 +255,7 @@ impl JsonSchema for Amount {
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({
-            "description": "A decimal amount, as a number or as a text.",
+            "description": "A decimal amount, as a number or a string.",
             "oneOf": [
                 { "type": "number", "minimum": 0 },
                 { "type": "string", "pattern": "^[0-9]+([.][0-9]+)?$" },

@@ -1,35 +1,29 @@
-//! What can go wrong with the catalog.
+//! Errors of the catalog.
 
 use database::DatabaseError;
 use jobs::{JobError, QueueError};
 use merchants::{SettingsError, StoreError};
 use primitives::{Details, ErrorCode, Problem};
 
-/// Why the catalog could not answer.
+/// An error of the catalog.
 #[derive(Debug, thiserror::Error)]
 pub enum CatalogError {
-    /// There is no such product here, or agents may not see it.
-    #[error("there is no such product in this store")]
+    /// The product does not exist in this store, or agents cannot see it.
+    #[error("product not found in this store")]
     ProductNotFound,
-    /// There is no such category here.
-    #[error("there is no such category in this store")]
+    #[error("category not found in this store")]
     CategoryNotFound {
-        /// The paths that do exist at the top.
+        /// Paths of the top-level categories.
         allowed: Vec<String>,
     },
-    /// There is no such run of this store.
-    #[error("there is no such job in this store")]
-    RunNotFound,
-    /// The store could not be told.
+    #[error("job not found in this store")]
+    FeedRunNotFound,
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The store's settings could not be read.
     #[error(transparent)]
     Settings(#[from] SettingsError),
-    /// The outbox could not be told.
     #[error(transparent)]
     Queue(#[from] QueueError),
-    /// The database was in the way.
     #[error(transparent)]
     Database(#[from] DatabaseError),
 }
@@ -53,7 +47,7 @@ impl Problem for CatalogError {
     fn code(&self) -> ErrorCode {
         match self {
             Self::ProductNotFound => ErrorCode::ProductNotFound,
-            Self::CategoryNotFound { .. } | Self::RunNotFound => ErrorCode::NotFound,
+            Self::CategoryNotFound { .. } | Self::FeedRunNotFound => ErrorCode::NotFound,
             Self::Store(error) => error.code(),
             Self::Settings(error) => error.code(),
             Self::Queue(error) => error.code(),
@@ -67,7 +61,7 @@ impl Problem for CatalogError {
                 details.insert("field", "product_id");
                 details.insert(
                     "hint",
-                    "product ids belong to one store; take one from this store's own answers",
+                    "a product id is valid in one store only; use an id from a response of this store",
                 );
             }
             Self::CategoryNotFound { allowed } => {
@@ -75,20 +69,30 @@ impl Problem for CatalogError {
                 details.insert("allowed", allowed.clone());
                 details.insert(
                     "hint",
-                    "call browse_categories without parent to see the top of the tree",
+                    "call browse_categories without parent to list the top-level categories",
                 );
             }
-            Self::RunNotFound => {
+            Self::FeedRunNotFound => {
                 details.insert("field", "job_id");
                 details.insert(
                     "hint",
-                    "job ids come from PUT /merchant/products and POST /merchant/imports",
+                    "use the job_id that PUT /merchant/products or POST /merchant/imports returned",
                 );
             }
             Self::Store(error) => error.details(details),
             Self::Settings(error) => error.details(details),
             Self::Queue(error) => error.details(details),
             Self::Database(error) => error.details(details),
+        }
+    }
+
+    fn is_transient(&self) -> bool {
+        match self {
+            Self::ProductNotFound | Self::CategoryNotFound { .. } | Self::FeedRunNotFound => false,
+            Self::Store(error) => error.is_transient(),
+            Self::Settings(error) => error.is_transient(),
+            Self::Queue(error) => error.is_transient(),
+            Self::Database(error) => error.is_transient(),
         }
     }
 }

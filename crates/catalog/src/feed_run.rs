@@ -1,205 +1,159 @@
-//! A feed on its way in: received in pieces, checked as a whole, applied in batches, and only then
-//! counted as complete.
+//! A feed run: one import of a product feed. The feed is received in chunks, checked as a whole and applied in batches;
+//! only then does the catalog count as complete. The API calls a feed run a job.
 
 use database::{Database, Reading, Work};
-use primitives::{JobId, MerchantId, PageRequest, Timestamp};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use primitives::{FeedRunId, MerchantId, PageRequest, Timestamp};
 
-use crate::apply::ApplyRun;
-use crate::{CatalogError, Fault, FeedFormat, table};
+use crate::apply_feed_run::ApplyFeedRun;
+use crate::{CatalogError, FeedFormat, FieldError, table};
 
-/// What a feed says about products it does not name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum RunMode {
-    /// They are gone: they are retired once everything else is in.
-    Replace,
-    /// Nothing.
-    Merge,
-}
-
-impl RunMode {
-    /// The name, as on the wire and in PostgreSQL.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Replace => "replace",
-            Self::Merge => "merge",
-        }
-    }
-
-    pub(crate) fn from_name(name: &str) -> Self {
-        if name == "replace" { Self::Replace } else { Self::Merge }
+primitives::text_enum! {
+    /// What happens to listed products that a feed does not contain.
+    #[derive(schemars::JsonSchema)]
+    #[schemars(rename_all = "lowercase")]
+    #[strum(serialize_all = "lowercase")]
+    pub enum FeedRunMode {
+        /// They are retired after all rows have been applied.
+        Replace,
+        /// They stay as they are.
+        Merge,
     }
 }
 
-/// How far a run is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum RunState {
-    /// Its bytes are coming in.
-    Receiving,
-    /// All of it is here; a worker will take it.
-    Queued,
-    /// It is read once, to know what it names and whether it is whole. Nothing changes yet.
-    Checking,
-    /// Its products are brought in, batch by batch.
-    Applying,
-    /// What it does not name is retired.
-    Retiring,
-    /// It is done. `complete` says whether the catalog now is what the feed says.
-    Completed,
-    /// It would have dropped more than half of the catalog; nothing was changed.
-    Refused,
-    /// It was given up.
-    Failed,
-    /// A newer one took its place.
-    Superseded,
+primitives::text_enum! {
+    /// State of a feed run.
+    #[derive(schemars::JsonSchema)]
+    #[schemars(rename_all = "lowercase")]
+    #[strum(serialize_all = "lowercase")]
+    pub enum FeedRunState {
+        /// The feed is being uploaded.
+        Receiving,
+        /// The upload is complete; the run waits for a worker.
+        Queued,
+        /// The feed is read once to determine its products and whether it is truncated. Nothing changes yet.
+        Checking,
+        /// Products are written, batch by batch.
+        Applying,
+        /// Products that the feed does not contain are retired.
+        Retiring,
+        /// The run has ended. `complete` says whether the catalog now equals the feed.
+        Completed,
+        /// The run would have retired more than half of the catalog; nothing was changed.
+        Refused,
+        /// The upload was aborted, or the run failed too often.
+        Failed,
+        /// A newer replacement has taken its place.
+        Superseded,
+    }
 }
 
-impl RunState {
-    const ALL: [(Self, &'static str); 9] = [
-        (Self::Receiving, "receiving"),
-        (Self::Queued, "queued"),
-        (Self::Checking, "checking"),
-        (Self::Applying, "applying"),
-        (Self::Retiring, "retiring"),
-        (Self::Completed, "completed"),
-        (Self::Refused, "refused"),
-        (Self::Failed, "failed"),
-        (Self::Superseded, "superseded"),
-    ];
-
-    /// The name, as on the wire and in PostgreSQL.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        Self::ALL.iter().find(|(state, _)| *state == self).map_or("", |(_, name)| name)
-    }
-
-    /// The state of a name.
-    pub(crate) fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.iter().find(|(_, other)| *other == name).map(|(state, _)| *state)
-    }
-
-    /// Whether nothing more will happen.
+impl FeedRunState {
+    /// Whether the run has ended.
     #[must_use]
     pub fn is_final(self) -> bool {
         matches!(self, Self::Completed | Self::Refused | Self::Failed | Self::Superseded)
     }
 }
 
-/// What a merchant asks for with a feed.
+/// Parameters of a feed run.
 #[derive(Debug, Clone)]
-pub struct NewRun {
-    /// Its format.
+pub struct NewFeedRun {
     pub format: FeedFormat,
-    /// What it says about products it does not name.
-    pub mode: RunMode,
-    /// Only find out what would happen.
+    pub mode: FeedRunMode,
+    /// Report what would change, and change nothing.
     pub dry_run: bool,
-    /// Go on even if more than half of the catalog would be dropped.
+    /// Apply the feed even if it would retire more than half of the catalog.
     pub force: bool,
-    /// What the file is called, for people.
+    /// Shown in the list of runs; otherwise unused.
     pub file_name: Option<String>,
 }
 
-/// A run, as it stands.
+/// A feed run.
 #[derive(Debug, Clone)]
-pub struct Run {
-    /// Its id.
-    pub id: JobId,
-    /// What was asked for.
-    pub asked: NewRun,
-    /// How far it is.
-    pub state: RunState,
-    /// Whether the whole feed was read, applied, and what it does not name retired.
+pub struct FeedRun {
+    pub id: FeedRunId,
+    pub request: NewFeedRun,
+    pub state: FeedRunState,
+    /// Whether the whole feed was applied and absent products were retired.
     pub complete: bool,
-    /// Why it ended as it did, if that needs saying.
+    /// Explains the final state, if it needs an explanation.
     pub reason: Option<String>,
-    /// Its size.
     pub bytes_total: i64,
-    /// What was read of it in the present pass.
+    /// Bytes read in the current pass.
     pub bytes_read: i64,
-    /// Products and broken rows it holds, once that is known.
+    /// Products and invalid rows of the feed; `None` before the check has completed.
     pub rows_total: Option<i64>,
-    /// What was done.
-    pub tally: Tally,
-    /// Products listed and not named by it, once that is known; a merge does not ask.
+    pub counts: RowCounts,
+    /// Listed products that the feed does not contain; `None` before the check has completed, and for a merge.
     pub absent: Option<i64>,
-    /// When it began to come in.
     pub started_at: Timestamp,
-    /// When all of it had come in.
+    /// When the upload was complete.
     pub received_at: Option<Timestamp>,
-    /// When it ended.
     pub finished_at: Option<Timestamp>,
 }
 
-impl Run {
-    /// The part that is done, 0 to 1: a tenth for the check, the rest for the products.
+impl FeedRun {
+    /// Returns the progress, 0 to 1: the check counts for a tenth, the products for the rest.
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "a progress bar needs no 53 bits")]
     pub fn progress(&self) -> f64 {
         let part =
             |done: i64, of: i64| if of > 0 { (done as f64 / of as f64).min(1.0) } else { 0.0 };
         match self.state {
-            RunState::Receiving | RunState::Queued => 0.0,
-            RunState::Checking => 0.1 * part(self.bytes_read, self.bytes_total),
-            RunState::Applying => 0.1 + 0.85 * part(self.tally.rows, self.rows_total.unwrap_or(0)),
-            RunState::Retiring => 0.95,
+            FeedRunState::Receiving | FeedRunState::Queued => 0.0,
+            FeedRunState::Checking => 0.1 * part(self.bytes_read, self.bytes_total),
+            FeedRunState::Applying => {
+                0.1 + 0.85 * part(self.counts.rows, self.rows_total.unwrap_or(0))
+            }
+            FeedRunState::Retiring => 0.95,
             _ => 1.0,
         }
     }
 }
 
-/// What a run did, in rows.
+/// Results of a feed run so far.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Tally {
-    /// Rows that are dealt with.
+pub struct RowCounts {
+    /// Rows processed.
     pub rows: i64,
-    /// Products that were new.
     pub created: i64,
-    /// Products that differed.
     pub updated: i64,
-    /// Products that were there in just this form.
     pub unchanged: i64,
-    /// Products that were pushed after the feed was received.
+    /// Products left alone because they were pushed after the feed was received.
     pub outdated: i64,
-    /// Rows that were not taken.
+    /// Rows rejected.
     pub failed: i64,
-    /// Products that were retired.
     pub retired: i64,
 }
 
-/// A row that was not taken.
+/// An error of a rejected row.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RowFault {
-    /// Where it stands in the feed, from 1.
+pub struct RowError {
+    /// Line of the feed, from 1.
     pub line: i64,
-    /// The product it is about, where that can be told.
+    /// `None` if the product of the row is unknown.
     pub external_id: Option<String>,
-    /// What is wrong.
-    pub fault: Fault,
+    pub error: FieldError,
 }
 
-/// Opens a run: its bytes may come in.
-pub async fn begin_run(
+/// Creates a feed run in the state `receiving`.
+pub async fn begin_feed_run(
     database: &Database,
     merchant: MerchantId,
-    asked: &NewRun,
-) -> Result<JobId, CatalogError> {
+    request: &NewFeedRun,
+) -> Result<FeedRunId, CatalogError> {
     let mut work = Work::for_store(database, merchant).await?;
     let id = work.new_id();
-    table::insert_run(&mut work, merchant, id, asked).await?;
+    table::insert_run(&mut work, merchant, id, request).await?;
     work.commit().await?;
     Ok(id)
 }
 
-/// Keeps a piece of a feed. Pieces have numbers from 0 without gaps; the same one again replaces it.
-pub async fn receive(
+/// Stores a chunk of a feed. Chunks are numbered from 0 without gaps; a chunk with the same number is replaced.
+pub async fn receive_chunk(
     database: &Database,
     merchant: MerchantId,
-    run: JobId,
+    run: FeedRunId,
     number: i32,
     bytes: &[u8],
 ) -> Result<(), CatalogError> {
@@ -209,109 +163,105 @@ pub async fn receive(
     Ok(())
 }
 
-/// Says that all of a feed is here; a worker will take it.
-pub async fn accept(
+/// Completes the upload of a feed and enqueues the job that applies it.
+pub async fn finish_upload(
     database: &Database,
     merchant: MerchantId,
-    run: JobId,
+    run: FeedRunId,
     bytes_total: i64,
     content_hash: &[u8],
 ) -> Result<(), CatalogError> {
     let mut work = Work::for_store(database, merchant).await?;
-    if !table::accept_run(&mut work, merchant, run, bytes_total, content_hash).await? {
-        return Err(CatalogError::RunNotFound);
+    if !table::queue_run(&mut work, merchant, run, bytes_total, content_hash).await? {
+        return Err(CatalogError::FeedRunNotFound);
     }
-    let (job, now) = (ApplyRun { merchant, run }, work.now());
-    jobs::enqueue_once(&mut work, &job, &run.to_string(), now).await?;
+    let (job, now) = (ApplyFeedRun { merchant, run }, work.now());
+    jobs::enqueue_unique(&mut work, &job, &run.to_string(), now).await?;
     work.commit().await?;
     Ok(())
 }
 
-/// Gives up a run whose bytes will not come.
-pub async fn give_up(
+/// Fails a feed run whose upload was aborted.
+pub async fn abort_upload(
     database: &Database,
     merchant: MerchantId,
-    run: JobId,
+    run: FeedRunId,
     reason: &str,
 ) -> Result<(), CatalogError> {
     let mut work = Work::for_store(database, merchant).await?;
-    table::end_run(&mut work, merchant, run, RunState::Failed, false, Some(reason)).await?;
+    table::end_run(&mut work, merchant, run, FeedRunState::Failed, false, Some(reason)).await?;
     work.commit().await?;
     Ok(())
 }
 
-/// A run, as it stands.
-pub async fn run(reading: &Reading, merchant: MerchantId, id: JobId) -> Result<Run, CatalogError> {
-    let mut snapshot = reading.open().await?;
-    let run = table::run(&mut snapshot, merchant, id).await?;
-    snapshot.close().await?;
-    run.ok_or(CatalogError::RunNotFound)
+/// Returns a feed run of a store.
+pub async fn feed_run(
+    reading: &Reading,
+    merchant: MerchantId,
+    id: FeedRunId,
+) -> Result<FeedRun, CatalogError> {
+    reading
+        .run(async |sql| table::run(sql, merchant, id).await?.ok_or(CatalogError::FeedRunNotFound))
+        .await
 }
 
-/// The newest runs of a store.
-pub async fn runs(
+/// Returns a page of the feed runs of a store, the newest first, and their total number.
+pub async fn feed_runs(
     reading: &Reading,
     merchant: MerchantId,
     page: PageRequest,
-) -> Result<(Vec<Run>, i64), CatalogError> {
-    let mut snapshot = reading.open().await?;
-    let mut found = table::runs(&mut snapshot, merchant, page.limit(), page.offset()).await?;
-    if found.0.is_empty() && page.offset() > 0 {
-        // A page behind the end knows no total.
-        found.1 = table::runs(&mut snapshot, merchant, 1, 0).await?.1;
-    }
-    snapshot.close().await?;
-    Ok(found)
+) -> Result<(Vec<FeedRun>, i64), CatalogError> {
+    reading
+        .run(async |sql| {
+            let mut found = table::runs(sql, merchant, page.limit(), page.offset()).await?;
+            if found.0.is_empty() && page.offset() > 0 {
+                // A page beyond the end carries no total.
+                found.1 = table::runs(sql, merchant, 1, 0).await?.1;
+            }
+            Ok(found)
+        })
+        .await
 }
 
-/// A run of the same bytes that is not done yet, to be followed instead of begun again.
-pub async fn unfinished_run(
+/// Returns an unfinished feed run of the same bytes, which a caller can follow instead of starting another one.
+pub async fn unfinished_feed_run(
     reading: &Reading,
     merchant: MerchantId,
     content_hash: &[u8],
-) -> Result<Option<JobId>, CatalogError> {
-    let mut snapshot = reading.open().await?;
-    let run = table::unfinished(&mut snapshot, merchant, content_hash).await?;
-    snapshot.close().await?;
-    Ok(run)
+) -> Result<Option<FeedRunId>, CatalogError> {
+    reading.run(async |sql| Ok(table::unfinished(sql, merchant, content_hash).await?)).await
 }
 
-/// The rows that were not taken, by line. The faults of one line come together, so that a page may
-/// hold a few more than were asked for.
-pub async fn row_faults(
+/// Returns the errors of rejected rows by line. All errors of one line are in the same page, so that a page may hold a
+/// few more than `limit`.
+pub async fn row_errors(
     reading: &Reading,
     merchant: MerchantId,
-    run: JobId,
+    run: FeedRunId,
     after_line: i64,
     limit: i64,
-) -> Result<Vec<RowFault>, CatalogError> {
-    let mut snapshot = reading.open().await?;
-    let faults = table::faults(&mut snapshot, merchant, run, after_line, limit).await?;
-    snapshot.close().await?;
-    Ok(faults)
+) -> Result<Vec<RowError>, CatalogError> {
+    reading
+        .run(async |sql| Ok(table::row_errors(sql, merchant, run, after_line, limit).await?))
+        .await
 }
 
-/// Whether a store's catalog is whole at this moment, and since when.
+/// Whether a store's catalog equals its last feed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CatalogState {
-    /// The run that last made it whole.
-    pub complete_run: Option<JobId>,
-    /// When it did.
+    /// The last run that completed the catalog.
+    pub complete_run: Option<FeedRunId>,
     pub complete_at: Option<Timestamp>,
-    /// A run is bringing products in or retiring some at this moment.
+    /// A run is writing or retiring products now.
     pub updating: bool,
-    /// What is there is partly of one feed and partly of another: a run is at work, or one began since
-    /// and did not come to its end.
+    /// The catalog mixes two feeds: a run is active, or one started since the last complete run and did not complete.
     pub partial: bool,
 }
 
-/// Whether a store's catalog is whole. A reader that finds it `partial` must not count what it sees.
+/// Returns whether a store's catalog is complete. Readers must not compute figures from a `partial` catalog.
 pub async fn catalog_state(
     reading: &Reading,
     merchant: MerchantId,
 ) -> Result<CatalogState, CatalogError> {
-    let mut snapshot = reading.open().await?;
-    let state = table::state(&mut snapshot, merchant).await?;
-    snapshot.close().await?;
-    Ok(state)
+    reading.run(async |sql| Ok(table::state(sql, merchant).await?)).await
 }

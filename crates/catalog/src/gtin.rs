@@ -1,59 +1,54 @@
-//! Global Trade Item Numbers: the number under a bar code. Eight, twelve, thirteen or fourteen digits,
-//! the last of which checks the others.
+//! Global Trade Item Numbers, the numbers of bar codes: 8, 12, 13 or 14 digits, the last of which is a check digit.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// The longest form.
+/// Digits of the longest form.
 const DIGITS_MAX: usize = 14;
 
-/// A GTIN as it was written, without spaces and hyphens. One article may be written with leading zeros
-/// or without; [`Gtin::to_14`] is the same for all of them.
+/// A GTIN as it was written, without spaces and hyphens. The same article may be written with or without leading zeros;
+/// [`Gtin::to_14`] is the canonical form.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Gtin {
-    /// ASCII digits, then zero bytes.
+    /// ASCII digits, padded with zero bytes.
     digits: [u8; DIGITS_MAX],
     length: usize,
 }
 
-/// Why a text is no GTIN.
+/// Why a text is not a GTIN.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum GtinError {
-    /// Something other than digits, or separators not between them.
-    #[error("a GTIN holds only digits; spaces and hyphens may stand between them")]
+    #[error("a GTIN consists of digits, optionally separated by spaces or hyphens")]
     NotDigits,
-    /// Too few or too many digits, or an internal number.
-    #[error("a GTIN has 8, 12, 13 or 14 digits; a number of the shop's own is a sku")]
+    #[error("a GTIN has 8, 12, 13 or 14 digits; send an internal number as sku")]
     Length,
-    /// The last digit does not follow from the others.
-    #[error("the GTIN's last digit does not fit the others: one is wrong, or two changed places")]
+    #[error("the check digit of the GTIN is wrong: a digit is wrong, or two are transposed")]
     CheckDigit,
-    /// A filled-in blank.
-    #[error("a GTIN of zeros names nothing; leave the field out if there is none")]
+    #[error("a GTIN must not consist of zeros; leave the field out if there is none")]
     Zeros,
 }
 
 impl Gtin {
-    /// The digits as they were written.
+    /// Returns the digits as they were written.
     #[must_use]
     pub fn as_str(&self) -> &str {
         str::from_utf8(self.digits()).unwrap_or_default()
     }
 
-    /// The form of fourteen digits, by which articles are compared.
+    /// Returns the form with 14 digits, by which articles are compared.
     #[must_use]
     pub fn to_14(&self) -> String {
         format!("{:0>DIGITS_MAX$}", self.as_str())
     }
 
-    /// Whether the number means something only within one company or region: shops print such numbers
-    /// on goods they weigh, and two shops use the same one for different goods.
+    /// Whether the number is valid only within one company or region (GS1 restricted circulation): shops print such
+    /// numbers on goods they weigh, and two shops use the same number for different goods.
     #[must_use]
     pub fn is_restricted(&self) -> bool {
-        // The first of fourteen digits says how the article is packed, not who numbered it.
+        // The first of 14 digits is the packaging level, not part of the company prefix.
         let code = self.to_14();
         let code = &code[1..];
-        // Five zeros before eight digits are a GTIN-8, whose prefixes are their own.
+        // Five leading zeros mark a GTIN-8, which has prefixes of its own.
         match code.strip_prefix("00000") {
             Some(short) => short.starts_with(['0', '2']),
             None => ["02", "04", "2"].iter().any(|prefix| code.starts_with(prefix)),
@@ -64,11 +59,11 @@ impl Gtin {
         &self.digits[..self.length]
     }
 
-    /// From the right, digits weigh one and three in turn; the sum is a multiple of ten.
-    fn is_sound(&self) -> bool {
+    /// Whether the digits, weighted 1 and 3 in turn from the right, sum up to a multiple of ten.
+    fn has_valid_check_digit(&self) -> bool {
         let weights = [1, 3].into_iter().cycle();
-        let weighed = self.digits().iter().rev().zip(weights);
-        let sum: u32 = weighed.map(|(digit, weight)| u32::from(digit - b'0') * weight).sum();
+        let weighted = self.digits().iter().rev().zip(weights);
+        let sum: u32 = weighted.map(|(digit, weight)| u32::from(digit - b'0') * weight).sum();
         sum.is_multiple_of(10)
     }
 }
@@ -97,7 +92,7 @@ impl FromStr for Gtin {
         if gtin.digits().iter().all(|digit| *digit == b'0') {
             return Err(GtinError::Zeros);
         }
-        if gtin.is_sound() { Ok(gtin) } else { Err(GtinError::CheckDigit) }
+        if gtin.has_valid_check_digit() { Ok(gtin) } else { Err(GtinError::CheckDigit) }
     }
 }
 
@@ -123,17 +118,17 @@ mod tests {
         text.parse()
     }
 
-    fn sound(text: &str) -> Gtin {
+    fn valid(text: &str) -> Gtin {
         parse(text).unwrap_or_else(|error| panic!("{text}: {error}"))
     }
 
-    /// A number of one of the four lengths with its right check digit; not all zeros.
+    /// A number of a valid length with a valid check digit; not all zeros.
     fn any_gtin() -> impl Strategy<Value = String> {
         let body = prop_oneof![Just(7_usize), Just(11), Just(12), Just(13)]
             .prop_flat_map(|length| prop::collection::vec(0_u32..10, length));
         body.prop_filter("a number", |body| body.iter().any(|digit| *digit != 0)).prop_map(|body| {
-            let weighed = body.iter().rev().zip([3, 1].into_iter().cycle());
-            let sum: u32 = weighed.map(|(digit, weight)| digit * weight).sum();
+            let weighted = body.iter().rev().zip([3, 1].into_iter().cycle());
+            let sum: u32 = weighted.map(|(digit, weight)| digit * weight).sum();
             let digits = body.into_iter().chain([(10 - sum % 10) % 10]);
             digits.map(|digit| digit.to_string()).collect()
         })
@@ -142,24 +137,24 @@ mod tests {
     #[test]
     fn numbers_printed_in_the_gs1_manual_are_gtins() {
         for text in ["6291041500213", "4006381333931", "036000291452", "96385074"] {
-            assert_eq!(sound(text).as_str(), text);
+            assert_eq!(valid(text).as_str(), text);
         }
-        assert_eq!(sound("10614141000415").to_14(), "10614141000415");
-        assert_eq!(sound("96385074").to_14(), "00000096385074");
+        assert_eq!(valid("10614141000415").to_14(), "10614141000415");
+        assert_eq!(valid("96385074").to_14(), "00000096385074");
     }
 
     #[test]
-    fn separators_are_left_out() {
-        assert_eq!(sound(" 978-3-16-148410-0 ").to_string(), "9783161484100");
-        assert_eq!(sound("0 36000 29145 2").to_string(), "036000291452");
+    fn separators_are_removed() {
+        assert_eq!(valid(" 978-3-16-148410-0 ").to_string(), "9783161484100");
+        assert_eq!(valid("0 36000 29145 2").to_string(), "036000291452");
         assert_eq!(
-            format!("{:>15}|{:?}", sound("96385074"), sound("96385074")),
+            format!("{:>15}|{:?}", valid("96385074"), valid("96385074")),
             "       96385074|96385074"
         );
     }
 
     #[test]
-    fn refusals_say_why() {
+    fn errors_name_the_violated_rule() {
         for (text, error) in [
             ("", GtinError::Length),
             ("-", GtinError::NotDigits),
@@ -181,11 +176,11 @@ mod tests {
     }
 
     #[test]
-    fn numbers_for_use_within_a_shop_are_known() {
+    fn restricted_circulation_numbers_are_recognized() {
         for text in [
             "2012345678903", // weighed goods
             "2999999999991",
-            "0212345678909", // a UPC with 2 in front, written with thirteen digits
+            "0212345678909", // a UPC with prefix 2, written with 13 digits
             "212345678909",
             "412345678903",
             "0412345678903",
@@ -193,27 +188,27 @@ mod tests {
             "00412345678903",
             "20123451",
             "01234565",
-            "0000020123451", // a GTIN-8 among thirteen digits
+            "0000020123451", // a GTIN-8 written with 13 digits
         ] {
-            assert!(sound(text).is_restricted(), "{text}");
+            assert!(valid(text).is_restricted(), "{text}");
         }
         for text in ["4006381333931", "036000291452", "96385074", "0000096385074", "10614141000415"]
         {
-            assert!(!sound(text).is_restricted(), "{text}");
+            assert!(!valid(text).is_restricted(), "{text}");
         }
     }
 
     proptest! {
         #[test]
-        fn a_right_check_digit_is_accepted(text in any_gtin()) {
-            let gtin = sound(&text);
+        fn a_valid_check_digit_is_accepted(text in any_gtin()) {
+            let gtin = valid(&text);
             prop_assert_eq!(gtin.as_str(), &text);
             prop_assert_eq!(gtin.to_14().len(), 14);
-            prop_assert_eq!(sound(&gtin.to_14()).is_restricted(), gtin.is_restricted());
+            prop_assert_eq!(valid(&gtin.to_14()).is_restricted(), gtin.is_restricted());
         }
 
         #[test]
-        fn every_wrong_digit_is_noticed(text in any_gtin()) {
+        fn every_wrong_digit_is_detected(text in any_gtin()) {
             for at in 0..text.len() {
                 for digit in '0'..='9' {
                     let mut wrong = text.clone();
@@ -223,9 +218,9 @@ mod tests {
             }
         }
 
-        /// Swapping changes the sum by twice the difference, so a difference of five is not noticed.
+        /// Swapping changes the sum by twice the difference, so that a difference of five is not detected.
         #[test]
-        fn neighbours_that_changed_places_are_noticed(text in any_gtin()) {
+        fn transposed_neighbours_are_detected(text in any_gtin()) {
             for at in 1..text.len() {
                 let mut swapped = text.clone().into_bytes();
                 swapped.swap(at - 1, at);

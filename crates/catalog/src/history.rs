@@ -1,4 +1,4 @@
-//! What became known of a product over time: the prices it had, and what buyers wrote.
+//! Price history and reviews of a product.
 
 use primitives::{Money, ProductId, Timestamp, VariantId};
 use schemars::JsonSchema;
@@ -6,29 +6,29 @@ use serde::Serialize;
 
 use crate::{PastPrice, Product, Review};
 
-/// The prices a product had.
+/// Price history of a product.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct PriceHistory {
-    /// The product.
+    /// Product identifier.
     pub product_id: ProductId,
-    /// Newest first.
+    /// Prices, the newest first.
     pub prices: Vec<PriceRecord>,
 }
 
-/// A price, and since when.
+/// A price and the time from which it applied.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct PriceRecord {
-    /// The variant it was the price of; left out: of the product as a whole.
+    /// The variant with this price; absent for the product as a whole.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub variant_id: Option<VariantId>,
-    /// Decimal amount.
+    /// Price as a decimal amount.
     pub price: f64,
-    /// The price before, as the merchant said.
+    /// Price before the reduction, as stated by the merchant.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub list_price: Option<f64>,
-    /// Its currency.
+    /// Currency of the amounts.
     pub currency: String,
-    /// Since when.
+    /// When the price began to apply.
     pub since: Timestamp,
 }
 
@@ -46,29 +46,29 @@ impl From<PastPrice> for PriceRecord {
     }
 }
 
-/// What buyers wrote about a product.
+/// Reviews of a product.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Reviews {
-    /// The product.
+    /// Product identifier.
     pub product_id: ProductId,
-    /// Newest first.
+    /// Reviews, the newest first.
     pub reviews: Vec<ReviewRecord>,
 }
 
-/// What a buyer wrote.
+/// A review.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct ReviewRecord {
-    /// 1 to 5.
+    /// 1 to 5 stars.
     pub stars: i64,
-    /// The headline; empty if there is none.
+    /// Headline; may be empty.
     pub title: String,
-    /// The text; empty if there is none.
+    /// Text; may be empty.
     pub text: String,
-    /// A name to show; empty if there is none.
+    /// Display name of the author; may be empty.
     pub author: String,
-    /// When it was written.
+    /// When the review was written.
     pub written_at: Timestamp,
-    /// Who vouches for it: `merchant`, unverified.
+    /// Source of the review: `merchant`, unverified.
     pub source: &'static str,
 }
 
@@ -85,17 +85,17 @@ impl From<Review> for ReviewRecord {
     }
 }
 
-/// What a product cost lately.
+/// Recent prices of a product.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LatePrices {
-    /// The prices of the product and its variants that held within the span, newest first.
-    pub held: Vec<PastPrice>,
-    /// The least it cost within the last thirty days, the present price included (EU Omnibus directive).
+pub struct RecentPrices {
+    /// Prices of the product and its variants that applied within the period, the newest first.
+    pub prices: Vec<PastPrice>,
+    /// Lowest price of the last 30 days, the current price included (EU Omnibus directive).
     pub lowest: Money,
 }
 
-impl LatePrices {
-    /// Out of all prices a product had, newest first.
+impl RecentPrices {
+    /// Selects the recent prices from the price history, which is ordered newest first.
     pub(crate) fn of(
         product: &Product,
         past: Vec<PastPrice>,
@@ -103,31 +103,31 @@ impl LatePrices {
         month_ago: Timestamp,
     ) -> Self {
         let lowest = lowest(&past, product.facts.price, month_ago);
-        Self { held: held_since(past, since), lowest }
+        Self { prices: applied_since(past, since), lowest }
     }
 }
 
-/// The lines that held at the moment or later: those since, and of each variant the one before.
-fn held_since(past: Vec<PastPrice>, moment: Timestamp) -> Vec<PastPrice> {
-    let mut reached_back = Vec::new();
+/// Returns the prices that applied at a time or later: the later ones, and for each variant the last one before.
+fn applied_since(past: Vec<PastPrice>, since: Timestamp) -> Vec<PastPrice> {
+    let mut earlier = Vec::new();
     past.into_iter()
-        .filter(|line| {
-            if line.at > moment {
+        .filter(|price| {
+            if price.at > since {
                 return true;
             }
-            let is_first = !reached_back.contains(&line.variant);
-            reached_back.push(line.variant);
-            is_first
+            let is_latest = !earlier.contains(&price.variant);
+            earlier.push(price.variant);
+            is_latest
         })
         .collect()
 }
 
-/// The least the product as a whole cost since a moment.
+/// Returns the lowest price of the product as a whole since a time.
 fn lowest(past: &[PastPrice], now: Money, since: Timestamp) -> Money {
-    let of_product = past.iter().filter(|line| line.variant.is_none()).cloned().collect();
-    let same = |line: &PastPrice| (line.price.currency() == now.currency()).then_some(line.price);
-    let held = held_since(of_product, since);
-    held.iter().filter_map(same).chain([now]).min_by_key(|price| price.minor()).unwrap_or(now)
+    let of_product = past.iter().filter(|price| price.variant.is_none()).cloned().collect();
+    let same = |past: &PastPrice| (past.price.currency() == now.currency()).then_some(past.price);
+    let applied = applied_since(of_product, since);
+    applied.iter().filter_map(same).chain([now]).min_by_key(|price| price.minor()).unwrap_or(now)
 }
 
 #[cfg(test)]
@@ -136,7 +136,7 @@ mod tests {
 
     use super::*;
 
-    fn line(minor: i64, day: i64) -> PastPrice {
+    fn price(minor: i64, day: i64) -> PastPrice {
         let at = Timestamp::from_unix_micros(day * 86_400_000_000);
         PastPrice {
             variant: None,
@@ -147,13 +147,13 @@ mod tests {
     }
 
     #[test]
-    fn the_lowest_price_counts_if_it_still_held_when_the_days_began() {
+    fn the_lowest_price_includes_the_one_in_force_when_the_period_began() {
         let now = Money::new(900, Currency::EUR);
-        let past = vec![line(900, 100), line(800, 60), line(500, 40)];
+        let past = vec![price(900, 100), price(800, 60), price(500, 40)];
         let since = |day: i64| Timestamp::from_unix_micros(day * 86_400_000_000);
         assert_eq!(lowest(&past, now, since(70)).minor(), 800);
         assert_eq!(lowest(&past, now, since(50)).minor(), 500);
         assert_eq!(lowest(&past, now, since(110)).minor(), 900);
-        assert_eq!(held_since(past, since(70)).len(), 2);
+        assert_eq!(applied_since(past, since(70)).len(), 2);
     }
 }

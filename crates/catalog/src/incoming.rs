@@ -1,36 +1,34 @@
-//! A product that passed the check and is about to be written.
+//! A checked product that is about to be written.
 
 use std::hash::{Hash, Hasher};
 
-use primitives::{JobId, ProductId, Timestamp, VariantId};
+use primitives::{FeedRunId, ProductId, Timestamp, VariantId};
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
-use crate::{CategoryPath, NewProduct, NewVariant, Review};
+use crate::{CategoryPath, ProductFacts, Review, VariantFacts};
 
-/// A product with everything that belongs to it.
+/// A checked product with its category, variants and reviews.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Incoming {
-    /// The id it gets if it is new. Left out: a random one.
+    /// Id of the product if it is created; `None`: a random one.
     pub id: Option<ProductId>,
-    /// The way to it in the store's tree; places that do not exist yet are made.
+    /// Missing categories are created.
     pub category: CategoryPath,
-    /// What is known of it.
-    pub facts: NewProduct,
-    /// Its buyable forms, with the ids they get if they are new.
-    pub variants: Vec<(Option<VariantId>, NewVariant)>,
-    /// What buyers wrote.
+    pub facts: ProductFacts,
+    /// Variants, each with its id if it is created; `None`: a random one.
+    pub variants: Vec<(Option<VariantId>, VariantFacts)>,
     pub reviews: Vec<Review>,
 }
 
 impl Incoming {
-    /// Rows that writing it may touch, for the limit of a work.
+    /// Returns how many rows writing the product may touch, for the limit of a transaction.
     #[must_use]
     pub fn rows(&self) -> usize {
         1 + self.variants.len() + self.reviews.len()
     }
 
-    /// A hash of all of it: bringing in the same again is noticed by it, without comparing or locking.
+    /// Returns a hash of the whole product, by which an unchanged product is recognized without comparing or locking.
     pub(crate) fn fingerprint(&self) -> Uuid {
         let mut hasher = Sha(Sha256::new());
         self.facts.hash(&mut hasher);
@@ -45,39 +43,40 @@ impl Incoming {
     }
 }
 
-/// Who brings something in.
+/// Source of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Origin {
-    /// The merchant's own call: it is the newest there is.
+    /// An API call of the merchant, always newer than any feed.
     Push,
-    /// A feed, as it was when it was received: what was pushed later is newer.
-    Run {
-        /// Which run.
-        run: JobId,
-        /// When the whole feed had come in.
+    /// A feed. Products that were pushed after `received_at` are newer.
+    FeedRun {
+        run: FeedRunId,
+        /// When the upload of the feed was complete.
         received_at: Timestamp,
     },
 }
 
 impl Origin {
-    /// Whether something that was pushed then is newer than this.
+    /// Whether a product that was pushed at this time is newer than the source.
     pub(crate) fn is_older_than(self, pushed_at: Option<Timestamp>) -> bool {
         match self {
             Self::Push => false,
-            Self::Run { received_at, .. } => pushed_at.is_some_and(|pushed| pushed > received_at),
+            Self::FeedRun { received_at, .. } => {
+                pushed_at.is_some_and(|pushed| pushed > received_at)
+            }
         }
     }
 
-    /// The run, if it is one.
-    pub(crate) fn run(self) -> Option<JobId> {
+    /// Returns the feed run, if the source is one.
+    pub(crate) fn run(self) -> Option<FeedRunId> {
         match self {
             Self::Push => None,
-            Self::Run { run, .. } => Some(run),
+            Self::FeedRun { run, .. } => Some(run),
         }
     }
 }
 
-/// A hasher whose value does not depend on the process.
+/// A hasher whose result is the same in every process.
 struct Sha(Sha256);
 
 impl Hasher for Sha {

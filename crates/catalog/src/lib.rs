@@ -1,8 +1,8 @@
 #![doc = include_str!("../README.md")]
 
-mod address;
-mod apply;
+mod apply_feed_run;
 mod availability;
+mod batch;
 mod bulk;
 mod card;
 mod category;
@@ -10,30 +10,32 @@ mod check;
 mod comparison;
 mod draft;
 mod error;
-mod fault;
+mod fallback_search;
 mod feed;
+mod feed_run;
+mod feed_scan;
+mod feed_stream;
+mod field_error;
 mod gtin;
 mod history;
 mod hold;
 mod incoming;
 mod offer;
 mod product;
+mod purge_feed_runs;
 mod put;
 mod quality;
 mod read;
 mod record;
-mod revise;
-mod run;
-mod scan;
+mod refresh_stats;
 mod stock;
-mod stream;
-mod survey;
 mod table;
 mod text;
+mod update_offers;
 mod upload;
+mod web_url;
 
-pub use address::{AddressError, web_address};
-pub use apply::{ApplyRun, SweepRuns, TakeStock, take_stock_soon};
+pub use apply_feed_run::ApplyFeedRun;
 pub use availability::{Availability, VariantAvailability};
 pub use bulk::{products_after, products_of};
 pub use card::{CardMerchant, CardPolicies, CardRating, ProductCard};
@@ -44,35 +46,42 @@ pub use draft::{
     Amount, ImageDraft, PolicyDraft, ProductDraft, RatingDraft, ReviewDraft, VariantDraft,
 };
 pub use error::CatalogError;
-pub use fault::{Fault, FaultCode};
+pub use fallback_search::{FallbackQuery, FallbackSort, PriceRange, fallback_search};
 pub use feed::{FeedFormat, FeedItem, FeedSettings, ReadFeed};
+pub use feed_run::{
+    CatalogState, FeedRun, FeedRunMode, FeedRunState, NewFeedRun, RowCounts, RowError,
+    abort_upload, begin_feed_run, catalog_state, feed_run, feed_runs, finish_upload, receive_chunk,
+    row_errors, unfinished_feed_run,
+};
+pub use field_error::{FieldError, FieldErrorCode};
 pub use gtin::{Gtin, GtinError};
-pub use history::{LatePrices, PriceHistory, PriceRecord, ReviewRecord, Reviews};
+pub use history::{PriceHistory, PriceRecord, RecentPrices, ReviewRecord, Reviews};
 pub use hold::{
-    Shelf, Units, forget_sandbox, give_back, hold, products_for_sale, products_on, sell,
+    StockPool, Units, hold, products_for_sale, products_in_pool, purge_sandbox, release, sell,
 };
 pub use incoming::{Incoming, Origin};
 pub use merchants::GtinSource;
 pub use offer::{Choice, Offer, OptionValue, ProductOption, options};
 pub use product::{
-    Condition, Image, NewProduct, NewVariant, Product, ProductPolicies, Rating, Review, Variant,
+    Condition, Image, Product, ProductFacts, ProductPolicies, Rating, Review, Variant, VariantFacts,
 };
-pub use put::{Done, Put, put_category, put_products, retire, sum_up};
-pub use quality::{Defect, Failing, Figures, failing, freshness, measure, quality};
+pub use purge_feed_runs::PurgeFeedRuns;
+pub use put::{PutOutcome, PutResult, put_category, put_products, refresh_counts, retire};
+pub use quality::{
+    CatalogQuality, Defect, DefectiveProduct, freshness, products_with_defects, quality,
+    refresh_quality,
+};
 pub use read::{
-    Deals, PastPrice, categories, deals, find, late_prices, new_arrivals, owner, price_history,
-    product, reviews, sellers,
+    Deals, PastPrice, categories, deals, find, merchant_of, new_arrivals, price_history, product,
+    recent_prices, reviews, sellers,
 };
 pub use record::{
     CategoryRecord, ImageRecord, MerchantRecord, ProductRecord, RatingRecord, VariantRecord,
 };
-pub use revise::{Change, Revised, Revision, revise};
-pub use run::{
-    CatalogState, NewRun, RowFault, Run, RunMode, RunState, Tally, accept, begin_run,
-    catalog_state, give_up, receive, row_faults, run, runs, unfinished_run,
-};
-pub use scan::{PriceRange, Scan, ScanSort, scan};
+pub use refresh_stats::{RefreshCatalogStats, schedule_catalog_stats};
 pub use stock::StockStatus;
 pub use table::Lookup;
 pub use text::{one_line, paragraphs};
+pub use update_offers::{OfferChange, OfferUpdate, OfferUpdateOutcome, update_offers};
 pub use upload::{Upload, content_hash};
+pub use web_url::{WebUrlError, web_url};

@@ -1,4 +1,4 @@
-//! What can be bought of a product: it as a whole, or one of its forms; and what there is to choose.
+//! The price and stock of a product or variant, and the options between which a buyer chooses.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,28 +8,27 @@ use serde::Serialize;
 
 use crate::{Product, StockStatus, VariantRecord};
 
-/// What one of it costs, and whether it can be had.
+/// Unit price and stock of a product or variant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Offer {
-    /// What one costs.
     pub price: Money,
-    /// Whether it can be had.
     pub stock_status: StockStatus,
-    /// How many there are, if the merchant says.
+    /// `None` if the merchant states no quantity.
     pub stock_quantity: Option<i32>,
 }
 
 impl Offer {
-    /// Whether so many can be had at once, as far as the merchant says.
+    /// Whether this many units are available, as far as the merchant states a quantity.
     #[must_use]
     pub fn covers(&self, quantity: i64) -> bool {
-        let is_enough = self.stock_quantity.is_none_or(|there| i64::from(there) >= quantity);
-        self.stock_status.is_at_hand() && is_enough
+        let is_enough =
+            self.stock_quantity.is_none_or(|available| i64::from(available) >= quantity);
+        self.stock_status.is_available() && is_enough
     }
 }
 
 impl Product {
-    /// The offer of one of its forms, or of it as a whole; none if it has no such form.
+    /// Returns the offer of a variant, or of the product as a whole; `None` if the product has no such variant.
     #[must_use]
     pub fn offer(&self, variant: Option<VariantId>) -> Option<Offer> {
         let Some(id) = variant else {
@@ -43,53 +42,53 @@ impl Product {
     }
 }
 
-/// Choices by the name of the option: `size` is `L`.
+/// Selected values by option name: `size` → `L`.
 pub type Choice = BTreeMap<String, String>;
 
-/// Something to choose.
+/// An option of a product.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ProductOption {
-    /// Its name, such as `size`.
+    /// Option name, such as `size`.
     pub name: String,
-    /// The choices.
+    /// Values of the option.
     pub values: Vec<OptionValue>,
 }
 
-/// A choice.
+/// A value of an option.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct OptionValue {
-    /// The choice, such as `L`.
+    /// Value, such as `L`.
     pub label: String,
-    /// Whether it exists together with what was chosen of the other options.
+    /// Whether a variant has this value and the values selected for the other options.
     pub exists: bool,
-    /// Whether it can be had at once together with them.
+    /// Whether such a variant is in stock.
     pub available: bool,
 }
 
 impl VariantRecord {
-    /// Whether it is what was chosen.
+    /// Whether the variant has all selected values.
     #[must_use]
-    pub fn fits(&self, chosen: &Choice) -> bool {
-        chosen.iter().all(|(name, label)| self.options.get(name) == Some(label))
+    pub fn matches(&self, selected: &Choice) -> bool {
+        selected.iter().all(|(name, label)| self.options.get(name) == Some(label))
     }
 }
 
-/// What there is to choose between these variants, given what was chosen so far.
+/// Returns the options of these variants, given the values selected so far.
 #[must_use]
-pub fn options(variants: &[VariantRecord], chosen: &Choice) -> Vec<ProductOption> {
+pub fn options(variants: &[VariantRecord], selected: &Choice) -> Vec<ProductOption> {
     let mut labels: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for (name, label) in variants.iter().flat_map(|variant| &variant.options) {
         labels.entry(name).or_default().insert(label);
     }
     let value = |name: &str, label: &str| {
-        // What was chosen of this option is about to be chosen anew.
-        let mut chosen = chosen.clone();
-        chosen.insert(name.to_owned(), label.to_owned());
-        let mut fitting = variants.iter().filter(|variant| variant.fits(&chosen)).peekable();
+        // The selected value of this option itself is replaced.
+        let mut selected = selected.clone();
+        selected.insert(name.to_owned(), label.to_owned());
+        let mut matching = variants.iter().filter(|variant| variant.matches(&selected)).peekable();
         OptionValue {
             label: label.to_owned(),
-            exists: fitting.peek().is_some(),
-            available: fitting.any(|variant| variant.stock_status.is_at_hand()),
+            exists: matching.peek().is_some(),
+            available: matching.any(|variant| variant.stock_status.is_available()),
         }
     };
     let option = |(name, labels): (&str, BTreeSet<&str>)| ProductOption {
@@ -122,14 +121,14 @@ mod tests {
     }
 
     #[test]
-    fn a_choice_narrows_the_others_and_not_itself() {
+    fn a_selected_value_restricts_the_other_options_only() {
         let variants = [
             variant("S", "red", StockStatus::InStock),
             variant("L", "red", StockStatus::OutOfStock),
             variant("L", "blue", StockStatus::LowStock),
         ];
-        let chosen = Choice::from([(String::from("colour"), String::from("red"))]);
-        let shown: Vec<(String, String, bool, bool)> = options(&variants, &chosen)
+        let selected = Choice::from([(String::from("colour"), String::from("red"))]);
+        let shown: Vec<(String, String, bool, bool)> = options(&variants, &selected)
             .into_iter()
             .flat_map(|option| {
                 let name = option.name;
@@ -154,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn an_offer_covers_what_is_at_hand() {
+    fn an_offer_covers_the_available_quantity() {
         let offer = |stock_status, stock_quantity| Offer {
             price: Money::new(1, Currency::EUR),
             stock_status,

@@ -1,4 +1,4 @@
-//! The noun.
+//! Products and variants.
 
 use std::collections::BTreeMap;
 
@@ -10,169 +10,129 @@ use crate::{Category, StockStatus};
 /// A product of one store.
 #[derive(Debug, Clone)]
 pub struct Product {
-    /// Its id.
     pub id: ProductId,
-    /// What is known of it.
-    pub facts: NewProduct,
-    /// Where it stands in the store's tree.
+    pub facts: ProductFacts,
     pub category: Category,
-    /// Its buyable forms.
     pub variants: Vec<Variant>,
-    /// When the merchant first listed it.
     pub listed_at: Timestamp,
-    /// When it last changed.
     pub updated_at: Timestamp,
 }
 
-/// What is known of a product.
+/// The data of a product as the merchant sent it, sanitized.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct NewProduct {
-    /// The merchant's own identifier: it names the product for ever.
+pub struct ProductFacts {
+    /// The merchant's identifier of the product; never changes.
     pub external_id: String,
-    /// The merchant's stock-keeping number.
     pub sku: String,
-    /// What it is called. Merchant text.
+    /// Merchant text.
     pub name: String,
-    /// What it is. Merchant text.
+    /// Merchant text.
     pub description: String,
-    /// Who makes it; empty if nobody says.
+    /// Empty if unknown.
     pub brand: String,
-    /// The number on its bar code.
     pub gtin: Option<String>,
-    /// The maker's own number.
+    /// Manufacturer part number.
     pub mpn: Option<String>,
-    /// Its page in the merchant's shop.
+    /// Product page in the merchant's shop.
     pub url: Option<String>,
-    /// The path of its place in the store's tree.
+    /// Path of its category.
     pub category: String,
-    /// New or not.
     pub condition: Condition,
-    /// What it costs.
     pub price: Money,
-    /// What it cost before, in minor units of the price's currency.
+    /// Price before a reduction, in minor units of the price's currency.
     pub list_price_minor: Option<i64>,
-    /// Whether it can be had.
     pub stock_status: StockStatus,
-    /// How many there are, if the merchant says.
+    /// `None` if the merchant states no quantity.
     pub stock_quantity: Option<i32>,
-    /// How it is rated.
     pub rating: Option<Rating>,
-    /// Further facts: material, colour, capacity.
+    /// Further attributes, such as material or capacity.
     pub attributes: BTreeMap<String, String>,
-    /// Pictures.
+    /// The main image first.
     pub images: Vec<Image>,
-    /// Where it differs from what the store promises.
+    /// Policies that differ from the store's.
     pub policies: ProductPolicies,
-    /// When the merchant first listed it, if the merchant says.
+    /// `None`: the time of the first import.
     pub listed_at: Option<Timestamp>,
 }
 
-/// A buyable form of a product.
+/// A variant of a product.
 #[derive(Debug, Clone)]
 pub struct Variant {
-    /// Its id.
     pub id: VariantId,
-    /// What is known of it.
-    pub facts: NewVariant,
+    pub facts: VariantFacts,
 }
 
-/// What is known of a variant.
+/// The data of a variant as the merchant sent it, sanitized.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct NewVariant {
-    /// The merchant's stock-keeping number: it names the variant within its product.
+pub struct VariantFacts {
+    /// Unique within the product.
     pub sku: String,
-    /// What it is called.
     pub name: String,
-    /// The number on its bar code.
     pub gtin: Option<String>,
-    /// What sets it apart: size, colour.
+    /// Option values that identify the variant, such as size and color.
     pub options: BTreeMap<String, String>,
-    /// Its own picture.
+    /// URL of its own image.
     pub image: Option<String>,
-    /// What it costs.
     pub price: Money,
-    /// What it cost before, in minor units of the price's currency.
+    /// Price before a reduction, in minor units of the price's currency.
     pub list_price_minor: Option<i64>,
-    /// Whether it can be had.
     pub stock_status: StockStatus,
-    /// How many there are, if the merchant says.
+    /// `None` if the merchant states no quantity.
     pub stock_quantity: Option<i32>,
 }
 
-/// A rating as the merchant claims it: hundredths of a star, 0 to 500.
+/// A rating as stated by the merchant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Rating {
-    /// The average.
+    /// Average in hundredths of a star, 0 to 500.
     pub hundredths: i32,
-    /// How many rated.
     pub count: i32,
 }
 
-/// A picture. An address that starts with a slash is ours.
+/// An image. A URL that starts with a slash is served by Souk.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Image {
-    /// Where it is.
     pub url: String,
-    /// What it shows.
     pub alt: String,
 }
 
-/// Where a product differs from what its store promises.
+/// Policies of a product that differ from the store's.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct ProductPolicies {
-    /// Days to return in; 0 means it cannot be returned.
+    /// 0 if the product cannot be returned.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub return_window_days: Option<i32>,
-    /// The quickest and the slowest delivery, in days.
+    /// Shortest and longest delivery time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shipping_days: Option<(i32, i32)>,
-    /// The warranty.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warranty_months: Option<i32>,
 }
 
-/// What a buyer wrote.
+/// A review as passed on by the merchant; merchant text.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Review {
-    /// The merchant's own identifier of it.
     pub external_id: String,
     /// 1 to 5.
     pub stars: i16,
-    /// The headline; merchant text, like all of it.
     pub title: String,
-    /// The text.
     pub text: String,
-    /// A name to show.
+    /// Display name.
     pub author: String,
-    /// When it was written.
     pub written_at: Timestamp,
 }
 
-/// New or not.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, schemars::JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Condition {
-    /// Unused.
-    New,
-    /// Used, and made good again.
-    Refurbished,
-    /// Used.
-    Used,
-}
-
-impl Condition {
-    const ALL: [(Self, &'static str); 3] =
-        [(Self::New, "new"), (Self::Refurbished, "refurbished"), (Self::Used, "used")];
-
-    /// The name, as on the wire and in PostgreSQL.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        Self::ALL.iter().find(|(condition, _)| *condition == self).map_or("", |(_, name)| name)
-    }
-
-    /// The condition of a name.
-    #[must_use]
-    pub fn from_name(text: &str) -> Option<Self> {
-        Self::ALL.iter().find(|(_, name)| *name == text).map(|(condition, _)| *condition)
+primitives::text_enum! {
+    /// Condition of a product.
+    #[derive(schemars::JsonSchema)]
+    #[schemars(rename_all = "lowercase")]
+    #[strum(serialize_all = "lowercase")]
+    pub enum Condition {
+        /// Unused.
+        New,
+        /// Used and restored to working order.
+        Refurbished,
+        /// Used.
+        Used,
     }
 }

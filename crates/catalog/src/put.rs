@@ -1,4 +1,4 @@
-//! Bringing products in, many at a time, each change once and told once.
+//! Creating and updating products in batches. Each change is written once and published once.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -9,32 +9,29 @@ use serde_json::json;
 use uuid::Uuid;
 
 use crate::incoming::{Incoming, Origin};
-use crate::table::{self, Known, PriceLine};
+use crate::table::{self, ExistingProduct, PriceChange};
 use crate::{CatalogError, Category};
 
-/// What became of a product that was brought in.
+/// Result of putting one product.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Put {
-    /// Its id.
+pub struct PutResult {
     pub id: ProductId,
-    /// What was done.
-    pub done: Done,
+    pub outcome: PutOutcome,
 }
 
-/// What bringing a product in came to.
+/// Outcome of putting a product.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Done {
-    /// It was not there.
+pub enum PutOutcome {
     Created,
-    /// It differed, or had been retired.
+    /// The product differed or was retired.
     Updated,
-    /// It was there in just this form; nothing was written.
+    /// The product was equal; nothing was written.
     Unchanged,
-    /// A push is newer than the feed; nothing was written.
+    /// The product was pushed after the feed was received; nothing was written.
     Outdated,
 }
 
-/// Brings a category in, or up to date.
+/// Creates or updates a category.
 pub async fn put_category(
     work: &mut Work,
     merchant: MerchantId,
@@ -43,57 +40,57 @@ pub async fn put_category(
     Ok(table::put_category(work, merchant, category).await?)
 }
 
-/// Brings products in, or up to date, with all that belongs to them. No two may have the same
-/// identifier. Each that changed is told to the outbox once, in this same work; answers come in the
-/// order of the questions.
+/// Creates or updates products with their variants and reviews. No two may have the same external id. One event per
+/// changed product is published to the outbox in the same transaction. The results are in the order of the products.
 ///
-/// What is unchanged is recognised by its fingerprint and not touched. The rest is inserted unless it
-/// is there, then held in the order of the identifiers, and compared: whoever comes second waits, sees
-/// what the first one wrote, and writes only what still differs.
+/// Unchanged products are recognized by their fingerprint and not locked. The others are inserted unless they exist, then
+/// locked in the order of their external ids and compared: of two concurrent transactions the second waits for the
+/// first and writes only what still differs.
 pub async fn put_products(
     work: &mut Work,
     merchant: MerchantId,
     origin: Origin,
     products: &[Incoming],
-) -> Result<Vec<Put>, CatalogError> {
-    let mut batch = Batch::read(work, merchant, origin, products).await?;
-    if batch.wanted().next().is_some() {
-        let ways = batch.wanted().map(|index| &products[index].category);
-        let categories = table::ensure(work, merchant, ways).await?;
-        batch.insert(work, &categories).await?;
-        batch.update(work, &categories).await?;
-        batch.put_variants(work).await?;
-        batch.put_reviews(work).await?;
-        batch.finish(work).await?;
+) -> Result<Vec<PutResult>, CatalogError> {
+    let mut upsert = Upsert::read(work, merchant, origin, products).await?;
+    if upsert.pending().next().is_some() {
+        let paths = upsert.pending().map(|index| &products[index].category);
+        let categories = table::ensure_categories(work, merchant, paths).await?;
+        upsert.insert(work, &categories).await?;
+        upsert.update(work, &categories).await?;
+        upsert.put_variants(work).await?;
+        upsert.put_reviews(work).await?;
+        upsert.finish(work).await?;
     }
-    Ok(batch.into_answers())
+    Ok(upsert.into_results())
 }
 
-/// A product on its way through a batch.
+/// A product while it is put.
 struct Row<'new> {
     incoming: &'new Incoming,
     fingerprint: Uuid,
     id: ProductId,
-    /// It was found before anything was held. Products are retired and never removed, so it is there.
+    /// The product existed before any row was locked. Products are retired and never deleted, so that it still exists.
     found: bool,
-    /// What was there, held; none if it is new.
-    before: Option<Known>,
-    /// What it comes to; open while none.
-    done: Option<Done>,
-    /// Its own columns differed.
+    /// The existing row, locked; `None` for a new product.
+    before: Option<ExistingProduct>,
+    /// `None` until it is determined.
+    outcome: Option<PutOutcome>,
+    /// Columns of the product row itself differed.
     differed: bool,
 }
 
-struct Batch<'new> {
+/// The state of one `put_products` call.
+struct Upsert<'new> {
     merchant: MerchantId,
     origin: Origin,
     rows: Vec<Row<'new>>,
-    lines: Vec<PriceLine>,
+    prices: Vec<PriceChange>,
     changed: HashSet<ProductId>,
 }
 
-impl<'new> Batch<'new> {
-    /// Sorts out what needs no writing, without waiting for anybody.
+impl<'new> Upsert<'new> {
+    /// Determines the products that need no write, without locking.
     async fn read(
         work: &mut Work,
         merchant: MerchantId,
@@ -101,25 +98,30 @@ impl<'new> Batch<'new> {
         products: &'new [Incoming],
     ) -> Result<Self, CatalogError> {
         let ids: Vec<String> = products.iter().map(|new| new.facts.external_id.clone()).collect();
-        let known = table::known(work, merchant, &ids).await?;
-        let known: HashMap<&str, &Known> =
-            known.iter().map(|known| (known.external_id.as_str(), known)).collect();
+        let existing = table::existing_products(work, merchant, &ids).await?;
+        let existing: HashMap<&str, &ExistingProduct> =
+            existing.iter().map(|product| (product.external_id.as_str(), product)).collect();
         let mut rows = Vec::with_capacity(products.len());
         for incoming in products {
             let fingerprint = incoming.fingerprint();
-            let found = known.get(incoming.facts.external_id.as_str()).copied();
-            let id = found.map(|known| known.product_id).or(incoming.id);
+            let found = existing.get(incoming.facts.external_id.as_str()).copied();
+            let id = found.map(|product| product.product_id).or(incoming.id);
             let id = id.unwrap_or_else(|| work.new_id());
-            let done = found.and_then(|known| settled(known, origin, fingerprint));
+            let outcome =
+                found.and_then(|product| outcome_without_write(product, origin, fingerprint));
             let (found, before, differed) = (found.is_some(), None, false);
-            rows.push(Row { incoming, fingerprint, id, found, before, done, differed });
+            rows.push(Row { incoming, fingerprint, id, found, before, outcome, differed });
         }
-        Ok(Self { merchant, origin, rows, lines: Vec::new(), changed: HashSet::new() })
+        Ok(Self { merchant, origin, rows, prices: Vec::new(), changed: HashSet::new() })
     }
 
-    /// The indexes of the rows that are not settled.
-    fn wanted(&self) -> impl Iterator<Item = usize> + '_ {
-        self.rows.iter().enumerate().filter(|(_, row)| row.done.is_none()).map(|(index, _)| index)
+    /// Returns the indexes of the rows without an outcome.
+    fn pending(&self) -> impl Iterator<Item = usize> + '_ {
+        self.rows
+            .iter()
+            .enumerate()
+            .filter(|(_, row)| row.outcome.is_none())
+            .map(|(index, _)| index)
     }
 
     fn columns(&self, indexes: &[usize]) -> Vec<(ProductId, &'new Incoming, Uuid)> {
@@ -130,27 +132,28 @@ impl<'new> Batch<'new> {
         indexes.iter().map(row).collect()
     }
 
-    /// Writes what nobody has written. What was found is left to `update`: trying to insert it would
-    /// cost as much as writing it.
+    /// Inserts products that did not exist. Existing ones are left to `update`, because an insert that conflicts costs as
+    /// much as a write.
     async fn insert(
         &mut self,
         work: &mut Work,
         categories: &HashMap<String, CategoryId>,
     ) -> Result<(), CatalogError> {
-        let open: Vec<usize> = self.wanted().filter(|index| !self.rows[*index].found).collect();
-        if open.is_empty() {
+        let pending: Vec<usize> = self.pending().filter(|index| !self.rows[*index].found).collect();
+        if pending.is_empty() {
             return Ok(());
         }
-        let rows = self.columns(&open);
-        let created = table::insert(work, self.merchant, self.origin, &rows, categories).await?;
+        let rows = self.columns(&pending);
+        let created =
+            table::insert_products(work, self.merchant, self.origin, &rows, categories).await?;
         let created: HashSet<ProductId> = created.into_iter().collect();
-        for index in open {
+        for index in pending {
             let row = &mut self.rows[index];
             if created.contains(&row.id) {
-                row.done = Some(Done::Created);
+                row.outcome = Some(PutOutcome::Created);
                 row.differed = true;
                 let facts = &row.incoming.facts;
-                self.lines.push(PriceLine {
+                self.prices.push(PriceChange {
                     product: row.id,
                     variant: None,
                     price_minor: facts.price.minor(),
@@ -163,66 +166,68 @@ impl<'new> Batch<'new> {
         Ok(())
     }
 
-    /// Holds the rows that were there, looks again, and writes those that differ.
+    /// Locks the existing rows, compares them again, and updates those that differ.
     async fn update(
         &mut self,
         work: &mut Work,
         categories: &HashMap<String, CategoryId>,
     ) -> Result<(), CatalogError> {
-        let open: Vec<usize> = self.wanted().collect();
-        if open.is_empty() {
+        let pending: Vec<usize> = self.pending().collect();
+        if pending.is_empty() {
             return Ok(());
         }
         let external_id = |index: &usize| self.rows[*index].incoming.facts.external_id.clone();
-        let ids: Vec<String> = open.iter().map(external_id).collect();
-        let held = table::hold_existing(work, self.merchant, &ids).await?;
-        let mut held: HashMap<String, Known> =
-            held.into_iter().map(|known| (known.external_id.clone(), known)).collect();
-        for index in &open {
+        let ids: Vec<String> = pending.iter().map(external_id).collect();
+        let locked = table::lock_existing_products(work, self.merchant, &ids).await?;
+        let mut locked: HashMap<String, ExistingProduct> =
+            locked.into_iter().map(|product| (product.external_id.clone(), product)).collect();
+        for index in &pending {
             let row = &mut self.rows[*index];
-            let known = held.remove(&row.incoming.facts.external_id);
-            if let Some(known) = known {
-                row.id = known.product_id;
-                row.done = settled(&known, self.origin, row.fingerprint);
-                row.before = Some(known);
+            let existing = locked.remove(&row.incoming.facts.external_id);
+            if let Some(existing) = existing {
+                row.id = existing.product_id;
+                row.outcome = outcome_without_write(&existing, self.origin, row.fingerprint);
+                row.before = Some(existing);
             }
         }
-        let open: Vec<usize> = self.wanted().collect();
-        let rows = self.columns(&open);
-        let updated = table::update(work, self.merchant, self.origin, &rows, categories).await?;
+        let pending: Vec<usize> = self.pending().collect();
+        let rows = self.columns(&pending);
+        let updated =
+            table::update_products(work, self.merchant, self.origin, &rows, categories).await?;
         let updated: HashSet<ProductId> = updated.into_iter().collect();
-        for index in open {
+        for index in pending {
             let row = &mut self.rows[index];
             row.differed = updated.contains(&row.id);
             if row.differed {
                 self.changed.insert(row.id);
-                self.lines.extend(row.new_price());
+                self.prices.extend(row.price_change());
             }
         }
         Ok(())
     }
 
-    /// Brings the variants of everything that is new or held to what was brought in.
+    /// Writes the variants of all inserted and locked products and deletes those that are gone.
     async fn put_variants(&mut self, work: &mut Work) -> Result<(), CatalogError> {
         let mut new = Vec::new();
         for row in self.rows.iter().filter(|row| row.is_written()) {
-            for (place, (id, facts)) in row.incoming.variants.iter().enumerate() {
+            for (position, (id, facts)) in row.incoming.variants.iter().enumerate() {
                 let id = id.unwrap_or_else(|| work.new_id::<VariantId>());
-                let place = i32::try_from(place).unwrap_or(i32::MAX);
-                new.push((row.id, id, place, facts));
+                let position = i32::try_from(position).unwrap_or(i32::MAX);
+                new.push((row.id, id, position, facts));
             }
         }
         let existing: Vec<Uuid> =
-            self.rows.iter().filter(|row| row.is_held()).map(|row| row.id.uuid()).collect();
+            self.rows.iter().filter(|row| row.is_locked()).map(|row| row.id.uuid()).collect();
         let mut before = HashMap::new();
         if !existing.is_empty() {
-            for held in table::held_variants(work, self.merchant, &existing).await? {
-                let price = (held.price_minor, held.list_price_minor);
-                before.insert((held.product_id, held.sku), price);
+            for variant in table::variant_prices(work, self.merchant, &existing).await? {
+                let price = (variant.price_minor, variant.list_price_minor);
+                before.insert((variant.product_id, variant.sku), price);
             }
             if !before.is_empty() {
-                self.changed
-                    .extend(table::drop_others(work, self.merchant, &existing, &new).await?);
+                self.changed.extend(
+                    table::delete_other_variants(work, self.merchant, &existing, &new).await?,
+                );
             }
         }
         if new.is_empty() {
@@ -239,12 +244,12 @@ impl<'new> Batch<'new> {
             if same_currency && before.get(&key) == Some(&price) {
                 continue;
             }
-            // A new price with unchanged columns can only be another currency.
+            // A price change without changed columns can only be another currency.
             let variant = match written.get(&key) {
                 Some(id) => Some(*id),
                 None => table::variant_id(work, self.merchant, *product, &facts.sku).await?,
             };
-            self.lines.push(PriceLine {
+            self.prices.push(PriceChange {
                 product: *product,
                 variant,
                 price_minor: price.0,
@@ -263,11 +268,11 @@ impl<'new> Batch<'new> {
     }
 
     async fn put_reviews(&mut self, work: &mut Work) -> Result<(), CatalogError> {
-        let held: Vec<Uuid> =
-            self.rows.iter().filter(|row| row.is_held()).map(|row| row.id.uuid()).collect();
+        let locked: Vec<Uuid> =
+            self.rows.iter().filter(|row| row.is_locked()).map(|row| row.id.uuid()).collect();
         let mut reviewed: BTreeSet<ProductId> = BTreeSet::new();
-        if !held.is_empty() {
-            reviewed.extend(table::reviewed(work, self.merchant, &held).await?);
+        if !locked.is_empty() {
+            reviewed.extend(table::reviewed(work, self.merchant, &locked).await?);
         }
         for row in self.rows.iter().filter(|row| row.is_written()) {
             if row.incoming.reviews.is_empty() && !reviewed.contains(&row.id) {
@@ -281,51 +286,56 @@ impl<'new> Batch<'new> {
         Ok(())
     }
 
-    /// Settles what was held, writes the price history and tells the outbox.
+    /// Determines the remaining outcomes, writes the price history and publishes events.
     async fn finish(&mut self, work: &mut Work) -> Result<(), CatalogError> {
-        let mut same = (Vec::new(), Vec::new());
+        let mut unchanged = (Vec::new(), Vec::new());
         let mut touched = (Vec::new(), Vec::new());
-        for row in self.rows.iter_mut().filter(|row| row.done.is_none()) {
+        for row in self.rows.iter_mut().filter(|row| row.outcome.is_none()) {
             let changed = self.changed.contains(&row.id);
-            row.done = Some(if changed { Done::Updated } else { Done::Unchanged });
+            row.outcome = Some(if changed { PutOutcome::Updated } else { PutOutcome::Unchanged });
             if !row.differed {
-                let columns = if changed { &mut touched } else { &mut same };
+                let columns = if changed { &mut touched } else { &mut unchanged };
                 columns.0.push(row.id.uuid());
                 columns.1.push(row.fingerprint);
             }
         }
-        for ((ids, fingerprints), touch) in [(same, false), (touched, true)] {
+        for ((ids, fingerprints), touch) in [(unchanged, false), (touched, true)] {
             if !ids.is_empty() {
                 let origin = self.origin;
-                table::confirm(work, self.merchant, origin, &ids, &fingerprints, touch).await?;
+                table::put_fingerprints(work, self.merchant, origin, &ids, &fingerprints, touch)
+                    .await?;
             }
         }
-        table::append(work, self.merchant, &self.lines).await?;
-        let told = self.rows.iter().filter(|row| self.changed.contains(&row.id));
-        let events: Vec<NewEvent> = told.map(|row| changed(self.merchant, row.id)).collect();
+        table::append_prices(work, self.merchant, &self.prices).await?;
+        let changed_rows = self.rows.iter().filter(|row| self.changed.contains(&row.id));
+        let events: Vec<NewEvent> =
+            changed_rows.map(|row| changed(self.merchant, row.id)).collect();
         jobs::publish(work, &events).await?;
         Ok(())
     }
 
-    fn into_answers(self) -> Vec<Put> {
-        let put = |row: Row<'_>| Put { id: row.id, done: row.done.unwrap_or(Done::Unchanged) };
-        self.rows.into_iter().map(put).collect()
+    fn into_results(self) -> Vec<PutResult> {
+        let result = |row: Row<'_>| PutResult {
+            id: row.id,
+            outcome: row.outcome.unwrap_or(PutOutcome::Unchanged),
+        };
+        self.rows.into_iter().map(result).collect()
     }
 }
 
 impl Row<'_> {
-    /// Whether it was inserted or is held: what belongs to it may be written.
+    /// Whether the product was inserted or is locked, so that its variants and reviews may be written.
     fn is_written(&self) -> bool {
-        self.done == Some(Done::Created) || self.is_held()
+        self.outcome == Some(PutOutcome::Created) || self.is_locked()
     }
 
-    fn is_held(&self) -> bool {
-        self.done.is_none()
+    fn is_locked(&self) -> bool {
+        self.outcome.is_none()
     }
 
-    fn new_price(&self) -> Option<PriceLine> {
+    fn price_change(&self) -> Option<PriceChange> {
         let facts = &self.incoming.facts;
-        let line = PriceLine {
+        let price = PriceChange {
             product: self.id,
             variant: None,
             price_minor: facts.price.minor(),
@@ -335,39 +345,43 @@ impl Row<'_> {
         let before = self.before.as_ref();
         let same = before.is_some_and(|before| {
             (before.price_minor, before.list_price_minor, before.currency.as_str())
-                == (line.price_minor, line.list_price_minor, line.currency)
+                == (price.price_minor, price.list_price_minor, price.currency)
         });
-        (!same).then_some(line)
+        (!same).then_some(price)
     }
 }
 
-/// What a known product comes to without being written, if anything.
-fn settled(known: &Known, origin: Origin, fingerprint: Uuid) -> Option<Done> {
-    if origin.is_older_than(known.pushed_at) {
-        return Some(Done::Outdated);
+/// Returns the outcome of an existing product that needs no write, if it needs none.
+fn outcome_without_write(
+    existing: &ExistingProduct,
+    origin: Origin,
+    fingerprint: Uuid,
+) -> Option<PutOutcome> {
+    if origin.is_older_than(existing.pushed_at) {
+        return Some(PutOutcome::Outdated);
     }
-    let same = known.fingerprint == Some(fingerprint) && !known.retired;
-    same.then_some(Done::Unchanged)
+    let same = existing.fingerprint == Some(fingerprint) && !existing.retired;
+    same.then_some(PutOutcome::Unchanged)
 }
 
-/// The event of a product that changed.
+/// Returns the event of a changed product.
 pub(crate) fn changed(merchant: MerchantId, id: ProductId) -> NewEvent {
     let payload = json!({ "product_id": id });
     NewEvent { merchant, topic: "product.changed", subject: id.uuid(), payload }
 }
 
-/// Takes products off the shelf. Answers which identifiers were listed until now; a feed leaves
-/// alone what was pushed after it was received.
+/// Retires products and returns those that were listed. A feed does not retire products that were pushed after it was
+/// received.
 pub async fn retire(
     work: &mut Work,
     merchant: MerchantId,
     origin: Origin,
     external_ids: &[String],
 ) -> Result<Vec<ProductId>, CatalogError> {
-    let held = table::hold_existing(work, merchant, external_ids).await?;
-    let due = held.iter().filter(|known| !origin.is_older_than(known.pushed_at));
-    let ids: Vec<Uuid> = due.map(|known| known.product_id.uuid()).collect();
-    let retired = table::retire(work, merchant, origin, &ids).await?;
+    let locked = table::lock_existing_products(work, merchant, external_ids).await?;
+    let due = locked.iter().filter(|product| !origin.is_older_than(product.pushed_at));
+    let ids: Vec<Uuid> = due.map(|product| product.product_id.uuid()).collect();
+    let retired = table::retire_products(work, merchant, origin, &ids).await?;
     let event = |id: &ProductId| NewEvent {
         merchant,
         topic: "product.retired",
@@ -378,12 +392,12 @@ pub async fn retire(
     Ok(retired)
 }
 
-/// Counts what the catalog holds by now, of products agents can see: in each category, and for the
-/// store, with its top categories.
-pub async fn sum_up(work: &mut Work, merchant: MerchantId) -> Result<(), CatalogError> {
+/// Counts the products that agents can see, per category and in the store, and stores the counts and the names of the
+/// top-level categories.
+pub async fn refresh_counts(work: &mut Work, merchant: MerchantId) -> Result<(), CatalogError> {
     table::count_products(work, merchant).await?;
-    let departments = table::departments(work, merchant).await?;
+    let departments = table::top_level_names(work, merchant).await?;
     let count = table::visible_count(work, merchant).await?;
-    merchants::describe_catalog(work, merchant, &departments, count).await?;
+    merchants::set_catalog_summary(work, merchant, &departments, count).await?;
     Ok(())
 }

@@ -1,23 +1,23 @@
-//! Reading.
+//! Read operations.
 
 use std::time::Duration;
 
 use database::{Database, Reading};
-use primitives::{Currency, MerchantId, Money, PageRequest, ProductId, Timestamp, VariantId};
+use primitives::{MerchantId, Money, PageRequest, ProductId, Timestamp, VariantId};
 
 use crate::category::{CategoryNode, tree};
 use crate::table::Lookup;
-use crate::{CatalogError, Gtin, LatePrices, Product, Review, table};
+use crate::{CatalogError, Gtin, Product, RecentPrices, Review, table};
 
-/// Products that one article number or one address may lead to.
+/// Most products that a lookup by GTIN, SKU or URL returns.
 const FOUND_MAX: i64 = 20;
-/// Lines of a price history that are looked at.
+/// Entries of the price history that are read.
 const PRICES_MAX: i64 = 500;
 const MONTH: Duration = Duration::from_hours(30 * 24);
-/// Reductions that are counted; beyond it a total is an estimate.
+/// Reductions that are counted; beyond it the total is an estimate.
 const DEALS_BUDGET: i64 = 1_000;
 
-/// A product with its variants, if agents may see it.
+/// Returns a product with its variants, or `ProductNotFound` if agents cannot see it.
 pub async fn product(
     reading: &Reading,
     merchant: MerchantId,
@@ -27,71 +27,67 @@ pub async fn product(
     found.into_iter().next().ok_or(CatalogError::ProductNotFound)
 }
 
-/// The products of a store that a look-up names.
+/// Returns the products of a store that match a lookup.
 pub async fn find(
     reading: &Reading,
     merchant: MerchantId,
     lookup: &Lookup,
 ) -> Result<Vec<Product>, CatalogError> {
-    // Nothing of ours holds a NUL, and PostgreSQL would not look for one.
+    // No stored text contains NUL, and PostgreSQL rejects it as a parameter.
     if matches!(lookup, Lookup::Sku(text) | Lookup::Url(text) if text.contains('\0')) {
         return Ok(Vec::new());
     }
-    let mut snapshot = reading.open().await?;
-    let found = table::find(&mut snapshot, merchant, lookup, FOUND_MAX).await?;
-    snapshot.close().await?;
-    Ok(found)
+    reading.run(async |sql| Ok(table::find(sql, merchant, lookup, FOUND_MAX).await?)).await
 }
 
-/// The store a product belongs to. An agent names a product by its id alone.
-pub async fn owner(database: &Database, id: ProductId) -> Result<MerchantId, CatalogError> {
-    let mut snapshot = Reading::for_platform(database).open().await?;
-    let owner = table::owner(&mut snapshot, id).await?;
-    snapshot.close().await?;
-    owner.ok_or(CatalogError::ProductNotFound)
+/// Returns the merchant of a product, for callers that know only the product id.
+pub async fn merchant_of(database: &Database, id: ProductId) -> Result<MerchantId, CatalogError> {
+    Reading::for_platform(database)
+        .run(async |sql| table::merchant_of(sql, id).await?.ok_or(CatalogError::ProductNotFound))
+        .await
 }
 
-/// The stores that sell an article, best standing first.
+/// Returns the merchants that sell an article, the highest trust score first.
 pub async fn sellers(database: &Database, gtin: &Gtin) -> Result<Vec<MerchantId>, CatalogError> {
-    let mut snapshot = Reading::for_platform(database).open().await?;
-    let sellers = table::sellers(&mut snapshot, &gtin.to_14(), FOUND_MAX).await?;
-    snapshot.close().await?;
-    Ok(sellers)
+    Reading::for_platform(database)
+        .run(async |sql| Ok(table::sellers(sql, &gtin.to_14(), FOUND_MAX).await?))
+        .await
 }
 
-/// The newest products of a store, and how many it lists.
+/// Returns a page of the newest products of a store, and how many products it lists.
 pub async fn new_arrivals(
     reading: &Reading,
     merchant: MerchantId,
     page: PageRequest,
 ) -> Result<(Vec<Product>, i64), CatalogError> {
-    let mut snapshot = reading.open().await?;
-    let limit = i64::from(page.limit());
-    let (found, counted) = table::newest(&mut snapshot, merchant, limit, page.offset()).await?;
-    // The store's own count is some seconds old; what is seen here is there.
-    let seen = page.offset().saturating_add(i64::try_from(found.len()).unwrap_or(0));
-    let total = if found.is_empty() && page.offset() > 0 {
-        // A page behind the end knows no total.
-        table::newest(&mut snapshot, merchant, 1, 0).await?.1
-    } else {
-        counted.max(seen)
-    };
-    snapshot.close().await?;
-    Ok((found, total))
+    let (limit, offset) = (i64::from(page.limit()), page.offset());
+    reading
+        .run(async |sql| {
+            let (found, counted) = table::newest(sql, merchant, limit, offset).await?;
+            // The store's count is a few seconds old and may be lower than the rows of this page show.
+            let seen = offset.saturating_add(i64::try_from(found.len()).unwrap_or(0));
+            let total = if found.is_empty() && offset > 0 {
+                // A page beyond the end carries no total.
+                table::newest(sql, merchant, 1, 0).await?.1
+            } else {
+                counted.max(seen)
+            };
+            Ok((found, total))
+        })
+        .await
 }
 
-/// A page of the best reductions of all stores.
+/// A page of the largest reductions of all stores.
 #[derive(Debug)]
 pub struct Deals {
-    /// Where they are, the best first.
-    pub places: Vec<(MerchantId, ProductId)>,
-    /// How many there are.
+    /// The largest reduction first.
+    pub products: Vec<(MerchantId, ProductId)>,
     pub total: i64,
-    /// There are more than were counted.
+    /// Whether there are more than were counted.
     pub total_is_estimate: bool,
 }
 
-/// The best reductions of stores agents may check out at: those of at least so many percent.
+/// Returns a page of reductions of at least this many percent, of stores that accept agent checkouts.
 pub async fn deals(
     database: &Database,
     percent_min: f64,
@@ -99,103 +95,89 @@ pub async fn deals(
 ) -> Result<Deals, CatalogError> {
     let share_max = 1.0 - percent_min.clamp(0.0, 100.0) / 100.0;
     let score_min = merchants::AGENT_THRESHOLD;
-    let mut snapshot = Reading::for_platform(database).open().await?;
     let (limit, offset) = (i64::from(page.limit()), page.offset());
-    let found =
-        table::deals(&mut snapshot, share_max, score_min, DEALS_BUDGET, limit, offset).await?;
-    let mut total = found.first().map_or(0, |deal| deal.total);
-    if found.is_empty() && offset > 0 {
-        // A page behind the end knows no total.
-        let first = table::deals(&mut snapshot, share_max, score_min, DEALS_BUDGET, 1, 0).await?;
-        total = first.first().map_or(0, |deal| deal.total);
-    }
-    snapshot.close().await?;
-    let places = found.into_iter().map(|deal| (deal.merchant_id, deal.product_id)).collect();
-    Ok(Deals { places, total, total_is_estimate: total >= DEALS_BUDGET })
+    Reading::for_platform(database)
+        .run(async |sql| {
+            let found =
+                table::deals(sql, share_max, score_min, DEALS_BUDGET, limit, offset).await?;
+            let mut total = found.first().map_or(0, |deal| deal.total);
+            if found.is_empty() && offset > 0 {
+                // A page beyond the end carries no total.
+                let first = table::deals(sql, share_max, score_min, DEALS_BUDGET, 1, 0).await?;
+                total = first.first().map_or(0, |deal| deal.total);
+            }
+            let products =
+                found.into_iter().map(|deal| (deal.merchant_id, deal.product_id)).collect();
+            Ok(Deals { products, total, total_is_estimate: total >= DEALS_BUDGET })
+        })
+        .await
 }
 
-/// A price that was.
+/// An entry of the price history.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PastPrice {
-    /// The variant it was the price of; none: of the product as a whole.
+    /// `None` for the product as a whole.
     pub variant: Option<VariantId>,
-    /// What it cost.
     pub price: Money,
-    /// What it had cost before that, as the merchant said.
+    /// Price before the reduction, as stated by the merchant.
     pub list_price_minor: Option<i64>,
-    /// Since when.
+    /// When the price began to apply.
     pub at: Timestamp,
 }
 
-/// The prices a product had, newest first.
+/// Returns the price history of a product, the newest price first.
 pub async fn price_history(
     reading: &Reading,
     merchant: MerchantId,
     id: ProductId,
     limit: i64,
 ) -> Result<Vec<PastPrice>, CatalogError> {
-    let mut snapshot = reading.open().await?;
-    let rows = table::prices(&mut snapshot, merchant, id, limit).await?;
-    snapshot.close().await?;
-    Ok(rows.into_iter().map(PastPrice::from).collect())
+    reading.run(async |sql| Ok(table::prices(sql, merchant, id, limit).await?)).await
 }
 
-impl From<table::PriceRow> for PastPrice {
-    fn from(row: table::PriceRow) -> Self {
-        Self {
-            variant: row.variant_id,
-            price: Money::new(row.price_minor, row.currency.parse().unwrap_or(Currency::EUR)),
-            list_price_minor: row.list_price_minor,
-            at: row.at,
-        }
-    }
-}
-
-/// What a product cost within a span up to now, and the least of thirty days.
-pub async fn late_prices(
+/// Returns the prices of a product within a period up to now, and the lowest of the last 30 days.
+pub async fn recent_prices(
     reading: &Reading,
     merchant: MerchantId,
     product: &Product,
-    span: Duration,
-) -> Result<LatePrices, CatalogError> {
-    let mut snapshot = reading.open().await?;
-    let now = snapshot.now().await?;
-    let rows = table::prices(&mut snapshot, merchant, product.id, PRICES_MAX).await?;
-    snapshot.close().await?;
-    let past = rows.into_iter().map(PastPrice::from).collect();
-    Ok(LatePrices::of(product, past, now.minus(span), now.minus(MONTH)))
+    period: Duration,
+) -> Result<RecentPrices, CatalogError> {
+    reading
+        .run(async |sql| {
+            let now = sql.now().await?;
+            let past = table::prices(sql, merchant, product.id, PRICES_MAX).await?;
+            Ok(RecentPrices::of(product, past, now.minus(period), now.minus(MONTH)))
+        })
+        .await
 }
 
-/// The newest reviews of a product.
+/// Returns the newest reviews of a product.
 pub async fn reviews(
     reading: &Reading,
     merchant: MerchantId,
     id: ProductId,
     limit: i64,
 ) -> Result<Vec<Review>, CatalogError> {
-    let mut snapshot = reading.open().await?;
-    let reviews = table::reviews(&mut snapshot, merchant, id, limit).await?;
-    snapshot.close().await?;
-    Ok(reviews)
+    reading.run(async |sql| Ok(table::reviews(sql, merchant, id, limit).await?)).await
 }
 
-/// The store's tree, or the part below a path. Counts are of products agents can see.
+/// Returns the category tree of a store, or the children of one category, given by path or id. The counts are of products
+/// that agents can see.
 pub async fn categories(
     reading: &Reading,
     merchant: MerchantId,
-    below: Option<&str>,
+    parent: Option<&str>,
 ) -> Result<Vec<CategoryNode>, CatalogError> {
-    let mut snapshot = reading.open().await?;
-    let places = table::categories(&mut snapshot, merchant).await?;
-    snapshot.close().await?;
-    let roots = tree(places);
-    let Some(path) = below else { return Ok(roots) };
+    let categories: Result<Vec<_>, CatalogError> =
+        reading.run(async |sql| Ok(table::categories(sql, merchant).await?)).await;
+    let roots = tree(categories?);
+    let Some(path) = parent else { return Ok(roots) };
     let allowed = roots.iter().map(|node| node.category.path.clone()).collect();
     let found = node(roots, path).ok_or(CatalogError::CategoryNotFound { allowed })?;
     Ok(found.children)
 }
 
-/// The node of a path or an id.
+/// Returns the node with a path or an id.
 fn node(nodes: Vec<CategoryNode>, wanted: &str) -> Option<CategoryNode> {
     for root in nodes {
         if root.category.path == wanted || root.category.id.to_string() == wanted {

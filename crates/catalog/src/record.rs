@@ -1,5 +1,4 @@
-//! The product record of spec §2.2, with its documented extras. Shaped for a model's context: what is
-//! not known is left out.
+//! The product record of spec §2.2 with its documented additions. Unknown fields are left out, to save tokens.
 
 use std::collections::BTreeMap;
 
@@ -10,137 +9,137 @@ use serde::Serialize;
 
 use crate::{Condition, Product, ProductPolicies, StockStatus, Variant};
 
-/// A product, as every door serves it.
+/// A product in API responses.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct ProductRecord {
     /// Product identifier.
     pub id: ProductId,
-    /// What it is called.
+    /// Product name.
     pub name: String,
-    /// What it is, in the merchant's words.
+    /// Description by the merchant.
     pub description: String,
-    /// Decimal amount.
+    /// Price as a decimal amount.
     pub price: f64,
     /// Currency of all amounts of this product.
     pub currency: String,
-    /// Whether it can be had.
+    /// Stock status.
     pub stock_status: StockStatus,
-    /// Who sells it.
+    /// The store that sells the product.
     pub merchant: MerchantRecord,
-    /// What the merchant promises.
+    /// Return, shipping and warranty policies.
     pub policies: PolicyRecord,
-    /// The merchant's own number.
+    /// The merchant's SKU.
     pub sku: String,
-    /// Who makes it.
+    /// Brand or manufacturer; may be empty.
     pub brand: String,
-    /// The number on the bar code.
+    /// GTIN (the number of the bar code).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gtin: Option<String>,
-    /// The maker's own number.
+    /// Manufacturer part number.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mpn: Option<String>,
-    /// Its page in the merchant's shop.
+    /// Product page in the merchant's shop.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
-    /// Where it stands in the store's tree.
+    /// Category in the store's tree.
     pub category: CategoryRecord,
-    /// New or not.
+    /// Condition.
     pub condition: Condition,
-    /// The price before, if it is lower now.
+    /// Price before a reduction; absent if the price is not reduced.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub list_price: Option<f64>,
-    /// How many can be had, if the merchant says.
+    /// Units available; absent if the merchant states no quantity.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub available_quantity: Option<i64>,
-    /// How it is rated.
+    /// Rating as stated by the merchant, unverified.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rating: Option<RatingRecord>,
-    /// Further facts.
+    /// Further attributes, such as material or capacity.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub attributes: BTreeMap<String, String>,
-    /// Pictures.
+    /// Images, the main image first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub images: Vec<ImageRecord>,
-    /// Buyable forms.
+    /// Variants; absent if the product has none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub variants: Vec<VariantRecord>,
-    /// When the merchant first listed it.
+    /// When the merchant first listed the product.
     pub listed_at: Timestamp,
-    /// When it last changed.
+    /// When the product last changed.
     pub updated_at: Timestamp,
 }
 
-/// The merchant, as a product shows it.
+/// The store of a product.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct MerchantRecord {
     /// Store slug.
     pub slug: String,
-    /// Trust score, 0 to 1; null while the store is unscored.
+    /// Trust score, 0 to 1; null while the store has no score.
     pub trust_score: Option<f64>,
-    /// The trust label.
+    /// Trust band of the score; null while the store has no score.
     pub verification_level: Option<Band>,
 }
 
-/// A place in the store's tree.
+/// The category of a product.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct CategoryRecord {
-    /// The way from the root.
+    /// Path from the root, such as `home-kitchen/coffee`.
     pub path: String,
-    /// What it is called.
+    /// Category name.
     pub name: String,
 }
 
-/// A rating and where it comes from.
+/// A rating and its source.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct RatingRecord {
-    /// Stars, 0 to 5.
+    /// Average rating, 0 to 5 stars.
     pub average: f64,
-    /// How many rated.
+    /// Number of ratings.
     pub count: i64,
-    /// Who says so: `merchant`, unverified.
+    /// Source of the rating: `merchant`, unverified.
     pub source: &'static str,
 }
 
-/// A picture.
+/// An image.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct ImageRecord {
-    /// Where it is.
+    /// URL of the image.
     pub url: String,
-    /// What it shows.
+    /// Alternative text.
     pub alt: String,
 }
 
-/// A buyable form.
+/// A variant.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct VariantRecord {
     /// Variant identifier.
     pub id: VariantId,
-    /// The merchant's own number.
+    /// The merchant's SKU.
     pub sku: String,
-    /// What it is called.
+    /// Variant name.
     pub name: String,
-    /// What sets it apart.
+    /// Option values that identify the variant, such as size and color.
     pub options: BTreeMap<String, String>,
-    /// Decimal amount.
+    /// Price as a decimal amount.
     pub price: f64,
-    /// The price before, if it is lower now.
+    /// Price before a reduction; absent if the price is not reduced.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub list_price: Option<f64>,
-    /// Whether it can be had.
+    /// Stock status.
     pub stock_status: StockStatus,
-    /// How many can be had, if the merchant says.
+    /// Units available; absent if the merchant states no quantity.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub available_quantity: Option<i64>,
-    /// Its own picture.
+    /// URL of the variant's own image.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub image: Option<String>,
-    /// The number on the bar code.
+    /// GTIN (the number of the bar code).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gtin: Option<String>,
 }
 
 impl Product {
-    /// The record. `site_url` is where this service is reached; pictures of ours lie there.
+    /// Returns the record. `site_url` is the public URL of this service, which serves images with relative URLs.
     #[must_use]
     pub fn record(&self, store: &Store, site_url: &str) -> ProductRecord {
         let facts = &self.facts;
@@ -191,7 +190,7 @@ impl Product {
 }
 
 impl MerchantRecord {
-    /// The part of a record that says who sells it.
+    /// Returns the merchant part of a record.
     #[must_use]
     pub fn of(store: &Store) -> Self {
         Self {
@@ -203,7 +202,7 @@ impl MerchantRecord {
 }
 
 impl ProductPolicies {
-    /// What the store promises, and where this product differs.
+    /// Returns the store's policies with the overrides of this product.
     #[must_use]
     pub fn record(&self, store: &Store) -> PolicyRecord {
         let mut record = store.policy_record();

@@ -2,6 +2,8 @@
 
 mod bulk;
 mod category;
+mod fallback_search;
+mod feed_run;
 mod history;
 mod hold;
 mod offer;
@@ -9,34 +11,35 @@ mod product;
 mod quality;
 mod read;
 mod review;
-mod run;
-mod scan;
 mod variant;
 
 pub(crate) use bulk::{products_after, products_of};
-pub(crate) use category::{categories, count_products, departments, ensure, put_category};
-pub(crate) use history::{PriceLine, PriceRow, append, prices};
+pub(crate) use category::{
+    categories, count_products, ensure_categories, put_category, top_level_names,
+};
+pub(crate) use fallback_search::fallback_search;
+pub(crate) use feed_run::{
+    ListedProduct, advance_run, chunk, delete_chunks, end_run, fail_orphaned_runs, insert_run,
+    is_outdated, listed_products, put_chunk, put_row_errors, queue_run, record_progress,
+    row_errors, run, runs, state, supersede_older, unfinished,
+};
+pub(crate) use history::{PriceChange, append_prices, prices};
 pub(crate) use hold::{
-    end_sandbox_hold, forget_sandbox_stock, give_units_back, hold_in_sandbox, hold_units,
-    lock_products, sandbox_taken, sell_units,
+    end_sandbox_hold, hold_in_sandbox, hold_units, lock_products, purge_sandbox_stock,
+    release_units, sandbox_units, sell_units,
 };
-pub(crate) use offer::{hold, write_offers};
+pub(crate) use offer::{lock_offers, write_offers};
 pub(crate) use product::{
-    Known, confirm, hold_existing, insert, known, retire, update, visible_count,
+    ExistingProduct, existing_products, insert_products, lock_existing_products, put_fingerprints,
+    retire_products, update_products, visible_count,
 };
-pub(crate) use quality::{failing, measure, put_quality, quality};
+pub(crate) use quality::{compute_quality, products_with_defects, put_quality, quality};
 pub use read::Lookup;
-pub(crate) use read::{deals, find, newest, owner, sellers};
+pub(crate) use read::{deals, find, merchant_of, newest, sellers};
 pub(crate) use review::{put_reviews, reviewed, reviews};
-pub(crate) use run::{
-    Listed, accept_run, advance_run, chunk, drop_chunks, end_orphans, end_run, faults, insert_run,
-    is_outdated, listed, note_progress, put_chunk, put_faults, run, runs, state, supersede_older,
-    unfinished,
-};
-pub(crate) use scan::scan;
-pub(crate) use variant::{drop_others, held_variants, put_variants, variant_id};
+pub(crate) use variant::{delete_other_variants, put_variants, variant_id, variant_prices};
 
-/// A value of ours that PostgreSQL holds in a form nobody writes.
+/// Returns the error of a stored value that this crate would not write.
 fn unreadable(what: &str) -> sqlx::Error {
-    sqlx::Error::Decode(what.into())
+    sqlx::Error::Decode(format!("the database holds an invalid value of {what}").into())
 }

@@ -1,7 +1,7 @@
-//! Merchant text becomes plain text: no markup, nothing invisible, no more than a field may hold.
-//! Agents read it as words of a stranger; a person who reads the same answer must see the same words.
+//! Sanitizing merchant text: no markup, no invisible characters, no more than a field may hold. The text is untrusted
+//! input of agents, and a person who reads the same response must see the same words.
 //!
-//! What comes out is settled: cleaning it again changes nothing (docs/decisions/0014).
+//! Sanitizing is idempotent (docs/decisions/0014).
 
 mod characters;
 mod markup;
@@ -10,72 +10,71 @@ mod tests;
 
 use std::borrow::Cow;
 
-/// How often markup is looked for. A shop's own export escapes a text once or twice; whoever needs
-/// more than this is trying something.
+/// Most passes that remove markup. An export of a shop system escapes a text once or twice; more is an attack.
 const PASSES_MAX: usize = 8;
 
-/// A cut looks this far back for a space, so that it does not leave half a word.
-const LOOK_BACK_CHARACTERS: usize = 20;
+/// Characters before the limit in which truncation looks for a space, so that it does not split a word.
+const WORD_BOUNDARY_CHARACTERS: usize = 20;
 
-/// What becomes of line breaks.
+/// Treatment of line breaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Layout {
-    /// They are spaces.
+    /// They become spaces.
     OneLine,
-    /// They stay, with at most one empty line in a row.
+    /// They are kept, with at most one consecutive empty line.
     Paragraphs,
 }
 
-/// Plain text of one line: names, brands, attributes.
+/// Sanitizes a text of one line, such as a name or an attribute.
 #[must_use]
 pub fn one_line(text: &str, characters_max: usize) -> Cow<'_, str> {
-    clean(text, Layout::OneLine, characters_max)
+    sanitize(text, Layout::OneLine, characters_max)
 }
 
-/// Plain text of several lines: descriptions, reviews. Blocks and list items of markup become lines.
+/// Sanitizes a text of several lines, such as a description. Block elements and list items become lines.
 #[must_use]
 pub fn paragraphs(text: &str, characters_max: usize) -> Cow<'_, str> {
-    clean(text, Layout::Paragraphs, characters_max)
+    sanitize(text, Layout::Paragraphs, characters_max)
 }
 
-fn clean(text: &str, layout: Layout, characters_max: usize) -> Cow<'_, str> {
-    if characters::are_plain(text, layout) {
-        return Cow::Borrowed(cut(text, characters_max));
+fn sanitize(text: &str, layout: Layout, characters_max: usize) -> Cow<'_, str> {
+    if characters::are_normalized(text, layout) {
+        return Cow::Borrowed(truncate(text, characters_max));
     }
-    let mut settled = settle(text, layout);
-    settled.truncate(cut(&settled, characters_max).len());
-    // An equal text costs its owner nothing to keep.
-    if settled == text { Cow::Borrowed(text) } else { Cow::Owned(settled) }
+    let mut plain = to_plain_text(text, layout);
+    plain.truncate(truncate(&plain, characters_max).len());
+    // Borrowing saves the caller a copy.
+    if plain == text { Cow::Borrowed(text) } else { Cow::Owned(plain) }
 }
 
-/// Removes markup until there is none. Taking something away can lay bare what it hid: an escaped
-/// tag, or a tag written around a character that is gone now.
+/// Removes markup until there is none. Removing one piece can uncover another: an escaped tag, or a tag that was split by
+/// a removed character.
 ///
-/// This ends by itself: an entity has more characters than what it stands for, and a tag more than
-/// the line break it leaves, so every pass that changes the text shortens it. But `&amp;amp;amp;…`
-/// asks for a pass per link of the chain, which is quadratic. So after a few passes the two
-/// characters that start markup go, and what remains cannot hold any, however often it is read.
-fn settle(text: &str, layout: Layout) -> String {
-    let mut settled = characters::plain(text, layout);
+/// The loop terminates: an entity has more characters than what it stands for, and a tag more than the line break that
+/// replaces it, so that every pass that changes the text shortens it. But `&amp;amp;amp;…` needs one pass per link of
+/// the chain, which is quadratic. Hence after a few passes the two characters that start markup are removed, and the
+/// rest cannot contain any.
+fn to_plain_text(text: &str, layout: Layout) -> String {
+    let mut plain = characters::normalize(text, layout);
     for _ in 0..PASSES_MAX {
-        if !markup::is_likely(&settled) {
-            return settled;
+        if !markup::may_contain_markup(&plain) {
+            return plain;
         }
-        let bare = markup::strip(&settled);
-        if bare == settled {
-            return settled;
+        let stripped = markup::strip(&plain);
+        if stripped == plain {
+            return plain;
         }
-        settled = characters::plain(&bare, layout);
+        plain = characters::normalize(&stripped, layout);
     }
-    if markup::is_likely(&settled) {
-        settled = characters::plain(&settled.replace(['<', '&'], " "), layout);
+    if markup::may_contain_markup(&plain) {
+        plain = characters::normalize(&plain.replace(['<', '&'], " "), layout);
     }
-    settled
+    plain
 }
 
-/// The beginning of a settled text, which is settled, too: markup is known by its first characters,
-/// and a part of a composed text is composed.
-fn cut(text: &str, characters_max: usize) -> &str {
+/// Truncates a plain text. The result is plain text too: markup is recognized by its first characters, and a prefix of a
+/// composed text is composed.
+fn truncate(text: &str, characters_max: usize) -> &str {
     // A character has at least one byte.
     if text.len() <= characters_max {
         return text;
@@ -88,6 +87,6 @@ fn cut(text: &str, characters_max: usize) -> &str {
         return head.trim_end();
     }
     let space =
-        head.char_indices().rev().take(LOOK_BACK_CHARACTERS).find(|(_, c)| c.is_whitespace());
+        head.char_indices().rev().take(WORD_BOUNDARY_CHARACTERS).find(|(_, c)| c.is_whitespace());
     space.map_or(head, |(at, _)| head[..at].trim_end())
 }

@@ -1,4 +1,4 @@
-//! Prices and stock, changed without sending the whole product.
+//! Updating prices and stock without sending whole products.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -6,196 +6,202 @@ use database::Work;
 use primitives::{Currency, MerchantId, Money, ProductId, VariantId};
 
 use crate::put::changed;
-use crate::table::{self, PriceLine};
-use crate::{Amount, CatalogError, Fault, FaultCode, StockStatus};
+use crate::table::{self, PriceChange};
+use crate::{Amount, CatalogError, FieldError, FieldErrorCode, StockStatus};
 
-/// A new price or a new stock of one product, or of one of its variants.
+/// A new price or a new stock of a product or variant.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Revision {
-    /// The merchant's own identifier of the product.
+pub struct OfferUpdate {
     pub external_id: String,
-    /// The variant; left out for a product without variants.
+    /// The variant; `None` for a product without variants.
     pub sku: Option<String>,
-    /// What changes.
-    pub change: Change,
+    pub change: OfferChange,
 }
 
-/// What a revision changes.
+/// The change of an offer update.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Change {
-    /// The price; a list price that is left out is none.
+pub enum OfferChange {
     Price {
-        /// What it costs now.
         price: Amount,
-        /// What it cost before.
+        /// `None` removes the list price.
         list_price: Option<Amount>,
-        /// The currency the amounts are meant in, if the merchant says; it has to be the product's.
+        /// Must be the product's currency; `None` means that one.
         currency: Option<String>,
     },
-    /// The stock; one of the two has to be there.
+    /// At least one of the two is required.
     Stock {
-        /// How many there are; none if nobody knows.
+        /// `None` if unknown.
         quantity: Option<i32>,
-        /// Whether it can be had; none if it follows from the quantity.
+        /// `None`: follows from the quantity.
         status: Option<StockStatus>,
     },
 }
 
-/// What became of a revision.
+/// Outcome of an offer update.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Revised {
-    /// It was carried out.
+pub enum OfferUpdateOutcome {
     Updated,
-    /// It was so already.
     Unchanged,
-    /// There is no such product or variant.
+    /// The product or variant does not exist.
     NotFound,
-    /// It cannot be carried out.
-    Refused(Fault),
+    Rejected(FieldError),
 }
 
-/// What something costs and whether it can be had.
+/// The price and stock columns of a product or variant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Offer {
+pub(crate) struct StoredOffer {
     pub(crate) price_minor: i64,
     pub(crate) list_price_minor: Option<i64>,
     pub(crate) stock_status: StockStatus,
     pub(crate) stock_quantity: Option<i32>,
 }
 
-/// A product that is held while its offer changes.
+/// A product row that is locked while its offer changes.
 #[derive(Debug, Clone)]
-pub(crate) struct Held {
+pub(crate) struct LockedProduct {
     pub(crate) product: ProductId,
     pub(crate) external_id: String,
     pub(crate) currency: Currency,
-    pub(crate) offer: Offer,
-    pub(crate) variants: Vec<HeldVariant>,
+    pub(crate) offer: StoredOffer,
+    pub(crate) variants: Vec<LockedVariant>,
 }
 
 #[derive(Debug, Clone)]
-pub(crate) struct HeldVariant {
+pub(crate) struct LockedVariant {
     pub(crate) variant: VariantId,
     pub(crate) sku: String,
-    pub(crate) offer: Offer,
+    pub(crate) offer: StoredOffer,
 }
 
-/// Carries revisions out, one after another. Each product that changed is told to the outbox once;
-/// each price that changed becomes a line of the history.
-pub async fn revise(
+/// Applies offer updates in their order and returns their outcomes. One event per changed product is published, and each
+/// changed price is added to the price history.
+pub async fn update_offers(
     work: &mut Work,
     merchant: MerchantId,
-    revisions: &[Revision],
-) -> Result<Vec<Revised>, CatalogError> {
-    // No product has a NUL in its identifier, and PostgreSQL would not look for one.
-    let ids = revisions.iter().map(|new| new.external_id.as_str()).filter(|id| !id.contains('\0'));
+    updates: &[OfferUpdate],
+) -> Result<Vec<OfferUpdateOutcome>, CatalogError> {
+    // No external id contains NUL, and PostgreSQL rejects it as a parameter.
+    let ids =
+        updates.iter().map(|update| update.external_id.as_str()).filter(|id| !id.contains('\0'));
     let ids: HashSet<&str> = ids.collect();
     let mut ids: Vec<String> = ids.into_iter().map(str::to_owned).collect();
     ids.sort();
-    let before = table::hold(work, merchant, &ids).await?;
-    let mut held: BTreeMap<String, Held> =
-        before.iter().map(|held| (held.external_id.clone(), held.clone())).collect();
-    let mut answers = Vec::with_capacity(revisions.len());
-    for revision in revisions {
-        answers.push(match held.get_mut(&revision.external_id) {
-            Some(held) => held.revise(revision),
-            None => Revised::NotFound,
+    let before = table::lock_offers(work, merchant, &ids).await?;
+    let mut after: BTreeMap<String, LockedProduct> =
+        before.iter().map(|product| (product.external_id.clone(), product.clone())).collect();
+    let mut outcomes = Vec::with_capacity(updates.len());
+    for update in updates {
+        outcomes.push(match after.get_mut(&update.external_id) {
+            Some(product) => product.apply(update),
+            None => OfferUpdateOutcome::NotFound,
         });
     }
-    write(work, merchant, &before, &held).await?;
-    Ok(answers)
+    write(work, merchant, &before, &after).await?;
+    Ok(outcomes)
 }
 
 async fn write(
     work: &mut Work,
     merchant: MerchantId,
-    before: &[Held],
-    held: &BTreeMap<String, Held>,
+    before: &[LockedProduct],
+    after: &BTreeMap<String, LockedProduct>,
 ) -> Result<(), CatalogError> {
     let (mut products, mut variants) = (Vec::new(), Vec::new());
-    let (mut lines, mut events) = (Vec::new(), Vec::new());
-    for was in before {
-        let Some(is) = held.get(&was.external_id) else { continue };
-        let mut changed_any = was.offer != is.offer;
-        lines.extend(is.line(None, &was.offer, &is.offer));
-        for (old, new) in was.variants.iter().zip(&is.variants) {
-            if old.offer != new.offer {
-                changed_any = true;
-                variants.push((new.variant, new.offer));
-                lines.extend(is.line(Some(new.variant), &old.offer, &new.offer));
+    let (mut prices, mut events) = (Vec::new(), Vec::new());
+    for old in before {
+        let Some(new) = after.get(&old.external_id) else { continue };
+        let mut has_changed = old.offer != new.offer;
+        prices.extend(new.price_change(None, &old.offer, &new.offer));
+        for (old_variant, new_variant) in old.variants.iter().zip(&new.variants) {
+            if old_variant.offer != new_variant.offer {
+                has_changed = true;
+                let id = new_variant.variant;
+                variants.push((id, new_variant.offer));
+                prices.extend(new.price_change(Some(id), &old_variant.offer, &new_variant.offer));
             }
         }
-        if changed_any {
-            products.push(is);
-            events.push(changed(merchant, is.product));
+        if has_changed {
+            products.push(new);
+            events.push(changed(merchant, new.product));
         }
     }
     if products.is_empty() {
         return Ok(());
     }
     table::write_offers(work, merchant, &products, &variants).await?;
-    table::append(work, merchant, &lines).await?;
+    table::append_prices(work, merchant, &prices).await?;
     jobs::publish(work, &events).await?;
     Ok(())
 }
 
-impl Held {
-    fn revise(&mut self, revision: &Revision) -> Revised {
+impl LockedProduct {
+    fn apply(&mut self, update: &OfferUpdate) -> OfferUpdateOutcome {
         let currency = self.currency;
-        let offer = match &revision.sku {
+        let offer = match &update.sku {
             None if self.variants.is_empty() => &mut self.offer,
             None => {
-                let reason = "the product has variants; name the one that changes by its sku";
-                return Revised::Refused(Fault::new("sku", FaultCode::Missing, reason));
+                let reason = "is required, because the product has variants";
+                return OfferUpdateOutcome::Rejected(FieldError::new(
+                    "sku",
+                    FieldErrorCode::Missing,
+                    reason,
+                ));
             }
             Some(sku) => match self.variants.iter_mut().find(|variant| variant.sku == *sku) {
                 Some(variant) => &mut variant.offer,
-                None => return Revised::NotFound,
+                None => return OfferUpdateOutcome::NotFound,
             },
         };
-        let new = match offer.with(&revision.change, currency) {
+        let new = match offer.with(&update.change, currency) {
             Ok(new) => new,
-            Err(fault) => return Revised::Refused(fault),
+            Err(error) => return OfferUpdateOutcome::Rejected(error),
         };
         if *offer == new {
-            return Revised::Unchanged;
+            return OfferUpdateOutcome::Unchanged;
         }
         *offer = new;
-        if let Some(sum) = sum_of(self.variants.iter().map(|variant| variant.offer)) {
-            self.offer = sum;
+        if let Some(offer) = aggregate_offer(self.variants.iter().map(|variant| variant.offer)) {
+            self.offer = offer;
         }
-        Revised::Updated
+        OfferUpdateOutcome::Updated
     }
 
-    fn line(&self, variant: Option<VariantId>, was: &Offer, is: &Offer) -> Option<PriceLine> {
-        let same = (was.price_minor, was.list_price_minor) == (is.price_minor, is.list_price_minor);
-        (!same).then(|| PriceLine {
+    fn price_change(
+        &self,
+        variant: Option<VariantId>,
+        old: &StoredOffer,
+        new: &StoredOffer,
+    ) -> Option<PriceChange> {
+        let same =
+            (old.price_minor, old.list_price_minor) == (new.price_minor, new.list_price_minor);
+        (!same).then(|| PriceChange {
             product: self.product,
             variant,
-            price_minor: is.price_minor,
-            list_price_minor: is.list_price_minor,
+            price_minor: new.price_minor,
+            list_price_minor: new.list_price_minor,
             currency: self.currency.code(),
         })
     }
 }
 
-impl Offer {
-    fn with(self, change: &Change, currency: Currency) -> Result<Self, Fault> {
+impl StoredOffer {
+    fn with(self, change: &OfferChange, currency: Currency) -> Result<Self, FieldError> {
         match change {
-            Change::Price { price, list_price, currency: meant } => {
-                if meant.as_deref().is_some_and(|meant| meant != currency.code()) {
-                    let reason = "the product is priced in another currency; push the whole product to change it";
-                    return Err(Fault::new("currency", FaultCode::InvalidValue, reason));
+            OfferChange::Price { price, list_price, currency: sent } => {
+                if sent.as_deref().is_some_and(|sent| sent != currency.code()) {
+                    let reason =
+                        "is not the currency of the product; send the whole product to change it";
+                    return Err(FieldError::new("currency", FieldErrorCode::InvalidValue, reason));
                 }
                 let (price_minor, list_price_minor) =
                     prices("", price, list_price.as_ref(), currency)?;
                 Ok(Self { price_minor, list_price_minor, ..self })
             }
-            Change::Stock { quantity: None, status: None } => {
+            OfferChange::Stock { quantity: None, status: None } => {
                 let reason = "or stock_status is required";
-                Err(Fault::new("stock_quantity", FaultCode::Missing, reason))
+                Err(FieldError::new("stock_quantity", FieldErrorCode::Missing, reason))
             }
-            Change::Stock { quantity, status } => {
+            OfferChange::Stock { quantity, status } => {
                 let stock_status = stock(*status, *quantity)?;
                 Ok(Self { stock_status, stock_quantity: *quantity, ..self })
             }
@@ -203,56 +209,57 @@ impl Offer {
     }
 }
 
-/// A price and the one before it. One that is not higher than the price is no earlier price, and is
-/// left out.
+/// Parses a price and a list price. A list price that is not higher than the price is dropped.
 pub(crate) fn prices(
-    place: &str,
+    path_prefix: &str,
     price: &Amount,
     list_price: Option<&Amount>,
     currency: Currency,
-) -> Result<(i64, Option<i64>), Fault> {
-    let price = amount(&format!("{place}price"), price, currency)?;
+) -> Result<(i64, Option<i64>), FieldError> {
+    let price = amount(&format!("{path_prefix}price"), price, currency)?;
     let list_price = match list_price {
-        Some(list) => Some(amount(&format!("{place}list_price"), list, currency)?),
+        Some(list) => Some(amount(&format!("{path_prefix}list_price"), list, currency)?),
         None => None,
     };
     Ok((price, list_price.filter(|list| *list > price)))
 }
 
-fn amount(field: &str, amount: &Amount, currency: Currency) -> Result<i64, Fault> {
+fn amount(field: &str, amount: &Amount, currency: Currency) -> Result<i64, FieldError> {
     let money = Money::from_decimal_text(amount.as_str(), currency);
     match money {
         Ok(money) if money.minor() >= 0 => Ok(money.minor()),
         _ => {
             let reason = format!(
-                "must be a decimal amount such as 12.50, not negative, with at most {} digits behind the point",
+                "must be a decimal amount such as 12.50, not negative, with at most {} decimals",
                 currency.decimals()
             );
-            Err(Fault::new(field.to_owned(), FaultCode::InvalidAmount, reason))
+            Err(FieldError::new(field.to_owned(), FieldErrorCode::InvalidAmount, reason))
         }
     }
 }
 
-/// A status, or what follows from the number. Without either it can be had.
+/// Returns the status, or the one that follows from the quantity; without either, `in_stock`.
 pub(crate) fn stock(
     status: Option<StockStatus>,
     quantity: Option<i32>,
-) -> Result<StockStatus, Fault> {
+) -> Result<StockStatus, FieldError> {
     if quantity.is_some_and(|quantity| quantity < 0) {
         let reason = "must not be negative";
-        return Err(Fault::new("stock_quantity", FaultCode::InvalidValue, reason));
+        return Err(FieldError::new("stock_quantity", FieldErrorCode::InvalidValue, reason));
     }
-    let follows = || quantity.map_or(StockStatus::InStock, StockStatus::of_quantity);
-    Ok(status.unwrap_or_else(follows))
+    let from_quantity = || quantity.map_or(StockStatus::InStock, StockStatus::of_quantity);
+    Ok(status.unwrap_or_else(from_quantity))
 }
 
-/// The offer of a product as its variants make it: the lowest price, the best stock, and the number of
-/// all if each has one. None without variants.
-pub(crate) fn sum_of(variants: impl Iterator<Item = Offer> + Clone) -> Option<Offer> {
+/// Returns the offer of a product with variants: the lowest price, the best stock status, and the sum of the quantities
+/// if each variant has one. `None` without variants.
+pub(crate) fn aggregate_offer(
+    variants: impl Iterator<Item = StoredOffer> + Clone,
+) -> Option<StoredOffer> {
     let cheapest = variants.clone().min_by_key(|offer| offer.price_minor)?;
     let stock_status = StockStatus::best(variants.clone().map(|offer| offer.stock_status))?;
     let stock_quantity = variants
         .map(|offer| offer.stock_quantity)
         .try_fold(0_i32, |sum, quantity| Some(sum.saturating_add(quantity?)));
-    Some(Offer { stock_status, stock_quantity, ..cheapest })
+    Some(StoredOffer { stock_status, stock_quantity, ..cheapest })
 }

@@ -1,94 +1,95 @@
-//! Taking a feed in, piece by piece, from whoever has it: a request's body or a file.
+//! Uploading a feed in chunks, from a request body or a file.
 
 use std::io::{self, Read};
 
 use database::Database;
-use primitives::{JobId, MerchantId};
+use primitives::{FeedRunId, MerchantId};
 use sha2::{Digest, Sha256};
 
-use crate::{CatalogError, NewRun, run};
+use crate::{CatalogError, NewFeedRun, feed_run};
 
-/// Bytes kept in one row. Each piece is a work of its own, so that a slow upload holds nothing.
+/// Size of a stored chunk. Each chunk is written in its own transaction, so that a slow upload keeps none open.
 const CHUNK_BYTES: usize = 1024 * 1024;
 
-/// The hash under which the bytes of a feed are known.
+/// Returns the SHA-256 digest that identifies the bytes of a feed.
 pub fn content_hash(input: &mut dyn Read) -> io::Result<Vec<u8>> {
     let mut hash = Sha256::new();
-    let mut piece = vec![0; 256 * 1024];
+    let mut buffer = vec![0; 256 * 1024];
     loop {
-        let length = input.read(&mut piece)?;
+        let length = input.read(&mut buffer)?;
         if length == 0 {
             return Ok(hash.finalize().to_vec());
         }
-        hash.update(piece.get(..length).unwrap_or_default());
+        hash.update(buffer.get(..length).unwrap_or_default());
     }
 }
 
-/// A feed on its way in.
+/// An upload in progress.
 pub struct Upload {
     database: Database,
     merchant: MerchantId,
-    run: JobId,
+    run: FeedRunId,
     chunks: i32,
-    waiting: Vec<u8>,
+    buffer: Vec<u8>,
     total: i64,
     hash: Sha256,
 }
 
 impl Upload {
-    /// Opens a run for it.
+    /// Creates a feed run and starts its upload.
     pub async fn begin(
         database: &Database,
         merchant: MerchantId,
-        asked: &NewRun,
+        request: &NewFeedRun,
     ) -> Result<Self, CatalogError> {
-        let run = run::begin_run(database, merchant, asked).await?;
+        let run = feed_run::begin_feed_run(database, merchant, request).await?;
         Ok(Self {
             database: database.clone(),
             merchant,
             run,
             chunks: 0,
-            waiting: Vec::new(),
+            buffer: Vec::new(),
             total: 0,
             hash: Sha256::new(),
         })
     }
 
-    /// Takes more bytes.
+    /// Appends bytes to the feed.
     pub async fn write(&mut self, mut bytes: &[u8]) -> Result<(), CatalogError> {
         self.hash.update(bytes);
         self.total += i64::try_from(bytes.len()).unwrap_or(0);
         while !bytes.is_empty() {
-            let room = CHUNK_BYTES.saturating_sub(self.waiting.len()).min(bytes.len());
-            let (now, later) = bytes.split_at(room);
-            self.waiting.extend_from_slice(now);
-            bytes = later;
-            if self.waiting.len() == CHUNK_BYTES {
-                self.keep().await?;
+            let free = CHUNK_BYTES.saturating_sub(self.buffer.len()).min(bytes.len());
+            let (head, rest) = bytes.split_at(free);
+            self.buffer.extend_from_slice(head);
+            bytes = rest;
+            if self.buffer.len() == CHUNK_BYTES {
+                self.flush().await?;
             }
         }
         Ok(())
     }
 
-    async fn keep(&mut self) -> Result<(), CatalogError> {
-        run::receive(&self.database, self.merchant, self.run, self.chunks, &self.waiting).await?;
+    async fn flush(&mut self) -> Result<(), CatalogError> {
+        feed_run::receive_chunk(&self.database, self.merchant, self.run, self.chunks, &self.buffer)
+            .await?;
         self.chunks += 1;
-        self.waiting.clear();
+        self.buffer.clear();
         Ok(())
     }
 
-    /// That was all of it: a worker will take it.
-    pub async fn finish(mut self) -> Result<JobId, CatalogError> {
-        if !self.waiting.is_empty() {
-            self.keep().await?;
+    /// Completes the upload and enqueues the feed run.
+    pub async fn finish(mut self) -> Result<FeedRunId, CatalogError> {
+        if !self.buffer.is_empty() {
+            self.flush().await?;
         }
         let hash = self.hash.finalize();
-        run::accept(&self.database, self.merchant, self.run, self.total, &hash).await?;
+        feed_run::finish_upload(&self.database, self.merchant, self.run, self.total, &hash).await?;
         Ok(self.run)
     }
 
-    /// The rest will not come.
-    pub async fn break_off(self, reason: &str) -> Result<(), CatalogError> {
-        run::give_up(&self.database, self.merchant, self.run, reason).await
+    /// Aborts the upload. The feed run fails with this reason.
+    pub async fn abort(self, reason: &str) -> Result<(), CatalogError> {
+        feed_run::abort_upload(&self.database, self.merchant, self.run, reason).await
     }
 }

@@ -1,40 +1,38 @@
-//! Addresses of pages and pictures, as merchants write them.
+//! URLs of pages and images, as merchants send them.
 
 use url::Url;
 
-/// What every browser, proxy and log can take.
+/// Supported by every common browser and proxy.
 const CHARACTERS_MAX: usize = 2_048;
 
-/// Why a text is no web address.
+/// Why a text is not an accepted URL.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum AddressError {
-    /// Too long, as written or as browsers would send it.
-    #[error("an address has at most {CHARACTERS_MAX} characters")]
+pub enum WebUrlError {
+    /// Too long as written or in its normalized form.
+    #[error("a URL has at most {CHARACTERS_MAX} characters")]
     TooLong,
-    /// A line break, a tab or another character that cannot be seen.
-    #[error("an address holds no line breaks, tabs or other control characters")]
+    #[error("a URL contains no line breaks, tabs or other control characters")]
     Controls,
-    /// Not from its beginning, or not for browsers: relative, `javascript:`, `data:`.
-    #[error("an address starts with http:// or https://")]
+    /// Relative, or with another scheme such as `javascript:` or `data:`.
+    #[error("a URL starts with http:// or https://")]
     NotWeb,
-    /// It would hand somebody's password to everybody.
-    #[error("an address holds no user name and no password")]
+    #[error("a URL contains no user name and no password")]
     Credentials,
-    /// No host, a host that cannot exist, or a port beyond 65535.
-    #[error("the address names no host that could exist")]
+    /// No host, an invalid host, or a port above 65535.
+    #[error("the host or port of the URL is invalid")]
     Host,
 }
 
-/// An http or https address in the form browsers send. Nobody has asked whether it answers, or whether
-/// its host is one that we should ever call.
-pub fn web_address(text: &str) -> Result<String, AddressError> {
+/// Parses an http or https URL and returns it as browsers normalize it. It is not requested, and its host may be one that
+/// this service must not call.
+pub fn web_url(text: &str) -> Result<String, WebUrlError> {
     let text = text.trim();
     if text.chars().count() > CHARACTERS_MAX {
-        return Err(AddressError::TooLong);
+        return Err(WebUrlError::TooLong);
     }
-    // The parser would pass over some of them, and two readers might then see two addresses.
+    // The parser ignores some of them, so that two programs could see two different URLs.
     if text.chars().any(char::is_control) {
-        return Err(AddressError::Controls);
+        return Err(WebUrlError::Controls);
     }
     let parsed = if text.starts_with("//") {
         Url::parse(&format!("https:{text}"))
@@ -42,21 +40,21 @@ pub fn web_address(text: &str) -> Result<String, AddressError> {
         Url::parse(text)
     };
     let url = parsed.map_err(|error| match error {
-        url::ParseError::RelativeUrlWithoutBase => AddressError::NotWeb,
-        _ => AddressError::Host,
+        url::ParseError::RelativeUrlWithoutBase => WebUrlError::NotWeb,
+        _ => WebUrlError::Host,
     })?;
     if !matches!(url.scheme(), "http" | "https") {
-        return Err(AddressError::NotWeb);
+        return Err(WebUrlError::NotWeb);
     }
     if !url.has_host() {
-        return Err(AddressError::Host);
+        return Err(WebUrlError::Host);
     }
     if !url.username().is_empty() || url.password().is_some() {
-        return Err(AddressError::Credentials);
+        return Err(WebUrlError::Credentials);
     }
-    // Characters beyond ASCII are written as several by now.
+    // Characters beyond ASCII are percent-encoded by now.
     if url.as_str().len() > CHARACTERS_MAX {
-        return Err(AddressError::TooLong);
+        return Err(WebUrlError::TooLong);
     }
     Ok(url.into())
 }
@@ -67,12 +65,12 @@ mod tests {
 
     use super::*;
 
-    fn taken(text: &str) -> String {
-        web_address(text).unwrap_or_else(|error| panic!("{text}: {error}"))
+    fn normalized(text: &str) -> String {
+        web_url(text).unwrap_or_else(|error| panic!("{text}: {error}"))
     }
 
     #[test]
-    fn addresses_take_the_form_browsers_send() {
+    fn urls_are_normalized_as_browsers_do() {
         for (text, form) in [
             ("https://shop.example", "https://shop.example/"),
             ("  HTTP://Shop.Example:80/A  ", "http://shop.example/A"),
@@ -89,64 +87,61 @@ mod tests {
             (r"https:\\shop.example\a", "https://shop.example/a"),
             ("https://[2001:db8::1]:8443/", "https://[2001:db8::1]:8443/"),
         ] {
-            assert_eq!(taken(text), form);
-            assert_eq!(taken(form), form);
+            assert_eq!(normalized(text), form);
+            assert_eq!(normalized(form), form);
         }
     }
 
     #[test]
-    fn refusals_say_why() {
+    fn errors_name_the_violated_rule() {
         for (text, error) in [
-            ("", AddressError::NotWeb),
-            ("#top", AddressError::NotWeb),
-            ("/a.jpg", AddressError::NotWeb),
-            ("shop.example/a.jpg", AddressError::NotWeb),
-            ("localhost:8080/a", AddressError::NotWeb),
-            ("javascript:alert(1)", AddressError::NotWeb),
-            ("JaVaScRiPt://shop.example/%0aalert(1)", AddressError::NotWeb),
-            ("data:text/html;base64,PHNjcmlwdD4=", AddressError::NotWeb),
-            ("file:///etc/passwd", AddressError::NotWeb),
-            ("ftp://shop.example/", AddressError::NotWeb),
-            ("mailto:a@shop.example", AddressError::NotWeb),
-            ("java\nscript:alert(1)", AddressError::Controls),
-            ("https://shop.example/a\tb", AddressError::Controls),
-            ("https://shop.example/\u{0}", AddressError::Controls),
-            ("https://shop.example/\u{85}b", AddressError::Controls),
-            ("http://user:pw@shop.example/", AddressError::Credentials),
-            ("https://user@shop.example/", AddressError::Credentials),
-            ("//user:pw@shop.example/", AddressError::Credentials),
-            ("https://shop.example@evil.example/", AddressError::Credentials),
-            ("https://", AddressError::Host),
-            ("//", AddressError::Host),
-            ("https://?q", AddressError::Host),
-            ("https://sh op.example/", AddressError::Host),
-            ("https://shop.example:99999/", AddressError::Host),
-            ("https://[::1", AddressError::Host),
-            ("https://a\u{202e}b.example/", AddressError::Host),
+            ("", WebUrlError::NotWeb),
+            ("#top", WebUrlError::NotWeb),
+            ("/a.jpg", WebUrlError::NotWeb),
+            ("shop.example/a.jpg", WebUrlError::NotWeb),
+            ("localhost:8080/a", WebUrlError::NotWeb),
+            ("javascript:alert(1)", WebUrlError::NotWeb),
+            ("JaVaScRiPt://shop.example/%0aalert(1)", WebUrlError::NotWeb),
+            ("data:text/html;base64,PHNjcmlwdD4=", WebUrlError::NotWeb),
+            ("file:///etc/passwd", WebUrlError::NotWeb),
+            ("ftp://shop.example/", WebUrlError::NotWeb),
+            ("mailto:a@shop.example", WebUrlError::NotWeb),
+            ("java\nscript:alert(1)", WebUrlError::Controls),
+            ("https://shop.example/a\tb", WebUrlError::Controls),
+            ("https://shop.example/\u{0}", WebUrlError::Controls),
+            ("https://shop.example/\u{85}b", WebUrlError::Controls),
+            ("http://user:pw@shop.example/", WebUrlError::Credentials),
+            ("https://user@shop.example/", WebUrlError::Credentials),
+            ("//user:pw@shop.example/", WebUrlError::Credentials),
+            ("https://shop.example@evil.example/", WebUrlError::Credentials),
+            ("https://", WebUrlError::Host),
+            ("//", WebUrlError::Host),
+            ("https://?q", WebUrlError::Host),
+            ("https://sh op.example/", WebUrlError::Host),
+            ("https://shop.example:99999/", WebUrlError::Host),
+            ("https://[::1", WebUrlError::Host),
+            ("https://a\u{202e}b.example/", WebUrlError::Host),
         ] {
-            assert_eq!(web_address(text), Err(error), "{text:?}");
+            assert_eq!(web_url(text), Err(error), "{text:?}");
         }
     }
 
     #[test]
-    fn the_length_is_that_of_the_form_too() {
+    fn the_limit_applies_to_the_normalized_form_too() {
         let start = "https://shop.example/";
         let longest = format!("{start}{}", "a".repeat(CHARACTERS_MAX - start.len()));
-        assert_eq!(taken(&longest), longest);
-        assert_eq!(web_address(&format!("{longest}a")), Err(AddressError::TooLong));
-        assert_eq!(
-            web_address(&format!("{start}{}", "品".repeat(300))),
-            Err(AddressError::TooLong)
-        );
+        assert_eq!(normalized(&longest), longest);
+        assert_eq!(web_url(&format!("{longest}a")), Err(WebUrlError::TooLong));
+        assert_eq!(web_url(&format!("{start}{}", "品".repeat(300))), Err(WebUrlError::TooLong));
     }
 
     proptest! {
         #[test]
-        fn what_is_taken_is_in_its_last_form(text in "(https?:)?(//)?[a-z@:.%#?\\\\/é \\[\\]\u{ad}\u{200b}0-9]{0,40}") {
-            if let Ok(form) = web_address(&text) {
+        fn normalizing_is_idempotent(text in "(https?:)?(//)?[a-z@:.%#?\\\\/é \\[\\]\u{ad}\u{200b}0-9]{0,40}") {
+            if let Ok(form) = web_url(&text) {
                 prop_assert!(form.starts_with("http://") || form.starts_with("https://"));
                 prop_assert!(form.is_ascii() && !form.contains(char::is_whitespace));
-                prop_assert_eq!(web_address(&form), Ok(form));
+                prop_assert_eq!(web_url(&form), Ok(form));
             }
         }
     }

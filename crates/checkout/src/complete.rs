@@ -1,44 +1,45 @@
-//! A verb: completing a checkout. A person then pays on the merchant's page; until then the units are held.
+//! A verb: completing a checkout. A person then pays at the checkout URL; until then the units are held.
 
-use carts::{Cart, CartStatus, Owner, QuoteHash};
+use carts::{Cart, CartOwner, CartStatus, QuoteHash};
 use database::{Work, crash_point};
 use jobs::IdempotencyKey;
 use merchants::ConfirmationPolicy;
 use orders::ConfirmationLevel;
 use payments::PaymentMethod;
-use primitives::{CartId, ConfirmationId};
+use primitives::{CartId, ConfirmationId, MerchantId, Problem};
 use serde_json::Value;
 
-use crate::confirmation::{self, ProofFault};
-use crate::create::{NewSession, begin};
+use crate::confirmation::{self, ProofRejection};
+use crate::create::{NewSession, new_session};
 use crate::event::{self, AgentEvent};
-use crate::look::{self, Looked, look};
-use crate::once::{self, Begun};
-use crate::session::LIFETIME;
-use crate::{At, CheckoutError, Counter, Session, Status, Step, table};
+use crate::idempotency::{self, Claim};
+use crate::revalidate::{Revalidated, record_comparisons, revalidate};
+use crate::session::SESSION_LIFETIME;
+use crate::{
+    CheckoutContext, CheckoutError, ConfirmationProof, Session, SessionSnapshot, Status,
+    Transition, table,
+};
 
-/// How often it is tried when others are in the way.
-const TRIES: u32 = 4;
+/// Attempts if the error is transient.
+const ATTEMPTS_MAX: u32 = 4;
 
 /// What is to be completed.
 #[derive(Debug, Clone)]
 pub struct Complete {
-    /// The cart.
     pub cart: CartId,
-    /// What the person agreed to, if the agent says.
+    /// The hash of the terms the person approved, if the agent states it.
     pub quote_hash: Option<QuoteHash>,
-    /// The proof that a person agreed, if there is one.
+    /// The human confirmation; if `None`, the strongest valid one of the cart is used.
     pub confirmation: Option<ConfirmationId>,
-    /// How it will be paid, if the agent says.
     pub payment_method: Option<PaymentMethod>,
-    /// Where the buyer goes afterwards.
+    /// Where the buyer is sent after the payment.
     pub return_url: Option<String>,
-    /// What the agent wants to find again.
+    /// JSON object of the agent, returned to it unchanged.
     pub metadata: Option<Value>,
 }
 
 impl Complete {
-    /// A cart, and nothing said beyond it.
+    /// Returns a request for a cart without any options.
     #[must_use]
     pub const fn cart(cart: CartId) -> Self {
         Self {
@@ -52,141 +53,148 @@ impl Complete {
     }
 }
 
-/// Completes the checkout of a cart: everything is looked at again, the units are held, and the session says where a person
-/// pays. Asking again gives the same session.
+/// Completes the checkout of a cart: revalidates the cart, holds its units and returns the session with the checkout URL.
+/// A cart that was completed before returns the same session.
 pub async fn complete(
-    counter: &Counter<'_>,
-    owner: &Owner,
-    asked: &Complete,
-    once: Option<&IdempotencyKey>,
-) -> Result<At, CheckoutError> {
-    let mut tries = 1;
+    context: &CheckoutContext<'_>,
+    owner: &CartOwner,
+    request: &Complete,
+    idempotency_key: Option<&IdempotencyKey>,
+) -> Result<SessionSnapshot, CheckoutError> {
+    let mut attempts = 1;
     loop {
-        match decide(counter, owner, asked, once).await {
-            Err(error) if error.is_contended() && tries < TRIES => tries += 1,
-            outcome => return outcome,
+        match try_complete(context, owner, request, idempotency_key).await {
+            Err(error) if error.is_transient() && attempts < ATTEMPTS_MAX => attempts += 1,
+            result => return result,
         }
     }
 }
 
-async fn decide(
-    counter: &Counter<'_>,
-    owner: &Owner,
-    asked: &Complete,
-    once: Option<&IdempotencyKey>,
-) -> Result<At, CheckoutError> {
-    let merchant = counter.merchant();
+async fn try_complete(
+    context: &CheckoutContext<'_>,
+    owner: &CartOwner,
+    request: &Complete,
+    idempotency_key: Option<&IdempotencyKey>,
+) -> Result<SessionSnapshot, CheckoutError> {
+    let merchant = context.merchant();
     crash_point("complete.before");
-    let mut work = match once::begin(counter, once).await? {
-        Begun::Fresh(work) => work,
-        Begun::Done(at) => return Ok(*at),
+    let mut work = match idempotency::claim(context, idempotency_key).await? {
+        Claim::Fresh(work) => work,
+        Claim::Replay(snapshot) => return Ok(*snapshot),
     };
     let now = work.now();
     crash_point("complete.claimed");
-    let cart = carts::lock(&mut work, merchant, asked.cart, owner.key).await?;
-    let earlier = table::find(work.sql(), merchant, None, Some(cart.id)).await?;
+    let cart = carts::lock(&mut work, merchant, request.cart, owner.key).await?;
+    let mut existing = table::find(work.sql(), merchant, None, Some(cart.id)).await?;
     crash_point("complete.cart_held");
-    match earlier.as_ref().map(|session| session.status(now)) {
-        None => cart.open(now, None)?,
+    match existing.as_ref().map(|session| session.status(now)) {
+        None => cart.ensure_open(now, None)?,
         Some(Status::Incomplete | Status::ReadyForComplete) => {}
         Some(from @ (Status::Canceled | Status::Expired)) => {
-            return Err(CheckoutError::WrongStep { from });
+            return Err(CheckoutError::InvalidTransition { from });
         }
         Some(Status::RequiresEscalation | Status::CompleteInProgress | Status::Completed) => {
-            let session = earlier.ok_or(CheckoutError::Unreadable)?;
-            once::answer(&mut work, once, &session).await?;
+            let session = existing.ok_or(CheckoutError::Unreadable)?;
+            idempotency::record_response(&mut work, idempotency_key, &session).await?;
             work.commit().await?;
-            return Ok(At { session, now });
+            return Ok(SessionSnapshot { session, now });
         }
     }
-    let earlier = match earlier {
-        Some(session) => Some(let_go(&mut work, counter, session).await?),
-        None => None,
-    };
-    let looked = look(&mut work, counter, cart).await?;
-    crash_point("complete.looked");
-    let proof = match judge(&mut work, counter, &looked, asked).await {
+    // A session whose payment was declined still holds its units; their stock is revalidated like everything else.
+    if let Some(session) = &mut existing {
+        release(&mut work, merchant, session).await?;
+    }
+    let revalidated = revalidate(&mut work, context, cart).await?;
+    crash_point("complete.revalidated");
+    let proof = match check_preconditions(&mut work, context, &revalidated, request).await {
         Ok(proof) => proof,
-        Err(refusal) => {
-            work.abandon().await?;
-            return Err(refused(counter, &looked, refusal).await);
+        Err(error) => {
+            work.rollback().await?;
+            return Err(record_rejection(context, &revalidated, error).await);
         }
     };
-    let session = escalate(&mut work, counter, &looked, earlier, asked, proof).await?;
-    once::answer(&mut work, once, &session).await?;
-    crash_point("complete.answered");
-    // Last, because everybody who wants the same article waits for its row until this work ends.
-    let held = catalog::hold(&mut work, merchant, session.owner.shelf(), &session.units()).await?;
-    if let Err(place) = held {
-        // The next try is not to wait for what this one still holds.
-        work.abandon().await?;
-        return Err(CheckoutError::Taken { place });
+    let session = escalate(&mut work, context, &revalidated, existing, request, proof).await?;
+    idempotency::record_response(&mut work, idempotency_key, &session).await?;
+    crash_point("complete.response_recorded");
+    // Last, because other checkouts of the same product wait for its row until this work ends.
+    let (pool, units) = (session.owner.stock_pool(), session.units());
+    if let Err(index) = catalog::hold(&mut work, merchant, pool, &units).await? {
+        // The next attempt must not wait for locks of this one.
+        work.rollback().await?;
+        return Err(CheckoutError::ReservedElsewhere { index });
     }
     crash_point("complete.units_held");
     work.commit().await?;
     crash_point("complete.committed");
-    Ok(At { session, now })
+    Ok(SessionSnapshot { session, now })
 }
 
-/// A session whose payment was refused still holds its units; they are looked at anew like everything else.
-pub(crate) async fn let_go(
+/// Releases the units of a locked session, if it holds any.
+pub(crate) async fn release(
     work: &mut Work,
-    counter: &Counter<'_>,
-    mut session: Session,
-) -> Result<Session, CheckoutError> {
+    merchant: MerchantId,
+    session: &mut Session,
+) -> Result<(), CheckoutError> {
     if session.is_holding {
-        let (merchant, units) = (counter.merchant(), session.units());
-        catalog::give_back(work, merchant, session.owner.shelf(), &units).await?;
+        let units = session.units();
+        catalog::release(work, merchant, session.owner.stock_pool(), &units).await?;
         session.is_holding = false;
     }
-    Ok(session)
+    Ok(())
 }
 
-/// Whether it may go on, and how sure we are that a person agreed.
-async fn judge(
+/// Returns the human confirmation of the checkout, or an error if the checkout is not allowed.
+async fn check_preconditions(
     work: &mut Work,
-    counter: &Counter<'_>,
-    looked: &Looked,
-    asked: &Complete,
-) -> Result<(ConfirmationLevel, Option<ConfirmationId>), CheckoutError> {
-    looked.admit()?;
-    looked.ready()?;
-    let current = looked.priced.quote_hash;
-    match asked.quote_hash {
-        Some(agreed) if agreed != current => return Err(CheckoutError::QuoteMoved { current }),
+    context: &CheckoutContext<'_>,
+    revalidated: &Revalidated,
+    request: &Complete,
+) -> Result<ConfirmationProof, CheckoutError> {
+    revalidated.ensure_agent_checkout()?;
+    revalidated.ensure_ready()?;
+    let current = revalidated.priced.quote_hash;
+    match request.quote_hash {
+        Some(approved) if approved != current => {
+            return Err(CheckoutError::QuoteChanged { current });
+        }
         Some(_) => {}
-        // A proof is of the prices it shows.
-        None if asked.confirmation.is_some() => {}
-        None => looked.prices_hold()?,
+        // A confirmation is bound to the prices the person saw.
+        None if request.confirmation.is_some() => {}
+        None => revalidated.ensure_prices_unchanged()?,
     }
-    let proof = match asked.confirmation {
-        Some(id) => (confirmation::check(work, counter, looked, id).await?, Some(id)),
-        None => confirmation::best(work, counter, looked).await?,
+    let proof = match request.confirmation {
+        Some(id) => confirmation::verify(work, context, revalidated, id).await?,
+        None => confirmation::strongest(work, context, revalidated).await?,
     };
-    let needed = match looked.settings.confirmation {
+    let required = match revalidated.settings.confirmation {
         ConfirmationPolicy::Attested => ConfirmationLevel::Attested,
         ConfirmationPolicy::Hosted => ConfirmationLevel::Hosted,
         ConfirmationPolicy::Mandate => ConfirmationLevel::Mandate,
     };
-    if proof.0 >= needed {
+    if proof.level >= required {
         return Ok(proof);
     }
-    let fault = match needed {
-        ConfirmationLevel::Mandate => ProofFault::MandateNotYet,
-        _ => ProofFault::TooWeak,
+    let reason = match required {
+        ConfirmationLevel::Mandate => ProofRejection::MandateNotSupported,
+        _ => ProofRejection::Insufficient,
     };
-    Err(CheckoutError::ConfirmationRequired { fault, requested: None })
+    Err(CheckoutError::ConfirmationRequired { reason, requested: None })
 }
 
-/// A refusal leaves two things behind: what was found, and the question to a person if that is what is missing.
-async fn refused(counter: &Counter<'_>, looked: &Looked, refusal: CheckoutError) -> CheckoutError {
-    let cart = &looked.priced.cart;
+/// Records the comparisons of a rejected checkout, and requests a confirmation if that is what is missing. Returns the error
+/// to report.
+async fn record_rejection(
+    context: &CheckoutContext<'_>,
+    revalidated: &Revalidated,
+    error: CheckoutError,
+) -> CheckoutError {
+    let (merchant, cart) = (context.merchant(), &revalidated.priced.cart);
     let recorded: Result<_, CheckoutError> = async {
-        let mut work = counter.work().await?;
-        look::record(&mut work, counter.merchant(), cart, &looked.compared).await?;
-        let requested = match &refusal {
-            CheckoutError::ConfirmationRequired { fault, .. } if fault.can_be_asked() => {
-                Some(confirmation::put(&mut work, counter, &looked.priced).await?)
+        let mut work = context.work().await?;
+        record_comparisons(&mut work, merchant, cart, &revalidated.comparisons).await?;
+        let requested = match &error {
+            CheckoutError::ConfirmationRequired { reason, .. } if reason.allows_new_request() => {
+                Some(confirmation::find_or_create(&mut work, context, &revalidated.priced).await?)
             }
             _ => None,
         };
@@ -194,71 +202,74 @@ async fn refused(counter: &Counter<'_>, looked: &Looked, refusal: CheckoutError)
         Ok(requested)
     }
     .await;
-    match (recorded, refusal) {
-        (Ok(Some(requested)), CheckoutError::ConfirmationRequired { fault, .. }) => {
+    match (recorded, error) {
+        (Ok(Some(requested)), CheckoutError::ConfirmationRequired { reason, .. }) => {
             let requested = Some(Box::new(requested));
-            CheckoutError::ConfirmationRequired { fault, requested }
+            CheckoutError::ConfirmationRequired { reason, requested }
         }
-        (Ok(_), refusal) => refusal,
-        (Err(error), refusal) => {
-            tracing::warn!(cause = %error, "what a refused checkout found was not written down");
-            refusal
+        (Ok(_), error) => error,
+        (Err(cause), error) => {
+            tracing::warn!(
+                %merchant, cart = %cart.id, %cause,
+                "the comparisons of a rejected checkout were not recorded; the checkout stays rejected"
+            );
+            error
         }
     }
 }
 
-/// Writes the session, as it is once its units are held.
+/// Writes the session as it is once its units are held.
 async fn escalate(
     work: &mut Work,
-    counter: &Counter<'_>,
-    looked: &Looked,
-    earlier: Option<Session>,
-    asked: &Complete,
-    proof: (ConfirmationLevel, Option<ConfirmationId>),
+    context: &CheckoutContext<'_>,
+    revalidated: &Revalidated,
+    existing: Option<Session>,
+    request: &Complete,
+    proof: ConfirmationProof,
 ) -> Result<Session, CheckoutError> {
-    let (merchant, now) = (counter.merchant(), work.now());
-    let before = earlier.as_ref().map(|session| session.version);
+    let (merchant, now) = (context.merchant(), work.now());
+    let before = existing.as_ref().map(|session| session.version);
     let new = NewSession {
-        payment_method: asked.payment_method,
-        return_url: asked.return_url.clone(),
-        metadata: asked.metadata.clone(),
+        payment_method: request.payment_method,
+        return_url: request.return_url.clone(),
+        metadata: request.metadata.clone(),
     };
-    let mut session = match earlier {
-        Some(session) => session.with(looked, &new),
-        None => begin(work, looked, &new),
+    let mut session = match existing {
+        Some(session) => session.updated_with(revalidated, &new),
+        None => new_session(work, revalidated, &new),
     };
-    session.step(Step::Escalate, now)?;
+    session.apply(Transition::Escalate, now)?;
     session.is_holding = true;
     session.is_payment_failed = false;
     session.confirmation = Some(proof);
-    session.expires_at = now.plus(LIFETIME);
-    session.checkout_url = Some(counter.checkout_url(&looked.settings, &session));
+    session.expires_at = now.plus(SESSION_LIFETIME);
+    session.checkout_url = Some(context.checkout_url(&revalidated.settings, &session));
     match before {
         Some(version) => table::update(work, merchant, &mut session, version).await?,
-        None => start(work, counter, &looked.priced.cart, &session).await?,
+        None => insert_session(work, context, &revalidated.priced.cart, &session).await?,
     }
     crash_point("complete.session_written");
-    if let Some(id) = proof.1 {
+    if let Some(id) = proof.confirmation {
         confirmation::mark_used(work, merchant, id, session.id).await?;
     }
-    look::record(work, merchant, &looked.priced.cart, &looked.compared).await?;
+    record_comparisons(work, merchant, &revalidated.priced.cart, &revalidated.comparisons).await?;
     crash_point("complete.recorded");
     Ok(session)
 }
 
-/// Writes a session that begins, and what follows from it.
-pub(crate) async fn start(
+/// Inserts a new session, marks its cart and records the event.
+pub(crate) async fn insert_session(
     work: &mut Work,
-    counter: &Counter<'_>,
+    context: &CheckoutContext<'_>,
     cart: &Cart,
     session: &Session,
 ) -> Result<(), CheckoutError> {
-    let merchant = counter.merchant();
+    let merchant = context.merchant();
     table::insert(work, merchant, session).await?;
     let (from, to) = (CartStatus::Active, CartStatus::CheckoutStarted);
     if !carts::set_status(work, merchant, cart.id, from, to).await? {
         return Err(CheckoutError::Unreadable);
     }
     crash_point("complete.cart_started");
-    event::note(work, merchant, session, AgentEvent::Start).await
+    event::record(work, merchant, session, AgentEvent::CheckoutStart).await
 }

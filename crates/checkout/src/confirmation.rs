@@ -1,113 +1,89 @@
-//! A person agrees, or does not: what they are asked, what they answered, and whether that is a proof for this checkout.
+//! Human confirmation: the request a person sees, the decision, and whether it is valid for a checkout.
 
 mod proof;
 
 use std::time::Duration;
 
-use carts::{Owner, Priced, QuoteHash, Terms};
+use carts::{CartOwner, PricedCart, QuoteHash, Terms};
 use database::Work;
 use orders::ConfirmationLevel;
 use primitives::{CartId, CheckoutId, ConfirmationId, Details, KeyId, MerchantId, Timestamp};
 use rand::Rng;
 use subtle::ConstantTimeEq;
 
-pub use proof::ProofFault;
+pub use proof::ProofRejection;
 
-use crate::look::Looked;
-use crate::{At, CheckoutError, Counter, table};
+use crate::revalidate::Revalidated;
+use crate::{CheckoutContext, CheckoutError, ConfirmationProof, SessionSnapshot, table};
 
-/// How long a person has. Never longer than the cart they are asked about.
-const LIFETIME: Duration = Duration::from_mins(15);
+/// Time from the request of a confirmation until it expires; never longer than its cart.
+pub const CONFIRMATION_LIFETIME: Duration = Duration::from_mins(15);
 
-/// What became of a question.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ConfirmationStatus {
-    /// Nobody has answered.
-    Pending,
-    /// A person agreed.
-    Confirmed,
-    /// A person did not.
-    Rejected,
-    /// Nobody answered in time, or the answer was not used in time.
-    Expired,
-}
-
-impl ConfirmationStatus {
-    const ALL: [(Self, &'static str); 4] = [
-        (Self::Pending, "pending"),
-        (Self::Confirmed, "confirmed"),
-        (Self::Rejected, "rejected"),
-        (Self::Expired, "expired"),
-    ];
-
-    /// The name, as on the wire and in PostgreSQL.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        Self::ALL.iter().find(|(status, _)| *status == self).map_or("pending", |(_, name)| name)
-    }
-
-    /// Reads a name.
-    #[must_use]
-    pub fn from_name(text: &str) -> Option<Self> {
-        Self::ALL.iter().find(|(_, name)| *name == text).map(|(status, _)| *status)
+primitives::text_enum! {
+    /// Status of a confirmation.
+    #[strum(serialize_all = "snake_case")]
+    pub enum ConfirmationStatus {
+        /// The person has not decided.
+        Pending,
+        /// The person approved.
+        Confirmed,
+        /// The person rejected.
+        Rejected,
+        /// Not decided, or not used, before it expired.
+        Expired,
     }
 }
 
-/// A question to a person.
+/// A confirmation of a purchase by a person.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Confirmation {
-    /// Its id.
     pub id: ConfirmationId,
-    /// The cart it is about.
     pub cart: CartId,
-    /// The key that asked: a proof is no use to another.
+    /// The key that requested it; no other key can use it.
     pub agent: KeyId,
-    /// What the person is shown.
+    /// The terms the person sees.
     pub terms: Terms,
-    /// The hash of that.
+    /// The hash of the terms.
     pub quote_hash: QuoteHash,
-    /// What became of it, without looking at the clock.
-    pub kept_status: ConfirmationStatus,
-    /// How it was answered.
+    /// The status in the database, which does not account for expiry; see [`Confirmation::status`].
+    pub stored_status: ConfirmationStatus,
+    /// `None` until the person approves.
     pub level: Option<ConfirmationLevel>,
-    /// What the page's form sends back.
+    /// CSRF token of the form on the hosted page.
     pub form_token: [u8; 16],
-    /// What it was used for.
+    /// The session it was used for; it can be used once.
     pub used_by: Option<CheckoutId>,
-    /// When it was put.
     pub created_at: Timestamp,
-    /// Until when it can be answered and used.
+    /// Until when it can be decided and used.
     pub expires_at: Timestamp,
-    /// When it was answered.
     pub decided_at: Option<Timestamp>,
 }
 
 impl Confirmation {
-    /// What became of it at a moment of the database.
+    /// Returns the status at `now`, the time of the database.
     #[must_use]
     pub fn status(&self, now: Timestamp) -> ConfirmationStatus {
-        let is_open = self.kept_status != ConfirmationStatus::Rejected && self.used_by.is_none();
-        if is_open && now > self.expires_at {
+        let can_expire =
+            self.stored_status != ConfirmationStatus::Rejected && self.used_by.is_none();
+        if can_expire && now > self.expires_at {
             ConfirmationStatus::Expired
         } else {
-            self.kept_status
+            self.stored_status
         }
     }
 }
 
-/// A question that was put to a person.
+/// A confirmation at one time, with the URL where the person decides.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Requested {
-    /// The question.
+pub struct ConfirmationRequest {
     pub confirmation: Confirmation,
-    /// Where the person answers.
     pub confirm_url: String,
-    /// When it was looked at.
+    /// When the confirmation was read, by the database's clock.
     pub now: Timestamp,
 }
 
-impl Requested {
-    pub(crate) fn tell(&self, details: &mut Details) {
+impl ConfirmationRequest {
+    pub(crate) fn add_details(&self, details: &mut Details) {
         details.insert("confirmation_id", self.confirmation.id.to_string());
         details.insert("confirm_url", self.confirm_url.clone());
         details.insert("question", self.question());
@@ -116,38 +92,38 @@ impl Requested {
     }
 }
 
-/// Asks a person about a cart. The same question is put once.
+/// Requests a confirmation of a cart, or returns the request that is still open for its current terms.
 pub async fn request(
-    counter: &Counter<'_>,
-    owner: &Owner,
+    context: &CheckoutContext<'_>,
+    owner: &CartOwner,
     cart: CartId,
-) -> Result<Requested, CheckoutError> {
-    let reading = counter.reading()?;
-    let priced = carts::cart(&reading, counter.store, cart, Some(owner.key)).await?;
-    priced.cart.open(priced.now, None)?;
-    let mut work = counter.work().await?;
-    let requested = put(&mut work, counter, &priced).await?;
+) -> Result<ConfirmationRequest, CheckoutError> {
+    let reading = context.reading()?;
+    let priced = carts::cart(&reading, context.store, cart, Some(owner.key)).await?;
+    priced.cart.ensure_open(priced.now, None)?;
+    let mut work = context.work().await?;
+    let requested = find_or_create(&mut work, context, &priced).await?;
     work.commit().await?;
     Ok(requested)
 }
 
-/// Puts the question, or finds it where it was put before and still can be answered or used.
-pub(crate) async fn put(
+/// Returns the confirmation of the cart's current terms that can still be decided or used, or creates one.
+pub(crate) async fn find_or_create(
     work: &mut Work,
-    counter: &Counter<'_>,
-    priced: &Priced,
-) -> Result<Requested, CheckoutError> {
-    let (merchant, now) = (counter.merchant(), work.now());
+    context: &CheckoutContext<'_>,
+    priced: &PricedCart,
+) -> Result<ConfirmationRequest, CheckoutError> {
+    let (merchant, now) = (context.merchant(), work.now());
     let cart = &priced.cart;
     let of_cart = table::confirmations_of(work.sql(), merchant, cart.id).await?;
-    let earlier = of_cart.into_iter().find(|earlier| {
-        let status = earlier.status(now);
-        let can_go_on = status == ConfirmationStatus::Pending
-            || (status == ConfirmationStatus::Confirmed && earlier.used_by.is_none());
-        can_go_on && earlier.quote_hash == priced.quote_hash && earlier.agent == cart.owner.key
+    let existing = of_cart.into_iter().find(|existing| {
+        let status = existing.status(now);
+        let is_usable = status == ConfirmationStatus::Pending
+            || (status == ConfirmationStatus::Confirmed && existing.used_by.is_none());
+        is_usable && existing.quote_hash == priced.quote_hash && existing.agent == cart.owner.key
     });
-    let confirmation = if let Some(earlier) = earlier {
-        earlier
+    let confirmation = if let Some(existing) = existing {
+        existing
     } else {
         let mut form_token = [0; 16];
         work.random().fill_bytes(&mut form_token);
@@ -157,127 +133,130 @@ pub(crate) async fn put(
             agent: cart.owner.key,
             terms: priced.terms.clone(),
             quote_hash: priced.quote_hash,
-            kept_status: ConfirmationStatus::Pending,
+            stored_status: ConfirmationStatus::Pending,
             level: None,
             form_token,
             used_by: None,
             created_at: now,
-            expires_at: now.plus(LIFETIME).min(cart.expires_at()),
+            expires_at: now.plus(CONFIRMATION_LIFETIME).min(cart.expires_at()),
             decided_at: None,
         };
         table::insert_confirmation(work, merchant, &new).await?;
         new
     };
-    let confirm_url = counter.confirm_url(confirmation.id);
-    Ok(Requested { confirmation, confirm_url, now })
+    let confirm_url = context.confirm_url(confirmation.id);
+    Ok(ConfirmationRequest { confirmation, confirm_url, now })
 }
 
-/// A question of this store. With an agent, only one it asked: another's does not exist to it.
+/// Returns a confirmation of this store. With an agent, `ConfirmationNotFound` if another agent requested it.
 pub async fn confirmation(
-    counter: &Counter<'_>,
+    context: &CheckoutContext<'_>,
     id: ConfirmationId,
     agent: Option<KeyId>,
-) -> Result<Requested, CheckoutError> {
-    let mut snapshot = counter.reading()?.open().await?;
-    let now = snapshot.now().await?;
-    let found = table::confirmation(&mut snapshot, counter.merchant(), id).await?;
-    snapshot.close().await?;
+) -> Result<ConfirmationRequest, CheckoutError> {
+    let merchant = context.merchant();
+    let (now, found) = context
+        .reading()?
+        .run(async |sql| {
+            let now = sql.now().await?;
+            Ok::<_, CheckoutError>((now, table::confirmation(sql, merchant, id).await?))
+        })
+        .await?;
     let found = found.filter(|it| agent.is_none_or(|agent| agent == it.agent));
     let confirmation = found.ok_or(CheckoutError::ConfirmationNotFound)?;
-    Ok(Requested { confirmation, confirm_url: counter.confirm_url(id), now })
+    Ok(ConfirmationRequest { confirmation, confirm_url: context.confirm_url(id), now })
 }
 
-/// What a person says.
+/// The decision of a person.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Decision {
-    /// Yes.
     Approve,
-    /// No.
     Reject,
 }
 
-/// What a person pressed on our page. An answer is given once: pressing again changes nothing. The form has to come from the
-/// page that was shown, and to be of what was shown.
+/// Records the decision made on the hosted page. Only the first decision counts. Returns `CsrfRejected` unless form token and
+/// hash are those of the confirmation.
 pub async fn decide(
-    counter: &Counter<'_>,
+    context: &CheckoutContext<'_>,
     id: ConfirmationId,
     decision: Decision,
     form_token: &[u8],
     shown: QuoteHash,
-) -> Result<Requested, CheckoutError> {
-    let found = confirmation(counter, id, None).await?.confirmation;
+) -> Result<ConfirmationRequest, CheckoutError> {
+    let found = confirmation(context, id, None).await?.confirmation;
     if !bool::from(found.form_token.as_slice().ct_eq(form_token)) || shown != found.quote_hash {
-        return Err(CheckoutError::ForeignForm);
+        return Err(CheckoutError::CsrfRejected);
     }
-    let mut work = counter.work().await?;
+    let mut work = context.work().await?;
     let level = ConfirmationLevel::Hosted;
-    table::decide(&mut work, counter.merchant(), id, decision, level).await?;
+    table::record_decision(&mut work, context.merchant(), id, decision, level).await?;
     work.commit().await?;
-    confirmation(counter, id, None).await
+    confirmation(context, id, None).await
 }
 
-/// What a person answered in the agent's own client, to a question that was put there.
+/// Records the decision made in the agent's client, by MCP elicitation. Only the first decision counts.
 pub async fn elicit(
-    counter: &Counter<'_>,
-    owner: &Owner,
+    context: &CheckoutContext<'_>,
+    owner: &CartOwner,
     id: ConfirmationId,
     decision: Decision,
-) -> Result<Requested, CheckoutError> {
-    confirmation(counter, id, Some(owner.key)).await?;
-    let mut work = counter.work().await?;
+) -> Result<ConfirmationRequest, CheckoutError> {
+    confirmation(context, id, Some(owner.key)).await?;
+    let mut work = context.work().await?;
     let level = ConfirmationLevel::Elicited;
-    table::decide(&mut work, counter.merchant(), id, decision, level).await?;
+    table::record_decision(&mut work, context.merchant(), id, decision, level).await?;
     work.commit().await?;
-    confirmation(counter, id, Some(owner.key)).await
+    confirmation(context, id, Some(owner.key)).await
 }
 
-/// Whether a proof is one for this cart, by this agent, of what it is now; and how strong it is.
-pub(crate) async fn check(
+/// Returns the proof of a confirmation, or `ConfirmationRequired` if it is not valid for this cart, agent and terms.
+pub(crate) async fn verify(
     work: &mut Work,
-    counter: &Counter<'_>,
-    looked: &Looked,
+    context: &CheckoutContext<'_>,
+    revalidated: &Revalidated,
     id: ConfirmationId,
-) -> Result<ConfirmationLevel, CheckoutError> {
+) -> Result<ConfirmationProof, CheckoutError> {
     let now = work.now();
-    let found = table::confirmation(work.sql(), counter.merchant(), id).await?;
-    let judged = proof::judge(found.as_ref(), &looked.priced, now);
-    judged.map_err(|fault| CheckoutError::ConfirmationRequired { fault, requested: None })
+    let found = table::confirmation(work.sql(), context.merchant(), id).await?;
+    let verified = proof::verify(found.as_ref(), &revalidated.priced, now);
+    let level = verified
+        .map_err(|reason| CheckoutError::ConfirmationRequired { reason, requested: None })?;
+    Ok(ConfirmationProof { level, confirmation: Some(id) })
 }
 
-/// The strongest proof there is for this cart as it is now, whether the agent names it or not; its word, if there is none.
-pub(crate) async fn best(
+/// Returns the strongest valid confirmation of the cart's current terms, or the agent's attestation if there is none.
+pub(crate) async fn strongest(
     work: &mut Work,
-    counter: &Counter<'_>,
-    looked: &Looked,
-) -> Result<(ConfirmationLevel, Option<ConfirmationId>), CheckoutError> {
-    let (now, cart) = (work.now(), looked.priced.cart.id);
-    let found = table::confirmations_of(work.sql(), counter.merchant(), cart).await?;
+    context: &CheckoutContext<'_>,
+    revalidated: &Revalidated,
+) -> Result<ConfirmationProof, CheckoutError> {
+    let (now, cart) = (work.now(), revalidated.priced.cart.id);
+    let found = table::confirmations_of(work.sql(), context.merchant(), cart).await?;
     let proofs = found.iter().filter_map(|it| {
-        let level = proof::judge(Some(it), &looked.priced, now).ok()?;
-        Some((level, Some(it.id)))
+        let level = proof::verify(Some(it), &revalidated.priced, now).ok()?;
+        Some(ConfirmationProof { level, confirmation: Some(it.id) })
     });
-    let strongest = proofs.max_by_key(|(level, _)| *level);
-    Ok(strongest.unwrap_or((ConfirmationLevel::Attested, None)))
+    Ok(proofs.max_by_key(|proof| proof.level).unwrap_or(ConfirmationProof::ATTESTED))
 }
 
-/// Uses a proof, once.
+/// Marks a confirmation as used by a session, or returns `ConfirmationRequired` if it was used before.
 pub(crate) async fn mark_used(
     work: &mut Work,
     merchant: MerchantId,
     id: ConfirmationId,
     session: CheckoutId,
 ) -> Result<(), CheckoutError> {
-    if table::use_confirmation(work, merchant, id, session).await? {
+    if table::mark_confirmation_used(work, merchant, id, session).await? {
         return Ok(());
     }
-    let fault = ProofFault::Used;
-    Err(CheckoutError::ConfirmationRequired { fault, requested: None })
+    let reason = ProofRejection::Used;
+    Err(CheckoutError::ConfirmationRequired { reason, requested: None })
 }
 
-impl At {
-    /// How sure we are that a person agreed; the agent's word while nothing was completed.
+impl SessionSnapshot {
+    /// Returns the level of human confirmation; `attested` until the session is completed.
     #[must_use]
     pub fn level(&self) -> ConfirmationLevel {
-        self.session.confirmation.map_or(ConfirmationLevel::Attested, |(level, _)| level)
+        self.session.confirmation.unwrap_or(ConfirmationProof::ATTESTED).level
     }
 }

@@ -1,4 +1,4 @@
-//! Where it happens: a store, its database, and where this service is reached.
+//! What the verbs of checkout need besides their arguments.
 
 use database::{Database, DatabaseError, Reading, Work};
 use merchants::{Settings, Store};
@@ -6,18 +6,17 @@ use primitives::{CheckoutId, ConfirmationId, MerchantId};
 
 use crate::Session;
 
-/// One store's counter.
+/// The store of a checkout, the database and the base URL of the site.
 #[derive(Clone, Copy)]
-pub struct Counter<'counter> {
-    /// The database.
-    pub database: &'counter Database,
-    /// The store. What decides about money is read again in the work that decides.
-    pub store: &'counter Store,
-    /// Where this service is reached.
-    pub site_url: &'counter str,
+pub struct CheckoutContext<'context> {
+    pub database: &'context Database,
+    /// May come from a cache; a verb that decides about a purchase reads the store again.
+    pub store: &'context Store,
+    /// Base URL of this site, without a trailing slash.
+    pub site_url: &'context str,
 }
 
-impl Counter<'_> {
+impl CheckoutContext<'_> {
     pub(crate) fn merchant(&self) -> MerchantId {
         self.store.merchant
     }
@@ -30,19 +29,20 @@ impl Counter<'_> {
         Reading::for_store(self.database, self.merchant())
     }
 
-    /// Our own page on which a person pays.
+    /// Returns the URL of the hosted payment page of a session.
     #[must_use]
     pub fn hosted_url(&self, checkout: CheckoutId) -> String {
         format!("{}/{}/checkout/{checkout}", self.site_url, self.store.slug)
     }
 
-    /// Our own page on which a person agrees.
+    /// Returns the URL of the hosted confirmation page.
     #[must_use]
     pub fn confirm_url(&self, confirmation: ConfirmationId) -> String {
         format!("{}/{}/confirm/{confirmation}", self.site_url, self.store.slug)
     }
 
-    /// Where a person pays for a session: the store's own page if it has one. A sandbox never goes there.
+    /// Returns where a person pays for a session: the store's own page if it has one, otherwise the hosted page. A
+    /// sandbox session always uses the hosted page.
     pub(crate) fn checkout_url(&self, settings: &Settings, session: &Session) -> String {
         match &settings.checkout_url {
             Some(template) if !session.owner.is_sandbox => {

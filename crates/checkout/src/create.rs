@@ -1,6 +1,6 @@
-//! A verb: beginning a checkout, without holding anything yet.
+//! A verb: creating a checkout session. No stock is held yet.
 
-use carts::Owner;
+use carts::CartOwner;
 use database::Work;
 use jobs::IdempotencyKey;
 use payments::PaymentMethod;
@@ -8,70 +8,69 @@ use primitives::CartId;
 use rand::Rng;
 use serde_json::Value;
 
-use crate::complete::start;
-use crate::look::{Looked, look};
-use crate::once::{self, Begun};
-use crate::session::LIFETIME;
-use crate::{At, CheckoutError, Counter, Session, Status, table};
+use crate::complete::insert_session;
+use crate::idempotency::{self, Claim};
+use crate::revalidate::{Revalidated, revalidate};
+use crate::session::SESSION_LIFETIME;
+use crate::{CheckoutContext, CheckoutError, Session, SessionSnapshot, Status, table};
 
-/// What an agent says of a session.
+/// What an agent sets on a session.
 #[derive(Debug, Clone, Default)]
 pub struct NewSession {
-    /// How it will be paid.
     pub payment_method: Option<PaymentMethod>,
-    /// Where the buyer goes afterwards.
+    /// Where the buyer is sent after the payment.
     pub return_url: Option<String>,
-    /// What the agent wants to find again.
+    /// JSON object of the agent, returned to it unchanged.
     pub metadata: Option<Value>,
 }
 
-/// Begins the checkout of a cart. A cart that has one gives that one.
+/// Creates the checkout session of a cart, or returns the one it has.
 pub async fn create(
-    counter: &Counter<'_>,
-    owner: &Owner,
+    context: &CheckoutContext<'_>,
+    owner: &CartOwner,
     cart: CartId,
     new: &NewSession,
-    once: Option<&IdempotencyKey>,
-) -> Result<At, CheckoutError> {
-    let merchant = counter.merchant();
-    let mut work = match once::begin(counter, once).await? {
-        Begun::Fresh(work) => work,
-        Begun::Done(at) => return Ok(*at),
+    idempotency_key: Option<&IdempotencyKey>,
+) -> Result<SessionSnapshot, CheckoutError> {
+    let merchant = context.merchant();
+    let mut work = match idempotency::claim(context, idempotency_key).await? {
+        Claim::Fresh(work) => work,
+        Claim::Replay(snapshot) => return Ok(*snapshot),
     };
     let now = work.now();
     let cart = carts::lock(&mut work, merchant, cart, owner.key).await?;
-    let earlier = table::find(work.sql(), merchant, None, Some(cart.id)).await?;
-    let session = if let Some(earlier) = earlier {
-        earlier
+    let existing = table::find(work.sql(), merchant, None, Some(cart.id)).await?;
+    let session = if let Some(existing) = existing {
+        existing
     } else {
-        cart.open(now, None)?;
-        let looked = look(&mut work, counter, cart).await?;
-        looked.admit()?;
-        let session = begin(&mut work, &looked, new);
-        start(&mut work, counter, &looked.priced.cart, &session).await?;
+        cart.ensure_open(now, None)?;
+        let revalidated = revalidate(&mut work, context, cart).await?;
+        revalidated.ensure_agent_checkout()?;
+        let session = new_session(&mut work, &revalidated, new);
+        insert_session(&mut work, context, &revalidated.priced.cart, &session).await?;
         session
     };
-    once::answer(&mut work, once, &session).await?;
+    idempotency::record_response(&mut work, idempotency_key, &session).await?;
     work.commit().await?;
-    Ok(At { session, now })
+    Ok(SessionSnapshot { session, now })
 }
 
-/// A session that begins with what was found.
-pub(crate) fn begin(work: &mut Work, looked: &Looked, new: &NewSession) -> Session {
-    let (now, cart) = (work.now(), &looked.priced.cart);
+/// Returns a new session for a revalidated cart.
+pub(crate) fn new_session(work: &mut Work, revalidated: &Revalidated, new: &NewSession) -> Session {
+    let (now, cart) = (work.now(), &revalidated.priced.cart);
     let mut form_token = [0; 16];
     work.random().fill_bytes(&mut form_token);
     let session = Session {
         id: work.new_id(),
         cart: cart.id,
         owner: cart.owner.clone(),
-        kept_status: Status::Incomplete,
+        stored_status: Status::Incomplete,
         version: 1,
         payment_method: None,
-        total: looked.total(),
+        total: revalidated.total(),
         lines: Vec::new(),
-        terms: looked.priced.terms.clone(),
-        quote_hash: looked.priced.quote_hash,
+        terms: revalidated.priced.terms.clone(),
+        quote_hash: revalidated.priced.quote_hash,
         is_holding: false,
         confirmation: None,
         checkout_url: None,
@@ -83,25 +82,26 @@ pub(crate) fn begin(work: &mut Work, looked: &Looked, new: &NewSession) -> Sessi
         order: None,
         started_at: now,
         updated_at: now,
-        expires_at: now.plus(LIFETIME),
+        expires_at: now.plus(SESSION_LIFETIME),
     };
-    session.with(looked, new)
+    session.updated_with(revalidated, new)
 }
 
 impl Session {
-    /// The session with what was found just now, and what the agent says beyond it.
-    pub(crate) fn with(mut self, looked: &Looked, new: &NewSession) -> Self {
-        self.lines = looked.lines();
-        self.total = looked.total();
-        self.terms = looked.priced.terms.clone();
-        self.quote_hash = looked.priced.quote_hash;
+    /// Returns the session with the revalidated lines and terms, and with what the agent sets.
+    pub(crate) fn updated_with(mut self, revalidated: &Revalidated, new: &NewSession) -> Self {
+        self.lines = revalidated.lines();
+        self.total = revalidated.total();
+        self.terms = revalidated.priced.terms.clone();
+        self.quote_hash = revalidated.priced.quote_hash;
         self.payment_method = new.payment_method.or(self.payment_method);
         self.return_url = new.return_url.clone().or(self.return_url);
         self.metadata = new.metadata.clone().or(self.metadata);
-        // What nothing holds follows from what is there.
+        // The status of a session that holds no units follows from its data.
         if !self.is_holding {
-            let is_ready = looked.priced.quote.is_ready();
-            self.kept_status = if is_ready { Status::ReadyForComplete } else { Status::Incomplete };
+            let is_ready = revalidated.priced.quote.is_ready();
+            self.stored_status =
+                if is_ready { Status::ReadyForComplete } else { Status::Incomplete };
         }
         self
     }

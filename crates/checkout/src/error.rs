@@ -1,4 +1,4 @@
-//! Why a checkout cannot go on, each with one stable code and what to do next.
+//! Errors of checkout, each with one stable code and a hint.
 
 use carts::{CartError, Message, QuoteHash};
 use catalog::CatalogError;
@@ -11,120 +11,108 @@ use primitives::{CheckoutId, Details, ErrorCode, Money, Problem};
 use serde_json::json;
 use webhooks::WebhookError;
 
-use crate::{ProofFault, Requested, STEPS, Status};
+use crate::{ConfirmationRequest, ProofRejection, Status, TRANSITIONS};
 
-/// What can go wrong with a checkout.
+/// A unit price that differs from the one when the item was added.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PriceChange {
+    /// Index of the line in the cart.
+    pub index: usize,
+    /// The unit price when the item was added.
+    pub listed: Money,
+    /// The current unit price.
+    pub live: Money,
+}
+
+/// Why a checkout could not continue.
 #[derive(Debug, thiserror::Error)]
 pub enum CheckoutError {
-    /// There is no such session, or it is somebody else's: which of the two is not said.
-    #[error("there is no such checkout")]
+    /// No session has this id, or another agent owns it; callers cannot tell which.
+    #[error("checkout not found")]
     NotFound,
-    /// There is no such question to a person.
-    #[error("there is no such confirmation")]
+    /// No confirmation has this id, or another agent requested it.
+    #[error("confirmation not found")]
     ConfirmationNotFound,
-    /// The store may not be bought from by agents.
-    #[error("agents may not check out at this store: its trust score is below 0.70")]
+    #[error(
+        "agent checkout not allowed: the trust score of the store is below {:.2}",
+        merchants::AGENT_THRESHOLD
+    )]
     BelowThreshold,
-    /// Something is missing.
     #[error("the cart is not ready for checkout")]
     NotReady {
-        /// What, as paths into the cart.
+        /// Missing data, as JSON paths into the cart.
         missing: Vec<&'static str>,
-        /// What else is in the way.
+        /// Blocking messages.
         messages: Vec<Message>,
     },
-    /// There is too little of something.
-    #[error("there is not enough of an item")]
+    #[error("out of stock: an item is not available in the requested quantity")]
     OutOfStock {
-        /// Which of the items.
-        place: usize,
+        /// Index of the line in the cart.
+        index: usize,
     },
-    /// Somebody else took it in the moment between looking and taking.
-    #[error("somebody was quicker: there is not enough of an item")]
-    Taken {
-        /// Which of the items.
-        place: usize,
+    /// Another checkout held the units after this one revalidated them.
+    #[error("out of stock: an item was reserved by another checkout")]
+    ReservedElsewhere {
+        /// Index of the line in the cart.
+        index: usize,
     },
-    /// A price is not what the agent saw.
-    #[error("a price changed since it was put into the cart")]
+    #[error("price changed since the item was added to the cart")]
     PriceChanged {
-        /// Which, what it was and what it is.
-        changes: Vec<(usize, Money, Money)>,
-        /// The hash of what it is now.
+        changes: Vec<PriceChange>,
+        /// The hash of the current terms.
         current: QuoteHash,
     },
-    /// What was agreed to is not what there is.
-    #[error("what was agreed to is not what the cart is now")]
-    QuoteMoved {
-        /// The hash of what it is now.
+    #[error("quote changed: the approved quote_hash is not the current one")]
+    QuoteChanged {
+        /// The hash of the current terms.
         current: QuoteHash,
     },
-    /// A person has to agree first.
-    #[error("{}", fault.sentence())]
+    /// The human confirmation is missing, invalid or insufficient.
+    #[error("{}", reason.message())]
     ConfirmationRequired {
-        /// Why what was sent is not enough.
-        fault: ProofFault,
-        /// The question that was put, if one can be.
-        requested: Option<Box<Requested>>,
+        reason: ProofRejection,
+        /// The open confirmation request, if a new confirmation may help.
+        requested: Option<Box<ConfirmationRequest>>,
     },
-    /// The session does not take this step.
-    #[error("a checkout that is {} cannot do this", from.name())]
-    WrongStep {
-        /// Where it stands.
-        from: Status,
-    },
-    /// Not a way to pay.
-    #[error("there is no such payment method")]
-    UnknownMethod,
-    /// Nobody here takes this payment.
-    #[error("this store takes no payment here")]
-    NoProvider,
-    /// The merchant names another amount than was agreed to.
-    #[error("the amount is not what the checkout costs")]
-    OtherAmount {
-        /// What it costs.
+    #[error("invalid status transition: the checkout is {from}")]
+    InvalidTransition { from: Status },
+    #[error("unknown payment method")]
+    UnknownPaymentMethod,
+    /// The payment gateway does not accept payments for the session.
+    #[error("payment not accepted: this store takes no payments on the hosted page")]
+    PaymentNotAccepted,
+    #[error("amount mismatch: the amount is not the total of the checkout")]
+    AmountMismatch {
+        /// The total of the session.
         expected: Money,
     },
-    /// It was paid before, by another payment.
-    #[error("this checkout was paid before, with another reference")]
-    PaidBefore {
-        /// The session.
-        checkout: CheckoutId,
-    },
-    /// A form was not sent from our own page, or too late.
-    #[error("this form was not sent from the page it belongs to")]
-    ForeignForm,
-    /// Something kept that cannot be read.
-    #[error("a checkout could not be read")]
+    /// The session was paid by another payment.
+    #[error("already paid: the checkout was paid with another reference")]
+    AlreadyPaid { checkout: CheckoutId },
+    /// CSRF protection: the form was not submitted from the hosted page, or its token is not the current one.
+    #[error("form rejected: it was not submitted from the page it belongs to")]
+    CsrfRejected,
+    #[error("a stored checkout could not be decoded")]
     Unreadable,
-    /// The cart was in the way.
     #[error(transparent)]
     Cart(#[from] CartError),
-    /// The store was in the way.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The store's settings were in the way.
     #[error(transparent)]
     Settings(#[from] SettingsError),
-    /// The catalog was in the way.
     #[error(transparent)]
     Catalog(#[from] CatalogError),
-    /// The order was in the way.
     #[error(transparent)]
     Order(#[from] OrderError),
-    /// The payment was in the way.
     #[error(transparent)]
     Payment(#[from] PaymentError),
-    /// The merchant could not be told.
     #[error(transparent)]
     Webhook(#[from] WebhookError),
-    /// An idempotency key stood for something else.
     #[error(transparent)]
     Idempotency(#[from] IdempotencyError),
-    /// The job that did it has lost its lease, or something like it.
+    /// The job that ran the transaction failed, for instance because it lost its lease.
     #[error(transparent)]
     Job(#[from] JobError),
-    /// The database was in the way.
     #[error(transparent)]
     Database(#[from] DatabaseError),
 }
@@ -135,25 +123,19 @@ impl From<sqlx::Error> for CheckoutError {
     }
 }
 
-impl CheckoutError {
-    /// Whether another transaction was in the way, and trying again at once may help.
-    pub(crate) fn is_contended(&self) -> bool {
-        if let Self::Taken { .. } = self {
-            return true;
+impl From<CheckoutError> for JobError {
+    fn from(error: CheckoutError) -> Self {
+        match error {
+            CheckoutError::Job(error) => error,
+            CheckoutError::Database(error) => Self::Database(error),
+            other => Self::Failed(other.to_string()),
         }
-        let (Self::Database(error)
-        | Self::Cart(CartError::Database(error))
-        | Self::Catalog(CatalogError::Database(error))
-        | Self::Order(OrderError::Database(error))
-        | Self::Payment(PaymentError::Database(error))
-        | Self::Webhook(WebhookError::Database(error))) = self
-        else {
-            return false;
-        };
-        matches!(error, DatabaseError::Contended(_))
     }
+}
 
-    fn inner(&self) -> Option<&dyn Problem> {
+impl CheckoutError {
+    /// Returns the error of the crate that failed, if it was another one.
+    fn source_problem(&self) -> Option<&dyn Problem> {
         Some(match self {
             Self::Cart(error) => error,
             Self::Store(error) => error,
@@ -173,18 +155,20 @@ impl Problem for CheckoutError {
     fn code(&self) -> ErrorCode {
         match self {
             Self::NotFound | Self::ConfirmationNotFound => ErrorCode::NotFound,
-            Self::BelowThreshold | Self::ForeignForm => ErrorCode::Forbidden,
+            Self::BelowThreshold | Self::CsrfRejected => ErrorCode::Forbidden,
             Self::NotReady { .. } => ErrorCode::CheckoutNotReady,
-            Self::OutOfStock { .. } | Self::Taken { .. } => ErrorCode::OutOfStock,
-            Self::PriceChanged { .. } | Self::QuoteMoved { .. } => ErrorCode::PriceChanged,
+            Self::OutOfStock { .. } | Self::ReservedElsewhere { .. } => ErrorCode::OutOfStock,
+            Self::PriceChanged { .. } | Self::QuoteChanged { .. } => ErrorCode::PriceChanged,
             Self::ConfirmationRequired { .. } => ErrorCode::ConfirmationRequired,
-            Self::WrongStep { .. } => ErrorCode::InvalidStatusTransition,
-            Self::UnknownMethod | Self::NoProvider => ErrorCode::UnsupportedPaymentMethod,
-            Self::OtherAmount { .. } => ErrorCode::InvalidRequest,
-            Self::PaidBefore { .. } => ErrorCode::PaymentAlreadyProcessed,
+            Self::InvalidTransition { .. } => ErrorCode::InvalidStatusTransition,
+            Self::UnknownPaymentMethod | Self::PaymentNotAccepted => {
+                ErrorCode::UnsupportedPaymentMethod
+            }
+            Self::AmountMismatch { .. } => ErrorCode::InvalidRequest,
+            Self::AlreadyPaid { .. } => ErrorCode::PaymentAlreadyProcessed,
             Self::Unreadable => ErrorCode::InternalError,
             Self::Job(_) => ErrorCode::ServiceUnavailable,
-            other => other.inner().map_or(ErrorCode::InternalError, Problem::code),
+            other => other.source_problem().map_or(ErrorCode::InternalError, Problem::code),
         }
     }
 
@@ -194,42 +178,44 @@ impl Problem for CheckoutError {
             Self::ConfirmationNotFound => details.insert("field", "confirmation_id"),
             Self::BelowThreshold => details.insert("reason", "below_agent_threshold"),
             Self::NotReady { missing, messages } => not_ready(details, missing, messages),
-            Self::OutOfStock { place } | Self::Taken { place } => {
-                details.insert("field", format!("items/{place}"));
+            Self::OutOfStock { index } | Self::ReservedElsewhere { index } => {
+                details.insert("field", format!("items/{index}"));
             }
             Self::PriceChanged { changes, current } => price_changed(details, changes, *current),
-            Self::QuoteMoved { current } => {
+            Self::QuoteChanged { current } => {
                 details.insert("field", "quote_hash");
                 details.insert("current_quote_hash", current.to_string());
             }
-            Self::ConfirmationRequired { fault, requested } => {
-                details.insert("reason", fault.name());
+            Self::ConfirmationRequired { reason, requested } => {
+                details.insert("reason", reason.as_str());
                 if let Some(requested) = requested {
-                    requested.tell(details);
+                    requested.add_details(details);
                 }
             }
-            Self::WrongStep { from } => {
-                let allowed: Vec<&str> = STEPS
+            Self::InvalidTransition { from } => {
+                let allowed: Vec<&str> = TRANSITIONS
                     .iter()
-                    .filter(|(state, ..)| state == from)
-                    .map(|(.., to)| to.name())
+                    .filter(|(status, ..)| status == from)
+                    .map(|(.., to)| to.as_str())
                     .collect();
-                details.insert("from", from.name());
+                details.insert("from", from.as_str());
                 details.insert("allowed", allowed);
             }
-            Self::UnknownMethod => {
+            Self::UnknownPaymentMethod => {
+                let allowed: Vec<&str> =
+                    PaymentMethod::ALL.iter().map(|method| method.as_str()).collect();
                 details.insert("field", "payment_method");
-                details.insert("allowed", PaymentMethod::ALL.map(|(_, name)| name).to_vec());
+                details.insert("allowed", allowed);
             }
-            Self::OtherAmount { expected } => {
+            Self::AmountMismatch { expected } => {
                 details.insert("field", "total_amount");
                 details.insert("allowed", json!([expected.to_decimal()]));
             }
-            Self::PaidBefore { checkout } => details.insert("checkout_id", checkout.to_string()),
-            Self::NoProvider | Self::ForeignForm | Self::Unreadable | Self::Job(_) => {}
+            Self::AlreadyPaid { checkout } => details.insert("checkout_id", checkout.to_string()),
+            Self::PaymentNotAccepted | Self::CsrfRejected | Self::Unreadable | Self::Job(_) => {}
             other => {
-                if let Some(inner) = other.inner() {
-                    inner.details(details);
+                if let Some(source) = other.source_problem() {
+                    source.details(details);
                 }
             }
         }
@@ -237,44 +223,51 @@ impl Problem for CheckoutError {
             details.insert("hint", hint);
         }
     }
+
+    fn is_transient(&self) -> bool {
+        matches!(self, Self::ReservedElsewhere { .. })
+            || self.source_problem().is_some_and(Problem::is_transient)
+    }
 }
 
 impl CheckoutError {
-    /// What to do next.
+    /// Returns what the caller can do next.
     fn hint(&self) -> Option<&'static str> {
         Some(match self {
             Self::NotFound => {
-                "ids come from complete_checkout and create_checkout, made with the same key"
+                "use an id returned by complete_checkout or create_checkout for the same key"
             }
             Self::ConfirmationNotFound => {
-                "ids come from request_human_confirmation, made with the same key"
+                "use an id returned by request_human_confirmation for the same key"
             }
-            Self::BelowThreshold => "look for the same article elsewhere: find_offers_network",
+            Self::BelowThreshold => {
+                "find_offers_network lists offers of the same article at other stores"
+            }
             Self::NotReady { missing, .. } => match missing.first() {
-                Some(&"$.items") => "the cart is empty: make a new one",
-                Some(&"$.destination") => "set_cart_destination, then select_shipping_option",
-                Some(_) => "select_shipping_option takes one of the cart's shipping_options",
-                None => "see messages",
+                Some(&"$.items") => "the cart is empty: create a new cart",
+                Some(&"$.destination") => "call set_cart_destination, then select_shipping_option",
+                Some(_) => "call select_shipping_option with one of the cart's shipping_options",
+                None => "messages lists what to fix",
             },
-            Self::OutOfStock { .. } | Self::Taken { .. } => {
-                "preview_checkout says how many there are; make a new cart with fewer"
+            Self::OutOfStock { .. } | Self::ReservedElsewhere { .. } => {
+                "preview_checkout returns the available quantities; create a new cart with fewer units"
             }
             Self::PriceChanged { .. } => {
-                "tell the person; if they still agree, complete_checkout with quote_hash = current_quote_hash"
+                "inform the person; if they still approve, call complete_checkout with quote_hash = current_quote_hash"
             }
-            Self::QuoteMoved { .. } => {
-                "preview_checkout, ask the person again, then complete_checkout with its quote_hash"
+            Self::QuoteChanged { .. } => {
+                "call preview_checkout, ask the person again, then call complete_checkout with its quote_hash"
             }
-            Self::ConfirmationRequired { fault, .. } => fault.hint(),
-            Self::WrongStep { from } => match from {
-                Status::Completed => "it is an order already: get_checkout names it",
-                Status::Canceled | Status::Expired => "it is over: make a new cart",
+            Self::ConfirmationRequired { reason, .. } => reason.hint(),
+            Self::InvalidTransition { from } => match from {
+                Status::Completed => "the checkout is already an order: get_checkout returns it",
+                Status::Canceled | Status::Expired => "the checkout has ended: create a new cart",
                 Status::CompleteInProgress => {
-                    "a payment is under way: get_checkout tells what came of it"
+                    "a payment is pending: get_checkout returns the outcome"
                 }
-                _ => "complete_checkout comes first: get_checkout shows where it stands",
+                _ => "call complete_checkout first; get_checkout returns the status",
             },
-            Self::PaidBefore { .. } => {
+            Self::AlreadyPaid { .. } => {
                 "nothing was changed; if the buyer paid twice, refund the second payment"
             }
             _ => return None,
@@ -284,17 +277,21 @@ impl CheckoutError {
 
 fn not_ready(details: &mut Details, missing: &[&'static str], messages: &[Message]) {
     details.insert("missing", missing.to_vec());
-    let told = messages.iter().map(|message| {
-        json!({ "code": message.code.name(), "path": message.path, "content": message.content })
-    });
-    details.insert("messages", told.collect::<Vec<_>>());
+    let messages = messages.iter().map(
+        |message| json!({ "code": message.code, "path": message.path, "content": message.content }),
+    );
+    details.insert("messages", messages.collect::<Vec<_>>());
 }
 
-fn price_changed(details: &mut Details, changes: &[(usize, Money, Money)], current: QuoteHash) {
-    let told = changes.iter().map(|(place, was, is)| {
-        json!({ "path": format!("$.items[{place}].unit_price"), "was": was.to_decimal(), "is": is.to_decimal() })
+fn price_changed(details: &mut Details, changes: &[PriceChange], current: QuoteHash) {
+    let changes = changes.iter().map(|change| {
+        json!({
+            "path": format!("$.items[{}].unit_price", change.index),
+            "was": change.listed.to_decimal(),
+            "is": change.live.to_decimal(),
+        })
     });
-    details.insert("changes", told.collect::<Vec<_>>());
+    details.insert("changes", changes.collect::<Vec<_>>());
     details.insert("current_quote_hash", current.to_string());
 }
 
@@ -305,16 +302,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whatever_an_agent_can_run_into_says_what_to_do_next() {
-        let every_status = Status::ALL.map(|(from, _)| CheckoutError::WrongStep { from });
-        let proofs = [
-            ProofFault::TooWeak,
-            ProofFault::NotAsked,
-            ProofFault::MandateNotYet,
-            ProofFault::Rejected,
-        ];
-        let proofs =
-            proofs.map(|fault| CheckoutError::ConfirmationRequired { fault, requested: None });
+    fn every_error_an_agent_can_cause_has_a_hint() {
+        let every_status =
+            Status::ALL.iter().map(|from| CheckoutError::InvalidTransition { from: *from });
+        let every_reason = ProofRejection::ALL
+            .iter()
+            .map(|reason| CheckoutError::ConfirmationRequired { reason: *reason, requested: None });
         let checkout = CheckoutId::from_random(1);
         let current = QuoteHash::from_bytes(&[0; 32]).unwrap();
         let others = [
@@ -322,13 +315,13 @@ mod tests {
             CheckoutError::ConfirmationNotFound,
             CheckoutError::BelowThreshold,
             CheckoutError::NotReady { missing: vec!["$.destination"], messages: Vec::new() },
-            CheckoutError::OutOfStock { place: 0 },
-            CheckoutError::Taken { place: 0 },
+            CheckoutError::OutOfStock { index: 0 },
+            CheckoutError::ReservedElsewhere { index: 0 },
             CheckoutError::PriceChanged { changes: Vec::new(), current },
-            CheckoutError::QuoteMoved { current },
-            CheckoutError::PaidBefore { checkout },
+            CheckoutError::QuoteChanged { current },
+            CheckoutError::AlreadyPaid { checkout },
         ];
-        for error in every_status.into_iter().chain(proofs).chain(others) {
+        for error in every_status.chain(every_reason).chain(others) {
             let envelope = Failure::from(error).envelope("req_1");
             assert!(envelope["details"]["hint"].is_string(), "{envelope}");
         }

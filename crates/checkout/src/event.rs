@@ -1,28 +1,21 @@
-//! What the trust score counts: a checkout began, a checkout became an order. In the transaction of its cause.
+//! Events the trust score is computed from: checkout started, checkout completed. Recorded in the transaction of their cause.
 
 use database::Work;
 use primitives::MerchantId;
 
 use crate::{CheckoutError, Session, table};
 
-/// What happened.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum AgentEvent {
-    Start,
-    Complete,
-}
-
-impl AgentEvent {
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Start => "CHECKOUT_START",
-            Self::Complete => "CHECKOUT_COMPLETE",
-        }
+primitives::text_enum! {
+    /// Type of an agent event.
+    #[strum(serialize_all = "SCREAMING_SNAKE_CASE")]
+    pub(crate) enum AgentEvent {
+        CheckoutStart,
+        CheckoutComplete,
     }
 }
 
-/// Writes an event down. A sandbox's is none.
-pub(crate) async fn note(
+/// Records an event. Events of sandboxes are not recorded.
+pub(crate) async fn record(
     work: &mut Work,
     merchant: MerchantId,
     session: &Session,
@@ -31,5 +24,5 @@ pub(crate) async fn note(
     if session.owner.is_sandbox {
         return Ok(());
     }
-    Ok(table::insert_event(work, merchant, session, event.name()).await?)
+    Ok(table::insert_event(work, merchant, session, event.as_str()).await?)
 }

@@ -1,46 +1,46 @@
-//! Writes that are asked for with a key: done once, however often they are asked for. What is answered again is the session as
-//! it is by then.
+//! Writes under an idempotency key: executed once. A replay returns the session in its current state.
 
 use database::Work;
-use jobs::{Claim, IdempotencyKey};
+use jobs::IdempotencyKey;
 use serde_json::{Value, json};
 
-use crate::{At, CheckoutError, Counter, Session, table};
+use crate::{CheckoutContext, CheckoutError, Session, SessionSnapshot, table};
 
-/// How a write begins.
-pub(crate) enum Begun {
-    /// It has to be done, in this work.
+/// The claim of an idempotency key.
+pub(crate) enum Claim {
+    /// The write has to be executed, in this work.
     Fresh(Box<Work>),
-    /// It was done before.
-    Done(Box<At>),
+    /// The write was executed before.
+    Replay(Box<SessionSnapshot>),
 }
 
-/// Opens a work for a write, or finds what was done before under the same key.
-pub(crate) async fn begin(
-    counter: &Counter<'_>,
+/// Opens the work of a write and claims the key, or returns the session written earlier under the same key.
+pub(crate) async fn claim(
+    context: &CheckoutContext<'_>,
     key: Option<&IdempotencyKey>,
-) -> Result<Begun, CheckoutError> {
-    let mut work = Box::new(counter.work().await?);
-    let Some(key) = key else { return Ok(Begun::Fresh(work)) };
-    let Claim::Replay(answer) = jobs::claim(&mut work, key).await? else {
-        return Ok(Begun::Fresh(work));
+) -> Result<Claim, CheckoutError> {
+    let mut work = Box::new(context.work().await?);
+    let Some(key) = key else { return Ok(Claim::Fresh(work)) };
+    let jobs::Claim::Replay(response) = jobs::claim_key(&mut work, key).await? else {
+        return Ok(Claim::Fresh(work));
     };
-    let id = answer.get("checkout_id").and_then(Value::as_str).and_then(|text| text.parse().ok());
+    let id = response.get("checkout_id").and_then(Value::as_str).and_then(|text| text.parse().ok());
     let id = Some(id.ok_or(CheckoutError::Unreadable)?);
-    let found = table::find(work.sql(), counter.merchant(), id, None).await?;
-    let at = At { session: found.ok_or(CheckoutError::NotFound)?, now: work.now() };
-    work.abandon().await?;
-    Ok(Begun::Done(Box::new(at)))
+    let found = table::find(work.sql(), context.merchant(), id, None).await?;
+    let session = found.ok_or(CheckoutError::NotFound)?;
+    let snapshot = SessionSnapshot { session, now: work.now() };
+    work.rollback().await?;
+    Ok(Claim::Replay(Box::new(snapshot)))
 }
 
-/// Keeps what was done beside the key, in the work that did it.
-pub(crate) async fn answer(
+/// Stores the session's id as the response of the key, in the work that executed the write.
+pub(crate) async fn record_response(
     work: &mut Work,
     key: Option<&IdempotencyKey>,
     session: &Session,
 ) -> Result<(), CheckoutError> {
     if let Some(key) = key {
-        jobs::answer(work, key, &json!({ "checkout_id": session.id })).await?;
+        jobs::record_response(work, key, &json!({ "checkout_id": session.id })).await?;
     }
     Ok(())
 }

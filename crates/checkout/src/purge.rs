@@ -1,50 +1,50 @@
-//! A job: what sandboxes played with goes when they are over.
+//! A job: purging the data of old sandboxes.
 
 use std::time::Duration;
 
-use database::Reading;
+use database::{DatabaseError, Reading};
 use jobs::{Epoch, Job, JobContext, JobError, Outcome, Scheduled};
 use serde::{Deserialize, Serialize};
 
-use crate::abandon::failed;
-use crate::table;
+use crate::{CheckoutError, table};
 
-/// Sandboxes last a day (decisions §5).
-const LIFETIME: Duration = Duration::from_hours(24);
+/// Age at which the data of a sandbox is purged (decisions §5).
+const SANDBOX_LIFETIME: Duration = Duration::from_hours(24);
 
-/// Forgets carts, sessions, questions and orders of sandboxes older than a day. It comes round every hour.
+/// Deletes carts, sessions, confirmations and orders of sandboxes older than a day. Scheduled every hour.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct ForgetSandboxes {
+pub struct PurgeSandboxes {
     epoch: Epoch,
 }
 
-impl Scheduled for ForgetSandboxes {
+impl Scheduled for PurgeSandboxes {
     fn for_epoch(epoch: Epoch) -> Self {
         Self { epoch }
     }
 }
 
-impl Job for ForgetSandboxes {
+impl Job for PurgeSandboxes {
     const NAME: &'static str = "checkout.forget_sandboxes";
-    type Needs = ();
+    type Dependencies = ();
 
     async fn run(self, context: JobContext, (): ()) -> Result<Outcome, JobError> {
-        let mut snapshot = Reading::for_platform(context.database()).open().await?;
-        let before = snapshot.now().await?.minus(LIFETIME);
-        let stores = table::played_before(&mut snapshot, before).await?;
-        snapshot.close().await?;
-        for merchant in stores {
+        let (before, merchants) = Reading::for_platform(context.database())
+            .run(async |sql| {
+                let before = sql.now().await?.minus(SANDBOX_LIFETIME);
+                let merchants = table::merchants_with_sandboxes_before(sql, before).await?;
+                Ok::<_, DatabaseError>((before, merchants))
+            })
+            .await?;
+        for merchant in merchants {
             let mut work = context.work_for_store(merchant).await?;
-            table::forget_sandbox(&mut work, merchant, before).await?;
-            orders::forget_sandbox(&mut work, merchant, before)
+            table::purge_sandbox(&mut work, merchant, before).await?;
+            orders::purge_sandbox(&mut work, merchant, before)
                 .await
-                .map_err(|error| failed(error.into()))?;
-            carts::forget_sandbox(&mut work, merchant, before)
+                .map_err(CheckoutError::from)?;
+            carts::purge_sandbox(&mut work, merchant, before).await.map_err(CheckoutError::from)?;
+            catalog::purge_sandbox(&mut work, merchant, before)
                 .await
-                .map_err(|error| failed(error.into()))?;
-            catalog::forget_sandbox(&mut work, merchant, before)
-                .await
-                .map_err(|error| failed(error.into()))?;
+                .map_err(CheckoutError::from)?;
             work.commit().await?;
         }
         Ok(Outcome::DONE)

@@ -5,48 +5,50 @@ use primitives::{CheckoutId, KeyId, MerchantId, Timestamp};
 
 use crate::{CheckoutError, Session, Status, table};
 
-/// A session and the moment it was looked at.
+/// A session at one time.
 #[derive(Debug, Clone)]
-pub struct At {
-    /// The session.
+pub struct SessionSnapshot {
     pub session: Session,
-    /// When.
+    /// When the session was read, by the database's clock.
     pub now: Timestamp,
 }
 
-impl At {
-    /// Where it stands.
+impl SessionSnapshot {
+    /// Returns the status at the time of the snapshot.
     #[must_use]
     pub fn status(&self) -> Status {
         self.session.status(self.now)
     }
 }
 
-/// A session of this store. With an agent, only its own: another's does not exist to it.
+/// Returns a session of this store. With an agent, `NotFound` if another agent owns it.
 pub async fn session(
     reading: &Reading,
     merchant: MerchantId,
     id: CheckoutId,
     agent: Option<KeyId>,
-) -> Result<At, CheckoutError> {
-    let mut snapshot = reading.open().await?;
-    let now = snapshot.now().await?;
-    let found = table::find(&mut snapshot, merchant, Some(id), None).await?;
-    snapshot.close().await?;
+) -> Result<SessionSnapshot, CheckoutError> {
+    let (now, found) = reading
+        .run(async |sql| {
+            let now = sql.now().await?;
+            Ok::<_, CheckoutError>((now, table::find(sql, merchant, Some(id), None).await?))
+        })
+        .await?;
     let session = found.filter(|session| agent.is_none_or(|agent| agent == session.owner.key));
-    Ok(At { session: session.ok_or(CheckoutError::NotFound)?, now })
+    Ok(SessionSnapshot { session: session.ok_or(CheckoutError::NotFound)?, now })
 }
 
-/// Whose store a session belongs to: an agent names a session without its store.
-pub async fn owner_of(database: &Database, id: CheckoutId) -> Result<MerchantId, CheckoutError> {
-    let mut snapshot = Reading::for_platform(database).open().await?;
-    let found = table::owner_of(&mut snapshot, id).await?;
-    snapshot.close().await?;
+/// Returns the merchant of a session, for requests that name a session without its store.
+pub async fn merchant_of(database: &Database, id: CheckoutId) -> Result<MerchantId, CheckoutError> {
+    let reading = Reading::for_platform(database);
+    let found: Option<MerchantId> =
+        reading.run(async |sql| Ok::<_, CheckoutError>(table::merchant_of(sql, id).await?)).await?;
     found.ok_or(CheckoutError::NotFound)
 }
 
-/// A session and its cart, held until the work ends. Whoever changes a session holds the row of its cart first.
-pub(crate) async fn hold(
+/// Locks a session and its cart until the work ends and returns both. With an agent, `NotFound` if another agent owns it.
+/// The lock is the row of the cart, which every change of a session takes first.
+pub(crate) async fn lock(
     work: &mut Work,
     merchant: MerchantId,
     id: CheckoutId,

@@ -1,4 +1,4 @@
-//! The session and the question as every door serves them (decisions §8).
+//! Sessions and confirmations as every door returns them (decisions §8).
 
 use carts::Terms;
 use merchants::Band;
@@ -9,55 +9,55 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::{At, Requested, Status};
+use crate::{ConfirmationRequest, SessionSnapshot, Status};
 
 /// A checkout session.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct SessionRecord {
     /// Session identifier.
     pub checkout_id: CheckoutId,
-    /// The cart it is of.
+    /// Cart identifier.
     pub cart_id: CartId,
-    /// The store.
+    /// Store of the session.
     pub merchant: SessionMerchant,
-    /// Where it stands: `incomplete`, `ready_for_complete`, `requires_escalation` (a person pays at `checkout_url`),
+    /// Status: `incomplete`, `ready_for_complete`, `requires_escalation` (a person has to pay at `checkout_url`),
     /// `complete_in_progress`, `completed`, `canceled` or `expired`.
     pub status: String,
-    /// How it will be paid, if the agent said.
+    /// Payment method named by the agent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub payment_method: Option<String>,
     /// Currency of all amounts.
     pub currency: String,
-    /// What is bought.
+    /// Lines of the session.
     pub items: Vec<SessionLine>,
-    /// What it costs.
+    /// Totals of the session.
     pub totals: SessionTotals,
-    /// The purchase in a few figures, to be told to the person.
+    /// Summary of the purchase, to show to the person.
     pub order_summary: OrderSummary,
-    /// Where a person reviews and pays. Give it to the person; no agent pays there.
+    /// URL where the person reviews and pays. Show it to the person; an agent must not pay there.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub checkout_url: Option<String>,
-    /// The same address, under the name of another standard.
+    /// Same as `checkout_url`, named as in UCP.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub continue_url: Option<String>,
-    /// How sure we are that a person agreed.
+    /// Human confirmation of the purchase.
     pub human_confirmation: HumanConfirmationRecord,
-    /// What the agent wanted to find again.
+    /// Metadata set by the agent.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("type" = "object"))]
     pub metadata: Option<Value>,
-    /// What to know or to do next.
+    /// Messages: what to know or to do next.
     pub messages: Vec<SessionMessage>,
-    /// The hash of everything the person agrees to.
+    /// Hash of everything the person approves.
     pub quote_hash: String,
-    /// The order it became.
+    /// Order of the session, once it is paid.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub order: Option<SessionOrder>,
-    /// When it began.
+    /// Time of creation.
     pub created_at: Timestamp,
-    /// When it last changed.
+    /// Time of the last change.
     pub updated_at: Timestamp,
-    /// Until when it can be paid; what is held goes back then.
+    /// Time at which the session expires and held items are released.
     pub expires_at: Timestamp,
 }
 
@@ -66,7 +66,7 @@ pub struct SessionRecord {
 pub struct SessionMerchant {
     /// Store slug.
     pub slug: String,
-    /// The label of its trust score.
+    /// Trust band of the store.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub verification_level: Option<Band>,
 }
@@ -76,74 +76,75 @@ pub struct SessionMerchant {
 pub struct SessionLine {
     /// Line identifier, as in the cart.
     pub line_id: LineId,
-    /// The product.
+    /// Product identifier.
     pub product_id: ProductId,
-    /// The form of it.
+    /// Variant identifier.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub variant_id: Option<VariantId>,
-    /// The merchant's own number.
+    /// The merchant's SKU.
     pub sku: String,
-    /// What it is called.
+    /// Name of the product or variant.
     pub name: String,
-    /// How many.
+    /// Quantity.
     pub quantity: i64,
-    /// What one costs.
+    /// Unit price.
     pub unit_price: f64,
-    /// What they cost, after discounts.
+    /// Price of the line after discounts.
     pub line_total: f64,
 }
 
-/// What a session costs.
+/// Totals of a session.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct SessionTotals {
-    /// The goods, before discounts.
+    /// All lines, before discounts.
     pub subtotal: f64,
-    /// How much less they cost.
+    /// Sum of all discounts.
     pub discount: f64,
-    /// Shipping; left out until a way is chosen.
+    /// Price of shipping; absent until a shipping option is selected.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shipping: Option<f64>,
-    /// Taxes on top; left out until it is known where the goods go.
+    /// Taxes added to the prices; absent until a destination is set.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tax: Option<f64>,
-    /// Taxes that the prices hold already.
+    /// Taxes already included in the prices; not added to the total.
     pub tax_included: f64,
-    /// All of it.
+    /// Total.
     pub total: f64,
 }
 
-/// A purchase in a few figures.
+/// Summary of a purchase.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct OrderSummary {
-    /// How many things, all lines together.
+    /// Sum of the quantities of all lines.
     pub item_count: i64,
-    /// What all of it costs.
+    /// Total.
     pub total: f64,
     /// Currency of the amount.
     pub currency: String,
-    /// Days to return in, if the store says.
+    /// Length of the return window in days, if the store states it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub return_window_days: Option<i64>,
 }
 
-/// How sure we are that a person agreed.
+/// Human confirmation of a purchase.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct HumanConfirmationRecord {
-    /// Always true: a person approves every purchase.
+    /// Always true: a person has to approve every purchase.
     pub required: bool,
-    /// attested (the agent says so), elicited (in the agent's client), hosted (on our page).
+    /// Level of confirmation: `attested` (stated by the agent), `elicited` (in the agent's client), `hosted` (on the
+    /// confirmation page).
     pub level: String,
-    /// The proof, if there is one.
+    /// Confirmation identifier; absent for `attested`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub confirmation_id: Option<ConfirmationId>,
 }
 
-/// Something to know or to do next.
+/// A message about a session: something to know or to do next.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct SessionMessage {
-    /// What it is about, as a stable name.
+    /// Stable name of the message.
     pub code: String,
-    /// A sentence.
+    /// Text of the message.
     pub content: String,
 }
 
@@ -154,42 +155,42 @@ pub struct SessionOrder {
     pub order_id: OrderId,
 }
 
-/// A question to a person.
+/// A request for human confirmation.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct ConfirmationRecord {
-    /// Its identifier: `complete_checkout` takes it when the person has confirmed.
+    /// Confirmation identifier. Pass it to `complete_checkout` once the person has confirmed.
     pub confirmation_id: ConfirmationId,
-    /// The cart it is about.
+    /// Cart identifier.
     pub cart_id: CartId,
-    /// pending, confirmed, rejected or expired.
+    /// Status: `pending`, `confirmed`, `rejected` or `expired`.
     pub status: String,
-    /// How it was answered: hosted or elicited.
+    /// Level of confirmation: `hosted` or `elicited`; absent until confirmed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub level: Option<String>,
-    /// Where the person answers. Give it to the person.
+    /// URL where the person decides. Show it to the person.
     pub confirm_url: String,
-    /// The purchase in a few figures.
+    /// Summary of the purchase.
     pub summary: OrderSummary,
-    /// The hash of everything the person is shown.
+    /// Hash of everything the person sees.
     pub quote_hash: String,
-    /// The checkout it was used for.
+    /// Checkout that used the confirmation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub used_by: Option<CheckoutId>,
-    /// Until when it can be answered and used.
+    /// Time until which it can be decided and used.
     pub expires_at: Timestamp,
-    /// When it was answered.
+    /// Time of the decision.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub decided_at: Option<Timestamp>,
 }
 
-impl At {
-    /// The record for the merchant: without what the agent keeps for itself.
+impl SessionSnapshot {
+    /// Returns the record for the merchant: without the agent's metadata.
     #[must_use]
     pub fn record_for_merchant(&self) -> SessionRecord {
         SessionRecord { metadata: None, ..self.record() }
     }
 
-    /// The record.
+    /// Returns the record for the agent.
     #[must_use]
     pub fn record(&self) -> SessionRecord {
         let (session, terms) = (&self.session, &self.session.terms);
@@ -209,18 +210,18 @@ impl At {
             checkout_id: session.id,
             cart_id: session.cart,
             merchant: SessionMerchant { slug, verification_level: terms.store.band },
-            status: self.status().name().to_owned(),
-            payment_method: session.payment_method.map(|method| method.name().to_owned()),
+            status: self.status().to_string(),
+            payment_method: session.payment_method.map(|method| method.to_string()),
             currency: terms.currency.to_string(),
             items: session.lines.iter().map(line).collect(),
             totals: totals(terms),
             order_summary: summary(terms),
-            checkout_url: self.payable_at(),
-            continue_url: self.payable_at(),
+            checkout_url: self.active_checkout_url(),
+            continue_url: self.active_checkout_url(),
             human_confirmation: HumanConfirmationRecord {
                 required: true,
-                level: self.level().name().to_owned(),
-                confirmation_id: session.confirmation.and_then(|(_, id)| id),
+                level: self.level().to_string(),
+                confirmation_id: session.confirmation.and_then(|proof| proof.confirmation),
             },
             metadata: session.metadata.clone(),
             messages: self.messages(),
@@ -232,59 +233,61 @@ impl At {
         }
     }
 
-    /// Where a person pays, while they can.
-    fn payable_at(&self) -> Option<String> {
+    /// Returns the checkout URL unless the session was canceled or has expired.
+    fn active_checkout_url(&self) -> Option<String> {
         let ended = matches!(self.status(), Status::Canceled | Status::Expired);
         self.session.checkout_url.clone().filter(|_| !ended)
     }
 
     fn messages(&self) -> Vec<SessionMessage> {
         let mut messages = Vec::new();
-        let mut say = |code: &str, content: &str| {
+        let mut add = |code: &str, content: &str| {
             messages.push(SessionMessage { code: code.to_owned(), content: content.to_owned() });
         };
         if self.session.is_payment_failed {
-            say(
+            add(
                 "payment_failed",
-                "the payment was refused; the person may try again at checkout_url",
+                "the payment was declined; the person can try again at checkout_url",
             );
         }
         match self.status() {
             Status::Incomplete => {
-                say(
+                add(
                     "incomplete",
-                    "preview_checkout says what is missing; update_checkout changes it",
+                    "preview_checkout lists what is missing; set it with update_checkout",
                 );
             }
             Status::ReadyForComplete => {
-                say("ready", "complete_checkout holds the items and gives checkout_url");
+                add("ready", "complete_checkout holds the items and returns checkout_url");
             }
             Status::RequiresEscalation => {
-                say(
+                add(
                     "buyer_review_required",
-                    "give checkout_url to the person: they review and pay there",
+                    "show checkout_url to the person: they review and pay there",
                 );
             }
             Status::CompleteInProgress => {
-                say("payment_under_way", "get_checkout tells what came of it");
+                add("payment_under_way", "a payment is pending; get_checkout returns the outcome");
             }
             Status::Completed | Status::Canceled => {}
-            Status::Expired => say("expired", "nobody paid in time; make a new cart"),
+            Status::Expired => {
+                add("expired", "the session was not paid in time; create a new cart");
+            }
         }
         messages
     }
 }
 
-impl Requested {
-    /// The record.
+impl ConfirmationRequest {
+    /// Returns the record for the agent.
     #[must_use]
     pub fn record(&self) -> ConfirmationRecord {
         let it = &self.confirmation;
         ConfirmationRecord {
             confirmation_id: it.id,
             cart_id: it.cart,
-            status: it.status(self.now).name().to_owned(),
-            level: it.level.map(|level| level.name().to_owned()),
+            status: it.status(self.now).to_string(),
+            level: it.level.map(|level| level.to_string()),
             confirm_url: self.confirm_url.clone(),
             summary: summary(&it.terms),
             quote_hash: it.quote_hash.to_string(),
@@ -294,13 +297,13 @@ impl Requested {
         }
     }
 
-    /// What is asked, in one line and in our own words.
+    /// Returns the question for the person in one line, without merchant text.
     #[must_use]
     pub fn question(&self) -> String {
         let terms = &self.confirmation.terms;
         let total = Money::new(terms.total_minor, terms.currency);
         let (count, slug) = (item_count(terms), &terms.store.slug);
-        format!("Buy {count} item(s) for {total} from {slug}? All about it: {}", self.confirm_url)
+        format!("Buy {count} item(s) for {total} from {slug}? Details: {}", self.confirm_url)
     }
 }
 
@@ -322,7 +325,7 @@ fn totals(terms: &Terms) -> SessionTotals {
     SessionTotals {
         subtotal: money(terms.subtotal_minor),
         discount: money(terms.discounts.iter().map(|(_, minor)| minor).sum()),
-        shipping: terms.shipping.as_ref().map(|way| money(way.price_minor)),
+        shipping: terms.shipping.as_ref().map(|option| money(option.price_minor)),
         tax: terms.tax_minor.map(money),
         tax_included: money(terms.tax_included_minor),
         total: money(terms.total_minor),

@@ -1,49 +1,49 @@
-//! A verb: the merchant says that a session was paid on its own page.
+//! A verb: the merchant reports that a session was paid on its own page.
 
-use payments::Outcome;
+use payments::ChargeOutcome;
 use primitives::{CheckoutId, Money};
 
-use crate::pay::{begin, settle};
-use crate::{At, CheckoutError, Counter, Status, read};
+use crate::pay::{settle, start_payment};
+use crate::{CheckoutContext, CheckoutError, SessionSnapshot, Status, read};
 
-/// Who the merchant is as a provider.
+/// The provider name of payments reported by the merchant.
 const MERCHANT: &str = "merchant";
 
-/// What a merchant reports.
+/// A payment reported by the merchant.
 #[derive(Debug, Clone)]
-pub struct Reported {
-    /// What the merchant calls the payment, or its own order.
+pub struct PaymentReport {
+    /// The merchant's own id of the payment or order.
     pub reference: String,
-    /// What was paid, if the merchant says; it has to be what was agreed to.
+    /// The paid amount, if the merchant states it; must equal the session's total.
     pub amount: Option<Money>,
 }
 
-/// Notes that a session was paid: the order exists from here on. Reporting the same payment again changes nothing.
+/// Records that a session was paid and places its order. Reporting the same payment again has no effect.
 pub async fn report_paid(
-    counter: &Counter<'_>,
+    context: &CheckoutContext<'_>,
     id: CheckoutId,
-    reported: &Reported,
-) -> Result<At, CheckoutError> {
-    let merchant = counter.merchant();
-    let mut work = counter.work().await?;
+    report: &PaymentReport,
+) -> Result<SessionSnapshot, CheckoutError> {
+    let merchant = context.merchant();
+    let mut work = context.work().await?;
     let now = work.now();
-    let (mut session, _) = read::hold(&mut work, merchant, id, None).await?;
-    if let Some(amount) = reported.amount
+    let (mut session, _) = read::lock(&mut work, merchant, id, None).await?;
+    if let Some(amount) = report.amount
         && amount != session.total
     {
-        return Err(CheckoutError::OtherAmount { expected: session.total });
+        return Err(CheckoutError::AmountMismatch { expected: session.total });
     }
-    if session.kept_status == Status::Completed {
-        let paid = payments::paid(&mut work, merchant, id).await?;
-        let is_same = paid.is_some_and(|it| it.reference.as_ref() == Some(&reported.reference));
-        let before = CheckoutError::PaidBefore { checkout: id };
-        return if is_same { Ok(At { session, now }) } else { Err(before) };
+    if session.stored_status == Status::Completed {
+        let paid = payments::find_paid(&mut work, merchant, id).await?;
+        let is_same = paid.is_some_and(|it| it.reference.as_ref() == Some(&report.reference));
+        let already_paid = CheckoutError::AlreadyPaid { checkout: id };
+        return if is_same { Ok(SessionSnapshot { session, now }) } else { Err(already_paid) };
     }
-    let payment = begin(&mut work, merchant, &mut session, MERCHANT, "own page").await?;
-    let outcome = Outcome::Paid { reference: reported.reference.clone() };
+    let payment = start_payment(&mut work, merchant, &mut session, MERCHANT, "own page").await?;
+    let outcome = ChargeOutcome::Paid { reference: report.reference.clone() };
     let session = settle(&mut work, merchant, &payment, &outcome).await?;
     database::crash_point("report.before_commit");
     work.commit().await?;
     database::crash_point("report.committed");
-    Ok(At { session, now })
+    Ok(SessionSnapshot { session, now })
 }

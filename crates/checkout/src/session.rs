@@ -1,89 +1,95 @@
-//! The noun: a cart on its way to being paid.
+//! The noun: a checkout session.
 
 use std::time::Duration;
 
-use carts::{Owner, QuoteHash, Terms};
+use carts::{CartOwner, QuoteHash, Terms};
 use catalog::Units;
 use orders::{ConfirmationLevel, OrderLine};
 use payments::PaymentMethod;
 use primitives::{CartId, CheckoutId, ConfirmationId, Money, OrderId, Timestamp};
 use serde_json::Value;
 
-use crate::{CheckoutError, Status, Step};
+use crate::{CheckoutError, Status, Transition};
 
-/// How long a session waits to be paid, and holds what it holds (decisions §8).
-pub const LIFETIME: Duration = Duration::from_mins(30);
+/// Time until an unpaid session expires and its units are released; completing a session restarts it (decisions §8).
+pub const SESSION_LIFETIME: Duration = Duration::from_mins(30);
 
-/// A checkout session.
+/// The human confirmation a session was completed with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ConfirmationProof {
+    pub level: ConfirmationLevel,
+    /// `None` if the agent attests the confirmation.
+    pub confirmation: Option<ConfirmationId>,
+}
+
+impl ConfirmationProof {
+    /// The attestation of the agent, without a confirmation.
+    pub const ATTESTED: Self = Self { level: ConfirmationLevel::Attested, confirmation: None };
+}
+
+/// A checkout session. A cart has at most one.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Session {
-    /// Its id.
     pub id: CheckoutId,
-    /// The cart it is of; a cart has one session, for ever.
     pub cart: CartId,
-    /// Whose it is.
-    pub owner: Owner,
-    /// Where it stands, without looking at the clock.
-    pub kept_status: Status,
-    /// How often it was changed, from 1.
+    pub owner: CartOwner,
+    /// The status in the database, which does not account for expiry; see [`Session::status`].
+    pub stored_status: Status,
+    /// Starts at 1 and increases with every change.
     pub version: i64,
-    /// How the agent says it will be paid.
+    /// `None` if the agent names no method.
     pub payment_method: Option<PaymentMethod>,
-    /// What it costs.
     pub total: Money,
-    /// What is bought.
     pub lines: Vec<OrderLine>,
-    /// What a person agrees to.
+    /// The terms a person approves.
     pub terms: Terms,
-    /// The hash of that.
+    /// The hash of the terms.
     pub quote_hash: QuoteHash,
-    /// Whether its units are held.
+    /// Whether the units of all lines are held.
     pub is_holding: bool,
-    /// How sure we are that a person agreed, and by which proof.
-    pub confirmation: Option<(ConfirmationLevel, Option<ConfirmationId>)>,
-    /// Where a person pays.
+    /// `None` until the session is completed.
+    pub confirmation: Option<ConfirmationProof>,
+    /// Where a person pays; `None` until the session is completed.
     pub checkout_url: Option<String>,
-    /// What the form of our own page sends back.
+    /// CSRF token of the forms on the hosted page.
     pub form_token: [u8; 16],
-    /// Where the buyer goes afterwards.
+    /// Where the buyer is sent after the payment.
     pub return_url: Option<String>,
-    /// What the agent wants to find again.
+    /// JSON object of the agent, returned to it unchanged.
     pub metadata: Option<Value>,
-    /// Whether the last payment was refused.
+    /// Whether the last payment was declined.
     pub is_payment_failed: bool,
-    /// Why it was called off.
+    /// The reason given with the cancellation.
     pub reason_code: Option<String>,
-    /// The order it became.
+    /// The order, once the session is paid.
     pub order: Option<OrderId>,
-    /// When it began.
     pub started_at: Timestamp,
-    /// When it last changed.
     pub updated_at: Timestamp,
-    /// Until when it can be paid.
     pub expires_at: Timestamp,
 }
 
 impl Session {
-    /// Where it stands at a moment of the database. A payment that is under way is waited for.
+    /// Returns the status at `now`, the time of the database. A session with a pending payment does not expire.
     #[must_use]
     pub fn status(&self, now: Timestamp) -> Status {
-        let is_over = now > self.expires_at;
-        match self.kept_status.after(Step::Expire) {
-            Some(expired) if is_over => expired,
-            _ => self.kept_status,
+        let is_past_expiry = now > self.expires_at;
+        match self.stored_status.after(Transition::Expire) {
+            Some(expired) if is_past_expiry => expired,
+            _ => self.stored_status,
         }
     }
 
-    /// Takes a step at a moment, if there is one.
-    pub fn step(&mut self, step: Step, now: Timestamp) -> Result<(), CheckoutError> {
-        let from = if step == Step::Expire { self.kept_status } else { self.status(now) };
-        let to = from.after(step).ok_or(CheckoutError::WrongStep { from })?;
-        self.kept_status = to;
+    /// Applies a transition at `now`, or returns `InvalidTransition`.
+    pub fn apply(&mut self, transition: Transition, now: Timestamp) -> Result<(), CheckoutError> {
+        let is_expiry = transition == Transition::Expire;
+        let from = if is_expiry { self.stored_status } else { self.status(now) };
+        let to = from.after(transition).ok_or(CheckoutError::InvalidTransition { from })?;
+        self.stored_status = to;
         self.updated_at = now;
         Ok(())
     }
 
-    /// What it holds, or would.
+    /// Returns the units of all lines, whether they are held or not.
     #[must_use]
     pub fn units(&self) -> Vec<Units> {
         let of = |line: &OrderLine| Units {

@@ -2,7 +2,7 @@
 
 mod confirmation;
 
-use carts::{Owner, QuoteHash, Terms};
+use carts::{CartOwner, QuoteHash, Terms};
 use database::Work;
 use orders::{ConfirmationLevel, OrderLine};
 use payments::PaymentMethod;
@@ -15,11 +15,11 @@ use sqlx::types::Json;
 use uuid::Uuid;
 
 pub(crate) use confirmation::{
-    confirmation, confirmations_of, decide, insert_confirmation, use_confirmation,
+    confirmation, confirmations_of, insert_confirmation, mark_confirmation_used, record_decision,
 };
 
-use crate::look::Compared;
-use crate::{CheckoutError, Session, Status};
+use crate::revalidate::LineComparison;
+use crate::{CheckoutError, ConfirmationProof, Session, Status};
 
 struct Row {
     checkout_id: CheckoutId,
@@ -55,20 +55,21 @@ impl TryFrom<Row> for Session {
     fn try_from(row: Row) -> Result<Self, CheckoutError> {
         let unreadable = || CheckoutError::Unreadable;
         let currency = row.currency.parse().map_err(|_| unreadable())?;
-        let level = row.confirmation_level.as_deref().and_then(ConfirmationLevel::from_name);
+        let level = parsed(row.confirmation_level.as_deref(), ConfirmationLevel::parse)?;
         Ok(Self {
             id: row.checkout_id,
             cart: row.cart_id,
-            owner: Owner { key: row.agent, name: row.agent_name, is_sandbox: row.is_sandbox },
-            kept_status: Status::from_name(&row.status).ok_or_else(unreadable)?,
+            owner: CartOwner { key: row.agent, name: row.agent_name, is_sandbox: row.is_sandbox },
+            stored_status: Status::parse(&row.status).ok_or_else(unreadable)?,
             version: row.version,
-            payment_method: row.payment_method.as_deref().and_then(PaymentMethod::from_name),
+            payment_method: parsed(row.payment_method.as_deref(), PaymentMethod::parse)?,
             total: Money::new(row.total_minor, currency),
             lines: row.lines.0,
             terms: row.terms.0,
             quote_hash: QuoteHash::from_bytes(&row.quote_hash).ok_or_else(unreadable)?,
             is_holding: row.is_holding,
-            confirmation: level.map(|level| (level, row.confirmation_id)),
+            confirmation: level
+                .map(|level| ConfirmationProof { level, confirmation: row.confirmation_id }),
             checkout_url: row.checkout_url,
             form_token: row.form_token.try_into().map_err(|_| unreadable())?,
             return_url: row.return_url,
@@ -83,7 +84,12 @@ impl TryFrom<Row> for Session {
     }
 }
 
-/// A session by its id, or that of a cart.
+/// Parses an optional name; a name that is not known is an error.
+fn parsed<T>(name: Option<&str>, parse: fn(&str) -> Option<T>) -> Result<Option<T>, CheckoutError> {
+    name.map(|name| parse(name).ok_or(CheckoutError::Unreadable)).transpose()
+}
+
+/// Returns the session with this id, or the session of this cart.
 pub(crate) async fn find(
     sql: &mut PgConnection,
     merchant: MerchantId,
@@ -111,7 +117,7 @@ pub(crate) async fn find(
     row.map(Session::try_from).transpose()
 }
 
-pub(crate) async fn owner_of(
+pub(crate) async fn merchant_of(
     sql: &mut PgConnection,
     id: CheckoutId,
 ) -> sqlx::Result<Option<MerchantId>> {
@@ -142,9 +148,9 @@ pub(crate) async fn insert(
         session.owner.key as KeyId,
         session.owner.name,
         session.owner.is_sandbox,
-        session.kept_status.name(),
+        session.stored_status.as_str(),
         session.version,
-        session.payment_method.map(PaymentMethod::name),
+        session.payment_method.map(PaymentMethod::as_str),
         session.total.currency().code(),
         session.total.minor(),
         Json(&session.lines) as _,
@@ -168,10 +174,10 @@ pub(crate) async fn insert(
 
 fn proof(session: &Session) -> (Option<&'static str>, Option<ConfirmationId>) {
     let proof = session.confirmation;
-    (proof.map(|(level, _)| level.name()), proof.and_then(|(_, id)| id))
+    (proof.map(|proof| proof.level.as_str()), proof.and_then(|proof| proof.confirmation))
 }
 
-/// Keeps a changed session, if it is still as it was read. Whoever holds its cart's row is alone with it.
+/// Updates a session. Its version cannot have changed, because the caller holds the lock on its cart.
 pub(crate) async fn update(
     work: &mut Work,
     merchant: MerchantId,
@@ -180,7 +186,7 @@ pub(crate) async fn update(
 ) -> Result<(), CheckoutError> {
     session.version = version + 1;
     let (level, proof) = proof(session);
-    let ended_at = session.kept_status.is_final().then_some(session.updated_at);
+    let ended_at = session.stored_status.is_final().then_some(session.updated_at);
     let done = sqlx::query!(
         "UPDATE checkout_session SET status = $4, version = $5, payment_method = $6, total_minor = $7,
                 lines = $8, terms = $9, quote_hash = $10, is_holding = $11, confirmation_level = $12,
@@ -191,9 +197,9 @@ pub(crate) async fn update(
         merchant as MerchantId,
         session.id as CheckoutId,
         version,
-        session.kept_status.name(),
+        session.stored_status.as_str(),
         session.version,
-        session.payment_method.map(PaymentMethod::name),
+        session.payment_method.map(PaymentMethod::as_str),
         session.total.minor(),
         Json(&session.lines) as _,
         Json(&session.terms) as _,
@@ -216,8 +222,8 @@ pub(crate) async fn update(
     if done.rows_affected() == 1 { Ok(()) } else { Err(CheckoutError::Unreadable) }
 }
 
-/// Sessions of all stores whose time is over.
-pub(crate) async fn over(
+/// Returns sessions of all stores that are past their expiry and not ended, the oldest first.
+pub(crate) async fn find_expired(
     sql: &mut PgConnection,
     now: Timestamp,
     limit: i64,
@@ -239,12 +245,12 @@ pub(crate) async fn insert_comparisons(
     work: &mut Work,
     merchant: MerchantId,
     cart: CartId,
-    compared: &[Compared],
+    comparisons: &[LineComparison],
 ) -> sqlx::Result<()> {
     let now = work.now();
-    let uuids = |of: fn(&Compared) -> Uuid| compared.iter().map(of).collect::<Vec<_>>();
+    let uuids = |of: fn(&LineComparison) -> Uuid| comparisons.iter().map(of).collect::<Vec<_>>();
     let (listed, live): (Vec<i64>, Vec<Option<i64>>) =
-        compared.iter().map(|compared| (compared.listed_minor, compared.live_minor)).unzip();
+        comparisons.iter().map(|line| (line.listed_minor, line.live_minor)).unzip();
     sqlx::query!(
         "INSERT INTO checkout_comparison
              (merchant_id, cart_id, line_id, product_id, agent_key_id, listed_minor, live_minor, was_available, at)
@@ -253,12 +259,12 @@ pub(crate) async fn insert_comparisons(
          ON CONFLICT DO NOTHING",
         merchant as MerchantId,
         cart as CartId,
-        &uuids(|compared| compared.line.uuid()),
-        &uuids(|compared| compared.product.uuid()),
-        &uuids(|compared| compared.agent.uuid()),
+        &uuids(|line| line.line.uuid()),
+        &uuids(|line| line.product.uuid()),
+        &uuids(|line| line.agent.uuid()),
         &listed,
         &live as _,
-        &compared.iter().map(|compared| compared.was_available).collect::<Vec<_>>(),
+        &comparisons.iter().map(|line| line.was_available).collect::<Vec<_>>(),
         now as Timestamp,
     )
     .execute(work.sql())
@@ -286,8 +292,8 @@ pub(crate) async fn insert_event(
     Ok(())
 }
 
-/// Stores at which sandboxes played before a moment.
-pub(crate) async fn played_before(
+/// Returns the merchants that have sandbox carts created before a timestamp.
+pub(crate) async fn merchants_with_sandboxes_before(
     sql: &mut PgConnection,
     before: Timestamp,
 ) -> sqlx::Result<Vec<MerchantId>> {
@@ -299,8 +305,8 @@ pub(crate) async fn played_before(
     .await
 }
 
-/// Forgets sessions and questions of sandboxes from before a moment.
-pub(crate) async fn forget_sandbox(
+/// Deletes sandbox sessions and confirmations created before a timestamp.
+pub(crate) async fn purge_sandbox(
     work: &mut Work,
     merchant: MerchantId,
     before: Timestamp,

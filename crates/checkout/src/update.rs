@@ -1,86 +1,85 @@
-//! A verb: changing a session that is not paid: where it goes, how, for whom, with which codes.
+//! Verbs: an agent changes an unpaid session, or a person declines to pay for it.
 
-use carts::{Edit, Owner};
+use carts::{CartOwner, Edit};
 use jobs::IdempotencyKey;
 use primitives::CheckoutId;
 use subtle::ConstantTimeEq;
 
-use crate::complete::let_go;
+use crate::complete::release;
 use crate::create::NewSession;
-use crate::look::look;
-use crate::once::{self, Begun};
-use crate::{At, CheckoutError, Counter, Status, Step, read, table};
+use crate::idempotency::{self, Claim};
+use crate::revalidate::revalidate;
+use crate::{CheckoutContext, CheckoutError, SessionSnapshot, Status, Transition, read, table};
 
-/// What changes.
+/// A change of a session.
 #[derive(Debug, Clone, Default)]
 pub struct Update {
-    /// Where it goes, how, for whom, with which codes. What is bought stays.
+    /// Changes of destination, shipping option, buyer or discount codes. The items cannot change.
     pub edits: Vec<Edit>,
-    /// What the agent says beyond that.
     pub new: NewSession,
 }
 
-/// The person on our page does not want to pay for this: the units go back, and the agent may ask anew. The form has to come
-/// from the page that was shown.
-pub async fn turn_back(
-    counter: &Counter<'_>,
+/// Declines a session on the hosted page: its units are released, and the agent can complete it again. Returns
+/// `CsrfRejected` unless the form token is the session's. Idempotent.
+pub async fn decline(
+    context: &CheckoutContext<'_>,
     id: CheckoutId,
     form_token: &[u8],
-) -> Result<At, CheckoutError> {
-    let merchant = counter.merchant();
-    let mut work = counter.work().await?;
+) -> Result<SessionSnapshot, CheckoutError> {
+    let merchant = context.merchant();
+    let mut work = context.work().await?;
     let now = work.now();
-    let (mut session, _) = read::hold(&mut work, merchant, id, None).await?;
+    let (mut session, _) = read::lock(&mut work, merchant, id, None).await?;
     if !bool::from(session.form_token.as_slice().ct_eq(form_token)) {
-        return Err(CheckoutError::ForeignForm);
+        return Err(CheckoutError::CsrfRejected);
     }
-    if !session.is_holding && session.kept_status == Status::Incomplete {
-        return Ok(At { session, now });
+    if !session.is_holding && session.stored_status == Status::Incomplete {
+        return Ok(SessionSnapshot { session, now });
     }
     let before = session.version;
-    session.step(Step::Empty, now)?;
-    let mut session = let_go(&mut work, counter, session).await?;
+    session.apply(Transition::Invalidate, now)?;
+    release(&mut work, merchant, &mut session).await?;
     session.checkout_url = None;
     session.confirmation = None;
     table::update(&mut work, merchant, &mut session, before).await?;
     work.commit().await?;
-    Ok(At { session, now })
+    Ok(SessionSnapshot { session, now })
 }
 
-/// Changes a session. If a person was about to pay, what they were shown holds no more: the units go back, and it has to be
-/// completed anew.
+/// Changes a session. If a person was about to pay, the terms they saw no longer apply: the units are released, and the
+/// session has to be completed again.
 pub async fn update(
-    counter: &Counter<'_>,
-    owner: &Owner,
+    context: &CheckoutContext<'_>,
+    owner: &CartOwner,
     id: CheckoutId,
     change: &Update,
-    once: Option<&IdempotencyKey>,
-) -> Result<At, CheckoutError> {
-    let merchant = counter.merchant();
-    let mut work = match once::begin(counter, once).await? {
-        Begun::Fresh(work) => work,
-        Begun::Done(at) => return Ok(*at),
+    idempotency_key: Option<&IdempotencyKey>,
+) -> Result<SessionSnapshot, CheckoutError> {
+    let merchant = context.merchant();
+    let mut work = match idempotency::claim(context, idempotency_key).await? {
+        Claim::Fresh(work) => work,
+        Claim::Replay(snapshot) => return Ok(*snapshot),
     };
     let now = work.now();
-    let (mut session, mut cart) = read::hold(&mut work, merchant, id, Some(owner.key)).await?;
+    let (mut session, mut cart) = read::lock(&mut work, merchant, id, Some(owner.key)).await?;
     let before = session.version;
     let status = session.status(now);
-    if status.after(Step::Cancel).is_none() {
-        return Err(CheckoutError::WrongStep { from: status });
+    if status.after(Transition::Cancel).is_none() {
+        return Err(CheckoutError::InvalidTransition { from: status });
     }
     if session.is_holding {
-        session.step(Step::Empty, now)?;
-        session = let_go(&mut work, counter, session).await?;
+        session.apply(Transition::Invalidate, now)?;
+        release(&mut work, merchant, &mut session).await?;
         session.checkout_url = None;
         session.confirmation = None;
     }
-    carts::change_started(&mut work, merchant, &mut cart, &change.edits).await?;
-    let looked = look(&mut work, counter, cart).await?;
-    looked.admit()?;
-    let mut session = session.with(&looked, &change.new);
+    carts::change_during_checkout(&mut work, merchant, &mut cart, &change.edits).await?;
+    let revalidated = revalidate(&mut work, context, cart).await?;
+    revalidated.ensure_agent_checkout()?;
+    let mut session = session.updated_with(&revalidated, &change.new);
     session.updated_at = now;
     table::update(&mut work, merchant, &mut session, before).await?;
-    once::answer(&mut work, once, &session).await?;
+    idempotency::record_response(&mut work, idempotency_key, &session).await?;
     work.commit().await?;
-    Ok(At { session, now })
+    Ok(SessionSnapshot { session, now })
 }

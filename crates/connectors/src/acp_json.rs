@@ -1,5 +1,5 @@
-//! The Agentic Commerce Protocol's feed of 2026-04-17: a document with `products`, a bare array of
-//! them, or one product a line.
+//! Reads the product feed of the Agentic Commerce Protocol of 2026-04-17: a document with `products`, an
+//! array of products, or one product per line.
 
 mod product;
 pub(crate) mod wire;
@@ -8,47 +8,54 @@ use std::ops::ControlFlow;
 
 use catalog::FeedSettings;
 
-use crate::element::{Element, Elements, Next};
-use crate::fault;
+use crate::field_errors;
 use crate::json;
-use crate::out::Out;
+use crate::json_elements::{Element, JsonElements, Next};
+use crate::sink::Sink;
 use crate::source::Source;
 
 pub(crate) fn read(
     source: &mut Source<'_>,
     settings: &FeedSettings,
-    out: &mut Out<'_>,
+    sink: &mut Sink<'_>,
 ) -> ControlFlow<()> {
-    let mut elements = Elements::new(source);
+    let mut elements = JsonElements::new(source);
     loop {
         match elements.next() {
-            Next::Element(element) => one(&element, settings, out)?,
+            Next::Element(element) => read_element(&element, settings, sink)?,
             Next::End => return ControlFlow::Continue(()),
-            Next::Cut => return out.cut(elements.source().line(), fault::truncated()),
-            Next::Malformed => {
-                let reason = "From here on the file is not a JSON document with products.";
-                return out.cut(elements.source().line(), fault::unreadable_file(reason));
+            Next::Truncated => {
+                return sink.truncated(elements.source().line(), field_errors::truncated());
             }
-            Next::Lines(element) => {
-                one(&element, settings, out)?;
-                return json::read_lines(elements.source(), out, |line, text, out| {
-                    product::read(line, text, settings, out)
+            Next::Malformed => {
+                let reason = "From this line on, the file is not a JSON document with products.";
+                return sink
+                    .truncated(elements.source().line(), field_errors::unreadable_file(reason));
+            }
+            Next::JsonLines(element) => {
+                read_element(&element, settings, sink)?;
+                return json::read_lines(elements.source(), sink, |line, text, sink| {
+                    product::read(line, text, settings, sink)
                 });
             }
         }
     }
 }
 
-fn one(element: &Element, settings: &FeedSettings, out: &mut Out<'_>) -> ControlFlow<()> {
+fn read_element(
+    element: &Element,
+    settings: &FeedSettings,
+    sink: &mut Sink<'_>,
+) -> ControlFlow<()> {
     match std::str::from_utf8(&element.bytes) {
         _ if element.is_too_long => {
-            let id = json::dig(&String::from_utf8_lossy(&element.bytes), "id");
-            out.broken(element.line, id, fault::too_long())
+            let id = json::extract_field(&String::from_utf8_lossy(&element.bytes), "id");
+            sink.invalid_row(element.line, id, field_errors::row_too_long())
         }
         Err(_) => {
-            let id = json::dig(&String::from_utf8_lossy(&element.bytes), "id");
-            out.broken(element.line, id, fault::not_utf8())
+            let id = json::extract_field(&String::from_utf8_lossy(&element.bytes), "id");
+            sink.invalid_row(element.line, id, field_errors::row_not_utf8())
         }
-        Ok(text) => product::read(element.line, text, settings, out),
+        Ok(text) => product::read(element.line, text, settings, sink),
     }
 }

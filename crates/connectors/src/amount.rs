@@ -1,63 +1,64 @@
-//! Money as shops write it: `19.90 EUR`, `€19,90`, `1.299,00 EUR`, `1'299.00 CHF`. What comes out is
-//! plain decimal text, so that no floating-point number ever rounds it, and the currency it named.
+//! Parses amounts as stores write them: `19.90 EUR`, `€19,90`, `1.299,00 EUR`, `1'299.00 CHF`. The result is
+//! decimal text, which no floating-point number rounds, and the currency, if one is given.
 
-use catalog::{Amount, Fault, FaultCode};
+use catalog::{Amount, FieldError, FieldErrorCode};
 use primitives::Currency;
 
-/// The longest text that can be an amount; beyond it nobody wrote a price.
+/// Maximum length of an amount.
 const CHARACTERS_MAX: usize = 40;
 
-/// Currencies that write `$`. A store that charges in one of them means that one.
+/// Currencies with the symbol `$`. It means the currency of the store if that is one of them.
 const DOLLARS: [&str; 8] = ["USD", "CAD", "AUD", "NZD", "SGD", "HKD", "MXN", "BRL"];
 
-/// Currencies that write `kr`.
+/// Currencies with the symbol `kr`.
 const CROWNS: [&str; 4] = ["SEK", "NOK", "DKK", "ISK"];
 
-const FORM: &str = "Write a decimal amount and a currency code, such as 1299.00 EUR.";
+const EXPECTED_FORMAT: &str = "Expected a decimal amount and a currency code, such as 1299.00 EUR.";
 
-const AMBIGUOUS: &str = "The separator before the last three digits may group thousands or begin the decimals. \
+const AMBIGUOUS: &str = "Ambiguous amount: the separator before the last three digits may group thousands or start the decimals. \
      Write all decimals of the currency and no grouping, such as 1299.00 or 1.30.";
 
-const UNKNOWN_CURRENCY: &str = "The currency is not known; use an ISO 4217 code or USDC.";
+const UNKNOWN_CURRENCY: &str = "Unknown currency; use an ISO 4217 code or USDC.";
 
-/// What an amount says.
+/// A parsed amount.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Price {
     pub(crate) amount: Amount,
-    /// None if it names none.
+    /// `None` if the text names no currency.
     pub(crate) currency: Option<Currency>,
 }
 
-/// Reads an amount for a field; `store` is the currency of amounts that name none.
-pub(crate) fn read(text: &str, store: Currency, field: &'static str) -> Result<Price, Fault> {
-    let refuse = |code, reason: &'static str| Fault::new(field, code, reason);
+/// Parses the amount of a field; `store` is the currency of amounts that name none.
+pub(crate) fn read(text: &str, store: Currency, field: &'static str) -> Result<Price, FieldError> {
+    let refuse = |code, reason: &'static str| FieldError::new(field, code, reason);
     let text = text.trim_matches(is_space);
     if text.chars().count() > CHARACTERS_MAX {
-        return Err(refuse(FaultCode::InvalidAmount, FORM));
+        return Err(refuse(FieldErrorCode::InvalidAmount, EXPECTED_FORMAT));
     }
     let digit = |character: char| character.is_ascii_digit();
     let (Some(first), Some(last)) = (text.find(digit), text.rfind(digit)) else {
-        return Err(refuse(FaultCode::InvalidAmount, FORM));
+        return Err(refuse(FieldErrorCode::InvalidAmount, EXPECTED_FORMAT));
     };
     let (before, number, after) = (&text[..first], &text[first..=last], &text[last + 1..]);
-    // A currency on both sides, or a currency on one and a sign on the other, is none.
+    // Text on both sides is invalid.
     let sides = (before.trim_matches(is_space), after.trim_matches(is_space));
     let ((token, "") | ("", token)) = sides else {
-        return Err(refuse(FaultCode::InvalidAmount, FORM));
+        return Err(refuse(FieldErrorCode::InvalidAmount, EXPECTED_FORMAT));
     };
     if token.contains(['-', '+', '−', '–', '.', ',', '(', ')', '%']) && token != "Fr." {
-        return Err(refuse(FaultCode::InvalidAmount, FORM));
+        return Err(refuse(FieldErrorCode::InvalidAmount, EXPECTED_FORMAT));
     }
     let currency = match token {
         "" => None,
         token => match currency_of(token, store) {
             Some(currency) => Some(currency),
-            None => return Err(refuse(FaultCode::UnknownCurrency, UNKNOWN_CURRENCY)),
+            None => return Err(refuse(FieldErrorCode::UnknownCurrency, UNKNOWN_CURRENCY)),
         },
     };
     let decimals = currency.unwrap_or(store).decimals();
-    let plain = plain(number, decimals).map_err(|why| refuse(FaultCode::InvalidAmount, why))?;
-    Ok(Price { amount: Amount::new(plain), currency })
+    let decimal = decimal(number, decimals);
+    let decimal = decimal.map_err(|reason| refuse(FieldErrorCode::InvalidAmount, reason))?;
+    Ok(Price { amount: Amount::new(decimal), currency })
 }
 
 fn currency_of(token: &str, store: Currency) -> Option<Currency> {
@@ -78,20 +79,20 @@ fn currency_of(token: &str, store: Currency) -> Option<Currency> {
     code.parse().ok()
 }
 
-/// A space, also one that does not break, also a narrow one.
+/// Whether a character is a space, including no-break and narrow spaces.
 fn is_space(character: char) -> bool {
     character.is_whitespace()
 }
 
-/// The number without grouping, with a point before its decimals.
-fn plain(number: &str, decimals: u32) -> Result<String, &'static str> {
+/// Returns the number without grouping, with a point before the decimals.
+fn decimal(number: &str, decimals: u32) -> Result<String, &'static str> {
     let point = decimal_separator(number, decimals)?;
     let (whole, fraction) = match point {
         Some(at) => (&number[..at], &number[at + 1..]),
         None => (number, ""),
     };
     if point.is_some() && (fraction.is_empty() || !fraction.bytes().all(|b| b.is_ascii_digit())) {
-        return Err(FORM);
+        return Err(EXPECTED_FORMAT);
     }
     let whole = ungrouped(whole)?;
     let whole = match whole.trim_start_matches('0') {
@@ -101,25 +102,24 @@ fn plain(number: &str, decimals: u32) -> Result<String, &'static str> {
     Ok(if fraction.is_empty() { whole.to_owned() } else { format!("{whole}.{fraction}") })
 }
 
-/// Where the decimals begin, if there are any. A point and a comma are both used for both purposes
-/// in the world; which one it is follows from the other separators, and where it does not, nobody
-/// may guess.
+/// Returns the position of the decimal separator, or `None` if there are no decimals. Points and commas
+/// serve both purposes; the meaning follows from the other separators, and is an error if ambiguous.
 fn decimal_separator(number: &str, decimals: u32) -> Result<Option<usize>, &'static str> {
-    let is_mark = |character: char| character == '.' || character == ',';
-    let Some(last) = number.rfind(is_mark) else { return Ok(None) };
-    let mark = if number[last..].starts_with('.') { '.' } else { ',' };
-    let of_its_kind = number.matches(mark).count();
-    let of_any_kind = number.matches(is_mark).count();
-    if of_its_kind < of_any_kind {
-        // Both are there: the last one begins the decimals, and it can do so only once.
-        return if of_its_kind == 1 { Ok(Some(last)) } else { Err(FORM) };
+    let is_separator = |character: char| character == '.' || character == ',';
+    let Some(last) = number.rfind(is_separator) else { return Ok(None) };
+    let separator = if number[last..].starts_with('.') { '.' } else { ',' };
+    let same = number.matches(separator).count();
+    let total = number.matches(is_separator).count();
+    if same < total {
+        // Both occur: the last one starts the decimals, and must occur once.
+        return if same == 1 { Ok(Some(last)) } else { Err(EXPECTED_FORMAT) };
     }
-    if of_its_kind > 1 {
+    if same > 1 {
         return Ok(None);
     }
     let (before, after) = (&number[..last], &number[last + 1..]);
     let is_plain = before.bytes().all(|byte| byte.is_ascii_digit());
-    // Thousands are not grouped behind a zero or behind more than three digits, nor in two ways.
+    // A group of thousands follows at most three digits, which do not start with a zero.
     let may_group = is_plain && before.len() <= 3 && !before.starts_with('0');
     if may_group && after.len() == 3 && decimals != 3 {
         return Err(AMBIGUOUS);
@@ -127,7 +127,7 @@ fn decimal_separator(number: &str, decimals: u32) -> Result<Option<usize>, &'sta
     Ok(Some(last))
 }
 
-/// The digits of a whole number whose thousands may be grouped by one kind of separator.
+/// Returns the digits of a whole number; its thousands may be grouped by one kind of separator.
 fn ungrouped(whole: &str) -> Result<String, &'static str> {
     let kind = |character: char| match character {
         '.' | ',' => Some(character),
@@ -142,17 +142,17 @@ fn ungrouped(whole: &str) -> Result<String, &'static str> {
             groups.last_mut().unwrap_or(&mut String::new()).push(character);
             continue;
         }
-        let kind = kind(character).ok_or(FORM)?;
+        let kind = kind(character).ok_or(EXPECTED_FORMAT)?;
         if used.is_some_and(|other| other != kind) {
-            return Err(FORM);
+            return Err(EXPECTED_FORMAT);
         }
         used = Some(kind);
         groups.push(String::new());
     }
-    let (first, others) = groups.split_first().ok_or(FORM)?;
+    let (first, others) = groups.split_first().ok_or(EXPECTED_FORMAT)?;
     let is_grouped = !others.is_empty();
     if first.is_empty() || is_grouped && first.len() > 3 || others.iter().any(|g| g.len() != 3) {
-        return Err(FORM);
+        return Err(EXPECTED_FORMAT);
     }
     Ok(groups.concat())
 }
@@ -168,15 +168,18 @@ mod tests {
         code.parse().unwrap()
     }
 
-    fn text(input: &str, store: Currency) -> Result<(String, Option<&'static str>), FaultCode> {
+    fn text(
+        input: &str,
+        store: Currency,
+    ) -> Result<(String, Option<&'static str>), FieldErrorCode> {
         match read(input, store, "price") {
             Ok(price) => Ok((price.amount.as_str().to_owned(), price.currency.map(Currency::code))),
-            Err(fault) => Err(fault.code),
+            Err(error) => Err(error.code),
         }
     }
 
     #[test]
-    fn the_forms_of_the_world_are_read() {
+    fn common_formats_are_parsed() {
         for (input, amount, code) in [
             ("19.90 EUR", "19.90", Some("EUR")),
             ("EUR 19.90", "19.90", Some("EUR")),
@@ -207,16 +210,16 @@ mod tests {
     }
 
     #[test]
-    fn what_can_be_read_in_two_ways_is_refused_with_advice() {
+    fn ambiguous_amounts_are_refused_with_a_hint() {
         for input in ["1.299", "1,299", "1.299 EUR", "€ 1,299", "999.999 JPY", "1.299 USDC"] {
-            let fault = read(input, Currency::EUR, "price").unwrap_err();
-            assert_eq!(fault.code, FaultCode::InvalidAmount, "{input}");
-            assert!(fault.reason.contains("such as 1299.00"), "{input}");
+            let error = read(input, Currency::EUR, "price").unwrap_err();
+            assert_eq!(error.code, FieldErrorCode::InvalidAmount, "{input}");
+            assert!(error.reason.contains("such as 1299.00"), "{input}");
         }
     }
 
     #[test]
-    fn nonsense_is_refused() {
+    fn invalid_amounts_are_refused() {
         for input in [
             "",
             " ",
@@ -247,15 +250,15 @@ mod tests {
             "1 299 000.000,00",
             "1.000.00,00",
         ] {
-            assert_eq!(text(input, Currency::EUR), Err(FaultCode::InvalidAmount), "{input}");
+            assert_eq!(text(input, Currency::EUR), Err(FieldErrorCode::InvalidAmount), "{input}");
         }
-        assert_eq!(text(&"9".repeat(41), Currency::EUR), Err(FaultCode::InvalidAmount));
+        assert_eq!(text(&"9".repeat(41), Currency::EUR), Err(FieldErrorCode::InvalidAmount));
         for input in ["5 EURO", "5 XYZ", "₿5", "5 kr"] {
-            assert_eq!(text(input, Currency::EUR), Err(FaultCode::UnknownCurrency), "{input}");
+            assert_eq!(text(input, Currency::EUR), Err(FieldErrorCode::UnknownCurrency), "{input}");
         }
     }
 
-    /// The amount in every form that is claimed to be read, for a currency that has decimals.
+    /// Returns the amount in every supported format.
     fn forms(money: Money) -> Vec<String> {
         let plain = money.to_decimal_text();
         let code = money.currency().code();
@@ -302,12 +305,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_form_of_an_amount_reads_back(minor in 0_i64..999_999_999_999) {
+        fn every_format_of_an_amount_is_parsed(minor in 0_i64..999_999_999_999) {
             for code in ["JPY", "KRW", "EUR", "USD", "CHF", "SEK", "KWD", "BHD", "USDC"] {
                 let money = Money::new(minor, currency(code));
                 for form in forms(money) {
                     let price = read(&form, Currency::USD, "price");
-                    let price = price.map_err(|fault| TestCaseError::fail(format!("{form}: {fault:?}")))?;
+                    let price = price.map_err(|error| TestCaseError::fail(format!("{form}: {error:?}")))?;
                     prop_assert_eq!(price.currency, Some(currency(code)));
                     let again = Money::from_decimal_text(price.amount.as_str(), currency(code));
                     prop_assert_eq!(again, Ok(money), "{}", form);
@@ -316,8 +319,8 @@ mod tests {
         }
 
         #[test]
-        fn anything_else_is_refused_quietly(input in "\\PC*", marks in "[0-9.,' €$A-Z-]{0,20}") {
-            for text in [input, marks] {
+        fn other_input_is_refused_without_panic(input in "\\PC*", amount in "[0-9.,' €$A-Z-]{0,20}") {
+            for text in [input, amount] {
                 if let Ok(price) = read(&text, Currency::EUR, "price") {
                     let plain = price.amount.as_str();
                     prop_assert!(plain.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.'));

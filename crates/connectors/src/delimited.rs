@@ -1,20 +1,20 @@
-//! Rows of delimited text under a header. csv-core does the reading; the buffers are ours, so that a
-//! field of any size passes by without being kept.
+//! Reads delimited text with a header. It uses csv-core with its own buffers, so that fields of any size
+//! can be skipped without being buffered.
 
 use std::collections::HashSet;
 
-use catalog::Fault;
+use catalog::FieldError;
 use csv_core::{ReadRecordResult, Reader, ReaderBuilder};
 
-use crate::fault;
-use crate::limit::ROW_BYTES_MAX;
+use crate::field_errors;
+use crate::limits::ROW_BYTES_MAX;
 use crate::source::Source;
 
-/// More columns than any export has.
+/// Maximum number of columns.
 const FIELDS_MAX: usize = 4_096;
 
-/// Delimited text whose first row names its columns.
-pub(crate) struct Sheet {
+/// A reader of delimited text whose first row names the columns.
+pub(crate) struct DelimitedReader {
     core: Reader,
     header: Vec<String>,
     record: Record,
@@ -25,63 +25,64 @@ struct Record {
     line: u64,
     bytes: Vec<u8>,
     ends: Vec<usize>,
-    kept: usize,
+    /// Number of buffered bytes.
+    length: usize,
     quotes: usize,
-    is_ended: bool,
+    is_terminated: bool,
     is_too_long: bool,
 }
 
-/// A row under the header.
+/// A row below the header.
 pub(crate) struct Row<'r> {
     header: &'r [String],
     record: &'r Record,
 }
 
-impl Sheet {
-    /// Reads the header; `name` makes a column's name comparable. None if it is cut or names none of
-    /// the columns that are needed.
+impl DelimitedReader {
+    /// Reads the header; `normalize` is applied to column names. Fails if the header is truncated or has
+    /// none of the required columns.
     pub(crate) fn open(
         source: &mut Source<'_>,
         delimiter: u8,
-        name: fn(&str) -> String,
-        needed: &[&str],
-    ) -> Result<Self, Fault> {
+        normalize: fn(&str) -> String,
+        required: &[&str],
+    ) -> Result<Self, FieldError> {
         let core = ReaderBuilder::new().delimiter(delimiter).build();
-        let mut sheet = Self { core, header: Vec::new(), record: Record::default() };
-        if !sheet.advance(source) || !sheet.record.is_ended {
-            return Err(fault::truncated());
+        let mut reader = Self { core, header: Vec::new(), record: Record::default() };
+        if !reader.advance(source) || !reader.record.is_terminated {
+            return Err(field_errors::truncated());
         }
-        let fields = sheet.record.fields();
-        sheet.header = fields.map(|field| name(&String::from_utf8_lossy(field))).collect();
-        let has_needed = sheet.header.iter().any(|column| needed.contains(&column.as_str()));
-        if has_needed && !sheet.record.is_too_long {
-            return Ok(sheet);
+        let fields = reader.record.fields();
+        reader.header = fields.map(|field| normalize(&String::from_utf8_lossy(field))).collect();
+        let has_required = reader.header.iter().any(|column| required.contains(&column.as_str()));
+        if has_required && !reader.record.is_too_long {
+            return Ok(reader);
         }
-        Err(fault::unreadable_file(
-            "The first row does not name the columns of this format. \
+        Err(field_errors::unreadable_file(
+            "The header row lacks the required columns. \
              Check the format, the delimiter and the header row.",
         ))
     }
 
-    /// The next row; none at the end.
+    /// Returns the next row, or `None` at the end.
     pub(crate) fn next(&mut self, source: &mut Source<'_>) -> Option<Row<'_>> {
         self.advance(source).then_some(Row { header: &self.header, record: &self.record })
     }
 
-    /// Reads the next record; false at the end.
+    /// Reads the next record; returns false at the end.
     fn advance(&mut self, source: &mut Source<'_>) -> bool {
         while matches!(source.peek(), Some(b'\r' | b'\n')) {
             source.take();
         }
-        self.record.begin(source.line());
+        self.record.reset(source.line());
         loop {
             let rest = source.rest();
             let is_end = rest.is_empty();
             let (result, read) = self.record.take(&mut self.core, rest);
-            source.pass(read);
+            source.advance(read);
             match result {
                 ReadRecordResult::Record => {
-                    self.record.is_ended = !is_end;
+                    self.record.is_terminated = !is_end;
                     return true;
                 }
                 ReadRecordResult::End => return false,
@@ -92,49 +93,49 @@ impl Sheet {
 }
 
 impl Record {
-    fn begin(&mut self, line: u64) {
+    fn reset(&mut self, line: u64) {
         let buffers = (std::mem::take(&mut self.bytes), std::mem::take(&mut self.ends));
         *self = Self { line, bytes: buffers.0, ends: buffers.1, ..Self::default() };
         self.ends.clear();
     }
 
-    /// Lets the reader work on some input; answers what came of it and how much was read.
+    /// Parses some input; returns the result and the number of bytes consumed.
     fn take(&mut self, core: &mut Reader, input: &[u8]) -> (ReadRecordResult, usize) {
         let mut ends = [0; 64];
-        let mut passing = [0; 4_096];
-        let room = if self.is_too_long {
-            &mut passing
+        let mut discarded = [0; 4_096];
+        let output = if self.is_too_long {
+            &mut discarded
         } else {
-            let wanted = (self.kept + passing.len()).min(ROW_BYTES_MAX);
-            if self.bytes.len() < wanted {
-                self.bytes.resize(wanted, 0);
+            let capacity = (self.length + discarded.len()).min(ROW_BYTES_MAX);
+            if self.bytes.len() < capacity {
+                self.bytes.resize(capacity, 0);
             }
-            &mut self.bytes[self.kept..]
+            &mut self.bytes[self.length..]
         };
-        let (result, read, written, fields) = core.read_record(input, room, &mut ends);
+        let (result, read, written, fields) = core.read_record(input, output, &mut ends);
         self.quotes += input[..read].split(|byte| *byte == b'"').count() - 1;
         if !self.is_too_long {
-            self.kept += written;
+            self.length += written;
             self.ends.extend_from_slice(&ends[..fields]);
             let is_full = matches!(result, ReadRecordResult::OutputFull);
             self.is_too_long =
-                is_full && self.kept >= ROW_BYTES_MAX || self.ends.len() > FIELDS_MAX;
+                is_full && self.length >= ROW_BYTES_MAX || self.ends.len() > FIELDS_MAX;
         }
         (result, read)
     }
 
     fn fields(&self) -> impl Iterator<Item = &[u8]> {
-        let mut begin = 0;
+        let mut start = 0;
         self.ends.iter().map(move |end| {
-            let field = self.bytes.get(begin..*end).unwrap_or_default();
-            begin = *end;
+            let field = self.bytes.get(start..*end).unwrap_or_default();
+            start = *end;
             field
         })
     }
 }
 
 impl<'r> Row<'r> {
-    /// Where it begins.
+    /// Returns the line on which the row starts.
     pub(crate) fn line(&self) -> u64 {
         self.record.line
     }
@@ -144,43 +145,43 @@ impl<'r> Row<'r> {
         self.header.iter().any(|column| column == name)
     }
 
-    /// How much of it is kept.
+    /// Returns the number of buffered bytes.
     pub(crate) fn bytes(&self) -> usize {
-        self.record.kept
+        self.record.length
     }
 
-    /// Whether a line end follows. The last row may have none, and may then be cut.
-    pub(crate) fn is_ended(&self) -> bool {
-        self.record.is_ended
+    /// Whether a line ending follows. The last row may have none, and may then be truncated.
+    pub(crate) fn is_terminated(&self) -> bool {
+        self.record.is_terminated
     }
 
     /// Whether the file ends within this row.
-    pub(crate) fn is_cut(&self) -> bool {
+    pub(crate) fn is_truncated(&self) -> bool {
         let has_open_quote = self.record.quotes % 2 == 1;
-        !self.is_ended()
+        !self.is_terminated()
             && (has_open_quote
                 || self.record.ends.len() < self.header.len()
-                || self.fault().is_some())
+                || self.error().is_some())
     }
 
-    /// Why it cannot be read, if so.
-    pub(crate) fn fault(&self) -> Option<Fault> {
+    /// Returns why the row cannot be read, or `None` if it can.
+    pub(crate) fn error(&self) -> Option<FieldError> {
         if self.record.is_too_long {
-            return Some(fault::too_long());
+            return Some(field_errors::row_too_long());
         }
         if self.record.fields().any(|field| std::str::from_utf8(field).is_err()) {
-            return Some(fault::not_utf8());
+            return Some(field_errors::row_not_utf8());
         }
-        let beyond = self.record.fields().skip(self.header.len());
-        if beyond.into_iter().any(|field| !field.trim_ascii().is_empty()) {
-            return Some(fault::unreadable(
-                "The row has more fields than the header. Put fields that hold a delimiter in quotes.",
+        let extra = self.record.fields().skip(self.header.len());
+        if extra.into_iter().any(|field| !field.trim_ascii().is_empty()) {
+            return Some(field_errors::unreadable_row(
+                "The row has more fields than the header. Quote fields that contain the delimiter.",
             ));
         }
         None
     }
 
-    /// The columns that hold something, in their order. Where two have one name, the first counts.
+    /// Returns the non-empty cells in order. If two columns have the same name, the first is used.
     pub(crate) fn cells(&self) -> Vec<(&'r str, &'r str)> {
         let mut seen = HashSet::new();
         let mut cells = Vec::new();

@@ -1,9 +1,9 @@
-//! Which format a file has, by its name, its content type and its first bytes.
+//! Detects the format of a file by its name, content type and first bytes.
 
 use catalog::FeedFormat;
 
-/// The format of a file, where that can be told. The bytes speak first, since names and types are
-/// often given by software that did not look; the name decides between what begins alike.
+/// Returns the format of a file, or `None` if it cannot be detected. The bytes take precedence, because
+/// names and content types are often wrong; the name decides if the bytes are ambiguous.
 #[must_use]
 pub fn detect(
     file_name: Option<&str>,
@@ -26,7 +26,7 @@ fn by_bytes(text: &[u8]) -> Option<FeedFormat> {
     }
 }
 
-/// A draft has an `external_id`; a product of the protocol has `variants`, or stands in `products`.
+/// A draft has an `external_id`; a product of the Agentic Commerce Protocol has `variants`, or is in `products`.
 fn by_object(text: &[u8]) -> Option<FeedFormat> {
     let has = |word: &[u8]| text.windows(word.len()).any(|window| window == word);
     let first_line = text.split(|byte| *byte == b'\n').next().unwrap_or(text);
@@ -57,25 +57,15 @@ fn by_header(text: &[u8]) -> Option<FeedFormat> {
 }
 
 fn by_name(name: &str) -> Option<FeedFormat> {
-    // Compression is taken off before anyone reads.
+    // Files are decompressed before they are read.
     let name = name.strip_suffix(".gz").unwrap_or(name);
-    match name.rsplit_once('.')?.1 {
-        "ndjson" => Some(FeedFormat::Ndjson),
-        "xml" | "rss" | "atom" => Some(FeedFormat::GoogleXml),
-        "tsv" => Some(FeedFormat::GoogleTsv),
-        _ => None,
-    }
+    FeedFormat::from_file_extension(name.rsplit_once('.')?.1)
 }
 
 fn by_content_type(content_type: &str) -> Option<FeedFormat> {
-    match content_type.split(';').next()?.trim() {
-        "application/x-ndjson" | "application/ndjson" => Some(FeedFormat::Ndjson),
-        "application/xml" | "text/xml" | "application/rss+xml" | "application/atom+xml" => {
-            Some(FeedFormat::GoogleXml)
-        }
-        "text/tab-separated-values" => Some(FeedFormat::GoogleTsv),
-        _ => None,
-    }
+    // `text/csv` and `application/json` are sent with files of any kind, so that they decide nothing here.
+    FeedFormat::from_media_type(content_type)
+        .filter(|format| !matches!(format, FeedFormat::ShopifyCsv | FeedFormat::AcpJson))
 }
 
 #[cfg(test)]
@@ -83,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_is_known_by_what_it_holds() {
+    fn a_file_is_detected_by_its_content() {
         for (bytes, format) in [
             (&b"{\"external_id\":\"a\"}\n"[..], FeedFormat::Ndjson),
             (b"\xef\xbb\xbf<?xml version=\"1.0\"?><rss>", FeedFormat::GoogleXml),
@@ -100,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn names_and_types_help_where_the_bytes_do_not() {
+    fn names_and_content_types_are_the_fallback() {
         assert_eq!(detect(Some("a.ndjson.gz"), None, b""), Some(FeedFormat::Ndjson));
         assert_eq!(detect(Some("A.XML"), None, b""), Some(FeedFormat::GoogleXml));
         let json_lines = Some("application/x-ndjson; charset=utf-8");

@@ -1,57 +1,59 @@
-//! The faults that every format shares.
+//! The field errors that all formats share.
 
-use catalog::{Fault, FaultCode};
+use catalog::{FieldError, FieldErrorCode};
 
-/// Stands for the field where a whole row is at fault.
+/// The field name of errors that concern a whole row.
 pub(crate) const ROW: &str = "row";
 
-/// Stands for the field where a whole file is at fault.
+/// The field name of errors that concern the whole file.
 const FILE: &str = "file";
 
-pub(crate) fn too_long() -> Fault {
-    Fault::new(ROW, FaultCode::TooLong, "The row is larger than 1 MiB.")
+pub(crate) fn row_too_long() -> FieldError {
+    FieldError::new(ROW, FieldErrorCode::TooLong, "The row is larger than 1 MiB.")
 }
 
-pub(crate) fn not_utf8() -> Fault {
-    unreadable("The row is not UTF-8. Save the file as UTF-8.")
+pub(crate) fn row_not_utf8() -> FieldError {
+    unreadable_row("The row is not UTF-8. Save the file as UTF-8.")
 }
 
-pub(crate) fn unreadable(reason: &'static str) -> Fault {
-    Fault::new(ROW, FaultCode::Unreadable, reason)
+pub(crate) fn unreadable_row(reason: &'static str) -> FieldError {
+    FieldError::new(ROW, FieldErrorCode::Unreadable, reason)
 }
 
-pub(crate) fn missing(field: &'static str, reason: &'static str) -> Fault {
-    Fault::new(field, FaultCode::Missing, reason)
+pub(crate) fn missing(field: &'static str, reason: &'static str) -> FieldError {
+    FieldError::new(field, FieldErrorCode::Missing, reason)
 }
 
-pub(crate) fn missing_id() -> Fault {
-    missing("external_id", "Every product needs an identifier.")
+pub(crate) fn missing_id() -> FieldError {
+    missing("external_id", "Every product requires an identifier.")
 }
 
-/// Variants of one product in two currencies.
-pub(crate) fn two_currencies() -> Fault {
-    Fault::new(
+/// The amounts of one product are in different currencies.
+pub(crate) fn mixed_currencies() -> FieldError {
+    FieldError::new(
         "currency",
-        FaultCode::InvalidValue,
-        "All amounts of a product are in one currency; this one is in another.",
+        FieldErrorCode::InvalidValue,
+        "All amounts of a product must be in the same currency.",
     )
 }
 
-pub(crate) fn truncated() -> Fault {
-    let reason = "The file ends in the middle. Send the whole file again.";
-    Fault::new(FILE, FaultCode::Truncated, reason)
+pub(crate) fn truncated() -> FieldError {
+    let reason = "The file is truncated. Send the complete file again.";
+    FieldError::new(FILE, FieldErrorCode::Truncated, reason)
 }
 
-pub(crate) fn empty_file() -> Fault {
-    Fault::new(FILE, FaultCode::Truncated, "The file is empty.")
+pub(crate) fn empty_file() -> FieldError {
+    FieldError::new(FILE, FieldErrorCode::Truncated, "The file is empty.")
 }
 
-pub(crate) fn unreadable_file(reason: &'static str) -> Fault {
-    Fault::new(FILE, FaultCode::Unreadable, reason)
+pub(crate) fn unreadable_file(reason: &'static str) -> FieldError {
+    FieldError::new(FILE, FieldErrorCode::Unreadable, reason)
 }
 
-/// How many there are, as a shop writes it.
-pub(crate) fn whole_number(text: &str) -> Result<i64, Fault> {
-    let reason = "Write a whole number.";
-    text.trim().parse().map_err(|_| Fault::new("stock_quantity", FaultCode::InvalidValue, reason))
+/// Parses a stock quantity.
+pub(crate) fn stock_quantity(text: &str) -> Result<i64, FieldError> {
+    let reason = "Expected a whole number.";
+    text.trim()
+        .parse()
+        .map_err(|_| FieldError::new("stock_quantity", FieldErrorCode::InvalidValue, reason))
 }

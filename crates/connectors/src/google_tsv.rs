@@ -1,48 +1,50 @@
-//! Google Merchant, tab-separated.
+//! Reads Google Merchant feeds as tab-separated text.
 
 use std::ops::ControlFlow;
 
 use catalog::FeedSettings;
 
-use crate::fault;
-use crate::google::{Bag, Groups, field_name};
-use crate::out::Out;
-use crate::sheet::{Row, Sheet};
+use crate::delimited::{DelimitedReader, Row};
+use crate::field_errors;
+use crate::google::{GoogleRow, ItemGroups, field_name};
+use crate::sink::Sink;
 use crate::source::Source;
 
 pub(crate) fn read(
     source: &mut Source<'_>,
     settings: &FeedSettings,
-    out: &mut Out<'_>,
+    sink: &mut Sink<'_>,
 ) -> ControlFlow<()> {
-    let mut sheet = match Sheet::open(source, b'\t', field_name, &["id"]) {
-        Ok(sheet) => sheet,
-        Err(fault) => return out.cut(1, fault),
+    let mut reader = match DelimitedReader::open(source, b'\t', field_name, &["id"]) {
+        Ok(reader) => reader,
+        Err(error) => return sink.truncated(1, error),
     };
-    let mut groups = Groups::new(settings);
-    while let Some(row) = sheet.next(source) {
-        if row.is_cut() {
-            return out.cut(row.line(), fault::truncated());
+    let mut groups = ItemGroups::new(settings);
+    while let Some(row) = reader.next(source) {
+        if row.is_truncated() {
+            return sink.truncated(row.line(), field_errors::truncated());
         }
-        let bag = bag(&row);
-        let fault = match row.fault() {
-            Some(fault) => Some(fault),
-            None => groups.add(&bag, out)?.err(),
+        let fields = google_row(&row);
+        let error = match row.error() {
+            Some(error) => Some(error),
+            None => groups.add(&fields, sink)?.err(),
         };
-        match fault {
-            Some(_) if !row.is_ended() => return out.cut(row.line(), fault::truncated()),
-            Some(fault) => out.broken(row.line(), bag.external_id(), fault)?,
+        match error {
+            Some(_) if !row.is_terminated() => {
+                return sink.truncated(row.line(), field_errors::truncated());
+            }
+            Some(error) => sink.invalid_row(row.line(), fields.external_id(), error)?,
             None => {}
         }
     }
     if source.has_failed() {
-        return out.cut(source.line(), fault::truncated());
+        return sink.truncated(source.line(), field_errors::truncated());
     }
-    groups.close(out)
+    groups.close(sink)
 }
 
-fn bag(row: &Row<'_>) -> Bag {
+fn google_row(row: &Row<'_>) -> GoogleRow {
     let fields = row.cells().into_iter();
     let fields = fields.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
-    Bag { line: row.line(), bytes: row.bytes(), fields }
+    GoogleRow { line: row.line(), bytes: row.bytes(), fields }
 }

@@ -1,69 +1,69 @@
-//! Google Merchant as XML: RSS 2.0 with `<item>`, or Atom with `<entry>`.
+//! Reads Google Merchant feeds as XML: RSS 2.0 with `<item>`, or Atom with `<entry>`.
 
 use std::ops::ControlFlow;
 
-use catalog::{Fault, FeedSettings};
+use catalog::{FeedSettings, FieldError};
 use quick_xml::escape::resolve_xml_entity;
 use quick_xml::events::{BytesRef, BytesStart, Event};
 use quick_xml::{Reader, XmlVersion};
 
-use crate::fault;
-use crate::fragment::{End, Fragment, Fragments};
-use crate::google::{Bag, Groups, escape_detail, field_name};
-use crate::out::Out;
+use crate::field_errors;
+use crate::google::{GoogleRow, ItemGroups, escape_detail, field_name};
+use crate::sink::Sink;
 use crate::source::Source;
+use crate::xml_items::{End, XmlItem, XmlItems};
 
-/// Elements inside an item are nested no deeper than this: a detail has parts, and parts have text.
+/// Maximum nesting of elements within an item.
 const DEPTH_MAX: usize = 16;
 
 pub(crate) fn read(
     source: &mut Source<'_>,
     settings: &FeedSettings,
-    out: &mut Out<'_>,
+    sink: &mut Sink<'_>,
 ) -> ControlFlow<()> {
-    let mut fragments = Fragments::new(source);
-    let mut groups = Groups::new(settings);
+    let mut items = XmlItems::new(source);
+    let mut groups = ItemGroups::new(settings);
     let end = loop {
-        let fragment = match fragments.next() {
-            Ok(fragment) => fragment,
+        let item = match items.next() {
+            Ok(item) => item,
             Err(end) => break end,
         };
-        let fault = match parse(&fragment) {
-            Ok(bag) => groups.add(&bag, out)?.err().map(|fault| (bag.external_id(), fault)),
-            Err(fault) => Some((dig(&fragment.bytes), fault)),
+        let error = match parse(&item) {
+            Ok(row) => groups.add(&row, sink)?.err().map(|error| (row.external_id(), error)),
+            Err(error) => Some((extract_id(&item.bytes), error)),
         };
-        if let Some((external_id, fault)) = fault {
-            out.broken(fragment.line, external_id, fault)?;
+        if let Some((external_id, error)) = error {
+            sink.invalid_row(item.line, external_id, error)?;
         }
     };
     match end {
-        End::Whole => groups.close(out),
-        End::Cut => out.cut(fragments.line(), fault::truncated()),
-        End::OtherEncoding => out.cut(
+        End::Complete => groups.close(sink),
+        End::Truncated => sink.truncated(items.line(), field_errors::truncated()),
+        End::UnsupportedEncoding => sink.truncated(
             1,
-            fault::unreadable_file("The file is not declared as UTF-8. Export it as UTF-8."),
+            field_errors::unreadable_file("The file is not declared as UTF-8. Export it as UTF-8."),
         ),
     }
 }
 
-fn parse(fragment: &Fragment) -> Result<Bag, Fault> {
-    if fragment.is_too_long {
-        return Err(fault::too_long());
+fn parse(item: &XmlItem) -> Result<GoogleRow, FieldError> {
+    if item.is_too_long {
+        return Err(field_errors::row_too_long());
     }
-    if !fragment.is_closed {
-        return Err(fault::unreadable("The item has no end tag."));
+    if !item.is_closed {
+        return Err(field_errors::unreadable_row("The item has no end tag."));
     }
-    let text = std::str::from_utf8(&fragment.bytes).map_err(|_| fault::not_utf8())?;
-    let fields = Item::read(text)?;
-    Ok(Bag { line: fragment.line, bytes: text.len(), fields })
+    let text = std::str::from_utf8(&item.bytes).map_err(|_| field_errors::row_not_utf8())?;
+    let fields = ItemParser::read(text)?;
+    Ok(GoogleRow { line: item.line, bytes: text.len(), fields })
 }
 
-/// An item while it is read.
+/// The state while an item is parsed.
 #[derive(Default)]
-struct Item {
-    /// The elements that are open, from the outside: names and texts.
+struct ItemParser {
+    /// Names and texts of the open elements, outermost first.
     open: Vec<(String, String)>,
-    /// The parts of a detail: section, name and value.
+    /// Section, name and value of a `product_detail`.
     detail: [String; 3],
     fields: Vec<Field>,
 }
@@ -71,50 +71,50 @@ struct Item {
 struct Field {
     name: String,
     value: String,
-    /// Whether it has Google's prefix; it then goes before the feed's own field of that name.
+    /// Whether it has the prefix `g:`, and thus precedence over a field of the same name without it.
     is_google: bool,
 }
 
-impl Item {
-    fn read(text: &str) -> Result<Vec<(String, String)>, Fault> {
+impl ItemParser {
+    fn read(text: &str) -> Result<Vec<(String, String)>, FieldError> {
         let malformed = || {
-            fault::unreadable(
+            field_errors::unreadable_row(
                 "The item is not well-formed XML. Close all tags, and write & as &amp;.",
             )
         };
         let mut reader = Reader::from_str(text);
-        let mut item = Self::default();
+        let mut parser = Self::default();
         loop {
             match reader.read_event().map_err(|_| malformed())? {
-                Event::Start(tag) if item.open.len() < DEPTH_MAX => item.begin(&tag),
+                Event::Start(tag) if parser.open.len() < DEPTH_MAX => parser.start(&tag),
                 Event::Empty(tag) => {
-                    item.begin(&tag);
-                    item.end();
+                    parser.start(&tag);
+                    parser.end();
                 }
-                Event::End(_) => item.end(),
-                Event::Text(text) => item.write(&text.xml10_content()),
-                Event::CData(text) => item.write(&text.xml10_content()),
-                Event::GeneralRef(reference) => item.write(&resolve(&reference)?),
+                Event::End(_) => parser.end(),
+                Event::Text(text) => parser.write(&text.xml10_content()),
+                Event::CData(text) => parser.write(&text.xml10_content()),
+                Event::GeneralRef(reference) => parser.write(&resolve(&reference)?),
                 Event::Comment(_) | Event::PI(_) => {}
-                Event::Eof if item.open.is_empty() => break,
+                Event::Eof if parser.open.is_empty() => break,
                 _ => return Err(malformed()),
             }
         }
         // Stable, so that repeated fields keep their order.
-        item.fields.sort_by_key(|field| !field.is_google);
-        Ok(item.fields.into_iter().map(|field| (field.name, field.value)).collect())
+        parser.fields.sort_by_key(|field| !field.is_google);
+        Ok(parser.fields.into_iter().map(|field| (field.name, field.value)).collect())
     }
 
-    fn begin(&mut self, tag: &BytesStart<'_>) {
+    fn start(&mut self, tag: &BytesStart<'_>) {
         if self.open.is_empty() {
             self.detail = Default::default();
         }
-        // Atom keeps the address of a link in an attribute.
-        let text = link_address(tag).unwrap_or_default();
+        // Atom has the URL of a link in an attribute.
+        let text = link_url(tag).unwrap_or_default();
         self.open.push((tag.name().as_ref().to_owned(), text));
     }
 
-    /// Adds to the text of the innermost element. Between the fields there is only white space.
+    /// Appends to the text of the innermost element. Text between fields is whitespace and is dropped.
     fn write(&mut self, text: &str) {
         if let Some((_, open)) = self.open.last_mut() {
             open.push_str(text);
@@ -123,7 +123,7 @@ impl Item {
 
     fn end(&mut self) {
         let Some((name, text)) = self.open.pop() else { return };
-        // Markup that was not escaped is part of a description: its text belongs to the whole.
+        // Unescaped markup is part of a description: its text belongs to the outer element.
         self.write(&text);
         let text = text.trim();
         let is_google = name.to_ascii_lowercase().starts_with("g:");
@@ -137,7 +137,7 @@ impl Item {
             (1, "section_name") => text.clone_into(&mut self.detail[0]),
             (1, "attribute_name") => text.clone_into(&mut self.detail[1]),
             (1, "attribute_value") => text.clone_into(&mut self.detail[2]),
-            // Shipping, taxes and the like are groups of their own.
+            // Nested groups such as shipping and tax are ignored.
             _ => {}
         }
     }
@@ -150,8 +150,8 @@ impl Item {
     }
 }
 
-/// The address of `<link href="…"/>`, unless the link leads to something other than the page.
-fn link_address(tag: &BytesStart<'_>) -> Option<String> {
+/// Returns the URL of `<link href="…"/>` if the link refers to the product page.
+fn link_url(tag: &BytesStart<'_>) -> Option<String> {
     if field_name(tag.name().as_ref()) != "link" {
         return None;
     }
@@ -159,16 +159,16 @@ fn link_address(tag: &BytesStart<'_>) -> Option<String> {
         let attribute = tag.try_get_attribute(name).ok()??;
         attribute.normalized_value(XmlVersion::Implicit1_0).ok().map(std::borrow::Cow::into_owned)
     };
-    let leads_to_page = value("rel").is_none_or(|relation| relation == "alternate");
-    value("href").filter(|_| leads_to_page)
+    let is_page = value("rel").is_none_or(|relation| relation == "alternate");
+    value("href").filter(|_| is_page)
 }
 
-/// The text of `&amp;` or `&#38;`. Entities a file declares itself are not known.
-fn resolve(reference: &BytesRef<'_>) -> Result<String, Fault> {
+/// Resolves `&amp;` or `&#38;`. Entities that the file declares are not supported.
+fn resolve(reference: &BytesRef<'_>) -> Result<String, FieldError> {
     let unknown = || {
-        fault::unreadable(
-            "The item uses an entity that XML does not have. \
-             Write the character itself, or put the text into CDATA.",
+        field_errors::unreadable_row(
+            "The item uses an undefined XML entity. \
+             Use the character itself or a CDATA section.",
         )
     };
     match reference.resolve_char_ref().map_err(|_| unknown())? {
@@ -177,13 +177,13 @@ fn resolve(reference: &BytesRef<'_>) -> Result<String, Fault> {
     }
 }
 
-/// The product an item is about, found without parsing it.
-fn dig(bytes: &[u8]) -> Option<String> {
+/// Extracts the product identifier without parsing the item.
+fn extract_id(bytes: &[u8]) -> Option<String> {
     let text = String::from_utf8_lossy(bytes);
     let names = ["g:item_group_id", "item_group_id", "g:id", "id"];
     names.iter().find_map(|name| {
-        let behind = text.split_once(&format!("<{name}>"))?.1;
-        let value = behind.split_once("</")?.0.trim();
+        let after = text.split_once(&format!("<{name}>"))?.1;
+        let value = after.split_once("</")?.0.trim();
         let value = value.strip_prefix("<![CDATA[").unwrap_or(value);
         let value = value.strip_suffix("]]>").unwrap_or(value).trim();
         let is_plain = !value.is_empty() && !value.contains(['<', '&', '\u{fffd}']);

@@ -1,26 +1,26 @@
-//! Where the GTIN stands. Shops whose software has no field for it keep it in another one.
+//! Selects the GTIN of a row. Stores whose software has no GTIN field keep it in another field.
 
 use catalog::GtinSource;
 
-/// The places of one row in which a GTIN may stand.
+/// The values of one row that may be its GTIN.
 #[derive(Default)]
-pub(crate) struct Places<'a> {
-    pub(crate) own: Option<&'a str>,
+pub(crate) struct GtinCandidates<'a> {
+    pub(crate) gtin: Option<&'a str>,
     pub(crate) sku: Option<&'a str>,
     pub(crate) mpn: Option<&'a str>,
     pub(crate) id: Option<&'a str>,
 }
 
-impl Places<'_> {
-    /// The GTIN. Where a store names a place, only that one counts: the own field of such stores
-    /// holds something else.
+impl GtinCandidates<'_> {
+    /// Returns the value of the configured source. Other values are ignored: the GTIN field of a store
+    /// that configures another source contains something else.
     pub(crate) fn find<'f>(
         &self,
         source: &GtinSource,
         fields: impl IntoIterator<Item = (&'f str, &'f str)>,
     ) -> Option<String> {
         let found = match source {
-            GtinSource::Gtin => self.own,
+            GtinSource::Gtin => self.gtin,
             GtinSource::Sku => self.sku,
             GtinSource::Mpn => self.mpn,
             GtinSource::Id => self.id,
@@ -34,8 +34,8 @@ impl Places<'_> {
     }
 }
 
-/// Whether two names of a field mean one: case, spaces, hyphens and underscores do not matter.
+/// Compares field names, ignoring case, spaces, hyphens and underscores.
 fn is_same(field: &str, name: &str) -> bool {
-    let plain = |text: &str| text.trim().to_lowercase().replace([' ', '-'], "_");
-    plain(field) == plain(name)
+    let normalized = |text: &str| text.trim().to_lowercase().replace([' ', '-'], "_");
+    normalized(field) == normalized(name)
 }

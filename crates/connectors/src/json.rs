@@ -1,50 +1,57 @@
-//! What the formats made of JSON share.
+//! Functions that the JSON formats share.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
-use catalog::Fault;
+use catalog::FieldError;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
-use crate::fault;
+use crate::field_errors;
 use crate::line::Line;
-use crate::out::Out;
+use crate::sink::Sink;
 use crate::source::Source;
 
-/// An object whose values are not looked into.
+/// An object with unparsed values.
 pub(crate) type Object = BTreeMap<String, Box<RawValue>>;
 
-/// Hands over every line that is text and not empty. A last line that ends too early is a cut.
+/// Passes every non-empty line of text to `each`. An incomplete last line is reported as truncation.
 pub(crate) fn read_lines(
     source: &mut Source<'_>,
-    out: &mut Out<'_>,
-    mut each: impl FnMut(u64, &str, &mut Out<'_>) -> ControlFlow<()>,
+    sink: &mut Sink<'_>,
+    mut each: impl FnMut(u64, &str, &mut Sink<'_>) -> ControlFlow<()>,
 ) -> ControlFlow<()> {
     let mut line = Line::default();
     while line.read(source) {
         let text = std::str::from_utf8(&line.bytes);
-        if !line.is_ended && (line.is_too_long || is_cut(text)) {
-            return out.cut(line.number, fault::truncated());
+        if !line.is_terminated && (line.is_too_long || is_truncated(text)) {
+            return sink.truncated(line.number, field_errors::truncated());
         }
         match text {
             _ if line.is_too_long => {
-                out.broken(line.number, dig_bytes(&line.bytes), fault::too_long())?;
+                sink.invalid_row(
+                    line.number,
+                    extract_id(&line.bytes),
+                    field_errors::row_too_long(),
+                )?;
             }
-            Err(_) => out.broken(line.number, dig_bytes(&line.bytes), fault::not_utf8())?,
+            Err(_) => sink.invalid_row(
+                line.number,
+                extract_id(&line.bytes),
+                field_errors::row_not_utf8(),
+            )?,
             Ok(text) if text.trim().is_empty() => {}
-            Ok(text) => each(line.number, text, out)?,
+            Ok(text) => each(line.number, text, sink)?,
         }
     }
     if source.has_failed() {
-        return out.cut(source.line(), fault::truncated());
+        return sink.truncated(source.line(), field_errors::truncated());
     }
     ControlFlow::Continue(())
 }
 
-/// Whether a last line without an end stops before its JSON does: what is wrong with it is then that
-/// nothing follows.
-fn is_cut(text: Result<&str, std::str::Utf8Error>) -> bool {
+/// Whether a last line without a line ending stops within its JSON.
+fn is_truncated(text: Result<&str, std::str::Utf8Error>) -> bool {
     match text {
         Err(error) => error.error_len().is_none(),
         Ok(text) => {
@@ -55,11 +62,11 @@ fn is_cut(text: Result<&str, std::str::Utf8Error>) -> bool {
     }
 }
 
-pub(crate) fn not_json() -> Fault {
-    fault::unreadable("The row is not valid JSON.")
+pub(crate) fn not_json() -> FieldError {
+    field_errors::unreadable_row("The row is not valid JSON.")
 }
 
-/// Reads an object. serde would also take an array for one, with the fields in their order.
+/// Parses an object. serde alone would also accept an array of the fields in order.
 pub(crate) fn parse<T: DeserializeOwned>(text: &str) -> Result<T, serde_json::Error> {
     if text.trim_start().starts_with('[') {
         return Err(serde::de::Error::custom("not an object"));
@@ -71,30 +78,33 @@ pub(crate) fn object(text: &str) -> Option<Object> {
     serde_json::from_str(text).ok()
 }
 
-/// The first field that keeps an object from being a `T`. Each is tried alone, beside the text of
-/// what a `T` always needs, because serde's own words repeat what was sent.
-pub(crate) fn wrong_field<T: DeserializeOwned>(object: &Object, needed: &str) -> Option<String> {
-    let is_wrong = |name: &str, value: &RawValue| {
+/// Returns the first field that is invalid in a `T`. Each field is parsed alone, with the required fields
+/// of a `T`, because the messages of serde repeat the input.
+pub(crate) fn first_invalid_field<T: DeserializeOwned>(
+    object: &Object,
+    required: &str,
+) -> Option<String> {
+    let is_invalid = |name: &str, value: &RawValue| {
         let name = serde_json::Value::from(name);
-        let needed = if needed.starts_with(&name.to_string()) { "" } else { needed };
-        serde_json::from_str::<T>(&format!("{{{needed}{name}:{value}}}")).is_err()
+        let required = if required.starts_with(&name.to_string()) { "" } else { required };
+        serde_json::from_str::<T>(&format!("{{{required}{name}:{value}}}")).is_err()
     };
-    object.iter().find(|(name, value)| is_wrong(name, value)).map(|(name, _)| name.clone())
+    object.iter().find(|(name, value)| is_invalid(name, value)).map(|(name, _)| name.clone())
 }
 
-/// The text of a field, even where the rest cannot be read.
-pub(crate) fn dig(text: &str, field: &str) -> Option<String> {
+/// Extracts the text of a field, even if the rest is invalid.
+pub(crate) fn extract_field(text: &str, field: &str) -> Option<String> {
     if let Some(object) = object(text) {
         return serde_json::from_str(object.get(field)?.get()).ok();
     }
     let name = format!("\"{field}\"");
-    let behind = &text[text.find(&name)? + name.len()..];
-    let value = behind.trim_start().strip_prefix(':')?;
+    let after = &text[text.find(&name)? + name.len()..];
+    let value = after.trim_start().strip_prefix(':')?;
     serde_json::Deserializer::from_str(value).into_iter::<String>().next()?.ok()
 }
 
-/// The same for bytes that are not all text, or not all there.
-fn dig_bytes(bytes: &[u8]) -> Option<String> {
+/// Extracts the product identifier from bytes that are not all UTF-8, or incomplete.
+fn extract_id(bytes: &[u8]) -> Option<String> {
     let text = bytes.utf8_chunks().next().map_or("", |chunk| chunk.valid());
-    dig(text, "external_id").or_else(|| dig(text, "id"))
+    extract_field(text, "external_id").or_else(|| extract_field(text, "id"))
 }

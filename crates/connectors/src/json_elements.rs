@@ -1,61 +1,61 @@
-//! Cuts a JSON document into the products it holds. serde would keep an element of any size before
-//! anyone could object, and would stop at the first mistake; where an element ends follows from its
-//! braces and strings alone.
+//! Splits a JSON document into its products. serde would buffer an element of any size and stop at the
+//! first error; the end of an element follows from its braces and strings alone.
 
-use crate::limit::ROW_BYTES_MAX;
+use crate::limits::ROW_BYTES_MAX;
 use crate::source::Source;
 
-/// A product, as text.
+/// The text of a product.
 #[derive(Debug, Default)]
 pub(crate) struct Element {
-    /// Where it begins.
+    /// Line of the first byte.
     pub(crate) line: u64,
-    /// As far as it is kept.
+    /// Up to the maximum size of a row.
     pub(crate) bytes: Vec<u8>,
     pub(crate) is_too_long: bool,
 }
 
-/// What follows.
+/// The next part of a document.
 #[derive(Debug)]
 pub(crate) enum Next {
     Element(Element),
-    /// The document is whole.
+    /// The document is complete.
     End,
-    /// The document ends too early.
-    Cut,
-    /// This is no JSON, or holds no products.
+    /// The document ends early.
+    Truncated,
+    /// The document is not JSON, or contains no products.
     Malformed,
-    /// The document is one object, and it is itself a product: more may follow, one on a line.
-    Lines(Element),
+    /// The first object is itself a product; more may follow, one per line.
+    JsonLines(Element),
 }
 
-/// Where in the document the reading is.
+/// The position in the document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
-    /// Before everything.
-    Outside,
-    /// Between the elements of the array; `needs_comma` behind the first.
+enum Position {
+    /// Before the first byte.
+    Start,
+    /// Between the elements of the array; `needs_comma` after the first.
     Array { is_wrapped: bool, needs_comma: bool },
-    /// Behind the array, in the object around it.
-    Behind,
+    /// After the array, in the object that contains it.
+    AfterArray,
 }
 
-/// What the first object of a document turned out to be.
-enum Opened {
-    /// One with `products`, whose array is open now.
+/// The first object of a document.
+enum FirstObject {
+    /// An object with `products`, whose array is now open.
     Products,
-    /// A product, read whole.
+    /// A complete product.
     Product(Element),
 }
 
-pub(crate) struct Elements<'s, 'a> {
+/// Reads the products of a document one by one.
+pub(crate) struct JsonElements<'s, 'a> {
     source: &'s mut Source<'a>,
-    place: Place,
+    position: Position,
 }
 
-impl<'s, 'a> Elements<'s, 'a> {
+impl<'s, 'a> JsonElements<'s, 'a> {
     pub(crate) fn new(source: &'s mut Source<'a>) -> Self {
-        Self { source, place: Place::Outside }
+        Self { source, position: Position::Start }
     }
 
     pub(crate) fn source(&mut self) -> &mut Source<'a> {
@@ -63,114 +63,117 @@ impl<'s, 'a> Elements<'s, 'a> {
     }
 
     pub(crate) fn next(&mut self) -> Next {
-        self.find_next().unwrap_or(Next::Cut)
+        self.find_next().unwrap_or(Next::Truncated)
     }
 
-    /// None if the file ends within.
+    /// Returns `None` if the file ends early.
     fn find_next(&mut self) -> Option<Next> {
         loop {
-            match self.place {
-                Place::Outside => match self.sign()? {
-                    b'[' => self.place = Place::Array { is_wrapped: false, needs_comma: false },
+            match self.position {
+                Position::Start => match self.next_token()? {
+                    b'[' => {
+                        self.position = Position::Array { is_wrapped: false, needs_comma: false };
+                    }
                     b'{' => match self.object()? {
-                        Opened::Product(product) => return Some(Next::Lines(product)),
-                        Opened::Products => {
-                            self.place = Place::Array { is_wrapped: true, needs_comma: false };
+                        FirstObject::Product(product) => return Some(Next::JsonLines(product)),
+                        FirstObject::Products => {
+                            self.position =
+                                Position::Array { is_wrapped: true, needs_comma: false };
                         }
                     },
                     _ => return Some(Next::Malformed),
                 },
-                Place::Array { is_wrapped, needs_comma } => {
+                Position::Array { is_wrapped, needs_comma } => {
                     return self.in_array(is_wrapped, needs_comma);
                 }
-                Place::Behind => return self.behind(),
+                Position::AfterArray => return self.after_array(),
             }
         }
     }
 
     fn in_array(&mut self, is_wrapped: bool, needs_comma: bool) -> Option<Next> {
-        let mut sign = self.sign()?;
-        if sign == b']' {
+        let mut token = self.next_token()?;
+        if token == b']' {
             if is_wrapped {
-                self.place = Place::Behind;
-                return self.behind();
+                self.position = Position::AfterArray;
+                return self.after_array();
             }
-            return Some(self.nothing_follows());
+            return Some(self.end());
         }
         if needs_comma {
-            if sign != b',' {
+            if token != b',' {
                 return Some(Next::Malformed);
             }
-            sign = self.sign()?;
+            token = self.next_token()?;
         }
-        if matches!(sign, b',' | b']' | b'}' | b':') {
+        if matches!(token, b',' | b']' | b'}' | b':') {
             return Some(Next::Malformed);
         }
-        self.place = Place::Array { is_wrapped, needs_comma: true };
+        self.position = Position::Array { is_wrapped, needs_comma: true };
         let mut element = Element { line: self.source.line(), ..Element::default() };
-        self.value(sign, &mut element)?;
+        self.value(token, &mut element)?;
         Some(Next::Element(element))
     }
 
-    /// Passes over the fields behind the products, to the end of the object.
-    fn behind(&mut self) -> Option<Next> {
-        let mut passed = Element { is_too_long: true, ..Element::default() };
+    /// Skips the fields after the products, to the end of the object.
+    fn after_array(&mut self) -> Option<Next> {
+        let mut skipped = Element { is_too_long: true, ..Element::default() };
         loop {
-            match self.sign()? {
-                b'}' => return Some(self.nothing_follows()),
-                sign @ (b'{' | b'[' | b'"') => self.value(sign, &mut passed)?,
+            match self.next_token()? {
+                b'}' => return Some(self.end()),
+                token @ (b'{' | b'[' | b'"') => self.value(token, &mut skipped)?,
                 b']' => return Some(Next::Malformed),
                 _ => {}
             }
         }
     }
 
-    fn nothing_follows(&mut self) -> Next {
-        match self.sign() {
+    fn end(&mut self) -> Next {
+        match self.next_token() {
             None if !self.source.has_failed() => Next::End,
-            None => Next::Cut,
+            None => Next::Truncated,
             Some(_) => Next::Malformed,
         }
     }
 
-    /// Reads an object up to the array of its `products`. One that has none is itself the product.
-    fn object(&mut self) -> Option<Opened> {
+    /// Reads an object up to the array of its `products`. An object without it is itself a product.
+    fn object(&mut self) -> Option<FirstObject> {
         let mut object = Element { line: self.source.line(), ..Element::default() };
         object.push(b'{');
         let mut name = Element::default();
         let mut is_name = true;
         loop {
-            match self.sign()? {
+            match self.next_token()? {
                 b'"' if is_name => {
                     name = Element::default();
                     self.value(b'"', &mut name)?;
                     object.append(&name);
                 }
-                b'[' if name.bytes == b"\"products\"" => return Some(Opened::Products),
-                sign @ (b'"' | b'{' | b'[') => {
-                    self.value(sign, &mut object)?;
+                b'[' if name.bytes == b"\"products\"" => return Some(FirstObject::Products),
+                token @ (b'"' | b'{' | b'[') => {
+                    self.value(token, &mut object)?;
                 }
                 b'}' => {
                     object.push(b'}');
-                    return Some(Opened::Product(object));
+                    return Some(FirstObject::Product(object));
                 }
-                sign => {
-                    is_name = if sign == b',' { true } else { is_name && sign != b':' };
-                    object.push(sign);
+                token => {
+                    is_name = if token == b',' { true } else { is_name && token != b':' };
+                    object.push(token);
                 }
             }
         }
     }
 
-    /// The next byte that is not white space.
-    fn sign(&mut self) -> Option<u8> {
+    /// Consumes whitespace and returns the next byte.
+    fn next_token(&mut self) -> Option<u8> {
         while self.source.peek()?.is_ascii_whitespace() {
             self.source.take();
         }
         self.source.take()
     }
 
-    /// Reads a value whose first byte was taken, into an element.
+    /// Reads a value, whose first byte is consumed, into an element.
     fn value(&mut self, first: u8, element: &mut Element) -> Option<()> {
         element.push(first);
         match first {
@@ -189,7 +192,7 @@ impl<'s, 'a> Elements<'s, 'a> {
                 }
                 Some(())
             }
-            // A number or a word, which ends before the next sign.
+            // A number or a literal, which ends before the next delimiter.
             _ => loop {
                 match self.source.peek()? {
                     b',' | b']' | b'}' => return Some(()),

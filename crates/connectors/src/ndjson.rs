@@ -1,47 +1,49 @@
-//! One product draft a line: the form that carries everything.
+//! Reads one product draft per line: the format that represents every field.
 
 use std::ops::ControlFlow;
 
-use catalog::{Fault, FaultCode, ProductDraft};
+use catalog::{FieldError, FieldErrorCode, ProductDraft};
 
-use crate::fault;
+use crate::field_errors;
 use crate::json;
-use crate::out::Out;
+use crate::sink::Sink;
 use crate::source::Source;
 
-/// The form is ours and has a field for the GTIN, so where else a store may keep it does not matter.
-pub(crate) fn read(source: &mut Source<'_>, out: &mut Out<'_>) -> ControlFlow<()> {
-    json::read_lines(source, out, |line, text, out| match json::parse(text) {
-        Ok(draft) => out.product(line, draft),
-        Err(error) => out.broken(line, json::dig(text, "external_id"), why(text, &error)),
+/// The format has a field for the GTIN, so the GTIN source of the store is ignored.
+pub(crate) fn read(source: &mut Source<'_>, sink: &mut Sink<'_>) -> ControlFlow<()> {
+    json::read_lines(source, sink, |line, text, sink| match json::parse(text) {
+        Ok(draft) => sink.product(line, draft),
+        Err(error) => sink.invalid_row(
+            line,
+            json::extract_field(text, "external_id"),
+            field_error(text, &error),
+        ),
     })
 }
 
-/// What is wrong with a line, told by the names of our own fields.
-fn why(text: &str, error: &serde_json::Error) -> Fault {
+/// Describes the error of a line by the names of our own fields.
+fn field_error(text: &str, error: &serde_json::Error) -> FieldError {
     if !error.is_data() {
         return json::not_json();
     }
     let Some(object) = json::object(text) else {
-        return fault::unreadable("The line is not a JSON object.");
+        return field_errors::unreadable_row("The line is not a JSON object.");
     };
     if !object.contains_key("external_id") {
-        return fault::missing_id();
+        return field_errors::missing_id();
     }
-    let wrong = json::wrong_field::<ProductDraft>(&object, r#""external_id":"","#);
-    match wrong.and_then(|name| FIELDS.iter().find(|field| **field == name)) {
-        Some(field) => Fault::new(
+    let invalid = json::first_invalid_field::<ProductDraft>(&object, r#""external_id":"","#);
+    match invalid.and_then(|name| FIELDS.iter().find(|field| **field == name)) {
+        Some(field) => FieldError::new(
             *field,
-            FaultCode::InvalidValue,
-            "The field does not have the form of a product draft.",
+            FieldErrorCode::InvalidValue,
+            "The value does not match the schema of a product draft.",
         ),
-        None => fault::unreadable(
-            "The object has a field that a product draft does not have, or one field twice.",
-        ),
+        None => field_errors::unreadable_row("The object has an unknown or duplicate field."),
     }
 }
 
-/// The fields of a product draft. Only these are ever named back to a merchant.
+/// The fields of a product draft. Errors name no other fields.
 const FIELDS: [&str; 22] = [
     "external_id",
     "sku",

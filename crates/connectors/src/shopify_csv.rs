@@ -1,64 +1,67 @@
-//! Shopify's product export. A product is the rows of one handle: the first says what it is, each
-//! with a price is a variant, and the others add pictures.
+//! Reads Shopify's product export. A product is the consecutive rows of one handle: the first has the
+//! product fields, each row with a price is a variant, and the others add images.
 
 mod columns;
-mod product;
+mod product_builder;
 
 use std::ops::ControlFlow;
 
 use catalog::FeedSettings;
 
-use crate::fault;
-use crate::out::Out;
-use crate::sheet::Sheet;
+use crate::delimited::DelimitedReader;
+use crate::field_errors;
+use crate::sink::Sink;
 use crate::source::Source;
 use columns::{Cells, column_name};
-use product::Open;
+use product_builder::ProductBuilder;
 
 pub(crate) fn read(
     source: &mut Source<'_>,
     settings: &FeedSettings,
-    out: &mut Out<'_>,
+    sink: &mut Sink<'_>,
 ) -> ControlFlow<()> {
-    let mut sheet = match Sheet::open(source, b',', column_name, &["handle"]) {
-        Ok(sheet) => sheet,
-        Err(fault) => return out.cut(1, fault),
+    let mut reader = match DelimitedReader::open(source, b',', column_name, &["handle"]) {
+        Ok(reader) => reader,
+        Err(error) => return sink.truncated(1, error),
     };
-    let mut open: Option<Open> = None;
-    while let Some(row) = sheet.next(source) {
-        if row.is_cut() {
-            return out.cut(row.line(), fault::truncated());
+    let mut open: Option<ProductBuilder> = None;
+    while let Some(row) = reader.next(source) {
+        if row.is_truncated() {
+            return sink.truncated(row.line(), field_errors::truncated());
         }
         let cells = Cells::new(&row);
         let handle = cells.owned("handle");
-        let fault = match (row.fault(), handle.clone()) {
-            (Some(fault), _) => Some(fault),
-            (None, None) => Some(fault::missing_id()),
+        let error = match (row.error(), handle.clone()) {
+            (Some(error), _) => Some(error),
+            (None, None) => Some(field_errors::missing_id()),
             (None, Some(handle)) => {
-                if !open.as_ref().is_some_and(|open| open.takes(&handle, &row)) {
-                    close(&mut open, out)?;
+                if !open.as_ref().is_some_and(|open| open.accepts(&handle, &row)) {
+                    close(&mut open, sink)?;
                 }
-                let open = open.get_or_insert_with(|| Open::new(handle, &cells, row.line()));
+                let open =
+                    open.get_or_insert_with(|| ProductBuilder::new(handle, &cells, row.line()));
                 open.add(&cells, settings, row.bytes()).err()
             }
         };
-        match fault {
-            Some(_) if !row.is_ended() => return out.cut(row.line(), fault::truncated()),
-            Some(fault) => out.broken(row.line(), handle, fault)?,
+        match error {
+            Some(_) if !row.is_terminated() => {
+                return sink.truncated(row.line(), field_errors::truncated());
+            }
+            Some(error) => sink.invalid_row(row.line(), handle, error)?,
             None => {}
         }
     }
     if source.has_failed() {
-        return out.cut(source.line(), fault::truncated());
+        return sink.truncated(source.line(), field_errors::truncated());
     }
-    close(&mut open, out)
+    close(&mut open, sink)
 }
 
-fn close(open: &mut Option<Open>, out: &mut Out<'_>) -> ControlFlow<()> {
+fn close(open: &mut Option<ProductBuilder>, sink: &mut Sink<'_>) -> ControlFlow<()> {
     let Some(open) = open.take() else { return ControlFlow::Continue(()) };
     let line = open.line;
     match open.finish() {
-        Some(draft) => out.product(line, draft),
+        Some(draft) => sink.product(line, draft),
         None => ControlFlow::Continue(()),
     }
 }

@@ -1,34 +1,35 @@
-//! The way out of a reader: what was found goes to the sink, which may say that it is enough.
+//! Passes the items of a feed to the caller, which may stop the reader.
 
 use std::ops::ControlFlow;
 
-use catalog::{Fault, FeedItem, ProductDraft};
+use catalog::{FeedItem, FieldError, ProductDraft};
 
-pub(crate) struct Out<'a> {
-    sink: &'a mut dyn FnMut(FeedItem) -> ControlFlow<()>,
+/// The receiver of the items of a feed.
+pub(crate) struct Sink<'a> {
+    emit: &'a mut dyn FnMut(FeedItem) -> ControlFlow<()>,
 }
 
-impl<'a> Out<'a> {
-    pub(crate) fn new(sink: &'a mut dyn FnMut(FeedItem) -> ControlFlow<()>) -> Self {
-        Self { sink }
+impl<'a> Sink<'a> {
+    pub(crate) fn new(emit: &'a mut dyn FnMut(FeedItem) -> ControlFlow<()>) -> Self {
+        Self { emit }
     }
 
     pub(crate) fn product(&mut self, line: u64, draft: ProductDraft) -> ControlFlow<()> {
-        (self.sink)(FeedItem::Product { line, draft: Box::new(draft) })
+        (self.emit)(FeedItem::Product { line, draft: Box::new(draft) })
     }
 
-    pub(crate) fn broken(
+    pub(crate) fn invalid_row(
         &mut self,
         line: u64,
         external_id: Option<String>,
-        fault: Fault,
+        error: FieldError,
     ) -> ControlFlow<()> {
-        (self.sink)(FeedItem::Broken { line, external_id, fault })
+        (self.emit)(FeedItem::InvalidRow { line, external_id, error })
     }
 
-    /// Nothing comes behind a cut.
-    pub(crate) fn cut(&mut self, line: u64, fault: Fault) -> ControlFlow<()> {
-        let _ = (self.sink)(FeedItem::Cut { line, fault });
+    /// Reports that the file ends early; no item follows.
+    pub(crate) fn truncated(&mut self, line: u64, error: FieldError) -> ControlFlow<()> {
+        let _ = (self.emit)(FeedItem::Truncated { line, error });
         ControlFlow::Break(())
     }
 }

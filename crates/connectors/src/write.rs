@@ -1,9 +1,8 @@
-//! The way back: products written as a feed. Exports use it, and so do proofs, because reading what
-//! was written has to give the same products again.
+//! Writes products as a feed, for exports and for round-trip tests.
 //!
-//! No format but NDJSON has a place for everything. [`carried`] is what is left of a product, and
-//! reading [`write()`] gives exactly that, in that order, for every product that [`carries`] allows,
-//! as long as texts have no white space at their ends.
+//! Only NDJSON represents every field. [`representable`] returns the part of a product that a format
+//! represents; reading the output of [`write()`] returns exactly that part, in order, for every product for
+//! which [`can_represent`] is true, if texts have no leading or trailing whitespace.
 
 mod acp_json;
 mod google;
@@ -14,13 +13,13 @@ mod shopify_csv;
 use catalog::{Amount, FeedFormat, ProductDraft};
 use primitives::{Currency, Money};
 
-/// Writes products as a feed. `currency` is the store's: that of products that name none.
+/// Writes products as a feed. `currency` is that of the store, for products that name none.
 #[must_use]
 pub fn write(format: FeedFormat, drafts: &[ProductDraft], currency: Currency) -> Vec<u8> {
-    let allowed = drafts.iter().filter(|draft| carries(format, draft, currency));
-    let drafts: Vec<_> = allowed.map(|draft| carried(format, draft, currency)).collect();
+    let supported = drafts.iter().filter(|draft| can_represent(format, draft, currency));
+    let drafts: Vec<_> = supported.map(|draft| representable(format, draft, currency)).collect();
     match format {
-        FeedFormat::Ndjson => lines(&drafts),
+        FeedFormat::Ndjson => ndjson(&drafts),
         FeedFormat::GoogleXml => google_xml::write(&drafts),
         FeedFormat::GoogleTsv => google_tsv::write(&drafts),
         FeedFormat::ShopifyCsv => shopify_csv::write(&drafts),
@@ -28,29 +27,29 @@ pub fn write(format: FeedFormat, drafts: &[ProductDraft], currency: Currency) ->
     }
 }
 
-/// Whether the format can carry a product at all. Shopify's file has no place for a currency, so a
-/// product in another one than the store's would come back at a wrong price.
+/// Whether the format can represent a product. Shopify's format has no currency, so a product in another
+/// currency than the store's would be read back with a wrong price.
 #[must_use]
-pub fn carries(format: FeedFormat, draft: &ProductDraft, currency: Currency) -> bool {
+pub fn can_represent(format: FeedFormat, draft: &ProductDraft, currency: Currency) -> bool {
     let named = draft.currency.as_deref();
     format != FeedFormat::ShopifyCsv || named.is_none_or(|named| named == currency.code())
 }
 
-/// What the format can carry of a product.
+/// Returns the part of a product that the format represents.
 #[must_use]
-pub fn carried(format: FeedFormat, draft: &ProductDraft, currency: Currency) -> ProductDraft {
-    let full = in_full(draft, currency);
+pub fn representable(format: FeedFormat, draft: &ProductDraft, currency: Currency) -> ProductDraft {
+    let full = with_currency(draft, currency);
     match format {
         FeedFormat::Ndjson => draft.clone(),
-        FeedFormat::GoogleXml | FeedFormat::GoogleTsv => google::carried(&full),
-        FeedFormat::ShopifyCsv => shopify_csv::carried(&full),
-        FeedFormat::AcpJson => acp_json::carried(&full),
+        FeedFormat::GoogleXml | FeedFormat::GoogleTsv => google::representable(&full),
+        FeedFormat::ShopifyCsv => shopify_csv::representable(&full),
+        FeedFormat::AcpJson => acp_json::representable(&full),
     }
 }
 
-/// The product with its currency named, and its amounts with all decimals of it: `1.299` would be
+/// Returns the product with an explicit currency and with all decimals of its amounts: `1.299` would be
 /// ambiguous in most formats.
-fn in_full(draft: &ProductDraft, currency: Currency) -> ProductDraft {
+fn with_currency(draft: &ProductDraft, currency: Currency) -> ProductDraft {
     let named = draft.currency.as_deref().and_then(|code| code.parse().ok());
     let currency: Currency = named.unwrap_or(currency);
     let full = |amount: &mut Option<Amount>| {
@@ -70,27 +69,27 @@ fn in_full(draft: &ProductDraft, currency: Currency) -> ProductDraft {
     draft
 }
 
-fn lines(drafts: &[ProductDraft]) -> Vec<u8> {
+fn ndjson(drafts: &[ProductDraft]) -> Vec<u8> {
     let mut bytes = Vec::new();
     for draft in drafts {
-        // A draft is texts, numbers and maps with texts for keys, which always are JSON.
+        // Serializing texts, numbers and maps with text keys cannot fail.
         bytes.extend(serde_json::to_vec(draft).unwrap_or_default());
         bytes.push(b'\n');
     }
     bytes
 }
 
-/// Rows as delimited text.
-fn sheet(delimiter: u8, rows: impl IntoIterator<Item = Vec<String>>) -> Vec<u8> {
+/// Writes rows as delimited text.
+fn delimited(delimiter: u8, rows: impl IntoIterator<Item = Vec<String>>) -> Vec<u8> {
     let mut writer = csv::WriterBuilder::new().delimiter(delimiter).from_writer(Vec::new());
     for row in rows {
-        // Memory does not fail, and the rows are all as long as the header.
+        // Writing to memory cannot fail, and all rows are as long as the header.
         let _ = writer.write_record(&row);
     }
     writer.into_inner().unwrap_or_default()
 }
 
-/// A category as one text, as Google and the others write it.
-fn path(category: &[String]) -> String {
+/// Formats a category path.
+fn category_path(category: &[String]) -> String {
     category.join(" > ")
 }

@@ -1,19 +1,19 @@
-//! Cuts an XML feed into its items. An XML reader stops at the first mistake of a file, and keeps a
-//! title as large as its maker likes; a merchant wants to hear of one bad item and to have the others
-//! read. So the items are found here, by their tags, and each is parsed on its own.
+//! Splits an XML feed into its items. An XML parser stops at the first error of a file and buffers texts
+//! of any size; here one invalid item must not affect the others. So items are found by their tags, and
+//! each is parsed on its own.
 
-use crate::limit::ROW_BYTES_MAX;
+use crate::limits::ROW_BYTES_MAX;
 use crate::source::Source;
 
-/// The longest name of a tag that means something here.
+/// Maximum length of a tag name that is compared.
 const NAME_BYTES_MAX: usize = 64;
 
-/// What lies between the tags of an item.
+/// The content between the tags of an item.
 #[derive(Debug)]
-pub(crate) struct Fragment {
-    /// Where its start tag stands.
+pub(crate) struct XmlItem {
+    /// Line of the start tag.
     pub(crate) line: u64,
-    /// The content, as far as it is kept.
+    /// Up to the maximum size of a row.
     pub(crate) bytes: Vec<u8>,
     pub(crate) is_too_long: bool,
     /// Whether it has an end tag.
@@ -23,89 +23,92 @@ pub(crate) struct Fragment {
 /// How a feed ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum End {
-    /// With the end tag of its first element.
-    Whole,
-    /// Before it.
-    Cut,
-    /// It says that it is written in something other than UTF-8.
-    OtherEncoding,
+    /// With the end tag of the root element.
+    Complete,
+    /// Before the end tag of the root element.
+    Truncated,
+    /// The XML declaration names an encoding other than UTF-8.
+    UnsupportedEncoding,
 }
 
-pub(crate) struct Fragments<'s, 'a> {
+/// Reads the items of a feed one by one.
+pub(crate) struct XmlItems<'s, 'a> {
     source: &'s mut Source<'a>,
     root: Vec<u8>,
     is_root_closed: bool,
-    is_other_encoding: bool,
-    /// The item that is open.
-    item: Option<Fragment>,
-    /// The name of its tag.
+    has_unsupported_encoding: bool,
+    item: Option<XmlItem>,
     item_name: Vec<u8>,
-    /// What was behind the last `<`.
+    /// Name of the last tag.
     name: Vec<u8>,
 }
 
-/// A piece of markup.
+/// A kind of markup.
 enum Markup {
     Start,
     Empty,
     End,
-    /// Comments, CDATA, declarations and `<` that begin nothing.
+    /// Comments, CDATA, declarations and a `<` that starts no markup.
     Other,
 }
 
-impl<'s, 'a> Fragments<'s, 'a> {
+impl<'s, 'a> XmlItems<'s, 'a> {
     pub(crate) fn new(source: &'s mut Source<'a>) -> Self {
         Self {
             source,
             root: Vec::new(),
             is_root_closed: false,
-            is_other_encoding: false,
+            has_unsupported_encoding: false,
             item: None,
             item_name: Vec::new(),
             name: Vec::new(),
         }
     }
 
-    /// The line the reading has come to.
+    /// Returns the current line.
     pub(crate) fn line(&self) -> u64 {
         self.source.line()
     }
 
-    /// The next item, or how the feed ended.
-    pub(crate) fn next(&mut self) -> Result<Fragment, End> {
+    /// Returns the next item, or how the feed ended.
+    pub(crate) fn next(&mut self) -> Result<XmlItem, End> {
         loop {
             let line = self.find_markup().ok_or(self.end())?;
-            let mark = self.item.as_ref().map_or(0, |item| item.bytes.len().saturating_sub(1));
+            let content_end =
+                self.item.as_ref().map_or(0, |item| item.bytes.len().saturating_sub(1));
             let markup = self.markup().ok_or(self.end())?;
-            if self.is_other_encoding {
-                return Err(End::OtherEncoding);
+            if self.has_unsupported_encoding {
+                return Err(End::UnsupportedEncoding);
             }
-            if let Some(done) = self.step(&markup, line, mark) {
-                return Ok(done);
+            if let Some(item) = self.step(&markup, line, content_end) {
+                return Ok(item);
             }
         }
     }
 
     fn end(&self) -> End {
-        if self.is_root_closed && !self.source.has_failed() { End::Whole } else { End::Cut }
+        if self.is_root_closed && !self.source.has_failed() {
+            End::Complete
+        } else {
+            End::Truncated
+        }
     }
 
-    /// What a piece of markup does to the item that is open; `mark` is where the item's content ends
-    /// if this is its end.
-    fn step(&mut self, markup: &Markup, line: u64, mark: usize) -> Option<Fragment> {
+    /// Applies markup to the open item, and returns an item that ends. `content_end` is the end of the
+    /// content of the open item if this markup closes it.
+    fn step(&mut self, markup: &Markup, line: u64, content_end: usize) -> Option<XmlItem> {
         let is_item = matches!(local(&self.name), b"item" | b"entry");
         match markup {
             Markup::Start | Markup::Empty if is_item => {
-                let before = self.close(mark, false);
-                let begun =
-                    Fragment { line, bytes: Vec::new(), is_too_long: false, is_closed: true };
+                let previous = self.close(content_end, false);
+                let new = XmlItem { line, bytes: Vec::new(), is_too_long: false, is_closed: true };
                 if matches!(markup, Markup::Empty) {
-                    // Behind an item that was not closed, one that says nothing is not missed.
-                    return before.or(Some(begun));
+                    // An empty item after an unclosed one is dropped.
+                    return previous.or(Some(new));
                 }
-                self.item = Some(begun);
+                self.item = Some(new);
                 self.item_name.clone_from(&self.name);
-                before
+                previous
             }
             Markup::Start if self.root.is_empty() => {
                 self.root.clone_from(&self.name);
@@ -113,25 +116,25 @@ impl<'s, 'a> Fragments<'s, 'a> {
             }
             Markup::End if self.name == self.root => {
                 self.is_root_closed = true;
-                self.close(mark, false)
+                self.close(content_end, false)
             }
             Markup::End if self.item.is_some() && self.name == self.item_name => {
-                self.close(mark, true)
+                self.close(content_end, true)
             }
             _ => None,
         }
     }
 
-    fn close(&mut self, mark: usize, is_closed: bool) -> Option<Fragment> {
+    fn close(&mut self, content_end: usize, is_closed: bool) -> Option<XmlItem> {
         let mut item = self.item.take()?;
         item.is_closed = is_closed;
         if !item.is_too_long {
-            item.bytes.truncate(mark);
+            item.bytes.truncate(content_end);
         }
         Some(item)
     }
 
-    /// Goes to the next `<` and behind it; answers its line.
+    /// Skips past the next `<` and returns its line.
     fn find_markup(&mut self) -> Option<u64> {
         loop {
             let line = self.source.line();
@@ -141,7 +144,7 @@ impl<'s, 'a> Fragments<'s, 'a> {
         }
     }
 
-    /// Takes a byte, into the item that is open.
+    /// Consumes a byte and appends it to the open item.
     fn take(&mut self) -> Option<u8> {
         let byte = self.source.take()?;
         if let Some(item) = &mut self.item {
@@ -154,7 +157,7 @@ impl<'s, 'a> Fragments<'s, 'a> {
         Some(byte)
     }
 
-    /// Reads what a `<` began; none if the file ends within it.
+    /// Reads the markup after a `<`; `None` if the file ends within it.
     fn markup(&mut self) -> Option<Markup> {
         self.name.clear();
         match self.source.peek()? {
@@ -173,7 +176,7 @@ impl<'s, 'a> Fragments<'s, 'a> {
         }
     }
 
-    /// Reads a tag to its end, or to a `<` that should not be there; says whether it ends in `/>`.
+    /// Reads a tag to its end or to an unexpected `<`; returns whether it ends in `/>`.
     fn tag(&mut self) -> Option<bool> {
         let mut is_name = true;
         let mut last = 0;
@@ -194,7 +197,7 @@ impl<'s, 'a> Fragments<'s, 'a> {
         }
     }
 
-    /// Reads to the end of `<?…?>`. The first one of a file may name an encoding.
+    /// Reads to the end of `<?…?>`. The XML declaration may name an encoding.
     fn instruction(&mut self) -> Option<()> {
         let mut text = Vec::new();
         loop {
@@ -209,9 +212,10 @@ impl<'s, 'a> Fragments<'s, 'a> {
         }
         if self.root.is_empty() && text.starts_with(b"?xml") {
             let text = String::from_utf8_lossy(&text);
-            let encoding = text.split_once("encoding").map(|(_, behind)| behind);
-            self.is_other_encoding = encoding.is_some_and(|behind| {
-                let name = behind.trim_start_matches(|sign: char| " \t\r\n=\"'".contains(sign));
+            let encoding = text.split_once("encoding").map(|(_, after)| after);
+            self.has_unsupported_encoding = encoding.is_some_and(|after| {
+                let name =
+                    after.trim_start_matches(|character: char| " \t\r\n=\"'".contains(character));
                 !["utf-8", "utf8", "us-ascii"].iter().any(|known| name.starts_with(known))
             });
         }
@@ -235,20 +239,20 @@ impl<'s, 'a> Fragments<'s, 'a> {
         }
     }
 
-    /// Reads to two of a sign and a `>`.
-    fn until(&mut self, sign: u8) -> Option<()> {
-        let mut signs = 0;
+    /// Reads to the byte repeated twice and a `>`.
+    fn until(&mut self, end: u8) -> Option<()> {
+        let mut count = 0;
         loop {
             match self.take()? {
-                b'>' if signs >= 2 => return Some(()),
-                byte if byte == sign => signs += 1,
-                _ => signs = 0,
+                b'>' if count >= 2 => return Some(()),
+                byte if byte == end => count += 1,
+                _ => count = 0,
             }
         }
     }
 
-    /// Passes over a document type. What it declares is never used: an entity that is made of others
-    /// can grow without bound.
+    /// Skips a document type. Its declarations are ignored, because nested entities can expand without
+    /// bound.
     fn document_type(&mut self) -> Option<()> {
         let mut depth = 1_u32;
         let mut quote = None;
@@ -268,7 +272,7 @@ impl<'s, 'a> Fragments<'s, 'a> {
     }
 }
 
-/// A name without its prefix.
+/// Returns a name without its prefix.
 fn local(name: &[u8]) -> &[u8] {
     let colon = name.iter().rposition(|byte| *byte == b':');
     colon.map_or(name, |at| &name[at + 1..])

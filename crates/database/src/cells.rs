@@ -1,4 +1,4 @@
-//! The directory of cells: which cell owns which merchant.
+//! The cell directory: which cell owns which merchant.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -10,11 +10,11 @@ use sqlx::PgConnection;
 
 use crate::DatabaseError;
 
-/// How many virtual shards there are. It never changes: moving a shard is one row.
+/// Number of virtual shards. It never changes; moving a shard to another cell updates one row.
 pub const SHARDS: u16 = 1024;
 
-/// The virtual shard of a merchant: FNV-1a over the sixteen bytes of its id, folded to ten bits.
-/// Part of the contract with routers, which compute it too.
+/// Returns the virtual shard of a merchant: FNV-1a over the sixteen bytes of its id, folded to ten bits.
+/// Routers compute the same number, so that the function is part of their contract.
 #[must_use]
 pub fn shard_of(merchant: MerchantId) -> u16 {
     const OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
@@ -24,17 +24,17 @@ pub fn shard_of(merchant: MerchantId) -> u16 {
         .as_bytes()
         .iter()
         .fold(OFFSET, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(PRIME));
-    // FNV's low bits depend on the low bits of the input alone; folding brings the high ones in.
+    // The low bits of FNV depend only on the low bits of the input; folding mixes in the high ones.
     let folded = (hash >> 32) ^ hash;
     u16::try_from(folded % u64::from(SHARDS)).unwrap_or(0)
 }
 
-/// The name of a cell.
+/// The name of a cell: lower-case letters, digits and hyphens, at most 32.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct CellName(Arc<str>);
 
 impl CellName {
-    /// The name as text.
+    /// Returns the name as text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
@@ -48,7 +48,7 @@ impl FromStr for CellName {
         if !text.is_empty() && text.len() <= 32 && text.bytes().all(allowed) {
             Ok(Self(text.into()))
         } else {
-            Err("a cell name holds lower-case letters, digits and hyphens, at most 32")
+            Err("a cell name is 1 to 32 lower-case letters, digits and hyphens")
         }
     }
 }
@@ -59,7 +59,7 @@ impl fmt::Display for CellName {
     }
 }
 
-/// The directory as it was at one epoch.
+/// The cell directory at one epoch.
 #[derive(Debug, Default)]
 pub(crate) struct Directory {
     epoch: i64,
@@ -68,7 +68,7 @@ pub(crate) struct Directory {
 }
 
 impl Directory {
-    /// Reads all of it: 1,024 rows and the few overrides.
+    /// Loads the directory: 1,024 shards and the overrides.
     pub(crate) async fn load(sql: &mut PgConnection) -> Result<Self, DatabaseError> {
         let epoch = sqlx::query_scalar!("SELECT epoch FROM platform.cell_epoch")
             .fetch_one(&mut *sql)
@@ -85,7 +85,7 @@ impl Directory {
         Ok(Self { epoch, shards, overrides })
     }
 
-    /// Refuses a merchant that another cell owns.
+    /// Returns `WrongCell` if another cell owns the merchant.
     pub(crate) fn check(&self, cell: &CellName, merchant: MerchantId) -> Result<(), DatabaseError> {
         let by_shard = || self.shards.get(usize::from(shard_of(merchant)));
         let owner = self.overrides.get(&merchant).or_else(by_shard);
@@ -104,8 +104,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn shards_are_stable_and_even() {
-        // Routers compute the same number; these two may never change.
+    fn shards_are_stable_and_evenly_distributed() {
+        // Routers compute the same number, so that it may never change.
         assert_eq!(
             shard_of(MerchantId::from_uuid(uuid::Uuid::nil())),
             shard_of(MerchantId::from_uuid(uuid::Uuid::nil()))
@@ -118,6 +118,9 @@ mod tests {
             counts[usize::from(shard_of(merchant))] += 1;
         }
         let (least, most) = (counts.iter().min().unwrap(), counts.iter().max().unwrap());
-        assert!(*least > 50 && *most < 160, "between {least} and {most} of 100 a shard");
+        assert!(
+            *least > 50 && *most < 160,
+            "between {least} and {most} merchants per shard, 100 expected"
+        );
     }
 }

@@ -1,4 +1,4 @@
-//! Where moments come from.
+//! The clock of a process.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -6,24 +6,24 @@ use std::time::{Duration, SystemTime};
 
 use primitives::Timestamp;
 
-/// The clock of a process. In production a `Work` asks the database; a test fixes the moment.
+/// The source of the current time. In production a `Work` reads the database's clock; tests use a fixed one.
 #[derive(Debug, Clone, Default)]
 pub struct Clock(Option<Arc<AtomicI64>>);
 
 impl Clock {
-    /// The real clock.
+    /// Creates the clock for production.
     #[must_use]
-    pub fn real() -> Self {
+    pub fn system() -> Self {
         Self(None)
     }
 
-    /// A clock that stands at one moment until it is advanced. Clones share it.
+    /// Creates a clock that stays at `now` until it is advanced. Clones share it.
     #[must_use]
-    pub fn fixed(moment: Timestamp) -> Self {
-        Self(Some(Arc::new(AtomicI64::new(moment.unix_micros()))))
+    pub fn fixed(now: Timestamp) -> Self {
+        Self(Some(Arc::new(AtomicI64::new(now.unix_micros()))))
     }
 
-    /// Moves a fixed clock; a real one cannot be moved.
+    /// Advances a fixed clock. Does nothing to the system clock.
     pub fn advance(&self, span: Duration) {
         if let Some(fixed) = &self.0 {
             let micros = i64::try_from(span.as_micros()).unwrap_or(i64::MAX);
@@ -31,20 +31,20 @@ impl Clock {
         }
     }
 
-    /// The fixed moment, if there is one.
-    pub(crate) fn fixed_moment(&self) -> Option<Timestamp> {
+    /// Returns the time of a fixed clock, or `None` for the system clock.
+    pub(crate) fn fixed_now(&self) -> Option<Timestamp> {
         let fixed = self.0.as_ref()?;
         Some(Timestamp::from_unix_micros(fixed.load(Ordering::SeqCst)))
     }
 
-    /// The moment as this process sees it: for showing and for ages, never for a rule.
-    pub(crate) fn local_moment(&self) -> Timestamp {
-        self.fixed_moment().unwrap_or_else(system_moment)
+    /// Returns the time of this process: for display and ages, never for business rules.
+    pub(crate) fn local_now(&self) -> Timestamp {
+        self.fixed_now().unwrap_or_else(system_now)
     }
 }
 
-#[expect(clippy::disallowed_methods, reason = "this is the one home of the process clock")]
-fn system_moment() -> Timestamp {
+#[expect(clippy::disallowed_methods, reason = "the only place that reads the process clock")]
+fn system_now() -> Timestamp {
     let since_epoch = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     Timestamp::from_unix_micros(i64::try_from(since_epoch.as_micros()).unwrap_or(i64::MAX))
 }

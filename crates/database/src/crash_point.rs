@@ -1,10 +1,10 @@
-//! Places at which a process can be made to die, to see that nothing is left half done.
+//! Crash points: statements at which tests abort the process, to check that recovery leaves no partial state.
 
-/// Dies here, at once and without a word, if the environment names this place. In release builds there is no such place.
+/// Aborts the process if `SOUK_CRASH_AT` names this crash point. Does nothing in release builds.
 #[inline]
 pub fn crash_point(name: &'static str) {
     #[cfg(debug_assertions)]
-    if chosen().is_some_and(|chosen| chosen == name) {
+    if selected().is_some_and(|selected| selected == name) {
         std::process::abort();
     }
     #[cfg(not(debug_assertions))]
@@ -14,10 +14,10 @@ pub fn crash_point(name: &'static str) {
 #[cfg(debug_assertions)]
 #[expect(
     clippy::disallowed_methods,
-    reason = "no setting of the service: only proofs set it, for debug builds"
+    reason = "not a setting of the service: only proofs set it, for debug builds"
 )]
-fn chosen() -> Option<&'static str> {
-    static CHOSEN: std::sync::LazyLock<Option<String>> =
+fn selected() -> Option<&'static str> {
+    static SELECTED: std::sync::LazyLock<Option<String>> =
         std::sync::LazyLock::new(|| std::env::var("SOUK_CRASH_AT").ok());
-    CHOSEN.as_deref()
+    SELECTED.as_deref()
 }

@@ -1,42 +1,42 @@
-//! What can go wrong on the way to PostgreSQL, sorted by what the caller can do about it.
+//! Errors of PostgreSQL, grouped by what the caller can do about them.
 
 use primitives::{Details, ErrorCode, Problem};
 
-/// A failure of the database.
+/// An error of the database.
 #[derive(Debug, thiserror::Error)]
 pub enum DatabaseError {
-    /// The engine is away, restarting or out of connections: the call can be tried again.
+    /// PostgreSQL is unreachable, restarting or out of connections. The call can be retried.
     #[error("the database is unavailable")]
     Unavailable(#[source] sqlx::Error),
-    /// Another transaction was in the way for too long: the call can be tried again.
-    #[error("the database is too busy")]
+    /// A deadlock, a lock timeout or a statement timeout. The call can be retried.
+    #[error("the database timed out on a lock or statement")]
     Contended(#[source] sqlx::Error),
-    /// A `Work` was open for longer than it may be, and was rolled back.
+    /// A `Work` exceeded its maximum lifetime and was rolled back.
     #[error("the transaction took longer than {} seconds", crate::work::LIFETIME_MAX.as_secs())]
-    TooLong,
-    /// The merchant lives in another cell; the sender's directory is out of date.
+    TransactionTimeout,
+    /// Another cell owns the merchant; the directory of the sender is stale.
     #[error("the merchant is not served by this cell")]
     WrongCell {
-        /// The directory's epoch, so that the sender can tell whether it is behind.
+        /// Epoch of the directory, which lets the sender detect that its own is older.
         epoch: i64,
     },
-    /// A mistake of ours: SQL, schema or types.
-    #[error("the database refused a statement")]
-    Broken(#[source] sqlx::Error),
+    /// A bug: invalid SQL, a schema mismatch or a value that cannot be decoded.
+    #[error("the database rejected a statement")]
+    Internal(#[source] sqlx::Error),
 }
 
 impl DatabaseError {
-    /// The violated constraint, if that is what happened. A domain turns it into its own error.
+    /// Returns the name of the violated constraint, which a domain crate maps to its own error.
     #[must_use]
     pub fn constraint(&self) -> Option<&str> {
         match self {
-            Self::Broken(sqlx::Error::Database(error)) => error.constraint(),
+            Self::Internal(sqlx::Error::Database(error)) => error.constraint(),
             _ => None,
         }
     }
 
-    /// Whether the connection, and not the statement, was the trouble.
-    pub(crate) fn lost_connection(&self) -> bool {
+    /// Returns whether the connection failed rather than the statement.
+    pub(crate) fn is_connection_lost(&self) -> bool {
         matches!(self, Self::Unavailable(error) if !matches!(error, sqlx::Error::PoolTimedOut))
     }
 }
@@ -52,18 +52,18 @@ impl From<sqlx::Error> for DatabaseError {
             | E::WorkerCrashed
             | E::BeginFailed
             | E::Protocol(_) => Self::Unavailable(error),
-            E::Database(refusal) => match refusal.code().as_deref() {
+            E::Database(error_response) => match error_response.code().as_deref() {
                 Some(code) if is_unavailable(code) => Self::Unavailable(error),
                 // deadlock, lock timeout, statement timeout
                 Some("40P01" | "55P03" | "57014") => Self::Contended(error),
-                _ => Self::Broken(error),
+                _ => Self::Internal(error),
             },
-            _ => Self::Broken(error),
+            _ => Self::Internal(error),
         }
     }
 }
 
-/// Connection exceptions, too many connections, shutting down, starting up, idle too long.
+/// SQLSTATE of connection exceptions, too many connections, shutdown, startup and idle timeouts.
 fn is_unavailable(code: &str) -> bool {
     code.starts_with("08")
         || matches!(code, "53300" | "57P01" | "57P02" | "57P03" | "57P05" | "25P03")
@@ -72,10 +72,11 @@ fn is_unavailable(code: &str) -> bool {
 impl Problem for DatabaseError {
     fn code(&self) -> ErrorCode {
         match self {
-            Self::Unavailable(_) | Self::Contended(_) | Self::TooLong | Self::WrongCell { .. } => {
-                ErrorCode::ServiceUnavailable
-            }
-            Self::Broken(_) => ErrorCode::InternalError,
+            Self::Unavailable(_)
+            | Self::Contended(_)
+            | Self::TransactionTimeout
+            | Self::WrongCell { .. } => ErrorCode::ServiceUnavailable,
+            Self::Internal(_) => ErrorCode::InternalError,
         }
     }
 
@@ -84,5 +85,9 @@ impl Problem for DatabaseError {
             details.insert("reason", "wrong_cell");
             details.insert("directory_epoch", *epoch);
         }
+    }
+
+    fn is_transient(&self) -> bool {
+        matches!(self, Self::Contended(_))
     }
 }

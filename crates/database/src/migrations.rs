@@ -1,6 +1,6 @@
-//! The migrations, embedded. `build.rs` makes cargo look at the folder again when it changes.
+//! The embedded migrations. `build.rs` makes cargo rebuild the crate when the folder changes.
 
 use sqlx::migrate::Migrator;
 
-/// Forward-only: there is no down.
+/// All migrations; forward-only.
 pub(crate) static MIGRATOR: Migrator = sqlx::migrate!("./migrations");

@@ -1,4 +1,4 @@
-//! The pool, and what hangs on it: clock, dice and the directory of cells.
+//! The connection pool with its clock, random source and cell directory.
 
 use std::str::FromStr;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -11,81 +11,78 @@ use sqlx::{Postgres, Transaction};
 use crate::cells::Directory;
 use crate::migrations::MIGRATOR;
 use crate::tenant::{Access, Tenant};
-use crate::{CellName, Clock, DatabaseError, Dice};
+use crate::{CellName, Clock, DatabaseError, RandomSource};
 
-/// How to reach PostgreSQL.
+/// Connection settings.
 #[derive(Clone)]
 pub struct Settings {
     /// `postgres://user:password@host:port/database`
     pub url: String,
-    /// Connections this process may hold.
+    /// Maximum number of connections of this process.
     pub connections_max: u32,
-    /// How long a caller waits for a connection before it hears `service_unavailable`.
+    /// How long a caller waits for a connection before it gets `service_unavailable`.
     pub acquire_timeout: Duration,
     /// The cell this process serves.
     pub cell: CellName,
-    /// Where moments come from.
     pub clock: Clock,
-    /// Where randomness comes from.
-    pub dice: Dice,
+    pub random_source: RandomSource,
 }
 
-/// The door to PostgreSQL. Cheap to clone; clones share everything.
+/// A handle to PostgreSQL. Cheap to clone; clones share the pool.
 #[derive(Clone)]
 pub struct Database {
     pool: PgPool,
     cell: CellName,
     clock: Clock,
-    dice: Dice,
+    random_source: RandomSource,
     directory: Arc<RwLock<Arc<Directory>>>,
 }
 
-/// How busy the pool is.
+/// Usage of the pool.
 #[derive(Debug, Clone, Copy)]
 pub struct PoolState {
-    /// Connections open.
+    /// Open connections, idle ones included.
     pub open: u32,
-    /// Connections waiting for work.
     pub idle: u32,
 }
 
 impl Database {
-    /// Prepares the pool; connections open when they are first needed, so this works while the
-    /// engine is away.
-    pub fn prepare(settings: Settings) -> Result<Self, DatabaseError> {
-        // One stuck statement or forgotten transaction keeps vacuum from its work in the whole
-        // cluster, and makes readers of the outbox look twice.
+    /// Creates the pool without connecting: connections open on first use, so that this succeeds while PostgreSQL is
+    /// unavailable.
+    pub fn connect_lazy(settings: Settings) -> Result<Self, DatabaseError> {
+        // One stuck statement or idle transaction delays vacuum in the whole cluster, and makes readers of the outbox
+        // read the same rows again.
         let options =
             PgConnectOptions::from_str(&settings.url)?.application_name("souk").options([
                 ("statement_timeout", "10s"),
                 ("lock_timeout", "5s"),
                 ("idle_in_transaction_session_timeout", "10s"),
-                // Our statements are short. Where the planner is told what not to do, it takes them for
-                // dear, and compiling one costs a hundred times what running it does.
+                // Statements are short. Where plan types are disabled, the planner overestimates their cost, and
+                // compiling one takes a hundred times as long as running it.
                 ("jit", "off"),
             ]);
         let pool = PgPoolOptions::new()
             .max_connections(settings.connections_max)
             .acquire_timeout(settings.acquire_timeout)
-            // A ping before each use would cost a round trip; `begin` replaces a dead connection.
+            // A ping before each use would cost a round trip; `begin` replaces a closed connection.
             .test_before_acquire(false)
             .connect_lazy_with(options);
         Ok(Self {
             pool,
             cell: settings.cell,
             clock: settings.clock,
-            dice: settings.dice,
+            random_source: settings.random_source,
             directory: Arc::default(),
         })
     }
 
-    /// Applies the migrations that are missing. Safe to call from several processes at once.
+    /// Applies pending migrations. Safe to call from several processes at once.
     pub async fn migrate(&self) -> Result<(), DatabaseError> {
         MIGRATOR.run(&self.pool).await.map_err(|error| sqlx::Error::Migrate(Box::new(error)))?;
         Ok(())
     }
 
-    /// Whether the schema is the one this binary was built for, or a newer one.
+    /// Returns whether all migrations of this binary have been applied.
     pub async fn is_migrated(&self) -> Result<bool, DatabaseError> {
         let newest = MIGRATOR.iter().map(|migration| migration.version).max();
         let applied: Option<i64> =
@@ -93,10 +90,8 @@ impl Database {
                 .fetch_one(&self.pool)
                 .await
                 .or_else(|error| match &error {
-                    // undefined_table: nothing was ever migrated here
-                    sqlx::Error::Database(refusal)
-                        if refusal.code().as_deref() == Some("42P01") =>
-                    {
+                    // undefined_table: no migration has ever run
+                    sqlx::Error::Database(error) if error.code().as_deref() == Some("42P01") => {
                         Ok(None)
                     }
                     _ => Err(error),
@@ -104,7 +99,7 @@ impl Database {
         Ok(applied >= newest)
     }
 
-    /// A number that changes with every migration that is added.
+    /// Returns a number that changes with every added migration.
     #[must_use]
     pub fn schema_fingerprint() -> u64 {
         MIGRATOR.iter().flat_map(|migration| migration.checksum.iter()).fold(0, |sum: u64, byte| {
@@ -112,7 +107,7 @@ impl Database {
         })
     }
 
-    /// Reads the directory of cells again. The server calls it at start and every few seconds.
+    /// Reloads the cell directory. The server calls it at startup and every few seconds.
     pub async fn refresh_directory(&self) -> Result<(), DatabaseError> {
         let mut transaction = self.begin(Tenant::Platform, Access::Read).await?;
         let directory = Directory::load(&mut transaction).await?;
@@ -121,59 +116,59 @@ impl Database {
         Ok(())
     }
 
-    /// Refuses a merchant of another cell, by the cached directory.
+    /// Returns `WrongCell` if the cached directory assigns the merchant to another cell.
     pub(crate) fn check_cell(&self, merchant: MerchantId) -> Result<(), DatabaseError> {
         let directory = Arc::clone(&self.directory.read().unwrap_or_else(PoisonError::into_inner));
         directory.check(&self.cell, merchant)
     }
 
-    /// Opens a transaction. A pooled connection may have died since its last use (an engine
-    /// restart kills them all at once); nothing has run yet, so another one is tried.
+    /// Opens a transaction. A pooled connection may have been closed since its last use (a restart of PostgreSQL closes
+    /// all of them); nothing has run yet, so that another connection is tried.
     pub(crate) async fn begin(
         &self,
         tenant: Tenant,
         access: Access,
     ) -> Result<Transaction<'static, Postgres>, DatabaseError> {
-        let tries_max = self.pool.size() + 1;
-        let mut tries = 1;
+        let attempts_max = self.pool.size() + 1;
+        let mut attempt = 1;
         loop {
             let begun =
                 self.pool.begin_with(tenant.begin(access)).await.map_err(DatabaseError::from);
             match begun {
-                Err(error) if error.lost_connection() && tries < tries_max => tries += 1,
+                Err(error) if error.is_connection_lost() && attempt < attempts_max => attempt += 1,
                 _ => return begun,
             }
         }
     }
 
-    /// The cell this process serves.
+    /// Returns the cell this process serves.
     #[must_use]
     pub fn cell(&self) -> &CellName {
         &self.cell
     }
 
-    /// The moment as this process sees it: for showing and for ages, never for a rule.
+    /// Returns the time of this process: for display and ages, never for business rules.
     #[must_use]
     pub fn local_now(&self) -> Timestamp {
-        self.clock.local_moment()
+        self.clock.local_now()
     }
 
     pub(crate) fn clock(&self) -> &Clock {
         &self.clock
     }
 
-    pub(crate) fn dice(&self) -> &Dice {
-        &self.dice
+    pub(crate) fn random_source(&self) -> &RandomSource {
+        &self.random_source
     }
 
-    /// How busy the pool is.
+    /// Returns the usage of the pool.
     #[must_use]
     pub fn pool_state(&self) -> PoolState {
         let idle = u32::try_from(self.pool.num_idle()).unwrap_or(u32::MAX);
         PoolState { open: self.pool.size(), idle }
     }
 
-    /// Closes every connection; waits for the ones in use.
+    /// Closes every connection, after waiting for those in use.
     pub async fn close(&self) {
         self.pool.close().await;
     }

@@ -1,45 +1,45 @@
-//! Where randomness comes from.
+//! The source of randomness of a process.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
-/// The dice of a process. Each `Work` gets its own generator from them: in production one fed by
-/// the operating system, in a test one that follows from the seed.
+/// The source of randomness. Each `Work` gets its own generator from it: seeded by the operating system in production,
+/// derived from a fixed seed in tests.
 #[derive(Debug, Clone, Default)]
-pub struct Dice(Option<Arc<Mutex<StdRng>>>);
+pub struct RandomSource(Option<Arc<Mutex<StdRng>>>);
 
-impl Dice {
-    /// Dice nobody can foresee.
+impl RandomSource {
+    /// Creates a source seeded by the operating system.
     #[must_use]
-    pub fn real() -> Self {
+    pub fn system() -> Self {
         Self(None)
     }
 
-    /// Dice that fall the same way each time. Clones share them.
+    /// Creates a deterministic source for tests. Clones share its state.
     #[must_use]
     pub fn seeded(seed: u64) -> Self {
         Self(Some(Arc::new(Mutex::new(StdRng::seed_from_u64(seed)))))
     }
 
-    /// 128 bits for something that is no work: the name of a request.
+    /// Returns 128 random bits, for values outside a `Work` such as request ids.
     #[must_use]
-    pub fn draw(&self) -> u128 {
+    pub fn next_u128(&self) -> u128 {
         let mut random = self.fork();
         u128::from(random.next_u64()) << 64 | u128::from(random.next_u64())
     }
 
-    /// A generator for one `Work`.
+    /// Returns a generator for one `Work`.
     pub(crate) fn fork(&self) -> StdRng {
         match &self.0 {
             Some(seeded) => seeded.lock().unwrap_or_else(PoisonError::into_inner).fork(),
-            None => unforeseeable(),
+            None => from_operating_system(),
         }
     }
 }
 
-#[expect(clippy::disallowed_methods, reason = "this is the one home of randomness")]
-fn unforeseeable() -> StdRng {
+#[expect(clippy::disallowed_methods, reason = "the only place that reads system randomness")]
+fn from_operating_system() -> StdRng {
     StdRng::from_rng(&mut rand::rng())
 }

@@ -1,20 +1,20 @@
-//! The two ways in, as the statement that opens a transaction.
+//! The tenant of a transaction, as the statement that opens it.
 
 use primitives::MerchantId;
 use sqlx::AssertSqlSafe;
 use sqlx::SqlSafeStr;
 use sqlx::SqlStr;
 
-/// Whose rows a transaction sees.
+/// The rows a transaction can access.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Tenant {
-    /// One merchant's, under row-level security.
+    /// The rows of one merchant, under row-level security.
     Store(MerchantId),
-    /// All of the cell's.
+    /// All rows of the cell.
     Platform,
 }
 
-/// Whether a transaction may write.
+/// The access mode of a transaction.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Access {
     Write,
@@ -22,8 +22,8 @@ pub(crate) enum Access {
 }
 
 impl Tenant {
-    /// `BEGIN` with the role and the merchant in one round trip. The only values in the text are a
-    /// role name of ours and the digits of a uuid.
+    /// Returns `BEGIN` with the role and the merchant, for one round trip. The text interpolates only a fixed role name
+    /// and a UUID.
     pub(crate) fn begin(self, access: Access) -> SqlStr {
         let mode = match access {
             Access::Write => "READ WRITE",

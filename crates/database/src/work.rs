@@ -1,4 +1,4 @@
-//! Writing: one transaction, one moment, one source of randomness.
+//! Write access: one transaction, one timestamp, one random generator.
 
 use std::time::{Duration, Instant};
 
@@ -12,11 +12,11 @@ use crate::cells::shard_of;
 use crate::tenant::{Access, Tenant};
 use crate::{Database, DatabaseError};
 
-/// How long a `Work` may last. A long one keeps vacuum and the outbox's readers busy.
+/// Maximum lifetime of a `Work`. A long transaction delays vacuum and makes readers of the outbox read rows again.
 pub(crate) const LIFETIME_MAX: Duration = Duration::from_secs(10);
 
-/// One request's or one job step's worth of writing: everything in it happens at the same moment
-/// and is committed together, or not at all. Dropping it undoes it.
+/// The unit of work of one request or one job step: everything in it has the same timestamp and is committed together,
+/// or not at all. Dropping it rolls it back.
 pub struct Work {
     transaction: Transaction<'static, Postgres>,
     now: Timestamp,
@@ -26,8 +26,8 @@ pub struct Work {
 }
 
 impl Work {
-    /// Opens a work for one store, under row-level security. Refuses a merchant of another cell,
-    /// by the directory's rows as this transaction sees them.
+    /// Opens a transaction for one store, under row-level security. Returns `WrongCell` if the directory, as this
+    /// transaction sees it, assigns the merchant to another cell.
     pub async fn for_store(
         database: &Database,
         merchant: MerchantId,
@@ -51,7 +51,7 @@ impl Work {
         Ok(Self::opened(database, transaction, row.now))
     }
 
-    /// Opens a work across stores. `tidy` lists who may.
+    /// Opens a transaction across stores. `tidy` lists the crates that may.
     pub async fn for_platform(database: &Database) -> Result<Self, DatabaseError> {
         let mut transaction = database.begin(Tenant::Platform, Access::Write).await?;
         let now =
@@ -66,60 +66,60 @@ impl Work {
     ) -> Self {
         Self {
             transaction,
-            now: database.clock().fixed_moment().unwrap_or_else(|| now.into()),
-            random: database.dice().fork(),
+            now: database.clock().fixed_now().unwrap_or_else(|| now.into()),
+            random: database.random_source().fork(),
             opened: Instant::now(),
             clock: database.clock().clone(),
         }
     }
 
-    /// The moment at which all of this happens.
+    /// Returns the transaction timestamp, at which everything in this work happens.
     #[must_use]
     pub fn now(&self) -> Timestamp {
         self.now
     }
 
-    /// The moment it is by now, on the database's clock: for leases that may have run out since
-    /// the work was opened. Everything else uses `now`.
-    pub async fn moment(&mut self) -> Result<Timestamp, DatabaseError> {
-        if let Some(fixed) = self.clock.fixed_moment() {
+    /// Returns the current time of the database: for leases that may have expired since the work was opened.
+    /// Everything else uses [`now`](Self::now).
+    pub async fn clock_timestamp(&mut self) -> Result<Timestamp, DatabaseError> {
+        if let Some(fixed) = self.clock.fixed_now() {
             return Ok(fixed);
         }
-        let moment = sqlx::query_scalar!(r#"SELECT clock_timestamp() AS "moment!""#)
+        let now = sqlx::query_scalar!(r#"SELECT clock_timestamp() AS "moment!""#)
             .fetch_one(&mut *self.transaction)
             .await?;
-        Ok(moment.into())
+        Ok(now.into())
     }
 
-    /// A new id.
+    /// Generates an id.
     pub fn new_id<I: Id>(&mut self) -> I {
         I::from_random(
             u128::from(self.random.next_u64()) << 64 | u128::from(self.random.next_u64()),
         )
     }
 
-    /// The dice.
+    /// Returns the random generator.
     pub fn random(&mut self) -> &mut StdRng {
         &mut self.random
     }
 
-    /// The connection, for the SQL of a `table.rs`.
+    /// Returns the connection, for the SQL of a `table.rs`.
     pub fn sql(&mut self) -> &mut PgConnection {
         &mut self.transaction
     }
 
-    /// Makes everything in it true. A work that is older than it may be is undone instead.
+    /// Commits. A work older than its maximum lifetime is rolled back instead, with `TransactionTimeout`.
     pub async fn commit(self) -> Result<(), DatabaseError> {
         if self.opened.elapsed() > LIFETIME_MAX {
             self.transaction.rollback().await?;
-            return Err(DatabaseError::TooLong);
+            return Err(DatabaseError::TransactionTimeout);
         }
         self.transaction.commit().await?;
         Ok(())
     }
 
-    /// Undoes everything in it, and waits until that is done.
-    pub async fn abandon(self) -> Result<(), DatabaseError> {
+    /// Rolls back, and waits until that is done.
+    pub async fn rollback(self) -> Result<(), DatabaseError> {
         self.transaction.rollback().await?;
         Ok(())
     }

@@ -1,16 +1,19 @@
-//! Products as their merchant would send them.
+//! Products as drafts, and the check that every product passes before it is written.
 
-use catalog::{Amount, ImageDraft, ProductDraft, RatingDraft, VariantDraft};
-use primitives::{Currency, Money};
+use catalog::{
+    Amount, CategoryPath, FieldError, ImageDraft, Incoming, ProductDraft, RatingDraft, VariantDraft,
+};
+use primitives::{Currency, Id, Money, ProductId, VariantId};
 
-use crate::seed::days_ago;
+use crate::reviews;
+use crate::seed::{SeedError, days_ago};
 use crate::world::{Image, Product, Store, Variant};
 
-/// The draft of a product: all that the world says about it. Pictures get the address of a shop,
-/// since a feed cannot point into ours.
+/// Returns the draft of a product, as its merchant would send it. Image URLs are absolute, because a
+/// feed cannot contain relative ones.
 #[must_use]
 pub fn draft(store: &Store, product: &Product) -> ProductDraft {
-    let amount = |minor| amount(minor, product.currency);
+    let amount = |minor| amount(minor, &product.currency);
     let rating = product.rating.as_ref().map(|rating| RatingDraft {
         average: Amount::new(format!(
             "{}.{:02}",
@@ -21,24 +24,48 @@ pub fn draft(store: &Store, product: &Product) -> ProductDraft {
     });
     ProductDraft {
         external_id: product.sku.clone(),
-        name: Some(product.name.to_owned()),
+        name: Some(product.name.clone()),
         description: Some(product.description.clone()),
-        brand: Some(product.brand.to_owned()),
+        brand: Some(product.brand.clone()),
         gtin: product.gtin.clone(),
-        category: category(store, &product.category),
-        condition: Some(product.condition.to_owned()),
+        category: category_names(store, &product.category),
+        condition: Some(product.condition.clone()),
         price: Some(amount(product.price_minor)),
-        currency: Some(product.currency.to_owned()),
+        currency: Some(product.currency.clone()),
         list_price: product.list_price_minor.map(amount),
         stock_status: Some(product.stock_status.to_owned()),
         stock_quantity: product.stock_quantity.map(i64::from),
         images: product.images.iter().map(|one| image(store, one)).collect(),
-        attributes: product.attributes.iter().cloned().collect(),
+        attributes: product.attributes.clone(),
         rating,
         variants: product.variants.iter().map(|one| variant(product, one)).collect(),
         listed_at: Some(days_ago(product.created_days_ago).to_string()),
         ..ProductDraft::default()
     }
+}
+
+/// Checks a product like one of a feed. Four things that a feed cannot express are set afterwards: the
+/// fixed ids, category slugs other than the names', images that Souk serves itself, and the list price
+/// of a product whose variants have none.
+pub(crate) fn incoming(store: &Store, product: &Product) -> Result<Incoming, SeedError> {
+    let draft = ProductDraft { reviews: reviews::of(store, product), ..draft(store, product) };
+    let rejected = |errors: Vec<FieldError>| SeedError::Rejected {
+        store: store.slug.clone(),
+        sku: product.sku.clone(),
+        errors,
+    };
+    let mut incoming = catalog::check(&draft, store.currency.parse()?).map_err(rejected)?;
+    incoming.id = Some(ProductId::from_uuid(product.id));
+    for ((id, _), variant) in incoming.variants.iter_mut().zip(&product.variants) {
+        *id = Some(VariantId::from_uuid(variant.id));
+    }
+    incoming.category = CategoryPath::named(&product.category, draft.category);
+    incoming.facts.category.clone_from(&product.category);
+    for (checked, image) in incoming.facts.images.iter_mut().zip(&product.images) {
+        checked.url.clone_from(&image.path);
+    }
+    incoming.facts.list_price_minor = product.list_price_minor;
+    Ok(incoming)
 }
 
 fn variant(product: &Product, variant: &Variant) -> VariantDraft {
@@ -47,18 +74,18 @@ fn variant(product: &Product, variant: &Variant) -> VariantDraft {
         name: Some(variant.name.clone()),
         gtin: variant.gtin.clone(),
         options: variant.options.iter().cloned().collect(),
-        price: Some(amount(variant.price_minor, product.currency)),
+        price: Some(amount(variant.price_minor, &product.currency)),
         stock_status: Some(variant.stock_status.to_owned()),
         stock_quantity: variant.stock_quantity.map(i64::from),
         ..VariantDraft::default()
     }
 }
 
-/// The names along the path: `home-kitchen/coffee` is `["Home & Kitchen", "Coffee"]`.
-fn category(store: &Store, path: &str) -> Vec<String> {
+/// Returns the names along a path: `home-kitchen/coffee` is `["Home & Kitchen", "Coffee"]`.
+fn category_names(store: &Store, path: &str) -> Vec<String> {
     let ends = path.match_indices('/').map(|(at, _)| at).chain([path.len()]);
-    let name = |end| store.categories.iter().find(|category| category.path == path[..end]);
-    ends.filter_map(name).map(|category| category.name.to_owned()).collect()
+    let category = |end| store.categories.iter().find(|category| category.path == path[..end]);
+    ends.filter_map(category).map(|category| category.name.clone()).collect()
 }
 
 fn image(store: &Store, image: &Image) -> ImageDraft {
@@ -68,7 +95,7 @@ fn image(store: &Store, image: &Image) -> ImageDraft {
     }
 }
 
-/// The world's tests hold that every currency is known.
+/// The check rejects an unknown currency, so that the amount is not used.
 fn amount(minor: i64, currency: &str) -> Amount {
     let currency = currency.parse().unwrap_or(Currency::USD);
     Amount::new(Money::new(minor, currency).to_decimal_text())

@@ -1,84 +1,128 @@
-//! From lines to products: the facts are written down, the figures follow from the SKU.
+//! Expansion of the data files into products: facts are given, other values follow from a hash of the SKU.
 
-use uuid::Uuid;
+use std::collections::BTreeMap;
 
+use toml::Spanned;
+
+use crate::data::{
+    ARTICLES, Article, ArticleFile, Availability, DataError, DataFile, Item, Line, ProductOption,
+    STORES, StoreFile,
+};
 use crate::gtin;
-use crate::habits::Habits;
-use crate::line::{Item, LINE, Line, Supply, axis};
+use crate::hash::{among, between};
 use crate::options::{combinations, in_sku};
-use crate::spread::{among, between};
+use crate::quality::Profile;
 use crate::stock::{self, Stock};
-use crate::world::{Category, Image, Product, Rating, Variant, id};
+use crate::world::{Image, Product, Rating, Store, Variant, World, id};
+
+/// Reads and expands all data files.
+pub(crate) fn world() -> Result<World, DataError> {
+    let ArticleFile { articles } = ARTICLES.parse()?;
+    let stores = STORES.iter().map(|file| store(file, &articles)).collect::<Result<_, _>>()?;
+    Ok(World { stores })
+}
+
+/// Returns the store of a file with its ids and products.
+fn store(file: &DataFile, articles: &[Article]) -> Result<Store, DataError> {
+    let StoreFile { mut store, generator, lines } = file.parse()?;
+    store.id = id(&format!("store/{}", store.slug));
+    for category in &mut store.categories {
+        category.id = id(&format!("category/{}/{}", store.slug, category.path));
+        category.parent = category.path.rsplit_once('/').map(|(parent, _)| parent.to_owned());
+    }
+    let expansion = Expansion {
+        file,
+        articles,
+        store: &store,
+        profile: generator.quality.profile(),
+        stock_max: generator.stock_max,
+    };
+    let products = lines.iter().flat_map(|line| line.items.iter().map(move |item| (line, item)));
+    let products = products.map(|(line, item)| Ok(expansion.source(line, item)?.product()));
+    let products = products.collect::<Result<_, _>>()?;
+    store.products = products;
+    Ok(store)
+}
 
 /// What the products of one store have in common.
-#[derive(Clone, Copy)]
-pub(crate) struct Shop {
-    pub(crate) slug: &'static str,
-    pub(crate) currency: &'static str,
-    pub(crate) member_since_days_ago: u32,
-    pub(crate) habits: Habits,
-    /// The most it keeps of one thing.
-    pub(crate) deepest_stock: u16,
+struct Expansion<'a> {
+    file: &'a DataFile,
+    articles: &'a [Article],
+    store: &'a Store,
+    profile: Profile,
+    stock_max: u16,
 }
 
-/// The id of the store with this slug.
-pub(crate) fn store_id(slug: &str) -> Uuid {
-    id(&format!("store/{slug}"))
+impl<'a> Expansion<'a> {
+    /// Resolves the references of an item.
+    fn source(&'a self, line: &'a Line, item: &'a Item) -> Result<Source<'a>, DataError> {
+        let category = line.category.get_ref();
+        if self.store.categories.iter().all(|other| other.path != *category) {
+            return Err(self.error(&line.category, "category", "is not a category of the store"));
+        }
+        let (name, article) = match (&item.name, &item.article) {
+            (Some(name), None) => (name, None),
+            (None, Some(key)) => {
+                let article = self.articles.iter().find(|article| article.key == *key.get_ref());
+                let unknown = || self.error(key, "article", "is not a key in articles.toml");
+                let article = article.ok_or_else(unknown)?;
+                if item.has_own_facts() {
+                    let reason = "excludes name, description, attributes and colours";
+                    return Err(self.error(key, "article", reason));
+                }
+                (&article.name, Some(article))
+            }
+            _ => {
+                let reason = "an item has either a name or an article";
+                return Err(self.error(&item.number, "number", reason));
+            }
+        };
+        let sku = format!("{}-{}", line.sku_prefix, item.number.get_ref());
+        let key = format!("{}/{sku}", self.store.slug);
+        Ok(Source { expansion: self, line, item, article, name, sku, key })
+    }
+
+    fn error<T>(&self, value: &Spanned<T>, field: &str, reason: &str) -> DataError {
+        self.file.error(Some(value.span()), field, reason)
+    }
 }
 
-/// The tree of a store, given as paths and names, every parent before its children.
-pub(crate) fn categories(slug: &str, tree: &[(&str, &'static str)]) -> Vec<Category> {
-    let category = |&(path, name): &(&str, &'static str)| Category {
-        id: id(&format!("category/{slug}/{path}")),
-        path: path.to_owned(),
-        name,
-        parent: path.rsplit_once('/').map(|(parent, _)| parent.to_owned()),
-    };
-    tree.iter().map(category).collect()
+impl Item {
+    /// Whether the item has facts that an article determines.
+    fn has_own_facts(&self) -> bool {
+        !(self.description.is_empty() && self.attributes.is_empty() && self.colours.is_empty())
+    }
 }
 
-/// Every item of every line, in the order written.
-pub(crate) fn products(shop: &Shop, lines: &[&[Line]]) -> Vec<Product> {
-    let lines = lines.iter().copied().flatten();
-    lines.flat_map(|line| line.items.iter().map(|item| draft(shop, line, item).product())).collect()
-}
-
-/// A product in the making: what was written about it, and its names.
-struct Draft<'a> {
-    shop: &'a Shop,
-    /// What holds for the item because of its line.
-    common: &'a Line,
+/// An item with all it refers to.
+struct Source<'a> {
+    expansion: &'a Expansion<'a>,
     line: &'a Line,
     item: &'a Item,
+    /// An article has the same texts in every store: the line contributes none.
+    article: Option<&'a Article>,
+    name: &'a str,
     sku: String,
-    /// The SKU under its store, for two stores may use the same.
+    /// Store and SKU, because two stores may use the same SKU.
     key: String,
 }
 
-fn draft<'a>(shop: &'a Shop, line: &'a Line, item: &'a Item) -> Draft<'a> {
-    let sku = format!("{}-{}", line.prefix, item.code);
-    let key = format!("{}/{sku}", shop.slug);
-    // An article that several stores carry reads the same in each of them.
-    let common = if item.good.is_some() { &LINE } else { line };
-    Draft { shop, common, line, item, sku, key }
-}
-
-impl Draft<'_> {
+impl Source<'_> {
     fn product(self) -> Product {
-        let (whole, variants) = self.stocked_variants();
+        let (stock, variants) = self.stocked_variants();
         Product {
             id: id(&format!("product/{}", self.key)),
-            name: self.item.name,
+            name: self.name.to_owned(),
             description: self.description(),
-            brand: self.brand(),
+            brand: self.brand().to_owned(),
             gtin: self.gtin(&[]),
-            category: self.line.category.to_owned(),
-            condition: self.line.condition,
+            category: self.line.category.get_ref().clone(),
+            condition: self.line.condition.clone(),
             price_minor: self.minor(self.item.price_cents),
-            currency: self.currency(),
+            currency: self.currency().to_owned(),
             list_price_minor: self.list_price_cents().map(|cents| self.minor(cents)),
-            stock_status: whole.status,
-            stock_quantity: whole.quantity,
+            stock_status: stock.status,
+            stock_quantity: stock.quantity,
             rating: self.rating(),
             attributes: self.attributes(),
             images: self.images(),
@@ -88,62 +132,71 @@ impl Draft<'_> {
         }
     }
 
-    /// The variants with their stock, and the stock of all of them together.
+    /// Returns the stock of the product and its variants.
     fn stocked_variants(&self) -> (Stock, Vec<Variant>) {
-        let deepest = self.shop.deepest_stock;
-        let whole = stock::single(&self.key, self.item.supply, deepest);
+        let stock_max = self.expansion.stock_max;
+        let stock = stock::of_product(&self.key, self.item.availability, stock_max);
         let mut variants = self.variants();
+        let slug = &self.expansion.store.slug;
         let keys: Vec<String> =
-            variants.iter().map(|variant| format!("{}/{}", self.shop.slug, variant.sku)).collect();
-        let parts = stock::of_variants(whole, &self.key, &keys, deepest);
-        let whole = self.told(stock::sum(whole, &parts));
+            variants.iter().map(|variant| format!("{slug}/{}", variant.sku)).collect();
+        let parts = stock::of_variants(stock, &self.key, &keys, stock_max);
+        let stock = self.stated(stock::sum(stock, &parts));
         for (variant, part) in variants.iter_mut().zip(parts) {
-            let part = self.told(part);
+            let part = self.stated(part);
             variant.stock_status = part.status;
             variant.stock_quantity = part.quantity;
         }
-        (whole, variants)
+        (stock, variants)
     }
 
-    /// Every combination of the axes, as sold out; stock depends on the product as a whole.
+    /// Returns a variant for every combination of option values, without stock.
     fn variants(&self) -> Vec<Variant> {
-        let colours = axis("colour", self.item.colours);
-        let axes = self.common.axes.iter().chain(self.item.axes);
-        let axes = axes.chain([&colours]).filter(|axis| !axis.values.is_empty());
-        let variant = |(options, extra_cents): (Vec<(&str, &str)>, i64)| {
+        let colours = self.article.map_or(&self.item.colours, |article| &article.colours);
+        let colour = ProductOption {
+            name: String::from("colour"),
+            values: colours.clone(),
+            surcharge_cents: Vec::new(),
+        };
+        let common = if self.article.is_some() { &[] } else { self.line.options.as_slice() };
+        let options = common.iter().chain(&self.item.options).chain([&colour]);
+        let options = options.filter(|option| !option.values.is_empty());
+        let variant = |(options, surcharge_cents): (Vec<(&str, &str)>, i64)| {
             let values: Vec<&str> = options.iter().map(|&(_, value)| value).collect();
             let sku = format!("{}-{}", self.sku, in_sku(&values));
+            let owned = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
             Variant {
-                id: id(&format!("variant/{}/{sku}", self.shop.slug)),
+                id: id(&format!("variant/{}/{sku}", self.expansion.store.slug)),
                 sku,
-                name: format!("{}, {}", self.item.name, values.join(", ")),
+                name: format!("{}, {}", self.name, values.join(", ")),
                 gtin: self.gtin(&values),
-                options: owned(&options),
-                price_minor: self.minor(self.item.price_cents + extra_cents),
+                options: options.into_iter().map(owned).collect(),
+                price_minor: self.minor(self.item.price_cents + surcharge_cents),
                 stock_status: "out_of_stock",
                 stock_quantity: Some(0),
             }
         };
-        combinations(axes).into_iter().map(variant).collect()
+        combinations(options).into_iter().map(variant).collect()
     }
 
     /// The same variant of the same article has one GTIN in every store.
     fn gtin(&self, values: &[&str]) -> Option<String> {
-        let article = match self.item.good {
-            Some(good) => format!("shared/{}", good.key),
-            None if self.lacks(self.shop.habits.without_gtin, "gtin") => return None,
+        let article = match self.article {
+            Some(article) => format!("shared/{}", article.key),
+            None if self.lacks(self.expansion.profile.without_gtin, "gtin") => return None,
             None => self.key.clone(),
         };
         let names: Vec<&str> = [article.as_str()].iter().chain(values).copied().collect();
         Some(gtin::ean13(&names.join("/")))
     }
 
-    fn brand(&self) -> &'static str {
-        self.item.brand.unwrap_or(self.line.brand)
+    fn brand(&self) -> &str {
+        let article = self.article.map(|article| &article.brand);
+        self.item.brand.as_ref().or(article).unwrap_or(&self.line.brand)
     }
 
-    fn currency(&self) -> &'static str {
-        self.line.currency.unwrap_or(self.shop.currency)
+    fn currency(&self) -> &str {
+        self.line.currency.as_ref().unwrap_or(&self.expansion.store.currency)
     }
 
     /// USDC has six decimals, the others two (decisions §1).
@@ -152,49 +205,54 @@ impl Draft<'_> {
     }
 
     fn description(&self) -> String {
-        let texts = [self.item.about, self.common.about].into_iter();
-        let texts: Vec<&str> = texts.filter(|text| !text.is_empty()).collect();
+        let (own, common) = match self.article {
+            Some(article) => (article.description.as_str(), ""),
+            None => (self.item.description.as_str(), self.line.description.as_str()),
+        };
+        let texts: Vec<&str> = [own, common].into_iter().filter(|text| !text.is_empty()).collect();
         texts.join(" ")
     }
 
-    fn attributes(&self) -> Vec<(String, String)> {
-        let own = self.item.attributes;
-        let replaced = |name: &str| own.iter().any(|&(other, _)| other == name);
-        let common = self.common.attributes.iter();
-        let common = common.filter(|(name, _)| !replaced(name));
-        let facts: Vec<(&str, &str)> = own.iter().chain(common).copied().collect();
-        owned(&facts)
+    fn attributes(&self) -> BTreeMap<String, String> {
+        if let Some(article) = self.article {
+            return article.attributes.clone();
+        }
+        let mut attributes = self.line.attributes.clone();
+        attributes.extend(self.item.attributes.clone());
+        attributes
     }
 
     fn images(&self) -> Vec<Image> {
-        if self.lacks(self.shop.habits.without_image, "image") {
+        if self.lacks(self.expansion.profile.without_image, "image") {
             return Vec::new();
         }
-        let (name, brand) = (self.item.name, self.brand());
-        let path = format!("/demo/images/{}/{}.svg", self.shop.slug, self.sku);
+        let (name, brand) = (self.name, self.brand());
+        let path = format!("/demo/images/{}/{}.svg", self.expansion.store.slug, self.sku);
         let alt = if name.contains(brand) { name.to_owned() } else { format!("{name} by {brand}") };
         vec![Image { path, alt }]
     }
 
-    /// Examples point at items that are always there; those must be complete.
-    fn lacks(&self, percent: u16, what: &str) -> bool {
-        self.item.supply != Supply::Always && among(&self.key, what, percent)
+    /// Whether the product is among those that lack something. Items that are always available are
+    /// complete, because examples use them.
+    fn lacks(&self, percent: u16, purpose: &str) -> bool {
+        self.item.availability != Availability::Always && among(&self.key, purpose, percent)
     }
 
-    /// Some shops tell that a product is there, but not how many.
-    fn told(&self, stock: Stock) -> Stock {
-        let silent = self.lacks(self.shop.habits.without_quantity, "quantity");
-        let told = stock.status != "in_stock" || !silent;
-        Stock { quantity: stock.quantity.filter(|_| told), ..stock }
+    /// Removes the quantity of a product in stock if the store states none.
+    fn stated(&self, stock: Stock) -> Stock {
+        let silent = self.lacks(self.expansion.profile.without_quantity, "quantity");
+        let stated = stock.status != "in_stock" || !silent;
+        Stock { quantity: stock.quantity.filter(|_| stated), ..stock }
     }
 
-    /// The list price ends as the price does: 24.95 was 29.95.
+    /// The list price has the cents of the price: 24.95 was 29.95.
     fn list_price_cents(&self) -> Option<i64> {
-        let habits = self.shop.habits;
-        if self.item.supply == Supply::Preorder || !among(&self.key, "reduced", habits.reduced) {
+        let profile = self.expansion.profile;
+        let preorder = self.item.availability == Availability::Preorder;
+        if preorder || !among(&self.key, "reduced", profile.reduced) {
             return None;
         }
-        let (low, high) = habits.list_price_percent;
+        let (low, high) = profile.list_price_percent;
         let percent = i64::from(between(&self.key, "list price", low, high));
         let price = self.item.price_cents;
         let list = price * percent / 10_000 * 100 + price % 100;
@@ -202,33 +260,91 @@ impl Draft<'_> {
     }
 
     fn rating(&self) -> Option<Rating> {
-        let habits = self.shop.habits;
-        let unrated = among(&self.key, "unrated", habits.without_rating);
-        if unrated || self.item.supply == Supply::Preorder {
+        let profile = self.expansion.profile;
+        let unrated = among(&self.key, "unrated", profile.without_rating);
+        if unrated || self.item.availability == Availability::Preorder {
             return None;
         }
-        let (low, high) = habits.rating_hundredths;
-        // The mean of two, because extreme averages are rarer than middling ones.
+        let (low, high) = profile.rating_hundredths;
+        // The mean of two values, because extreme averages are rarer than middling ones.
         let stars = ["stars", "more stars"].map(|roll| between(&self.key, roll, low, high));
         // Squared, because few products have many ratings.
-        let fame = u32::from(between(&self.key, "fame", 3, habits.fame));
+        let popularity = u32::from(between(&self.key, "fame", 3, profile.popularity_max));
         Some(Rating {
             average_hundredths: u16::midpoint(stars[0], stars[1]),
-            count: fame * fame / 8,
+            count: popularity * popularity / 8,
         })
     }
 
     fn created_days_ago(&self) -> u32 {
-        let oldest = u16::try_from(self.shop.member_since_days_ago).unwrap_or(u16::MAX);
-        let oldest = match self.item.supply {
-            Supply::Preorder => oldest.min(12),
+        let member_since = self.expansion.store.member_since_days_ago;
+        let oldest = u16::try_from(member_since).unwrap_or(u16::MAX);
+        let oldest = match self.item.availability {
+            Availability::Preorder => oldest.min(12),
             _ => oldest,
         };
         between(&self.key, "listed", 1, oldest).into()
     }
 }
 
-fn owned(facts: &[(&str, &str)]) -> Vec<(String, String)> {
-    let owned = |&(name, value): &(&str, &str)| (name.to_owned(), value.to_owned());
-    facts.iter().map(owned).collect()
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const STORE: &str = r#"
+[store]
+slug = "s"
+name = "S"
+legal_name = "S Ltd"
+description = "Sells."
+website_url = "https://s.example"
+platform = "api"
+country = "US"
+currency = "USD"
+languages = ["en"]
+ships_to = ["US"]
+support_email = "s@s.example"
+member_since_days_ago = 9
+last_sync_minutes_ago = 9
+identity = { status = "unverified" }
+categories = [{ path = "mugs", name = "Mugs" }]
+[generator]
+quality = "high"
+stock_max = 40
+[[line]]
+sku_prefix = "M"
+category = "mugs"
+brand = "B"
+[[line.item]]
+number = 1
+name = "Mug"
+price_cents = 100
+"#;
+
+    fn expand(text: String) -> Result<Store, String> {
+        let file = DataFile { name: "s.toml", text: text.leak() };
+        store(&file, &[]).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn optional_fields_have_defaults() {
+        let store = expand(STORE.to_owned()).unwrap();
+        assert!(store.active && store.promotions.is_empty() && store.trust_score.is_none());
+        let product = &store.products[0];
+        assert_eq!((product.sku.as_str(), product.condition.as_str()), ("M-1", "new"));
+        assert_eq!((product.currency.as_str(), product.variants.len()), ("USD", 0));
+    }
+
+    #[test]
+    fn unresolved_references_are_errors_with_their_line() {
+        let cases = [
+            ("category = \"mugs\"", "category = \"cups\"", "23: category: is not a category"),
+            ("name = \"Mug\"", "article = \"x/y\"", "27: article: is not a key in articles.toml"),
+            ("name = \"Mug\"", "", "26: number: an item has either a name or an article"),
+        ];
+        for (from, to, expected) in cases {
+            let error = expand(STORE.replacen(from, to, 1)).unwrap_err();
+            assert!(error.starts_with(&format!("crates/demo/data/s.toml:{expected}")), "{error}");
+        }
+    }
 }

@@ -1,26 +1,24 @@
 #![doc = include_str!("../README.md")]
 
-mod drafts;
+mod data;
+mod draft;
 mod expand;
 mod gtin;
-mod habits;
-mod line;
-mod offers;
+mod hash;
 mod options;
-mod past;
+mod quality;
 mod reviews;
+mod score_history;
 mod seed;
-mod shared;
-mod spread;
+mod settings;
 mod stock;
-mod stores;
 #[cfg(test)]
 mod tests;
 mod world;
 
-pub use drafts::draft;
+pub use draft::draft;
 pub use seed::{SeedError, Seeded, seed};
 pub use world::{
-    Category, DEMO_STORE, FIRST_PRODUCT, Identity, Image, Policies, Product, Rating, Store,
-    Variant, World, world,
+    Category, DEMO_STORE, FIRST_PRODUCT, Identity, Image, Policies, Product, Promotion, Rating,
+    Store, Variant, World, world,
 };

@@ -1,37 +1,42 @@
-//! What a buyer can choose, and every choice there is.
+//! Combinations of option values.
 
-use crate::line::Axis;
+use crate::data::ProductOption;
 
-/// One value per axis, with the axis it belongs to.
+/// Name and value of each option of a variant.
 pub(crate) type Options<'a> = Vec<(&'a str, &'a str)>;
 
-/// All choices with their surcharge in cents, the last axis turning fastest; none without axes.
-pub(crate) fn combinations<'a>(axes: impl Iterator<Item = &'a Axis>) -> Vec<(Options<'a>, i64)> {
-    let mut chosen = vec![(Vec::new(), 0)];
-    for axis in axes {
-        let longer = chosen.iter().flat_map(|choice| extensions(choice, axis));
-        chosen = longer.collect();
+/// Returns all combinations with their surcharge in cents, the last option varying fastest; none without options.
+pub(crate) fn combinations<'a>(
+    options: impl Iterator<Item = &'a ProductOption>,
+) -> Vec<(Options<'a>, i64)> {
+    let mut combinations = vec![(Vec::new(), 0)];
+    for option in options {
+        let longer = combinations.iter().flat_map(|combination| extensions(combination, option));
+        combinations = longer.collect();
     }
-    chosen.retain(|(options, _)| !options.is_empty());
-    chosen
+    combinations.retain(|(options, _)| !options.is_empty());
+    combinations
 }
 
-/// The choice, completed by each value of one more axis.
-fn extensions<'a>(choice: &(Options<'a>, i64), axis: &'a Axis) -> Vec<(Options<'a>, i64)> {
-    let (options, cents) = choice;
-    let surcharges = axis.extra_cents.iter().chain(std::iter::repeat(&0));
-    let extend = |(value, surcharge): (&&'a str, &i64)| {
+/// Returns the combination with each value of one more option.
+fn extensions<'a>(
+    combination: &(Options<'a>, i64),
+    option: &'a ProductOption,
+) -> Vec<(Options<'a>, i64)> {
+    let (options, cents) = combination;
+    let surcharges = option.surcharge_cents.iter().chain(std::iter::repeat(&0));
+    let extend = |(value, surcharge): (&'a String, &i64)| {
         let mut options = options.clone();
-        options.push((axis.name, *value));
+        options.push((option.name.as_str(), value.as_str()));
         (options, cents + surcharge)
     };
-    axis.values.iter().zip(surcharges).map(extend).collect()
+    option.values.iter().zip(surcharges).map(extend).collect()
 }
 
-/// Values as they appear in a SKU: `250 g` and `Sea Green` become `250-G-SEA-GREEN`.
+/// Returns values as they appear in a SKU: `250 g` and `Sea Green` become `250-G-SEA-GREEN`.
 pub(crate) fn in_sku(values: &[&str]) -> String {
-    let signs = values.join("-");
-    let words = signs.split(|sign: char| !sign.is_ascii_alphanumeric());
+    let joined = values.join("-");
+    let words = joined.split(|letter: char| !letter.is_ascii_alphanumeric());
     let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
     words.join("-").to_ascii_uppercase()
 }
@@ -39,12 +44,19 @@ pub(crate) fn in_sku(values: &[&str]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::line::axis;
+
+    fn option(name: &str, values: &[&str], surcharge_cents: &[i64]) -> ProductOption {
+        ProductOption {
+            name: name.to_owned(),
+            values: values.iter().map(ToString::to_string).collect(),
+            surcharge_cents: surcharge_cents.to_vec(),
+        }
+    }
 
     #[test]
-    fn every_value_meets_every_other() {
-        let size = axis("size", &["250 g", "1 kg"]).costing(&[0, 2400]);
-        let grind = axis("grind", &["Whole bean", "Filter"]);
+    fn every_combination_of_values_is_returned_once() {
+        let size = option("size", &["250 g", "1 kg"], &[0, 2400]);
+        let grind = option("grind", &["Whole bean", "Filter"], &[]);
         let all = combinations([&size, &grind].into_iter());
         let expected = [
             (vec![("size", "250 g"), ("grind", "Whole bean")], 0),

@@ -1,72 +1,90 @@
-//! How well a shop keeps its records. Standing and data quality go together in the demo world.
+//! Data quality of a store's catalog. Stores with a higher trust score have more complete records.
 
-/// Shares are percentages of the shop's products.
-#[derive(Clone, Copy)]
-pub(crate) struct Habits {
+use serde::Deserialize;
+
+/// Quality of a store's records.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Quality {
+    /// Nearly every record is complete.
+    High,
+    /// As `High`, with few ratings.
+    NewStore,
+    /// As `High`, without ratings.
+    Unrated,
+    Average,
+    /// Noticeable gaps.
+    Low,
+    /// Many gaps and exaggerated list prices.
+    Poor,
+}
+
+/// Parameters of generated values. Shares are percentages of the store's products.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Profile {
     pub(crate) without_gtin: u16,
     pub(crate) without_image: u16,
+    /// Products with a list price.
     pub(crate) reduced: u16,
-    /// A reduced product's list price, as the lowest and highest percentage of its price.
+    /// Smallest and largest list price, as a percentage of the price.
     pub(crate) list_price_percent: (u16, u16),
     pub(crate) without_rating: u16,
-    /// The worst and the best average rating, in hundredths.
+    /// Lowest and highest average rating.
     pub(crate) rating_hundredths: (u16, u16),
-    /// How well known its products can be; ratings grow with the square of it.
-    pub(crate) fame: u16,
-    /// Products in stock of which the shop does not say how many there are.
+    /// The number of ratings grows with its square.
+    pub(crate) popularity_max: u16,
+    /// Products in stock without a quantity.
     pub(crate) without_quantity: u16,
 }
 
-/// Nearly every record is complete.
-pub(crate) const CAREFUL: Habits = Habits {
+const HIGH: Profile = Profile {
     without_gtin: 1,
     without_image: 1,
     reduced: 18,
     list_price_percent: (110, 135),
     without_rating: 8,
     rating_hundredths: (395, 495),
-    fame: 85,
+    popularity_max: 85,
     without_quantity: 0,
 };
 
-/// Complete, but hardly anybody has bought there yet.
-pub(crate) const NEW: Habits = Habits { without_rating: 45, fame: 6, ..CAREFUL };
-
-/// Complete, and nobody has bought there at all.
-pub(crate) const UNTRIED: Habits = Habits { without_rating: 100, ..CAREFUL };
-
-/// As most shops are.
-pub(crate) const USUAL: Habits = Habits {
-    without_gtin: 3,
-    without_image: 2,
-    reduced: 20,
-    list_price_percent: (112, 145),
-    without_rating: 12,
-    rating_hundredths: (360, 490),
-    fame: 85,
-    without_quantity: 2,
-};
-
-/// Gaps a buyer notices.
-pub(crate) const CARELESS: Habits = Habits {
-    without_gtin: 9,
-    without_image: 6,
-    reduced: 26,
-    list_price_percent: (120, 180),
-    without_rating: 18,
-    rating_hundredths: (300, 465),
-    fame: 60,
-    without_quantity: 12,
-};
-
-/// Missing numbers and list prices nobody ever paid.
-pub(crate) const SLOPPY: Habits = Habits {
-    without_gtin: 24,
-    without_image: 12,
-    reduced: 70,
-    list_price_percent: (190, 480),
-    without_rating: 30,
-    rating_hundredths: (180, 420),
-    fame: 40,
-    without_quantity: 35,
-};
+impl Quality {
+    /// Returns the parameters.
+    pub(crate) const fn profile(self) -> Profile {
+        match self {
+            Self::High => HIGH,
+            Self::NewStore => Profile { without_rating: 45, popularity_max: 6, ..HIGH },
+            Self::Unrated => Profile { without_rating: 100, ..HIGH },
+            Self::Average => Profile {
+                without_gtin: 3,
+                without_image: 2,
+                reduced: 20,
+                list_price_percent: (112, 145),
+                without_rating: 12,
+                rating_hundredths: (360, 490),
+                popularity_max: 85,
+                without_quantity: 2,
+            },
+            Self::Low => Profile {
+                without_gtin: 9,
+                without_image: 6,
+                reduced: 26,
+                list_price_percent: (120, 180),
+                without_rating: 18,
+                rating_hundredths: (300, 465),
+                popularity_max: 60,
+                without_quantity: 12,
+            },
+            Self::Poor => Profile {
+                without_gtin: 24,
+                without_image: 12,
+                reduced: 70,
+                list_price_percent: (190, 480),
+                without_rating: 30,
+                rating_hundredths: (180, 420),
+                popularity_max: 40,
+                without_quantity: 35,
+            },
+        }
+    }
+}

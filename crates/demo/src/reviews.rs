@@ -1,18 +1,12 @@
-//! What buyers of the demo store wrote. Other stores hand on no reviews.
+//! Generated reviews, for the products of a store that passes on reviews.
 
-use std::time::Duration;
+use catalog::ReviewDraft;
 
-use catalog::Review;
-use primitives::Timestamp;
-
-use crate::DEMO_STORE;
-use crate::seed::PRESENT;
+use crate::seed::days_ago;
 use crate::world::{Product, Store};
 
-const DAY: Duration = Duration::from_hours(24);
-
-/// Stars, headline, text, author, and how many days ago.
-const WRITTEN: [(i16, &str, &str, &str, u32); 5] = [
+/// Stars, title, text, author, and age in days.
+const REVIEWS: [(i64, &str, &str, &str, u32); 5] = [
     (5, "Just right", "Does what it says, and arrived two days early.", "Marta", 12),
     (4, "Good, with one remark", "Well made. The box could have been smaller.", "Jonas", 34),
     (5, "", "Bought a second one for my sister.", "Clara", 58),
@@ -20,22 +14,22 @@ const WRITTEN: [(i16, &str, &str, &str, u32); 5] = [
     (4, "Would buy again", "In daily use for two months and still like new.", "Aoife", 83),
 ];
 
-/// The reviews of a product: of one that is rated, two or three.
-pub(crate) fn of(store: &Store, product: &Product) -> Vec<Review> {
-    if store.slug != DEMO_STORE || product.rating.is_none() {
+/// Returns two or three reviews of a rated product.
+pub(crate) fn of(store: &Store, product: &Product) -> Vec<ReviewDraft> {
+    if !store.has_reviews || product.rating.is_none() {
         return Vec::new();
     }
     let first = usize::from(product.id.as_bytes()[0]);
     let count = 2 + first % 2;
     let review = |number: usize| {
-        let (stars, title, text, author, days_ago) = WRITTEN[(first + number) % WRITTEN.len()];
-        Review {
+        let (stars, title, text, author, days) = REVIEWS[(first + number) % REVIEWS.len()];
+        ReviewDraft {
             external_id: format!("{}-{number}", product.sku),
             stars,
-            title: title.to_owned(),
-            text: text.to_owned(),
-            author: author.to_owned(),
-            written_at: Timestamp::from_unix_micros(PRESENT).minus(DAY * days_ago),
+            title: Some(title.to_owned()),
+            text: Some(text.to_owned()),
+            author: Some(author.to_owned()),
+            written_at: days_ago(days).to_string(),
         }
     };
     (0..count).map(review).collect()

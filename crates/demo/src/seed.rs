@@ -1,70 +1,65 @@
-//! Putting the world into a database, through the same verbs everyone uses.
+//! Writing the demo data to a database, through the functions that every merchant's data passes.
 
 use std::time::Duration;
 
-use catalog::{
-    CatalogError, Category, CategoryPath, Condition, Done, Incoming, NewProduct, NewVariant,
-    Origin, ProductPolicies, StockStatus,
-};
+use catalog::{CatalogError, Category, FieldError, Incoming, Origin, PutOutcome};
 use database::{Database, DatabaseError, Work};
 use merchants::{IdentityStatus, NewStore, SettingsError, Standing, StoreError};
-use primitives::{
-    CategoryId, Currency, Id, MerchantId, Money, MoneyError, ProductId, StoreSlug, Timestamp,
-    VariantId,
-};
+use primitives::{CategoryId, Id, MerchantId, MoneyError, StoreSlug, Timestamp};
 use trust::TrustError;
 
-use crate::world::{Product, Store, Variant, World};
-use crate::{past, reviews};
+use crate::draft::incoming;
+use crate::score_history;
+use crate::settings::settings;
+use crate::world::{Store, World};
 
-/// Products written in one work; with their variants they stay below five hundred rows.
+/// Products written in one transaction; with their variants they stay below five hundred rows.
 const PRODUCTS_PER_WORK: usize = 60;
 
-/// The day the world counts back from: 2026-11-01. Fixed, so that seeding again changes nothing.
-pub(crate) const PRESENT: i64 = 1_793_491_200_000_000;
+/// 2026-11-01, the time that all ages refer to. Fixed, so that seeding again changes nothing.
+const REFERENCE_TIME_MICROS: i64 = 1_793_491_200_000_000;
 
-/// What seeding did.
+/// Result of seeding.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Seeded {
-    /// Stores there are now.
     pub stores: usize,
-    /// Products there are now.
     pub products: usize,
-    /// Products that were new or different.
+    /// Products that were created or updated.
     pub changed: usize,
 }
 
-/// Why seeding failed.
+/// Error while seeding.
 #[derive(Debug, thiserror::Error)]
 pub enum SeedError {
-    /// A store could not be registered.
-    #[error("a store of the demo world could not be registered")]
+    #[error("registering a demo store failed")]
     Store(#[from] StoreError),
-    /// What a store sets could not be put.
-    #[error("the settings of a store of the demo world could not be put")]
+    #[error("writing the settings of a demo store failed")]
     Settings(#[from] SettingsError),
-    /// The history of a score could not be kept.
-    #[error("a score of the demo world could not be kept")]
+    #[error("writing the score history of a demo store failed")]
     Trust(#[from] TrustError),
-    /// A product could not be brought in.
-    #[error("a product of the demo world could not be brought in")]
+    #[error("writing demo products failed")]
     Catalog(#[from] CatalogError),
-    /// The database was in the way.
     #[error(transparent)]
     Database(#[from] DatabaseError),
-    /// The world contradicts itself.
-    #[error("the demo world holds something that is not valid: {0}")]
+    #[error("product {sku} of {store} is invalid: {}", reasons(errors))]
+    Rejected { store: String, sku: String, errors: Vec<FieldError> },
+    #[error("the demo data contains an invalid {0}")]
     Invalid(&'static str),
+}
+
+fn reasons(errors: &[FieldError]) -> String {
+    let reasons = errors.iter().map(|error| format!("{} {}", error.field, error.reason));
+    reasons.collect::<Vec<_>>().join("; ")
 }
 
 impl From<MoneyError> for SeedError {
     fn from(_: MoneyError) -> Self {
-        Self::Invalid("a currency")
+        Self::Invalid("currency")
     }
 }
 
-/// Seeds the world; `progress` hears of each store. Seeding again brings everything back to what the
-/// world says and writes only what differs.
+/// Writes all stores and their products and calls `progress` after each store. Seeding again restores what
+/// differs and writes nothing else. Other products of the stores stay: nothing is retired.
 pub async fn seed(
     database: &Database,
     world: &World,
@@ -88,23 +83,23 @@ async fn seed_store(
     store: &Store,
 ) -> Result<(), SeedError> {
     let mut work = Work::for_platform(database).await?;
-    let minute = Duration::from_mins(u64::from(store.last_sync_minutes_ago));
+    let since_sync = Duration::from_mins(u64::from(store.last_sync_minutes_ago));
     let new = NewStore {
         merchant,
-        slug: store.slug.parse::<StoreSlug>().map_err(|_| SeedError::Invalid("a slug"))?,
-        name: store.name.to_owned(),
-        legal_name: store.legal_name.to_owned(),
-        description: store.description.to_owned(),
-        website_url: store.website_url.to_owned(),
-        platform: store.platform.to_owned(),
+        slug: store.slug.parse::<StoreSlug>().map_err(|_| SeedError::Invalid("slug"))?,
+        name: store.name.clone(),
+        legal_name: store.legal_name.clone(),
+        description: store.description.clone(),
+        website_url: store.website_url.clone(),
+        platform: store.platform.clone(),
         active: store.active,
-        country: store.country.to_owned(),
+        country: store.country.clone(),
         currency: store.currency.parse()?,
-        languages: owned(&store.languages),
-        ships_to: owned(&store.ships_to),
-        support_email: store.support_email.to_owned(),
+        languages: store.languages.clone(),
+        ships_to: store.ships_to.clone(),
+        support_email: store.support_email.clone(),
         member_since: days_ago(store.member_since_days_ago),
-        last_sync_at: Some(work.now().minus(minute)),
+        last_sync_at: Some(work.now().minus(since_sync)),
     };
     merchants::register(&mut work, &new).await?;
     let standing = Standing {
@@ -113,42 +108,29 @@ async fn seed_store(
         computed_at: work.now(),
     };
     merchants::set_standing(&mut work, merchant, &standing).await?;
-    merchants::set_identity(&mut work, merchant, &identity(store)).await?;
-    let settings = crate::offers::settings(store, policies(store));
-    merchants::put_settings(&mut work, merchant, &settings, None).await?;
-    let present = Timestamp::from_unix_micros(PRESENT);
-    for computation in past::scores(store.id, store.trust_score, store.provisional, present) {
+    merchants::set_identity(&mut work, merchant, &identity(store)?).await?;
+    merchants::put_settings(&mut work, merchant, &settings(store), None).await?;
+    let history =
+        score_history::scores(store.id, store.trust_score, store.provisional, days_ago(0));
+    for computation in history {
         trust::append(&mut work, merchant, &computation).await?;
     }
     work.commit().await?;
     Ok(())
 }
 
-fn identity(store: &Store) -> merchants::Identity {
-    merchants::Identity {
-        status: IdentityStatus::from_name(store.identity.status),
-        level: store.identity.level.map(str::to_owned),
-        method: store.identity.method.map(str::to_owned),
-        verified_at: store.identity.verified_days_ago.map(days_ago),
-    }
+fn identity(store: &Store) -> Result<merchants::Identity, SeedError> {
+    let identity = &store.identity;
+    Ok(merchants::Identity {
+        status: IdentityStatus::parse(&identity.status)
+            .ok_or(SeedError::Invalid("identity status"))?,
+        level: identity.level.clone(),
+        method: identity.method.clone(),
+        verified_at: identity.verified_days_ago.map(days_ago),
+    })
 }
 
-fn policies(store: &Store) -> merchants::Policies {
-    let policies = &store.policies;
-    merchants::Policies {
-        return_window_days: policies.return_window_days.map(i32::from),
-        free_shipping_threshold_minor: policies.free_shipping_threshold_minor,
-        shipping_days_min: policies.shipping_days.map(|(min, _)| i32::from(min)),
-        shipping_days_max: policies.shipping_days.map(|(_, max)| i32::from(max)),
-        return_summary: policies.return_summary.map(str::to_owned),
-        shipping_summary: policies.shipping_summary.map(str::to_owned),
-        privacy_url: policies.privacy_url.map(str::to_owned),
-        terms_url: policies.terms_url.map(str::to_owned),
-        warranty_months: policies.warranty_months.map(i32::from),
-    }
-}
-
-/// Answers how many products were new or different.
+/// Returns the number of products that were created or updated.
 async fn seed_catalog(
     database: &Database,
     merchant: MerchantId,
@@ -161,7 +143,7 @@ async fn seed_catalog(
             id: CategoryId::from_uuid(category.id),
             parent,
             path: category.path.clone(),
-            name: category.name.to_owned(),
+            name: category.name.clone(),
         };
         catalog::put_category(&mut work, merchant, &category).await?;
     }
@@ -173,99 +155,23 @@ async fn seed_catalog(
             products.iter().map(|product| incoming(store, product)).collect::<Result<_, _>>()?;
         let mut work = Work::for_store(database, merchant).await?;
         let put = catalog::put_products(&mut work, merchant, Origin::Push, &products).await?;
-        changed += put.iter().filter(|put| put.done != Done::Unchanged).count();
+        changed += put.iter().filter(|put| put.outcome != PutOutcome::Unchanged).count();
         work.commit().await?;
     }
     let mut work = Work::for_store(database, merchant).await?;
-    catalog::sum_up(&mut work, merchant).await?;
-    catalog::measure(&mut work, merchant).await?;
+    catalog::refresh_counts(&mut work, merchant).await?;
+    catalog::refresh_quality(&mut work, merchant).await?;
     work.commit().await?;
     Ok(changed)
 }
 
-fn incoming(store: &Store, product: &Product) -> Result<Incoming, SeedError> {
-    let currency: Currency = product.currency.parse()?;
-    let variants = product.variants.iter().map(|variant| variant_facts(variant, currency));
-    Ok(Incoming {
-        id: Some(ProductId::from_uuid(product.id)),
-        category: CategoryPath::named(&product.category, names(store, &product.category)),
-        facts: facts(product, currency)?,
-        variants: variants.collect::<Result<_, _>>()?,
-        reviews: reviews::of(store, product),
-    })
-}
-
-/// The names on the way to a category, from the top.
-fn names(store: &Store, path: &str) -> Vec<String> {
-    let above = path.match_indices('/').map(|(end, _)| &path[..end]).chain([path]);
-    let named = |path: &str| store.categories.iter().find(|category| category.path == path);
-    above.filter_map(named).map(|category| category.name.to_owned()).collect()
-}
-
-fn facts(product: &Product, currency: Currency) -> Result<NewProduct, SeedError> {
-    let rating = product.rating.as_ref().map(|rating| catalog::Rating {
-        hundredths: i32::from(rating.average_hundredths),
-        count: i32::try_from(rating.count).unwrap_or(i32::MAX),
-    });
-    let image = |image: &crate::world::Image| catalog::Image {
-        url: image.path.clone(),
-        alt: image.alt.clone(),
-    };
-    Ok(NewProduct {
-        external_id: product.sku.clone(),
-        sku: product.sku.clone(),
-        name: product.name.to_owned(),
-        description: product.description.clone(),
-        brand: product.brand.to_owned(),
-        gtin: product.gtin.clone(),
-        mpn: None,
-        url: None,
-        category: product.category.clone(),
-        condition: Condition::from_name(product.condition)
-            .ok_or(SeedError::Invalid("a condition"))?,
-        price: Money::new(product.price_minor, currency),
-        list_price_minor: product.list_price_minor,
-        stock_status: stock(product.stock_status)?,
-        stock_quantity: product.stock_quantity,
-        rating,
-        attributes: product.attributes.iter().cloned().collect(),
-        images: product.images.iter().map(image).collect(),
-        policies: ProductPolicies::default(),
-        listed_at: Some(days_ago(product.created_days_ago)),
-    })
-}
-
-fn variant_facts(
-    variant: &Variant,
-    currency: Currency,
-) -> Result<(Option<VariantId>, NewVariant), SeedError> {
-    let new = NewVariant {
-        sku: variant.sku.clone(),
-        name: variant.name.clone(),
-        gtin: variant.gtin.clone(),
-        options: variant.options.iter().cloned().collect(),
-        image: None,
-        price: Money::new(variant.price_minor, currency),
-        list_price_minor: None,
-        stock_status: stock(variant.stock_status)?,
-        stock_quantity: variant.stock_quantity,
-    };
-    Ok((Some(VariantId::from_uuid(variant.id)), new))
-}
-
 fn category_id(store: &Store, path: &str) -> Result<CategoryId, SeedError> {
     let found = store.categories.iter().find(|category| category.path == path);
-    found.map(|category| CategoryId::from_uuid(category.id)).ok_or(SeedError::Invalid("a category"))
+    found.map(|category| CategoryId::from_uuid(category.id)).ok_or(SeedError::Invalid("category"))
 }
 
-fn stock(name: &str) -> Result<StockStatus, SeedError> {
-    StockStatus::from_name(name).ok_or(SeedError::Invalid("a stock status"))
-}
-
+/// Returns the time this many days before the reference time.
 pub(crate) fn days_ago(days: u32) -> Timestamp {
-    Timestamp::from_unix_micros(PRESENT).minus(Duration::from_hours(24 * u64::from(days)))
-}
-
-fn owned(texts: &[&'static str]) -> Vec<String> {
-    texts.iter().map(|text| (*text).to_owned()).collect()
+    let age = Duration::from_hours(24 * u64::from(days));
+    Timestamp::from_unix_micros(REFERENCE_TIME_MICROS).minus(age)
 }

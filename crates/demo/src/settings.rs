@@ -1,35 +1,49 @@
-//! What the stores of the demo world charge for shipping, and what is cheaper there.
+//! Settings of the stores: policies, shipping rates and promotions.
 
-use merchants::{Benefit, Policies, Promotion, Settings, ShippingRate, ShippingZone};
+use merchants::{Policies, Settings, ShippingRate, ShippingZone};
 
-use crate::DEMO_STORE;
-use crate::world::Store;
+use crate::world::{Promotion, Store};
 
-/// What shipping costs at home and abroad, in minor units.
-const HOME_MINOR: i64 = 4_90;
-const ABROAD_MINOR: i64 = 12_90;
-/// How much longer it takes abroad, in days.
-const ABROAD_DAYS: i32 = 3;
+const DOMESTIC_RATE_MINOR: i64 = 4_90;
+const INTERNATIONAL_RATE_MINOR: i64 = 12_90;
+/// Additional delivery time of international shipping.
+const INTERNATIONAL_DAYS: i32 = 3;
 
-/// The settings of a store. One that promises no time of delivery names no way to ship either.
-pub(crate) fn settings(store: &Store, policies: Policies) -> Settings {
+/// Returns the settings of a store. A store without a delivery time has no shipping rates.
+pub(crate) fn settings(store: &Store) -> Settings {
+    let policies = policies(store);
     let mut shipping = Vec::new();
     if let Some((min, max)) = policies.shipping_days_min.zip(policies.shipping_days_max) {
         let free_from = policies.free_shipping_threshold_minor;
-        shipping.push(zone("Home", &[store.country], rates(HOME_MINOR, free_from, (min, max))));
-        let abroad: Vec<&str> =
-            store.ships_to.iter().copied().filter(|country| *country != store.country).collect();
+        let domestic = rates(DOMESTIC_RATE_MINOR, free_from, (min, max));
+        shipping.push(zone("Home", vec![store.country.clone()], domestic));
+        let mut abroad = store.ships_to.clone();
+        abroad.retain(|country| *country != store.country);
         if !abroad.is_empty() {
-            let days = (min + ABROAD_DAYS, max + ABROAD_DAYS);
-            shipping.push(zone("Abroad", &abroad, rates(ABROAD_MINOR, None, days)));
+            let days = (min + INTERNATIONAL_DAYS, max + INTERNATIONAL_DAYS);
+            shipping.push(zone("Abroad", abroad, rates(INTERNATIONAL_RATE_MINOR, None, days)));
         }
     }
-    let promotions = if store.slug == DEMO_STORE { promotions() } else { Vec::new() };
+    let promotions = store.promotions.iter().map(promotion).collect();
     Settings { policies, shipping, promotions, ..Settings::default() }
 }
 
-fn zone(name: &str, countries: &[&str], rates: Vec<ShippingRate>) -> ShippingZone {
-    let countries = countries.iter().map(|country| (*country).to_owned()).collect();
+fn policies(store: &Store) -> Policies {
+    let policies = &store.policies;
+    Policies {
+        return_window_days: policies.return_window_days.map(i32::from),
+        free_shipping_threshold_minor: policies.free_shipping_threshold_minor,
+        shipping_days_min: policies.shipping_days.map(|(min, _)| i32::from(min)),
+        shipping_days_max: policies.shipping_days.map(|(_, max)| i32::from(max)),
+        return_summary: policies.return_summary.clone(),
+        shipping_summary: policies.shipping_summary.clone(),
+        privacy_url: policies.privacy_url.clone(),
+        terms_url: policies.terms_url.clone(),
+        warranty_months: policies.warranty_months.map(i32::from),
+    }
+}
+
+fn zone(name: &str, countries: Vec<String>, rates: Vec<ShippingRate>) -> ShippingZone {
     ShippingZone { name: name.to_owned(), countries, rates }
 }
 
@@ -46,26 +60,15 @@ fn rates(price_minor: i64, free_from: Option<i64>, (min, max): (i32, i32)) -> Ve
     rates
 }
 
-fn promotions() -> Vec<Promotion> {
-    let promotion =
-        |id: &str, name: &str, benefit, code: Option<&str>, min_subtotal_minor| Promotion {
-            id: id.to_owned(),
-            name: name.to_owned(),
-            benefit,
-            code: code.map(str::to_owned),
-            min_subtotal_minor,
-            starts_at: None,
-            ends_at: None,
-            categories: Vec::new(),
-        };
-    vec![
-        promotion(
-            "welcome",
-            "Ten percent off the first order",
-            Benefit::Percent { basis_points: 1_000 },
-            Some("WELCOME10"),
-            Some(50_00),
-        ),
-        promotion("winter", "Free shipping all winter", Benefit::FreeShipping, None, Some(30_00)),
-    ]
+fn promotion(promotion: &Promotion) -> merchants::Promotion {
+    merchants::Promotion {
+        id: promotion.id.clone(),
+        name: promotion.name.clone(),
+        benefit: promotion.benefit,
+        code: promotion.code.clone(),
+        min_subtotal_minor: promotion.min_subtotal_minor,
+        starts_at: None,
+        ends_at: None,
+        categories: Vec::new(),
+    }
 }

@@ -1,4 +1,4 @@
-//! The world goes in, and going in again changes nothing.
+//! Seeding the demo data twice writes it once.
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
 
 use database::Reading;
@@ -14,8 +14,8 @@ async fn seeding_twice_writes_once() {
     let stores = world.stores.len();
     let first = demo::seed(test.database(), &world, |_| {}).await.unwrap();
     assert_eq!(first, Seeded { stores, products, changed: products });
-    let stores_told = told(&test, "store.changed").await;
-    assert!(stores_told >= stores, "{stores_told}");
+    let store_events = events(&test, "store.changed").await;
+    assert!(store_events >= stores, "{store_events}");
     let second = demo::seed(test.database(), &world, |_| {}).await.unwrap();
     assert_eq!(second, Seeded { stores, products, changed: 0 });
 
@@ -27,17 +27,21 @@ async fn seeding_twice_writes_once() {
     assert_eq!(product.facts.name, world.first_product().unwrap().name);
     assert_eq!(product.variants.len(), world.first_product().unwrap().variants.len());
 
-    let products_told = told(&test, "product.changed").await;
-    assert_eq!(products_told, products, "one event for each product, and only one");
-    assert_eq!(told(&test, "store.changed").await, stores_told, "the same again is no news");
+    let product_events = events(&test, "product.changed").await;
+    assert_eq!(product_events, products, "one event per product");
+    assert_eq!(
+        events(&test, "store.changed").await,
+        store_events,
+        "seeding again publishes nothing"
+    );
 }
 
-/// How many events of a topic there are.
-async fn told(test: &TestDatabase, topic: &str) -> usize {
-    let told: i64 = sqlx::query_scalar("SELECT count(*) FROM outbox WHERE topic = $1")
+/// Counts the events of a topic.
+async fn events(test: &TestDatabase, topic: &str) -> usize {
+    let count: i64 = sqlx::query_scalar("SELECT count(*) FROM outbox WHERE topic = $1")
         .bind(topic)
         .fetch_one(&mut test.raw().await)
         .await
         .unwrap();
-    usize::try_from(told).unwrap()
+    usize::try_from(count).unwrap()
 }

@@ -1,4 +1,4 @@
-//! The keys of agents: making, listing, replacing and ending them.
+//! Agent keys: issuing, listing, rotating and revoking.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -7,69 +7,62 @@ use database::{Database, Reading, Work};
 use primitives::{KeyId, MerchantId, Plan, Scope, Timestamp, UserId};
 use serde_json::json;
 
-use crate::audit::{self, Act, Actor};
+use crate::audit::{self, Actor, AuditAction};
 use crate::key_text::{self, Kind};
-use crate::store_key::checked_name;
+use crate::store_key::parse_key_name;
 use crate::{IdentityError, IssuedKey, Secret, table, tier};
 
-/// The longest life that can be asked for.
+/// Maximum lifetime in days.
 const DAYS_MAX: u32 = 3_650;
-/// How long a replaced key still works, so that nothing has to change in the same second.
+/// How long a rotated key remains valid beside the new one.
 const OVERLAP: Duration = Duration::from_hours(1);
 
-/// What is wanted of a key.
+/// The properties of a key to issue.
 #[derive(Debug, Clone, Default)]
 pub struct NewAgentKey {
-    /// What it may do; at least one.
+    /// At least one.
     pub scopes: BTreeSet<Scope>,
-    /// What its owner calls it.
+    /// `agent` if `None`.
     pub name: Option<String>,
-    /// When it ends by itself.
+    /// `None` for a key that does not expire.
     pub expires_in_days: Option<u32>,
-    /// The only stores it may call.
+    /// The stores the key is valid for; `None` for all.
     pub stores: Option<Vec<MerchantId>>,
 }
 
-/// A key as its owner sees it afterwards.
+/// An agent key, without its text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AgentKey {
-    /// Its id.
     pub key_id: KeyId,
-    /// The beginning of its text.
+    /// The first characters of the text.
     pub prefix: String,
-    /// What its owner calls it.
     pub name: String,
-    /// What it may do.
     pub scopes: BTreeSet<Scope>,
-    /// The only stores it may call; none named: all.
+    /// The stores the key is valid for; `None` for all.
     pub stores: Option<Vec<MerchantId>>,
-    /// When it was made.
     pub created_at: Timestamp,
-    /// When it ends by itself.
+    /// `None` for a key that does not expire.
     pub expires_at: Option<Timestamp>,
-    /// When it was revoked.
     pub revoked_at: Option<Timestamp>,
 }
 
-/// An agent, as known on every call with its key.
+/// The agent authenticated by a key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Agent {
-    /// The key it came with.
     pub key: KeyId,
-    /// What its owner calls the key.
+    /// Name of the key.
     pub name: String,
-    /// Whose agent it is; nobody's in a sandbox.
+    /// `None` for a sandbox key.
     pub owner: Option<UserId>,
-    /// What the owner pays for.
+    /// Plan of the owner; `Free` for a sandbox key.
     pub plan: Plan,
-    /// What the key may do.
     pub scopes: BTreeSet<Scope>,
-    /// The only stores it may call.
+    /// The stores the key is valid for; `None` for all.
     pub stores: Option<Vec<MerchantId>>,
 }
 
 impl Agent {
-    /// Whether it may do what needs a scope. Who may check out may read the orders that came of it (decisions §5).
+    /// Returns `ScopeMissing` if the key lacks a scope. `AgentCheckout` implies `AgentOrders` (decisions §5).
     pub fn require(&self, scope: Scope) -> Result<(), IdentityError> {
         let implied = scope == Scope::AgentOrders && self.scopes.contains(&Scope::AgentCheckout);
         if implied || self.scopes.contains(&scope) {
@@ -79,22 +72,22 @@ impl Agent {
         }
     }
 
-    /// Whether it plays in a sandbox: what it does is no sale.
+    /// Returns whether the key is a sandbox key, whose purchases are not sales.
     #[must_use]
     pub const fn is_sandbox(&self) -> bool {
         self.owner.is_none()
     }
 
-    /// Whether it may call a store.
+    /// Returns `StoreNotAllowed` if the key is not valid for a store.
     pub fn require_store(&self, merchant: MerchantId) -> Result<(), IdentityError> {
         match &self.stores {
-            Some(stores) if !stores.contains(&merchant) => Err(IdentityError::OtherStore),
+            Some(stores) if !stores.contains(&merchant) => Err(IdentityError::StoreNotAllowed),
             _ => Ok(()),
         }
     }
 }
 
-/// Makes a key for a person's agents, in a work for the platform.
+/// Issues an agent key to a person, in a platform transaction.
 pub async fn issue_agent_key(
     work: &mut Work,
     secret: &Secret,
@@ -107,69 +100,71 @@ pub async fn issue_agent_key(
     if new.stores.as_ref().is_some_and(|stores| stores.is_empty() || stores.len() > 100) {
         return Err(IdentityError::InvalidStores);
     }
-    let name = checked_name(new.name.as_deref().unwrap_or("agent"))?;
+    let name = parse_key_name(new.name.as_deref().unwrap_or("agent"))?;
     let now = work.now();
     let expires_at = match new.expires_in_days {
         None => None,
         Some(days @ 1..=DAYS_MAX) => Some(now.plus(Duration::from_hours(24 * u64::from(days)))),
-        Some(_) => return Err(IdentityError::InvalidLife),
+        Some(_) => return Err(IdentityError::InvalidLifetime),
     };
-    check_room(work, owner).await?;
+    check_key_limit(work, owner).await?;
     let stores = new.stores.clone();
-    let wanted = AgentKeyFacts { name, scopes: new.scopes.clone(), stores, expires_at };
-    let made = make(work, secret, Some(owner), wanted).await?;
-    let scopes: Vec<&str> = made.1.scopes.iter().map(|scope| scope.name()).collect();
-    let (actor, id) = (Actor::Person(owner), made.1.key_id);
-    audit::record(work, actor, Act::AgentKeyIssued, &id, json!({ "scopes": scopes })).await?;
-    Ok(made)
+    let properties = KeyProperties { name, scopes: new.scopes.clone(), stores, expires_at };
+    let issued = create(work, secret, Some(owner), properties).await?;
+    let scopes: Vec<&str> = issued.1.scopes.iter().map(|scope| scope.as_str()).collect();
+    let (actor, id) = (Actor::Person(owner), issued.1.key_id);
+    audit::record(work, actor, AuditAction::AgentKeyIssued, &id, json!({ "scopes": scopes }))
+        .await?;
+    Ok(issued)
 }
 
-/// Whether the owner may have one more. The owner's row is held, so that two calls at once cannot both be the
-/// hundredth.
-async fn check_room(work: &mut Work, owner: UserId) -> Result<(), IdentityError> {
-    let found = table::agent_key::working_of(work, owner).await?;
-    let (plan, working) = found.ok_or(IdentityError::PersonNotFound)?;
-    if working < tier::agent_keys_max(plan) {
+/// Returns an error if the owner has the maximum number of active keys. Locks the row of the owner, so that concurrent
+/// requests cannot exceed the limit.
+async fn check_key_limit(work: &mut Work, owner: UserId) -> Result<(), IdentityError> {
+    let found = table::agent_key::count_active(work, owner).await?;
+    let (plan, active) = found.ok_or(IdentityError::PersonNotFound)?;
+    if active < tier::agent_keys_max(plan) {
         return Ok(());
     }
     Err(match tier::cheapest_above(plan, tier::agent_keys_max) {
-        Some(needed) => IdentityError::TierRequired { needed, feature: "one more key" },
+        Some(needed) => IdentityError::TierRequired { needed, feature: "another agent key" },
         None => IdentityError::TooManyKeys,
     })
 }
 
-pub(crate) struct AgentKeyFacts {
+/// The properties of a new key.
+pub(crate) struct KeyProperties {
     pub(crate) name: String,
     pub(crate) scopes: BTreeSet<Scope>,
     pub(crate) stores: Option<Vec<MerchantId>>,
     pub(crate) expires_at: Option<Timestamp>,
 }
 
-pub(crate) async fn make(
+/// Generates and stores a key.
+pub(crate) async fn create(
     work: &mut Work,
     secret: &Secret,
     owner: Option<UserId>,
-    facts: AgentKeyFacts,
+    properties: KeyProperties,
 ) -> Result<(IssuedKey, AgentKey), IdentityError> {
-    let text = key_text::draw(Kind::Agent, work.random());
-    let prefix = key_text::shown(&text).to_owned();
+    let text = key_text::generate(Kind::Agent, work.random());
+    let prefix = key_text::visible_prefix(&text).to_owned();
     let key = AgentKey {
         key_id: work.new_id(),
         prefix: prefix.clone(),
-        name: facts.name,
-        scopes: facts.scopes,
-        stores: facts.stores,
+        name: properties.name,
+        scopes: properties.scopes,
+        stores: properties.stores,
         created_at: work.now(),
-        expires_at: facts.expires_at,
+        expires_at: properties.expires_at,
         revoked_at: None,
     };
     table::agent_key::insert(work, owner, &secret.mac(&text), &key).await?;
     Ok((IssuedKey { key_id: key.key_id, key: text, prefix }, key))
 }
 
-/// Makes a key in the place of another, with the same rights, in a work for the platform. The old one works for
-/// another hour. A key is replaced once: whoever asks again, perhaps because the answer was lost, revokes the key in its
-/// place and makes another.
+/// Issues a key with the same properties as `old`, in a platform transaction. The old key remains valid for another hour.
+/// A key can be rotated once: a client that lost the new key revokes it and issues another.
 pub async fn rotate_agent_key(
     work: &mut Work,
     secret: &Secret,
@@ -177,31 +172,31 @@ pub async fn rotate_agent_key(
     old: KeyId,
 ) -> Result<(IssuedKey, AgentKey), IdentityError> {
     let now = work.now();
-    check_room(work, owner).await?;
-    let found = table::agent_key::held(work, owner, old).await?;
+    check_key_limit(work, owner).await?;
+    let found = table::agent_key::lock(work, owner, old).await?;
     let (former, rotated_to) = found.ok_or(IdentityError::KeyNotFound)?;
     if let Some(by) = rotated_to {
-        return Err(IdentityError::AlreadyReplaced { by });
+        return Err(IdentityError::AlreadyRotated { by });
     }
     if former.revoked_at.is_some() || former.expires_at.is_some_and(|end| end <= now) {
         return Err(IdentityError::KeyNotFound);
     }
-    let life = former.expires_at.map(|end| end.since(former.created_at));
-    let facts = AgentKeyFacts {
+    let lifetime = former.expires_at.map(|end| end.since(former.created_at));
+    let properties = KeyProperties {
         name: former.name,
         scopes: former.scopes,
         stores: former.stores,
-        expires_at: life.map(|life| now.plus(life)),
+        expires_at: lifetime.map(|lifetime| now.plus(lifetime)),
     };
-    let made = make(work, secret, Some(owner), facts).await?;
+    let issued = create(work, secret, Some(owner), properties).await?;
     let until = now.plus(OVERLAP);
-    table::agent_key::replace(work, old, made.1.key_id, until).await?;
-    let details = json!({ "by": made.1.key_id, "until": until });
-    audit::record(work, Actor::Person(owner), Act::AgentKeyRotated, &old, details).await?;
-    Ok(made)
+    table::agent_key::rotate(work, old, issued.1.key_id, until).await?;
+    let details = json!({ "by": issued.1.key_id, "until": until });
+    audit::record(work, Actor::Person(owner), AuditAction::AgentKeyRotated, &old, details).await?;
+    Ok(issued)
 }
 
-/// Ends a key, in a work for the platform. Ending it again changes nothing.
+/// Revokes a key, in a platform transaction. Revoking it again changes nothing.
 pub async fn revoke_agent_key(
     work: &mut Work,
     owner: UserId,
@@ -212,18 +207,16 @@ pub async fn revoke_agent_key(
         Some(false) => Ok(()),
         Some(true) => {
             let actor = Actor::Person(owner);
-            audit::record(work, actor, Act::AgentKeyRevoked, &key, json!({})).await
+            audit::record(work, actor, AuditAction::AgentKeyRevoked, &key, json!({})).await
         }
     }
 }
 
-/// All keys of a person, the newest first, with those that ended.
+/// Returns all agent keys of a person, newest first, expired and revoked ones included.
 pub async fn agent_keys(
     database: &Database,
     owner: UserId,
 ) -> Result<Vec<AgentKey>, IdentityError> {
-    let mut snapshot = Reading::for_platform(database).open().await?;
-    let keys = table::agent_key::of_person(&mut snapshot, owner).await?;
-    snapshot.close().await?;
-    Ok(keys)
+    let reading = Reading::for_platform(database);
+    reading.run(async |sql| Ok(table::agent_key::of_person(sql, owner).await?)).await
 }

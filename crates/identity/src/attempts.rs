@@ -1,5 +1,5 @@
-//! Wrong keys, counted by where they came from: whoever tries keys is put off after a few. It is this process'
-//! own count, so that it holds whatever else is away.
+//! Invalid keys, counted by client network: clients that guess keys are throttled. Each process counts on its own, so
+//! that this works without Redis and PostgreSQL.
 
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,64 +9,66 @@ use moka::sync::Cache;
 use primitives::ClientAddress;
 use tokio::sync::Notify;
 
-/// Wrong keys of one address within a window.
-pub(crate) const WRONG_MAX: u32 = 5;
+/// Invalid keys of one network within a window.
+pub(crate) const INVALID_MAX: u32 = 5;
 const WINDOW: Duration = Duration::from_mins(1);
-/// Addresses that are remembered.
-const ADDRESSES_MAX: u64 = 100_000;
+/// Maximum number of networks with counts.
+const NETWORKS_MAX: u64 = 100_000;
 
-/// The attempts of all addresses. Cheap to clone.
+/// The attempts of all networks. Cheap to clone.
 #[derive(Clone)]
 pub(crate) struct Attempts {
-    addresses: Cache<IpAddr, Arc<Address>>,
+    networks: Cache<IpAddr, Arc<Network>>,
 }
 
 #[derive(Default)]
-struct Address {
+struct Network {
     counts: Mutex<Counts>,
     ended: Notify,
 }
 
 #[derive(Default)]
 struct Counts {
-    /// When the window began: with its first wrong key.
-    began: Option<Instant>,
-    wrong: u32,
-    looking: u32,
+    /// Time of the first invalid key of the window.
+    window_start: Option<Instant>,
+    invalid: u32,
+    in_progress: u32,
 }
 
-/// Too many were wrong.
+/// Too many keys were invalid.
 #[derive(Debug)]
-pub(crate) struct PutOff {
+pub(crate) struct Throttled {
     pub(crate) wait: Duration,
 }
 
-/// A key that is being looked up.
+/// A lookup in progress.
 pub(crate) struct Attempt {
-    address: Arc<Address>,
+    network: Arc<Network>,
 }
 
 impl Attempts {
     pub(crate) fn new() -> Self {
-        let addresses = Cache::builder().max_capacity(ADDRESSES_MAX).time_to_idle(2 * WINDOW);
-        Self { addresses: addresses.build() }
+        let networks = Cache::builder().max_capacity(NETWORKS_MAX).time_to_idle(2 * WINDOW);
+        Self { networks: networks.build() }
     }
 
-    /// Waits until a key from this address may be looked up. As many are looked up at once as could be wrong, so
-    /// that no more than that ever are.
-    pub(crate) async fn begin(&self, from: ClientAddress) -> Result<Attempt, PutOff> {
-        let address = self.addresses.get_with(from.line(), Arc::default);
+    /// Waits until a key from this address may be looked up. Lookups in progress count as invalid until they end, so that
+    /// the limit holds for concurrent requests.
+    pub(crate) async fn begin(&self, from: ClientAddress) -> Result<Attempt, Throttled> {
+        let network = self.networks.get_with(from.network(), Arc::default);
         loop {
-            let ended = address.ended.notified();
+            let ended = network.ended.notified();
             {
-                let mut counts = address.counts();
-                counts.forget_old();
-                if let Some(began) = counts.began.filter(|_| counts.wrong >= WRONG_MAX) {
-                    return Err(PutOff { wait: WINDOW.saturating_sub(began.elapsed()) });
+                let mut counts = network.counts();
+                counts.expire();
+                if let Some(window_start) =
+                    counts.window_start.filter(|_| counts.invalid >= INVALID_MAX)
+                {
+                    return Err(Throttled { wait: WINDOW.saturating_sub(window_start.elapsed()) });
                 }
-                if counts.wrong + counts.looking < WRONG_MAX {
-                    counts.looking += 1;
-                    return Ok(Attempt { address: Arc::clone(&address) });
+                if counts.invalid + counts.in_progress < INVALID_MAX {
+                    counts.in_progress += 1;
+                    return Ok(Attempt { network: Arc::clone(&network) });
                 }
             }
             ended.await;
@@ -74,34 +76,34 @@ impl Attempts {
     }
 }
 
-impl Address {
+impl Network {
     fn counts(&self) -> MutexGuard<'_, Counts> {
         self.counts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Counts {
-    fn forget_old(&mut self) {
-        if self.began.is_some_and(|began| began.elapsed() >= WINDOW) {
-            (self.began, self.wrong) = (None, 0);
+    fn expire(&mut self) {
+        if self.window_start.is_some_and(|window_start| window_start.elapsed() >= WINDOW) {
+            (self.window_start, self.invalid) = (None, 0);
         }
     }
 }
 
 impl Attempt {
-    /// The key was wrong.
-    pub(crate) fn was_wrong(&self) {
-        let mut counts = self.address.counts();
-        counts.forget_old();
-        counts.wrong += 1;
-        counts.began.get_or_insert_with(Instant::now);
+    /// Records that the key was invalid.
+    pub(crate) fn was_invalid(&self) {
+        let mut counts = self.network.counts();
+        counts.expire();
+        counts.invalid += 1;
+        counts.window_start.get_or_insert_with(Instant::now);
     }
 }
 
 impl Drop for Attempt {
     fn drop(&mut self) {
-        self.address.counts().looking -= 1;
-        self.address.ended.notify_waiters();
+        self.network.counts().in_progress -= 1;
+        self.network.ended.notify_waiters();
     }
 }
 
@@ -114,38 +116,38 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn five_wrong_keys_of_an_address_and_no_more_however_many_come_at_once() {
+    async fn at_most_five_invalid_keys_of_an_address_are_looked_up() {
         let attempts = Attempts::new();
-        let tries = (0..100).map(|_| {
+        let attempts_made = (0..100).map(|_| {
             let attempts = attempts.clone();
             tokio::spawn(async move {
                 let attempt = attempts.begin(from(1)).await?;
                 tokio::task::yield_now().await;
-                attempt.was_wrong();
-                Ok::<_, PutOff>(())
+                attempt.was_invalid();
+                Ok::<_, Throttled>(())
             })
         });
         let mut looked_up = 0;
-        for tried in tries.collect::<Vec<_>>() {
-            looked_up += u32::from(tried.await.unwrap().is_ok());
+        for attempt in attempts_made.collect::<Vec<_>>() {
+            looked_up += u32::from(attempt.await.unwrap().is_ok());
         }
-        assert_eq!(looked_up, WRONG_MAX);
+        assert_eq!(looked_up, INVALID_MAX);
         assert!(attempts.begin(from(2)).await.is_ok());
     }
 
     #[tokio::test]
-    async fn right_keys_only_wait_for_each_other() {
+    async fn concurrent_valid_keys_are_not_throttled() {
         let attempts = Attempts::new();
-        let tries = (0..100).map(|_| {
+        let attempts_made = (0..100).map(|_| {
             let attempts = attempts.clone();
             tokio::spawn(async move {
                 let _attempt = attempts.begin(from(1)).await?;
                 tokio::task::yield_now().await;
-                Ok::<_, PutOff>(())
+                Ok::<_, Throttled>(())
             })
         });
-        for tried in tries.collect::<Vec<_>>() {
-            assert!(tried.await.unwrap().is_ok());
+        for attempt in attempts_made.collect::<Vec<_>>() {
+            assert!(attempt.await.unwrap().is_ok());
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The record of every security-relevant act: who did what to what, in the transaction that did it.
+//! The audit log: every security-relevant action, recorded in the transaction that performs it.
 
 use std::fmt;
 
@@ -8,17 +8,17 @@ use serde_json::Value;
 
 use crate::{IdentityError, table};
 
-/// Who acts.
+/// The actor of an action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Actor {
     /// A person who is logged in.
     Person(UserId),
     /// A program with a key.
     Key(KeyId),
-    /// Whoever may run the binary.
+    /// An operator, on the command line.
     Operator,
-    /// Somebody without a credential.
-    Anybody,
+    /// A client without credentials.
+    Anonymous,
 }
 
 impl fmt::Display for Actor {
@@ -27,103 +27,76 @@ impl fmt::Display for Actor {
             Self::Person(id) => id.fmt(formatter),
             Self::Key(id) => id.fmt(formatter),
             Self::Operator => formatter.write_str("operator"),
-            Self::Anybody => formatter.write_str("anybody"),
+            Self::Anonymous => formatter.write_str("anybody"),
         }
     }
 }
 
-/// What was done.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Act {
-    /// A person got an account.
-    PersonCreated,
-    /// A person got another password, which ended all sessions.
-    PasswordSet,
-    /// A person's plan changed.
-    PlanSet,
-    /// A person became a member of a store, or got another role in it.
-    MemberAdded,
-    /// A person is no longer a member of a store.
-    MemberRemoved,
-    /// A person logged in.
-    LoggedIn,
-    /// A key for an agent was made.
-    AgentKeyIssued,
-    /// A key for an agent was ended.
-    AgentKeyRevoked,
-    /// A key for an agent was replaced.
-    AgentKeyRotated,
-    /// A key for a store was made.
-    StoreKeyIssued,
-    /// A key for a store was ended.
-    StoreKeyRevoked,
-    /// Tokens are signed by another key.
-    SigningKeyRotated,
-}
-
-impl Act {
-    /// Its name, frozen: searches and alarms rest on it.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::PersonCreated => "person.created",
-            Self::PasswordSet => "person.password_set",
-            Self::PlanSet => "person.plan_set",
-            Self::MemberAdded => "member.added",
-            Self::MemberRemoved => "member.removed",
-            Self::LoggedIn => "person.logged_in",
-            Self::AgentKeyIssued => "agent_key.issued",
-            Self::AgentKeyRevoked => "agent_key.revoked",
-            Self::AgentKeyRotated => "agent_key.rotated",
-            Self::StoreKeyIssued => "store_key.issued",
-            Self::StoreKeyRevoked => "store_key.revoked",
-            Self::SigningKeyRotated => "signing_key.rotated",
-        }
+primitives::text_enum! {
+    /// An action in the audit log. The names are frozen: searches and alerts depend on them.
+    pub enum AuditAction {
+        #[strum(serialize = "person.created")]
+        PersonCreated,
+        /// All sessions of the person ended.
+        #[strum(serialize = "person.password_set")]
+        PasswordSet,
+        #[strum(serialize = "person.plan_set")]
+        PlanSet,
+        /// A person became a member of a store, or got another role in it.
+        #[strum(serialize = "member.added")]
+        MemberAdded,
+        #[strum(serialize = "member.removed")]
+        MemberRemoved,
+        #[strum(serialize = "person.logged_in")]
+        LoggedIn,
+        #[strum(serialize = "agent_key.issued")]
+        AgentKeyIssued,
+        #[strum(serialize = "agent_key.revoked")]
+        AgentKeyRevoked,
+        #[strum(serialize = "agent_key.rotated")]
+        AgentKeyRotated,
+        #[strum(serialize = "store_key.issued")]
+        StoreKeyIssued,
+        #[strum(serialize = "store_key.revoked")]
+        StoreKeyRevoked,
+        #[strum(serialize = "signing_key.rotated")]
+        SigningKeyRotated,
     }
 }
 
-/// A line of the record.
+/// An entry of the audit log.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AuditEntry {
-    /// When.
     pub at: Timestamp,
-    /// Who.
+    /// Id of a person or key, `operator` or `anybody`.
     pub actor: String,
-    /// What.
-    pub act: String,
-    /// To what.
+    pub action: AuditAction,
+    /// Id of the affected person, key or merchant.
     pub subject: String,
-    /// What else is worth knowing. Never a secret.
+    /// Never contains a secret.
     pub details: Value,
 }
 
-/// Writes a line.
+/// Adds an entry.
 pub(crate) async fn record(
     work: &mut Work,
     actor: Actor,
-    act: Act,
+    action: AuditAction,
     subject: &impl fmt::Display,
     details: Value,
 ) -> Result<(), IdentityError> {
     let at = work.now();
-    let entry = AuditEntry {
-        at,
-        actor: actor.to_string(),
-        act: act.name().to_owned(),
-        subject: subject.to_string(),
-        details,
-    };
+    let (actor, subject) = (actor.to_string(), subject.to_string());
+    let entry = AuditEntry { at, actor, action, subject, details };
     Ok(table::audit::insert(work, &entry).await?)
 }
 
-/// The newest lines about somebody or something, or by it.
-pub async fn audit_of(
+/// Returns the newest entries whose subject or actor is `whom`.
+pub async fn audit_entries(
     database: &Database,
     whom: &str,
     limit: i64,
 ) -> Result<Vec<AuditEntry>, IdentityError> {
-    let mut snapshot = Reading::for_platform(database).open().await?;
-    let entries = table::audit::of(&mut snapshot, whom, limit).await?;
-    snapshot.close().await?;
-    Ok(entries)
+    let reading = Reading::for_platform(database);
+    reading.run(async |sql| Ok(table::audit::entries(sql, whom, limit).await?)).await
 }

@@ -1,4 +1,4 @@
-//! All that a door needs to know who calls, and to hand out and end credentials, in one value.
+//! The credential store: authenticates callers, and issues and revokes credentials.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,25 +12,26 @@ use crate::{
     StoreKey, StoreKeys, Tokens,
 };
 
-/// The callers of a service. The secret stays in here.
+/// Authenticates callers, and issues and revokes credentials. It does not expose the secret.
 #[derive(Clone)]
-pub struct Callers {
-    /// Programs of merchants, by the keys of their stores.
+pub struct CredentialStore {
+    /// Authenticates store keys.
     pub store_keys: StoreKeys,
-    /// Agents, by their keys.
+    /// Authenticates agent keys.
     pub agent_keys: AgentKeys,
-    /// People, by their tokens.
+    /// Authenticates access tokens.
     pub people: People,
-    /// People, by their passwords.
+    /// Issues access tokens for passwords.
     pub logins: Logins,
-    /// The keys that sign tokens.
+    /// Signs and verifies access tokens.
     pub tokens: Tokens,
     database: Database,
     secret: Secret,
 }
 
-impl Callers {
-    /// For a service at this address. What is known of a credential may be so old; a test gives zero.
+impl CredentialStore {
+    /// Creates the store for the service at `site_url`. Verified credentials are cached for up to `age_max`; tests use
+    /// zero.
     #[must_use]
     pub fn new(
         database: &Database,
@@ -55,55 +56,55 @@ impl Callers {
         }
     }
 
-    /// Makes a key for a person's agents.
+    /// Issues an agent key to a person.
     pub async fn issue_agent_key(
         &self,
         owner: UserId,
         new: &NewAgentKey,
     ) -> Result<(IssuedKey, AgentKey), IdentityError> {
         let mut work = Work::for_platform(&self.database).await?;
-        let made = crate::issue_agent_key(&mut work, &self.secret, owner, new).await?;
+        let issued = crate::issue_agent_key(&mut work, &self.secret, owner, new).await?;
         work.commit().await?;
-        Ok(made)
+        Ok(issued)
     }
 
-    /// Makes a key that is nobody's, for one store and a day.
+    /// Issues an anonymous sandbox key for one store, valid for a day.
     pub async fn issue_sandbox_key(
         &self,
         store: MerchantId,
         from: ClientAddress,
     ) -> Result<(IssuedKey, AgentKey), IdentityError> {
         let mut work = Work::for_platform(&self.database).await?;
-        let made = crate::issue_sandbox_key(&mut work, &self.secret, store, from).await?;
+        let issued = crate::issue_sandbox_key(&mut work, &self.secret, store, from).await?;
         work.commit().await?;
-        Ok(made)
+        Ok(issued)
     }
 
-    /// Makes a key in the place of another.
+    /// Rotates an agent key.
     pub async fn rotate_agent_key(
         &self,
         owner: UserId,
         old: KeyId,
     ) -> Result<(IssuedKey, AgentKey), IdentityError> {
         let mut work = Work::for_platform(&self.database).await?;
-        let made = crate::rotate_agent_key(&mut work, &self.secret, owner, old).await?;
+        let issued = crate::rotate_agent_key(&mut work, &self.secret, owner, old).await?;
         work.commit().await?;
-        Ok(made)
+        Ok(issued)
     }
 
-    /// Ends a key of a person's agents.
+    /// Revokes an agent key.
     pub async fn revoke_agent_key(&self, owner: UserId, key: KeyId) -> Result<(), IdentityError> {
         let mut work = Work::for_platform(&self.database).await?;
         crate::revoke_agent_key(&mut work, owner, key).await?;
         Ok(work.commit().await?)
     }
 
-    /// The keys of a person's agents, the newest first.
+    /// Returns the agent keys of a person, newest first.
     pub async fn agent_keys_of(&self, owner: UserId) -> Result<Vec<AgentKey>, IdentityError> {
         crate::agent_keys(&self.database, owner).await
     }
 
-    /// Makes a key for a store.
+    /// Issues a store key.
     pub async fn issue_store_key(
         &self,
         actor: Actor,
@@ -113,13 +114,13 @@ impl Callers {
     ) -> Result<(IssuedKey, StoreKey), IdentityError> {
         let mut work = Work::for_platform(&self.database).await?;
         let end = days.map(|days| work.now().plus(Duration::from_hours(24 * u64::from(days))));
-        let made =
+        let issued =
             crate::issue_store_key(&mut work, &self.secret, actor, merchant, name, end).await?;
         work.commit().await?;
-        Ok(made)
+        Ok(issued)
     }
 
-    /// Ends a key of a store.
+    /// Revokes a store key.
     pub async fn revoke_store_key(
         &self,
         actor: Actor,
@@ -131,7 +132,7 @@ impl Callers {
         Ok(work.commit().await?)
     }
 
-    /// The keys of a store, the newest first.
+    /// Returns the keys of a store, newest first.
     pub async fn store_keys_of(
         &self,
         merchant: MerchantId,

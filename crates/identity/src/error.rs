@@ -1,4 +1,4 @@
-//! Why somebody is not who they would have to be.
+//! Errors of authentication, authorization and credential management.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,154 +8,119 @@ use primitives::{Details, ErrorCode, KeyId, Plan, Problem, Scope, Timestamp};
 
 use crate::Credential;
 
-/// Which credential goes where.
-const CREDENTIALS: &str = "agents send X-Agent-Api-Key: agnt_… (POST /api/v1/agent-keys makes one, POST /api/v1/sandbox/key one for the demo store), a store's programs Authorization: Bearer mrch_…, \
-    people Authorization: Bearer with the token of POST /api/v1/auth/login";
+/// Hint that lists the accepted credentials.
+const CREDENTIALS: &str = "agents send X-Agent-Api-Key: agnt_… (create one with POST /api/v1/agent-keys, or with POST /api/v1/sandbox/key for the demo store); \
+    a merchant's programs send Authorization: Bearer mrch_…; people send Authorization: Bearer with the token from POST /api/v1/auth/login";
 
-/// What can go wrong with credentials.
+/// Error of authentication, authorization or credential management.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum IdentityError {
-    /// No credential was sent.
-    #[error("this call needs a credential")]
-    Missing,
-    /// The credential is not one of ours, or no longer. Which of the two is not said: whoever tries
-    /// keys learns nothing.
+    #[error("a credential is required")]
+    MissingCredential,
+    /// The message does not tell unknown, expired and revoked keys apart, so that guessing reveals nothing.
     #[error("the key is not valid: it is unknown, expired or revoked")]
-    Refused,
-    /// The store has no key with this id.
-    #[error("the store has no key with this id")]
+    InvalidCredential,
+    #[error("no key with this id exists")]
     KeyNotFound,
-    /// A token that has run out.
     #[error("the token has expired")]
     TokenExpired,
-    /// The email or the password is wrong; which of the two is not said.
+    /// The message does not tell an unknown email and a wrong password apart.
     #[error("the email or the password is wrong")]
-    WrongLogin,
-    /// Too many wrong logins.
-    #[error("too many logins were tried")]
+    InvalidLogin,
+    #[error("too many failed logins: {limit} allowed")]
     TooManyLogins {
-        /// How many may be wrong.
         limit: u32,
-        /// When one may be tried again.
         reset_at: Timestamp,
-        /// How long that is.
+        /// Time until `reset_at`.
         wait: Duration,
     },
-    /// As many sandbox keys as an address may have.
-    #[error("an address gets three sandbox keys a day")]
+    #[error("too many sandbox keys from this address: {limit} per day allowed")]
     TooManySandboxKeys {
-        /// How many there may be.
         limit: u32,
-        /// When one more may be made.
         reset_at: Timestamp,
-        /// How long that is.
+        /// Time until `reset_at`.
         wait: Duration,
     },
-    /// Too many wrong keys from one address.
-    #[error("too many keys from this address were wrong")]
-    TooManyWrongKeys {
-        /// How many may be wrong.
+    #[error("too many invalid keys from this address: {limit} per minute allowed")]
+    TooManyInvalidKeys {
         limit: u32,
-        /// When one may be tried again.
         reset_at: Timestamp,
-        /// How long that is.
+        /// Time until `reset_at`.
         wait: Duration,
     },
-    /// A credential of another kind where agents call.
-    #[error("agents call with an agent key")]
-    NoAgentKey,
-    /// Looking a key up failed.
-    #[error("a key could not be looked up")]
-    Unlooked,
-    /// Nobody said where the call came from: a mistake of ours.
-    #[error("the address of the caller is not known")]
-    NoAddress,
-    /// A key that may not do this.
-    #[error("the key lacks the scope for this")]
+    /// A store key or a token was sent to an interface for agents.
+    #[error("an agent key is required")]
+    AgentKeyRequired,
+    #[error("the key lookup failed")]
+    LookupFailed,
+    /// The request has no `ClientAddress` extension: a bug.
+    #[error("the client address is unknown")]
+    UnknownClientAddress,
+    #[error("the key lacks the scope {0}")]
     ScopeMissing(Scope),
-    /// A key that is not for this store.
-    #[error("the key is not for this store")]
-    OtherStore,
-    /// More logins at once than passwords can be compared.
-    #[error("too many people log in at once")]
-    TooBusy,
-    /// Somebody who may not do this: no member of the store, or not its owner.
-    #[error("this is not yours to do: {0}")]
-    NotAllowed(&'static str),
-    /// A member of several stores who named none of them.
-    #[error("you act for several stores: name one")]
-    StoreUnnamed,
-    /// There is no such account.
-    #[error("there is no such account")]
+    #[error("the key is not valid for this store")]
+    StoreNotAllowed,
+    /// More concurrent logins than passwords can be verified.
+    #[error("too many concurrent logins")]
+    Overloaded,
+    /// The person is not a member of the store, or not its owner.
+    #[error("forbidden: {0}")]
+    Forbidden(&'static str),
+    /// The person is a member of several stores and selected none.
+    #[error("you are a member of several stores: select one")]
+    StoreRequired,
+    #[error("the account does not exist")]
     PersonNotFound,
-    /// Somebody has this email.
-    #[error("there is an account with this email")]
+    #[error("an account with this email exists")]
     EmailTaken,
-    /// No address.
-    #[error("the email is not an address")]
+    #[error("the email address is invalid")]
     InvalidEmail,
-    /// A password that could be guessed, or would take long to read.
-    #[error("a password has 12 to 200 characters")]
+    #[error("a password must have 12 to 200 characters")]
     InvalidPassword,
-    /// Not a role.
-    #[error("a role is owner or staff")]
-    InvalidRole,
-    /// A key that could do nothing.
-    #[error("a key needs at least one scope")]
+    #[error("a key requires at least one scope")]
     NoScopes,
-    /// A scope nobody knows.
-    #[error("a scope is not known")]
+    #[error("unknown scope")]
     InvalidScope,
-    /// No stores, too many, or one that there is not.
-    #[error("the stores of a key are 1 to 100 slugs of existing stores")]
+    #[error("the stores of a key must be 1 to 100 slugs of existing stores")]
     InvalidStores,
-    /// A life that is none.
-    #[error("a key lives for 1 to 3650 days")]
-    InvalidLife,
-    /// A feature of a higher plan.
-    #[error("{feature} needs the plan {} or a higher one", needed.name())]
+    #[error("the lifetime of a key must be 1 to 3650 days")]
+    InvalidLifetime,
+    #[error("{feature} requires the plan {needed} or higher")]
     TierRequired {
-        /// The cheapest plan that has it.
+        /// The cheapest plan with the feature.
         needed: Plan,
-        /// What it is.
         feature: &'static str,
     },
-    /// As many keys as one may have.
-    #[error("an account has at most 100 keys that work")]
+    #[error("an account may have at most 100 active keys")]
     TooManyKeys,
-    /// A key that was replaced before.
-    #[error("the key was replaced before")]
-    AlreadyReplaced {
-        /// The key in its place.
+    #[error("the key has already been rotated")]
+    AlreadyRotated {
+        /// The new key.
         by: KeyId,
     },
-    /// There is nothing to sign with.
-    #[error("there is no key to sign tokens with")]
+    #[error("no key to sign tokens with exists")]
     NoSigningKey,
-    /// Signing failed.
-    #[error("a token could not be signed")]
-    Unsigned,
-    /// Hashing failed.
-    #[error("a password could not be hashed")]
-    Unhashable,
-    /// A name that cannot be one.
-    #[error("the name of a key is plain text of 1 to 100 characters")]
+    #[error("the token could not be signed")]
+    SigningFailed,
+    #[error("the password could not be hashed or verified")]
+    HashingFailed,
+    #[error("the name of a key must be 1 to 100 characters of plain text")]
     InvalidName,
-    /// A key that would never have worked.
-    #[error("a key expires in the future")]
-    ExpiresTooSoon,
-    /// The database was in the way. Shared, because one look-up may serve many callers.
+    #[error("the expiry of a key must be in the future")]
+    ExpiryInPast,
+    /// Shared, because one lookup may serve many concurrent requests.
     #[error(transparent)]
     Database(Arc<DatabaseError>),
 }
 
 impl IdentityError {
-    /// Of a caller whose credential is not of the kind that is wanted: it sent none, or another.
+    /// Returns the error for a request without an accepted credential: `MissingCredential` if it has none, else
+    /// `InvalidCredential`.
     #[must_use]
-    pub fn of_stranger(headers: &http::HeaderMap) -> Self {
-        match Credential::of(headers) {
-            Credential::Missing => Self::Missing,
-            _ => Self::Refused,
+    pub fn unauthenticated(headers: &http::HeaderMap) -> Self {
+        match Credential::from_headers(headers) {
+            Credential::Missing => Self::MissingCredential,
+            _ => Self::InvalidCredential,
         }
     }
 }
@@ -175,103 +140,116 @@ impl From<sqlx::Error> for IdentityError {
 impl Problem for IdentityError {
     fn code(&self) -> ErrorCode {
         match self {
-            Self::Missing | Self::Refused | Self::NoAgentKey | Self::WrongLogin => {
-                ErrorCode::Unauthorized
-            }
+            Self::MissingCredential
+            | Self::InvalidCredential
+            | Self::AgentKeyRequired
+            | Self::InvalidLogin => ErrorCode::Unauthorized,
             Self::TokenExpired => ErrorCode::TokenExpired,
             Self::TierRequired { .. } => ErrorCode::TierRequired,
-            Self::NotAllowed(_) | Self::ScopeMissing(_) | Self::OtherStore => ErrorCode::Forbidden,
+            Self::Forbidden(_) | Self::ScopeMissing(_) | Self::StoreNotAllowed => {
+                ErrorCode::Forbidden
+            }
             Self::KeyNotFound | Self::PersonNotFound => ErrorCode::NotFound,
             Self::TooManyLogins { .. }
             | Self::TooManySandboxKeys { .. }
-            | Self::TooManyWrongKeys { .. } => ErrorCode::RateLimitExceeded,
-            Self::TooBusy => ErrorCode::ServiceUnavailable,
-            Self::AlreadyReplaced { .. } => ErrorCode::InvalidStatusTransition,
+            | Self::TooManyInvalidKeys { .. } => ErrorCode::RateLimitExceeded,
+            Self::Overloaded => ErrorCode::ServiceUnavailable,
+            Self::AlreadyRotated { .. } => ErrorCode::InvalidStatusTransition,
             Self::InvalidName
-            | Self::StoreUnnamed
-            | Self::ExpiresTooSoon
+            | Self::StoreRequired
+            | Self::ExpiryInPast
             | Self::EmailTaken
             | Self::InvalidEmail
             | Self::InvalidPassword
-            | Self::InvalidRole
             | Self::NoScopes
             | Self::InvalidScope
             | Self::InvalidStores
-            | Self::InvalidLife
+            | Self::InvalidLifetime
             | Self::TooManyKeys => ErrorCode::InvalidRequest,
             Self::NoSigningKey
-            | Self::NoAddress
-            | Self::Unlooked
-            | Self::Unsigned
-            | Self::Unhashable => ErrorCode::InternalError,
+            | Self::UnknownClientAddress
+            | Self::LookupFailed
+            | Self::SigningFailed
+            | Self::HashingFailed => ErrorCode::InternalError,
             Self::Database(error) => error.code(),
         }
     }
 
     fn details(&self, details: &mut Details) {
         match self {
-            Self::NoAgentKey => {
-                let hint = "send X-Agent-Api-Key: agnt_…; POST /api/v1/agent-keys makes one";
+            Self::AgentKeyRequired => {
+                let hint = "send X-Agent-Api-Key: agnt_…; create one with POST /api/v1/agent-keys";
                 details.insert("hint", hint);
             }
-            Self::Missing | Self::Refused => details.insert("hint", CREDENTIALS),
-            Self::TokenExpired => {
-                details.insert("hint", "POST /api/v1/auth/login gives a new token");
+            Self::MissingCredential | Self::InvalidCredential => {
+                details.insert("hint", CREDENTIALS);
             }
+            Self::TokenExpired => details.insert("hint", "log in again: POST /api/v1/auth/login"),
             Self::TooManyLogins { limit, reset_at, wait }
             | Self::TooManySandboxKeys { limit, reset_at, wait }
-            | Self::TooManyWrongKeys { limit, reset_at, wait } => {
+            | Self::TooManyInvalidKeys { limit, reset_at, wait } => {
                 details.insert("bucket", "credential");
-                let whole = reset_at.plus(Duration::from_micros(999_999)).unix_seconds();
+                let reset = reset_at.plus(Duration::from_micros(999_999)).unix_seconds();
                 details.insert("limit", *limit);
-                details.insert("reset", whole);
+                details.insert("reset", reset);
                 details.insert("retry_after_seconds", wait.as_secs().saturating_add(1));
-                details.insert("hint", "wait until reset, a Unix time in seconds; then go on");
+                details.insert("hint", "retry after reset (Unix time in seconds)");
             }
             Self::TierRequired { needed, .. } => {
-                details.insert("required_plan", needed.name());
-                details.insert("hint", "an operator changes the plan of an account");
+                details.insert("required_plan", needed.as_str());
+                details.insert("hint", "ask an operator to change the plan of the account");
             }
             Self::ScopeMissing(scope) => {
-                details.insert("required_scope", scope.name());
-                details.insert("hint", "make a key that has it: POST /api/v1/agent-keys");
+                details.insert("required_scope", scope.as_str());
+                details.insert("hint", "create a key with this scope: POST /api/v1/agent-keys");
             }
-            Self::OtherStore => {
-                details.insert("hint", "its owner named the stores it may call; make another key");
+            Self::StoreNotAllowed => {
+                details
+                    .insert("hint", "the key is limited to other stores; create one for this one");
             }
-            Self::StoreUnnamed => details.insert("hint", "send the header X-Store: <slug>"),
+            Self::StoreRequired => details.insert("hint", "send the header X-Store: <slug>"),
             Self::KeyNotFound => details.insert("field", "key_id"),
             Self::InvalidName => details.insert("field", "name"),
-            Self::ExpiresTooSoon => details.insert("field", "expires_at"),
+            Self::ExpiryInPast => details.insert("field", "expires_at"),
             Self::EmailTaken | Self::InvalidEmail => details.insert("field", "email"),
             Self::InvalidPassword => details.insert("field", "password"),
-            Self::InvalidRole => details.insert("field", "role"),
             Self::NoScopes | Self::InvalidScope => {
                 details.insert("field", "scopes");
-                details.insert("allowed", Scope::ALL.map(Scope::name).to_vec());
+                details.insert("allowed", scope_names());
             }
             Self::InvalidStores => details.insert("field", "stores"),
-            Self::InvalidLife => details.insert("field", "expires_in_days"),
-            Self::AlreadyReplaced { by } => {
+            Self::InvalidLifetime => details.insert("field", "expires_in_days"),
+            Self::AlreadyRotated { by } => {
                 details.insert("replaced_by", by.to_string());
-                details.insert("hint", "if its text was lost, revoke that key and make another");
+                details.insert("hint", "if the new key was lost, revoke it and create another");
             }
-            Self::WrongLogin => {
-                details.insert("hint", "check both; an operator can set another password");
+            Self::InvalidLogin => {
+                details.insert(
+                    "hint",
+                    "check the email and the password; an operator can reset the password",
+                );
             }
-            Self::TooManyKeys => details.insert("hint", "revoke keys that are no longer used"),
-            Self::NotAllowed(_) => {
-                let hint = "X-Store: <slug> names another store; its owner or an operator changes who is what";
+            Self::TooManyKeys => details.insert("hint", "revoke unused keys"),
+            Self::Forbidden(_) => {
+                let hint = "select another store with X-Store: <slug>, or ask the owner of the store for access";
                 details.insert("hint", hint);
             }
-            Self::TooBusy
+            Self::Overloaded
             | Self::PersonNotFound
             | Self::NoSigningKey
-            | Self::NoAddress
-            | Self::Unlooked
-            | Self::Unsigned
-            | Self::Unhashable => {}
+            | Self::UnknownClientAddress
+            | Self::LookupFailed
+            | Self::SigningFailed
+            | Self::HashingFailed => {}
             Self::Database(error) => error.details(details),
         }
     }
+
+    fn is_transient(&self) -> bool {
+        matches!(self, Self::Database(error) if error.is_transient())
+    }
+}
+
+fn scope_names() -> Vec<&'static str> {
+    Scope::ALL.iter().map(|scope| scope.as_str()).collect()
 }

@@ -1,15 +1,13 @@
-//! The text of a key: a prefix that says whose program holds it, and 256 random bits.
-
-use std::fmt::Write;
+//! The text of a key: a prefix for its kind, and 256 random bits in hexadecimal.
 
 use rand::Rng;
 
-/// What a key is for.
+/// The kind of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// Programs of a merchant (decisions §2).
+    /// For a merchant's programs (decisions §2).
     Store,
-    /// Agents (spec §2.5).
+    /// For agents (spec §2.5).
     Agent,
 }
 
@@ -22,32 +20,28 @@ impl Kind {
     }
 }
 
-/// Both prefixes have this length.
+/// Length of both prefixes.
 const PREFIX_LENGTH: usize = 5;
 
-/// Hexadecimal digits behind it: 256 bits.
+/// Hexadecimal digits after the prefix: 256 bits.
 const DIGITS: usize = 64;
 
-/// Digits that are shown afterwards. What is left over is still beyond guessing.
+/// Digits that lists show. The remaining 224 bits cannot be guessed.
 const SHOWN_DIGITS: usize = 8;
 
-/// Draws a key.
-pub(crate) fn draw(kind: Kind, random: &mut impl Rng) -> String {
-    let mut bits = [0; DIGITS / 2];
-    random.fill_bytes(&mut bits);
-    bits.iter().fold(kind.prefix().to_owned(), |mut text, byte| {
-        // Writing to a string cannot fail.
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
+/// Generates a key.
+pub(crate) fn generate(kind: Kind, random: &mut impl Rng) -> String {
+    let mut bytes = [0; DIGITS / 2];
+    random.fill_bytes(&mut bytes);
+    format!("{}{}", kind.prefix(), hex::encode(bytes))
 }
 
-/// The part that people may see again.
-pub(crate) fn shown(key: &str) -> &str {
+/// Returns the part of a key that lists show.
+pub(crate) fn visible_prefix(key: &str) -> &str {
     key.get(..PREFIX_LENGTH + SHOWN_DIGITS).unwrap_or(key)
 }
 
-/// Whether a text can be a key of a kind. Only the one spelling is.
+/// Returns whether a text has the form of a key of this kind. Only the canonical form does.
 pub(crate) fn is_key(kind: Kind, text: &str) -> bool {
     let is_digit = |byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
     text.strip_prefix(kind.prefix())
@@ -62,16 +56,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_drawn_key_is_one() {
+    fn a_generated_key_has_the_form_of_a_key() {
         let mut random = StdRng::seed_from_u64(1);
-        let (one, other) = (draw(Kind::Store, &mut random), draw(Kind::Agent, &mut random));
+        let (one, other) = (generate(Kind::Store, &mut random), generate(Kind::Agent, &mut random));
         assert!(is_key(Kind::Store, &one) && is_key(Kind::Agent, &other));
         assert_ne!(one[5..], other[5..]);
-        assert_eq!(shown(&one).len(), 13);
+        assert_eq!(visible_prefix(&one).len(), 13);
     }
 
     #[test]
-    fn nothing_else_is() {
+    fn other_texts_do_not_have_the_form_of_a_key() {
         let key = format!("mrch_{}", "a".repeat(64));
         assert!(is_key(Kind::Store, &key));
         let others = ["", "mrch_", &key[1..], &key[..68], &format!("{key}0"), &key.to_uppercase()];

@@ -3,18 +3,18 @@
 mod agent_key;
 mod attempts;
 mod audit;
-mod callers;
 mod credential;
+mod credential_store;
 mod error;
 mod key_text;
 mod login;
 mod password;
 mod person;
+mod purge;
 mod resolve;
 mod sandbox;
 mod secret;
 mod store_key;
-mod sweep;
 mod table;
 mod tier;
 mod token;
@@ -22,19 +22,19 @@ mod token;
 pub use agent_key::{
     Agent, AgentKey, NewAgentKey, agent_keys, issue_agent_key, revoke_agent_key, rotate_agent_key,
 };
-pub use audit::{Act, Actor, AuditEntry, audit_of};
-pub use callers::Callers;
+pub use audit::{Actor, AuditAction, AuditEntry, audit_entries};
 pub use credential::{Credential, challenge};
+pub use credential_store::CredentialStore;
 pub use error::IdentityError;
-pub use login::{Logins, forget_attempts};
+pub use login::{Logins, purge_login_attempts};
 pub use person::{
-    Email, NewPerson, Person, Role, add_member, create_person, person_with, remove_member,
+    Email, NewPerson, Person, Role, add_member, create_person, person_by_email, remove_member,
     set_password, set_plan,
 };
-pub use resolve::{AGE_MAX, AgentKeys, People, StoreKeys};
-pub use sandbox::{forget_sandbox_keys, issue_sandbox_key};
+pub use purge::PurgeLoginAttempts;
+pub use resolve::{AgentKeys, CACHE_AGE_MAX, People, StoreKeys};
+pub use sandbox::{issue_sandbox_key, purge_sandbox_keys};
 pub use secret::{Secret, SecretTooShort};
 pub use store_key::{IssuedKey, StoreKey, issue_store_key, revoke_store_key, store_keys};
-pub use sweep::SweepAttempts;
 pub use tier::{require_plan, store_plan};
-pub use token::{TOKEN_LIFE, Tokens, rotate_signing_key};
+pub use token::{TOKEN_LIFETIME, Tokens, rotate_signing_key};

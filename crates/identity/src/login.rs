@@ -1,4 +1,4 @@
-//! Logging in: an email and a password for a token.
+//! Logins: an access token for an email and a password.
 
 use std::time::Duration;
 
@@ -6,20 +6,20 @@ use database::{Database, DatabaseError, Work};
 use primitives::{ClientAddress, Timestamp};
 use serde_json::json;
 
-use crate::audit::{self, Act, Actor};
+use crate::audit::{self, Actor, AuditAction};
 use crate::password::Passwords;
 use crate::secret::Mac;
 use crate::token::Session;
 use crate::{Email, IdentityError, Secret, Tokens, table};
 
-/// Wrong logins from one address within a minute.
+/// Failed logins from one network.
 const OF_ADDRESS: Allowance = Allowance { attempts_max: 5, window: Duration::from_mins(1) };
-/// Wrong logins with one email within ten minutes, from wherever.
+/// Failed logins with one email, from all networks.
 const OF_EMAIL: Allowance = Allowance { attempts_max: 20, window: Duration::from_mins(10) };
-/// How long attempts are kept: longer than the longest window, which is the day of sandbox keys.
-const KEPT: Duration = Duration::from_hours(25);
+/// Retention of attempts: longer than the longest window, the day of sandbox keys.
+const RETENTION: Duration = Duration::from_hours(25);
 
-/// How many wrong attempts there may be.
+/// A limit of failed attempts per window.
 pub(crate) struct Allowance {
     pub(crate) attempts_max: i32,
     pub(crate) window: Duration,
@@ -33,7 +33,7 @@ impl Allowance {
     }
 }
 
-/// Lets people in.
+/// Verifies passwords and issues access tokens.
 #[derive(Clone)]
 pub struct Logins {
     database: Database,
@@ -43,14 +43,14 @@ pub struct Logins {
 }
 
 impl Logins {
-    /// Compares as many passwords at once as there are cores.
+    /// Creates the service, which verifies up to `cores` passwords concurrently.
     #[must_use]
     pub fn new(database: Database, secret: Secret, tokens: Tokens, cores: usize) -> Self {
         Self { database, secret, tokens, passwords: Passwords::new(cores) }
     }
 
-    /// A token for whoever knows the password. That there is no such account, that it is closed and that the
-    /// password is wrong is said in the same words and takes as long.
+    /// Returns an access token if the password is correct. An unknown email, a disabled account and a wrong password yield
+    /// the same error and take the same time.
     pub async fn login(
         &self,
         email: &str,
@@ -59,35 +59,36 @@ impl Logins {
     ) -> Result<String, IdentityError> {
         let email: Email = email.parse()?;
         let subjects = [
-            (self.secret.mac(&format!("login from {}", from.line())), OF_ADDRESS),
+            (self.secret.mac(&format!("login from {}", from.network())), OF_ADDRESS),
             (self.secret.mac(&format!("login as {email}")), OF_EMAIL),
         ];
         let (account, since) = self.begin(&email, &subjects).await?;
         let account = account.filter(|account| !account.is_disabled);
         let hash = account.as_ref().map(|account| account.password_hash.clone());
-        let is_right = match self.passwords.verify(password, hash).await {
-            Ok(is_right) => is_right,
-            // Nobody looked at the password, so nobody tried one.
+        let is_correct = match self.passwords.verify(password, hash).await {
+            Ok(is_correct) => is_correct,
+            // The password was not verified, so that the attempt does not count.
             Err(error) => {
                 let mut work = Work::for_platform(&self.database).await?;
-                give_back(&mut work, &subjects, since).await?;
+                uncount(&mut work, &subjects, since).await?;
                 work.commit().await?;
                 return Err(error);
             }
         };
-        let account = account.filter(|_| is_right).ok_or(IdentityError::WrongLogin)?;
-        // A password that changed while this one was compared has ended the session already: it is issued for
-        // the sessions of the password that was given.
+        let account = account.filter(|_| is_correct).ok_or(IdentityError::InvalidLogin)?;
+        // If the password was changed during verification, the session has already ended: the token is issued for the
+        // sessions of the verified password.
         let session = Session { user: account.user, sessions_from: account.sessions_from };
         let mut work = Work::for_platform(&self.database).await?;
-        give_back(&mut work, &subjects, since).await?;
+        uncount(&mut work, &subjects, since).await?;
         let (user, now) = (session.user, work.now());
-        audit::record(&mut work, Actor::Person(user), Act::LoggedIn, &user, json!({})).await?;
+        audit::record(&mut work, Actor::Person(user), AuditAction::LoggedIn, &user, json!({}))
+            .await?;
         work.commit().await?;
         self.tokens.issue(session, now).await
     }
 
-    /// Counts the attempt and looks the account up, in one work that ends before the password is looked at.
+    /// Counts the attempt and loads the account, in a transaction that ends before the password is verified.
     async fn begin(
         &self,
         email: &Email,
@@ -97,7 +98,7 @@ impl Logins {
         let now = work.now();
         for (subject, allowance) in subjects {
             let start = allowance.window_start(now);
-            if !table::login::take(&mut work, subject, start, allowance.attempts_max).await? {
+            if !table::login::count(&mut work, subject, start, allowance.attempts_max).await? {
                 let reset_at = start.plus(allowance.window);
                 let limit = u32::try_from(allowance.attempts_max).unwrap_or(0);
                 let wait = reset_at.since(now);
@@ -110,20 +111,20 @@ impl Logins {
     }
 }
 
-/// An attempt that was none is not counted.
-async fn give_back(
+/// Takes back the count of an attempt that did not fail.
+async fn uncount(
     work: &mut Work,
     subjects: &[(Mac, Allowance)],
     since: Timestamp,
 ) -> Result<(), IdentityError> {
     for (subject, allowance) in subjects {
-        table::login::give_back(work, subject, allowance.window_start(since)).await?;
+        table::login::uncount(work, subject, allowance.window_start(since)).await?;
     }
     Ok(())
 }
 
-/// Removes attempts that no rule looks at any more, in a work for the platform.
-pub async fn forget_attempts(work: &mut Work) -> Result<u64, DatabaseError> {
-    let before = work.now().minus(KEPT);
-    Ok(table::login::forget(work, before).await?)
+/// Deletes attempts that are older than every window, in a platform transaction.
+pub async fn purge_login_attempts(work: &mut Work) -> Result<u64, DatabaseError> {
+    let before = work.now().minus(RETENTION);
+    Ok(table::login::purge(work, before).await?)
 }

@@ -1,4 +1,4 @@
-//! Passwords: argon2id, and never more of it at once than there are cores.
+//! Passwords: argon2id, with at most one verification per core at a time.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,58 +10,59 @@ use tokio::sync::Semaphore;
 
 use crate::IdentityError;
 
-/// OWASP's first choice for argon2id: 19 MiB, two passes, one lane.
+/// Parameters recommended by OWASP for argon2id: 19 MiB, two passes, one lane.
 const MEMORY_KIB: u32 = 19 * 1024;
 const PASSES: u32 = 2;
 const LANES: u32 = 1;
 
-/// Characters of a password. The most keeps a body from becoming work.
+/// Length of a password in characters. The maximum bounds the cost of hashing.
 const CHARACTERS: std::ops::RangeInclusive<usize> = 12..=200;
 
-/// How long a login may wait for its turn.
-const TURN_MAX: Duration = Duration::from_secs(2);
+/// How long a login may wait for a permit.
+const PERMIT_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Hashes and compares, as many at once as there are cores.
+/// Verifies passwords, with bounded concurrency.
 #[derive(Clone)]
 pub(crate) struct Passwords {
-    turns: Arc<Semaphore>,
-    /// The hash of a password nobody has: whoever has no account costs as much as whoever has one.
-    nobody: Arc<str>,
+    permits: Arc<Semaphore>,
+    /// Hash to verify against if the account does not exist, so that the response takes the same time.
+    dummy_hash: Arc<str>,
 }
 
 impl Passwords {
-    /// With room for so many at once.
-    pub(crate) fn new(at_once: usize) -> Self {
-        let nobody = hash("nobody has this password", &[7; 16]).unwrap_or_default();
-        Self { turns: Arc::new(Semaphore::new(at_once.max(1))), nobody: nobody.into() }
+    /// Creates the verifier for up to `concurrency` passwords at a time.
+    pub(crate) fn new(concurrency: usize) -> Self {
+        let dummy_hash = hash("nobody has this password", &[7; 16]).unwrap_or_default();
+        let permits = Arc::new(Semaphore::new(concurrency.max(1)));
+        Self { permits, dummy_hash: dummy_hash.into() }
     }
 
-    /// Whether a password is the one that was hashed. Without a hash it is not, after as much work.
+    /// Returns whether a password matches the hash. Without a hash it returns `false` after the same work.
     pub(crate) async fn verify(
         &self,
         password: String,
         hash: Option<String>,
     ) -> Result<bool, IdentityError> {
-        let turn = Arc::clone(&self.turns).acquire_owned();
-        let turn = tokio::time::timeout(TURN_MAX, turn).await;
-        let Ok(Ok(turn)) = turn else { return Err(IdentityError::TooBusy) };
+        let permit = Arc::clone(&self.permits).acquire_owned();
+        let permit = tokio::time::timeout(PERMIT_TIMEOUT, permit).await;
+        let Ok(Ok(permit)) = permit else { return Err(IdentityError::Overloaded) };
         let is_known = hash.is_some();
-        let hash = hash.unwrap_or_else(|| self.nobody.to_string());
-        metrics::counter!("souk_passwords_compared_total").increment(1);
-        let comparing = metrics::gauge!("souk_passwords_comparing");
-        comparing.increment(1.0);
-        let compared = tokio::task::spawn_blocking(move || {
+        let hash = hash.unwrap_or_else(|| self.dummy_hash.to_string());
+        metrics::counter!("souk_password_verifications_total").increment(1);
+        let in_progress = metrics::gauge!("souk_password_verifications_in_progress");
+        in_progress.increment(1.0);
+        let verified = tokio::task::spawn_blocking(move || {
             let is_same = argon2()
                 .map(|argon2| argon2.verify_password(password.as_bytes(), hash.as_str()).is_ok());
-            comparing.decrement(1.0);
-            drop(turn);
+            in_progress.decrement(1.0);
+            drop(permit);
             is_same
         });
-        Ok(compared.await.map_err(|_| IdentityError::Unhashable)?? && is_known)
+        Ok(verified.await.map_err(|_| IdentityError::HashingFailed)?? && is_known)
     }
 }
 
-/// Says what is wrong with a new password.
+/// Checks the length of a new password.
 pub(crate) fn check(password: &str) -> Result<(), IdentityError> {
     if CHARACTERS.contains(&password.chars().count()) {
         Ok(())
@@ -70,7 +71,7 @@ pub(crate) fn check(password: &str) -> Result<(), IdentityError> {
     }
 }
 
-/// What is kept of a password, with a salt of these dice.
+/// Hashes a new password with a random salt.
 pub(crate) fn hash_new(password: &str, random: &mut impl Rng) -> Result<String, IdentityError> {
     check(password)?;
     let mut salt = [0; 16];
@@ -80,12 +81,12 @@ pub(crate) fn hash_new(password: &str, random: &mut impl Rng) -> Result<String, 
 
 fn hash(password: &str, salt: &[u8]) -> Result<String, IdentityError> {
     let hashed = argon2()?.hash_password_with_salt(password.as_bytes(), salt);
-    Ok(hashed.map_err(|_| IdentityError::Unhashable)?.to_string())
+    Ok(hashed.map_err(|_| IdentityError::HashingFailed)?.to_string())
 }
 
 fn argon2() -> Result<Argon2<'static>, IdentityError> {
     let params = Params::new(MEMORY_KIB, PASSES, LANES, None);
-    let params = params.map_err(|_| IdentityError::Unhashable)?;
+    let params = params.map_err(|_| IdentityError::HashingFailed)?;
     Ok(Argon2::new(Algorithm::Argon2id, Version::V0x13, params))
 }
 
@@ -94,21 +95,21 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn only_the_right_password_passes() {
+    async fn only_the_correct_password_is_verified() {
         let passwords = Passwords::new(1);
-        assert!(!passwords.nobody.is_empty());
-        let kept = hash("correct horse battery", &[1; 16]).unwrap();
-        assert!(kept.starts_with("$argon2id$v=19$m=19456,t=2,p=1$"));
-        let verify = async |text: &str, kept: Option<&str>| {
-            passwords.verify(text.to_owned(), kept.map(str::to_owned)).await.unwrap()
+        assert!(!passwords.dummy_hash.is_empty());
+        let stored = hash("correct horse battery", &[1; 16]).unwrap();
+        assert!(stored.starts_with("$argon2id$v=19$m=19456,t=2,p=1$"));
+        let verify = async |text: &str, stored: Option<&str>| {
+            passwords.verify(text.to_owned(), stored.map(str::to_owned)).await.unwrap()
         };
-        assert!(verify("correct horse battery", Some(&kept)).await);
-        assert!(!verify("correct horse batterz", Some(&kept)).await);
+        assert!(verify("correct horse battery", Some(&stored)).await);
+        assert!(!verify("correct horse batterz", Some(&stored)).await);
         assert!(!verify("nobody has this password", None).await);
     }
 
     #[test]
-    fn short_and_endless_ones_are_refused() {
+    fn passwords_of_invalid_length_are_rejected() {
         assert!(check("elevenchars").is_err());
         assert!(check("twelve chars").is_ok());
         assert!(check(&"é".repeat(200)).is_ok());

@@ -1,4 +1,4 @@
-//! People: their accounts, what they pay for, and the stores they act for.
+//! People: accounts, plans and memberships in stores.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,15 +7,15 @@ use database::Work;
 use primitives::{MerchantId, Plan, Timestamp, UserId};
 use serde_json::json;
 
-use crate::audit::{self, Act, Actor};
+use crate::audit::{self, Actor, AuditAction};
 use crate::{IdentityError, password, table};
 
-/// An email address in the one spelling that is compared.
+/// An email address in normalized form: trimmed and lower case.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Email(String);
 
 impl Email {
-    /// The address.
+    /// Returns the address as text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
@@ -31,63 +31,44 @@ impl fmt::Display for Email {
 impl FromStr for Email {
     type Err = IdentityError;
 
-    /// Whether mail arrives there is not for a pattern to say: a name, an @, a host, nothing invisible.
+    /// Accepts a local part, an @ and a host without whitespace or control characters; only a delivered message proves
+    /// more.
     fn from_str(text: &str) -> Result<Self, IdentityError> {
         let text = text.trim().to_lowercase();
-        let is_good = text.len() <= 254
+        let is_valid = text.len() <= 254
             && !text.contains(|c: char| c.is_whitespace() || c.is_control())
             && text.split_once('@').is_some_and(|(name, host)| {
                 !name.is_empty() && !host.is_empty() && !host.contains('@')
             });
-        if is_good { Ok(Self(text)) } else { Err(IdentityError::InvalidEmail) }
+        if is_valid { Ok(Self(text)) } else { Err(IdentityError::InvalidEmail) }
     }
 }
 
-/// What a person may do for a store.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Role {
-    /// Day-to-day work.
-    Staff,
-    /// Everything, also keys and members.
-    Owner,
-}
-
-impl Role {
-    /// The name, as on the wire and in PostgreSQL.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Staff => "staff",
-            Self::Owner => "owner",
-        }
+primitives::text_enum! {
+    /// The role of a person in a store, from the least to the most privileged.
+    #[strum(serialize_all = "snake_case")]
+    pub enum Role {
+        /// Day-to-day operations.
+        Staff,
+        /// Everything, including keys and members.
+        Owner,
     }
 }
 
-impl FromStr for Role {
-    type Err = IdentityError;
-    fn from_str(text: &str) -> Result<Self, IdentityError> {
-        let found = [Self::Staff, Self::Owner].into_iter().find(|role| role.name() == text);
-        found.ok_or(IdentityError::InvalidRole)
-    }
-}
-
-/// A person, as known on every call with a token.
+/// The person authenticated by an access token.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Person {
-    /// Its id.
     pub user: UserId,
-    /// What the account pays for.
     pub plan: Plan,
-    /// Whether it runs the platform.
+    /// Whether the person administers the platform.
     pub is_admin: bool,
-    /// The stores it acts for.
     pub memberships: Vec<(MerchantId, Role)>,
-    /// Tokens from before are refused.
+    /// Tokens issued before are rejected.
     pub(crate) sessions_from: Timestamp,
 }
 
 impl Person {
-    /// What it may do for a store.
+    /// Returns the role in a store, or `None` if the person is not a member.
     #[must_use]
     pub fn role_in(&self, merchant: MerchantId) -> Option<Role> {
         self.memberships.iter().find(|(of, _)| *of == merchant).map(|(_, role)| *role)
@@ -97,15 +78,13 @@ impl Person {
 /// A new account.
 #[derive(Debug, Clone)]
 pub struct NewPerson {
-    /// Where the person is reached, and its name at login.
     pub email: Email,
-    /// What the account pays for.
     pub plan: Plan,
-    /// Whether it runs the platform.
+    /// Whether the person administers the platform.
     pub is_admin: bool,
 }
 
-/// Makes an account, in a work for the platform.
+/// Creates an account, in a platform transaction.
 pub async fn create_person(
     work: &mut Work,
     actor: Actor,
@@ -117,12 +96,12 @@ pub async fn create_person(
     if !table::person::insert(work, user, new, &hash).await? {
         return Err(IdentityError::EmailTaken);
     }
-    let details = json!({ "plan": new.plan.name(), "admin": new.is_admin });
-    audit::record(work, actor, Act::PersonCreated, &user, details).await?;
+    let details = json!({ "plan": new.plan.as_str(), "admin": new.is_admin });
+    audit::record(work, actor, AuditAction::PersonCreated, &user, details).await?;
     Ok(user)
 }
 
-/// Gives an account another password, in a work for the platform. Every session ends.
+/// Sets the password of an account, in a platform transaction, and ends all its sessions.
 pub async fn set_password(
     work: &mut Work,
     actor: Actor,
@@ -133,10 +112,10 @@ pub async fn set_password(
     if !table::person::set_password(work, user, &hash).await? {
         return Err(IdentityError::PersonNotFound);
     }
-    audit::record(work, actor, Act::PasswordSet, &user, json!({})).await
+    audit::record(work, actor, AuditAction::PasswordSet, &user, json!({})).await
 }
 
-/// Changes what an account pays for, in a work for the platform.
+/// Sets the plan of an account, in a platform transaction.
 pub async fn set_plan(
     work: &mut Work,
     actor: Actor,
@@ -146,10 +125,10 @@ pub async fn set_plan(
     if !table::person::set_plan(work, user, plan).await? {
         return Err(IdentityError::PersonNotFound);
     }
-    audit::record(work, actor, Act::PlanSet, &user, json!({ "plan": plan.name() })).await
+    audit::record(work, actor, AuditAction::PlanSet, &user, json!({ "plan": plan.as_str() })).await
 }
 
-/// Makes a person a member of a store, or changes its role, in a work for the platform.
+/// Adds a person to a store, or changes the role, in a platform transaction.
 pub async fn add_member(
     work: &mut Work,
     actor: Actor,
@@ -158,11 +137,11 @@ pub async fn add_member(
     role: Role,
 ) -> Result<(), IdentityError> {
     table::person::put_membership(work, user, merchant, role).await?;
-    let details = json!({ "user": user, "role": role.name() });
-    audit::record(work, actor, Act::MemberAdded, &merchant, details).await
+    let details = json!({ "user": user, "role": role.as_str() });
+    audit::record(work, actor, AuditAction::MemberAdded, &merchant, details).await
 }
 
-/// Ends a membership, in a work for the platform.
+/// Removes a person from a store, in a platform transaction.
 pub async fn remove_member(
     work: &mut Work,
     actor: Actor,
@@ -172,11 +151,11 @@ pub async fn remove_member(
     if !table::person::remove_membership(work, user, merchant).await? {
         return Err(IdentityError::PersonNotFound);
     }
-    audit::record(work, actor, Act::MemberRemoved, &merchant, json!({ "user": user })).await
+    audit::record(work, actor, AuditAction::MemberRemoved, &merchant, json!({ "user": user })).await
 }
 
-/// The account with an email, in a work for the platform.
-pub async fn person_with(work: &mut Work, email: &Email) -> Result<UserId, IdentityError> {
+/// Returns the account with an email, in a platform transaction.
+pub async fn person_by_email(work: &mut Work, email: &Email) -> Result<UserId, IdentityError> {
     let found = table::person::with_email(work.sql(), email).await?;
     found.map(|account| account.user).ok_or(IdentityError::PersonNotFound)
 }
@@ -186,7 +165,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_email_has_one_spelling() {
+    fn an_email_is_normalized() {
         assert_eq!(" Ada@Example.COM ".parse::<Email>().unwrap().as_str(), "ada@example.com");
         for wrong in ["", "ada", "@host", "ada@", "a@b@c", "a b@c", "a\u{0}@c"] {
             assert!(wrong.parse::<Email>().is_err(), "{wrong}");

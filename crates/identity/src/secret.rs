@@ -1,4 +1,4 @@
-//! The server's secret.
+//! The secret of the server.
 
 use std::fmt;
 use std::sync::Arc;
@@ -6,30 +6,30 @@ use std::sync::Arc;
 use hmac::{Hmac, KeyInit, Mac as _};
 use sha2::Sha256;
 
-/// What credentials are kept under. Whoever changes it makes every credential unknown.
+/// The key of the MACs under which credentials are stored. Changing it invalidates every credential.
 #[derive(Clone)]
 pub struct Secret(Arc<[u8]>);
 
-/// A secret that could be guessed.
+/// Error returned for a secret that is too short.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the secret is shorter than {} bytes", Secret::BYTES_MIN)]
 pub struct SecretTooShort;
 
-/// What is kept of a credential.
+/// The stored MAC of a credential.
 pub(crate) type Mac = [u8; 32];
 
 impl Secret {
-    /// The least length: as many bytes as the hash has.
+    /// Minimum length: the output length of the hash.
     pub const BYTES_MIN: usize = 32;
 
-    /// A secret of these bytes.
+    /// Creates a secret.
     pub fn new(bytes: impl AsRef<[u8]>) -> Result<Self, SecretTooShort> {
         let bytes = bytes.as_ref();
         if bytes.len() < Self::BYTES_MIN { Err(SecretTooShort) } else { Ok(Self(bytes.into())) }
     }
 
-    /// What is kept of a text. The texts of different kinds of credentials begin differently, so
-    /// that none passes for another kind.
+    /// Returns the MAC of a text. Texts of different kinds of credentials have different prefixes, so that none is valid as
+    /// another kind.
     pub(crate) fn mac(&self, text: &str) -> Mac {
         #[expect(clippy::expect_used, reason = "HMAC takes keys of any length")]
         let mut mac = Hmac::<Sha256>::new_from_slice(&self.0).expect("a key of any length");
@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_secret_is_long_and_not_shown() {
+    fn a_secret_has_a_minimum_length_and_is_not_printed() {
         assert_eq!(Secret::new([7; 31]).unwrap_err(), SecretTooShort);
         let secret = Secret::new("hush-hush-hush-hush-hush-hush-32").unwrap();
         assert_eq!(format!("{secret:?}"), "Secret");

@@ -1,4 +1,4 @@
-//! The keys of a store: making, listing and ending them.
+//! Store keys: issuing, listing and revoking.
 
 use std::fmt;
 
@@ -7,20 +7,19 @@ use primitives::{KeyId, MerchantId, Timestamp};
 
 use serde_json::json;
 
-use crate::audit::{self, Act, Actor};
+use crate::audit::{self, Actor, AuditAction};
 use crate::key_text::{self, Kind};
 use crate::{IdentityError, Secret, table};
 
-/// The longest name.
+/// Maximum length of a name.
 const NAME_CHARACTERS_MAX: usize = 100;
 
-/// A key that was just made. This is the only time its text can be seen.
+/// A newly issued key. Its text is not available later.
 pub struct IssuedKey {
-    /// Its name in lists.
     pub key_id: KeyId,
-    /// Its text: whoever has it acts for the store.
+    /// The secret text of the key.
     pub key: String,
-    /// The beginning of its text, which lists show.
+    /// The first characters of the text, which lists show.
     pub prefix: String,
 }
 
@@ -30,33 +29,29 @@ impl fmt::Debug for IssuedKey {
     }
 }
 
-/// A key as its merchant sees it afterwards.
+/// A store key, without its text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoreKey {
-    /// Its id.
     pub key_id: KeyId,
-    /// The beginning of its text.
+    /// The first characters of the text.
     pub prefix: String,
-    /// What its merchant calls it.
     pub name: String,
-    /// When it was made.
     pub created_at: Timestamp,
-    /// When it ends by itself.
+    /// `None` for a key that does not expire.
     pub expires_at: Option<Timestamp>,
-    /// When it was revoked.
     pub revoked_at: Option<Timestamp>,
 }
 
 impl StoreKey {
-    /// Whether it works at this moment.
+    /// Returns whether the key is neither expired nor revoked at this time.
     #[must_use]
-    pub fn works_at(&self, moment: Timestamp) -> bool {
-        self.revoked_at.is_none() && self.expires_at.is_none_or(|end| end > moment)
+    pub fn is_active_at(&self, now: Timestamp) -> bool {
+        self.revoked_at.is_none() && self.expires_at.is_none_or(|end| end > now)
     }
 }
 
-/// Makes a key for a store, in a work for the platform. A store may have several at once, so that
-/// one can replace another without a gap.
+/// Issues a store key, in a platform transaction. A store may have several keys, so that one can replace another without
+/// downtime.
 pub async fn issue_store_key(
     work: &mut Work,
     secret: &Secret,
@@ -65,14 +60,14 @@ pub async fn issue_store_key(
     name: &str,
     expires_at: Option<Timestamp>,
 ) -> Result<(IssuedKey, StoreKey), IdentityError> {
-    let name = checked_name(name)?;
+    let name = parse_key_name(name)?;
     if expires_at.is_some_and(|end| end <= work.now()) {
-        return Err(IdentityError::ExpiresTooSoon);
+        return Err(IdentityError::ExpiryInPast);
     }
-    let key = key_text::draw(Kind::Store, work.random());
+    let key = key_text::generate(Kind::Store, work.random());
     let listed = StoreKey {
         key_id: work.new_id(),
-        prefix: key_text::shown(&key).to_owned(),
+        prefix: key_text::visible_prefix(&key).to_owned(),
         name,
         created_at: work.now(),
         expires_at,
@@ -80,13 +75,13 @@ pub async fn issue_store_key(
     };
     table::store_key::insert(work, merchant, &secret.mac(&key), &listed).await?;
     let details = json!({ "merchant": merchant });
-    audit::record(work, actor, Act::StoreKeyIssued, &listed.key_id, details).await?;
+    audit::record(work, actor, AuditAction::StoreKeyIssued, &listed.key_id, details).await?;
     let issued = IssuedKey { key_id: listed.key_id, key, prefix: listed.prefix.clone() };
     Ok((issued, listed))
 }
 
-/// The name of a key, without the spaces around it.
-pub(crate) fn checked_name(name: &str) -> Result<String, IdentityError> {
+/// Trims and validates the name of a key.
+pub(crate) fn parse_key_name(name: &str) -> Result<String, IdentityError> {
     let name = name.trim();
     let length = name.chars().count();
     if !(1..=NAME_CHARACTERS_MAX).contains(&length) || name.contains(char::is_control) {
@@ -95,7 +90,7 @@ pub(crate) fn checked_name(name: &str) -> Result<String, IdentityError> {
     Ok(name.to_owned())
 }
 
-/// Ends a key, in a work for the platform. Ending it again changes nothing.
+/// Revokes a key, in a platform transaction. Revoking it again changes nothing.
 pub async fn revoke_store_key(
     work: &mut Work,
     actor: Actor,
@@ -107,18 +102,16 @@ pub async fn revoke_store_key(
         Some(false) => Ok(()),
         Some(true) => {
             let details = json!({ "merchant": merchant });
-            audit::record(work, actor, Act::StoreKeyRevoked, &key_id, details).await
+            audit::record(work, actor, AuditAction::StoreKeyRevoked, &key_id, details).await
         }
     }
 }
 
-/// All keys of a store, the newest first, with those that ended.
+/// Returns all keys of a store, newest first, expired and revoked ones included.
 pub async fn store_keys(
     database: &Database,
     merchant: MerchantId,
 ) -> Result<Vec<StoreKey>, IdentityError> {
-    let mut snapshot = Reading::for_platform(database).open().await?;
-    let keys = table::store_key::of_store(&mut snapshot, merchant).await?;
-    snapshot.close().await?;
-    Ok(keys)
+    let reading = Reading::for_platform(database);
+    reading.run(async |sql| Ok(table::store_key::of_store(sql, merchant).await?)).await
 }

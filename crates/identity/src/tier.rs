@@ -1,11 +1,11 @@
-//! What needs a higher plan (docs/decisions/0021). How often one may call is known to `limits`.
+//! Features of plans (docs/decisions/0021). Rate limits of plans are in `limits`.
 
 use database::{Database, Reading};
 use primitives::{MerchantId, Plan};
 
 use crate::{IdentityError, table};
 
-/// Keys of agents that work at once.
+/// Returns the maximum number of active agent keys of a plan.
 pub(crate) const fn agent_keys_max(plan: Plan) -> i64 {
     match plan {
         Plan::Free => 10,
@@ -14,20 +14,23 @@ pub(crate) const fn agent_keys_max(plan: Plan) -> i64 {
     }
 }
 
-/// The cheapest plan that has more of something.
-pub(crate) fn cheapest_above(plan: Plan, of: fn(Plan) -> i64) -> Option<Plan> {
-    Plan::ALL.into_iter().find(|other| of(*other) > of(plan))
+/// Returns the cheapest plan with a higher limit, or `None` if there is none.
+pub(crate) fn cheapest_above(plan: Plan, limit: fn(Plan) -> i64) -> Option<Plan> {
+    Plan::ALL.iter().copied().find(|other| limit(*other) > limit(plan))
 }
 
-/// What a store's owners pay for: the best of their plans.
+/// Returns the plan of a store: the highest plan of its owners.
 pub async fn store_plan(database: &Database, merchant: MerchantId) -> Result<Plan, IdentityError> {
-    let mut snapshot = Reading::for_platform(database).open().await?;
-    let plans = table::person::plans_of_owners(&mut snapshot, merchant).await?;
-    snapshot.close().await?;
+    let reading = Reading::for_platform(database);
+    let plans: Vec<Plan> = reading
+        .run(async |sql| {
+            Ok::<_, IdentityError>(table::person::plans_of_owners(sql, merchant).await?)
+        })
+        .await?;
     Ok(plans.into_iter().max().unwrap_or(Plan::Free))
 }
 
-/// Whether a plan has a feature that another plan begins to have.
+/// Returns `TierRequired` if a plan is lower than the cheapest plan with a feature.
 pub fn require_plan(plan: Plan, needed: Plan, feature: &'static str) -> Result<(), IdentityError> {
     if plan >= needed { Ok(()) } else { Err(IdentityError::TierRequired { needed, feature }) }
 }

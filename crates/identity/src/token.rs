@@ -1,12 +1,10 @@
-//! Tokens of people who are logged in: JWTs under `EdDSA`, and the keys that sign them.
+//! Access tokens of people: JWTs signed with `EdDSA`, and the signing keys.
 //!
-//! A signing key has a name and a public half, which are in the database, and a private half, which
-//! is derived from the server's secret and the name whenever it is needed. A new key is published a
-//! minute before it signs, and an old one is accepted until its last token has run out: changing
-//! keys fails nobody's call.
+//! The name and the public key of a signing key are in the database; the private key is derived from the server's secret
+//! and the name when it is needed. A new key is published a minute before it signs, and an old one is accepted until its
+//! last token has expired, so that rotation does not reject valid tokens.
 
 use std::collections::BTreeMap;
-use std::fmt::Write;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
@@ -21,21 +19,21 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tokio::sync::Mutex;
 
-use crate::audit::{self, Act, Actor};
+use crate::audit::{self, Actor, AuditAction};
 use crate::{IdentityError, Secret, table};
 
-/// How long a token lives.
-pub const TOKEN_LIFE: Duration = Duration::from_hours(1);
-/// How far apart the clocks of two of our machines may be.
+/// Lifetime of a token.
+pub const TOKEN_LIFETIME: Duration = Duration::from_hours(1);
+/// Maximum clock skew between servers.
 const LEEWAY: Duration = Duration::from_mins(1);
-/// How long a new key is known before it signs.
-const PUBLISHED_BEFORE: Duration = Duration::from_mins(1);
-/// How old what a process knows of the keys may be: less than that.
+/// How long a new key is published before it signs.
+const PUBLICATION_LEAD: Duration = Duration::from_mins(1);
+/// Maximum age of the cached signing keys; less than the publication lead.
 const KEYS_AGE_MAX: Duration = Duration::from_secs(20);
-/// How soon a process looks again for a key it does not know: strangers invent names.
-const LOOK_AGAIN: Duration = Duration::from_secs(2);
+/// Minimum interval between reloads for an unknown key, because clients can invent key names.
+const RELOAD_INTERVAL_MIN: Duration = Duration::from_secs(2);
 
-/// A signing key as the database has it.
+/// A signing key as stored in the database.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SigningKey {
     pub(crate) name: String,
@@ -57,66 +55,66 @@ struct Claims {
     sub: UserId,
     iat: i64,
     exp: i64,
-    /// Since when the person's sessions count, in microseconds: a new password changes it.
+    /// Start of the person's valid sessions, in microseconds since the Unix epoch; a new password changes it.
     ses: i64,
 }
 
-/// What a good token says.
+/// The content of a valid token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Session {
     pub(crate) user: UserId,
     pub(crate) sessions_from: Timestamp,
 }
 
-/// Issues and reads tokens.
+/// Issues and verifies tokens.
 #[derive(Clone)]
 pub struct Tokens {
     database: Database,
     secret: Secret,
-    /// Who issues them: the address of the service.
+    /// URL of the service.
     issuer: Arc<str>,
-    /// For whom: the same, unless it is said otherwise.
+    /// The issuer, unless set otherwise.
     audience: Arc<str>,
-    known: Arc<RwLock<Known>>,
-    /// One looks, the others wait for what it sees: strangers send tokens by the thousand.
-    looking: Arc<Mutex<()>>,
+    cache: Arc<RwLock<KeyCache>>,
+    /// Held during a reload, so that concurrent requests share one.
+    reload: Arc<Mutex<()>>,
 }
 
 #[derive(Default)]
-struct Known {
+struct KeyCache {
     keys: BTreeMap<String, SigningKey>,
-    looked_at: Option<Instant>,
+    loaded_at: Option<Instant>,
 }
 
 impl Tokens {
-    /// For a service at this address.
+    /// Creates the tokens of the service at the URL `issuer`.
     #[must_use]
     pub fn new(database: Database, secret: Secret, issuer: Arc<str>) -> Self {
         let audience = Arc::clone(&issuer);
-        Self { database, secret, issuer, audience, known: Arc::default(), looking: Arc::default() }
+        Self { database, secret, issuer, audience, cache: Arc::default(), reload: Arc::default() }
     }
 
-    /// The same, for somebody else than the service itself.
+    /// Sets another audience than the issuer.
     #[must_use]
     pub fn for_audience(self, audience: Arc<str>) -> Self {
         Self { audience, ..self }
     }
 
-    /// Makes the first signing key if there is none, and says at which moment one signs. Two processes may each make one;
-    /// both are good.
+    /// Creates the first signing key if there is none, and returns a time at which one signs. Two processes may each create
+    /// one; both are valid.
     async fn prepare(&self) -> Result<Timestamp, IdentityError> {
         let mut work = Work::for_platform(&self.database).await?;
         let now = work.now();
         let keys = table::signing::keys(work.sql(), now).await?;
-        if !keys.iter().any(|key| key.signs_from <= now && is_ours(&self.secret, key)) {
+        if !keys.iter().any(|key| key.signs_from <= now && is_derived(&self.secret, key)) {
             add_key(&mut work, &self.secret, now).await?;
             work.commit().await?;
         }
-        self.look().await?;
+        self.load().await?;
         Ok(now)
     }
 
-    /// A token for a person.
+    /// Issues a token.
     pub(crate) async fn issue(
         &self,
         session: Session,
@@ -124,7 +122,7 @@ impl Tokens {
     ) -> Result<String, IdentityError> {
         let mut key = self.signing_key(now);
         if key.is_none() {
-            // A first key is younger than the login that needs it.
+            // The first key is created after the login that needs it.
             let prepared = self.prepare().await?;
             key = self.signing_key(prepared);
         }
@@ -134,53 +132,53 @@ impl Tokens {
             aud: self.audience.to_string(),
             sub: session.user,
             iat: now.unix_seconds(),
-            exp: now.plus(TOKEN_LIFE).unix_seconds(),
+            exp: now.plus(TOKEN_LIFETIME).unix_seconds(),
             ses: session.sessions_from.unix_micros(),
         };
         let mut header = Header::new(Algorithm::EdDSA);
         header.kid = Some(key.name.clone());
         let private = private_key(&self.secret, &key.name)?;
-        let der = private.to_pkcs8v1().map_err(|_| IdentityError::Unsigned)?;
+        let der = private.to_pkcs8v1().map_err(|_| IdentityError::SigningFailed)?;
         jsonwebtoken::encode(&header, &claims, &EncodingKey::from_ed_der(der.as_ref()))
-            .map_err(|_| IdentityError::Unsigned)
+            .map_err(|_| IdentityError::SigningFailed)
     }
 
-    /// Whose token this is. Everything that can be wrong with it is refused in the same words, but for
-    /// one that has run out: its owner is told to log in again.
-    pub(crate) async fn read(&self, token: &str) -> Result<Session, IdentityError> {
-        let header = jsonwebtoken::decode_header(token).map_err(|_| IdentityError::Refused)?;
-        // The algorithm is ours to choose and never the token's.
+    /// Verifies a token. Every defect yields the same error, except for an expired token: its owner has to log in again.
+    pub(crate) async fn verify(&self, token: &str) -> Result<Session, IdentityError> {
+        let header =
+            jsonwebtoken::decode_header(token).map_err(|_| IdentityError::InvalidCredential)?;
+        // The server, never the token, chooses the algorithm.
         let name = header.kid.filter(|_| header.alg == Algorithm::EdDSA);
-        let name = name.ok_or(IdentityError::Refused)?;
+        let name = name.ok_or(IdentityError::InvalidCredential)?;
         let now = self.database.local_now();
-        let key = self.key(&name, now).await?.ok_or(IdentityError::Refused)?;
+        let key = self.key(&name, now).await?.ok_or(IdentityError::InvalidCredential)?;
         let mut validation = Validation::new(Algorithm::EdDSA);
         validation.set_issuer(&[&self.issuer]);
         validation.set_audience(&[&self.audience]);
         validation.set_required_spec_claims(&["iss", "aud", "sub", "exp"]);
-        // By the clock the rest of the process goes by, below.
+        // Checked below, by the clock of the database handle.
         validation.validate_exp = false;
         let key = DecodingKey::from_ed_der(&key.public);
         let claims = jsonwebtoken::decode::<Claims>(token, &key, &validation)
-            .map_err(|_| IdentityError::Refused)?
+            .map_err(|_| IdentityError::InvalidCredential)?
             .claims;
         let seconds = |span: Duration| i64::try_from(span.as_secs()).unwrap_or(i64::MAX);
         if claims.exp.saturating_add(seconds(LEEWAY)) <= now.unix_seconds() {
             return Err(IdentityError::TokenExpired);
         }
         if claims.iat > now.unix_seconds().saturating_add(seconds(LEEWAY)) {
-            return Err(IdentityError::Refused);
+            return Err(IdentityError::InvalidCredential);
         }
         let sessions_from = Timestamp::from_unix_micros(claims.ses);
         Ok(Session { user: claims.sub, sessions_from })
     }
 
-    /// The public keys, for everybody who wants to check a token (RFC 7517).
+    /// Returns the public keys as a JWK set (RFC 7517).
     pub async fn jwks(&self) -> Result<Value, IdentityError> {
-        self.look_if_older(KEYS_AGE_MAX).await?;
+        self.reload_if_older(KEYS_AGE_MAX).await?;
         let now = self.database.local_now();
-        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
-        let accepted = known.keys.values().filter(|key| key.is_accepted_at(now));
+        let cache = self.cache.read().unwrap_or_else(PoisonError::into_inner);
+        let accepted = cache.keys.values().filter(|key| key.is_accepted_at(now));
         let keys: Vec<Value> = accepted
             .map(|key| {
                 let x = BASE64_URL_SAFE_NO_PAD.encode(&key.public);
@@ -192,56 +190,59 @@ impl Tokens {
     }
 
     fn signing_key(&self, now: Timestamp) -> Option<SigningKey> {
-        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
-        if known.looked_at.is_none_or(|then| then.elapsed() > KEYS_AGE_MAX) {
+        let cache = self.cache.read().unwrap_or_else(PoisonError::into_inner);
+        if cache.loaded_at.is_none_or(|then| then.elapsed() > KEYS_AGE_MAX) {
             return None;
         }
         let signs = |key: &&SigningKey| key.signs_from <= now && key.is_accepted_at(now);
-        known.keys.values().filter(signs).max_by_key(|key| key.signs_from).cloned()
+        cache.keys.values().filter(signs).max_by_key(|key| key.signs_from).cloned()
     }
 
     async fn key(&self, name: &str, now: Timestamp) -> Result<Option<SigningKey>, IdentityError> {
-        self.look_if_older(KEYS_AGE_MAX).await?;
-        let mut found = self.known_key(name);
+        self.reload_if_older(KEYS_AGE_MAX).await?;
+        let mut found = self.cached_key(name);
         if found.is_none() {
-            self.look_if_older(LOOK_AGAIN).await?;
-            found = self.known_key(name);
+            self.reload_if_older(RELOAD_INTERVAL_MIN).await?;
+            found = self.cached_key(name);
         }
         Ok(found.filter(|key| key.is_accepted_at(now)))
     }
 
-    fn known_key(&self, name: &str) -> Option<SigningKey> {
-        self.known.read().unwrap_or_else(PoisonError::into_inner).keys.get(name).cloned()
+    fn cached_key(&self, name: &str) -> Option<SigningKey> {
+        self.cache.read().unwrap_or_else(PoisonError::into_inner).keys.get(name).cloned()
     }
 
-    async fn look_if_older(&self, age_max: Duration) -> Result<(), IdentityError> {
-        let is_young = || {
-            let looked_at = self.known.read().unwrap_or_else(PoisonError::into_inner).looked_at;
-            looked_at.is_some_and(|then| then.elapsed() <= age_max)
+    async fn reload_if_older(&self, age_max: Duration) -> Result<(), IdentityError> {
+        let is_fresh = || {
+            let loaded_at = self.cache.read().unwrap_or_else(PoisonError::into_inner).loaded_at;
+            loaded_at.is_some_and(|then| then.elapsed() <= age_max)
         };
-        if is_young() {
+        if is_fresh() {
             return Ok(());
         }
-        let _turn = self.looking.lock().await;
-        if is_young() { Ok(()) } else { self.look().await }
+        let _reload = self.reload.lock().await;
+        if is_fresh() { Ok(()) } else { self.load().await }
     }
 
-    async fn look(&self) -> Result<(), IdentityError> {
-        let began = Instant::now();
-        let mut snapshot = Reading::for_platform(&self.database).open().await?;
-        let now = snapshot.now().await?;
-        let keys = table::signing::keys(&mut snapshot, now).await?;
-        snapshot.close().await?;
-        let ours = keys.into_iter().filter(|key| is_ours(&self.secret, key));
-        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
-        known.keys = ours.map(|key| (key.name.clone(), key)).collect();
-        known.looked_at = Some(began);
+    async fn load(&self) -> Result<(), IdentityError> {
+        let started = Instant::now();
+        let reading = Reading::for_platform(&self.database);
+        let keys: Vec<SigningKey> = reading
+            .run(async |sql| {
+                let now = sql.now().await?;
+                Ok::<_, IdentityError>(table::signing::keys(sql, now).await?)
+            })
+            .await?;
+        let derived = keys.into_iter().filter(|key| is_derived(&self.secret, key));
+        let mut cache = self.cache.write().unwrap_or_else(PoisonError::into_inner);
+        cache.keys = derived.map(|key| (key.name.clone(), key)).collect();
+        cache.loaded_at = Some(started);
         Ok(())
     }
 }
 
-/// Lets another key sign, in a work for the platform. The old ones are accepted until their last token has
-/// run out; `at_once` ends them now, and every session with them, because one may be in wrong hands.
+/// Rotates the signing key, in a platform transaction, and returns the name of the new key. Old keys are accepted until
+/// their last token has expired; `at_once` revokes them and ends all sessions, for a key that may be compromised.
 pub async fn rotate_signing_key(
     work: &mut Work,
     secret: &Secret,
@@ -249,12 +250,18 @@ pub async fn rotate_signing_key(
     at_once: bool,
 ) -> Result<String, IdentityError> {
     let now = work.now();
-    let signs_from = if at_once { now } else { now.plus(PUBLISHED_BEFORE) };
-    let ends_at = if at_once { now } else { signs_from.plus(TOKEN_LIFE).plus(LEEWAY * 2) };
+    let signs_from = if at_once { now } else { now.plus(PUBLICATION_LEAD) };
+    let ends_at = if at_once { now } else { signs_from.plus(TOKEN_LIFETIME).plus(LEEWAY * 2) };
     table::signing::end_all(work, ends_at).await?;
     let name = add_key(work, secret, signs_from).await?;
-    audit::record(work, actor, Act::SigningKeyRotated, &name, json!({ "at_once": at_once }))
-        .await?;
+    audit::record(
+        work,
+        actor,
+        AuditAction::SigningKeyRotated,
+        &name,
+        json!({ "at_once": at_once }),
+    )
+    .await?;
     Ok(name)
 }
 
@@ -263,26 +270,23 @@ async fn add_key(
     secret: &Secret,
     signs_from: Timestamp,
 ) -> Result<String, IdentityError> {
-    let mut bits = [0_u8; 16];
-    work.random().fill_bytes(&mut bits);
-    let name = bits.iter().fold(String::new(), |mut text, byte| {
-        // Writing to a string cannot fail.
-        let _ = write!(text, "{byte:02x}");
-        text
-    });
+    let mut bytes = [0_u8; 16];
+    work.random().fill_bytes(&mut bytes);
+    let name = hex::encode(bytes);
     let public = private_key(secret, &name)?.public_key().as_ref().to_vec();
     let key = SigningKey { name: name.clone(), public, signs_from, ends_at: None };
     table::signing::insert(work, &key).await?;
     Ok(name)
 }
 
-/// Whether the secret yields the key. A line that somebody else wrote into the database signs nothing.
-fn is_ours(secret: &Secret, key: &SigningKey) -> bool {
-    private_key(secret, &key.name).is_ok_and(|own| own.public_key().as_ref() == key.public)
+/// Returns whether the key is derived from the secret. A key that was inserted into the database by other means is
+/// ignored.
+fn is_derived(secret: &Secret, key: &SigningKey) -> bool {
+    private_key(secret, &key.name).is_ok_and(|derived| derived.public_key().as_ref() == key.public)
 }
 
-/// The private half of a key: 32 bytes that only the secret and the name together yield.
+/// Derives the private key from the secret and the name.
 fn private_key(secret: &Secret, name: &str) -> Result<Ed25519KeyPair, IdentityError> {
     let seed = secret.mac(&format!("signing key {name}"));
-    Ed25519KeyPair::from_seed_unchecked(&seed).map_err(|_| IdentityError::Unsigned)
+    Ed25519KeyPair::from_seed_unchecked(&seed).map_err(|_| IdentityError::SigningFailed)
 }

@@ -1,58 +1,44 @@
-//! Dead letters: jobs that failed too often, and jobs that kept taking their worker down.
+//! Dead letters: jobs that failed too often, and jobs that repeatedly crashed their worker.
 
 use database::{Reading, Work};
 use primitives::{JobId, MerchantId, Timestamp};
 
 use crate::{QueueError, table};
 
-/// Why a job is dead.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum DeadReason {
-    /// It failed as often as it may, or could not be helped.
-    Failed,
-    /// It took its worker down, alone, too often.
-    Quarantined,
-}
-
-impl DeadReason {
-    pub(crate) const fn name(self) -> &'static str {
-        match self {
-            Self::Failed => "failed",
-            Self::Quarantined => "quarantined",
-        }
+primitives::text_enum! {
+    /// Why a job became a dead letter.
+    #[strum(serialize_all = "snake_case")]
+    pub enum DeadReason {
+        /// All attempts failed, or the failure was permanent.
+        Failed,
+        /// The job crashed its worker in every exclusive run.
+        Quarantined,
     }
 }
 
 /// A dead letter.
 #[derive(Debug, Clone)]
 pub struct DeadJob {
-    /// The job's id.
     pub id: JobId,
-    /// The job's kind.
     pub kind: String,
-    /// The merchant it is about.
     pub merchant: Option<MerchantId>,
-    /// Why it is dead.
-    pub reason: String,
+    pub reason: DeadReason,
     /// Failed attempts.
     pub attempts: i32,
-    /// Workers that did not come back from it.
+    /// Runs that ended with the crash of the worker.
     pub crashes: i32,
-    /// What the last attempt said.
+    /// Error message of the last failed attempt.
     pub last_error: Option<String>,
-    /// When it died.
     pub died_at: Timestamp,
 }
 
-/// The newest dead letters.
+/// Returns the newest dead letters.
 pub async fn dead_jobs(reading: &Reading, limit: i64) -> Result<Vec<DeadJob>, QueueError> {
-    let mut snapshot = reading.open().await?;
-    let found = table::dead_jobs(&mut snapshot, limit).await?;
-    snapshot.close().await?;
-    Ok(found)
+    reading.run(async |sql| Ok(table::dead_jobs(sql, limit).await?)).await
 }
 
-/// Puts a dead letter back on the queue, due at once and with a clean record.
-pub async fn revive(work: &mut Work, job: JobId) -> Result<bool, QueueError> {
-    Ok(table::revive(work, job).await?)
+/// Moves a dead letter back to the queue, due at once and with its counts reset. Returns `false` if there is no dead
+/// letter with this id.
+pub async fn requeue(work: &mut Work, job: JobId) -> Result<bool, QueueError> {
+    Ok(table::requeue(work, job).await?)
 }

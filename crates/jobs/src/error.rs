@@ -1,35 +1,33 @@
-//! What can go wrong with jobs.
+//! Errors of jobs, the queue and idempotency keys.
 
 use database::DatabaseError;
 use primitives::{Details, ErrorCode, Problem};
 
-/// Why a run of a job did not end well.
+/// Error of a job run.
 #[derive(Debug, thiserror::Error)]
 pub enum JobError {
-    /// The lease ended and the job belongs to someone else: this run changes nothing.
-    #[error("the lease on the job has ended")]
+    /// The lease has expired and another run may own the job; nothing is recorded.
+    #[error("the lease on the job has expired")]
     LeaseLost,
-    /// It failed and may be tried again.
+    /// The attempt failed and is retried later.
     #[error("{0}")]
     Failed(String),
-    /// It failed and trying again cannot help.
+    /// The attempt failed and is not retried.
     #[error("{0}")]
-    Hopeless(String),
-    /// The database was in the way.
+    Permanent(String),
     #[error(transparent)]
     Database(#[from] DatabaseError),
 }
 
-/// Why the queue or the outbox could not be used.
+/// Error of the queue or the outbox.
 #[derive(Debug, thiserror::Error)]
 pub enum QueueError {
-    /// The job's fields cannot be kept as JSON: a mistake in the job's type.
-    #[error("a job of kind {0} cannot be kept as JSON")]
-    NotJson(&'static str, #[source] serde_json::Error),
-    /// Another reader of the same name was quicker.
-    #[error("the cursor {0} was moved by another reader")]
+    /// The job cannot be serialized: a bug in its type.
+    #[error("a job of kind {0} cannot be serialized")]
+    NotSerializable(&'static str, #[source] serde_json::Error),
+    /// Another reader with the same name advanced the cursor first.
+    #[error("the cursor {0} was advanced by another reader")]
     CursorMoved(String),
-    /// The database was in the way.
     #[error(transparent)]
     Database(#[from] DatabaseError),
 }
@@ -58,7 +56,7 @@ impl From<QueueError> for JobError {
 impl Problem for QueueError {
     fn code(&self) -> ErrorCode {
         match self {
-            Self::NotJson(..) => ErrorCode::InternalError,
+            Self::NotSerializable(..) => ErrorCode::InternalError,
             Self::CursorMoved(_) => ErrorCode::ServiceUnavailable,
             Self::Database(error) => error.code(),
         }
@@ -69,21 +67,26 @@ impl Problem for QueueError {
             error.details(details);
         }
     }
+
+    fn is_transient(&self) -> bool {
+        match self {
+            Self::CursorMoved(_) => true,
+            Self::Database(error) => error.is_transient(),
+            Self::NotSerializable(..) => false,
+        }
+    }
 }
 
-/// Why an idempotency key could not be honoured.
+/// Error of an idempotency key.
 #[derive(Debug, thiserror::Error)]
 pub enum IdempotencyError {
-    /// The key was used before, with another body.
-    #[error("this idempotency key was used before with a different request")]
+    #[error("the idempotency key was already used with a different request")]
     Conflict,
-    /// No key.
     #[error("an idempotency key is 1 to 255 printable ASCII characters")]
     InvalidKey,
-    /// What was asked for cannot be written as JSON: a mistake of ours.
-    #[error("the request cannot be written as JSON")]
-    Unreadable,
-    /// The database was in the way.
+    /// The request cannot be serialized: a bug.
+    #[error("the request cannot be serialized")]
+    NotSerializable,
     #[error(transparent)]
     Database(#[from] DatabaseError),
 }
@@ -99,7 +102,7 @@ impl Problem for IdempotencyError {
         match self {
             Self::Conflict => ErrorCode::IdempotencyConflict,
             Self::InvalidKey => ErrorCode::InvalidRequest,
-            Self::Unreadable => ErrorCode::InternalError,
+            Self::NotSerializable => ErrorCode::InternalError,
             Self::Database(error) => error.code(),
         }
     }
@@ -108,11 +111,15 @@ impl Problem for IdempotencyError {
         match self {
             Self::Conflict => {
                 details.insert("field", "idempotency_key");
-                details.insert("hint", "send the first request unchanged, or use a new key");
+                details.insert("hint", "resend the original request unchanged, or use a new key");
             }
             Self::InvalidKey => details.insert("field", "idempotency_key"),
-            Self::Unreadable => {}
+            Self::NotSerializable => {}
             Self::Database(error) => error.details(details),
         }
+    }
+
+    fn is_transient(&self) -> bool {
+        matches!(self, Self::Database(error) if error.is_transient())
     }
 }

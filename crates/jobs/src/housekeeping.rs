@@ -1,4 +1,4 @@
-//! What every worker does beside its jobs, each second.
+//! Housekeeping that every worker does each second.
 
 use std::time::Duration;
 
@@ -6,20 +6,20 @@ use database::{Database, Work};
 
 use crate::{QueueError, table};
 
-/// Events stay readable this long, and longer while a cursor is behind them.
-const EVENTS_KEPT: Duration = Duration::from_hours(7 * 24);
-/// Answers to idempotency keys stay this long.
-const ANSWERS_KEPT: Duration = Duration::from_hours(48);
-/// Rows removed in one go, so that the transaction stays short.
+/// Minimum retention of outbox events; longer while a cursor has not read them.
+const EVENT_RETENTION: Duration = Duration::from_hours(7 * 24);
+/// Retention of idempotency keys and their responses.
+const KEY_RETENTION: Duration = Duration::from_hours(48);
+/// Rows deleted per run, so that the transaction stays short.
 const ROWS_MAX: i64 = 1_000;
 
-/// Records the horizon for the outbox's readers and removes what is old.
-pub async fn keep_house(database: &Database) -> Result<(), QueueError> {
+/// Records the horizon for readers of the outbox, and purges old events and idempotency keys.
+pub async fn housekeeping(database: &Database) -> Result<(), QueueError> {
     let mut work = Work::for_platform(database).await?;
     let now = work.now();
     table::record_horizon(&mut work, now).await?;
-    table::remove_old_events(&mut work, now.minus(EVENTS_KEPT), ROWS_MAX).await?;
-    table::remove_old_keys(&mut work, now.minus(ANSWERS_KEPT), ROWS_MAX).await?;
+    table::purge_events(&mut work, now.minus(EVENT_RETENTION), ROWS_MAX).await?;
+    table::purge_keys(&mut work, now.minus(KEY_RETENTION), ROWS_MAX).await?;
     work.commit().await?;
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! Idempotency keys: the same request twice is carried out once and answered twice.
+//! Idempotency keys: a repeated request is executed once and gets the same response.
 
 use std::fmt::Display;
 
@@ -10,25 +10,24 @@ use sha2::{Digest, Sha256};
 
 use crate::{IdempotencyError, table};
 
-/// Whose key it is. Keys of different callers or stores never meet.
+/// An idempotency key, scoped to one caller and one store.
 #[derive(Debug, Clone)]
 pub struct IdempotencyKey {
-    /// The store the write is for.
     pub merchant: MerchantId,
-    /// Who asks.
+    /// Id of the caller that sent the key.
     pub caller: String,
-    /// What the caller sent.
+    /// The key as the caller sent it.
     pub key: String,
-    /// A hash of the request, so that another request under the same key is noticed.
+    /// Hash of the request, which detects a different request under the same key.
     pub request_hash: Vec<u8>,
 }
 
 impl IdempotencyKey {
-    /// The longest text a caller may send.
+    /// Maximum length of a key.
     pub const LENGTH_MAX: usize = 255;
 
-    /// The key of a request: what is asked for, by name, and with which arguments. The same arguments in another order
-    /// are the same request.
+    /// Creates the key of a request with an operation name and arguments. The order of the arguments' fields does not
+    /// matter.
     pub fn new(
         merchant: MerchantId,
         caller: &impl Display,
@@ -40,10 +39,10 @@ impl IdempotencyKey {
             return Err(IdempotencyError::InvalidKey);
         }
         let arguments = serde_json_canonicalizer::to_vec(arguments);
-        let arguments = arguments.map_err(|_| IdempotencyError::Unreadable)?;
+        let arguments = arguments.map_err(|_| IdempotencyError::NotSerializable)?;
         let mut digest = Sha256::new();
         digest.update(name.as_bytes());
-        // A name has no such byte, so that it cannot run over into the arguments.
+        // A separator that cannot occur in a name.
         digest.update([0]);
         digest.update(&arguments);
         let request_hash = digest.finalize().to_vec();
@@ -51,36 +50,36 @@ impl IdempotencyKey {
     }
 }
 
-/// What a key means.
+/// The result of claiming a key.
 #[derive(Debug, PartialEq)]
 pub enum Claim {
-    /// Never seen: carry it out, then `answer`, in this same work.
+    /// The key is new: execute the request and call `record_response` in the same transaction.
     Fresh,
-    /// Carried out before: this was the answer.
+    /// The request was executed before, with this response.
     Replay(Value),
 }
 
-/// Claims a key for this work. A second request with the key waits here until the first has
-/// committed or been undone.
-pub async fn claim(work: &mut Work, key: &IdempotencyKey) -> Result<Claim, IdempotencyError> {
+/// Claims a key for this transaction. A concurrent request with the same key waits until the first has committed or
+/// rolled back.
+pub async fn claim_key(work: &mut Work, key: &IdempotencyKey) -> Result<Claim, IdempotencyError> {
     if table::claim_key(work, key).await? {
         return Ok(Claim::Fresh);
     }
     let earlier = table::find_key(work, key).await?;
     match earlier {
-        Some((hash, Some(answer))) if hash == key.request_hash => Ok(Claim::Replay(answer)),
+        Some((hash, Some(response))) if hash == key.request_hash => Ok(Claim::Replay(response)),
         Some((hash, None)) if hash == key.request_hash => Ok(Claim::Replay(Value::Null)),
         _ => Err(IdempotencyError::Conflict),
     }
 }
 
-/// Keeps the answer beside the key, in the work that carried the request out.
-pub async fn answer(
+/// Stores the response with the key, in the transaction that executed the request.
+pub async fn record_response(
     work: &mut Work,
     key: &IdempotencyKey,
-    answer: &Value,
+    response: &Value,
 ) -> Result<(), IdempotencyError> {
-    table::answer_key(work, key, answer).await?;
+    table::record_response(work, key, response).await?;
     Ok(())
 }
 
@@ -96,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_request_has_the_same_hash_and_another_has_not() {
+    fn equal_requests_have_equal_hashes() {
         let hash = |name, arguments| key("a", name, &arguments).unwrap().request_hash;
         let one = hash("create", json!({ "a": 1, "b": [1, 2] }));
         assert_eq!(one, hash("create", json!({ "b": [1.0, 2], "a": 1 })));

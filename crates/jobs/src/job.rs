@@ -1,4 +1,4 @@
-//! A job is a struct with a name.
+//! Job types.
 
 use std::time::Duration;
 
@@ -8,54 +8,54 @@ use serde::de::DeserializeOwned;
 
 use crate::{JobContext, JobError};
 
-/// Work to be done later, once. The fields are what it needs to know; they are kept as JSON, so
-/// they hold ids, never secrets and never large data.
+/// A background job. Its fields are the payload, stored as JSON; they hold ids, never secrets and never large data.
 pub trait Job: Serialize + DeserializeOwned + Send + Sync + 'static {
-    /// The name it is kept under. It never changes while jobs of the kind are queued.
+    /// The stored name of the kind. It must not change while jobs of the kind are queued.
     const NAME: &'static str;
 
-    /// After so many failed attempts it becomes a dead letter.
+    /// Number of failed attempts after which a job becomes a dead letter.
     const ATTEMPTS_MAX: u32 = 12;
 
-    /// What it is given at registration: senders, settings.
-    type Needs: Clone + Send + Sync + 'static;
+    /// Dependencies passed at registration, such as clients and settings.
+    type Dependencies: Clone + Send + Sync + 'static;
 
-    /// The merchant it is about, if it is about one.
+    /// Returns the merchant the job belongs to, or `None` for platform jobs.
     fn merchant(&self) -> Option<MerchantId> {
         None
     }
 
-    /// Does it. A job can be run again after a crash, so either its effect is committed by
-    /// `context.finish` (exactly once) or doing it twice is harmless.
+    /// Runs the job. A job can run again after a crash, so that its effect is either committed by `context.finish`
+    /// (exactly once) or idempotent.
     fn run(
         self,
         context: JobContext,
-        needs: Self::Needs,
+        dependencies: Self::Dependencies,
     ) -> impl Future<Output = Result<Outcome, JobError>> + Send;
 }
 
-/// How a run ended.
+/// The outcome of a successful run.
 #[derive(Debug)]
-pub struct Outcome(pub(crate) Ended);
+pub struct Outcome(pub(crate) Removal);
 
+/// The removal of a completed job from the queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Ended {
-    /// The runner takes it off the queue.
+pub(crate) enum Removal {
+    /// The runner removes the job.
+    Pending,
+    /// `context.finish` removed the job together with its effect.
     Done,
-    /// `context.finish` took it off, together with its effect.
-    Finished,
 }
 
 impl Outcome {
-    /// Done; the runner may take it off the queue in its own time. For jobs that may run twice.
-    pub const DONE: Self = Self(Ended::Done);
+    /// The job is done; the runner removes it afterwards. For idempotent jobs.
+    pub const DONE: Self = Self(Removal::Pending);
 }
 
-/// The wait before the next attempt: one second, doubling, at most an hour. Spread by ±20 % so
-/// that jobs that failed together do not come back together.
-pub(crate) fn backoff(attempts: u32, spread: f64) -> Duration {
+/// Returns the delay before the next attempt: one second, doubling, at most an hour, with a jitter of ±20 %. `jitter` is
+/// uniform in 0..1.
+pub(crate) fn backoff(attempts: u32, jitter: f64) -> Duration {
     let seconds = 2_f64.powi(i32::try_from(attempts.min(12)).unwrap_or(12)).min(3_600.0);
-    Duration::from_secs_f64(seconds * (0.8 + 0.4 * spread.clamp(0.0, 1.0)))
+    Duration::from_secs_f64(seconds * (0.8 + 0.4 * jitter.clamp(0.0, 1.0)))
 }
 
 #[cfg(test)]
@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_wait_doubles_up_to_an_hour() {
+    fn the_backoff_doubles_up_to_an_hour() {
         assert_eq!(backoff(0, 0.5), Duration::from_secs(1));
         assert_eq!(backoff(3, 0.5), Duration::from_secs(8));
         assert_eq!(backoff(40, 0.5), Duration::from_hours(1));

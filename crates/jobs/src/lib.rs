@@ -7,23 +7,23 @@ mod error;
 mod housekeeping;
 mod idempotency;
 mod job;
-mod measure;
 mod outbox;
 mod runner;
 mod schedule;
+mod stats;
 mod table;
 
 pub use context::JobContext;
-pub use dead::{DeadJob, DeadReason, dead_jobs, revive};
-pub use enqueue::{enqueue, enqueue_at, enqueue_once};
+pub use dead::{DeadJob, DeadReason, dead_jobs, requeue};
+pub use enqueue::{enqueue, enqueue_at, enqueue_unique};
 pub use error::{IdempotencyError, JobError, QueueError};
-pub use housekeeping::keep_house;
-pub use idempotency::{Claim, IdempotencyKey, answer, claim};
+pub use housekeeping::housekeeping;
+pub use idempotency::{Claim, IdempotencyKey, claim_key, record_response};
 pub use job::{Job, Outcome};
-pub use measure::{CursorLag, Measures, measure};
 pub use outbox::{
-    Batch, Cursor, Event, NewEvent, advance, cursor, follow, follow_topics, forget_cursor, present,
-    publish,
+    Batch, Cursor, Event, NewEvent, advance, cursor, delete_cursor, latest_cursor, publish,
+    read_events, read_topics,
 };
 pub use runner::{Runner, RunnerSettings};
 pub use schedule::{Epoch, Scheduled};
+pub use stats::{CursorLag, QueueStats, queue_stats};

@@ -1,7 +1,7 @@
-//! Running jobs: claim a batch, mark some as started, run them side by side, settle what came back.
+//! The job runner: claims batches, marks jobs as started, runs them concurrently and records their completion.
 
+mod completion;
 mod registry;
-mod settle;
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -14,31 +14,31 @@ use tokio::task::{JoinError, JoinSet};
 use uuid::Uuid;
 
 use crate::context::Lease;
-use crate::job::Ended;
+use crate::job::Removal;
 use crate::runner::registry::Registry;
 use crate::schedule::Scheduled;
 use crate::table::{self, Claimed};
 use crate::{DeadReason, Job, JobContext, JobError, QueueError};
 
-/// A job that was started this often without coming back is quarantined: once in company, and then
-/// alone.
+/// Number of started runs without completion after which a job is quarantined: the first beside other jobs, the rest
+/// exclusive.
 const CRASHES_MAX: i32 = 3;
-/// Jobs that end within this span are recorded together.
-const TOGETHER: Duration = Duration::from_millis(1);
-/// How often a busy runner looks for suspects, and how long it then makes room at the most.
-const SUSPECTS_SOUGHT_EVERY: Duration = Duration::from_secs(5);
-const DRAINING_MAX: Duration = Duration::from_secs(2);
+/// Jobs that complete within this window are recorded in one transaction.
+const BATCH_WINDOW: Duration = Duration::from_millis(1);
+/// How often a busy runner checks for suspects, and how long it then starts nothing else.
+const SUSPECT_CHECK_INTERVAL: Duration = Duration::from_secs(5);
+const DRAIN_MAX: Duration = Duration::from_secs(2);
 
-/// How a runner works.
+/// Settings of a runner.
 #[derive(Debug, Clone)]
 pub struct RunnerSettings {
-    /// Jobs claimed in one go.
+    /// Jobs per claim.
     pub batch: usize,
-    /// Jobs run side by side.
+    /// Jobs that run concurrently.
     pub concurrency: usize,
-    /// How long a lease lasts; it is renewed each third of it.
+    /// Duration of a lease, which is renewed after a third of it.
     pub lease: Duration,
-    /// How long an idle runner waits before it looks again.
+    /// Polling interval of an idle runner.
     pub poll: Duration,
 }
 
@@ -60,27 +60,27 @@ pub struct Runner {
     registry: Arc<Registry>,
 }
 
-/// What a run came to.
-type Verdict = Result<Ended, JobError>;
+/// The result of a run.
+type RunResult = Result<Removal, JobError>;
 
-/// The jobs in the hands of one runner.
+/// The jobs of one runner in flight.
 #[derive(Default)]
-struct Hands {
-    /// Claimed under the token and not started.
-    waiting: VecDeque<(Uuid, Claimed)>,
-    running: JoinSet<Verdict>,
-    started: HashMap<tokio::task::Id, Started>,
-    /// Came back and not recorded yet; kept until it is, also while the database is away.
-    returned: Vec<Returned>,
-    /// What is running is a suspect: nothing is started beside it.
-    alone: bool,
-    /// Nothing is started until then, so that the place becomes free for a suspect.
+struct InFlight {
+    /// Claimed under the token, but not started.
+    claimed: VecDeque<(Uuid, Claimed)>,
+    running: JoinSet<RunResult>,
+    started: HashMap<tokio::task::Id, StartedJob>,
+    /// Completed, but not recorded; kept until recorded, also while the database is unavailable.
+    completed: Vec<CompletedJob>,
+    /// A suspect is running: nothing is started beside it.
+    exclusive: bool,
+    /// Nothing is started until then, so that a suspect can run exclusively.
     draining_until: Option<Instant>,
-    suspects_sought: Option<Instant>,
+    suspects_checked: Option<Instant>,
 }
 
 /// A started job.
-struct Started {
+struct StartedJob {
     lease: Lease,
     kind: String,
     attempts: i32,
@@ -88,30 +88,30 @@ struct Started {
     since: Instant,
 }
 
-/// A job that came back.
-struct Returned {
-    job: Started,
-    verdict: Verdict,
+/// A job whose run has ended.
+struct CompletedJob {
+    job: StartedJob,
+    result: RunResult,
 }
 
 impl Runner {
-    /// A runner without any kinds of jobs.
+    /// Creates a runner without registered kinds.
     #[must_use]
     pub fn new(database: Database, settings: RunnerSettings) -> Self {
         Self { database, settings, registry: Arc::default() }
     }
 
-    /// Makes a kind of job known, with what it needs.
+    /// Registers a kind of job with its dependencies.
     ///
     /// # Panics
-    /// If two kinds have one name: a mistake that must show at start.
+    /// If two kinds have the same name.
     #[must_use]
-    pub fn register<J: Job>(mut self, needs: J::Needs) -> Self {
-        self.registry_mut().add::<J>(needs);
+    pub fn register<J: Job>(mut self, dependencies: J::Dependencies) -> Self {
+        self.registry_mut().add::<J>(dependencies);
         self
     }
 
-    /// Enqueues a kind of job once in each period.
+    /// Schedules a kind of job once per period.
     #[must_use]
     pub fn every<J: Scheduled>(mut self, period: Duration) -> Self {
         self.registry_mut().schedule::<J>(period);
@@ -123,120 +123,121 @@ impl Runner {
         Arc::get_mut(&mut self.registry).expect("kinds are registered before the runner runs")
     }
 
-    /// Works until told to stop; then starts nothing more and waits for what is running.
+    /// Runs jobs until `stop` becomes true; then starts no more and waits for those that are running.
     pub async fn run(self, mut stop: watch::Receiver<bool>) {
-        let heart = tokio::spawn(tick(self.database.clone(), Arc::clone(&self.registry)));
-        let mut hands = Hands::default();
+        let ticker = tokio::spawn(tick(self.database.clone(), Arc::clone(&self.registry)));
+        let mut in_flight = InFlight::default();
         let mut renewed = Instant::now();
         while !*stop.borrow() {
-            if let Err(error) = self.turn(&mut hands, &mut renewed, &mut stop).await {
-                tracing::warn!(error = %error, "the job queue cannot be reached");
+            if let Err(error) = self.step(&mut in_flight, &mut renewed, &mut stop).await {
+                tracing::warn!(error = %error, "the job queue is unavailable; retrying");
                 tokio::time::sleep(self.settings.poll).await;
             }
         }
-        self.hand_back(&mut hands).await;
-        self.wait_for_running(&mut hands).await;
-        heart.abort();
+        self.release_claimed(&mut in_flight).await;
+        self.drain(&mut in_flight).await;
+        ticker.abort();
     }
 
-    /// Runs what is due at this moment, and what that enqueues, until nothing is left. For tests and
-    /// commands; a runner in production uses `run`.
+    /// Runs due jobs, and those they enqueue, until none is due. Returns their number. For tests and commands; production
+    /// uses `run`.
     pub async fn run_until_idle(&self) -> Result<usize, QueueError> {
-        let mut hands = Hands::default();
+        let mut in_flight = InFlight::default();
         let mut count = 0;
         loop {
-            let any = self.start_more(&mut hands).await?;
-            if !any && hands.running.is_empty() {
+            let any = self.start_more(&mut in_flight).await?;
+            if !any && in_flight.running.is_empty() {
                 return Ok(count);
             }
-            while !hands.running.is_empty() {
-                hands.wait_for_one().await;
-                count += hands.returned.len();
-                self.settle(&mut hands).await?;
+            while !in_flight.running.is_empty() {
+                in_flight.wait_for_one().await;
+                count += in_flight.completed.len();
+                self.record_completed(&mut in_flight).await?;
             }
         }
     }
 
-    /// One turn: start what can be started, else wait for something to happen; settle what came
-    /// back; renew the leases in time.
-    async fn turn(
+    /// Starts jobs if possible, else waits for an event; records completed jobs; renews leases.
+    async fn step(
         &self,
-        hands: &mut Hands,
+        in_flight: &mut InFlight,
         renewed: &mut Instant,
         stop: &mut watch::Receiver<bool>,
     ) -> Result<(), QueueError> {
-        hands.take_returned();
-        if !self.start_more(hands).await? && hands.returned.is_empty() {
+        in_flight.collect_completed();
+        if !self.start_more(in_flight).await? && in_flight.completed.is_empty() {
             tokio::select! {
-                () = hands.wait_for_some(), if !hands.running.is_empty() => {}
+                () = in_flight.wait_for_batch(), if !in_flight.running.is_empty() => {}
                 () = tokio::time::sleep(self.settings.poll) => {}
                 _ = stop.changed() => {}
             }
         }
-        self.settle(hands).await?;
+        self.record_completed(in_flight).await?;
         if renewed.elapsed() > self.settings.lease / 3 {
-            self.renew(hands).await?;
+            self.renew_leases(in_flight).await?;
             *renewed = Instant::now();
         }
         Ok(())
     }
 
-    /// Records how what came back had ended.
-    async fn settle(&self, hands: &mut Hands) -> Result<(), QueueError> {
-        settle::settle(&self.database, &hands.returned).await?;
-        hands.returned.clear();
+    /// Records completed jobs.
+    async fn record_completed(&self, in_flight: &mut InFlight) -> Result<(), QueueError> {
+        completion::record(&self.database, &in_flight.completed).await?;
+        in_flight.completed.clear();
         Ok(())
     }
 
-    /// Fills the free places. A suspect is run alone: nothing is started beside it, and it is not
-    /// started beside others.
-    async fn start_more(&self, hands: &mut Hands) -> Result<bool, QueueError> {
-        if hands.running.is_empty() {
-            hands.alone = false;
-            hands.draining_until = None;
+    /// Starts jobs up to the concurrency limit. A suspect runs exclusively: not beside others, and with nothing beside
+    /// it. Returns whether anything was started or claimed.
+    async fn start_more(&self, in_flight: &mut InFlight) -> Result<bool, QueueError> {
+        if in_flight.running.is_empty() {
+            in_flight.exclusive = false;
+            in_flight.draining_until = None;
         }
-        let free = self.settings.concurrency.saturating_sub(hands.running.len());
-        if free == 0 || hands.alone || self.makes_room(hands).await? {
+        let free = self.settings.concurrency.saturating_sub(in_flight.running.len());
+        if free == 0 || in_flight.exclusive || self.should_drain(in_flight).await? {
             return Ok(false);
         }
-        if hands.waiting.is_empty() {
-            return self.claim(hands, free).await;
+        if in_flight.claimed.is_empty() {
+            return self.claim(in_flight, free).await;
         }
-        let next: Vec<_> = hands.waiting.drain(..free.min(hands.waiting.len())).collect();
-        self.start(hands, next).await?;
+        let next: Vec<_> = in_flight.claimed.drain(..free.min(in_flight.claimed.len())).collect();
+        self.start(in_flight, next).await?;
         Ok(true)
     }
 
-    /// Whether to start nothing for a while because a suspect is waiting for an empty place. A busy
-    /// runner looks for suspects now and then; the pause is bounded, so that a long job beside it
-    /// cannot hold the queue up.
-    async fn makes_room(&self, hands: &mut Hands) -> Result<bool, QueueError> {
-        if hands.running.is_empty() {
+    /// Returns whether to start nothing because a suspect waits for an exclusive run. A busy runner checks for suspects
+    /// periodically; the pause is bounded, so that a long-running job cannot block the queue.
+    async fn should_drain(&self, in_flight: &mut InFlight) -> Result<bool, QueueError> {
+        if in_flight.running.is_empty() {
             return Ok(false);
         }
-        if let Some(until) = hands.draining_until {
+        if let Some(until) = in_flight.draining_until {
             return Ok(Instant::now() < until);
         }
-        if hands.suspects_sought.is_some_and(|sought| sought.elapsed() < SUSPECTS_SOUGHT_EVERY) {
+        if in_flight
+            .suspects_checked
+            .is_some_and(|checked| checked.elapsed() < SUSPECT_CHECK_INTERVAL)
+        {
             return Ok(false);
         }
-        hands.suspects_sought = Some(Instant::now());
+        in_flight.suspects_checked = Some(Instant::now());
         let mut work = Work::for_platform(&self.database).await?;
-        let waiting = table::suspect_waits(&mut work).await?;
-        work.abandon().await?;
-        hands.draining_until = waiting.then(|| Instant::now() + DRAINING_MAX);
-        Ok(waiting)
+        let is_due = table::is_suspect_due(&mut work).await?;
+        work.rollback().await?;
+        in_flight.draining_until = is_due.then(|| Instant::now() + DRAIN_MAX);
+        Ok(is_due)
     }
 
-    /// Claims: a suspect if the place is empty and one is due, else a batch. What fits into the free
-    /// places is marked as started in the same statement.
-    async fn claim(&self, hands: &mut Hands, free: usize) -> Result<bool, QueueError> {
+    /// Claims a suspect if nothing is running and one is due, else a batch. Jobs of a batch that fits into the
+    /// concurrency limit are marked as started in the same statement.
+    async fn claim(&self, in_flight: &mut InFlight, free: usize) -> Result<bool, QueueError> {
         let mut work = Work::for_platform(&self.database).await?;
         let (token, until) = (new_token(&mut work), self.lease_end(work.now()));
-        if hands.running.is_empty()
-            && let Some(job) = table::claim_alone(&mut work, token, until).await?
+        if in_flight.running.is_empty()
+            && let Some(job) = table::claim_suspect(&mut work, token, until).await?
         {
-            return self.start_alone(hands, work, token, job).await;
+            return self.start_exclusive(in_flight, work, token, job).await;
         }
         let limit = i64::try_from(self.settings.batch).unwrap_or(i64::MAX);
         let at_once = free >= self.settings.batch;
@@ -245,74 +246,83 @@ impl Runner {
         let any = !claimed.is_empty();
         for job in claimed {
             if at_once {
-                self.spawn(hands, token, job);
+                self.spawn(in_flight, token, job);
             } else {
-                hands.waiting.push_back((token, job));
+                in_flight.claimed.push_back((token, job));
             }
         }
         Ok(any)
     }
 
-    /// Runs a suspect with nothing beside it; one that has done it too often is buried instead.
-    async fn start_alone(
+    /// Runs a suspect exclusively, or quarantines it if it has crashed too often.
+    async fn start_exclusive(
         &self,
-        hands: &mut Hands,
+        in_flight: &mut InFlight,
         mut work: Work,
         token: Uuid,
         job: Claimed,
     ) -> Result<bool, QueueError> {
         if job.crashes > CRASHES_MAX {
             let lease = Lease { job: job.id, token };
-            table::bury(&mut work, lease, DeadReason::Quarantined, None).await?;
+            table::move_to_dead_letters(&mut work, lease, DeadReason::Quarantined, None).await?;
             work.commit().await?;
-            tracing::error!(job = %job.id, kind = job.kind, "quarantined: it keeps killing its worker");
+            tracing::error!(
+                job = %job.id, kind = job.kind, crashes = job.crashes,
+                "job quarantined as a dead letter: it repeatedly crashed its worker"
+            );
         } else {
             work.commit().await?;
-            hands.alone = true;
-            self.spawn(hands, token, job);
+            in_flight.exclusive = true;
+            self.spawn(in_flight, token, job);
         }
         Ok(true)
     }
 
-    /// Marks jobs as started and runs those that still belong to this runner.
-    async fn start(&self, hands: &mut Hands, next: Vec<(Uuid, Claimed)>) -> Result<(), QueueError> {
+    /// Marks claimed jobs as started and runs those whose lease is still valid.
+    async fn start(
+        &self,
+        in_flight: &mut InFlight,
+        next: Vec<(Uuid, Claimed)>,
+    ) -> Result<(), QueueError> {
         let Some(token) = next.first().map(|(token, _)| *token) else {
             return Ok(());
         };
         let ids: Vec<Uuid> = next.iter().map(|(_, job)| job.id.uuid()).collect();
         let mut work = Work::for_platform(&self.database).await?;
         let until = self.lease_end(work.now());
-        let ours: Vec<JobId> = table::start(&mut work, token, &ids, until).await?;
+        let leased: Vec<JobId> = table::start(&mut work, token, &ids, until).await?;
         work.commit().await?;
         for (token, job) in next {
-            if ours.contains(&job.id) {
-                self.spawn(hands, token, job);
+            if leased.contains(&job.id) {
+                self.spawn(in_flight, token, job);
             }
         }
         Ok(())
     }
 
-    fn spawn(&self, hands: &mut Hands, token: Uuid, job: Claimed) {
+    fn spawn(&self, in_flight: &mut InFlight, token: Uuid, job: Claimed) {
         let lease = Lease { job: job.id, token };
         let attempt = u32::try_from(job.attempts).unwrap_or(0) + 1;
         let context = JobContext::new(self.database.clone(), lease, attempt);
         let (run, attempts_max) = self.registry.run(&job.kind, job.payload, context);
-        let task = hands.running.spawn(run).id();
+        let task = in_flight.running.spawn(run).id();
         let (kind, attempts, since) = (job.kind, job.attempts, Instant::now());
-        hands.started.insert(task, Started { lease, kind, attempts, attempts_max, since });
+        in_flight.started.insert(task, StartedJob { lease, kind, attempts, attempts_max, since });
     }
 
-    async fn renew(&self, hands: &Hands) -> Result<(), QueueError> {
-        let held: Vec<Lease> = hands
+    async fn renew_leases(&self, in_flight: &InFlight) -> Result<(), QueueError> {
+        let leases: Vec<Lease> = in_flight
             .started
             .values()
             .map(|started| started.lease)
-            .chain(hands.waiting.iter().map(|(token, job)| Lease { job: job.id, token: *token }))
+            .chain(
+                in_flight.claimed.iter().map(|(token, job)| Lease { job: job.id, token: *token }),
+            )
             .collect();
-        if held.is_empty() {
+        if leases.is_empty() {
             return Ok(());
         }
-        let (jobs, tokens) = settle::columns(&held);
+        let (jobs, tokens) = completion::columns(&leases);
         let mut work = Work::for_platform(&self.database).await?;
         let until = self.lease_end(work.now());
         table::renew(&mut work, &jobs, &tokens, until).await?;
@@ -324,77 +334,77 @@ impl Runner {
         now.plus(self.settings.lease)
     }
 
-    /// Gives back what was claimed and never started, so that others need not wait for the lease.
-    async fn hand_back(&self, hands: &mut Hands) {
-        let waiting: Vec<_> = hands.waiting.drain(..).collect();
-        let Some(token) = waiting.first().map(|(token, _)| *token) else {
+    /// Releases jobs that were claimed and not started, so that other workers need not wait for the lease to expire.
+    async fn release_claimed(&self, in_flight: &mut InFlight) {
+        let claimed: Vec<_> = in_flight.claimed.drain(..).collect();
+        let Some(token) = claimed.first().map(|(token, _)| *token) else {
             return;
         };
-        let ids: Vec<Uuid> = waiting.iter().map(|(_, job)| job.id.uuid()).collect();
-        let given = async {
+        let ids: Vec<Uuid> = claimed.iter().map(|(_, job)| job.id.uuid()).collect();
+        let released = async {
             let mut work = Work::for_platform(&self.database).await?;
             table::release(&mut work, token, &ids).await?;
             work.commit().await?;
             Ok::<(), QueueError>(())
         };
-        if let Err(error) = given.await {
-            tracing::warn!(error = %error, "claimed jobs wait for their lease to end");
+        if let Err(error) = released.await {
+            tracing::warn!(error = %error, "claimed jobs could not be released; other workers run them when the lease expires");
         }
     }
 
-    async fn wait_for_running(&self, hands: &mut Hands) {
-        while !hands.running.is_empty() || !hands.returned.is_empty() {
-            let pause = self.settings.lease / 3;
-            let waited = tokio::time::timeout(pause, hands.wait_for_one()).await;
+    async fn drain(&self, in_flight: &mut InFlight) {
+        while !in_flight.running.is_empty() || !in_flight.completed.is_empty() {
+            let renewal_interval = self.settings.lease / 3;
+            let waited = tokio::time::timeout(renewal_interval, in_flight.wait_for_one()).await;
             let step = match waited {
-                Ok(()) => self.settle(hands).await,
-                Err(_) => self.renew(hands).await,
+                Ok(()) => self.record_completed(in_flight).await,
+                Err(_) => self.renew_leases(in_flight).await,
             };
             if let Err(error) = step {
-                tracing::warn!(error = %error, "a job's end could not be recorded; it will run again");
-                hands.returned.clear();
+                tracing::warn!(error = %error, "the completion of jobs could not be recorded; they run again when their lease expires");
+                in_flight.completed.clear();
             }
         }
     }
 }
 
-impl Hands {
-    /// Takes whatever has come back, without waiting.
-    fn take_returned(&mut self) {
+impl InFlight {
+    /// Collects completed runs without waiting.
+    fn collect_completed(&mut self) {
         while let Some(result) = self.running.try_join_next_with_id() {
-            self.receive(result);
+            self.complete(result);
         }
     }
 
-    /// Waits for one job, and takes those that came back with it.
+    /// Waits for one run to complete, and collects the others that have.
     async fn wait_for_one(&mut self) {
         if let Some(result) = self.running.join_next_with_id().await {
-            self.receive(result);
-            self.take_returned();
+            self.complete(result);
+            self.collect_completed();
         }
     }
 
-    /// Waits for one job, and a moment longer for those that end with it: recording them together
-    /// is one transaction instead of many.
-    async fn wait_for_some(&mut self) {
+    /// Waits for one run to complete, and for those that complete within `BATCH_WINDOW`, so that one transaction records
+    /// all of them.
+    async fn wait_for_batch(&mut self) {
         self.wait_for_one().await;
-        let together = async {
+        let batch = async {
             while !self.running.is_empty() {
                 self.wait_for_one().await;
             }
         };
-        // Running out of time is no loss: each job that came back is in `returned` already.
-        let _ = tokio::time::timeout(TOGETHER, together).await;
+        // On timeout nothing is lost: completed runs are already in `completed`.
+        let _ = tokio::time::timeout(BATCH_WINDOW, batch).await;
     }
 
-    fn receive(&mut self, result: Result<(tokio::task::Id, Verdict), JoinError>) {
-        let (task, verdict) = match result {
-            Ok((task, verdict)) => (task, verdict),
+    fn complete(&mut self, result: Result<(tokio::task::Id, RunResult), JoinError>) {
+        let (task, result) = match result {
+            Ok((task, result)) => (task, result),
             Err(error) => (error.id(), Err(JobError::Failed(String::from("the job panicked")))),
         };
         if let Some(job) = self.started.remove(&task) {
-            settle::count(&job, &verdict);
-            self.returned.push(Returned { job, verdict });
+            completion::count(&job, &result);
+            self.completed.push(CompletedJob { job, result });
         }
     }
 }
@@ -403,18 +413,18 @@ fn new_token(work: &mut Work) -> Uuid {
     work.new_id::<JobId>().uuid()
 }
 
-/// Each second: the schedules, and the house.
+/// Each second: schedules and housekeeping.
 async fn tick(database: Database, registry: Arc<Registry>) {
     let mut second = tokio::time::interval(Duration::from_secs(1));
     second.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     loop {
         second.tick().await;
-        let done = async {
+        let tick = async {
             registry.tick(&database).await?;
-            crate::keep_house(&database).await
+            crate::housekeeping(&database).await
         };
-        if let Err(error) = done.await {
-            tracing::warn!(error = %error, "schedules were not looked at");
+        if let Err(error) = tick.await {
+            tracing::warn!(error = %error, "schedules and housekeeping failed; retrying in a second");
         }
     }
 }

@@ -1,5 +1,5 @@
-//! Jobs that come round. Each round has an epoch, and each epoch is enqueued once, whichever worker
-//! notices first; epochs that passed while nobody was running are enqueued late, not skipped.
+//! Scheduled jobs. Each period has an epoch, and each epoch is enqueued once, by the first worker that finds it due;
+//! epochs that passed while no worker was running are enqueued late, not skipped.
 
 use std::time::Duration;
 
@@ -8,29 +8,29 @@ use primitives::Timestamp;
 
 use crate::{Job, QueueError, table};
 
-/// The number of a round: whole periods since 1970, shifted by the schedule's own offset.
+/// The number of a period: whole periods since the Unix epoch, shifted by the offset of the schedule.
 pub type Epoch = i64;
 
-/// A job that can be made for a round.
+/// A job that runs once per period.
 pub trait Scheduled: Job {
-    /// The job of this round. It is idempotent by its epoch.
+    /// Creates the job of an epoch.
     fn for_epoch(epoch: Epoch) -> Self;
 }
 
-/// After a long standstill, so many missed rounds are made up at the most.
+/// Maximum number of missed epochs that are enqueued after an outage.
 const MISSED_MAX: i64 = 24;
 
-/// The round a moment belongs to. Schedules are shifted by a hash of their name, so that they do
-/// not all begin at the full hour.
-pub(crate) fn epoch_at(name: &str, period: Duration, moment: Timestamp) -> Epoch {
+/// Returns the epoch of a timestamp. Schedules are shifted by a hash of their name, so that they do not all start on the
+/// hour.
+pub(crate) fn epoch_at(name: &str, period: Duration, at: Timestamp) -> Epoch {
     let period = i64::try_from(period.as_micros()).unwrap_or(i64::MAX).max(1);
     let hash = name.bytes().fold(0_i64, |hash, byte| (hash * 31 + i64::from(byte)) % 1_000_003);
     let offset = hash * (period / 1_000_003);
-    (moment.unix_micros() - offset).div_euclid(period)
+    (at.unix_micros() - offset).div_euclid(period)
 }
 
-/// Enqueues the rounds that are due. The row of the schedule is locked by the conditional update,
-/// so two workers never enqueue the same round.
+/// Enqueues the epochs that are due. The conditional update locks the row of the schedule, so that two workers never
+/// enqueue the same epoch.
 pub(crate) async fn tick<J: Scheduled>(
     work: &mut Work,
     period: Duration,
@@ -53,17 +53,17 @@ mod tests {
     #[test]
     fn an_epoch_lasts_one_period() {
         let hour = Duration::from_hours(1);
-        let moment = Timestamp::from_unix_micros(1_800_000_000_000_000);
-        let epoch = epoch_at("recompute", hour, moment);
-        assert_eq!(epoch_at("recompute", hour, moment.plus(hour)), epoch + 1);
+        let start = Timestamp::from_unix_micros(1_800_000_000_000_000);
+        let epoch = epoch_at("recompute", hour, start);
+        assert_eq!(epoch_at("recompute", hour, start.plus(hour)), epoch + 1);
         assert_ne!(
-            (0..60).map(|m| epoch_at("recompute", hour, moment.plus(Duration::from_mins(m)))).max(),
+            (0..60).map(|m| epoch_at("recompute", hour, start.plus(Duration::from_mins(m)))).max(),
             Some(epoch + 2)
         );
     }
 
     #[test]
-    fn schedules_do_not_begin_together() {
+    fn schedules_do_not_start_together() {
         let hour = Duration::from_hours(1);
         let start = Timestamp::from_unix_micros(1_800_000_000_000_000);
         let first_change = |name: &str| {

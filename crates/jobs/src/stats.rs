@@ -1,46 +1,46 @@
-//! How the queue and the outbox are doing, for metrics and health.
+//! Statistics of the queue and the outbox, for metrics and health checks.
 
 use database::Reading;
 
 use crate::{QueueError, table};
 
-/// Figures of one moment.
+/// Statistics of the queue and the outbox.
 #[derive(Debug, Clone, Default)]
-pub struct Measures {
+pub struct QueueStats {
     /// Jobs that are due and not leased.
     pub due: i64,
-    /// How long the oldest due job has been waiting.
+    /// Age of the oldest due job.
     pub oldest_due_seconds: f64,
-    /// Jobs under a lease.
     pub leased: i64,
-    /// Jobs that took a worker down, or were beside one that did, and wait to run alone.
+    /// Jobs that were started and never completed, waiting for an exclusive run.
     pub suspects: i64,
-    /// Dead letters.
+    /// Number of dead letters.
     pub dead: i64,
-    /// How far the oldest open transaction of the cluster is behind, in transactions. While it
-    /// stands, vacuum waits and outbox readers look again at what came since.
+    /// Number of transactions since the oldest open one of the cluster started. Until it ends, vacuum is delayed and
+    /// readers of the outbox read later events again.
     pub xmin_age_transactions: i64,
-    /// How long that transaction has been open.
+    /// Age of that transaction.
     pub xmin_age_seconds: f64,
-    /// How far each outbox reader is behind.
     pub cursors: Vec<CursorLag>,
 }
 
-/// How far an outbox reader is behind.
+/// The lag of an outbox reader.
 #[derive(Debug, Clone)]
 pub struct CursorLag {
-    /// The reader's name.
+    /// Name of the cursor.
     pub name: String,
-    /// The age of the oldest event it has not read.
+    /// Age of the oldest unread event.
     pub seconds: f64,
 }
 
-/// Takes the figures.
-pub async fn measure(reading: &Reading) -> Result<Measures, QueueError> {
-    let mut snapshot = reading.open().await?;
+/// Returns the current statistics.
+pub async fn queue_stats(reading: &Reading) -> Result<QueueStats, QueueError> {
     let now = reading.local_now();
-    let mut measures = table::measure_queue(&mut snapshot, now).await?;
-    measures.cursors = table::measure_cursors(&mut snapshot, now).await?;
-    snapshot.close().await?;
-    Ok(measures)
+    reading
+        .run(async |sql| {
+            let mut stats = table::queue_stats(sql, now).await?;
+            stats.cursors = table::cursor_lags(sql, now).await?;
+            Ok(stats)
+        })
+        .await
 }

@@ -1,73 +1,76 @@
-//! The way in: a place among the calls in flight, then the call's share of the minute.
+//! Admission control: a concurrency permit, then the quotas of the call.
 
 use crate::caller::Caller;
-use crate::charge::Charge;
+use crate::concurrency_limit::{ConcurrencyLimit, ConcurrencyPermit};
+use crate::error::LimitExceeded;
 use crate::limiter::Limiter;
-use crate::places::{Place, Places};
-use crate::refusal::Limited;
-use crate::verdict::Verdict;
+use crate::quota_decision::QuotaDecision;
+use crate::quota_request::QuotaRequest;
 
-/// Lets calls in, or not. Cheap to clone.
+/// Admits or rejects calls. Cheap to clone.
 #[derive(Clone)]
-pub struct Gate(Option<Guarded>);
+pub struct AdmissionControl(Option<Limits>);
 
 #[derive(Clone)]
-struct Guarded {
+struct Limits {
     limiter: Limiter,
-    places: Places,
+    concurrency: ConcurrencyLimit,
 }
 
-/// A call that is in. Its place is given back when this is dropped.
+/// An admitted call. Its concurrency permit is released on drop.
 #[derive(Debug)]
-#[must_use = "a call has its place for as long as it runs"]
-pub struct Entered {
-    /// What is left of its share; none where nobody counts.
-    pub verdict: Option<Verdict>,
-    _place: Option<Place>,
+#[must_use = "a call holds its permit for as long as it runs"]
+pub struct AdmissionPermit {
+    /// `None` if calls are unlimited.
+    pub decision: Option<QuotaDecision>,
+    _permit: Option<ConcurrencyPermit>,
 }
 
-impl Gate {
-    /// Counts by this limiter.
+impl AdmissionControl {
+    /// Counts calls with this limiter.
     #[must_use]
     pub fn new(limiter: Limiter) -> Self {
-        Self(Some(Guarded { limiter, places: Places::default() }))
+        Self(Some(Limits { limiter, concurrency: ConcurrencyLimit::default() }))
     }
 
-    /// Gets ready to count.
+    /// Connects to Redis in advance.
     pub async fn connect(&self) {
-        if let Some(guarded) = &self.0 {
-            guarded.limiter.connect().await;
+        if let Some(limits) = &self.0 {
+            limits.limiter.connect().await;
         }
     }
 
-    /// Lets everybody in: for tests of other things, and to measure what counting costs.
+    /// Admits every call: for tests of other features, and to measure the cost of counting.
     #[must_use]
-    pub fn open_to_all() -> Self {
+    pub fn unlimited() -> Self {
         Self(None)
     }
 
-    /// Lets a call in. One that finds no place takes nothing from its share.
-    pub async fn enter(
+    /// Admits a call, or rejects it with the limit that is exceeded. A call rejected for concurrency consumes no quota.
+    pub async fn admit(
         &self,
         caller: &Caller,
-        places: usize,
-        charge: &Charge,
-    ) -> Result<Entered, Limited> {
-        let Some(guarded) = &self.0 else {
-            return Ok(Entered { verdict: None, _place: None });
+        concurrency_max: usize,
+        request: &QuotaRequest,
+    ) -> Result<AdmissionPermit, LimitExceeded> {
+        let Some(limits) = &self.0 else {
+            return Ok(AdmissionPermit { decision: None, _permit: None });
         };
-        let Some(place) = guarded.places.enter(caller, places) else {
-            metrics::counter!("souk_limits_refused_total", "bucket" => "concurrency").increment(1);
-            return Err(Limited::Concurrency { places });
+        let Some(permit) = limits.concurrency.try_acquire(caller, concurrency_max) else {
+            count_rejection("concurrency");
+            return Err(LimitExceeded::Concurrency { limit: concurrency_max });
         };
-        let verdict = guarded.limiter.take(caller, charge).await;
-        match verdict.refused_by {
-            None => Ok(Entered { verdict: Some(verdict), _place: Some(place) }),
+        let decision = limits.limiter.take(caller, request).await;
+        match decision.exceeded {
+            None => Ok(AdmissionPermit { decision: Some(decision), _permit: Some(permit) }),
             Some(bucket) => {
-                let bucket = bucket.name();
-                metrics::counter!("souk_limits_refused_total", "bucket" => bucket).increment(1);
-                Err(Limited::Rate(verdict))
+                count_rejection(bucket.as_str());
+                Err(LimitExceeded::Rate(decision))
             }
         }
     }
+}
+
+fn count_rejection(bucket: &'static str) {
+    metrics::counter!("souk_limits_rejected_total", "bucket" => bucket).increment(1);
 }

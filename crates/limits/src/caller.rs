@@ -1,12 +1,12 @@
-//! Whose share is counted.
+//! The caller that calls are counted for.
 
 use primitives::{ClientAddress, KeyId, UserId};
 use sha2::{Digest, Sha256};
 
-/// Seconds of a window.
+/// Length of a window in seconds.
 pub(crate) const WINDOW: u64 = 60;
 
-/// A caller: its name among the counts, and the second of the minute its windows begin at.
+/// A caller: its name in the counters, and the second of the minute at which its windows start.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Caller {
     name: String,
@@ -14,28 +14,28 @@ pub struct Caller {
 }
 
 impl Caller {
-    /// An agent, by its key.
+    /// Creates a caller for an agent key.
     #[must_use]
     pub fn agent(key: KeyId) -> Self {
         Self::named(key.to_string())
     }
 
-    /// A person.
+    /// Creates a caller for a person.
     #[must_use]
     pub fn person(user: UserId) -> Self {
         Self::named(user.to_string())
     }
 
-    /// A program of a store, by its key's merchant.
+    /// Creates a caller for a store: all store keys of the merchant share its quotas.
     #[must_use]
     pub fn store(merchant: primitives::MerchantId) -> Self {
         Self::named(merchant.to_string())
     }
 
-    /// Whoever has no credential, by where it calls from.
+    /// Creates a caller for a client without credentials, by its network.
     #[must_use]
     pub fn address(from: ClientAddress) -> Self {
-        Self::named(format!("ip_{}", from.line()))
+        Self::named(format!("ip_{}", from.network()))
     }
 
     fn named(name: String) -> Self {
@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn windows_begin_all_over_the_minute() {
+    fn windows_start_at_different_seconds() {
         let mut seconds: Vec<u64> = (0..200).map(|n| of(&format!("10.0.0.{n}")).offset()).collect();
         seconds.sort_unstable();
         seconds.dedup();

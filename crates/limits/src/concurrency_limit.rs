@@ -1,4 +1,4 @@
-//! Calls in flight: a window lets a caller send all of its share in one second, this does not.
+//! Calls in flight. A rate limit lets a caller send its whole quota in one second; a concurrency limit does not.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -7,23 +7,23 @@ use primitives::Plan;
 
 use crate::caller::Caller;
 
-/// Places of each caller in this process. Who has no call in flight has no entry.
+/// Counts the calls in flight of each caller in this process. Callers without calls in flight have no entry.
 #[derive(Debug, Clone, Default)]
-pub struct Places {
-    taken: Arc<Mutex<HashMap<Caller, usize>>>,
+pub struct ConcurrencyLimit {
+    in_flight: Arc<Mutex<HashMap<Caller, usize>>>,
 }
 
-/// A place, given back when dropped: also when the client goes away.
+/// A permit for one call, released on drop: also when the client disconnects.
 #[derive(Debug)]
-pub struct Place {
-    places: Places,
+pub struct ConcurrencyPermit {
+    limit: ConcurrencyLimit,
     caller: Caller,
 }
 
-impl Places {
-    /// How many calls of one caller may be in flight in one process.
+impl ConcurrencyLimit {
+    /// Returns the number of calls one caller may have in flight in one process.
     #[must_use]
-    pub const fn of_plan(plan: Plan) -> usize {
+    pub const fn for_plan(plan: Plan) -> usize {
         match plan {
             Plan::Free | Plan::Starter => 8,
             Plan::Growth => 16,
@@ -32,26 +32,26 @@ impl Places {
         }
     }
 
-    /// A place, if one is left.
+    /// Acquires a permit, or returns `None` if the caller has `max` calls in flight.
     #[must_use]
-    pub fn enter(&self, caller: &Caller, places: usize) -> Option<Place> {
-        let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
-        let count = taken.entry(caller.clone()).or_insert(0);
-        if *count >= places {
+    pub fn try_acquire(&self, caller: &Caller, max: usize) -> Option<ConcurrencyPermit> {
+        let mut in_flight = self.in_flight.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = in_flight.entry(caller.clone()).or_insert(0);
+        if *count >= max {
             return None;
         }
         *count += 1;
-        Some(Place { places: self.clone(), caller: caller.clone() })
+        Some(ConcurrencyPermit { limit: self.clone(), caller: caller.clone() })
     }
 }
 
-impl Drop for Place {
+impl Drop for ConcurrencyPermit {
     fn drop(&mut self) {
-        let mut taken = self.places.taken.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(count) = taken.get_mut(&self.caller) {
+        let mut in_flight = self.limit.in_flight.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(count) = in_flight.get_mut(&self.caller) {
             *count -= 1;
             if *count == 0 {
-                taken.remove(&self.caller);
+                in_flight.remove(&self.caller);
             }
         }
     }
@@ -62,13 +62,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_place_is_given_back() {
-        let places = Places::default();
+    fn a_permit_is_released_on_drop() {
+        let limit = ConcurrencyLimit::default();
         let caller = Caller::address(primitives::ClientAddress("192.0.2.1".parse().unwrap()));
-        let first = places.enter(&caller, 1);
-        assert!(first.is_some() && places.enter(&caller, 1).is_none());
+        let first = limit.try_acquire(&caller, 1);
+        assert!(first.is_some() && limit.try_acquire(&caller, 1).is_none());
         drop(first);
-        assert!(places.enter(&caller, 1).is_some());
-        assert!(places.taken.lock().unwrap().is_empty());
+        assert!(limit.try_acquire(&caller, 1).is_some());
+        assert!(limit.in_flight.lock().unwrap().is_empty());
     }
 }

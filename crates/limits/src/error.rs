@@ -1,28 +1,26 @@
-//! Too much.
+//! Rejections of admission control.
 
 use primitives::{Details, ErrorCode, Problem};
 
-use crate::charge::Bucket;
-use crate::verdict::Verdict;
+use crate::quota_decision::QuotaDecision;
+use crate::quota_request::Bucket;
 
-/// A call that was not admitted.
+/// A limit that rejected a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum Limited {
-    /// A bucket is empty.
-    #[error("{} calls a minute are allowed here, and they are used up", .0.limit)]
-    Rate(Verdict),
-    /// Too many calls at once.
-    #[error("{places} calls at once are allowed here")]
+pub enum LimitExceeded {
+    #[error("rate limit exceeded: {} calls per minute", .0.limit)]
+    Rate(QuotaDecision),
+    #[error("concurrency limit exceeded: {limit} calls in flight")]
     Concurrency {
-        /// How many may be in flight.
-        places: usize,
+        /// Calls that may be in flight.
+        limit: usize,
     },
 }
 
-impl Problem for Limited {
+impl Problem for LimitExceeded {
     fn code(&self) -> ErrorCode {
         match self {
-            Self::Rate(Verdict { refused_by: Some(Bucket::Tool), .. }) => {
+            Self::Rate(QuotaDecision { exceeded: Some(Bucket::Tool), .. }) => {
                 ErrorCode::ToolLimitExceeded
             }
             Self::Rate(_) | Self::Concurrency { .. } => ErrorCode::RateLimitExceeded,
@@ -31,20 +29,27 @@ impl Problem for Limited {
 
     fn details(&self, details: &mut Details) {
         match self {
-            Self::Rate(verdict) => {
-                details.insert("bucket", verdict.refused_by.map_or("tier", Bucket::name));
-                details.insert("limit", verdict.limit);
-                details.insert("reset", verdict.reset);
-                details.insert("retry_after_seconds", verdict.wait);
-                details.insert("hint", match verdict.refused_by {
-                    Some(Bucket::Tool) => "wait until reset, a Unix time in seconds; other tools have shares of their own",
-                    _ => "wait until reset, a Unix time in seconds; each key has a share of its own: POST /api/v1/agent-keys",
-                });
+            Self::Rate(decision) => {
+                let bucket = decision.exceeded.unwrap_or(Bucket::Tier);
+                details.insert("bucket", bucket.as_str());
+                details.insert("limit", decision.limit);
+                details.insert("reset", decision.reset);
+                details.insert("retry_after_seconds", decision.retry_after_seconds);
+                let hint = match bucket {
+                    Bucket::Tool => {
+                        "retry after reset (Unix time in seconds); other tools have their own quotas"
+                    }
+                    Bucket::Tier => {
+                        "retry after reset (Unix time in seconds); each key has its own quota: \
+                         POST /api/v1/agent-keys"
+                    }
+                };
+                details.insert("hint", hint);
             }
             Self::Concurrency { .. } => {
                 details.insert("bucket", "concurrency");
                 details.insert("retry_after_seconds", 1);
-                details.insert("hint", "wait for an answer before the next call");
+                details.insert("hint", "wait for a response before sending the next request");
             }
         }
     }

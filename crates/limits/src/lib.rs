@@ -1,21 +1,21 @@
 #![doc = include_str!("../README.md")]
 
+mod admission;
 mod caller;
-mod charge;
-mod gate;
+mod concurrency_limit;
+mod error;
 mod headers;
 mod limiter;
-mod local;
-mod places;
-mod refusal;
-mod shared;
-mod verdict;
+mod local_counters;
+mod quota_decision;
+mod quota_request;
+mod redis_counters;
 
+pub use admission::{AdmissionControl, AdmissionPermit};
 pub use caller::Caller;
-pub use charge::{Bucket, Charge, Class, tier_limit};
-pub use gate::{Entered, Gate};
-pub use headers::write_refusal;
+pub use concurrency_limit::{ConcurrencyLimit, ConcurrencyPermit};
+pub use error::LimitExceeded;
+pub use headers::write_error_headers;
 pub use limiter::Limiter;
-pub use places::{Place, Places};
-pub use refusal::Limited;
-pub use verdict::Verdict;
+pub use quota_decision::QuotaDecision;
+pub use quota_request::{Bucket, Class, QuotaRequest, tier_limit};

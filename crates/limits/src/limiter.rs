@@ -1,4 +1,4 @@
-//! Redis if it is well, this process alone if it is not.
+//! Counts calls in Redis, or in this process while Redis is unavailable.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -7,58 +7,58 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use redis::RedisError;
 
 use crate::caller::Caller;
-use crate::charge::Charge;
-use crate::local::Local;
-use crate::shared::Shared;
-use crate::verdict::Verdict;
+use crate::local_counters::LocalCounters;
+use crate::quota_decision::QuotaDecision;
+use crate::quota_request::QuotaRequest;
+use crate::redis_counters::RedisCounters;
 
-/// So many failures within so long, and Redis is not asked any more.
+/// Failures within `FAILURE_WINDOW` that open the circuit breaker.
 const FAILURES_MAX: usize = 5;
-const FAILURES_WITHIN: Duration = Duration::from_secs(1);
-/// How often one call tries whether it is back.
-const PROBE_EVERY: Duration = Duration::from_secs(1);
+const FAILURE_WINDOW: Duration = Duration::from_secs(1);
+/// How often one call probes Redis while the circuit breaker is open.
+const PROBE_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Decides who may call. Cheap to clone.
+/// Counts calls against their quotas. Cheap to clone.
 #[derive(Clone)]
 pub struct Limiter {
-    shared: Arc<Shared>,
-    local: Arc<Local>,
-    breaker: Arc<Breaker>,
+    redis: Arc<RedisCounters>,
+    local: Arc<LocalCounters>,
+    breaker: Arc<CircuitBreaker>,
 }
 
 impl Limiter {
-    /// On the Redis at this address, which need not be there. Those of one name count together.
+    /// Creates a limiter on the Redis at this URL, which need not be reachable. Limiters of the same name share counts.
     pub fn new(redis_url: &str, name: &str) -> Result<Self, RedisError> {
         Ok(Self {
-            shared: Arc::new(Shared::new(redis_url, name)?),
-            local: Arc::new(Local::new()),
+            redis: Arc::new(RedisCounters::new(redis_url, name)?),
+            local: Arc::new(LocalCounters::new()),
             breaker: Arc::default(),
         })
     }
 
-    /// Connects, if Redis is there: the first call need not wait for it.
+    /// Connects to Redis if it is reachable, so that the first call does not wait for the connection.
     pub async fn connect(&self) {
-        if let Err(error) = self.shared.connect().await {
-            tracing::warn!(%error, "Redis is away: limits are counted by each process alone");
+        if let Err(error) = self.redis.connect().await {
+            tracing::warn!(%error, "Redis is unavailable: rate limits are counted per process until it responds");
         }
     }
 
-    /// Takes one from every bucket of the charge, or nothing from any.
-    pub async fn take(&self, caller: &Caller, charge: &Charge) -> Verdict {
-        if self.breaker.lets_through() {
-            match self.shared.take(caller, charge).await {
-                Ok(verdict) => {
-                    self.breaker.is_well();
-                    return verdict;
+    /// Counts a call against every quota of the request, or against none if one of them is exceeded.
+    pub async fn take(&self, caller: &Caller, request: &QuotaRequest) -> QuotaDecision {
+        if self.breaker.allows_call() {
+            match self.redis.take(caller, request).await {
+                Ok(decision) => {
+                    self.breaker.record_success();
+                    return decision;
                 }
-                Err(away) => self.breaker.failed(&away.to_string()),
+                Err(error) => self.breaker.record_failure(&error.to_string()),
             }
         }
-        metrics::counter!("souk_limits_alone_total").increment(1);
-        self.local.take(caller, charge, seconds())
+        metrics::counter!("souk_limits_degraded_calls_total").increment(1);
+        self.local.take(caller, request, unix_seconds())
     }
 
-    /// Whether this process counts alone.
+    /// Returns whether the limiter is in degraded mode, counting in this process only.
     #[must_use]
     pub fn is_degraded(&self) -> bool {
         self.breaker.open.load(Ordering::Relaxed)
@@ -67,15 +67,15 @@ impl Limiter {
 
 #[expect(
     clippy::disallowed_methods,
-    reason = "Redis is away, and no request waits for PostgreSQL here"
+    reason = "Redis is unavailable, and no request waits for PostgreSQL here"
 )]
-fn seconds() -> u64 {
+fn unix_seconds() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
 }
 
-/// Keeps a Redis that is away from costing every call its deadline.
+/// Prevents every call from waiting for the timeout of an unavailable Redis.
 #[derive(Default)]
-struct Breaker {
+struct CircuitBreaker {
     open: AtomicBool,
     state: Mutex<BreakerState>,
 }
@@ -86,38 +86,41 @@ struct BreakerState {
     probed_at: Option<Instant>,
 }
 
-impl Breaker {
-    fn lets_through(&self) -> bool {
+impl CircuitBreaker {
+    fn allows_call(&self) -> bool {
         if !self.open.load(Ordering::Relaxed) {
             return true;
         }
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_due = state.probed_at.is_none_or(|then| then.elapsed() >= PROBE_EVERY);
+        let is_due = state.probed_at.is_none_or(|then| then.elapsed() >= PROBE_INTERVAL);
         if is_due {
             state.probed_at = Some(Instant::now());
         }
         is_due
     }
 
-    fn is_well(&self) {
+    fn record_success(&self) {
         if !self.open.swap(false, Ordering::Relaxed) {
             return;
         }
         self.state.lock().unwrap_or_else(PoisonError::into_inner).failures.clear();
         metrics::gauge!("souk_limits_degraded").set(0.0);
-        tracing::info!("Redis is back: limits are shared again");
+        tracing::info!("Redis responds again: rate limits are shared by all processes");
     }
 
-    fn failed(&self, why: &str) {
+    fn record_failure(&self, error: &str) {
         let now = Instant::now();
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        state.failures.retain(|then| now.duration_since(*then) < FAILURES_WITHIN);
+        state.failures.retain(|then| now.duration_since(*then) < FAILURE_WINDOW);
         state.failures.push(now);
         if state.failures.len() < FAILURES_MAX || self.open.swap(true, Ordering::Relaxed) {
             return;
         }
         state.probed_at = Some(now);
         metrics::gauge!("souk_limits_degraded").set(1.0);
-        tracing::warn!(why, "Redis is away: limits are counted by each process alone");
+        tracing::warn!(
+            error,
+            "Redis is unavailable: rate limits are counted per process; one call per second probes it"
+        );
     }
 }

@@ -1,4 +1,4 @@
-//! Counts of this process alone, while Redis is away: windows of the same form.
+//! Counts of this process, for degraded mode: windows of the same form as in Redis.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -7,10 +7,10 @@ use std::time::Duration;
 use moka::sync::Cache;
 
 use crate::caller::{Caller, WINDOW};
-use crate::charge::Charge;
-use crate::verdict::Verdict;
+use crate::quota_decision::QuotaDecision;
+use crate::quota_request::QuotaRequest;
 
-/// Callers whose counts are kept.
+/// Maximum number of callers with counts.
 const CALLERS_MAX: u64 = 100_000;
 
 #[derive(Default)]
@@ -19,11 +19,11 @@ struct Counts {
     taken: HashMap<String, u64>,
 }
 
-pub(crate) struct Local {
+pub(crate) struct LocalCounters {
     callers: Cache<Caller, Arc<Mutex<Counts>>>,
 }
 
-impl Local {
+impl LocalCounters {
     pub(crate) fn new() -> Self {
         let callers = Cache::builder()
             .max_capacity(CALLERS_MAX)
@@ -32,62 +32,62 @@ impl Local {
         Self { callers }
     }
 
-    /// At a second since 1970.
-    pub(crate) fn take(&self, caller: &Caller, charge: &Charge, now: u64) -> Verdict {
-        let mut alone = charge.clone();
-        for (_, _, limit) in &mut alone.buckets {
-            *limit = charge.class.alone(*limit);
+    /// Counts a call at `now`, in seconds since the Unix epoch.
+    pub(crate) fn take(&self, caller: &Caller, request: &QuotaRequest, now: u64) -> QuotaDecision {
+        let mut degraded = request.clone();
+        for quota in &mut degraded.quotas {
+            quota.limit = request.class.degraded_limit(quota.limit);
         }
         let counts = self.callers.get_with_by_ref(caller, Arc::default);
         let mut counts = counts.lock().unwrap_or_else(PoisonError::into_inner);
         let window = now.saturating_sub(caller.offset()) / WINDOW;
-        // A window that was told goes on if the clock was set back a little.
-        let goes_on = window == counts.window || window + 1 == counts.window;
-        if !goes_on {
+        // If the clock was set back by less than a window, the reported window continues.
+        let is_current = window == counts.window || window + 1 == counts.window;
+        if !is_current {
             *counts = Counts { window, taken: HashMap::new() };
         }
-        let taken: Vec<u64> = alone
-            .buckets
+        let taken: Vec<u64> = degraded
+            .quotas
             .iter()
-            .map(|(_, name, _)| counts.taken.get(name).copied().unwrap_or(0))
+            .map(|quota| counts.taken.get(&quota.key).copied().unwrap_or(0))
             .collect();
         let reset = (counts.window + 1) * WINDOW + caller.offset();
-        let verdict = Verdict::of(&alone, &taken, now, reset);
-        if verdict.is_admitted() {
-            for (_, name, _) in alone.buckets {
-                *counts.taken.entry(name).or_insert(0) += 1;
+        let decision = QuotaDecision::new(&degraded, &taken, now, reset);
+        if decision.is_admitted() {
+            for quota in degraded.quotas {
+                *counts.taken.entry(quota.key).or_insert(0) += 1;
             }
         }
-        Verdict { degraded: true, ..verdict }
+        QuotaDecision { degraded: true, ..decision }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::charge::{Bucket, Class};
+    use crate::quota_request::{Bucket, Class};
 
     fn caller() -> Caller {
         Caller::address(primitives::ClientAddress("192.0.2.1".parse().unwrap()))
     }
 
     #[test]
-    fn a_window_admits_its_figure_and_the_next_one_again() {
-        let (local, charge) = (Local::new(), Charge::tier(Class::Read, "mcp", 3));
+    fn each_window_admits_its_limit() {
+        let (local, request) = (LocalCounters::new(), QuotaRequest::tier(Class::Read, "mcp", 3));
         let start = 1_000 * WINDOW + caller().offset();
-        let admitted = |at| local.take(&caller(), &charge, at).is_admitted();
+        let admitted = |at| local.take(&caller(), &request, at).is_admitted();
         assert_eq!((0..5).map(|_| admitted(start)).filter(|it| *it).count(), 3);
         assert!(!admitted(start + WINDOW - 1));
         assert!(admitted(start + WINDOW));
-        let set_back = local.take(&caller(), &charge, start);
+        let set_back = local.take(&caller(), &request, start);
         assert_eq!((set_back.remaining, set_back.reset), (1, start + 2 * WINDOW));
     }
 
     #[test]
-    fn each_class_has_its_share() {
+    fn each_class_has_its_own_degraded_limit() {
         let take = |class, limit| {
-            let (local, charge) = (Local::new(), Charge::tier(class, "x", limit));
-            let taken = (0..100).map(|_| local.take(&caller(), &charge, 0).is_admitted());
+            let (local, request) = (LocalCounters::new(), QuotaRequest::tier(class, "x", limit));
+            let taken = (0..100).map(|_| local.take(&caller(), &request, 0).is_admitted());
             taken.filter(|it| *it).count()
         };
         assert_eq!(take(Class::Read, 30), 30);
@@ -98,18 +98,18 @@ mod tests {
     }
 
     #[test]
-    fn a_refused_call_takes_nothing() {
-        let local = Local::new();
+    fn a_rejected_call_consumes_no_quota() {
+        let local = LocalCounters::new();
         let call = |tool| {
-            let charge = Charge::tier(Class::Read, "mcp", 10).and_tool(None, tool, 2);
-            local.take(&caller(), &charge, 0)
+            let request = QuotaRequest::tier(Class::Read, "mcp", 10).and_tool(None, tool, 2);
+            local.take(&caller(), &request, 0)
         };
         for _ in 0..7 {
             call("a");
         }
-        assert_eq!(call("a").refused_by, Some(Bucket::Tool));
+        assert_eq!(call("a").exceeded, Some(Bucket::Tool));
         assert_eq!((0..20).filter(|_| call("b").is_admitted()).count(), 2);
-        let charge = Charge::tier(Class::Read, "mcp", 10);
-        assert_eq!(local.take(&caller(), &charge, 0).remaining, 5);
+        let request = QuotaRequest::tier(Class::Read, "mcp", 10);
+        assert_eq!(local.take(&caller(), &request, 0).remaining, 5);
     }
 }

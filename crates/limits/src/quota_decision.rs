@@ -1,70 +1,80 @@
-//! What came of it.
+//! The decision of the limiter about a call.
 
-use crate::charge::{Bucket, Charge};
+use crate::quota_request::{Bucket, QuotaRequest};
 
-/// Whether a call is admitted, and what is left: of the bucket that refused it, else of the one with the least.
+/// Whether a call is admitted, and the state of one bucket: the one that rejected the call, else the one with the least
+/// remaining quota.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Verdict {
-    /// Which bucket refused; none if the call is admitted.
-    pub refused_by: Option<Bucket>,
-    /// Calls in a window.
+pub struct QuotaDecision {
+    /// The bucket that rejected the call; `None` if the call is admitted.
+    pub exceeded: Option<Bucket>,
+    /// Calls per window.
     pub limit: u32,
-    /// Calls left in this one.
+    /// Calls left in this window.
     pub remaining: u32,
-    /// When it ends, in seconds since 1970.
+    /// End of the window, in seconds since the Unix epoch.
     pub reset: u64,
-    /// Seconds until then, at least one.
-    pub wait: u64,
-    /// Whether this process counted alone.
+    /// Seconds until the window ends, at least one.
+    pub retry_after_seconds: u64,
+    /// Whether the decision was made in degraded mode, without Redis.
     pub degraded: bool,
 }
 
-impl Verdict {
-    /// Out of the counts before the call.
-    pub(crate) fn of(charge: &Charge, counts: &[u64], now: u64, reset: u64) -> Self {
-        let limits = || charge.buckets.iter().map(|(bucket, _, limit)| (*bucket, *limit));
+impl QuotaDecision {
+    /// Decides by the counts before the call, in the order of the quotas.
+    pub(crate) fn new(request: &QuotaRequest, counts: &[u64], now: u64, reset: u64) -> Self {
+        let limits = || request.quotas.iter().map(|quota| (quota.bucket, quota.limit));
         let left = |limit: u32, count: u64| u64::from(limit).saturating_sub(count);
         let full = limits().zip(counts).find(|((_, limit), count)| left(*limit, **count) == 0);
-        let wait = reset.saturating_sub(now).max(1);
+        let retry_after_seconds = reset.saturating_sub(now).max(1);
+        let decision = |exceeded, limit, remaining| Self {
+            exceeded,
+            limit,
+            remaining,
+            reset,
+            retry_after_seconds,
+            degraded: false,
+        };
         if let Some(((bucket, limit), _)) = full {
-            let refused_by = Some(bucket);
-            return Self { refused_by, limit, remaining: 0, reset, wait, degraded: false };
+            return decision(Some(bucket), limit, 0);
         }
         let tightest = limits().zip(counts).map(|((_, limit), count)| (left(limit, *count), limit));
         let (left, limit) = tightest.min().unwrap_or((1, 0));
         let remaining = u32::try_from(left.saturating_sub(1)).unwrap_or(u32::MAX);
-        Self { refused_by: None, limit, remaining, reset, wait, degraded: false }
+        decision(None, limit, remaining)
     }
 
-    /// Whether the call may go on.
+    /// Returns whether the call is admitted.
     #[must_use]
     pub fn is_admitted(&self) -> bool {
-        self.refused_by.is_none()
+        self.exceeded.is_none()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::charge::Class;
+    use crate::quota_request::Class;
 
-    fn verdict(tier: u64, tool: u64) -> Verdict {
-        let charge = Charge::tier(Class::Read, "mcp", 30).and_tool(None, "search_products", 20);
-        Verdict::of(&charge, &[tier, tool], 100, 130)
+    fn decide(tier: u64, tool: u64) -> QuotaDecision {
+        let request =
+            QuotaRequest::tier(Class::Read, "mcp", 30).and_tool(None, "search_products", 20);
+        QuotaDecision::new(&request, &[tier, tool], 100, 130)
     }
 
     #[test]
-    fn the_tighter_bucket_is_told() {
-        let both = verdict(0, 0);
-        assert_eq!((both.limit, both.remaining, both.reset, both.wait), (20, 19, 130, 30));
-        let tier = verdict(29, 3);
-        assert_eq!((tier.limit, tier.remaining, tier.refused_by), (30, 0, None));
+    fn the_bucket_with_the_least_remaining_quota_is_reported() {
+        let both = decide(0, 0);
+        assert_eq!((both.limit, both.remaining, both.reset), (20, 19, 130));
+        assert_eq!(both.retry_after_seconds, 30);
+        let tier = decide(29, 3);
+        assert_eq!((tier.limit, tier.remaining, tier.exceeded), (30, 0, None));
     }
 
     #[test]
-    fn the_whole_share_speaks_before_that_of_a_tool() {
-        assert_eq!(verdict(30, 20).refused_by, Some(Bucket::Tier));
-        assert_eq!(verdict(29, 20).refused_by, Some(Bucket::Tool));
-        assert_eq!(verdict(29, 20).limit, 20);
+    fn the_tier_is_reported_before_the_tool() {
+        assert_eq!(decide(30, 20).exceeded, Some(Bucket::Tier));
+        assert_eq!(decide(29, 20).exceeded, Some(Bucket::Tool));
+        assert_eq!(decide(29, 20).limit, 20);
     }
 }

@@ -1,8 +1,8 @@
-//! What a call counts against.
+//! The quotas a call counts against.
 
 use primitives::{Plan, StoreSlug};
 
-/// Calls a minute of each plan (spec §8).
+/// Returns the calls per minute of a plan (spec §8).
 #[must_use]
 pub const fn tier_limit(plan: Plan) -> u32 {
     match plan {
@@ -13,22 +13,20 @@ pub const fn tier_limit(plan: Plan) -> u32 {
     }
 }
 
-/// What kind of call it is: what becomes of it while Redis is away.
+/// The class of a call, which determines its limit in degraded mode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Class {
-    /// Looking.
     Read,
     /// Carts and checkout.
     Write,
-    /// Logins, keys, and credentials that were wrong.
+    /// Logins, keys, and invalid credentials.
     Credential,
-    /// Money.
     Payment,
 }
 
 impl Class {
-    /// The share of one process while Redis is away.
-    pub(crate) fn alone(self, limit: u32) -> u32 {
+    /// Returns the limit of one process in degraded mode.
+    pub(crate) fn degraded_limit(self, limit: u32) -> u32 {
         match self {
             Self::Read => limit,
             Self::Write => (limit / 2).max(1),
@@ -38,47 +36,50 @@ impl Class {
     }
 }
 
-/// Which of the two.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Bucket {
-    /// All calls of a caller.
-    Tier,
-    /// Calls of one tool at one store.
-    Tool,
-}
-
-impl Bucket {
-    /// Its name in errors.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Tier => "tier",
-            Self::Tool => "tool",
-        }
+primitives::text_enum! {
+    /// The kind of a quota.
+    #[strum(serialize_all = "snake_case")]
+    pub enum Bucket {
+        /// All calls of a caller.
+        Tier,
+        /// Calls of one tool at one store.
+        Tool,
     }
 }
 
-/// What a call counts against.
+/// One quota of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Charge {
-    pub(crate) class: Class,
-    /// Bucket, name among the caller's counts, calls a minute.
-    pub(crate) buckets: Vec<(Bucket, String, u32)>,
+pub(crate) struct Quota {
+    pub(crate) bucket: Bucket,
+    /// Name of the count within the caller's window.
+    pub(crate) key: String,
+    /// Calls per minute.
+    pub(crate) limit: u32,
 }
 
-impl Charge {
-    /// Against the caller's share as a whole. Shares of different kinds are counted apart: `mcp`, `public`, `login`.
+/// The quotas a call counts against.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct QuotaRequest {
+    pub(crate) class: Class,
+    pub(crate) quotas: Vec<Quota>,
+}
+
+impl QuotaRequest {
+    /// Counts against a quota for all calls of the caller. Different quotas (`mcp`, `public`, `login`) are counted
+    /// separately.
     #[must_use]
-    pub fn tier(class: Class, share: &str, limit: u32) -> Self {
-        Self { class, buckets: vec![(Bucket::Tier, share.to_owned(), limit)] }
+    pub fn tier(class: Class, quota: &str, limit: u32) -> Self {
+        let tier = Quota { bucket: Bucket::Tier, key: quota.to_owned(), limit };
+        Self { class, quotas: vec![tier] }
     }
 
-    /// And against that of a tool at a store; at none, if it acts on all of them.
+    /// Also counts against the quota of a tool at a store; `None` for tools that act on all stores.
     #[must_use]
     pub fn and_tool(mut self, store: Option<&StoreSlug>, tool: &str, limit: u32) -> Self {
-        // No slug has this sign.
+        // `*` cannot occur in a slug.
         let store = store.map_or("*", StoreSlug::as_str);
-        self.buckets.push((Bucket::Tool, format!("{store}/{tool}"), limit));
+        let key = format!("{store}/{tool}");
+        self.quotas.push(Quota { bucket: Bucket::Tool, key, limit });
         self
     }
 }

@@ -10,85 +10,93 @@ use redis::{Client, RedisError, Script};
 use tokio::sync::OnceCell;
 
 use crate::caller::Caller;
-use crate::charge::Charge;
-use crate::verdict::Verdict;
+use crate::quota_decision::QuotaDecision;
+use crate::quota_request::QuotaRequest;
 
-/// How long Redis may take.
-pub(crate) const DEADLINE: Duration = Duration::from_millis(20);
+/// How long Redis may take to respond.
+pub(crate) const TIMEOUT: Duration = Duration::from_millis(20);
 
-/// A process that is late itself waits so many times longer, and never more than this.
-const TIMES_LATE: u32 = 4;
-const PATIENCE_MAX: Duration = Duration::from_millis(250);
-/// Turns of everybody else that are waited for beyond it: one to send, one to receive, one to be told.
-const TURNS: usize = 3;
+/// A process whose own scheduling is late extends the timeout by this multiple of its delay, up to the maximum.
+const DELAY_FACTOR: u32 = 4;
+const EXTENSION_MAX: Duration = Duration::from_millis(250);
+/// Scheduler turns waited for after that: one to send, one to receive, one to be woken.
+const YIELDS: usize = 3;
 
 static TAKE: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("take.lua")));
 
-/// Why Redis did not answer.
+/// Error of a call to Redis.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Away {
-    #[error("Redis took longer than {} ms", DEADLINE.as_millis())]
-    Slow,
+pub(crate) enum RedisUnavailable {
+    #[error("Redis took longer than {} ms", TIMEOUT.as_millis())]
+    Timeout,
     #[error("Redis: {0}")]
     Failed(#[from] RedisError),
 }
 
-pub(crate) struct Shared {
+pub(crate) struct RedisCounters {
     name: String,
     client: Client,
     manager: OnceCell<ConnectionManager>,
 }
 
-impl Shared {
+impl RedisCounters {
     pub(crate) fn new(url: &str, name: &str) -> Result<Self, RedisError> {
         let (name, client) = (name.to_owned(), Client::open(url)?);
         Ok(Self { name, client, manager: OnceCell::new() })
     }
 
-    /// One script, for all buckets of a call.
-    pub(crate) async fn take(&self, caller: &Caller, charge: &Charge) -> Result<Verdict, Away> {
-        let (since, mut asking) = (Instant::now(), pin!(self.ask(caller, charge)));
-        if let Ok(verdict) = tokio::time::timeout(DEADLINE, &mut asking).await {
-            return Ok(verdict?);
+    /// Counts a call against all quotas of the request in one script.
+    pub(crate) async fn take(
+        &self,
+        caller: &Caller,
+        request: &QuotaRequest,
+    ) -> Result<QuotaDecision, RedisUnavailable> {
+        let (since, mut call) = (Instant::now(), pin!(self.run_script(caller, request)));
+        if let Ok(decision) = tokio::time::timeout(TIMEOUT, &mut call).await {
+            return Ok(decision?);
         }
-        // It may be this process that is late. How much, its own timer tells: sending, receiving and being told may each
-        // have waited as long. And everything that waits for a worker has a turn first.
-        let late = since.elapsed().saturating_sub(DEADLINE);
-        let patience = (late * TIMES_LATE).min(PATIENCE_MAX);
-        if let Ok(verdict) = tokio::time::timeout(patience, &mut asking).await {
-            return Ok(verdict?);
+        // The delay may be this process's own. Its timer shows how late it is: sending, receiving and waking may each
+        // have been delayed as long. After that, every task that is ready runs first.
+        let delay = since.elapsed().saturating_sub(TIMEOUT);
+        let extension = (delay * DELAY_FACTOR).min(EXTENSION_MAX);
+        if let Ok(decision) = tokio::time::timeout(extension, &mut call).await {
+            return Ok(decision?);
         }
-        for _ in 0..TURNS {
+        for _ in 0..YIELDS {
             tokio::task::yield_now().await;
-            if let Some(verdict) = asking.as_mut().now_or_never() {
-                return Ok(verdict?);
+            if let Some(decision) = call.as_mut().now_or_never() {
+                return Ok(decision?);
             }
         }
-        Err(Away::Slow)
+        Err(RedisUnavailable::Timeout)
     }
 
-    /// Connects, so that the first call need not wait for it.
+    /// Connects, so that the first call does not wait for the connection.
     pub(crate) async fn connect(&self) -> Result<(), RedisError> {
         let mut connection = self.connection().await?;
         redis::cmd("PING").exec_async(&mut connection).await
     }
 
-    async fn ask(&self, caller: &Caller, charge: &Charge) -> Result<Verdict, RedisError> {
+    async fn run_script(
+        &self,
+        caller: &Caller,
+        request: &QuotaRequest,
+    ) -> Result<QuotaDecision, RedisError> {
         let mut connection = self.connection().await?;
-        let mut call = TAKE.prepare_invoke();
-        // The braces keep a caller's counts on one node of a cluster.
-        call.key(format!("{}:limit:{{{}}}", self.name, caller.name())).arg(caller.offset());
-        for (_, name, limit) in &charge.buckets {
-            call.arg(name.as_str()).arg(*limit);
+        let mut invocation = TAKE.prepare_invoke();
+        // The hash tag in braces keeps the counts of a caller on one node of a cluster.
+        invocation.key(format!("{}:limit:{{{}}}", self.name, caller.name())).arg(caller.offset());
+        for quota in &request.quotas {
+            invocation.arg(quota.key.as_str()).arg(quota.limit);
         }
-        let answer: Vec<u64> = call.invoke_async(&mut connection).await?;
-        let [now, reset, counts @ ..] = answer.as_slice() else {
+        let reply: Vec<u64> = invocation.invoke_async(&mut connection).await?;
+        let [now, reset, counts @ ..] = reply.as_slice() else {
             return Err(RedisError::from((
                 redis::ErrorKind::Parse,
-                "the script answered too little",
+                "the reply of the script is too short",
             )));
         };
-        Ok(Verdict::of(charge, counts, *now, *reset))
+        Ok(QuotaDecision::new(request, counts, *now, *reset))
     }
 
     async fn connection(&self) -> Result<ConnectionManager, RedisError> {

@@ -1,26 +1,26 @@
--- Looks at all buckets of a call and takes one from each, or nothing from any.
--- KEYS[1]: the caller's counts. ARGV: the second its windows begin at, then name and limit of each bucket.
+-- Checks all quotas of a call and increments each of them, or none if one is exceeded.
+-- KEYS[1]: the counts of the caller. ARGV: the second at which its windows start, then key and limit of each quota.
 local WINDOW = 60
 local now = tonumber(redis.call('TIME')[1])
 local offset = tonumber(ARGV[1])
 local window = math.floor((now - offset) / WINDOW)
-local held = tonumber(redis.call('HGET', KEYS[1], 'window') or -1)
-if held == window + 1 then
-    -- The clock was set back a little: the window that was told goes on.
-    window = held
-elseif held ~= window then
+local stored = tonumber(redis.call('HGET', KEYS[1], 'window') or -1)
+if stored == window + 1 then
+    -- The clock was set back by less than a window: the reported window continues.
+    window = stored
+elseif stored ~= window then
     redis.call('DEL', KEYS[1])
 end
-local answer = { now, (window + 1) * WINDOW + offset }
+local reply = { now, (window + 1) * WINDOW + offset }
 local admitted = true
-for place = 2, #ARGV, 2 do
-    local count = tonumber(redis.call('HGET', KEYS[1], ARGV[place]) or 0)
-    answer[#answer + 1] = count
-    if count >= tonumber(ARGV[place + 1]) then admitted = false end
+for index = 2, #ARGV, 2 do
+    local count = tonumber(redis.call('HGET', KEYS[1], ARGV[index]) or 0)
+    reply[#reply + 1] = count
+    if count >= tonumber(ARGV[index + 1]) then admitted = false end
 end
 if admitted then
     redis.call('HSET', KEYS[1], 'window', window)
-    for place = 2, #ARGV, 2 do redis.call('HINCRBY', KEYS[1], ARGV[place], 1) end
+    for index = 2, #ARGV, 2 do redis.call('HINCRBY', KEYS[1], ARGV[index], 1) end
     redis.call('EXPIRE', KEYS[1], 2 * WINDOW)
 end
-return answer
+return reply

@@ -1,112 +1,128 @@
-//! The way in: who calls, and whether there is a share of the minute left. Both are looked at before rmcp sees the
-//! request, because their refusals have an HTTP status.
+//! Authentication and quota of a request. Both are checked before the request reaches rmcp, because their errors have an
+//! HTTP status.
 
 use std::sync::Arc;
 
 use axum::http::request::Parts;
-use identity::{Agent, Callers, Credential, IdentityError};
-use limits::{Bucket, Caller, Charge, Class, Entered, Gate, Limited, Places, Verdict, tier_limit};
+use identity::{Agent, Credential, CredentialStore, IdentityError};
+use limits::{
+    AdmissionControl, AdmissionPermit, Bucket, Caller, Class, ConcurrencyLimit, LimitExceeded,
+    QuotaDecision, QuotaRequest, tier_limit,
+};
 use primitives::{ClientAddress, Plan, StoreSlug};
 
 use crate::tool::Confirmation;
-use crate::tools::Known;
+use crate::tools::RegisteredTool;
 
-/// Requests a minute of one address at the demo store (spec §8).
-const DEMO: u32 = 20;
+/// Requests per minute of one address without a key at the demo store (spec §8).
+const DEMO_PER_MINUTE: u32 = 20;
 
-/// What lets callers in.
+/// Authenticates requests and applies quotas.
 pub(crate) struct Admission {
-    pub(crate) callers: Callers,
-    pub(crate) gate: Gate,
+    pub(crate) credentials: CredentialStore,
+    pub(crate) control: AdmissionControl,
 }
 
-/// A request that is in, as long as it is answered.
+/// An admitted request. Holds its concurrency permit until dropped.
 pub(crate) struct Admitted {
-    /// A refusal that is the tool's own to tell, because its share alone is used up.
-    pub(crate) limited: Option<Limited>,
-    pub(crate) verdict: Option<Verdict>,
-    _entered: Option<Entered>,
+    /// Set if only the rate limit of the tool is exceeded, which is reported as a tool error.
+    pub(crate) limit_exceeded: Option<LimitExceeded>,
+    pub(crate) decision: Option<QuotaDecision>,
+    _permit: Option<AdmissionPermit>,
 }
 
 impl Admission {
-    /// Who calls. A credential that is sent has to be right, also where none is needed.
+    /// Returns the authenticated agent, or `None` without a credential. A credential must be valid even where none is required.
     pub(crate) async fn agent(&self, parts: &Parts) -> Result<Option<Arc<Agent>>, IdentityError> {
-        match Credential::of(&parts.headers) {
+        match Credential::from_headers(&parts.headers) {
             Credential::Missing => Ok(None),
             Credential::AgentKey(key) => {
-                let agent = self.callers.agent_keys.agent_of(key, address(parts)?).await?;
+                let agent =
+                    self.credentials.agent_keys.agent_of(key, client_address(parts)?).await?;
                 Ok(Some(agent))
             }
-            Credential::StoreKey(_) | Credential::Token(_) | Credential::Unreadable => {
-                Err(IdentityError::NoAgentKey)
+            Credential::StoreKey(_) | Credential::Token(_) | Credential::Malformed => {
+                Err(IdentityError::AgentKeyRequired)
             }
         }
     }
 
-    /// Takes a request's share: of all calls, and of its tool at this store. Whether there is such a store is not asked
-    /// before: asking counts.
-    pub(crate) async fn enter(
+    /// Takes quota for a request, of all calls of the caller and of the tool at this store. The store is resolved only
+    /// afterwards: requests for unknown stores use quota too.
+    pub(crate) async fn admit(
         &self,
         agent: Option<&Agent>,
         parts: &Parts,
         slug: Option<&StoreSlug>,
-        tool: Option<&Known>,
+        tool: Option<&RegisteredTool>,
     ) -> Result<Admitted, AdmissionError> {
         let plan = agent.map_or(Plan::Free, |agent| agent.plan);
-        let (caller, share, limit) = match agent {
+        let (caller, bucket, limit) = match agent {
             Some(agent) => (Caller::agent(agent.key), "mcp", tier_limit(plan)),
             None if slug.is_some_and(|slug| slug.as_str() == StoreSlug::DEMO) => {
-                (Caller::address(address(parts)?), "demo", DEMO)
+                (Caller::address(client_address(parts)?), "demo", DEMO_PER_MINUTE)
             }
-            None => (Caller::address(address(parts)?), "mcp", tier_limit(plan)),
+            None => (Caller::address(client_address(parts)?), "mcp", tier_limit(plan)),
         };
         let class = match tool.map(|tool| tool.entry.confirmation) {
             Some(Confirmation::Required) => Class::Write,
             Some(Confirmation::Never) | None => Class::Read,
         };
-        let mut charge = Charge::tier(class, share, limit);
+        let mut quota = QuotaRequest::tier(class, bucket, limit);
         if let Some(tool) = tool {
-            charge = charge.and_tool(slug, tool.entry.name, tool.entry.per_minute);
+            quota = quota.and_tool(slug, tool.entry.name, tool.entry.per_minute);
         }
-        match self.gate.enter(&caller, Places::of_plan(plan), &charge).await {
-            Ok(entered) => {
-                Ok(Admitted { limited: None, verdict: entered.verdict, _entered: Some(entered) })
+        match self.control.admit(&caller, ConcurrencyLimit::for_plan(plan), &quota).await {
+            Ok(permit) => {
+                let decision = permit.decision;
+                Ok(Admitted { limit_exceeded: None, decision, _permit: Some(permit) })
             }
-            Err(limited @ Limited::Rate(verdict)) if verdict.refused_by == Some(Bucket::Tool) => {
-                Ok(Admitted { limited: Some(limited), verdict: Some(verdict), _entered: None })
+            Err(error @ LimitExceeded::Rate(decision))
+                if decision.exceeded == Some(Bucket::Tool) =>
+            {
+                Ok(Admitted {
+                    limit_exceeded: Some(error),
+                    decision: Some(decision),
+                    _permit: None,
+                })
             }
-            Err(limited) => Err(limited.into()),
+            Err(error) => Err(error.into()),
         }
     }
 }
 
 impl Admission {
-    /// Takes the share of what is open to everybody (spec §8).
-    pub(crate) async fn enter_public(&self, from: ClientAddress) -> Result<Entered, Limited> {
-        let charge = Charge::tier(Class::Read, "public", tier_limit(Plan::Free));
-        self.gate.enter(&Caller::address(from), Places::of_plan(Plan::Free), &charge).await
+    /// Takes quota for a public page (spec §8).
+    pub(crate) async fn admit_public(
+        &self,
+        address: ClientAddress,
+    ) -> Result<AdmissionPermit, LimitExceeded> {
+        let quota = QuotaRequest::tier(Class::Read, "public", tier_limit(Plan::Free));
+        self.control
+            .admit(&Caller::address(address), ConcurrencyLimit::for_plan(Plan::Free), &quota)
+            .await
     }
 }
 
-/// Why a request did not come in.
+/// Why a request was not admitted.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum AdmissionError {
     #[error(transparent)]
     Identity(#[from] IdentityError),
     #[error(transparent)]
-    Limited(#[from] Limited),
+    LimitExceeded(#[from] LimitExceeded),
 }
 
 impl From<AdmissionError> for primitives::Failure {
     fn from(error: AdmissionError) -> Self {
         match error {
             AdmissionError::Identity(error) => error.into(),
-            AdmissionError::Limited(limited) => limited.into(),
+            AdmissionError::LimitExceeded(error) => error.into(),
         }
     }
 }
 
-/// The server puts it there; without it nobody can be counted, and nobody comes in.
-fn address(parts: &Parts) -> Result<ClientAddress, IdentityError> {
-    parts.extensions.get::<ClientAddress>().copied().ok_or(IdentityError::NoAddress)
+/// Returns the client address, which the server adds to each request. Quotas cannot be applied without it.
+fn client_address(parts: &Parts) -> Result<ClientAddress, IdentityError> {
+    parts.extensions.get::<ClientAddress>().copied().ok_or(IdentityError::UnknownClientAddress)
 }

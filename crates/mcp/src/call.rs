@@ -1,65 +1,64 @@
-//! What a tool is given.
+//! The context of a tool call.
 
-use carts::Owner;
+use carts::CartOwner;
 use database::{Database, DatabaseError, Reading};
-use identity::{Agent, Callers, IdentityError};
+use identity::{Agent, CredentialStore, IdentityError};
 use jobs::IdempotencyKey;
-use limits::Limited;
+use limits::LimitExceeded;
 use merchants::{Store, StoreCache};
 use primitives::ClientAddress;
 use search::{CallerKind, Search};
 
-use crate::elicitation::{Answered, Asks};
+use crate::elicitation::{ElicitationResponse, ElicitationSupport};
 
-/// One call on one store.
+/// One tool call at one store.
 pub(crate) struct Call<'call> {
     pub(crate) store: &'call Store,
-    /// Who calls, if it has a key.
+    /// The authenticated agent; `None` for a call without a key.
     pub(crate) agent: Option<&'call Agent>,
-    /// Where the call came from.
-    pub(crate) from: Option<ClientAddress>,
-    /// Why the call may not go on, if its tool was called too often.
-    pub(crate) limited: Option<Limited>,
-    /// How the client can ask its person, if it can.
-    pub(crate) asks: Option<Asks>,
-    /// What came back of a question.
-    pub(crate) answered: Option<Answered>,
-    /// The idempotency key, if one was sent beside the arguments.
-    pub(crate) key: Option<&'call str>,
-    /// The same of a call that writes, or the one among its arguments; the gateway puts it here.
-    pub(crate) once: Option<IdempotencyKey>,
+    pub(crate) client_address: Option<ClientAddress>,
+    /// Set if the rate limit of the tool is exceeded; the gateway then rejects the call.
+    pub(crate) limit_exceeded: Option<LimitExceeded>,
+    /// `None` if the client does not support elicitation.
+    pub(crate) elicitation_support: Option<ElicitationSupport>,
+    /// The client's response to an approval request, if the call contains one.
+    pub(crate) elicitation_response: Option<ElicitationResponse>,
+    /// Idempotency key from `_meta` or the header, not validated.
+    pub(crate) raw_idempotency_key: Option<&'call str>,
+    /// Validated key of a writing call, from the arguments or else the raw key; set by the gateway.
+    pub(crate) idempotency: Option<IdempotencyKey>,
     pub(crate) database: &'call Database,
     pub(crate) stores: &'call StoreCache,
     pub(crate) search: &'call Search,
-    pub(crate) callers: &'call Callers,
+    pub(crate) credentials: &'call CredentialStore,
     pub(crate) site_url: &'call str,
 }
 
 impl Call<'_> {
-    /// The right to read the store's rows.
+    /// Returns read access to the store's rows.
     pub(crate) fn reading(&self) -> Result<Reading, DatabaseError> {
         Reading::for_store(self.database, self.store.merchant)
     }
 
-    /// What kind of caller searches.
-    pub(crate) fn kind(&self) -> CallerKind {
+    /// Returns the kind of caller, for search analytics.
+    pub(crate) fn caller_kind(&self) -> CallerKind {
         if self.agent.is_some() { CallerKind::Agent } else { CallerKind::Anonymous }
     }
 
-    /// Who calls, for a tool that needs a scope: the gateway lets nobody else in.
+    /// Returns the authenticated agent. Never fails in a tool that requires a scope: the gateway checks it.
     pub(crate) fn caller(&self) -> Result<&Agent, IdentityError> {
-        self.agent.ok_or(IdentityError::Missing)
+        self.agent.ok_or(IdentityError::MissingCredential)
     }
 
-    /// Whose carts these are.
-    pub(crate) fn owner(&self) -> Result<Owner, IdentityError> {
+    /// Returns the caller as the owner of its carts.
+    pub(crate) fn owner(&self) -> Result<CartOwner, IdentityError> {
         let agent = self.caller()?;
         let (key, name, is_sandbox) = (agent.key, agent.name.clone(), agent.is_sandbox());
-        Ok(Owner { key, name, is_sandbox })
+        Ok(CartOwner { key, name, is_sandbox })
     }
 
-    /// The key under which a write is done once, if the caller sent one.
-    pub(crate) fn once(&self) -> Option<&IdempotencyKey> {
-        self.once.as_ref()
+    /// Returns the idempotency key of a writing call, if the caller sent one.
+    pub(crate) fn idempotency(&self) -> Option<&IdempotencyKey> {
+        self.idempotency.as_ref()
     }
 }

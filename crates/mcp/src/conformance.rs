@@ -1,7 +1,6 @@
-//! What the official conformance suite wants to find at an endpoint: tools, prompts and resources that
-//! do nothing but exercise the protocol. Served under the slug `conformance` by builds for development
-//! only, through the same endpoint as every store.
-#![expect(deprecated, reason = "the suite still asks an older version's servers to log")]
+//! Fixtures of the official conformance suite: tools, prompts and resources that only exercise the protocol. Served under
+//! the slug `conformance` by development builds only, through the same endpoint as every store.
+#![expect(deprecated, reason = "the suite still requires servers of an older version to log")]
 
 mod tools;
 
@@ -20,18 +19,18 @@ use rmcp::service::{RequestContext, RoleServer};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-/// The slug under which it is served.
+/// Slug of the fixtures.
 pub(crate) const SLUG: &str = "conformance";
 
-/// A picture of one point, and a sound of no length.
+/// An image of one pixel and an empty sound.
 const PNG: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg==";
 const WAV: &str = "UklGRiQAAABXQVZFZm10IBAAAAABAAEAQB8AAEAfAAABAAgAZGF0YQAAAAA=";
 
-/// The server of the fixtures.
+/// The rmcp server handler of the fixtures.
 #[derive(Clone, Copy)]
 pub(crate) struct Conformance;
 
-/// A value of the protocol, written as JSON.
+/// Converts JSON to a type of the protocol.
 fn typed<T: DeserializeOwned>(value: Value) -> Result<T, ErrorData> {
     serde_json::from_value(value)
         .map_err(|error| ErrorData::internal_error(error.to_string(), None))
@@ -41,8 +40,8 @@ fn list<T: DeserializeOwned>(values: Value) -> Result<Vec<T>, ErrorData> {
     typed(values)
 }
 
-/// A request for input, by its key.
-fn asks(requests: &Value, state: Option<&str>) -> Result<InputRequiredResult, ErrorData> {
+/// Returns a result that requires input, with requests by key.
+fn input_required(requests: &Value, state: Option<&str>) -> Result<InputRequiredResult, ErrorData> {
     let mut result = json!({ "resultType": "input_required", "inputRequests": requests });
     if let Some(state) = state {
         result["requestState"] = json!(state);
@@ -50,7 +49,7 @@ fn asks(requests: &Value, state: Option<&str>) -> Result<InputRequiredResult, Er
     typed(result)
 }
 
-/// Asks a person to fill in one field.
+/// Returns an elicitation of one field.
 fn elicitation(message: &str, field: &str, kind: &str) -> Value {
     json!({ "method": "elicitation/create", "params": { "message": message, "requestedSchema": {
         "type": "object", "properties": { field: { "type": kind } }, "required": [field],
@@ -79,7 +78,7 @@ impl ServerHandler for Conformance {
     }
 
     fn supported_protocol_versions(&self) -> Cow<'static, [ProtocolVersion]> {
-        Cow::Borrowed(crate::wire::VERSIONS)
+        Cow::Borrowed(crate::rmcp_adapter::VERSIONS)
     }
 
     async fn list_tools(
@@ -114,8 +113,8 @@ impl ServerHandler for Conformance {
                 "arguments": [argument("arg1"), argument("arg2")] },
             { "name": "test_prompt_with_embedded_resource", "description": "A prompt with a resource",
                 "arguments": [argument("resourceUri")] },
-            { "name": "test_prompt_with_image", "description": "A prompt with a picture" },
-            { "name": "test_input_required_result_prompt", "description": "A prompt that asks first" },
+            { "name": "test_prompt_with_image", "description": "A prompt with an image" },
+            { "name": "test_input_required_result_prompt", "description": "A prompt that requires input" },
         ]))?;
         Ok(ListPromptsResult { prompts, ..ListPromptsResult::default() })
     }
@@ -147,16 +146,17 @@ impl ServerHandler for Conformance {
                 text(String::from("Please analyze the image above.")),
             ],
             "test_input_required_result_prompt" => {
-                let answered = tools::answered(request.input_responses.as_ref(), "user_context");
+                let answered =
+                    tools::response_text(request.input_responses.as_ref(), "user_context");
                 let Some(context) = answered else {
                     let question = "What context should the prompt use?";
-                    let asked =
+                    let requests =
                         json!({ "user_context": elicitation(question, "context", "string") });
-                    return Ok(asks(&asked, None)?.into());
+                    return Ok(input_required(&requests, None)?.into());
                 };
                 vec![text(format!("Context: {context}"))]
             }
-            _ => return Err(ErrorData::invalid_params("there is no prompt of this name", None)),
+            _ => return Err(ErrorData::invalid_params("no prompt has this name", None)),
         };
         let messages: Vec<Value> = blocks
             .into_iter()
@@ -217,7 +217,7 @@ impl ServerHandler for Conformance {
             }
             _ => {
                 let data = Some(json!({ "uri": uri }));
-                return Err(ErrorData::resource_not_found("there is no such resource", data));
+                return Err(ErrorData::resource_not_found("no resource has this URI", data));
             }
         };
         let contents = json!({ "resultType": "complete", "contents": [content] });

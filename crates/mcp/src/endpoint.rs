@@ -1,4 +1,4 @@
-//! HTTP and JSON-RPC in. What rmcp would answer in plain text or not at all is answered here.
+//! The HTTP endpoint. Requests that rmcp would answer in plain text or not at all are answered here.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,8 +10,8 @@ use axum::response::{IntoResponse, Response};
 use axum::{Extension, Router, routing};
 use database::Database;
 use http_body_util::Full;
-use identity::{Agent, Callers};
-use limits::Gate;
+use identity::{Agent, CredentialStore};
+use limits::AdmissionControl;
 use merchants::{Store, StoreCache};
 use primitives::{ClientAddress, Details, ErrorCode, Failure, Problem, RequestId, StoreSlug};
 use rmcp::model::ProtocolVersion;
@@ -25,58 +25,52 @@ use crate::admission::{Admission, Admitted};
 use crate::card;
 #[cfg(debug_assertions)]
 use crate::conformance::{self, Conformance};
+use crate::error_response::{ErrorFormat, json_rpc_error, log, protocol_error, render};
 use crate::message::{INVALID_REQUEST, Message};
-use crate::refusal::{Speech, fault, fault_body, log, refuse};
+use crate::origin_policy::OriginPolicy;
+use crate::rmcp_adapter::{RmcpAdapter, VERSIONS, Visit};
 use crate::tool::{Confirmation, KEY_ARGUMENT, ToolSet};
-use crate::welcome::Welcome;
-use crate::wire::{VERSIONS, Visit, Wire};
-use crate::{direct, gateway, tools};
+use crate::{fast_path, gateway, tools};
 
-/// What the endpoint stands on.
+/// Dependencies and configuration of the endpoint.
 #[derive(Clone)]
 pub struct Mcp {
-    /// The database.
     pub database: Database,
-    /// Stores by slug.
     pub stores: StoreCache,
-    /// Products by words.
     pub search: Search,
-    /// Who calls.
-    pub callers: Callers,
-    /// How often they may.
-    pub gate: Gate,
-    /// Where this service is reached.
+    pub credentials: CredentialStore,
+    pub admission: AdmissionControl,
+    /// Public base address of this service.
     pub site_url: Arc<str>,
-    /// Names this service may be addressed by; others are refused, because a browser may have been
-    /// tricked into sending them (DNS rebinding).
+    /// Accepted values of the `Host` header; others are rejected as protection against DNS rebinding.
     pub allowed_hosts: Vec<String>,
-    /// Origins whose browser pages may call.
+    /// Origins whose pages may call from a browser.
     pub allowed_origins: Vec<String>,
 }
 
-type Service = StreamableHttpService<Wire, NeverSessionManager>;
+type Service = StreamableHttpService<RmcpAdapter, NeverSessionManager>;
 
 pub(crate) struct Endpoint {
     pub(crate) stores: StoreCache,
-    pub(crate) wire: Wire,
+    pub(crate) adapter: RmcpAdapter,
     pub(crate) admission: Admission,
-    welcome: Welcome,
+    origin_policy: OriginPolicy,
     service: Service,
     #[cfg(debug_assertions)]
     fixtures: StreamableHttpService<Conformance, NeverSessionManager>,
 }
 
-/// The endpoint, in both address forms (spec §4.2).
+/// Returns the routes of the endpoint, in both address forms (spec §4.2).
 pub fn router(mcp: Mcp) -> Router {
-    let wire = Wire {
+    let adapter = RmcpAdapter {
         database: mcp.database,
         stores: mcp.stores.clone(),
-        callers: mcp.callers.clone(),
+        credentials: mcp.credentials.clone(),
         search: mcp.search,
         site_url: mcp.site_url,
     };
-    let welcome = Welcome::new(&mcp.allowed_hosts, &mcp.allowed_origins);
-    // Hosts and origins are checked here, for all ways a request may take.
+    let origin_policy = OriginPolicy::new(&mcp.allowed_hosts, &mcp.allowed_origins);
+    // Hosts and origins are checked by the endpoint, for the fast path as well.
     let config = StreamableHttpServerConfig::default()
         .with_legacy_session_mode(false)
         .with_json_response(true)
@@ -85,34 +79,35 @@ pub fn router(mcp: Mcp) -> Router {
         .disable_allowed_origins();
     let endpoint = Endpoint {
         stores: mcp.stores,
-        wire: wire.clone(),
-        admission: Admission { callers: mcp.callers, gate: mcp.gate },
-        welcome: welcome.clone(),
+        adapter: adapter.clone(),
+        admission: Admission { credentials: mcp.credentials, control: mcp.admission },
+        origin_policy: origin_policy.clone(),
         #[cfg(debug_assertions)]
         fixtures: StreamableHttpService::new(|| Ok(Conformance), Arc::default(), config.clone()),
-        service: Service::new(move || Ok(wire.clone()), Arc::default(), config),
+        service: Service::new(move || Ok(adapter.clone()), Arc::default(), config),
     };
-    let methods = || routing::post(post).fallback(only_post);
+    let methods = || routing::post(post).fallback(method_not_allowed);
     Router::new()
         .route("/{slug}/mcp", methods())
         .route("/api/v1/{slug}/mcp", methods())
-        .layer(cors(welcome))
+        .layer(cors(origin_policy))
         .route("/{slug}/mcp/server-card", routing::get(card::card))
         .with_state(Arc::new(endpoint))
 }
 
-/// Pages of these origins may call from a browser.
-fn cors(welcome: Welcome) -> CorsLayer {
-    let may_call = move |origin: &HeaderValue, _: &request::Parts| welcome.has_origin(origin);
+/// Returns the CORS layer for the allowed origins.
+fn cors(origin_policy: OriginPolicy) -> CorsLayer {
+    let is_allowed =
+        move |origin: &HeaderValue, _: &request::Parts| origin_policy.allows_origin(origin);
     CorsLayer::new()
-        .allow_origin(AllowOrigin::predicate(may_call))
+        .allow_origin(AllowOrigin::predicate(is_allowed))
         .allow_methods([Method::POST])
         .allow_headers(AllowHeaders::mirror_request())
         .expose_headers(EXPOSED.map(HeaderName::from_static))
         .max_age(Duration::from_hours(1))
 }
 
-/// What a page may read of an answer's head.
+/// Response headers that a page may read.
 const EXPOSED: [&str; 7] = [
     "x-request-id",
     "x-ratelimit-limit",
@@ -123,10 +118,14 @@ const EXPOSED: [&str; 7] = [
     "www-authenticate",
 ];
 
-/// Stateless: there is no stream to open and no session to end.
-async fn only_post(Extension(request_id): Extension<RequestId>, headers: HeaderMap) -> Response {
-    let failure = Failure::from(OnlyPost);
-    let mut response = refuse(&failure, &Value::Null, &request_id, Speech::of(&headers));
+/// The endpoint is stateless: it has no stream to open with GET and no session to end with DELETE.
+async fn method_not_allowed(
+    Extension(request_id): Extension<RequestId>,
+    headers: HeaderMap,
+) -> Response {
+    let failure = Failure::from(MethodNotAllowed);
+    let format = ErrorFormat::of(&headers);
+    let mut response = render(&failure, &Value::Null, &request_id, format);
     response.headers_mut().insert(header::ALLOW, HeaderValue::from_static("POST"));
     response
 }
@@ -138,85 +137,94 @@ async fn post(
     request: Request,
 ) -> Response {
     let (parts, body) = request.into_parts();
-    let speech = Speech::of(&parts.headers);
-    if let Err(sentence) = endpoint.welcome.check(&parts.uri, &parts.headers) {
-        let mut response = fault(&Value::Null, INVALID_REQUEST, sentence);
+    let format = ErrorFormat::of(&parts.headers);
+    if let Err(reason) = endpoint.origin_policy.check(&parts.uri, &parts.headers) {
+        let mut response = protocol_error(&Value::Null, INVALID_REQUEST, reason);
         *response.status_mut() = StatusCode::FORBIDDEN;
         return response;
     }
     let Ok(body) = axum::body::to_bytes(body, usize::MAX).await else {
-        // The server's limit on bodies cut it off.
-        return refuse(&TooLarge.into(), &Value::Null, &request_id, speech);
+        // The body exceeds the limit of the server.
+        return render(&BodyTooLarge.into(), &Value::Null, &request_id, format);
     };
-    let message = match Message::read(&body) {
+    let message = match Message::parse(&body) {
         Ok(message) => message,
-        Err(wrong) => return fault(&wrong.id, wrong.code, wrong.sentence),
+        Err(invalid) => return protocol_error(&invalid.id, invalid.code, invalid.message),
     };
     #[cfg(debug_assertions)]
     if slug == conformance::SLUG {
-        let answer = endpoint.fixtures.handle(completed(parts, body, &message)).await;
-        return in_json(answer.map(Body::new), &message.id).await;
+        let answer = endpoint.fixtures.handle(rmcp_request(parts, body, &message)).await;
+        return ensure_json(answer.map(Body::new), &message.id).await;
     }
-    let confirmed = message.tool().and_then(tools::find).map(|known| known.entry.confirmation);
+    let confirmation = message.tool().and_then(tools::find).map(|tool| tool.entry.confirmation);
     if message.id.is_null() {
-        // A notification asks for nothing: no store is looked for, and it counts for nothing.
-        return notified(&endpoint, parts, body, &message, &request_id).await;
+        // A notification has no effect: no store is resolved, and it uses no quota.
+        return accept_notification(&endpoint, parts, body, &message, &request_id).await;
     }
-    let (outcome, admitted) = open(&endpoint, &slug, &parts, &message).await;
+    let (outcome, admitted) = admit(&endpoint, &slug, &parts, &message).await;
     let mut response = match outcome {
         Ok(opened) => {
             let Opened { store, agent, sets } = opened;
-            let limited = admitted.as_ref().and_then(|admitted| admitted.limited);
-            let from = parts.extensions.get::<ClientAddress>().copied();
-            let key = idempotency_key(&parts.headers, &message);
-            let visit = Visit { store, agent, limited, from, key, request_id, sets };
-            if direct::can_answer(&message, &parts.headers) {
-                direct::answer(&endpoint.wire, &visit, message, speech).await
+            let limit_exceeded = admitted.as_ref().and_then(|admitted| admitted.limit_exceeded);
+            let client_address = parts.extensions.get::<ClientAddress>().copied();
+            let raw_idempotency_key = idempotency_key(&parts.headers, &message);
+            let visit = Visit {
+                store,
+                agent,
+                limit_exceeded,
+                client_address,
+                raw_idempotency_key,
+                request_id,
+                sets,
+            };
+            if fast_path::can_answer(&message, &parts.headers) {
+                fast_path::answer(&endpoint.adapter, &visit, message, format).await
             } else {
                 forward(&endpoint, parts, body, visit, &message).await
             }
         }
         Err(failure) => {
             log(&failure, &request_id);
-            refuse(&failure, &message.id, &request_id, speech)
+            render(&failure, &message.id, &request_id, format)
         }
     };
-    if let Some(verdict) = admitted.and_then(|admitted| admitted.verdict) {
-        verdict.write(response.headers_mut());
+    if let Some(decision) = admitted.and_then(|admitted| admitted.decision) {
+        decision.write_headers(response.headers_mut());
     }
-    transparent(response.headers_mut(), confirmed);
+    disclosure_headers(response.headers_mut(), confirmation);
     response
 }
 
-async fn notified(
+/// Accepts a notification after authentication.
+async fn accept_notification(
     endpoint: &Endpoint,
     parts: request::Parts,
     body: Bytes,
     message: &Message,
     request_id: &RequestId,
 ) -> Response {
-    let speech = Speech::of(&parts.headers);
+    let format = ErrorFormat::of(&parts.headers);
     let mut response = match endpoint.admission.agent(&parts).await {
         Ok(_) => {
-            let answer = endpoint.service.handle(completed(parts, body, message)).await;
-            in_json(answer.map(Body::new), &message.id).await
+            let answer = endpoint.service.handle(rmcp_request(parts, body, message)).await;
+            ensure_json(answer.map(Body::new), &message.id).await
         }
-        Err(error) => refuse(&error.into(), &message.id, request_id, speech),
+        Err(error) => render(&error.into(), &message.id, request_id, format),
     };
-    transparent(response.headers_mut(), None);
+    disclosure_headers(response.headers_mut(), None);
     response
 }
 
-/// What a request stands before.
+/// An admitted request.
 struct Opened {
     store: Arc<Store>,
     agent: Option<Arc<Agent>>,
     sets: Arc<[ToolSet]>,
 }
 
-/// Caller, share, store, scope, in this order: a wrong credential says nothing of stores, and asking for stores
-/// that do not exist is counted like any call.
-async fn open(
+/// Checks credential, quota, store and scope, in this order: an invalid credential learns nothing about stores, and a
+/// request for a store that does not exist uses quota like any other.
+async fn admit(
     endpoint: &Endpoint,
     slug: &str,
     parts: &request::Parts,
@@ -228,8 +236,8 @@ async fn open(
     };
     let slug = slug.parse::<StoreSlug>();
     let tool = message.tool().and_then(tools::find);
-    let share = endpoint.admission.enter(agent.as_deref(), parts, slug.as_ref().ok(), tool).await;
-    let admitted = match share {
+    let permit = endpoint.admission.admit(agent.as_deref(), parts, slug.as_ref().ok(), tool).await;
+    let admitted = match permit {
         Ok(admitted) => admitted,
         Err(error) => return (Err(error.into()), None),
     };
@@ -242,14 +250,15 @@ async fn open(
             agent.require_store(store.merchant)?;
         }
         if let Some(tool) = tool {
-            gateway::may_call(tool, &store, agent.as_deref())?;
+            gateway::authorize(tool, &store, agent.as_deref())?;
         }
         Ok(Opened { store, agent, sets })
     });
     (opened, Some(admitted))
 }
 
-/// The key that came beside the arguments. What is no text becomes an empty one, which no write takes.
+/// Returns the idempotency key in `_meta` or else in the header. A value that is not text becomes an empty key, which every
+/// writing tool rejects.
 fn idempotency_key(headers: &HeaderMap, message: &Message) -> Option<String> {
     let meta = message.params.get("_meta").and_then(|meta| meta.get(KEY_ARGUMENT));
     let in_meta = meta.map(|key| key.as_str().unwrap_or_default().to_owned());
@@ -257,8 +266,8 @@ fn idempotency_key(headers: &HeaderMap, message: &Message) -> Option<String> {
     in_meta.or_else(|| header.map(|key| key.to_str().unwrap_or_default().to_owned()))
 }
 
-/// Says what kind of action this was (spec §5.6): whoever calls here is an agent.
-fn transparent(headers: &mut HeaderMap, confirmation: Option<Confirmation>) {
+/// Adds the headers that disclose an action by an agent and the confirmation it requires (spec §5.6).
+fn disclosure_headers(headers: &mut HeaderMap, confirmation: Option<Confirmation>) {
     let yes = HeaderValue::from_static("true");
     headers.insert("x-ai-agent-initiated", yes.clone());
     if confirmation == Some(Confirmation::Required) {
@@ -266,6 +275,7 @@ fn transparent(headers: &mut HeaderMap, confirmation: Option<Confirmation>) {
     }
 }
 
+/// Returns the store of the request and the tool sets to list.
 async fn resolve(
     endpoint: &Endpoint,
     slug: &StoreSlug,
@@ -277,35 +287,39 @@ async fn resolve(
         .get(header::CONTENT_TYPE)
         .and_then(|value| value.to_str().ok())
         .is_some_and(|value| value.to_ascii_lowercase().starts_with("application/json"));
-    if json { Ok((store, sets(parts.uri.query())?)) } else { Err(NotJson.into()) }
+    if json {
+        Ok((store, tool_sets(parts.uri.query())?))
+    } else {
+        Err(UnsupportedContentType.into())
+    }
 }
 
-/// The sets of tools named by `?tools=discovery,cart`.
-fn sets(query: Option<&str>) -> Result<Arc<[ToolSet]>, UnknownSet> {
+/// Parses the tool sets in `?tools=discovery,cart`.
+fn tool_sets(query: Option<&str>) -> Result<Arc<[ToolSet]>, UnknownToolSet> {
     let pairs = query.unwrap_or_default().split('&');
     let named = pairs.filter_map(|pair| pair.strip_prefix("tools=")).flat_map(|names| {
         names.split([',', '+']).flat_map(|name| name.split("%2C")).filter(|name| !name.is_empty())
     });
-    named.map(|name| ToolSet::from_name(name).ok_or(UnknownSet)).collect()
+    named.map(|name| ToolSet::parse(name).ok_or(UnknownToolSet)).collect()
 }
 
 #[derive(Debug, thiserror::Error)]
-#[error("tools names a set of tools that does not exist")]
-struct UnknownSet;
+#[error("unknown tool set in the query parameter tools")]
+struct UnknownToolSet;
 
-impl Problem for UnknownSet {
+impl Problem for UnknownToolSet {
     fn code(&self) -> ErrorCode {
         ErrorCode::InvalidRequest
     }
 
     fn details(&self, details: &mut Details) {
         details.insert("field", "tools");
-        let names: Vec<&str> = ToolSet::ALL.iter().map(|(_, name)| *name).collect();
+        let names: Vec<&str> = ToolSet::ALL.iter().map(|set| set.as_str()).collect();
         details.insert("allowed", names);
     }
 }
 
-/// Hands the request to rmcp.
+/// Forwards the request to rmcp.
 async fn forward(
     endpoint: &Endpoint,
     mut parts: request::Parts,
@@ -314,12 +328,12 @@ async fn forward(
     message: &Message,
 ) -> Response {
     parts.extensions.insert(visit);
-    let answer = endpoint.service.handle(completed(parts, body, message)).await;
-    in_json(answer.map(Body::new), &message.id).await
+    let answer = endpoint.service.handle(rmcp_request(parts, body, message)).await;
+    ensure_json(answer.map(Body::new), &message.id).await
 }
 
-/// The request with what rmcp insists on.
-fn completed(
+/// Builds the request for rmcp, with the headers that rmcp requires.
+fn rmcp_request(
     mut parts: request::Parts,
     body: Bytes,
     message: &Message,
@@ -327,8 +341,8 @@ fn completed(
     // rmcp answers 406 unless both are accepted; the specification's examples send neither.
     let both = HeaderValue::from_static("application/json, text/event-stream");
     parts.headers.insert(header::ACCEPT, both);
-    // A plain caller names no version; it means the one the specification conforms to. A client that
-    // initializes has none yet: negotiating it is what the call is for.
+    // A plain HTTP caller states no version: it uses the one of the specification. A client that initializes has none
+    // yet: it is negotiated by this call.
     if message.method != "initialize" {
         let version = HeaderValue::from_static("2025-11-25");
         parts.headers.entry("mcp-protocol-version").or_insert(version);
@@ -336,8 +350,8 @@ fn completed(
     http::Request::from_parts(parts, Full::new(body))
 }
 
-/// rmcp refuses an unknown version in plain text; a client expects JSON.
-async fn in_json(answer: Response, id: &Value) -> Response {
+/// Converts plain-text errors of rmcp, such as that for an unknown protocol version, to JSON-RPC errors.
+async fn ensure_json(answer: Response, id: &Value) -> Response {
     let is_text = answer
         .headers()
         .get(header::CONTENT_TYPE)
@@ -349,41 +363,41 @@ async fn in_json(answer: Response, id: &Value) -> Response {
     let text = axum::body::to_bytes(answer.into_body(), 1_024).await.unwrap_or_default();
     let text = String::from_utf8_lossy(&text);
     let is_version = text.to_ascii_lowercase().contains("protocol-version");
-    let served: Vec<&str> = VERSIONS.iter().map(ProtocolVersion::as_str).collect();
-    let data = is_version.then(|| json!({ "supported": served }));
-    let body = fault_body(id, INVALID_REQUEST, &text, data);
+    let supported: Vec<&str> = VERSIONS.iter().map(ProtocolVersion::as_str).collect();
+    let data = is_version.then(|| json!({ "supported": supported }));
+    let body = json_rpc_error(id, INVALID_REQUEST, &text, data);
     let mut response = (status, axum::Json(body)).into_response();
-    // A body that rmcp cannot read is a fault of the protocol like any other.
-    let is_unreadable = status == StatusCode::UNSUPPORTED_MEDIA_TYPE;
-    *response.status_mut() = if is_unreadable { StatusCode::BAD_REQUEST } else { status };
+    // A body that rmcp cannot parse is a protocol error like any other.
+    let is_invalid_body = status == StatusCode::UNSUPPORTED_MEDIA_TYPE;
+    *response.status_mut() = if is_invalid_body { StatusCode::BAD_REQUEST } else { status };
     response
 }
 
 #[derive(Debug, thiserror::Error)]
-#[error("the endpoint is stateless: it takes POST and nothing else")]
-struct OnlyPost;
+#[error("the endpoint is stateless and accepts only POST")]
+struct MethodNotAllowed;
 
-impl Problem for OnlyPost {
+impl Problem for MethodNotAllowed {
     fn code(&self) -> ErrorCode {
         ErrorCode::MethodNotAllowed
     }
 }
 
 #[derive(Debug, thiserror::Error)]
-#[error("the body is larger than this server takes")]
-struct TooLarge;
+#[error("the body exceeds the size limit")]
+struct BodyTooLarge;
 
-impl Problem for TooLarge {
+impl Problem for BodyTooLarge {
     fn code(&self) -> ErrorCode {
         ErrorCode::PayloadTooLarge
     }
 }
 
 #[derive(Debug, thiserror::Error)]
-#[error("send the request with the header Content-Type: application/json")]
-struct NotJson;
+#[error("the header Content-Type: application/json is required")]
+struct UnsupportedContentType;
 
-impl Problem for NotJson {
+impl Problem for UnsupportedContentType {
     fn code(&self) -> ErrorCode {
         ErrorCode::InvalidRequest
     }

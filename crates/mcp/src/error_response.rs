@@ -1,4 +1,4 @@
-//! Refusals, in the two forms of decisions §7.
+//! Error responses, in the two formats of decisions §7.
 
 use axum::Json;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
@@ -6,20 +6,20 @@ use axum::response::{IntoResponse, Response};
 use primitives::{Failure, RequestId};
 use serde_json::{Value, json};
 
-/// JSON-RPC's code for errors a server defines itself.
+/// JSON-RPC code for errors that a server defines itself.
 const SERVER_ERROR: i64 = -32000;
 
-/// How a caller wants to hear of errors.
+/// Format in which a caller expects errors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Speech {
-    /// An MCP client: JSON-RPC errors and results.
-    Mcp,
-    /// Plain HTTP, as in the specification's examples: the envelope.
-    Plain,
+pub enum ErrorFormat {
+    /// JSON-RPC errors and results, for MCP clients.
+    JsonRpc,
+    /// The error envelope with its HTTP status, for plain HTTP callers as in the specification's examples.
+    Envelope,
 }
 
-impl Speech {
-    /// As its headers tell.
+impl ErrorFormat {
+    /// Returns the format that the request headers ask for: MCP clients send `MCP-Protocol-Version` or accept event streams.
     #[must_use]
     pub fn of(headers: &HeaderMap) -> Self {
         let accepts_stream = headers
@@ -28,19 +28,19 @@ impl Speech {
             .filter_map(|value| value.to_str().ok())
             .any(|value| value.contains("text/event-stream"));
         if headers.contains_key("mcp-protocol-version") || accepts_stream {
-            Self::Mcp
+            Self::JsonRpc
         } else {
-            Self::Plain
+            Self::Envelope
         }
     }
 }
 
-/// A refusal with an HTTP status: the envelope, or a JSON-RPC error that carries it.
-pub(crate) fn refuse(
+/// Renders a failure with its HTTP status: as the envelope, or as a JSON-RPC error that contains it.
+pub(crate) fn render(
     failure: &Failure,
     id: &Value,
     request_id: &RequestId,
-    speech: Speech,
+    format: ErrorFormat,
 ) -> Response {
     let envelope = failure.envelope(request_id.as_str());
     let mut headers = HeaderMap::new();
@@ -49,24 +49,27 @@ pub(crate) fn refuse(
         headers.insert(header::WWW_AUTHENTICATE, challenge);
     }
     match status {
-        429 => limits::write_refusal(&envelope, &mut headers),
+        429 => limits::write_error_headers(&envelope, &mut headers),
         503 => drop(headers.insert(header::RETRY_AFTER, HeaderValue::from_static("30"))),
         _ => {}
     }
-    let body = match speech {
-        Speech::Plain => envelope,
-        Speech::Mcp => fault_body(id, SERVER_ERROR, &failure.message(), Some(envelope)),
+    let body = match format {
+        ErrorFormat::Envelope => envelope,
+        ErrorFormat::JsonRpc => {
+            json_rpc_error(id, SERVER_ERROR, &failure.message(), Some(envelope))
+        }
     };
     let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     (status, headers, Json(body)).into_response()
 }
 
-/// A fault of the protocol: a JSON-RPC error with HTTP 400.
-pub(crate) fn fault(id: &Value, code: i64, message: &str) -> Response {
-    (StatusCode::BAD_REQUEST, Json(fault_body(id, code, message, None))).into_response()
+/// Renders a protocol error: a JSON-RPC error with HTTP status 400.
+pub(crate) fn protocol_error(id: &Value, code: i64, message: &str) -> Response {
+    (StatusCode::BAD_REQUEST, Json(json_rpc_error(id, code, message, None))).into_response()
 }
 
-pub(crate) fn fault_body(id: &Value, code: i64, message: &str, data: Option<Value>) -> Value {
+/// Returns the body of a JSON-RPC error.
+pub(crate) fn json_rpc_error(id: &Value, code: i64, message: &str, data: Option<Value>) -> Value {
     let mut error = json!({ "code": code, "message": message });
     if let Some(data) = data {
         error["data"] = data;
@@ -74,19 +77,19 @@ pub(crate) fn fault_body(id: &Value, code: i64, message: &str, data: Option<Valu
     json!({ "jsonrpc": "2.0", "id": id, "error": error })
 }
 
-/// Causes of our own failures, once, at the door.
+/// Logs the cause of an internal error or an unavailable dependency; other failures are the caller's.
 pub(crate) fn log(failure: &Failure, request_id: &RequestId) {
     match failure.code().status() {
         500 => tracing::error!(%request_id, cause = failure.cause(), "internal error"),
-        503 => tracing::warn!(%request_id, cause = failure.cause(), "unavailable"),
+        503 => tracing::warn!(%request_id, cause = failure.cause(), "service unavailable"),
         _ => {}
     }
 }
 
-/// The answer to a request that failed before it reached the endpoint: for the server's own layers,
-/// which have not read the body and so do not know the request's JSON-RPC id.
+/// Renders and logs a failure of a request that did not reach the endpoint: for the server's middleware, which has not
+/// read the body and so does not know the JSON-RPC id.
 #[must_use]
-pub fn refusal(failure: &Failure, speech: Speech, request_id: &RequestId) -> Response {
+pub fn error_response(failure: &Failure, format: ErrorFormat, request_id: &RequestId) -> Response {
     log(failure, request_id);
-    refuse(failure, &Value::Null, request_id, speech)
+    render(failure, &Value::Null, request_id, format)
 }

@@ -1,5 +1,5 @@
-//! The short way of a tool call. The older versions of the protocol ask nothing of a call but its name and
-//! arguments, so it is answered here; everything else, and every call of 2026-07-28, goes through rmcp.
+//! Fast path for tool calls. In the protocol versions before 2026-07-28 a call consists of a name and arguments only, so
+//! it is answered here without rmcp. All other requests, and every call of 2026-07-28, go through rmcp.
 
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -10,19 +10,19 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use crate::call::Call;
-use crate::elicitation::{Asks, URL_REQUIRED};
-use crate::gateway::{self, UnknownTool, Unwritable};
+use crate::elicitation::{ElicitationSupport, URL_REQUIRED};
+use crate::error_response::{ErrorFormat, json_rpc_error, log, render};
+use crate::gateway::{self, UnknownTool, UnserializableOutput};
 use crate::message::{INVALID_PARAMS, Message};
-use crate::refusal::{Speech, fault_body, log, refuse};
+use crate::rmcp_adapter::{RmcpAdapter, VERSIONS, Visit};
 use crate::tools;
-use crate::wire::{VERSIONS, Visit, Wire};
 
-/// The field of `_meta` by which a request of 2026-07-28 names its version.
+/// Field of `_meta` in which a request of 2026-07-28 states its protocol version.
 const VERSION_IN_META: &str = "io.modelcontextprotocol/protocolVersion";
 
-/// Whether a request can be answered here.
+/// Returns whether a request can be answered on the fast path.
 pub(crate) fn can_answer(message: &Message, headers: &HeaderMap) -> bool {
-    let is_older = headers.get("mcp-protocol-version").is_none_or(|named| {
+    let is_older_version = headers.get("mcp-protocol-version").is_none_or(|named| {
         let mut older =
             VERSIONS.iter().filter(|version| **version != ProtocolVersion::V_2026_07_28);
         older.any(|version| named == version.as_str())
@@ -31,92 +31,94 @@ pub(crate) fn can_answer(message: &Message, headers: &HeaderMap) -> bool {
         message.params.get("_meta").is_some_and(|meta| meta.get(VERSION_IN_META).is_some());
     let is_task = message.params.contains_key("task");
     let is_call = message.tool().is_some() && !message.id.is_null();
-    is_call && is_older && !names_version && !is_task
+    is_call && is_older_version && !names_version && !is_task
 }
 
-/// Calls the tool and renders what it answered.
+/// Calls the tool and renders its result.
 pub(crate) async fn answer(
-    wire: &Wire,
+    adapter: &RmcpAdapter,
     visit: &Visit,
     mut message: Message,
-    speech: Speech,
+    format: ErrorFormat,
 ) -> Response {
     let arguments = match message.params.remove("arguments") {
         Some(arguments @ Value::Object(_)) => arguments,
         _ => json!({}),
     };
-    let Some(known) = message.tool().and_then(tools::find) else {
-        return refuse_tool(&message.id, visit, speech);
+    let Some(tool) = message.tool().and_then(tools::find) else {
+        return unknown_tool(&message.id, visit, format);
     };
-    let asks = Asks::of_meta(message.params.get("_meta"));
-    let outcome = gateway::call(Call { asks, ..wire.call(visit) }, known, arguments).await;
+    let elicitation_support = ElicitationSupport::from_meta(message.params.get("_meta"));
+    let call = Call { elicitation_support, ..adapter.call(visit) };
+    let outcome = gateway::call(call, tool, arguments).await;
     match outcome.and_then(|output| success(&message.id, &output)) {
-        Ok(body) => in_json(body),
+        Ok(body) => json_response(body),
         Err(failure) => {
             log(&failure, &visit.request_id);
-            match speech {
-                Speech::Plain => refuse(&failure, &message.id, &visit.request_id, speech),
-                Speech::Mcp => {
+            match format {
+                ErrorFormat::Envelope => render(&failure, &message.id, &visit.request_id, format),
+                ErrorFormat::JsonRpc => {
                     let envelope = failure.envelope(visit.request_id.as_str());
-                    if let Some(data) = asks.and_then(|asks| asks.address(&envelope)) {
-                        let sentence = failure.message();
-                        let body = fault_body(&message.id, URL_REQUIRED, &sentence, Some(data));
-                        return in_json(body.to_string());
+                    let url = elicitation_support.and_then(|support| support.url_error(&envelope));
+                    if let Some(data) = url {
+                        let text = failure.message();
+                        let body = json_rpc_error(&message.id, URL_REQUIRED, &text, Some(data));
+                        return json_response(body.to_string());
                     }
                     let text = envelope.to_string();
                     let content = [json!({ "type": "text", "text": text })];
                     let result = json!({ "content": content, "isError": true });
                     let body = json!({ "jsonrpc": "2.0", "id": message.id, "result": result });
-                    in_json(body.to_string())
+                    json_response(body.to_string())
                 }
             }
         }
     }
 }
 
-/// An unknown tool is a fault of the protocol.
-fn refuse_tool(id: &Value, visit: &Visit, speech: Speech) -> Response {
+/// Renders the error for an unknown tool, which is a protocol error.
+fn unknown_tool(id: &Value, visit: &Visit, format: ErrorFormat) -> Response {
     let failure = Failure::from(UnknownTool::new());
-    match speech {
-        Speech::Plain => refuse(&failure, id, &visit.request_id, speech),
-        Speech::Mcp => {
+    match format {
+        ErrorFormat::Envelope => render(&failure, id, &visit.request_id, format),
+        ErrorFormat::JsonRpc => {
             let envelope = failure.envelope(visit.request_id.as_str());
-            let sentence = failure.message();
-            in_json(fault_body(id, INVALID_PARAMS, &sentence, Some(envelope)).to_string())
+            let text = failure.message();
+            json_response(json_rpc_error(id, INVALID_PARAMS, &text, Some(envelope)).to_string())
         }
     }
 }
 
-fn in_json(body: String) -> Response {
+fn json_response(body: String) -> Response {
     (StatusCode::OK, [(header::CONTENT_TYPE, "application/json")], body).into_response()
 }
 
-/// The answer as the protocol has it: as text, and as the structure the text was written from.
+/// A successful JSON-RPC response: the output as text and as structured content.
 #[derive(Serialize)]
-struct Answer<'answer> {
+struct ToolResponse<'output> {
     jsonrpc: &'static str,
-    id: &'answer Value,
-    result: Outcome<'answer>,
+    id: &'output Value,
+    result: ToolResult<'output>,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Outcome<'answer> {
-    content: [Text<'answer>; 1],
-    structured_content: &'answer RawValue,
+struct ToolResult<'output> {
+    content: [TextContent<'output>; 1],
+    structured_content: &'output RawValue,
     is_error: bool,
 }
 
 #[derive(Serialize)]
-struct Text<'answer> {
+struct TextContent<'output> {
     r#type: &'static str,
-    text: &'answer str,
+    text: &'output str,
 }
 
 fn success(id: &Value, output: &Value) -> Result<String, Failure> {
-    let written = serde_json::value::to_raw_value(output).map_err(Unwritable)?;
-    let content = [Text { r#type: "text", text: written.get() }];
-    let result = Outcome { content, structured_content: &written, is_error: false };
-    let answer = Answer { jsonrpc: "2.0", id, result };
-    Ok(serde_json::to_string(&answer).map_err(Unwritable)?)
+    let text = serde_json::value::to_raw_value(output).map_err(UnserializableOutput)?;
+    let content = [TextContent { r#type: "text", text: text.get() }];
+    let result = ToolResult { content, structured_content: &text, is_error: false };
+    let response = ToolResponse { jsonrpc: "2.0", id, result };
+    Ok(serde_json::to_string(&response).map_err(UnserializableOutput)?)
 }

@@ -1,4 +1,4 @@
-//! All policy of a call, in one place and in one order, read from the tool's declaration.
+//! Applies the policy of a tool call in a fixed order, as declared by the tool.
 
 use std::time::Instant;
 
@@ -10,82 +10,91 @@ use primitives::{Details, ErrorCode, Failure, Problem};
 use serde_json::Value;
 
 use crate::call::Call;
-use crate::tool::{Access, KEY_ARGUMENT, leave_out_nulls};
-use crate::tools::{self, Known};
+use crate::tool::{Access, KEY_ARGUMENT, remove_nulls};
+use crate::tools::{self, RegisteredTool};
 
-/// Calls a tool: caller and scope, standing, limits, arguments, idempotency; run; record. Tool and
-/// store were found by the endpoint: their errors are faults of the protocol or have an HTTP status.
+/// Calls a tool: checks scope, standing, limits, arguments and idempotency key, runs it and records metrics. The endpoint
+/// has resolved tool and store, because their errors are protocol errors or have an HTTP status.
 ///
-/// A tool that writes is attested by being called: its listing and the answer's header say that a person has to have
-/// agreed. Where a stronger proof is wanted, the tool asks for it (docs/decisions/0022).
+/// Calling a writing tool is the agent's attestation that a person agreed, as its listing and the response header state.
+/// Where the store requires a stronger proof, the tool demands it (docs/decisions/0022).
 pub(crate) async fn call(
     call: Call<'_>,
-    known: &Known,
+    tool: &RegisteredTool,
     arguments: Value,
 ) -> Result<Value, Failure> {
-    let began = Instant::now();
-    let outcome = apply(call, known, arguments).await;
-    record(known, began, outcome.as_ref().err());
+    let started = Instant::now();
+    let outcome = apply(call, tool, arguments).await;
+    record(tool, started, outcome.as_ref().err());
     outcome
 }
 
-async fn apply(mut call: Call<'_>, known: &Known, mut arguments: Value) -> Result<Value, Failure> {
-    may_call(known, call.store, call.agent)?;
+async fn apply(
+    mut call: Call<'_>,
+    tool: &RegisteredTool,
+    mut arguments: Value,
+) -> Result<Value, Failure> {
+    authorize(tool, call.store, call.agent)?;
     call.store.admit()?;
-    if let Some(limited) = call.limited {
-        return Err(limited.into());
+    if let Some(error) = call.limit_exceeded {
+        return Err(error.into());
     }
-    leave_out_nulls(&mut arguments);
-    check(known, &arguments)?;
-    call.once = once(&call, known, &mut arguments)?;
-    (known.entry.run)(&call, arguments).await
+    remove_nulls(&mut arguments);
+    validate(tool, &arguments)?;
+    call.idempotency = idempotency_key(&call, tool, &mut arguments)?;
+    (tool.entry.run)(&call, arguments).await
 }
 
-/// The key under which a write is done once. The one among the arguments wins over one beside them.
-fn once(
+/// Removes the idempotency key from the arguments and returns it for a writing tool. A key in the arguments takes precedence
+/// over one in `_meta` or the header.
+fn idempotency_key(
     call: &Call<'_>,
-    known: &Known,
+    tool: &RegisteredTool,
     arguments: &mut Value,
 ) -> Result<Option<IdempotencyKey>, IdempotencyError> {
-    if !known.entry.writes_to_store() {
+    if !tool.entry.writes_to_store() {
         return Ok(None);
     }
     let argument = arguments.as_object_mut().and_then(|fields| fields.remove(KEY_ARGUMENT));
-    let sent = argument.as_ref().and_then(Value::as_str).or(call.key);
+    let sent = argument.as_ref().and_then(Value::as_str).or(call.raw_idempotency_key);
     let (Some(agent), Some(key)) = (call.agent, sent) else { return Ok(None) };
-    let asked = (known.entry.name, &*arguments);
-    IdempotencyKey::new(call.store.merchant, &agent.key, key, asked).map(Some)
+    let request = (tool.entry.name, &*arguments);
+    IdempotencyKey::new(call.store.merchant, &agent.key, key, request).map(Some)
 }
 
-/// Whether a caller may call a tool of a store. The endpoint asks it first, because the refusal has an HTTP status.
-pub(crate) fn may_call(known: &Known, store: &Store, agent: Option<&Agent>) -> Result<(), Failure> {
-    if known.entry.writes_to_store() {
+/// Checks whether an agent may call a tool of a store. The endpoint calls it first, because the error has an HTTP status.
+pub(crate) fn authorize(
+    tool: &RegisteredTool,
+    store: &Store,
+    agent: Option<&Agent>,
+) -> Result<(), Failure> {
+    if tool.entry.writes_to_store() {
         store.admit_write(agent.is_some_and(Agent::is_sandbox))?;
     }
-    match (known.entry.access, agent) {
+    match (tool.entry.access, agent) {
         (Access::Public, _) => Ok(()),
-        (Access::Scope(_), None) => Err(IdentityError::Missing.into()),
+        (Access::Scope(_), None) => Err(IdentityError::MissingCredential.into()),
         (Access::Scope(scope), Some(agent)) => Ok(agent.require(scope)?),
     }
 }
 
-/// Holds the arguments against the schema that was advertised.
-fn check(known: &Known, arguments: &Value) -> Result<(), InvalidArguments> {
-    let Some(error) = known.arguments.iter_errors(arguments).next() else {
+/// Validates the arguments against the advertised schema.
+fn validate(tool: &RegisteredTool, arguments: &Value) -> Result<(), InvalidArguments> {
+    let Some(error) = tool.arguments.iter_errors(arguments).next() else {
         return Ok(());
     };
-    let properties = known.listing.input_schema.get("properties").and_then(Value::as_object);
+    let properties = tool.listing.input_schema.get("properties").and_then(Value::as_object);
     Err(InvalidArguments {
         field: field(&error),
-        // The value itself is masked: it may be long, and it is the caller's own.
+        // The value is masked: it may be long, and the caller knows it.
         reason: error.masked_with("the value").to_string(),
         allowed: properties.map(|names| names.keys().cloned().collect()).unwrap_or_default(),
     })
 }
 
-/// Which field is wrong. One that is missing or too many is no part of the path to what holds it.
+/// Returns the path of the invalid field. The name of a missing or unexpected field is appended to the path of its parent.
 fn field(error: &jsonschema::ValidationError<'_>) -> String {
-    let holder = error.instance_path().as_str().trim_start_matches('/');
+    let parent = error.instance_path().as_str().trim_start_matches('/');
     let named = match error.kind() {
         ValidationErrorKind::Required { property } => property.as_str(),
         ValidationErrorKind::AdditionalProperties { unexpected } => {
@@ -94,22 +103,23 @@ fn field(error: &jsonschema::ValidationError<'_>) -> String {
         _ => None,
     };
     match named {
-        Some(named) if holder.is_empty() => named.to_owned(),
-        Some(named) => format!("{holder}/{named}"),
-        None => holder.to_owned(),
+        Some(named) if parent.is_empty() => named.to_owned(),
+        Some(named) => format!("{parent}/{named}"),
+        None => parent.to_owned(),
     }
 }
 
-fn record(known: &Known, began: Instant, failure: Option<&Failure>) {
+fn record(tool: &RegisteredTool, started: Instant, failure: Option<&Failure>) {
     let outcome = failure.map_or("ok", |failure| failure.code().code());
-    let tool = known.entry.name;
-    metrics::counter!("souk_tool_calls_total", "tool" => tool, "outcome" => outcome).increment(1);
-    metrics::histogram!("souk_tool_seconds", "tool" => tool).record(began.elapsed().as_secs_f64());
+    let name = tool.entry.name;
+    metrics::counter!("souk_tool_calls_total", "tool" => name, "outcome" => outcome).increment(1);
+    metrics::histogram!("souk_tool_seconds", "tool" => name)
+        .record(started.elapsed().as_secs_f64());
 }
 
-/// The arguments do not fit the tool.
+/// The arguments do not match the input schema of the tool.
 #[derive(Debug, thiserror::Error)]
-#[error("the arguments do not fit the tool: {reason}")]
+#[error("invalid arguments: {reason}")]
 pub(crate) struct InvalidArguments {
     field: String,
     reason: String,
@@ -117,8 +127,8 @@ pub(crate) struct InvalidArguments {
 }
 
 impl InvalidArguments {
-    /// For what the schema lets through and the type does not.
-    pub(crate) fn unreadable(error: &serde_json::Error) -> Self {
+    /// For arguments that match the schema but cannot be deserialized.
+    pub(crate) fn from_deserialization(error: &serde_json::Error) -> Self {
         let reason = error.to_string().chars().take(200).collect();
         Self { field: String::new(), reason, allowed: Vec::new() }
     }
@@ -136,13 +146,13 @@ impl Problem for InvalidArguments {
         if !self.allowed.is_empty() {
             details.insert("allowed", self.allowed.clone());
         }
-        details.insert("hint", "tools/list shows each tool's inputSchema");
+        details.insert("hint", "see the inputSchema of the tool in tools/list");
     }
 }
 
-/// There is no tool of that name.
+/// No tool has the requested name.
 #[derive(Debug, thiserror::Error)]
-#[error("there is no tool of this name")]
+#[error("unknown tool")]
 pub(crate) struct UnknownTool {
     allowed: Vec<String>,
 }
@@ -164,12 +174,12 @@ impl Problem for UnknownTool {
     }
 }
 
-/// A tool's output could not be written as JSON: a mistake in its type.
+/// The output of a tool could not be serialized: a defect of its type.
 #[derive(Debug, thiserror::Error)]
-#[error("a tool's output cannot be written as JSON")]
-pub(crate) struct Unwritable(#[source] pub(crate) serde_json::Error);
+#[error("the output of the tool cannot be serialized as JSON")]
+pub(crate) struct UnserializableOutput(#[source] pub(crate) serde_json::Error);
 
-impl Problem for Unwritable {
+impl Problem for UnserializableOutput {
     fn code(&self) -> ErrorCode {
         ErrorCode::InternalError
     }

@@ -5,22 +5,22 @@ mod call;
 mod card;
 #[cfg(debug_assertions)]
 mod conformance;
-mod direct;
 mod document;
 mod elicitation;
 mod endpoint;
+mod error_response;
+mod fast_path;
 mod gateway;
 mod message;
+mod origin_policy;
 mod prompts;
-mod refusal;
 mod resources;
+mod rmcp_adapter;
 mod schema;
 mod tool;
 mod tools;
-mod welcome;
-mod wire;
 
 pub use card::registry_entry;
 pub use document::tools_document;
 pub use endpoint::{Mcp, router};
-pub use refusal::{Speech, refusal};
+pub use error_response::{ErrorFormat, error_response};

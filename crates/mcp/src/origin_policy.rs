@@ -1,72 +1,72 @@
-//! Whose requests are welcome: a browser may have been tricked into sending one (DNS rebinding), or a
-//! foreign page may try to speak with its reader's rights.
+//! Host and origin validation: protects against DNS rebinding and against cross-origin pages that act with their
+//! reader's rights.
 
 use std::sync::Arc;
 
 use axum::http::uri::Authority;
 use axum::http::{HeaderMap, HeaderValue, Uri, header};
 
-/// The names this service answers to and the origins whose pages may call.
+/// The accepted `Host` names and the origins whose pages may call.
 #[derive(Clone)]
-pub(crate) struct Welcome {
+pub(crate) struct OriginPolicy {
     hosts: Arc<[Host]>,
     origins: Arc<[Box<str>]>,
 }
 
-/// A name, and a port if only one will do.
+/// A host name, and a port if only that one is accepted.
 struct Host {
     name: String,
     port: Option<u16>,
 }
 
 impl Host {
-    fn of(text: &str) -> Option<Self> {
+    fn parse(text: &str) -> Option<Self> {
         let authority = Authority::try_from(text).ok()?;
         Some(Self { name: authority.host().to_ascii_lowercase(), port: authority.port_u16() })
     }
 }
 
-impl Welcome {
-    /// Names may have a port. Origins have theirs, also where a browser would leave it out.
+impl OriginPolicy {
+    /// Hosts may have a port. Origins must have one, including the default port that a browser omits.
     pub(crate) fn new(hosts: &[String], origins: &[String]) -> Self {
         Self {
-            hosts: hosts.iter().filter_map(|text| Host::of(text)).collect(),
+            hosts: hosts.iter().filter_map(|text| Host::parse(text)).collect(),
             origins: origins.iter().map(|origin| origin.to_ascii_lowercase().into()).collect(),
         }
     }
 
-    /// Says why a request is not.
+    /// Checks `Host` and `Origin` of a request and returns the reason if one is not accepted.
     pub(crate) fn check(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), &'static str> {
-        let named = match headers.get(header::HOST) {
+        let host = match headers.get(header::HOST) {
             Some(host) => host.to_str().ok(),
-            // Of HTTP/2 a middleware may have left only this.
+            // For HTTP/2, middleware may leave only the authority.
             None => uri.authority().map(Authority::as_str),
         };
-        if !named.and_then(Host::of).is_some_and(|host| self.answers_to(&host)) {
-            return Err("this service does not answer to the name in the Host header");
+        if !host.and_then(Host::parse).is_some_and(|host| self.accepts_host(&host)) {
+            return Err("the Host header does not name this service");
         }
         match headers.get(header::ORIGIN) {
-            Some(origin) if !self.has_origin(origin) => {
-                Err("pages of this Origin may not call here")
+            Some(origin) if !self.allows_origin(origin) => {
+                Err("requests from this Origin are not allowed")
             }
             _ => Ok(()),
         }
     }
 
-    fn answers_to(&self, host: &Host) -> bool {
-        self.hosts
-            .iter()
-            .any(|own| own.name == host.name && (own.port.is_none() || own.port == host.port))
+    fn accepts_host(&self, host: &Host) -> bool {
+        self.hosts.iter().any(|known| {
+            known.name == host.name && (known.port.is_none() || known.port == host.port)
+        })
     }
 
-    /// Whether pages of an origin may call. A browser leaves out the port its scheme implies.
-    pub(crate) fn has_origin(&self, origin: &HeaderValue) -> bool {
+    /// Returns whether pages of an origin may call. Browsers omit the default port of the scheme.
+    pub(crate) fn allows_origin(&self, origin: &HeaderValue) -> bool {
         let Ok(origin) = origin.to_str() else { return false };
         let origin = origin.to_ascii_lowercase();
         let port = if origin.starts_with("https://") { ":443" } else { ":80" };
         self.origins
             .iter()
-            .any(|own| **own == *origin || own.strip_suffix(port) == Some(origin.as_str()))
+            .any(|known| **known == *origin || known.strip_suffix(port) == Some(origin.as_str()))
     }
 }
 
@@ -81,11 +81,11 @@ mod tests {
         for (name, value) in [(header::HOST, host), (header::ORIGIN, origin)] {
             value.map(|value| headers.insert(name, HeaderValue::from_static(value)));
         }
-        Welcome::new(&hosts, &origins).check(&Uri::from_static("/demo/mcp"), &headers).is_ok()
+        OriginPolicy::new(&hosts, &origins).check(&Uri::from_static("/demo/mcp"), &headers).is_ok()
     }
 
     #[test]
-    fn a_name_of_ours_is_welcome_on_any_port_unless_one_is_named() {
+    fn a_configured_host_is_accepted_on_any_port_unless_one_is_configured() {
         for host in ["souk.test", "SOUK.test:81", "127.0.0.1:8080", "[::1]:9", "other.test:8443"] {
             assert!(check(Some(host), None), "{host}");
         }
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_needs_scheme_name_and_port() {
+    fn an_origin_must_match_scheme_host_and_port() {
         for origin in ["https://souk.test", "https://souk.test:443", "http://localhost:3000"] {
             assert!(check(Some("souk.test"), Some(origin)), "{origin}");
         }
@@ -109,10 +109,10 @@ mod tests {
     }
 
     #[test]
-    fn the_authority_counts_where_there_is_no_host() {
-        let welcome = Welcome::new(&[String::from("souk.test")], &[]);
+    fn the_authority_is_used_if_there_is_no_host_header() {
+        let policy = OriginPolicy::new(&[String::from("souk.test")], &[]);
         let uri = |text: &'static str| Uri::from_static(text);
-        assert!(welcome.check(&uri("https://souk.test/a"), &HeaderMap::new()).is_ok());
-        assert!(welcome.check(&uri("https://evil.example/a"), &HeaderMap::new()).is_err());
+        assert!(policy.check(&uri("https://souk.test/a"), &HeaderMap::new()).is_ok());
+        assert!(policy.check(&uri("https://evil.example/a"), &HeaderMap::new()).is_err());
     }
 }

@@ -1,28 +1,27 @@
-//! Schemas from types, in the form clients cope with best: JSON Schema 2020-12, nothing by reference.
+//! JSON Schemas of arguments and outputs, in the form most clients support: JSON Schema 2020-12 without references.
 
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Value, json};
 
-/// An argument that is null counts as left out, so none is said to be null: some hosts refuse fields
-/// of two types.
+/// Returns the schema of arguments. A null argument counts as omitted, so the schema allows no nulls: some hosts reject
+/// fields of two types.
 pub(crate) fn of_arguments<T: JsonSchema>() -> Value {
     let mut schema = generate::<T>(settings().for_deserialize());
-    promise_no_nulls(&mut schema);
+    remove_null_types(&mut schema);
     schema
 }
 
-/// What is null is left out of answers, so nothing that may be null is promised.
+/// Returns the schema of an output. Null fields are omitted from results, so nullable fields are not required.
 pub(crate) fn of_output<T: JsonSchema>() -> Value {
     let mut schema = generate::<T>(settings().for_serialize());
-    promise_no_nulls(&mut schema);
-    name_types_apart(&mut schema);
+    remove_null_types(&mut schema);
+    split_type_lists(&mut schema);
     schema
 }
 
-/// What keeps two types, such as a place in a list that may be empty, says so in the form that most
-/// clients read: a choice, and not a list of names.
-fn name_types_apart(schema: &mut Value) {
+/// Replaces a list of types, such as that of a nullable array element, by `anyOf`, which more clients support.
+fn split_type_lists(schema: &mut Value) {
     if let Value::Object(object) = schema
         && let Some(Value::Array(types)) = object.get("type")
     {
@@ -31,18 +30,19 @@ fn name_types_apart(schema: &mut Value) {
         object.insert(String::from("anyOf"), Value::Array(choices));
     }
     match schema {
-        Value::Object(object) => object.values_mut().for_each(name_types_apart),
-        Value::Array(items) => items.iter_mut().for_each(name_types_apart),
+        Value::Object(object) => object.values_mut().for_each(split_type_lists),
+        Value::Array(items) => items.iter_mut().for_each(split_type_lists),
         _ => {}
     }
 }
 
-fn promise_no_nulls(schema: &mut Value) {
+/// Removes null from all properties, and these from `required`.
+fn remove_null_types(schema: &mut Value) {
     if let Value::Object(object) = schema {
         let optional = object.get_mut("properties").and_then(Value::as_object_mut).map(|fields| {
             let nullable = fields
                 .iter_mut()
-                .filter_map(|(name, field)| forbid_null(field).then(|| name.clone()));
+                .filter_map(|(name, field)| remove_null(field).then(|| name.clone()));
             nullable.collect::<Vec<String>>()
         });
         if let (Some(optional), Some(Value::Array(required))) =
@@ -52,14 +52,14 @@ fn promise_no_nulls(schema: &mut Value) {
         }
     }
     match schema {
-        Value::Object(object) => object.values_mut().for_each(promise_no_nulls),
-        Value::Array(items) => items.iter_mut().for_each(promise_no_nulls),
+        Value::Object(object) => object.values_mut().for_each(remove_null_types),
+        Value::Array(items) => items.iter_mut().for_each(remove_null_types),
         _ => {}
     }
 }
 
-/// Takes null out of what a field may be. Answers whether it was in there.
-fn forbid_null(field: &mut Value) -> bool {
+/// Removes null from the types of a field. Returns whether it was allowed.
+fn remove_null(field: &mut Value) -> bool {
     let Some(object) = field.as_object_mut() else { return false };
     let mut found = false;
     if let Some(Value::Array(types)) = object.get_mut("type") {
@@ -99,11 +99,11 @@ fn settings() -> SchemaSettings {
 fn generate<T: JsonSchema>(settings: SchemaSettings) -> Value {
     let mut schema = SchemaGenerator::from(settings).into_root_schema_for::<T>().to_value();
     if let Some(object) = schema.as_object_mut() {
-        // The name of a Rust type says nothing to a model.
+        // The name of the Rust type is of no use to a model.
         object.remove("title");
-        // What OpenAPI shows; JSON Schema has no such keyword.
+        // An OpenAPI keyword; JSON Schema has none of this name.
         object.remove("example");
-        // A tool without arguments still takes an object.
+        // A tool without arguments still accepts an object.
         object.entry("type").or_insert_with(|| "object".into());
         object.entry("properties").or_insert_with(|| json!({}));
     }

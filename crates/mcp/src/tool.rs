@@ -1,4 +1,4 @@
-//! What a tool declares.
+//! The declaration of a tool.
 
 use std::pin::Pin;
 
@@ -11,98 +11,71 @@ use serde_json::{Value, json};
 use crate::call::Call;
 use crate::schema;
 
-/// A tool: its policy as constants, its interface as types. The gateway applies the policy; the tool
-/// itself only translates.
+/// A tool: its policy as constants, its interface as types. The gateway applies the policy; the tool itself translates
+/// between the interface and the domain.
 pub(crate) trait Tool: 'static {
-    /// The name agents call it by.
+    /// Name of the tool in MCP.
     const NAME: &'static str;
-    /// The name people see.
+    /// Title for people.
     const TITLE: &'static str;
-    /// What it is for, in words a model understands.
+    /// Description for models.
     const PURPOSE: &'static str;
-    /// What it belongs to, so that a client can list only what it needs.
+    /// The set by which clients can limit the listing.
     const SET: ToolSet;
-    /// Who may call it.
+    /// Required credential.
     const ACCESS: Access;
-    /// Whether a person has to confirm.
+    /// Whether a person must confirm the call.
     const CONFIRMATION: Confirmation;
-    /// Calls a minute for one caller at one store (spec §8, decisions §6).
+    /// Calls per minute of one caller at one store (spec §8, decisions §6).
     const PER_MINUTE: u32;
-    /// What it takes.
+    /// Arguments of a call.
     type Arguments: DeserializeOwned + JsonSchema + Send;
-    /// What it gives.
+    /// Output of a call.
     type Output: Serialize + JsonSchema;
 
-    /// Does it.
+    /// Executes a call.
     fn call(
         call: &Call<'_>,
         arguments: Self::Arguments,
     ) -> impl Future<Output = Result<Self::Output, Failure>> + Send;
 }
 
-/// A set of tools that belong together.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum ToolSet {
-    /// Finding out.
-    Discovery,
-    /// Putting together what to buy.
-    Cart,
-    /// Buying it.
-    Checkout,
-    /// What was bought.
-    Orders,
-}
-
-impl ToolSet {
-    pub(crate) const ALL: [(Self, &'static str); 4] = [
-        (Self::Discovery, "discovery"),
-        (Self::Cart, "cart"),
-        (Self::Checkout, "checkout"),
-        (Self::Orders, "orders"),
-    ];
-
-    pub(crate) fn name(self) -> &'static str {
-        Self::ALL.iter().find(|(set, _)| *set == self).map_or("", |(_, name)| name)
-    }
-
-    pub(crate) fn from_name(text: &str) -> Option<Self> {
-        Self::ALL.iter().find(|(_, name)| *name == text).map(|(set, _)| *set)
+primitives::text_enum! {
+    /// A set of related tools.
+    #[strum(serialize_all = "snake_case")]
+    pub(crate) enum ToolSet {
+        Discovery,
+        Cart,
+        Checkout,
+        Orders,
     }
 }
 
-/// Who may call a tool.
+/// Credential required to call a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Access {
-    /// Anyone.
+    /// None.
     Public,
-    /// A key with this scope.
+    /// An agent key with this scope.
     Scope(Scope),
 }
 
 impl Access {
-    pub(crate) const fn name(self) -> &'static str {
+    /// Returns the required scope, or `none`.
+    pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Self::Public => "none",
-            Self::Scope(scope) => scope.name(),
+            Self::Scope(scope) => scope.as_str(),
         }
     }
 }
 
-/// Whether a person has to confirm (spec §4.3): reading never, writing always.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Confirmation {
-    /// It only reads.
-    Never,
-    /// It writes.
-    Required,
-}
-
-impl Confirmation {
-    pub(crate) const fn name(self) -> &'static str {
-        match self {
-            Self::Never => "never",
-            Self::Required => "required",
-        }
+primitives::text_enum! {
+    /// Whether a person must confirm a call (spec §4.3): never for reads, always for writes.
+    #[strum(serialize_all = "snake_case")]
+    pub(crate) enum Confirmation {
+        Never,
+        Required,
     }
 }
 
@@ -111,10 +84,10 @@ type Run = for<'call> fn(
     Value,
 ) -> Pin<Box<dyn Future<Output = Result<Value, Failure>> + Send + 'call>>;
 
-/// The argument by which a write is done once, however often it is asked for (decisions §8).
+/// Name of the idempotency key among the arguments of a writing tool (decisions §8).
 pub(crate) const KEY_ARGUMENT: &str = "idempotency_key";
 
-/// A tool's declaration as a value, so that all of them stand in one list.
+/// The declaration of a tool as a value, for the list of all tools.
 pub(crate) struct ToolEntry {
     pub(crate) name: &'static str,
     pub(crate) title: &'static str,
@@ -146,19 +119,19 @@ impl ToolEntry {
 }
 
 impl ToolEntry {
-    /// Whether it writes to the store it is called on. What anybody may write is not the store's.
+    /// Returns whether the tool writes to the store it is called at. Public tools that write do not write to the store.
     pub(crate) fn writes_to_store(&self) -> bool {
         self.confirmation == Confirmation::Required && self.access != Access::Public
     }
 
-    /// The schema of its arguments. A write takes a key as well, which the gateway reads.
+    /// Returns the schema of the arguments. A writing tool also accepts an idempotency key, which the gateway reads.
     pub(crate) fn input_schema(&self) -> Value {
         let mut schema = (self.arguments)();
         if self.writes_to_store() {
             schema["properties"][KEY_ARGUMENT] = json!({
-                "description": "A text of your own; the same call sent again with it is not done twice.",
+                "description": "Unique key you choose; a retry with the same key is not executed twice.",
                 "type": "string",
-                // As many as `jobs::IdempotencyKey` takes.
+                // The length that `jobs::IdempotencyKey` accepts.
                 "pattern": "^[ -~]{1,255}$",
             });
         }
@@ -167,23 +140,23 @@ impl ToolEntry {
 }
 
 async fn run<T: Tool>(call: &Call<'_>, arguments: Value) -> Result<Value, Failure> {
-    // The arguments passed the schema; what a type refuses beyond it is still the caller's to mend.
+    // The arguments match the schema; if the type rejects them nevertheless, it is still an error of the caller.
     let arguments = serde_json::from_value(arguments)
-        .map_err(|error| crate::gateway::InvalidArguments::unreadable(&error))?;
+        .map_err(|error| crate::gateway::InvalidArguments::from_deserialization(&error))?;
     let output = T::call(call, arguments).await?;
-    let mut output = serde_json::to_value(output).map_err(crate::gateway::Unwritable)?;
-    leave_out_nulls(&mut output);
+    let mut output = serde_json::to_value(output).map_err(crate::gateway::UnserializableOutput)?;
+    remove_nulls(&mut output);
     Ok(output)
 }
 
-/// Leaves out fields that say nothing: a model pays for each. What is null in a list keeps its place.
-pub(crate) fn leave_out_nulls(value: &mut Value) {
+/// Removes null fields, which would cost a model tokens. Nulls in arrays stay, so that positions are kept.
+pub(crate) fn remove_nulls(value: &mut Value) {
     match value {
         Value::Object(fields) => {
             fields.retain(|_, field| !field.is_null());
-            fields.values_mut().for_each(leave_out_nulls);
+            fields.values_mut().for_each(remove_nulls);
         }
-        Value::Array(items) => items.iter_mut().for_each(leave_out_nulls),
+        Value::Array(items) => items.iter_mut().for_each(remove_nulls),
         _ => {}
     }
 }
@@ -195,9 +168,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn fields_without_a_value_are_left_out_and_places_in_lists_kept() {
+    fn null_fields_are_removed_and_array_positions_kept() {
         let mut value = json!({ "a": null, "b": [null, { "c": null, "d": 1 }] });
-        leave_out_nulls(&mut value);
+        remove_nulls(&mut value);
         assert_eq!(value, json!({ "b": [null, { "d": 1 }] }));
     }
 }

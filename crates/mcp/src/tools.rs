@@ -1,4 +1,4 @@
-//! All tools. Adding one is a file and a line.
+//! The registry of tools. A new tool is one file and one line here.
 
 mod add_cart_items;
 mod apply_discount_code;
@@ -110,67 +110,67 @@ const ENTRIES: &[ToolEntry] = &[
     ToolEntry::of::<update_checkout::UpdateCheckout>(),
 ];
 
-/// A tool, ready to be listed and called.
-pub(crate) struct Known {
+/// A tool with its listing and compiled argument schema.
+pub(crate) struct RegisteredTool {
     pub(crate) entry: &'static ToolEntry,
     pub(crate) listing: rmcp::model::Tool,
     pub(crate) arguments: Validator,
 }
 
-static KNOWN: LazyLock<HashMap<&'static str, Known>> = LazyLock::new(|| {
-    ENTRIES.iter().filter_map(|entry| Some((entry.name, Known::of(entry)?))).collect()
+static REGISTRY: LazyLock<HashMap<&'static str, RegisteredTool>> = LazyLock::new(|| {
+    ENTRIES.iter().filter_map(|entry| Some((entry.name, RegisteredTool::new(entry)?))).collect()
 });
 
 static LISTING: LazyLock<Vec<rmcp::model::Tool>> = LazyLock::new(|| {
-    let mut tools: Vec<_> = KNOWN.values().map(|known| known.listing.clone()).collect();
+    let mut tools: Vec<_> = REGISTRY.values().map(|tool| tool.listing.clone()).collect();
     tools.sort_by(|left, right| left.name.cmp(&right.name));
     tools
 });
 
-/// The tool of a name.
-pub(crate) fn find(name: &str) -> Option<&'static Known> {
-    KNOWN.get(name)
+/// Returns the tool with this name.
+pub(crate) fn find(name: &str) -> Option<&'static RegisteredTool> {
+    REGISTRY.get(name)
 }
 
-/// All tools, by name.
+/// Returns the listing of all tools, ordered by name.
 pub(crate) fn listing() -> Vec<rmcp::model::Tool> {
     LISTING.clone()
 }
 
-/// The tools of some sets, by name; all of them, if none is named.
+/// Returns the listing of the tools in these sets, or of all tools if there are none.
 pub(crate) fn listing_of(sets: &[ToolSet]) -> Vec<rmcp::model::Tool> {
     let mut tools = listing();
     if !sets.is_empty() {
-        tools.retain(|tool| find(&tool.name).is_some_and(|known| sets.contains(&known.entry.set)));
+        tools.retain(|tool| find(&tool.name).is_some_and(|it| sets.contains(&it.entry.set)));
     }
     tools
 }
 
-/// All tools as they are declared, by name.
+/// Returns the declarations of all tools, ordered by name.
 pub(crate) fn entries() -> impl Iterator<Item = &'static ToolEntry> {
     ENTRIES.iter()
 }
 
-impl Known {
-    /// None if the schema does not compile, which a test excludes.
-    fn of(entry: &'static ToolEntry) -> Option<Self> {
+impl RegisteredTool {
+    /// Returns `None` if the schema does not compile, which a test excludes.
+    fn new(entry: &'static ToolEntry) -> Option<Self> {
         let arguments = entry.input_schema();
         let validator = jsonschema::validator_for(&arguments).ok()?;
-        let reads_only = entry.confirmation == Confirmation::Never;
+        let is_read_only = entry.confirmation == Confirmation::Never;
         let meta = json!({
-            "auth": entry.access.name(),
-            "human_confirmation": entry.confirmation.name(),
+            "auth": entry.access.as_str(),
+            "human_confirmation": entry.confirmation.as_str(),
             "rate_limit_per_minute": entry.per_minute,
-            "set": entry.set.name(),
+            "set": entry.set.as_str(),
         });
         let mut listing = rmcp::model::Tool::new(entry.name, entry.purpose, object(arguments));
         listing.title = Some(entry.title.to_owned());
         listing.output_schema = Some(object((entry.output)()));
         listing.annotations = Some(
             ToolAnnotations::new()
-                .read_only(reads_only)
+                .read_only(is_read_only)
                 .destructive(false)
-                .idempotent(reads_only)
+                .idempotent(is_read_only)
                 .open_world(false),
         );
         listing.meta = Some(MetaObject((*object(meta)).clone()));
@@ -190,14 +190,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_entry_is_known_and_listed() {
-        assert_eq!(KNOWN.len(), ENTRIES.len(), "two tools of one name, or a schema that fails");
+    fn every_entry_is_registered_and_listed() {
+        assert_eq!(
+            REGISTRY.len(),
+            ENTRIES.len(),
+            "duplicate tool name, or a schema that does not compile"
+        );
         assert!(listing().is_sorted_by_key(|tool| tool.name.clone()));
         assert!(ENTRIES.is_sorted_by_key(|entry| entry.name));
     }
 
     #[test]
-    fn a_listing_says_all_a_client_needs() {
+    fn every_tool_is_fully_described() {
         for tool in listing() {
             let text = serde_json::to_value(&tool).unwrap();
             assert_eq!(text["inputSchema"]["type"], "object", "{}", tool.name);
@@ -208,13 +212,13 @@ mod tests {
             for (name, property) in properties {
                 assert!(
                     property["description"].is_string(),
-                    "{}.{name} is not described",
+                    "{}.{name} has no description",
                     tool.name
                 );
             }
             let writes = text["_meta"]["human_confirmation"] == "required";
-            let asks = tool.description.as_ref().unwrap().contains("Ask the person first.");
-            assert_eq!(writes, asks, "{}", tool.name);
+            let says_ask = tool.description.as_ref().unwrap().contains("Ask the person first.");
+            assert_eq!(writes, says_ask, "{}", tool.name);
             // Stock clients warn about every number format they do not know.
             let whole = text.to_string();
             assert!(!whole.contains("\"uint"), "{} has an unsigned format", tool.name);

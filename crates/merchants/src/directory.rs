@@ -1,41 +1,36 @@
-//! The public list of stores.
+//! The public store directory.
 
 use database::{Database, Reading};
 use primitives::{PageMeta, PageRequest};
 
 use crate::{Store, StoreError, table};
 
-/// What to list (decisions §2).
+/// Filters and page of a directory query (decisions §2).
 #[derive(Debug, Clone)]
 pub struct DirectoryQuery {
-    /// Words in the name or the description.
+    /// Text that occurs in the name or the description.
     pub words: Option<String>,
-    /// A top category.
+    /// Name of a top-level category.
     pub category: Option<String>,
-    /// The least trust score.
     pub min_trust: Option<f64>,
-    /// Where the catalog comes from.
+    /// Platform from which the catalog is synchronized.
     pub platform: Option<String>,
-    /// Which page.
     pub page: PageRequest,
 }
 
-/// A page of stores.
+/// A page of the directory.
 #[derive(Debug)]
 pub struct StorePage {
-    /// The stores, best standing first.
     pub stores: Vec<Store>,
-    /// How many there are.
     pub meta: PageMeta,
 }
 
-/// Lists active stores that are not suspended: by standing, unscored ones last.
+/// Lists active stores that are not suspended, ordered by trust score; stores without a score come last.
 pub async fn directory(
     database: &Database,
     query: &DirectoryQuery,
 ) -> Result<StorePage, StoreError> {
-    let mut snapshot = Reading::for_platform(database).open().await?;
-    let (stores, total) = table::directory(&mut snapshot, query).await?;
-    snapshot.close().await?;
+    let (stores, total) =
+        Reading::for_platform(database).run(async |sql| table::directory(sql, query).await).await?;
     Ok(StorePage { stores, meta: query.page.meta(total) })
 }

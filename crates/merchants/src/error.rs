@@ -1,28 +1,24 @@
-//! What can go wrong with stores.
+//! Errors of stores.
 
 use database::DatabaseError;
 use jobs::QueueError;
 use primitives::{Details, ErrorCode, Problem};
 
-/// Why a store cannot be had.
+/// Why a store cannot be used.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum StoreError {
-    /// It does not exist, or is inactive.
+    /// The store does not exist or is inactive.
     #[error("there is no active store with this slug")]
     NotFound,
-    /// Its trust score is below the threshold.
-    #[error("this store is suspended from agent discovery because of its trust score")]
+    #[error("the store is suspended because its trust score is too low")]
     Suspended,
-    /// It is there to be looked at.
-    #[error("this store can only be looked at")]
+    #[error("the store is read-only")]
     ReadOnly,
-    /// The slug belongs to another merchant.
-    #[error("the slug is taken")]
+    #[error("the slug belongs to another merchant")]
     SlugTaken,
-    /// The outbox could not be told.
     #[error(transparent)]
     Queue(std::sync::Arc<QueueError>),
-    /// The database was in the way. Shared, because one look-up may serve many callers.
+    /// Shared, because one cache lookup may serve many callers.
     #[error(transparent)]
     Database(std::sync::Arc<DatabaseError>),
 }
@@ -74,12 +70,20 @@ impl Problem for StoreError {
             }
             Self::ReadOnly => {
                 details.insert("reason", "read_only_store");
-                let hint = "a sandbox key may write here: POST /api/v1/sandbox/key or the tool create_sandbox_key makes one";
+                let hint = "use a sandbox key to write to this store: POST /api/v1/sandbox/key or the tool create_sandbox_key creates one";
                 details.insert("hint", hint);
             }
             Self::SlugTaken => details.insert("field", "slug"),
             Self::Queue(error) => error.details(details),
             Self::Database(error) => error.details(details),
+        }
+    }
+
+    fn is_transient(&self) -> bool {
+        match self {
+            Self::NotFound | Self::Suspended | Self::ReadOnly | Self::SlugTaken => false,
+            Self::Queue(error) => error.is_transient(),
+            Self::Database(error) => error.is_transient(),
         }
     }
 }

@@ -1,24 +1,21 @@
-//! Reading and replacing what a merchant set.
+//! Reading and replacing the settings of a store.
 
 use database::{DatabaseError, Reading, Work};
 use jobs::{NewEvent, QueueError};
 use primitives::{Details, ErrorCode, MerchantId, Problem};
 use serde_json::json;
 
-use crate::{CurrentSettings, Promotion, Settings, SettingsFault, StoreError, table};
+use crate::{CurrentSettings, InvalidSetting, Promotion, Settings, StoreError, table};
 
-/// The settings of a store; the defaults, if none were ever made.
+/// Returns the settings of a store; the defaults if none were ever stored.
 pub async fn settings(
     reading: &Reading,
     merchant: MerchantId,
 ) -> Result<CurrentSettings, SettingsError> {
-    let mut snapshot = reading.open().await?;
-    let current = table::settings(&mut snapshot, merchant).await?;
-    snapshot.close().await?;
-    Ok(current)
+    reading.run(async |sql| Ok(table::settings(sql, merchant).await?)).await
 }
 
-/// The settings of a store in the moment of a work: for what must not rest on an earlier reading.
+/// Returns the settings of a store as a transaction sees them.
 pub async fn settings_now(
     work: &mut Work,
     merchant: MerchantId,
@@ -26,21 +23,22 @@ pub async fn settings_now(
     Ok(table::settings(work.sql(), merchant).await?.settings)
 }
 
-/// What is cheaper at a store right now.
-pub async fn running_promotions(
+/// Returns the promotions of a store that are active now.
+pub async fn active_promotions(
     reading: &Reading,
     merchant: MerchantId,
 ) -> Result<Vec<Promotion>, SettingsError> {
-    let mut snapshot = reading.open().await?;
-    let now = snapshot.now().await?;
-    let current = table::settings(&mut snapshot, merchant).await?;
-    snapshot.close().await?;
-    let promotions = current.settings.promotions.into_iter();
-    Ok(promotions.filter(|promotion| promotion.is_running(now)).collect())
+    reading
+        .run(async |sql| {
+            let now = sql.now().await?;
+            let promotions = table::settings(sql, merchant).await?.settings.promotions;
+            Ok(promotions.into_iter().filter(|promotion| promotion.is_active(now)).collect())
+        })
+        .await
 }
 
-/// Replaces the settings of a store and answers their version. If nothing differs, nothing is
-/// written and nobody is told. With `expected_version`, only what its caller had seen is replaced.
+/// Replaces the settings of a store and returns their version. If nothing differs, nothing is written and no event is
+/// published. With `expected_version`, fails with `VersionConflict` unless it is the current version.
 pub async fn put_settings(
     work: &mut Work,
     merchant: MerchantId,
@@ -53,7 +51,7 @@ pub async fn put_settings(
     }
     let current = table::settings(work.sql(), merchant).await?;
     if expected_version.is_some_and(|version| version != current.version) {
-        return Err(SettingsError::Moved { version: current.version });
+        return Err(SettingsError::VersionConflict { version: current.version });
     }
     if current.settings == *settings {
         return Ok(current.version);
@@ -71,25 +69,20 @@ pub async fn put_settings(
     Ok(version)
 }
 
-/// What can go wrong with settings.
+/// An error of settings.
 #[derive(Debug, thiserror::Error)]
 pub enum SettingsError {
-    /// A field holds what it may not hold.
     #[error(transparent)]
-    Invalid(#[from] SettingsFault),
-    /// Somebody else was quicker.
-    #[error("the settings were changed by somebody else meanwhile")]
-    Moved {
-        /// The version in force.
+    Invalid(#[from] InvalidSetting),
+    #[error("the settings have changed; their version is now {version}")]
+    VersionConflict {
+        /// The current version.
         version: i64,
     },
-    /// There is no such store.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The outbox could not be told.
     #[error(transparent)]
     Queue(#[from] QueueError),
-    /// The database was in the way.
     #[error(transparent)]
     Database(#[from] DatabaseError),
 }
@@ -104,8 +97,8 @@ impl Problem for SettingsError {
     fn code(&self) -> ErrorCode {
         match self {
             Self::Invalid(_) => ErrorCode::InvalidRequest,
-            // Of the frozen codes with 409 the one that says: not from the state things are in.
-            Self::Moved { .. } => ErrorCode::InvalidStatusTransition,
+            // The only error code with status 409 that fits a version conflict.
+            Self::VersionConflict { .. } => ErrorCode::InvalidStatusTransition,
             Self::Store(error) => error.code(),
             Self::Queue(error) => error.code(),
             Self::Database(error) => error.code(),
@@ -114,18 +107,28 @@ impl Problem for SettingsError {
 
     fn details(&self, details: &mut Details) {
         match self {
-            Self::Invalid(fault) => {
-                details.insert("field", fault.field());
-                details.insert("allowed", fault.allowed());
+            Self::Invalid(error) => {
+                details.insert("field", error.field());
+                details.insert("allowed", error.allowed());
             }
-            Self::Moved { version } => {
+            Self::VersionConflict { version } => {
                 details.insert("field", "version");
                 details.insert("current_version", *version);
-                details.insert("hint", "read the settings again and repeat your change on them");
+                details
+                    .insert("hint", "read the settings again, apply the change to them and resend");
             }
             Self::Store(error) => error.details(details),
             Self::Queue(error) => error.details(details),
             Self::Database(error) => error.details(details),
+        }
+    }
+
+    fn is_transient(&self) -> bool {
+        match self {
+            Self::Invalid(_) | Self::VersionConflict { .. } => false,
+            Self::Store(error) => error.is_transient(),
+            Self::Queue(error) => error.is_transient(),
+            Self::Database(error) => error.is_transient(),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The wire form of a store, served by both doors.
+//! Stores in API responses, the same for REST and MCP.
 
 use primitives::{Money, Timestamp};
 use schemars::JsonSchema;
@@ -7,163 +7,163 @@ use serde::Serialize;
 use crate::standing::{AGENT_THRESHOLD, SUSPENSION_THRESHOLD};
 use crate::{Band, IdentityStatus, Policies, Store};
 
-/// A merchant's profile: who it is, how far it can be trusted, what it promises.
+/// Profile of a store: identity, trust and policies.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct StoreRecord {
-    /// The store's name in addresses.
+    /// Store slug, as in URLs.
     pub slug: String,
-    /// The store's name.
+    /// Store name.
     pub name: String,
-    /// The company behind it.
+    /// Legal name of the company.
     pub legal_name: String,
-    /// What the merchant says of itself.
+    /// Description by the merchant.
     pub description: String,
-    /// The merchant's own site.
+    /// Website of the merchant.
     pub website_url: String,
-    /// Home country, ISO 3166.
+    /// Home country, ISO 3166, two letters.
     pub country: String,
-    /// Currencies prices are in.
+    /// Currencies of the prices.
     pub currencies: Vec<String>,
-    /// Languages the merchant serves in.
+    /// Languages of the store.
     pub languages: Vec<String>,
-    /// Countries the merchant ships to.
+    /// Countries to which the store ships, ISO 3166.
     pub ships_to: Vec<String>,
-    /// Top categories.
+    /// Names of the top-level categories.
     pub categories: Vec<String>,
-    /// How many products are listed.
+    /// Number of listed products.
     pub product_count: i64,
-    /// Where the catalog is synchronised from.
+    /// Platform from which the catalog is synchronized.
     pub platform: String,
-    /// Trust score, 0 to 1; null while the store is unscored.
+    /// Trust score, 0 to 1; null while the store has no score.
     pub trust_score: Option<f64>,
-    /// The trust label.
+    /// Trust band of the score; null while the store has no score.
     pub verification_level: Option<Band>,
-    /// More about trust.
+    /// Details of the trust score.
     pub trust: TrustRecord,
-    /// Whether somebody checked who the merchant is.
+    /// Identity verification of the merchant.
     pub identity_verification: IdentityRecord,
-    /// What the merchant promises.
+    /// Return, shipping and warranty policies.
     pub policies: PolicyRecord,
-    /// Where buyers get help.
+    /// Customer support.
     pub support: SupportRecord,
-    /// Where agents connect.
+    /// Endpoints for agents.
     pub endpoints: EndpointsRecord,
-    /// When the store joined.
+    /// When the store was registered.
     pub member_since: Timestamp,
-    /// When the catalog was last brought in.
+    /// Last complete import of the catalog; absent if there was none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_sync_at: Option<Timestamp>,
 }
 
-/// Trust, and what follows from it.
+/// Trust score of a store and what follows from it.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct TrustRecord {
-    /// Trust score, 0 to 1; null while the store is unscored.
+    /// Trust score, 0 to 1; null while the store has no score.
     pub score: Option<f64>,
-    /// The label.
+    /// Trust band of the score; null while the store has no score.
     pub label: Option<Band>,
-    /// True below twenty completed orders.
+    /// True while the score is based on fewer than twenty completed orders.
     pub provisional: bool,
-    /// When it was computed.
+    /// When the score was computed.
     pub computed_at: Timestamp,
-    /// Whether agents may check out here.
+    /// Whether agents can check out at this store.
     pub agent_checkout: bool,
-    /// Least score for agent checkout.
+    /// Minimum score for agent checkout.
     pub agent_threshold: f64,
-    /// Below it a store is suspended.
+    /// Stores with a lower score are suspended.
     pub suspension_threshold: f64,
 }
 
-/// The identity check.
+/// Identity verification of a merchant.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct IdentityRecord {
-    /// How it went.
+    /// Status of the verification.
     pub status: IdentityStatus,
-    /// How thorough it was.
+    /// Level of the verification.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub level: Option<String>,
-    /// How it was done.
+    /// Method of the verification.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub method: Option<String>,
-    /// When it was done.
+    /// When the identity was verified.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub verified_at: Option<Timestamp>,
 }
 
-/// What a store promises (spec §2.2). What it does not promise is left out.
+/// Policies of a store or product (spec §2.2). Policies that the merchant has not stated are absent.
 #[derive(Debug, Clone, Default, Serialize, JsonSchema)]
 pub struct PolicyRecord {
-    /// Days to return in.
+    /// Days within which products can be returned; 0 if they cannot be returned.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub return_window_days: Option<i64>,
     /// Order amount above which shipping is free.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub free_shipping_threshold: Option<f64>,
-    /// A range of days, `<min>-<max>`.
+    /// Delivery time in days, `<min>-<max>`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shipping_estimate_days: Option<String>,
-    /// How returns work, in the merchant's words.
+    /// Return policy by the merchant.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub return_summary: Option<String>,
-    /// How shipping works, in the merchant's words.
+    /// Shipping policy by the merchant.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shipping_summary: Option<String>,
-    /// The privacy policy.
+    /// URL of the privacy policy.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub privacy_url: Option<String>,
-    /// The terms of sale.
+    /// URL of the terms of sale.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub terms_url: Option<String>,
-    /// The warranty, in months.
+    /// Warranty in months.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub warranty_months: Option<i64>,
 }
 
-/// Help for buyers.
+/// Customer support of a store.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct SupportRecord {
-    /// A mail address.
+    /// Email address.
     pub email: String,
 }
 
-/// Where agents connect.
+/// Endpoints of a store for agents.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct EndpointsRecord {
-    /// The store's MCP endpoint.
+    /// URL of the store's MCP endpoint.
     pub mcp: String,
 }
 
-/// A line of the directory.
+/// A store in the directory.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct StoreSummary {
-    /// The store's name in addresses.
+    /// Store slug, as in URLs.
     pub slug: String,
-    /// The store's name.
+    /// Store name.
     pub name: String,
-    /// What the merchant says of itself.
+    /// Description by the merchant.
     pub description: String,
-    /// Home country, ISO 3166.
+    /// Home country, ISO 3166, two letters.
     pub country: String,
-    /// Top categories.
+    /// Names of the top-level categories.
     pub categories: Vec<String>,
-    /// How many products are listed.
+    /// Number of listed products.
     pub product_count: i64,
-    /// Where the catalog is synchronised from.
+    /// Platform from which the catalog is synchronized.
     pub platform: String,
-    /// Trust score, 0 to 1; null while the store is unscored.
+    /// Trust score, 0 to 1; null while the store has no score.
     pub trust_score: Option<f64>,
-    /// The trust label.
+    /// Trust band of the score; null while the store has no score.
     pub verification_level: Option<Band>,
-    /// True below twenty completed orders.
+    /// True while the score is based on fewer than twenty completed orders.
     pub provisional: bool,
-    /// Whether somebody checked who the merchant is.
+    /// Status of the merchant's identity verification.
     pub identity_verification: IdentityStatus,
-    /// Where agents connect.
+    /// Endpoints for agents.
     pub endpoints: EndpointsRecord,
 }
 
 impl Store {
-    /// The profile. `site_url` is where this service is reached.
+    /// Returns the profile. `site_url` is the public URL of this service.
     #[must_use]
     pub fn record(&self, site_url: &str) -> StoreRecord {
         StoreRecord {
@@ -196,7 +196,7 @@ impl Store {
         }
     }
 
-    /// The line of the directory.
+    /// Returns the entry of the directory.
     #[must_use]
     pub fn summary(&self, site_url: &str) -> StoreSummary {
         StoreSummary {
@@ -215,7 +215,7 @@ impl Store {
         }
     }
 
-    /// What it promises, as a product shows it.
+    /// Returns the policies as they appear in records.
     #[must_use]
     pub fn policy_record(&self) -> PolicyRecord {
         let Policies { shipping_days_min, shipping_days_max, .. } = &self.policies;
@@ -241,7 +241,7 @@ impl Store {
             label: self.standing.band(),
             provisional: self.standing.provisional,
             computed_at: self.standing.computed_at,
-            agent_checkout: self.standing.takes_checkout(),
+            agent_checkout: self.standing.allows_agent_checkout(),
             agent_threshold: AGENT_THRESHOLD,
             suspension_threshold: SUSPENSION_THRESHOLD,
         }

@@ -1,4 +1,4 @@
-//! From a slug or a merchant to its store, on every call.
+//! Resolving a slug or a merchant to its store, on every request.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,8 +9,8 @@ use primitives::{MerchantId, StoreSlug};
 
 use crate::{Store, StoreError, table};
 
-/// Stores that were asked for in the last seconds. A look-up that is under way serves everyone who
-/// asks meanwhile, and a slug that does not exist is remembered too.
+/// A cache of recently used stores. Concurrent lookups of the same store are answered by one query, and missing stores
+/// are cached too.
 #[derive(Clone)]
 pub struct StoreCache {
     database: Database,
@@ -19,12 +19,12 @@ pub struct StoreCache {
 }
 
 impl StoreCache {
-    /// How old an answer may be.
+    /// Time to live of an entry.
     pub const AGE_MAX: Duration = Duration::from_secs(2);
-    /// How many stores are kept.
+    /// Most entries.
     const STORES_MAX: u64 = 50_000;
 
-    /// An empty cache. A test gives a zero age to see its own writes.
+    /// Creates an empty cache. Tests pass zero to see their own writes.
     #[must_use]
     pub fn new(database: Database, age_max: Duration) -> Self {
         let by_slug = Cache::builder().max_capacity(Self::STORES_MAX).time_to_live(age_max).build();
@@ -33,24 +33,23 @@ impl StoreCache {
         Self { database, by_slug, by_merchant }
     }
 
-    /// The store, whatever its state.
+    /// Returns the store with this slug in any state.
     pub async fn find(&self, slug: &StoreSlug) -> Result<Arc<Store>, StoreError> {
-        known(self.by_slug.try_get_with_by_ref(slug, load_slug(&self.database, slug)).await)
+        found(self.by_slug.try_get_with_by_ref(slug, load_slug(&self.database, slug)).await)
     }
 
-    /// The store of a merchant, whatever its state: for the merchant's own calls.
+    /// Returns the store of a merchant in any state, for the merchant's own requests.
     pub async fn find_merchant(&self, merchant: MerchantId) -> Result<Arc<Store>, StoreError> {
-        let found = self.by_merchant.try_get_with(merchant, load(&self.database, merchant));
-        known(found.await)
+        found(self.by_merchant.try_get_with(merchant, load(&self.database, merchant)).await)
     }
 
-    /// The store everybody may look at.
+    /// Returns the public demo store.
     pub async fn demo(&self) -> Result<Arc<Store>, StoreError> {
         let slug: StoreSlug = StoreSlug::DEMO.parse().map_err(|_| StoreError::NotFound)?;
         self.admit(&slug).await
     }
 
-    /// The store, if agents may call on it.
+    /// Returns the store, or an error if agents cannot use it; see [`Store::admit`].
     pub async fn admit(&self, slug: &StoreSlug) -> Result<Arc<Store>, StoreError> {
         let store = self.find(slug).await?;
         store.admit()?;
@@ -58,21 +57,18 @@ impl StoreCache {
     }
 }
 
-/// A store by its merchant, as it stands in the database.
+/// Reads the store of a merchant from the database.
 pub async fn store(reading: &Reading, merchant: MerchantId) -> Result<Store, StoreError> {
-    let mut snapshot = reading.open().await?;
-    let store = table::store(&mut snapshot, merchant).await?;
-    snapshot.close().await?;
-    store.ok_or(StoreError::NotFound)
+    reading.run(async |sql| table::store(sql, merchant).await?.ok_or(StoreError::NotFound)).await
 }
 
-/// A store as it stands in the database, in the moment of a work: for what must not rest on a cache.
+/// Reads the store of a merchant as a transaction sees it, for rules that must not rely on a cache.
 pub async fn store_now(work: &mut Work, merchant: MerchantId) -> Result<Store, StoreError> {
     table::store(work.sql(), merchant).await?.ok_or(StoreError::NotFound)
 }
 
-fn known(found: Result<Option<Arc<Store>>, Arc<StoreError>>) -> Result<Arc<Store>, StoreError> {
-    match found {
+fn found(result: Result<Option<Arc<Store>>, Arc<StoreError>>) -> Result<Arc<Store>, StoreError> {
+    match result {
         Ok(Some(store)) => Ok(store),
         Ok(None) => Err(StoreError::NotFound),
         Err(error) => Err(StoreError::clone(&error)),
@@ -83,10 +79,10 @@ async fn load_slug(
     database: &Database,
     slug: &StoreSlug,
 ) -> Result<Option<Arc<Store>>, StoreError> {
-    let mut snapshot = Reading::for_platform(database).open().await?;
-    let merchant = table::merchant_by_slug(&mut snapshot, slug).await?;
-    snapshot.close().await?;
-    match merchant {
+    let merchant: Result<Option<MerchantId>, StoreError> = Reading::for_platform(database)
+        .run(async |sql| Ok(table::merchant_by_slug(sql, slug).await?))
+        .await;
+    match merchant? {
         Some(merchant) => load(database, merchant).await,
         None => Ok(None),
     }

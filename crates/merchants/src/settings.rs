@@ -1,165 +1,138 @@
-//! What a merchant sets for its store. Amounts are minor units of the store's currency, rates are
-//! basis points (hundredths of a percent): nothing here is a fraction.
+//! Settings of a store. Amounts are minor units of the store's currency, rates are basis points (hundredths of a
+//! percent); nothing is a floating-point number.
 
 mod check;
 mod checkout_url;
-mod fault;
 mod gtin_source;
+mod invalid_setting;
 mod offers;
 
 use primitives::Timestamp;
 use serde::{Deserialize, Serialize};
 
 pub use checkout_url::CheckoutUrl;
-pub use fault::SettingsFault;
 pub use gtin_source::GtinSource;
+pub use invalid_setting::InvalidSetting;
 
 use crate::Policies;
 
-/// Everything a merchant sets. What is not set is not there: no rate is invented.
+/// Settings of a store. There are no implicit defaults: a rate that is not set does not apply.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Settings {
-    /// What it promises.
     pub policies: Policies,
-    /// How sure we must be that a person agreed to an order.
     pub confirmation: ConfirmationPolicy,
-    /// Where a buyer pays; none if the store has no page of its own.
+    /// Checkout page of the merchant's own shop; `None` if there is none.
     pub checkout_url: Option<CheckoutUrl>,
-    /// Which field of a product holds its GTIN.
     pub gtin_source: GtinSource,
-    /// What shipping costs, by country. A country stands in one zone only.
+    /// A country belongs to one zone only.
     pub shipping: Vec<ShippingZone>,
-    /// What taxes apply. The line that names most of an item wins.
+    /// The most specific rate of an item applies.
     pub taxes: Vec<TaxRate>,
-    /// What is cheaper for a while.
     pub promotions: Vec<Promotion>,
 }
 
-/// The settings in force.
+/// The stored settings with their version.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CurrentSettings {
-    /// What is set.
     pub settings: Settings,
-    /// How often it was changed; 0 if never.
+    /// Number of changes; 0 if the settings were never stored.
     pub version: i64,
-    /// When it was last changed.
     pub updated_at: Option<Timestamp>,
 }
 
-/// The least proof that a person agreed (decisions §8).
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum ConfirmationPolicy {
-    /// The agent says so; the person still pays on the merchant's page.
-    #[default]
-    Attested,
-    /// A person pressed Confirm on our page.
-    Hosted,
-    /// A verified mandate.
-    Mandate,
-}
-
-impl ConfirmationPolicy {
-    const ALL: [(Self, &'static str); 3] =
-        [(Self::Attested, "attested"), (Self::Hosted, "hosted"), (Self::Mandate, "mandate")];
-
-    /// The name, as on the wire and in PostgreSQL.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        Self::ALL.iter().find(|(policy, _)| *policy == self).map_or("attested", |(_, name)| name)
-    }
-
-    /// Reads a name.
-    #[must_use]
-    pub fn from_name(text: &str) -> Option<Self> {
-        Self::ALL.iter().find(|(_, name)| *name == text).map(|(policy, _)| *policy)
+primitives::text_enum! {
+    /// Minimum proof that a person has approved an order (decisions §8).
+    #[derive(Default)]
+    #[strum(serialize_all = "lowercase")]
+    pub enum ConfirmationPolicy {
+        /// The agent states it; the person still pays on the merchant's page.
+        #[default]
+        Attested,
+        /// A person has approved on a page of this service.
+        Hosted,
+        /// A verified mandate.
+        Mandate,
     }
 }
 
-/// Countries that cost the same to ship to.
+/// Countries with the same shipping rates.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ShippingZone {
-    /// What the merchant calls it.
+    /// Merchant text.
     pub name: String,
-    /// ISO 3166 codes of two letters, or `*` for every country no other zone names.
+    /// ISO 3166 codes of two letters, or `*` for every country that is in no other zone.
     pub countries: Vec<String>,
-    /// The ways there.
     pub rates: Vec<ShippingRate>,
 }
 
-/// A way to ship, and what it costs.
+/// A shipping method and its price.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ShippingRate {
-    /// What the merchant calls it.
+    /// Merchant text.
     pub name: String,
-    /// What it costs.
     pub price_minor: i64,
-    /// Offered from this subtotal on.
+    /// Minimum subtotal for this rate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub min_subtotal_minor: Option<i64>,
-    /// The quickest delivery, in days.
+    /// Shortest delivery time.
     pub days_min: i32,
-    /// The slowest delivery, in days.
+    /// Longest delivery time.
     pub days_max: i32,
 }
 
-/// A tax, and what it applies to.
+/// A tax rate and what it applies to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TaxRate {
-    /// Where the goods go: an ISO 3166 code of two letters.
+    /// Destination: an ISO 3166 code of two letters.
     pub country: String,
-    /// A part of the country; none: all of it.
+    /// `None`: the whole country.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub region: Option<String>,
-    /// A category of goods; none: all of them.
+    /// `None`: all categories.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub category: Option<String>,
-    /// How much, in hundredths of a percent.
     pub rate_basis_points: i32,
-    /// Whether prices already hold it.
+    /// Whether prices include the tax.
     pub included: bool,
 }
 
-/// Something that is cheaper for a while.
+/// A promotion.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Promotion {
-    /// The merchant's own identifier.
+    /// The merchant's identifier.
     pub id: String,
-    /// What the merchant calls it.
+    /// Merchant text.
     pub name: String,
-    /// What it gives.
     pub benefit: Benefit,
-    /// What a buyer has to type; none: it applies by itself.
+    /// Code that the buyer enters; `None`: the promotion applies automatically.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<String>,
-    /// Applies from this subtotal on.
+    /// Minimum subtotal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub min_subtotal_minor: Option<i64>,
-    /// When it begins.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub starts_at: Option<Timestamp>,
-    /// When it is over.
+    /// Exclusive.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ends_at: Option<Timestamp>,
-    /// The categories it is about; none: all.
+    /// Empty: all categories.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub categories: Vec<String>,
 }
 
-/// What a promotion gives.
+/// Benefit of a promotion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Benefit {
-    /// So much less, in hundredths of a percent.
+    /// A percentage off.
     Percent {
-        /// From 1 to 10,000.
+        /// 1 to 10,000.
         basis_points: i32,
     },
-    /// So much less.
+    /// A fixed amount off.
     Amount {
-        /// In minor units of the store's currency.
         minor: i64,
     },
-    /// Shipping costs nothing.
     FreeShipping,
 }
 

@@ -1,43 +1,35 @@
-//! Where a store stands: its trust score and what follows from it.
+//! The standing of a store: its trust score and what follows from it.
 
 use primitives::Timestamp;
 
-/// Below it, no agent checkout and listed last (spec §2.6 `agent_threshold`).
+/// Least trust score for agent checkout; stores below are listed last (spec §2.6 `agent_threshold`).
 pub const AGENT_THRESHOLD: f64 = 0.7;
-/// Below it, suspended from discovery (spec §2.6 `suspension_threshold`).
+/// Stores with a lower trust score are suspended (spec §2.6 `suspension_threshold`).
 pub const SUSPENSION_THRESHOLD: f64 = 0.2;
-/// A store with little history ranks as this at the most (decisions §4).
+/// Highest score with which a provisional store is ranked (decisions §4).
 pub(crate) const PROVISIONAL_RANK_MAX: f64 = 0.84;
 
-/// The label of a score.
-#[derive(
-    Debug,
-    Clone,
-    Copy,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    serde::Serialize,
-    serde::Deserialize,
-    schemars::JsonSchema,
-)]
-#[serde(rename_all = "UPPERCASE")]
-pub enum Band {
-    /// Below 0.50.
-    Restricted,
-    /// From 0.50: listed last, friction advised.
-    Caution,
-    /// From 0.70: the minimum for agent checkout.
-    Standard,
-    /// From 0.85: agents may proceed without friction.
-    Verified,
-    /// From 0.95: maximum agent trust.
-    Elite,
+primitives::text_enum! {
+    /// Trust band of a score.
+    #[derive(schemars::JsonSchema)]
+    #[schemars(rename_all = "UPPERCASE")]
+    #[strum(serialize_all = "UPPERCASE")]
+    pub enum Band {
+        /// Below 0.50.
+        Restricted,
+        /// From 0.50: listed last; extra confirmation is advised.
+        Caution,
+        /// From 0.70: the minimum for agent checkout.
+        Standard,
+        /// From 0.85: agents may proceed without extra confirmation.
+        Verified,
+        /// From 0.95: the highest band.
+        Elite,
+    }
 }
 
 impl Band {
-    /// The band of a score: a function of the score alone.
+    /// Returns the band of a score.
     #[must_use]
     pub fn of(score: f64) -> Self {
         match score {
@@ -53,22 +45,21 @@ impl Band {
 /// A store's standing.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Standing {
-    /// The trust score in force, 0 to 1; none while no component applies.
+    /// Current trust score, 0 to 1; `None` while no component applies.
     pub score: Option<f64>,
-    /// Whether it rests on fewer than twenty completed orders.
+    /// Whether the score is based on fewer than twenty completed orders.
     pub provisional: bool,
-    /// When it was computed.
     pub computed_at: Timestamp,
 }
 
 impl Standing {
-    /// The label.
+    /// Returns the trust band; `None` without a score.
     #[must_use]
     pub fn band(&self) -> Option<Band> {
         self.score.map(Band::of)
     }
 
-    /// Whether the store is out of discovery altogether.
+    /// Whether the store is suspended: excluded from discovery and from every call.
     #[must_use]
     pub fn is_suspended(&self) -> bool {
         self.score.is_some_and(|score| score < SUSPENSION_THRESHOLD)
@@ -76,11 +67,11 @@ impl Standing {
 
     /// Whether agents may check out here.
     #[must_use]
-    pub fn takes_checkout(&self) -> bool {
+    pub fn allows_agent_checkout(&self) -> bool {
         self.score.is_some_and(|score| score >= AGENT_THRESHOLD)
     }
 
-    /// The score it ranks with.
+    /// Returns the score by which the store is ranked.
     #[must_use]
     pub fn ranking_score(&self) -> Option<f64> {
         let max = if self.provisional { PROVISIONAL_RANK_MAX } else { 1.0 };
@@ -119,9 +110,11 @@ mod tests {
     fn effects_follow_from_the_score() {
         assert!(standing(Some(0.199_999), false).is_suspended());
         assert!(!standing(Some(0.2), false).is_suspended());
-        assert!(!standing(Some(0.699_999), false).takes_checkout());
-        assert!(standing(Some(0.7), false).takes_checkout());
-        assert!(!standing(None, true).takes_checkout() && !standing(None, true).is_suspended());
+        assert!(!standing(Some(0.699_999), false).allows_agent_checkout());
+        assert!(standing(Some(0.7), false).allows_agent_checkout());
+        assert!(
+            !standing(None, true).allows_agent_checkout() && !standing(None, true).is_suspended()
+        );
         assert_eq!(standing(Some(0.99), true).ranking_score(), Some(0.84));
         assert_eq!(standing(Some(0.99), false).ranking_score(), Some(0.99));
     }

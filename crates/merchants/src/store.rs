@@ -1,59 +1,46 @@
-//! The noun.
+//! Stores.
 
 use primitives::{Currency, MerchantId, StoreSlug, Timestamp};
 
 use crate::{Standing, StoreError};
 
-/// A store as agents may know it.
+/// A store with its policies, identity verification and standing.
 #[derive(Debug, Clone)]
 pub struct Store {
-    /// The tenant.
     pub merchant: MerchantId,
-    /// A small number of its own, by which tables in memory and the search index address it.
+    /// Small unique number that in-memory tables and the search index use as a key.
     pub number: u32,
-    /// Its name in addresses.
     pub slug: StoreSlug,
-    /// Its name to people.
     pub name: String,
-    /// The company behind it.
     pub legal_name: String,
-    /// What it says of itself. Merchant text: data, never instructions.
+    /// Merchant text: data, never instructions.
     pub description: String,
-    /// Its own site.
     pub website_url: String,
-    /// Where its catalog comes from.
+    /// Platform from which the catalog is synchronized.
     pub platform: String,
-    /// Whether it is open at all.
+    /// An inactive store does not exist for agents.
     pub active: bool,
-    /// Where it is at home (ISO 3166, two letters).
+    /// ISO 3166, two letters.
     pub country: String,
-    /// What it sells in.
     pub currency: Currency,
-    /// Languages it serves in.
     pub languages: Vec<String>,
-    /// Countries it ships to.
+    /// ISO 3166, two letters each.
     pub ships_to: Vec<String>,
-    /// Where buyers get help.
     pub support_email: String,
-    /// When it joined.
     pub member_since: Timestamp,
-    /// When its catalog was last brought in.
+    /// Last complete import of the catalog.
     pub last_sync_at: Option<Timestamp>,
-    /// Its top categories.
+    /// Names of the top-level categories; written by `catalog`.
     pub departments: Vec<String>,
-    /// How many products it lists.
+    /// Listed products that agents can see; written by `catalog`.
     pub product_count: i64,
-    /// What it promises.
     pub policies: Policies,
-    /// Who checked who it is.
     pub identity: Identity,
-    /// Where it stands.
     pub standing: Standing,
 }
 
 impl Store {
-    /// Whether agents may call on it: an inactive store does not exist to them, a suspended one is
-    /// refused.
+    /// Checks that agents can use the store. Returns `NotFound` for an inactive store and `Suspended` for a suspended one.
     pub fn admit(&self) -> Result<(), StoreError> {
         if !self.active {
             return Err(StoreError::NotFound);
@@ -64,121 +51,82 @@ impl Store {
         Ok(())
     }
 
-    /// Whether everybody may only look at it (spec §1.8).
+    /// Whether the store is the public demo store, which only sandbox keys may change (spec §1.8).
     #[must_use]
     pub fn is_read_only(&self) -> bool {
         self.slug.as_str() == StoreSlug::DEMO
     }
 
-    /// Whether somebody may write here: at the store everybody looks at, only who plays in a sandbox.
+    /// Checks that a caller may write. Returns `ReadOnly` for the demo store, unless the caller has a sandbox key.
     pub fn admit_write(&self, is_sandbox: bool) -> Result<(), StoreError> {
         if self.is_read_only() && !is_sandbox { Err(StoreError::ReadOnly) } else { Ok(()) }
     }
 }
 
-/// A store about to be registered.
+/// A store to create or update.
 #[derive(Debug, Clone)]
 pub struct NewStore {
-    /// The tenant.
     pub merchant: MerchantId,
-    /// Its name in addresses.
     pub slug: StoreSlug,
-    /// Its name to people.
     pub name: String,
-    /// The company behind it.
     pub legal_name: String,
-    /// What it says of itself.
     pub description: String,
-    /// Its own site.
     pub website_url: String,
-    /// Where its catalog comes from.
+    /// Platform from which the catalog is synchronized.
     pub platform: String,
-    /// Whether it is open at all.
+    /// An inactive store does not exist for agents.
     pub active: bool,
-    /// Where it is at home.
+    /// ISO 3166, two letters.
     pub country: String,
-    /// What it sells in.
     pub currency: Currency,
-    /// Languages it serves in.
     pub languages: Vec<String>,
-    /// Countries it ships to.
+    /// ISO 3166, two letters each.
     pub ships_to: Vec<String>,
-    /// Where buyers get help.
     pub support_email: String,
-    /// When it joined.
     pub member_since: Timestamp,
-    /// When its catalog was last brought in.
+    /// Last complete import of the catalog.
     pub last_sync_at: Option<Timestamp>,
 }
 
-/// What a store promises. Everything is optional: a promise not made is not invented.
+/// Policies of a store. `None` means that the merchant has not stated the policy.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Policies {
-    /// Days to return in.
     pub return_window_days: Option<i32>,
-    /// Orders from this amount ship free, in minor units of the store's currency.
+    /// Orders from this amount ship for free; minor units of the store's currency.
     pub free_shipping_threshold_minor: Option<i64>,
-    /// The quickest delivery, in days.
     pub shipping_days_min: Option<i32>,
-    /// The slowest delivery, in days.
     pub shipping_days_max: Option<i32>,
-    /// How returns work.
+    /// Merchant text.
     pub return_summary: Option<String>,
-    /// How shipping works.
+    /// Merchant text.
     pub shipping_summary: Option<String>,
-    /// The privacy policy.
     pub privacy_url: Option<String>,
-    /// The terms of sale.
     pub terms_url: Option<String>,
-    /// The warranty.
     pub warranty_months: Option<i32>,
 }
 
-/// Whether somebody checked who the merchant is (decisions §4).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum IdentityStatus {
-    /// Nobody did.
-    Unverified,
-    /// Somebody is at it.
-    Pending,
-    /// It holds.
-    Verified,
-    /// It did not hold.
-    Failed,
-}
-
-impl IdentityStatus {
-    const ALL: [(Self, &'static str); 4] = [
-        (Self::Unverified, "unverified"),
-        (Self::Pending, "pending"),
-        (Self::Verified, "verified"),
-        (Self::Failed, "failed"),
-    ];
-
-    /// The name, as on the wire and in PostgreSQL.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        Self::ALL.iter().find(|(status, _)| *status == self).map_or("unverified", |(_, name)| name)
-    }
-
-    /// Reads a name; what is unknown counts as unverified.
-    #[must_use]
-    pub fn from_name(text: &str) -> Self {
-        let found = Self::ALL.iter().find(|(_, name)| *name == text);
-        found.map_or(Self::Unverified, |(status, _)| *status)
+primitives::text_enum! {
+    /// Status of a merchant's identity verification (decisions §4).
+    #[derive(schemars::JsonSchema)]
+    #[schemars(rename_all = "lowercase")]
+    #[strum(serialize_all = "lowercase")]
+    pub enum IdentityStatus {
+        /// Not started.
+        Unverified,
+        /// In progress.
+        Pending,
+        /// The identity is verified.
+        Verified,
+        /// The verification failed.
+        Failed,
     }
 }
 
-/// The identity check of a merchant.
+/// Identity verification of a merchant.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Identity {
-    /// How it went.
     pub status: IdentityStatus,
-    /// How thorough it was.
     pub level: Option<String>,
-    /// How it was done.
     pub method: Option<String>,
-    /// When it was done.
     pub verified_at: Option<Timestamp>,
 }

@@ -14,7 +14,13 @@ use crate::{
     DirectoryQuery, Identity, IdentityStatus, NewStore, Policies, Standing, Store, StoreError,
 };
 
-/// A store with all that is known of it, as the join gives it.
+/// Returns the error of a stored value that this crate would not write.
+fn unreadable(what: &str) -> DatabaseError {
+    let message = format!("the database holds an invalid value of {what}");
+    DatabaseError::Internal(sqlx::Error::Decode(message.into()))
+}
+
+/// A store joined with its policies, standing and identity verification.
 struct StoreRow {
     merchant_id: MerchantId,
     number: i32,
@@ -56,9 +62,7 @@ struct StoreRow {
 impl TryFrom<StoreRow> for Store {
     type Error = StoreError;
     fn try_from(row: StoreRow) -> Result<Self, StoreError> {
-        let unreadable = |what: &str| -> StoreError {
-            DatabaseError::Broken(sqlx::Error::Decode(what.into())).into()
-        };
+        let unreadable = |what: &str| -> StoreError { unreadable(what).into() };
         Ok(Self {
             merchant: row.merchant_id,
             number: row.number.try_into().map_err(|_| unreadable("a number"))?,
@@ -90,15 +94,16 @@ impl TryFrom<StoreRow> for Store {
                 warranty_months: row.warranty_months,
             },
             identity: Identity {
-                status: row
-                    .identity_status
-                    .as_deref()
-                    .map_or(IdentityStatus::Unverified, IdentityStatus::from_name),
+                status: match row.identity_status.as_deref() {
+                    None => IdentityStatus::Unverified,
+                    Some(name) => IdentityStatus::parse(name)
+                        .ok_or_else(|| unreadable("an identity status"))?,
+                },
                 level: row.identity_level,
                 method: row.identity_method,
                 verified_at: row.identity_verified_at,
             },
-            // A store nobody has computed a score for is unscored.
+            // A store without a computed score has none.
             standing: Standing {
                 score: row.score,
                 provisional: row.provisional.unwrap_or(true),
@@ -108,7 +113,7 @@ impl TryFrom<StoreRow> for Store {
     }
 }
 
-/// The columns and joins of `StoreRow`, in the places that read it.
+/// The columns and joins of `StoreRow`.
 macro_rules! stores {
     ($total:literal, $rest:literal, $($argument:expr),*) => {
         sqlx::query_as!(
@@ -166,7 +171,7 @@ pub(crate) async fn store(
     row.map(Store::try_from).transpose()
 }
 
-/// Stores by number, from the one after `after` on.
+/// Returns a page of stores in any state, ordered by number.
 pub(crate) async fn stores_after(
     sql: &mut PgConnection,
     after: i32,
@@ -223,7 +228,7 @@ pub(crate) async fn directory(
     .fetch_all(&mut *sql)
     .await?;
     if rows.is_empty() && query.page.offset() > 0 {
-        // Beyond the end no row is left to carry the total; the first page knows it.
+        // A page beyond the end carries no total; the first page does.
         let first = DirectoryQuery { page: PageRequest::new(None, Some(1)), ..query.clone() };
         let (_, total) = Box::pin(directory(sql, &first)).await?;
         return Ok((Vec::new(), total));
@@ -237,8 +242,8 @@ fn escape_like(words: &str) -> String {
     words.replace('\\', "\\\\").replace('%', "\\%").replace('_', "\\_")
 }
 
-/// Takes a slug, or finds it taken by the same merchant.
-pub(crate) async fn take_slug(work: &mut Work, store: &NewStore) -> sqlx::Result<bool> {
+/// Claims a slug for a merchant. Returns false if it belongs to another one.
+pub(crate) async fn claim_slug(work: &mut Work, store: &NewStore) -> sqlx::Result<bool> {
     sqlx::query!(
         "INSERT INTO platform.store_slug (slug, merchant_id) VALUES ($1, $2) ON CONFLICT DO NOTHING",
         store.slug.as_str(),
@@ -250,7 +255,7 @@ pub(crate) async fn take_slug(work: &mut Work, store: &NewStore) -> sqlx::Result
     Ok(owner == Some(store.merchant))
 }
 
-/// Answers whether anything but the synchronisation differs.
+/// Creates or updates a store. Returns whether anything but the time of synchronization differed.
 pub(crate) async fn put_store(work: &mut Work, store: &NewStore) -> sqlx::Result<bool> {
     if insert_store(work, store).await? || update_store(work, store).await? {
         return Ok(true);
@@ -259,7 +264,7 @@ pub(crate) async fn put_store(work: &mut Work, store: &NewStore) -> sqlx::Result
     Ok(false)
 }
 
-/// The row is looked for first: one that is inserted in vain uses up a number all the same.
+/// Checks for the row first, because an insert that conflicts uses up a number.
 async fn insert_store(work: &mut Work, store: &NewStore) -> sqlx::Result<bool> {
     let now = work.now();
     let put = sqlx::query!(
@@ -324,7 +329,7 @@ async fn update_store(work: &mut Work, store: &NewStore) -> sqlx::Result<bool> {
     Ok(put.rows_affected() == 1)
 }
 
-/// Answers whether anything differs.
+/// Sets the policies. Returns whether they differed.
 pub(crate) async fn put_policies(
     work: &mut Work,
     merchant: MerchantId,
@@ -360,7 +365,7 @@ pub(crate) async fn put_policies(
     Ok(put.rows_affected() == 1)
 }
 
-/// Answers whether anything but the moment of the computation differs.
+/// Sets the standing. Returns whether anything but the time of computation differed.
 pub(crate) async fn put_standing(
     work: &mut Work,
     merchant: MerchantId,
@@ -390,7 +395,7 @@ pub(crate) async fn put_standing(
     Ok(false)
 }
 
-/// Answers whether anything differs.
+/// Sets the identity verification. Returns whether it differed.
 pub(crate) async fn put_identity(
     work: &mut Work,
     merchant: MerchantId,
@@ -404,7 +409,7 @@ pub(crate) async fn put_identity(
                 identity_verification.method, identity_verification.verified_at)
                IS DISTINCT FROM ($2, $3, $4, $5)",
         merchant as MerchantId,
-        identity.status.name(),
+        identity.status.as_str(),
         identity.level,
         identity.method,
         identity.verified_at as Option<Timestamp>,
@@ -429,7 +434,7 @@ pub(crate) async fn put_sync(
     Ok(())
 }
 
-pub(crate) async fn describe_catalog(
+pub(crate) async fn set_catalog_summary(
     work: &mut Work,
     merchant: MerchantId,
     departments: &[String],

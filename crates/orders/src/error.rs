@@ -1,22 +1,19 @@
-//! What can go wrong with orders.
+//! Errors of orders.
 
 use database::DatabaseError;
 use primitives::{Details, ErrorCode, Problem};
 use webhooks::WebhookError;
 
-/// Why an order could not be had or placed.
+/// Why an order could not be read or placed.
 #[derive(Debug, thiserror::Error)]
 pub enum OrderError {
-    /// There is none with this id, or it is somebody else's: which of the two is not said.
-    #[error("there is no such order")]
+    /// No order has this id, or another agent owns it; callers cannot tell which.
+    #[error("order not found")]
     NotFound,
-    /// Something kept that cannot be read.
-    #[error("an order could not be read")]
+    #[error("a stored order could not be decoded")]
     Unreadable,
-    /// The merchant could not be told.
     #[error(transparent)]
     Webhook(#[from] WebhookError),
-    /// The database was in the way.
     #[error(transparent)]
     Database(#[from] DatabaseError),
 }
@@ -43,6 +40,14 @@ impl Problem for OrderError {
             Self::Unreadable => {}
             Self::Webhook(error) => error.details(details),
             Self::Database(error) => error.details(details),
+        }
+    }
+
+    fn is_transient(&self) -> bool {
+        match self {
+            Self::NotFound | Self::Unreadable => false,
+            Self::Webhook(error) => error.is_transient(),
+            Self::Database(error) => error.is_transient(),
         }
     }
 }

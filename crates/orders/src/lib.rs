@@ -9,5 +9,5 @@ mod table;
 pub use error::OrderError;
 pub use order::{ConfirmationLevel, Order, OrderLine, OrderStatus};
 pub use place::place;
-pub use read::{order, order_of_checkout};
-pub use table::forget_sandbox;
+pub use read::order;
+pub use table::purge_sandbox;

@@ -1,12 +1,12 @@
-//! A verb: placing an order, in the transaction that learned of its payment.
+//! A verb: placing an order, in the transaction that settles its payment.
 
 use database::Work;
 use primitives::{MerchantId, Money};
-use webhooks::{Announcement, OrderCreated, OrderedItem};
+use webhooks::{OrderCreated, OrderedItem, WebhookEvent};
 
 use crate::{Order, OrderError, table};
 
-/// Places an order and tells the merchant of it. It exists only if the work commits.
+/// Inserts an order and publishes `order.created`. It exists only if the work commits.
 pub async fn place(
     work: &mut Work,
     merchant: MerchantId,
@@ -25,14 +25,14 @@ pub async fn place(
         quantity: line.quantity,
         unit_price: Money::new(line.unit_minor, order.currency()).to_decimal(),
     };
-    let told = Announcement::OrderCreated(OrderCreated {
+    let event = WebhookEvent::OrderCreated(OrderCreated {
         order: order.id,
         checkout: order.checkout,
         slug: slug.to_owned(),
         total: order.total,
         items: order.lines.iter().map(item).collect(),
-        confirmation: order.confirmation.name(),
+        confirmation: order.confirmation.as_str(),
     });
-    webhooks::announce(work, merchant, &told).await?;
+    webhooks::publish(work, merchant, &event).await?;
     Ok(())
 }

@@ -28,7 +28,7 @@ pub(crate) async fn insert(
         order.agent as KeyId,
         order.agent_name,
         order.is_sandbox,
-        order.status.name(),
+        order.status.as_str(),
         order.payment_provider,
         order.payment_reference,
         order.total.currency().code(),
@@ -36,7 +36,7 @@ pub(crate) async fn insert(
         Json(&order.lines) as _,
         order.terms,
         order.quote_hash.as_slice(),
-        order.confirmation.name(),
+        order.confirmation.as_str(),
         order.confirmation_id as Option<ConfirmationId>,
         order.buyer,
         order.created_at as Timestamp,
@@ -71,7 +71,7 @@ struct Row {
 impl TryFrom<Row> for Order {
     type Error = OrderError;
     fn try_from(row: Row) -> Result<Self, OrderError> {
-        let level = ConfirmationLevel::from_name(&row.confirmation_level);
+        let level = ConfirmationLevel::parse(&row.confirmation_level);
         let currency = row.currency.parse().map_err(|_| OrderError::Unreadable)?;
         Ok(Self {
             id: row.order_id,
@@ -80,7 +80,7 @@ impl TryFrom<Row> for Order {
             agent: row.agent,
             agent_name: row.agent_name,
             is_sandbox: row.is_sandbox,
-            status: OrderStatus::from_name(&row.status).ok_or(OrderError::Unreadable)?,
+            status: OrderStatus::parse(&row.status).ok_or(OrderError::Unreadable)?,
             payment_provider: row.payment_provider,
             payment_reference: row.payment_reference,
             total: Money::new(row.total_minor, currency),
@@ -96,7 +96,7 @@ impl TryFrom<Row> for Order {
     }
 }
 
-/// An order by its id or by its session.
+/// Returns the order with this id, or the order of this session.
 pub(crate) async fn find(
     sql: &mut PgConnection,
     merchant: MerchantId,
@@ -122,8 +122,8 @@ pub(crate) async fn find(
     row.map(Order::try_from).transpose()
 }
 
-/// Forgets what a sandbox bought before a moment: it is over.
-pub async fn forget_sandbox(
+/// Deletes sandbox orders created before a timestamp and returns their number.
+pub async fn purge_sandbox(
     work: &mut Work,
     merchant: MerchantId,
     before: Timestamp,

@@ -1,18 +1,16 @@
-//! What can go wrong with payments.
+//! Errors of payments.
 
 use database::DatabaseError;
 use primitives::{Details, ErrorCode, Problem};
 
-/// Why a payment could not be begun or ended.
+/// Why a payment could not be created, read or updated.
 #[derive(Debug, thiserror::Error)]
 pub enum PaymentError {
-    /// One is under way, or it was paid already.
-    #[error("a payment is under way or was made already")]
+    /// Another payment of the session is pending or paid.
+    #[error("payment already processed: another payment of this checkout is pending or paid")]
     AlreadyProcessed,
-    /// Something kept that cannot be read.
-    #[error("a payment could not be read")]
+    #[error("a stored payment could not be decoded")]
     Unreadable,
-    /// The database was in the way.
     #[error(transparent)]
     Database(DatabaseError),
 }
@@ -44,10 +42,14 @@ impl Problem for PaymentError {
     fn details(&self, details: &mut Details) {
         match self {
             Self::AlreadyProcessed => {
-                details.insert("hint", "read the checkout again to see what came of it");
+                details.insert("hint", "read the checkout again to see the outcome of the payment");
             }
             Self::Unreadable => {}
             Self::Database(error) => error.details(details),
         }
+    }
+
+    fn is_transient(&self) -> bool {
+        matches!(self, Self::Database(error) if error.is_transient())
     }
 }

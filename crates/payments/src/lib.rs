@@ -9,6 +9,6 @@ mod test_provider;
 
 pub use error::PaymentError;
 pub use method::PaymentMethod;
-pub use payment::{Payment, PaymentStatus, begin, end, paid, stuck};
-pub use provider::{Answer, Asked, Outcome, Provider, Unanswered};
+pub use payment::{Payment, PaymentStatus, create, find_paid, find_pending, record_outcome};
+pub use provider::{ChargeFuture, ChargeOutcome, ChargeRequest, Provider, ProviderUnavailable};
 pub use test_provider::{TestInstrument, TestProvider};

@@ -1,68 +1,49 @@
-//! One try to pay, and its verbs.
+//! A payment attempt.
 
 use database::{Reading, Work};
 use primitives::{CheckoutId, MerchantId, Money, PaymentId, Timestamp};
 
-use crate::{Asked, Outcome, PaymentError, table};
+use crate::{ChargeOutcome, ChargeRequest, PaymentError, table};
 
-/// What became of a try.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PaymentStatus {
-    /// Nobody knows yet.
-    Begun,
-    /// The money is there.
-    Paid,
-    /// It was refused.
-    Declined,
-}
-
-impl PaymentStatus {
-    const ALL: [(Self, &'static str); 3] =
-        [(Self::Begun, "begun"), (Self::Paid, "paid"), (Self::Declined, "declined")];
-
-    /// The name, as on the wire and in PostgreSQL.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        Self::ALL.iter().find(|(status, _)| *status == self).map_or("begun", |(_, name)| name)
-    }
-
-    /// Reads a name.
-    #[must_use]
-    pub fn from_name(text: &str) -> Option<Self> {
-        Self::ALL.iter().find(|(_, name)| *name == text).map(|(status, _)| *status)
+primitives::text_enum! {
+    /// Status of a payment.
+    #[strum(serialize_all = "snake_case")]
+    pub enum PaymentStatus {
+        /// The outcome is not known yet.
+        #[strum(serialize = "begun")]
+        Pending,
+        Paid,
+        Declined,
     }
 }
 
-/// One try to pay.
+/// A payment attempt of a checkout session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Payment {
-    /// Its id, by which the provider knows it too.
+    /// Also the idempotency key that the provider receives.
     pub id: PaymentId,
-    /// What is paid.
     pub checkout: CheckoutId,
-    /// Who takes it.
+    /// [`Provider::name`](crate::Provider::name) of the provider.
     pub provider: String,
-    /// From what.
+    /// A token of the provider, never a card number.
     pub instrument: String,
-    /// How much.
     pub amount: Money,
-    /// What became of it.
     pub status: PaymentStatus,
-    /// What the provider calls it.
+    /// The provider's own id of the payment; `None` until it is paid.
     pub reference: Option<String>,
 }
 
 impl Payment {
-    /// What the provider is asked.
+    /// Returns the request that the provider receives for this payment.
     #[must_use]
-    pub fn asked(&self) -> Asked {
+    pub fn charge_request(&self) -> ChargeRequest {
         let instrument = self.instrument.clone();
-        Asked { payment: self.id, amount: self.amount, instrument }
+        ChargeRequest { payment: self.id, amount: self.amount, instrument }
     }
 }
 
-/// Begins a payment. It exists only if the work commits, and the provider is asked after that.
-pub async fn begin(
+/// Creates a pending payment. It exists only if the work commits; the provider is called after that.
+pub async fn create(
     work: &mut Work,
     merchant: MerchantId,
     checkout: CheckoutId,
@@ -76,40 +57,37 @@ pub async fn begin(
         provider: provider.to_owned(),
         instrument: instrument.to_owned(),
         amount,
-        status: PaymentStatus::Begun,
+        status: PaymentStatus::Pending,
         reference: None,
     };
     table::insert(work, merchant, &payment).await?;
     Ok(payment)
 }
 
-/// Writes how a payment ended. False if that was written before.
-pub async fn end(
+/// Records the outcome of a pending payment. Returns `false` if an outcome was recorded before.
+pub async fn record_outcome(
     work: &mut Work,
     merchant: MerchantId,
     payment: PaymentId,
-    outcome: &Outcome,
+    outcome: &ChargeOutcome,
 ) -> Result<bool, PaymentError> {
-    Ok(table::end(work, merchant, payment, outcome).await?)
+    Ok(table::record_outcome(work, merchant, payment, outcome).await?)
 }
 
-/// The payment a session was paid with, if it was.
-pub async fn paid(
+/// Returns the paid payment of a session, if there is one.
+pub async fn find_paid(
     work: &mut Work,
     merchant: MerchantId,
     checkout: CheckoutId,
 ) -> Result<Option<Payment>, PaymentError> {
-    table::paid(work.sql(), merchant, checkout).await
+    table::find_paid(work.sql(), merchant, checkout).await
 }
 
-/// Payments of all stores that were begun before a moment and whose end nobody wrote.
-pub async fn stuck(
+/// Returns payments of all stores that were created before a timestamp and are still pending, the oldest first.
+pub async fn find_pending(
     reading: &Reading,
     before: Timestamp,
     limit: i64,
 ) -> Result<Vec<(MerchantId, Payment)>, PaymentError> {
-    let mut snapshot = reading.open().await?;
-    let found = table::stuck(&mut snapshot, before, limit).await?;
-    snapshot.close().await?;
-    Ok(found)
+    reading.run(async |sql| table::find_pending(sql, before, limit).await).await
 }

@@ -1,53 +1,52 @@
-//! The seam to whoever takes the money.
+//! The interface to payment providers.
 
 use std::fmt::Debug;
 use std::pin::Pin;
 
 use primitives::{Money, PaymentId};
 
-/// What a provider is asked to take.
+/// A request to charge a payment instrument.
 #[derive(Debug, Clone)]
-pub struct Asked {
-    /// Our id of the payment: the provider charges once for it, however often it is asked.
+pub struct ChargeRequest {
+    /// The idempotency key: the provider charges at most once for it.
     pub payment: PaymentId,
-    /// How much.
     pub amount: Money,
-    /// From what: a token of the provider's, never a card's number.
+    /// A token of the provider, never a card number.
     pub instrument: String,
 }
 
-/// What became of a payment.
+/// The final outcome of a charge.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Outcome {
-    /// The money is there.
+pub enum ChargeOutcome {
     Paid {
-        /// What the provider calls it.
+        /// The provider's own id of the payment.
         reference: String,
     },
-    /// It was refused.
     Declined,
 }
 
-/// The provider could not say. The payment may have gone through: it is asked for later.
+/// The provider returned no outcome. The payment may have succeeded and stays pending until it is reconciled.
 #[derive(Debug, Clone, thiserror::Error)]
-#[error("the payment provider did not answer")]
-pub struct Unanswered;
+#[error("payment provider unavailable: the outcome of the charge is unknown")]
+pub struct ProviderUnavailable;
 
-/// An answer on its way.
-pub type Answer<'asked> =
-    Pin<Box<dyn Future<Output = Result<Outcome, Unanswered>> + Send + 'asked>>;
+/// The future returned by the methods of a [`Provider`].
+pub type ChargeFuture<'request> =
+    Pin<Box<dyn Future<Output = Result<ChargeOutcome, ProviderUnavailable>> + Send + 'request>>;
 
-/// Whoever takes the money.
+/// A payment provider.
 pub trait Provider: Debug + Send + Sync {
-    /// The name it is kept under.
+    /// Returns the name under which its payments are stored.
     fn name(&self) -> &'static str;
 
-    /// Whether what it takes is real money.
-    fn is_real(&self) -> bool;
+    /// Returns whether it moves real money; `false` for a test provider.
+    fn is_live(&self) -> bool;
 
-    /// Takes the money, once for each payment's id.
-    fn charge<'asked>(&'asked self, asked: &'asked Asked) -> Answer<'asked>;
+    /// Charges the instrument. Idempotent: at most one charge for each payment id.
+    fn charge<'request>(&'request self, request: &'request ChargeRequest)
+    -> ChargeFuture<'request>;
 
-    /// What became of a payment nobody heard the end of. One it never heard of is declined from then on.
-    fn find<'asked>(&'asked self, asked: &'asked Asked) -> Answer<'asked>;
+    /// Returns the outcome of an earlier charge. A payment id unknown to the provider is declined for good, so that a
+    /// late charge for it cannot succeed.
+    fn find<'request>(&'request self, request: &'request ChargeRequest) -> ChargeFuture<'request>;
 }

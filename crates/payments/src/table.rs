@@ -4,7 +4,7 @@ use database::Work;
 use primitives::{CheckoutId, MerchantId, Money, PaymentId, Timestamp};
 use sqlx::PgConnection;
 
-use crate::{Outcome, Payment, PaymentError, PaymentStatus};
+use crate::{ChargeOutcome, Payment, PaymentError, PaymentStatus};
 
 pub(crate) async fn insert(
     work: &mut Work,
@@ -23,7 +23,7 @@ pub(crate) async fn insert(
         payment.instrument,
         payment.amount.currency().code(),
         payment.amount.minor(),
-        payment.status.name(),
+        payment.status.as_str(),
         now as Timestamp,
     )
     .execute(work.sql())
@@ -31,23 +31,24 @@ pub(crate) async fn insert(
     Ok(())
 }
 
-pub(crate) async fn end(
+/// Records the outcome of a pending payment. Returns `false` if it is not pending.
+pub(crate) async fn record_outcome(
     work: &mut Work,
     merchant: MerchantId,
     payment: PaymentId,
-    outcome: &Outcome,
+    outcome: &ChargeOutcome,
 ) -> sqlx::Result<bool> {
     let now = work.now();
     let (status, reference) = match outcome {
-        Outcome::Paid { reference } => (PaymentStatus::Paid, Some(reference.as_str())),
-        Outcome::Declined => (PaymentStatus::Declined, None),
+        ChargeOutcome::Paid { reference } => (PaymentStatus::Paid, Some(reference.as_str())),
+        ChargeOutcome::Declined => (PaymentStatus::Declined, None),
     };
     let done = sqlx::query!(
         "UPDATE payment SET status = $3, reference = $4, ended_at = $5
          WHERE merchant_id = $1 AND payment_id = $2 AND status = 'begun'",
         merchant as MerchantId,
         payment as PaymentId,
-        status.name(),
+        status.as_str(),
         reference,
         now as Timestamp,
     )
@@ -78,14 +79,14 @@ impl TryFrom<Row> for (MerchantId, Payment) {
             provider: row.provider,
             instrument: row.instrument,
             amount: Money::new(row.amount_minor, currency),
-            status: PaymentStatus::from_name(&row.status).ok_or(PaymentError::Unreadable)?,
+            status: PaymentStatus::parse(&row.status).ok_or(PaymentError::Unreadable)?,
             reference: row.reference,
         };
         Ok((row.merchant_id, payment))
     }
 }
 
-pub(crate) async fn paid(
+pub(crate) async fn find_paid(
     sql: &mut PgConnection,
     merchant: MerchantId,
     checkout: CheckoutId,
@@ -104,7 +105,7 @@ pub(crate) async fn paid(
     row.map(|row| <(MerchantId, Payment)>::try_from(row).map(|(_, payment)| payment)).transpose()
 }
 
-pub(crate) async fn stuck(
+pub(crate) async fn find_pending(
     sql: &mut PgConnection,
     before: Timestamp,
     limit: i64,

@@ -1,45 +1,31 @@
-//! Money that is none: for sandboxes, and for trying things out. It says so wherever it is shown.
+//! A payment provider that moves no money, for sandboxes and development.
 
-use crate::{Answer, Asked, Outcome, Provider};
+use crate::{ChargeFuture, ChargeOutcome, ChargeRequest, Provider};
 
-/// A provider that takes no money and does what its instrument says.
+/// A provider that moves no money. The instrument determines the outcome.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct TestProvider;
 
-/// What it can be told to do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TestInstrument {
-    /// Pays.
-    Approves,
-    /// Refuses.
-    Declines,
-}
-
-impl TestInstrument {
-    const ALL: [(Self, &'static str); 2] =
-        [(Self::Approves, "test_approves"), (Self::Declines, "test_declines")];
-
-    /// The name, as the page sends it.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        Self::ALL.iter().find(|(kind, _)| *kind == self).map_or("", |(_, name)| name)
-    }
-
-    /// Reads a name.
-    #[must_use]
-    pub fn from_name(text: &str) -> Option<Self> {
-        Self::ALL.iter().find(|(_, name)| *name == text).map(|(kind, _)| *kind)
+primitives::text_enum! {
+    /// A payment instrument of the [`TestProvider`].
+    pub enum TestInstrument {
+        /// Every charge succeeds.
+        #[strum(serialize = "test_approves")]
+        Approves,
+        /// Every charge is declined.
+        #[strum(serialize = "test_declines")]
+        Declines,
     }
 }
 
 impl TestProvider {
-    /// The same payment has the same end, also when it is asked for again by another process.
-    fn outcome(asked: &Asked) -> Outcome {
-        match TestInstrument::from_name(&asked.instrument) {
+    /// Depends on the request alone, so that every process returns the same outcome for a payment.
+    fn outcome(request: &ChargeRequest) -> ChargeOutcome {
+        match TestInstrument::parse(&request.instrument) {
             Some(TestInstrument::Approves) => {
-                Outcome::Paid { reference: format!("test_{}", asked.payment) }
+                ChargeOutcome::Paid { reference: format!("test_{}", request.payment) }
             }
-            Some(TestInstrument::Declines) | None => Outcome::Declined,
+            Some(TestInstrument::Declines) | None => ChargeOutcome::Declined,
         }
     }
 }
@@ -49,15 +35,18 @@ impl Provider for TestProvider {
         "test"
     }
 
-    fn is_real(&self) -> bool {
+    fn is_live(&self) -> bool {
         false
     }
 
-    fn charge<'asked>(&'asked self, asked: &'asked Asked) -> Answer<'asked> {
-        Box::pin(async { Ok(Self::outcome(asked)) })
+    fn charge<'request>(
+        &'request self,
+        request: &'request ChargeRequest,
+    ) -> ChargeFuture<'request> {
+        Box::pin(async { Ok(Self::outcome(request)) })
     }
 
-    fn find<'asked>(&'asked self, asked: &'asked Asked) -> Answer<'asked> {
-        Box::pin(async { Ok(Self::outcome(asked)) })
+    fn find<'request>(&'request self, request: &'request ChargeRequest) -> ChargeFuture<'request> {
+        Box::pin(async { Ok(Self::outcome(request)) })
     }
 }

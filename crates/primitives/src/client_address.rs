@@ -1,20 +1,21 @@
-//! Where a request came from.
+//! The address a request came from.
 
 use std::net::{IpAddr, Ipv6Addr};
 
-/// The address of whoever sent a request, as far as it can be known: behind proxies that are trusted, the
-/// one they name. The server puts it among the extensions of every request.
+/// The client's IP address: the peer's, or the one reported by a trusted proxy. The server adds it to the
+/// extensions of every request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ClientAddress(pub IpAddr);
 
 impl ClientAddress {
-    /// Whose line it is. One line of the new internet has 2⁶⁴ addresses: they count as one.
+    /// Returns the network that rate limits count by: the IPv4 address, or the /64 prefix of an IPv6 address, because
+    /// one IPv6 subscriber has 2⁶⁴ addresses.
     #[must_use]
-    pub fn line(self) -> IpAddr {
+    pub fn network(self) -> IpAddr {
         match self.0.to_canonical() {
             IpAddr::V6(six) => {
-                let line = six.to_bits() & !u128::from(u64::MAX);
-                IpAddr::V6(Ipv6Addr::from_bits(line))
+                let prefix = six.to_bits() & !u128::from(u64::MAX);
+                IpAddr::V6(Ipv6Addr::from_bits(prefix))
             }
             four @ IpAddr::V4(_) => four,
         }
@@ -25,15 +26,15 @@ impl ClientAddress {
 mod tests {
     use super::*;
 
-    fn line(address: &str) -> IpAddr {
-        ClientAddress(address.parse().unwrap()).line()
+    fn network(address: &str) -> IpAddr {
+        ClientAddress(address.parse().unwrap()).network()
     }
 
     #[test]
-    fn one_line_counts_as_one() {
-        assert_eq!(line("2001:db8:1:2::1"), line("2001:db8:1:2:ffff::9"));
-        assert_ne!(line("2001:db8:1:2::1"), line("2001:db8:1:3::1"));
-        assert_eq!(line("::ffff:192.0.2.1"), line("192.0.2.1"));
-        assert_ne!(line("192.0.2.1"), line("192.0.2.2"));
+    fn addresses_of_one_network_count_as_one() {
+        assert_eq!(network("2001:db8:1:2::1"), network("2001:db8:1:2:ffff::9"));
+        assert_ne!(network("2001:db8:1:2::1"), network("2001:db8:1:3::1"));
+        assert_eq!(network("::ffff:192.0.2.1"), network("192.0.2.1"));
+        assert_ne!(network("192.0.2.1"), network("192.0.2.2"));
     }
 }

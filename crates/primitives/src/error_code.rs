@@ -1,34 +1,34 @@
 //! The stable error codes: spec §7 and decisions §7 as one table.
 
 macro_rules! error_codes {
-    ($($name:ident = $status:literal $code:literal, $meaning:literal;)*) => {
-        /// A stable error code. Clients key their logic on it, so a published one never changes;
-        /// `error-codes.golden` holds them.
+    ($($name:ident = $status:literal $code:literal, $description:literal;)*) => {
+        /// A stable error code. Clients key their logic on it, so that a published code never changes;
+        /// `error-codes.golden` freezes them.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         pub enum ErrorCode {
-            $(#[doc = $meaning] $name,)*
+            $(#[doc = $description] $name,)*
         }
 
         impl ErrorCode {
-            /// All codes.
+            /// All codes, in the order of their publication.
             pub const ALL: &'static [Self] = &[$(Self::$name,)*];
 
-            /// The code, as on the wire.
+            /// Returns the code as it appears on the wire.
             #[must_use]
             pub const fn code(self) -> &'static str {
                 match self { $(Self::$name => $code,)* }
             }
 
-            /// The HTTP status.
+            /// Returns the HTTP status.
             #[must_use]
             pub const fn status(self) -> u16 {
                 match self { $(Self::$name => $status,)* }
             }
 
-            /// What it means, in one sentence.
+            /// Returns a one-sentence description.
             #[must_use]
-            pub const fn meaning(self) -> &'static str {
-                match self { $(Self::$name => $meaning,)* }
+            pub const fn description(self) -> &'static str {
+                match self { $(Self::$name => $description,)* }
             }
         }
     };
@@ -52,29 +52,29 @@ error_codes! {
     ServiceUnavailable = 503 "service_unavailable", "Temporary overload or maintenance.";
     // decisions §7
     InvalidRequest = 400 "invalid_request", "The body or an argument is malformed.";
-    NotFound = 404 "not_found", "There is nothing at this address.";
+    NotFound = 404 "not_found", "No resource exists at this path.";
     CartNotFound = 404 "cart_not_found", "The cart does not exist.";
     OrderNotFound = 404 "order_not_found", "The order does not exist.";
-    IdempotencyConflict = 409 "idempotency_conflict", "The idempotency key was used with another body.";
-    PriceChanged = 409 "price_changed", "The price changed since it was quoted.";
-    OutOfStock = 409 "out_of_stock", "There is not enough stock.";
-    InvalidStatusTransition = 409 "invalid_status_transition", "The status cannot change that way.";
-    ConfirmationRequired = 409 "confirmation_required", "A person has to confirm first.";
+    IdempotencyConflict = 409 "idempotency_conflict", "The idempotency key was used with a different request.";
+    PriceChanged = 409 "price_changed", "The price changed since the quote.";
+    OutOfStock = 409 "out_of_stock", "Not enough stock is available.";
+    InvalidStatusTransition = 409 "invalid_status_transition", "The status transition is not allowed.";
+    ConfirmationRequired = 409 "confirmation_required", "Human confirmation is required.";
     CartClosed = 409 "cart_closed", "The cart can no longer be changed.";
     PayloadTooLarge = 413 "payload_too_large", "The body is too large.";
-    PaymentRequired = 402 "payment_required", "A payment has to be made first.";
-    PaymentInvalid = 402 "payment_invalid", "The payment does not hold.";
-    PaymentAlreadyProcessed = 409 "payment_already_processed", "The payment was processed before.";
-    UnsupportedPaymentMethod = 422 "unsupported_payment_method", "The store does not take this payment method.";
-    UnsupportedCurrency = 422 "unsupported_currency", "The currency cannot be used here.";
-    ReturnNotEligible = 422 "return_not_eligible", "The items cannot be returned.";
+    PaymentRequired = 402 "payment_required", "Payment is required.";
+    PaymentInvalid = 402 "payment_invalid", "The payment is invalid.";
+    PaymentAlreadyProcessed = 409 "payment_already_processed", "The payment has already been processed.";
+    UnsupportedPaymentMethod = 422 "unsupported_payment_method", "The store does not accept this payment method.";
+    UnsupportedCurrency = 422 "unsupported_currency", "The currency is not supported.";
+    ReturnNotEligible = 422 "return_not_eligible", "The items are not eligible for return.";
     FacilitatorUnavailable = 503 "facilitator_unavailable", "The payment facilitator is unavailable.";
-    // docs/decisions/0008: HTTP answers that need a code of their own
-    MethodNotAllowed = 405 "method_not_allowed", "The address does not take this method.";
+    // docs/decisions/0008: HTTP statuses that need a code of their own
+    MethodNotAllowed = 405 "method_not_allowed", "The path does not support this HTTP method.";
 }
 
 impl ErrorCode {
-    /// Whether the same call may succeed later: 429, 500 and 503 (spec §7, retry rule 1).
+    /// Returns whether the same request may succeed later: 429, 500 and 503 (spec §7, retry rule 1).
     #[must_use]
     pub const fn retryable(self) -> bool {
         matches!(self.status(), 429 | 500 | 503)

@@ -1,33 +1,32 @@
-//! Ids that cannot be mixed up. On the wire: a prefix and 128 random bits in hex. In PostgreSQL: a
-//! `uuid`. All kinds are declared here, so that no two share a prefix.
+//! Typed ids. On the wire: a prefix and 128 random bits in hexadecimal. In PostgreSQL: a `uuid`. All types are
+//! declared here, so that no two that leave the service share a prefix.
 
 use uuid::Uuid;
 
-/// What every id kind can do.
+/// An id type.
 pub trait Id: Copy {
-    /// The text before the underscore.
+    /// The prefix before the underscore.
     const PREFIX: &'static str;
 
-    /// Wraps a raw value.
+    /// Creates an id from a UUID.
     fn from_uuid(value: Uuid) -> Self;
 
-    /// Makes an id of 128 bits drawn by the caller; `Work::new_id` is the one that draws them.
+    /// Creates an id from 128 random bits; `Work::new_id` generates them.
     #[must_use]
     fn from_random(bits: u128) -> Self {
         Self::from_uuid(Uuid::from_u128(bits))
     }
 }
 
-/// Why a text is no id of the wanted kind.
+/// Error returned when a text is not an id of the expected type.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("expected an id of the form {prefix}_ followed by 32 hexadecimal digits")]
 pub struct ParseIdError {
-    /// The prefix that was wanted.
     pub prefix: &'static str,
 }
 
-/// Reads the digits behind the prefix. Only the one canonical spelling is an id: lower case, no
-/// hyphens, so that equal ids are equal texts.
+/// Parses the digits after the prefix. Only the canonical form is accepted (lower case, no hyphens), so that equal ids
+/// are equal texts.
 fn parse(text: &str, prefix: &'static str) -> Result<Uuid, ParseIdError> {
     let digits = text.strip_prefix(prefix).and_then(|rest| rest.strip_prefix('_'));
     digits
@@ -45,7 +44,7 @@ macro_rules! prefixed_id {
         pub struct $name(Uuid);
 
         impl $name {
-            /// The raw value, as PostgreSQL keeps it.
+            /// Returns the UUID, as stored in PostgreSQL.
             #[must_use]
             pub const fn uuid(self) -> Uuid {
                 self.0
@@ -110,17 +109,17 @@ macro_rules! prefixed_id {
 
 prefixed_id!(/// A merchant: the tenant every row of a store belongs to.
     MerchantId, "mer");
-prefixed_id!(/// A person with a login.
+prefixed_id!(/// A person with an account.
     UserId, "usr");
-prefixed_id!(/// A key: of an agent, or of a store.
+prefixed_id!(/// An API key of an agent or of a store.
     KeyId, "key");
 prefixed_id!(/// A product of one store.
     ProductId, "prod");
-prefixed_id!(/// A buyable form of a product.
+prefixed_id!(/// A purchasable variant of a product.
     VariantId, "var");
-prefixed_id!(/// A category of one store's tree.
+prefixed_id!(/// A category of one store's category tree.
     CategoryId, "cat");
-prefixed_id!(/// A cart. Usable for thirty minutes.
+prefixed_id!(/// A cart. It expires after thirty minutes.
     CartId, "cart");
 prefixed_id!(/// A line of a cart.
     LineId, "line");
@@ -132,11 +131,11 @@ prefixed_id!(/// An order.
     OrderId, "ord");
 prefixed_id!(/// A payment attempt.
     PaymentId, "pay");
-prefixed_id!(/// A return of ordered goods.
+prefixed_id!(/// A return of ordered items.
     ReturnId, "ret");
 prefixed_id!(/// A dispute about an order.
     DisputeId, "dsp");
-prefixed_id!(/// An event, as webhooks carry it.
+prefixed_id!(/// A webhook event.
     EventId, "evt");
 prefixed_id!(/// A webhook endpoint.
     WebhookId, "whk");
@@ -144,9 +143,9 @@ prefixed_id!(/// One delivery of an event to an endpoint.
     DeliveryId, "dlv");
 prefixed_id!(/// An appeal against a trust score.
     AppealId, "apl");
-prefixed_id!(/// A product feed.
-    FeedId, "feed");
-prefixed_id!(/// A background job.
+prefixed_id!(/// A feed run: one import of a product feed. The API calls it a job, hence the prefix.
+    FeedRunId, "job");
+prefixed_id!(/// A job of the queue. It never leaves the service, so that it may share the prefix of feed runs.
     JobId, "job");
 
 #[cfg(test)]
@@ -154,7 +153,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_id_survives_the_wire() {
+    fn an_id_round_trips_through_text_and_json() {
         let id = ProductId::from_random(0x1234_5678_9abc_def0_1234_5678_9abc_def0);
         assert!(id.to_string().starts_with("prod_"));
         assert_eq!(id.to_string().parse::<ProductId>(), Ok(id));
@@ -163,13 +162,13 @@ mod tests {
     }
 
     #[test]
-    fn one_kind_does_not_pass_for_another() {
+    fn an_id_of_another_type_is_rejected() {
         let cart = CartId::from_random(7).to_string();
         assert!(cart.parse::<ProductId>().is_err());
     }
 
     #[test]
-    fn only_the_canonical_spelling_is_an_id() {
+    fn only_the_canonical_form_is_an_id() {
         let id = CartId::from_random(u128::MAX).to_string();
         for wrong in [
             id.to_uppercase(),

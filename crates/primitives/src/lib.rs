@@ -10,13 +10,14 @@ mod problem;
 mod request_id;
 mod scope;
 mod slug;
+mod text_enum;
 mod timestamp;
 
 pub use client_address::ClientAddress;
 pub use error_code::ErrorCode;
 pub use id::{
     AppealId, CartId, CategoryId, CheckoutId, ConfirmationId, DeliveryId, DisputeId, EventId,
-    FeedId, Id, JobId, KeyId, LineId, MerchantId, OrderId, ParseIdError, PaymentId, ProductId,
+    FeedRunId, Id, JobId, KeyId, LineId, MerchantId, OrderId, ParseIdError, PaymentId, ProductId,
     ReturnId, UserId, VariantId, WebhookId,
 };
 pub use money::{Currency, Money, MoneyError};
@@ -27,3 +28,16 @@ pub use request_id::RequestId;
 pub use scope::{Scope, UnknownScope};
 pub use slug::{InvalidSlug, StoreSlug};
 pub use timestamp::Timestamp;
+
+/// What [`text_enum!`] expands to; not part of the interface.
+#[doc(hidden)]
+pub mod private {
+    pub use serde;
+    pub use sqlx;
+    pub use strum;
+
+    pub use crate::text_enum::deserialize_name;
+}
+
+// Lets `text_enum!` name this crate the same way inside it and elsewhere.
+extern crate self as primitives;

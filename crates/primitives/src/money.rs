@@ -1,4 +1,4 @@
-//! Money is an integer in minor units with its currency. Decimals exist only at the door.
+//! Money: an integer amount in minor units with its currency. Decimals exist only in wire types.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,9 +6,8 @@ use std::str::FromStr;
 /// A currency: an ISO 4217 code, or `USDC`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Currency {
-    /// A currency of ISO 4217.
     Iso(iso_currency::Currency),
-    /// The dollar stablecoin x402 pays in.
+    /// The US dollar stablecoin that x402 payments use.
     Usdc,
 }
 
@@ -17,10 +16,10 @@ impl Currency {
     pub const USD: Self = Self::Iso(iso_currency::Currency::USD);
     /// Euro.
     pub const EUR: Self = Self::Iso(iso_currency::Currency::EUR);
-    /// The currencies agents can pay in (spec §1.6). Prices in others are kept and hidden.
+    /// The currencies agents can pay in (spec §1.6). Prices in other currencies are stored but not shown to agents.
     pub const SUPPORTED: [Self; 3] = [Self::USD, Self::EUR, Self::Usdc];
 
-    /// The code, as on the wire.
+    /// Returns the currency code as it appears on the wire.
     #[must_use]
     pub fn code(self) -> &'static str {
         match self {
@@ -29,7 +28,7 @@ impl Currency {
         }
     }
 
-    /// Digits behind the decimal point: USD and EUR 2, USDC 6.
+    /// Returns the number of digits after the decimal point: 2 for USD and EUR, 6 for USDC.
     #[must_use]
     pub fn decimals(self) -> u32 {
         match self {
@@ -38,7 +37,7 @@ impl Currency {
         }
     }
 
-    /// Whether agents see prices in it.
+    /// Returns whether agents can pay in this currency.
     #[must_use]
     pub fn is_supported(self) -> bool {
         Self::SUPPORTED.contains(&self)
@@ -80,50 +79,48 @@ impl<'de> serde::Deserialize<'de> for Currency {
     }
 }
 
-/// An amount.
+/// An amount of money.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Money {
     minor: i64,
     currency: Currency,
 }
 
-/// Why something is no amount.
+/// Error of parsing or adding amounts.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum MoneyError {
-    /// Neither an ISO 4217 code nor `USDC`.
-    #[error("the currency is not known; use an ISO 4217 code or USDC")]
+    #[error("unknown currency; use an ISO 4217 code or USDC")]
     UnknownCurrency,
-    /// Not a number, too large, or with more digits than the currency has.
-    #[error("the amount is not a number this currency can hold")]
+    /// Not a number, too large, or with more decimals than the currency has.
+    #[error("the amount is not a valid number in this currency")]
     NotAnAmount,
-    /// Two currencies in one sum.
     #[error("amounts of different currencies cannot be combined")]
     CurrencyMismatch,
-    /// The result leaves the range of an amount.
+    /// The result overflows `i64` minor units.
     #[error("the amount is too large")]
     TooLarge,
 }
 
 impl Money {
-    /// An amount in minor units: `Money::new(12_50, Currency::EUR)` is 12.50 EUR.
+    /// Creates an amount from minor units: `Money::new(12_50, Currency::EUR)` is 12.50 EUR.
     #[must_use]
     pub const fn new(minor: i64, currency: Currency) -> Self {
         Self { minor, currency }
     }
 
-    /// The amount in minor units.
+    /// Returns the amount in minor units.
     #[must_use]
     pub const fn minor(self) -> i64 {
         self.minor
     }
 
-    /// The currency.
+    /// Returns the currency.
     #[must_use]
     pub const fn currency(self) -> Currency {
         self.currency
     }
 
-    /// The sum of two amounts of one currency.
+    /// Adds an amount of the same currency.
     pub fn plus(self, other: Self) -> Result<Self, MoneyError> {
         if self.currency != other.currency {
             return Err(MoneyError::CurrencyMismatch);
@@ -132,13 +129,13 @@ impl Money {
         Ok(Self { minor, ..self })
     }
 
-    /// The amount for a quantity.
+    /// Multiplies the amount by a quantity.
     pub fn times(self, quantity: u32) -> Result<Self, MoneyError> {
         let minor = self.minor.checked_mul(i64::from(quantity)).ok_or(MoneyError::TooLarge)?;
         Ok(Self { minor, ..self })
     }
 
-    /// The decimal text: `12.50`.
+    /// Returns the decimal text: `12.50`.
     #[must_use]
     pub fn to_decimal_text(self) -> String {
         let decimals = self.currency.decimals();
@@ -152,15 +149,15 @@ impl Money {
         format!("{sign}{}.{:0width$}", magnitude / unit, magnitude % unit)
     }
 
-    /// The JSON number of the door: the `f64` nearest to the decimal text, which prints back as the
-    /// shortest form of the same amount (12.5 for 12.50) up to fifteen digits.
+    /// Returns the amount as a JSON number: the `f64` nearest to the decimal text. It prints as the shortest form of
+    /// the same amount (12.5 for 12.50) up to fifteen digits.
     #[must_use]
     pub fn to_decimal(self) -> f64 {
         self.to_decimal_text().parse().unwrap_or(f64::NAN)
     }
 
-    /// Reads a decimal text such as `12.5`. No exponent, no sign other than a leading minus, and no
-    /// more digits behind the point than the currency has.
+    /// Parses a decimal text such as `12.5`. An exponent, a sign other than a leading minus, and more decimals than the
+    /// currency has are rejected.
     pub fn from_decimal_text(text: &str, currency: Currency) -> Result<Self, MoneyError> {
         let decimals = currency.decimals() as usize;
         let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
@@ -177,7 +174,7 @@ impl Money {
         minor.parse().map(|minor| Self { minor, currency }).map_err(|_| MoneyError::NotAnAmount)
     }
 
-    /// Reads the JSON number of the door.
+    /// Parses an amount from a JSON number.
     pub fn from_decimal(amount: f64, currency: Currency) -> Result<Self, MoneyError> {
         // `Display` of a finite `f64` is the shortest decimal that reads back the same, without an
         // exponent, so 12.3 arrives as "12.3" and not as 12.300000000000000710.
@@ -217,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn nonsense_is_no_amount() {
+    fn invalid_amounts_are_rejected() {
         for text in ["", "-", ".5", "1e3", "1,5", "0x10", "12.345", "99999999999999999999"] {
             assert!(Money::from_decimal_text(text, Currency::USD).is_err(), "{text} was accepted");
         }
@@ -228,14 +225,14 @@ mod tests {
     }
 
     #[test]
-    fn currencies_do_not_mix() {
+    fn amounts_of_different_currencies_cannot_be_added() {
         let sum = Money::new(1, Currency::EUR).plus(Money::new(1, Currency::USD));
         assert_eq!(sum, Err(MoneyError::CurrencyMismatch));
     }
 
     proptest! {
         #[test]
-        fn the_door_loses_no_cent(minor in -999_999_999_999_i64..999_999_999_999) {
+        fn decimals_round_trip_without_loss(minor in -999_999_999_999_i64..999_999_999_999) {
             for currency in Currency::SUPPORTED {
                 let amount = Money::new(minor, currency);
                 prop_assert_eq!(Money::from_decimal(amount.to_decimal(), currency), Ok(amount));

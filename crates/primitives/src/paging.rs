@@ -1,9 +1,9 @@
-//! Paging of the list envelope (spec §2.1).
+//! Pagination of the list envelope (spec §2.1).
 
 use serde::Serialize;
 
-/// Which page, and how many rows. A limit outside 1–100 is clamped, and `meta.limit` shows what
-/// was used (decisions §3).
+/// The requested page and its size. A limit outside 1–100 is clamped; `meta.limit` returns the value used
+/// (decisions §3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PageRequest {
     page: u32,
@@ -11,14 +11,14 @@ pub struct PageRequest {
 }
 
 impl PageRequest {
-    /// Rows on a page when the caller names no number.
+    /// Default page size.
     pub const LIMIT_DEFAULT: u32 = 20;
-    /// Rows on a page at the most.
+    /// Largest page size.
     pub const LIMIT_MAX: u32 = 100;
-    /// Pages that can be reached by number; deeper reading goes by cursor or filter.
+    /// Largest page number; clients use a cursor or a filter to read further.
     pub const PAGE_MAX: u32 = 10_000;
 
-    /// Clamps what the caller asked for.
+    /// Creates a page request, clamping both values to their ranges.
     #[must_use]
     pub fn new(page: Option<i64>, limit: Option<i64>) -> Self {
         let clamp =
@@ -29,19 +29,19 @@ impl PageRequest {
         }
     }
 
-    /// Rows on the page.
+    /// Returns the page size.
     #[must_use]
     pub const fn limit(self) -> u32 {
         self.limit
     }
 
-    /// Rows before the page.
+    /// Returns the number of rows before the page.
     #[must_use]
     pub fn offset(self) -> i64 {
         i64::from(self.page - 1) * i64::from(self.limit)
     }
 
-    /// The `meta` of the answer.
+    /// Returns the `meta` object of the response.
     #[must_use]
     pub fn meta(self, total: i64) -> PageMeta {
         let (page, limit) = (i64::from(self.page), i64::from(self.limit));
@@ -49,22 +49,22 @@ impl PageRequest {
     }
 }
 
-/// The `meta` object of a list.
+/// The `meta` object of a list response.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct PageMeta {
-    /// How many rows match in all.
+    /// Total number of matching rows.
     pub total: i64,
-    /// Which page this is, from 1.
+    /// Page number, starting at 1.
     pub page: i64,
-    /// How many rows a page holds.
+    /// Page size.
     pub limit: i64,
-    /// True where counting all of them would take too long: there are at least `total`.
+    /// `true` if counting stopped early: at least `total` rows match.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub total_is_estimate: Option<bool>,
 }
 
 impl PageMeta {
-    /// The same; if so, `total` is where counting stopped.
+    /// Marks `total` as the number at which counting stopped.
     #[must_use]
     pub fn estimated(mut self, is_estimate: bool) -> Self {
         self.total_is_estimate = is_estimate.then_some(true);
@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_out_of_range_is_clamped() {
+    fn values_out_of_range_are_clamped() {
         let page = PageRequest::new(Some(-3), Some(1_000));
         let meta = page.meta(7);
         assert_eq!((meta.total, meta.page, meta.limit), (7, 1, 100));

@@ -1,4 +1,4 @@
-//! How a failure travels from the domain to a door.
+//! Errors on their way from the domain to a response.
 
 use std::fmt;
 
@@ -7,59 +7,67 @@ use serde_json::{Map, Value};
 
 use crate::ErrorCode;
 
-/// The `details` of an error: what lets a caller correct itself.
+/// The `details` of an error response: facts that let a client correct its request.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 #[serde(transparent)]
 pub struct Details(Map<String, Value>);
 
 impl Details {
-    /// Adds one fact. Merchant text never goes in here: errors are read as instructions.
+    /// Adds a fact. Merchant text must never be added: agents read errors as instructions.
     pub fn insert(&mut self, name: &str, value: impl Into<Value>) {
         self.0.insert(name.to_owned(), value.into());
     }
 
-    /// The facts as JSON.
+    /// Returns the facts as a JSON object.
     #[must_use]
     pub fn into_json(self) -> Map<String, Value> {
         self.0
     }
 }
 
-/// A failure a domain can name. `Display` is the sentence callers read, so it holds no secret, no
-/// internal path, no SQL and no merchant text.
+/// An error of a domain crate. `Display` is the message clients read, so that it contains no secret, no internal path,
+/// no SQL and no merchant text.
 pub trait Problem: std::error::Error + Send + Sync + 'static {
-    /// The stable code.
+    /// Returns the stable error code.
     fn code(&self) -> ErrorCode;
 
-    /// Adds what helps the caller.
+    /// Adds facts that help the client.
     fn details(&self, _details: &mut Details) {}
+
+    /// Returns whether a concurrent transaction caused the failure, so that the same attempt may succeed at once.
+    ///
+    /// An engine that is unavailable is not transient in this sense: the caller is told to retry later
+    /// ([`ErrorCode::retryable`]).
+    fn is_transient(&self) -> bool {
+        false
+    }
 }
 
-/// Any problem, on its way to a door.
+/// Any [`Problem`], ready to be rendered as a response.
 pub struct Failure(Box<dyn Problem>);
 
 impl Failure {
-    /// The stable code.
+    /// Returns the stable error code.
     #[must_use]
     pub fn code(&self) -> ErrorCode {
         self.0.code()
     }
 
-    /// The sentence for the caller. Causes of an internal error stay inside.
+    /// Returns the message for the client. The cause of an internal error is not disclosed.
     #[must_use]
     pub fn message(&self) -> String {
         match self.code() {
             ErrorCode::InternalError => {
-                String::from("Something went wrong on our side. The call can be tried again.")
+                String::from("An internal error occurred. Retry the request.")
             }
             ErrorCode::ServiceUnavailable => {
-                String::from("The service is busy or under maintenance. Try again in 30 seconds.")
+                String::from("The service is overloaded or under maintenance. Retry in 30 seconds.")
             }
             _ => self.0.to_string(),
         }
     }
 
-    /// The `details`, complete but for the request id, which the door knows.
+    /// Returns the `details` without the request id, which only the HTTP layer knows.
     #[must_use]
     pub fn details(&self) -> Details {
         let mut details = Details::default();
@@ -68,7 +76,7 @@ impl Failure {
         details
     }
 
-    /// The cause with its sources, for the log and nowhere else.
+    /// Returns the error with its sources, for logs only.
     #[must_use]
     pub fn cause(&self) -> String {
         let mut text = self.0.to_string();
@@ -81,7 +89,7 @@ impl Failure {
         text
     }
 
-    /// The envelope of spec §7.
+    /// Returns the error envelope of spec §7.
     #[must_use]
     pub fn envelope(&self, request_id: &str) -> Value {
         let mut details = self.details();
@@ -113,22 +121,22 @@ mod tests {
 
     #[derive(Debug, thiserror::Error)]
     #[error("connection to 10.0.0.7 refused")]
-    struct Secretive;
-    impl Problem for Secretive {
+    struct InternalProblem;
+    impl Problem for InternalProblem {
         fn code(&self) -> ErrorCode {
             ErrorCode::InternalError
         }
     }
 
     #[test]
-    fn an_internal_cause_stays_inside() {
-        let failure = Failure::from(Secretive);
+    fn the_cause_of_an_internal_error_is_not_disclosed() {
+        let failure = Failure::from(InternalProblem);
         assert!(!failure.envelope("req").to_string().contains("10.0.0.7"));
         assert!(failure.cause().contains("10.0.0.7"));
     }
 
     #[test]
-    fn the_envelope_tells_what_to_do_next() {
+    fn the_envelope_has_a_hint() {
         let envelope = Failure::from(InvalidSlug).envelope("req_1");
         assert_eq!(envelope["error"], "invalid_slug");
         assert_eq!(envelope["details"]["request_id"], "req_1");

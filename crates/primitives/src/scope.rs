@@ -1,47 +1,33 @@
-//! What a key may do.
+//! Permissions of agent keys.
 
 use std::collections::BTreeSet;
 
-/// A permission of an agent key (spec §2.5, decisions §5).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize)]
-pub enum Scope {
-    /// Catalog browsing.
-    #[serde(rename = "agent:read")]
-    AgentRead,
-    /// Cart creation.
-    #[serde(rename = "agent:cart")]
-    AgentCart,
-    /// Checkout initiation.
-    #[serde(rename = "agent:checkout")]
-    AgentCheckout,
-    /// Reading and returning orders.
-    #[serde(rename = "agent:orders")]
-    AgentOrders,
+crate::text_enum! {
+    /// A permission of an agent key (spec §2.5, decisions §5).
+    pub enum Scope {
+        /// Browse and search catalogs.
+        #[strum(serialize = "agent:read")]
+        AgentRead,
+        /// Create and change carts.
+        #[strum(serialize = "agent:cart")]
+        AgentCart,
+        /// Check out.
+        #[strum(serialize = "agent:checkout")]
+        AgentCheckout,
+        /// Read and return orders.
+        #[strum(serialize = "agent:orders")]
+        AgentOrders,
+    }
 }
 
-/// The text names no scope.
+/// Error returned by [`Scope::parse_list`] for a name that is not a scope.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the scope is not known")]
+#[error("unknown scope")]
 pub struct UnknownScope;
 
 impl Scope {
-    /// All scopes.
-    pub const ALL: [Self; 4] =
-        [Self::AgentRead, Self::AgentCart, Self::AgentCheckout, Self::AgentOrders];
-
-    /// The name, as on the wire and in PostgreSQL.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::AgentRead => "agent:read",
-            Self::AgentCart => "agent:cart",
-            Self::AgentCheckout => "agent:checkout",
-            Self::AgentOrders => "agent:orders",
-        }
-    }
-
-    /// Reads a list of names. The second naming set of spec §2.5 is accepted: `search`, `checkout`
-    /// and `orders` stand for the scopes of decisions §5.
+    /// Parses a list of names. Also accepts the second naming set of spec §2.5: `search`, `checkout` and `orders`
+    /// expand to the scopes of decisions §5.
     pub fn parse_list<'a>(
         names: impl IntoIterator<Item = &'a str>,
     ) -> Result<BTreeSet<Self>, UnknownScope> {
@@ -52,8 +38,7 @@ impl Scope {
                 "checkout" => scopes.extend([Self::AgentCart, Self::AgentCheckout]),
                 "orders" => scopes.extend([Self::AgentOrders]),
                 _ => {
-                    let found = Self::ALL.into_iter().find(|scope| scope.name() == name);
-                    scopes.insert(found.ok_or(UnknownScope)?);
+                    scopes.insert(Self::parse(name).ok_or(UnknownScope)?);
                 }
             }
         }
@@ -66,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn both_naming_sets_are_read() {
+    fn both_naming_sets_are_accepted() {
         let scopes = Scope::parse_list(["search", "checkout", "agent:orders"]).unwrap();
         assert_eq!(scopes.into_iter().collect::<Vec<_>>(), Scope::ALL);
         assert_eq!(Scope::parse_list(["agent:admin"]), Err(UnknownScope));

@@ -1,30 +1,26 @@
-//! The store's name in an address. Its only constructor validates, so `invalid_slug` can arise in
-//! exactly one place.
+//! The store's name in URLs. Its only constructor validates, so that `invalid_slug` has exactly one source.
 
 use std::fmt;
 use std::str::FromStr;
 
 use crate::{Details, ErrorCode, Problem};
 
-/// A store slug: letters, digits and hyphens (spec §4.2), at most 63, kept in lower case.
+/// A store slug: 1 to 63 letters, digits and hyphens (spec §4.2), stored in lower case.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct StoreSlug(String);
 
-/// The text is no slug.
+/// Error returned when a text is not a store slug.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "the store slug may hold only letters, digits and hyphens, 1 to {} of them",
-    StoreSlug::LENGTH_MAX
-)]
+#[error("a store slug is 1 to {} letters, digits and hyphens", StoreSlug::LENGTH_MAX)]
 pub struct InvalidSlug;
 
 impl StoreSlug {
-    /// The length of a DNS label, so that a slug can become a subdomain.
+    /// Length of a DNS label, so that a slug can become a subdomain.
     pub const LENGTH_MAX: usize = 63;
-    /// The store everybody may look at (spec §4.2).
+    /// Slug of the public demo store (spec §4.2).
     pub const DEMO: &str = "demo-store";
 
-    /// The slug as text.
+    /// Returns the slug as text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0

@@ -1,4 +1,4 @@
-//! A moment. It has no `now`: moments come from `Work` and `Reading`.
+//! Timestamps. The type has no `now`: the current time comes from `Work` and `Reading`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,44 +7,44 @@ use std::time::Duration;
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
-/// A moment in UTC, to the microsecond (what PostgreSQL keeps); RFC 3339 on the wire.
+/// A point in time in UTC with microsecond precision, as PostgreSQL stores it; RFC 3339 on the wire.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, sqlx::Type)]
 #[sqlx(transparent)]
 pub struct Timestamp(OffsetDateTime);
 
 impl Timestamp {
-    /// A moment by microseconds since 1970.
+    /// Creates a timestamp from microseconds since the Unix epoch.
     #[must_use]
     pub fn from_unix_micros(micros: i64) -> Self {
-        let moment = OffsetDateTime::from_unix_timestamp_nanos(i128::from(micros) * 1_000);
-        Self(moment.unwrap_or(OffsetDateTime::UNIX_EPOCH))
+        let time = OffsetDateTime::from_unix_timestamp_nanos(i128::from(micros) * 1_000);
+        Self(time.unwrap_or(OffsetDateTime::UNIX_EPOCH))
     }
 
-    /// Microseconds since 1970.
+    /// Returns the microseconds since the Unix epoch.
     #[must_use]
     pub fn unix_micros(self) -> i64 {
         i64::try_from(self.0.unix_timestamp_nanos() / 1_000).unwrap_or(i64::MAX)
     }
 
-    /// Whole seconds since 1970.
+    /// Returns the whole seconds since the Unix epoch.
     #[must_use]
     pub const fn unix_seconds(self) -> i64 {
         self.0.unix_timestamp()
     }
 
-    /// The moment so much later.
+    /// Returns the timestamp `span` later.
     #[must_use]
     pub fn plus(self, span: Duration) -> Self {
         Self::from_unix_micros(self.unix_micros().saturating_add(micros(span)))
     }
 
-    /// The moment so much earlier.
+    /// Returns the timestamp `span` earlier.
     #[must_use]
     pub fn minus(self, span: Duration) -> Self {
         Self::from_unix_micros(self.unix_micros().saturating_sub(micros(span)))
     }
 
-    /// How long after `earlier` this is; zero if it is not after.
+    /// Returns the duration since `earlier`, or zero if `earlier` is later.
     #[must_use]
     pub fn since(self, earlier: Self) -> Duration {
         let span = self.unix_micros().saturating_sub(earlier.unix_micros());
@@ -57,8 +57,8 @@ fn micros(span: Duration) -> i64 {
 }
 
 impl From<OffsetDateTime> for Timestamp {
-    fn from(moment: OffsetDateTime) -> Self {
-        Self(moment.to_offset(time::UtcOffset::UTC))
+    fn from(time: OffsetDateTime) -> Self {
+        Self(time.to_offset(time::UtcOffset::UTC))
     }
 }
 
@@ -112,18 +112,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_moment_survives_the_wire_in_utc() {
-        let moment: Timestamp = "2026-11-15T10:00:00.123456+02:00".parse().unwrap();
-        assert_eq!(moment.to_string(), "2026-11-15T08:00:00.123456Z");
-        assert_eq!(Timestamp::from_unix_micros(moment.unix_micros()), moment);
+    fn a_timestamp_round_trips_in_utc() {
+        let time: Timestamp = "2026-11-15T10:00:00.123456+02:00".parse().unwrap();
+        assert_eq!(time.to_string(), "2026-11-15T08:00:00.123456Z");
+        assert_eq!(Timestamp::from_unix_micros(time.unix_micros()), time);
     }
 
     #[test]
-    fn spans_add_and_subtract() {
-        let moment = Timestamp::from_unix_micros(0);
-        let later = moment.plus(Duration::from_mins(30));
-        assert_eq!(later.since(moment), Duration::from_mins(30));
-        assert_eq!(moment.since(later), Duration::ZERO);
-        assert_eq!(later.minus(Duration::from_mins(30)), moment);
+    fn durations_add_and_subtract() {
+        let start = Timestamp::from_unix_micros(0);
+        let later = start.plus(Duration::from_mins(30));
+        assert_eq!(later.since(start), Duration::from_mins(30));
+        assert_eq!(start.since(later), Duration::ZERO);
+        assert_eq!(later.minus(Duration::from_mins(30)), start);
     }
 }

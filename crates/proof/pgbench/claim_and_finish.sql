@@ -1,6 +1,6 @@
--- What `jobs::Runner` sends for one batch of fifty, statement by statement and with as many round
--- trips. Differences: the token is drawn by the engine and not by the client, and a batch comes
--- back as two arrays and not as fifty rows.
+-- The statements that `jobs::Runner` sends for one batch of fifty, with the same number of round trips.
+-- Differences: PostgreSQL and not the client generates the token, and a batch is returned as two arrays
+-- and not as fifty rows.
 \startpipeline
 BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;
 SET LOCAL ROLE souk_platform;

@@ -1,7 +1,7 @@
--- What the catalog sends for a feed without variants and reviews, taken from a table the rows were
--- copied into: the same statements in batches of 500, each batch in a transaction of its own. The
--- rows hold what is to be stored, so nothing is read, checked or cleaned here; what is new and what
--- differs is known beforehand; and nobody asks which store this is.
+-- Runs the statements that the catalog crate sends for a feed without variants and reviews, on rows
+-- copied into a staging table: the same statements in batches of 500, one transaction per batch. The
+-- rows hold the values to store, so nothing is parsed, validated or normalized here. Whether the
+-- products are new is a parameter, and row-level security does not apply.
 \set ON_ERROR_STOP on
 SET synchronous_commit = on;
 CREATE TEMP TABLE staging (
@@ -14,7 +14,7 @@ CREATE TEMP TABLE staging (
 CREATE INDEX ON staging (batch);
 ANALYZE staging (batch, product_id, external_id);
 
-CREATE PROCEDURE pg_temp.bring_in(merchant uuid, run uuid, are_new boolean) LANGUAGE plpgsql AS $$
+CREATE PROCEDURE pg_temp.import_products(merchant uuid, run uuid, are_new boolean) LANGUAGE plpgsql AS $$
 DECLARE
     last integer;
 BEGIN
@@ -67,4 +67,4 @@ BEGIN
     END LOOP;
 END
 $$;
-CALL pg_temp.bring_in('{merchant}', '{run}', {are_new});
+CALL pg_temp.import_products('{merchant}', '{run}', {are_new});

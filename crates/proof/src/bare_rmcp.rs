@@ -1,4 +1,5 @@
-//! rmcp and nothing else: what a tool call costs before it does anything. The peer of `just bench mcp`.
+//! A server with rmcp and a fixed tool result, the baseline of `just bench mcp`: the cost of a tool
+//! call without any work.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -18,12 +19,12 @@ use crate::report::{self, Failure};
 pub(crate) struct BareArgs {
     #[arg(long)]
     port: u16,
-    /// The file with the answer to give.
+    /// JSON file with the tool result to return.
     #[arg(long)]
     answer: PathBuf,
 }
 
-/// Gives the same answer to every call.
+/// Returns the same result for every call.
 #[derive(Clone)]
 struct Fixed(Arc<Value>);
 

@@ -1,4 +1,4 @@
-//! Products on their way in: pushed, fed, revised and retired.
+//! Checks of product import: pushes, feeds, offer updates and retirements.
 
 mod bench_replace;
 mod import;
@@ -7,20 +7,45 @@ mod kills;
 mod merchant;
 mod model;
 mod round_trip;
-mod shop;
+mod store;
 
 use crate::report::{Check, Failure};
 
-/// The promises, in order.
+/// The checks of this topic, in the order in which they run.
 pub(crate) const CHECKS: &[Check] = &[
-    Check { name: "catalog/a", run: |trial| Box::pin(import::prove_large(trial)) },
-    Check { name: "catalog/b", run: |trial| Box::pin(import::prove_broken(trial)) },
-    Check { name: "catalog/c", run: |trial| Box::pin(kills::prove(trial)) },
-    Check { name: "catalog/d", run: |trial| Box::pin(interleavings::prove(trial)) },
-    Check { name: "catalog/e", run: |trial| Box::pin(round_trip::prove(trial)) },
+    Check {
+        name: "large-feed",
+        guarantee: "a large Google feed: memory, progress, row errors; importing the same file \
+                    again changes no row",
+        run: |trial| Box::pin(import::prove_large(trial)),
+    },
+    Check {
+        name: "row-errors",
+        guarantee: "a thousand invalid rows of fifteen kinds, each reported with its line; the \
+                    valid rows are imported",
+        run: |trial| Box::pin(import::prove_broken(trial)),
+    },
+    Check {
+        name: "process-kills",
+        guarantee: "server, worker and PostgreSQL killed during replacements: no reader sees a \
+                    mixed catalog reported as complete",
+        run: |trial| Box::pin(kills::prove(trial)),
+    },
+    Check {
+        name: "interleavings",
+        guarantee: "concurrent pushes, feeds, revisions and retirements: each product ends as in \
+                    some serial order",
+        run: |trial| Box::pin(interleavings::prove(trial)),
+    },
+    Check {
+        name: "round-trip",
+        guarantee: "the demo stores through every format: what a format can carry arrives \
+                    unchanged",
+        run: |trial| Box::pin(round_trip::prove(trial)),
+    },
 ];
 
-/// The measurements, in order.
+/// Runs the benchmark of feed replacement.
 pub(crate) async fn bench() -> Result<(), Failure> {
     bench_replace::run().await
 }

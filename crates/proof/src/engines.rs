@@ -1,13 +1,13 @@
-//! Engines of a check's own.
+//! Private engines (PostgreSQL and Redis) for one check.
 
 use std::process::{Command, Stdio};
 
 use sqlx::{Connection, PgConnection};
 
 use crate::report::{Failure, ensure};
-use crate::souk::handed_over;
+use crate::souk::required_env;
 
-/// A pair of engines of this check's own, stopped when dropped.
+/// A private PostgreSQL and Redis, stopped when dropped.
 pub(crate) struct Engines {
     script: String,
     directory: std::path::PathBuf,
@@ -17,7 +17,7 @@ pub(crate) struct Engines {
 
 impl Engines {
     pub(crate) fn start() -> Result<Self, Failure> {
-        let script = handed_over("SOUK_ENGINES")?;
+        let script = required_env("SOUK_ENGINES")?;
         let directory = std::env::temp_dir().join(format!("souk-proof-{}", std::process::id()));
         let (database_url, redis_url) = (String::new(), String::new());
         let mut engines = Self { script, directory, database_url, redis_url };
@@ -28,11 +28,12 @@ impl Engines {
             line.map(|url| url.trim_matches(['\'', '"']).to_owned())
         };
         let urls = url("export DATABASE_URL").zip(url("export REDIS_URL"));
-        (engines.database_url, engines.redis_url) = urls.ok_or("the engines have no addresses")?;
+        (engines.database_url, engines.redis_url) =
+            urls.ok_or("dev/engines env printed no DATABASE_URL or REDIS_URL")?;
         Ok(engines)
     }
 
-    /// Where PostgreSQL writes what it hears, if it is told to.
+    /// The log file of PostgreSQL.
     pub(crate) fn log(&self) -> std::path::PathBuf {
         self.directory.join("postgres/log")
     }
@@ -51,42 +52,43 @@ impl Engines {
         Err(format!("engines {verb}: {text}{}", String::from_utf8_lossy(&output.stderr)).into())
     }
 
+    /// Restarts PostgreSQL with `pg_ctl stop -m immediate`, which it treats as a crash.
     pub(crate) async fn restart_immediately(&self) -> Result<(), Failure> {
         let mut command = tokio::process::Command::new(&self.script);
         command.arg("restart-immediate").arg("--dir").arg(&self.directory).stdout(Stdio::null());
         let status = command.stdin(Stdio::null()).status().await?;
-        ensure(status.success(), || String::from("the engine could not be restarted"))
+        ensure(status.success(), || String::from("PostgreSQL could not be restarted"))
     }
 }
 
 impl Engines {
-    /// From now on PostgreSQL writes only what it has promised to keep: a crash finds everything else
-    /// in memory.
-    pub(crate) async fn write_late(&self) -> Result<(), Failure> {
+    /// Delays the WAL writer of PostgreSQL, so that only committed transactions reach the disk and a
+    /// crash loses everything else.
+    pub(crate) async fn delay_wal_writes(&self) -> Result<(), Failure> {
         let mut sql = PgConnection::connect(&self.database_url).await?;
         sqlx::query("ALTER SYSTEM SET wal_writer_delay = '10s'").execute(&mut sql).await?;
         sqlx::query("SELECT pg_reload_conf()").execute(&mut sql).await?;
         Ok(())
     }
 
-    /// CPU of PostgreSQL so far, all its processes together.
+    /// Returns the CPU time of all PostgreSQL processes so far.
     pub(crate) fn postgres_cpu_micros(&self) -> Result<u64, Failure> {
-        crate::souk::family_cpu_micros(self.postmaster()?)
+        crate::souk::process_tree_cpu_micros(self.postmaster()?)
     }
 
     fn postmaster(&self) -> Result<u32, Failure> {
         let text = std::fs::read_to_string(self.directory.join("postgres/data/postmaster.pid"))?;
-        Ok(text.lines().next().ok_or("PostgreSQL does not run")?.trim().parse()?)
+        Ok(text.lines().next().ok_or("PostgreSQL is not running")?.trim().parse()?)
     }
 
-    /// Kills PostgreSQL with a signal it cannot catch, and starts it again.
+    /// Kills PostgreSQL with SIGKILL and starts it again.
     pub(crate) async fn kill_postgres(&self) -> Result<(), Failure> {
         let pid = self.postmaster()?.to_string();
         tokio::process::Command::new("kill").args(["-s", "KILL", &pid]).status().await?;
         let mut command = tokio::process::Command::new(&self.script);
         command.arg("start").arg("--dir").arg(&self.directory).stdout(Stdio::null());
         let status = command.stderr(Stdio::null()).stdin(Stdio::null()).status().await?;
-        ensure(status.success(), || String::from("the engine could not be started again"))
+        ensure(status.success(), || String::from("PostgreSQL could not be started again"))
     }
 }
 

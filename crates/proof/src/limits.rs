@@ -1,26 +1,40 @@
-//! How often: exact windows, whatever happens to Redis, and what it costs.
+//! Checks of rate limits: exact windows, Redis outages, and the cost of counting.
 
 mod bench;
-mod edge;
-mod outage;
-mod schedules;
+mod quota_model;
+mod redis_outage;
+mod window_boundary;
 
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::report::{Check, Failure};
-use crate::souk::lasting_port;
+use crate::souk::stable_port;
 
 pub(crate) use bench::bench;
 
-/// The promises, in order.
+/// The checks of this topic, in the order in which they run.
 pub(crate) const CHECKS: &[Check] = &[
-    Check { name: "limits/a", run: |trial| Box::pin(schedules::prove(trial)) },
-    Check { name: "limits/b", run: |trial| Box::pin(edge::prove(trial)) },
-    Check { name: "limits/c", run: |trial| Box::pin(outage::prove(trial)) },
+    Check {
+        name: "quota-model",
+        guarantee: "ten thousand schedules against a model: every decision equals the model's",
+        run: |trial| Box::pin(quota_model::prove(trial)),
+    },
+    Check {
+        name: "window-boundary",
+        guarantee: "64 clients at two processes across the end of a window: each window admits \
+                    its limit and not one more",
+        run: |trial| Box::pin(window_boundary::prove(trial)),
+    },
+    Check {
+        name: "redis-outage",
+        guarantee: "Redis flushed, killed, paused and restarted under load: p99 latency, quotas \
+                    and login limits hold",
+        run: |trial| Box::pin(redis_outage::prove(trial)),
+    },
 ];
 
-/// A Redis of a check's own, killed when dropped.
+/// A private Redis, killed when dropped.
 struct Redis {
     child: Option<Child>,
     port: u16,
@@ -28,13 +42,13 @@ struct Redis {
 
 impl Redis {
     async fn start() -> Result<Self, Failure> {
-        let mut redis = Self { child: None, port: lasting_port()? };
-        redis.begin().await?;
+        let mut redis = Self { child: None, port: stable_port()? };
+        redis.start_process().await?;
         Ok(redis)
     }
 
-    /// Starts it and waits until it answers.
-    async fn begin(&mut self) -> Result<(), Failure> {
+    /// Starts the process and waits until it responds.
+    async fn start_process(&mut self) -> Result<(), Failure> {
         let port = self.port.to_string();
         let child = Command::new("redis-server")
             .args(["--port", &port, "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"])
@@ -44,7 +58,7 @@ impl Redis {
         self.child = Some(child);
         let since = Instant::now();
         while since.elapsed() < Duration::from_secs(10) {
-            if self.ask("PING").is_ok_and(|said| said.contains("PONG")) {
+            if self.command("PING").is_ok_and(|reply| reply.contains("PONG")) {
                 return Ok(());
             }
             tokio::time::sleep(Duration::from_millis(20)).await;
@@ -56,7 +70,7 @@ impl Redis {
         format!("redis://127.0.0.1:{}", self.port)
     }
 
-    fn ask(&self, command: &str) -> Result<String, Failure> {
+    fn command(&self, command: &str) -> Result<String, Failure> {
         let output =
             Command::new("redis-cli").args(["-p", &self.port.to_string(), command]).output()?;
         Ok(String::from_utf8_lossy(&output.stdout).into_owned())
@@ -68,7 +82,7 @@ impl Redis {
         Ok(())
     }
 
-    /// Ends it with a signal it cannot catch.
+    /// Kills the process with SIGKILL.
     fn kill(&mut self) {
         if let Some(mut child) = self.child.take() {
             let _ = child.kill();
@@ -83,8 +97,11 @@ impl Drop for Redis {
     }
 }
 
-/// The seconds since 1970, as this machine has them.
-#[expect(clippy::disallowed_methods, reason = "Redis has a clock of its own, and it is this one")]
+/// Returns the current Unix time in seconds.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "Redis uses the clock of this machine, not the database's"
+)]
 fn now() -> u64 {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     now.map_or(0, |since| since.as_secs())

@@ -1,5 +1,5 @@
 #![doc = include_str!("../README.md")]
-#![expect(clippy::print_stdout, reason = "what it finds out is printed")]
+#![expect(clippy::print_stdout, reason = "the results are printed")]
 
 mod bare_rmcp;
 mod catalog;
@@ -25,7 +25,7 @@ use crate::bare_rmcp::BareArgs;
 use crate::report::{Check, Failure, Tier};
 use crate::worker::WorkerArgs;
 
-/// Proves and measures what the design promises.
+/// Verifies and measures the guarantees of the design.
 #[derive(Parser)]
 struct Proof {
     #[command(subcommand)]
@@ -34,16 +34,16 @@ struct Proof {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Prove the promises of a topic.
+    /// Run the checks of a topic.
     Prove(Prove),
-    /// Measure a topic.
+    /// Run the benchmarks of a topic.
     Bench(Bench),
-    /// Measure a topic for hours, at sizes a workday has no time for.
+    /// Run the long benchmarks of a topic, at sizes that take hours.
     Soak(Soak),
-    /// Runs jobs in a process of its own, to be killed and paused.
+    /// Run jobs in a separate process that checks kill and pause.
     #[command(hide = true)]
     Worker(WorkerArgs),
-    /// Serves rmcp and nothing else, to compare with.
+    /// Serve a fixed tool result with rmcp alone, as the baseline of a benchmark.
     #[command(hide = true)]
     BareRmcp(BareArgs),
 }
@@ -51,13 +51,16 @@ enum Command {
 #[derive(Args)]
 struct Prove {
     topic: Topic,
-    /// The short form, for the gate.
+    /// Run the short form, as the gate does.
     #[arg(long)]
     fast: bool,
-    /// Only these checks: `--only a,c`.
+    /// Run only these checks: `--only last-unit,crash-points`.
     #[arg(long, value_delimiter = ',')]
     only: Vec<String>,
-    /// Makes the random choices of an earlier run again.
+    /// List the checks and run none.
+    #[arg(long)]
+    list: bool,
+    /// Repeat the random choices of an earlier run.
     #[arg(long)]
     seed: Option<u64>,
 }
@@ -65,10 +68,10 @@ struct Prove {
 #[derive(Args)]
 struct Bench {
     topic: Topic,
-    /// Products in the comparison (search, mcp).
+    /// Number of products in the comparison (search, mcp).
     #[arg(long)]
     size: Option<u32>,
-    /// Only these take part: `--only bare,postgres` (search), `--only calls` (mcp).
+    /// Measure only these: `--only bare,postgres` (search), `--only calls` (mcp).
     #[arg(long, value_delimiter = ',')]
     only: Vec<String>,
 }
@@ -76,30 +79,35 @@ struct Bench {
 #[derive(Args)]
 struct Soak {
     topic: Topic,
-    /// Products of the largest catalog.
+    /// Number of products in the largest catalog (search).
     #[arg(long)]
     size: Option<u32>,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
 enum Topic {
-    /// Queue, outbox, tenants and cells.
+    /// Job queue, outbox, tenant isolation and cells.
     Foundation,
-    /// Products on their way in.
+    /// Product import: pushes, feeds, revisions and retirements.
     Catalog,
-    /// Products, found.
+    /// Search index: relevance, freshness, crash recovery.
     Search,
-    /// The door for agents.
+    /// The MCP endpoint: conformance, clients, hostile input.
     Mcp,
-    /// Who calls.
+    /// Authentication and authorization.
     Identity,
-    /// How often.
+    /// Rate limits.
     Limits,
-    /// Buying.
+    /// Checkout, payment and orders.
     Checkout,
 }
 
 impl Topic {
+    /// Its name on the command line.
+    fn name(self) -> String {
+        self.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
+    }
+
     fn checks(self) -> &'static [Check] {
         match self {
             Self::Foundation => foundation::CHECKS,
@@ -118,7 +126,9 @@ impl Topic {
             Self::Catalog => catalog::bench().await,
             Self::Search => search::bench(bench.size, &bench.only).await,
             Self::Mcp => mcp::bench(bench.size, &bench.only).await,
-            Self::Identity => Err("what a credential costs is measured by `bench limits`".into()),
+            Self::Identity => {
+                Err("identity has no benchmark of its own; use `bench limits`".into())
+            }
             Self::Limits => limits::bench().await,
             Self::Checkout => checkout::bench().await,
         }
@@ -128,7 +138,7 @@ impl Topic {
         match self {
             Self::Search => search::soak(soak.size).await,
             Self::Checkout => checkout::soak().await,
-            _ => Err("it has no soak".into()),
+            _ => Err(format!("{} has no soak", self.name()).into()),
         }
     }
 }
@@ -136,15 +146,7 @@ impl Topic {
 #[tokio::main]
 async fn main() -> ExitCode {
     match Proof::parse().command {
-        Command::Prove(prove) => {
-            let tier = if prove.fast { Tier::Fast } else { Tier::Full };
-            let wanted = |check: &&Check| {
-                prove.only.is_empty()
-                    || prove.only.iter().any(|letter| check.name.ends_with(letter))
-            };
-            let checks: Vec<&Check> = prove.topic.checks().iter().filter(wanted).collect();
-            report::run(&checks, tier, prove.seed.unwrap_or_else(new_seed)).await
-        }
+        Command::Prove(args) => prove(&args).await,
         Command::Bench(bench) => report::exit_code(bench.topic.bench(&bench).await),
         Command::Soak(soak) => report::exit_code(soak.topic.soak(&soak).await),
         Command::Worker(args) => worker::run(args).await,
@@ -152,8 +154,70 @@ async fn main() -> ExitCode {
     }
 }
 
-/// Short enough to be typed.
-#[expect(clippy::disallowed_methods, reason = "each run tries something new, and says what")]
+/// Runs the selected checks of a topic, or lists them.
+async fn prove(args: &Prove) -> ExitCode {
+    let topic = args.topic.name();
+    let checks = match report::select(&topic, args.topic.checks(), &args.only) {
+        Ok(checks) => checks,
+        Err(unknown) => return report::exit_code(Err(unknown)),
+    };
+    if args.list {
+        report::list(&topic, &checks);
+        return ExitCode::SUCCESS;
+    }
+    let tier = if args.fast { Tier::Fast } else { Tier::Full };
+    report::run(&topic, &checks, tier, args.seed.unwrap_or_else(new_seed)).await
+}
+
+/// Returns a new seed of 32 bits, short enough to type.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "each run makes new random choices and prints the seed"
+)]
 fn new_seed() -> u64 {
     u64::from(rand::random::<u32>())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn check_names_are_unique_and_in_kebab_case() {
+        for topic in Topic::value_variants() {
+            let names: BTreeSet<&str> = topic.checks().iter().map(|check| check.name).collect();
+            assert_eq!(names.len(), topic.checks().len(), "{}", topic.name());
+            let is_kebab = |name: &&str| {
+                name.chars().all(|letter| letter.is_ascii_lowercase() || letter == '-')
+            };
+            assert!(names.iter().all(is_kebab), "{names:?}");
+        }
+    }
+
+    #[test]
+    fn the_readme_lists_every_check() {
+        let readme = include_str!("../README.md");
+        for topic in Topic::value_variants() {
+            for Check { name, guarantee, .. } in topic.checks() {
+                let row = format!("| `{}/{name}` | {guarantee} |", topic.name());
+                assert!(readme.contains(&row), "the README lacks the row: {row}");
+            }
+        }
+    }
+
+    #[test]
+    fn checks_are_selected_by_name() {
+        let select = |only: &[&str]| {
+            let only: Vec<String> = only.iter().map(|name| (*name).to_owned()).collect();
+            report::select("checkout", checkout::CHECKS, &only)
+        };
+        assert_eq!(select(&[]).unwrap().len(), checkout::CHECKS.len());
+        let selected = select(&["last-unit", "crash-points"]).unwrap();
+        let names: Vec<&str> = selected.iter().map(|check| check.name).collect();
+        assert_eq!(names, ["crash-points", "last-unit"]);
+        let Err(unknown) = select(&["d"]) else { panic!("an unknown check was selected") };
+        assert!(unknown.to_string().contains("purchase, crash-points"), "{unknown}");
+    }
 }

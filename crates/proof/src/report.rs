@@ -1,4 +1,4 @@
-//! The lines a run prints, and the tally at its end.
+//! The output of a run: one line per check and a summary at the end.
 
 use std::error::Error;
 use std::io::{IsTerminal, Write, stdout};
@@ -10,39 +10,43 @@ use std::time::{Duration, Instant};
 use rand::SeedableRng;
 use rand::rngs::StdRng;
 
-/// Why a promise is not kept.
+/// Why a check failed.
 pub(crate) type Failure = Box<dyn Error + Send + Sync>;
 
-/// What a check found: a sentence with its figures, or why it failed.
+/// The result of a check: a sentence with its measurements, or why it failed.
 pub(crate) type Verdict = Result<String, Failure>;
 
-/// One promise, and how it is tried.
+/// A named check of a topic.
 pub(crate) struct Check {
-    /// `topic/letter`
+    /// In kebab case and unique within its topic; selected with `--only`.
     pub(crate) name: &'static str,
+    /// The guarantee it verifies, in one line. `--list` prints it, and the README repeats it.
+    pub(crate) guarantee: &'static str,
     pub(crate) run: fn(Trial) -> Pin<Box<dyn Future<Output = Verdict> + Send>>,
 }
 
-/// How thoroughly.
+/// How thorough a run is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Tier {
-    /// All checks of a topic in less than a minute.
+    /// All checks of a topic within two minutes.
     Fast,
-    /// All of them in less than a quarter of an hour.
+    /// All checks of a topic within fifteen minutes.
     Full,
 }
 
-/// One run of one check.
+/// The parameters of one run of one check.
 #[derive(Clone)]
 pub(crate) struct Trial {
     pub(crate) tier: Tier,
     seed: u64,
-    name: &'static str,
+    /// `topic/name`
+    label: Arc<str>,
+    /// When progress was last printed.
     shown: Arc<Mutex<Option<Instant>>>,
 }
 
 impl Trial {
-    /// The one or the other, by tier.
+    /// Returns `fast` or `full`, by tier.
     pub(crate) fn by_tier<T>(&self, fast: T, full: T) -> T {
         match self.tier {
             Tier::Fast => fast,
@@ -50,13 +54,14 @@ impl Trial {
         }
     }
 
-    /// Dice for one purpose. Each purpose has its own number, so that one more throw here does not
-    /// change what falls there.
-    pub(crate) fn dice(&self, purpose: u64) -> StdRng {
+    /// Returns a random number generator for one purpose. Each purpose has its own stream, so that
+    /// drawing one more number in one place does not change the numbers of another.
+    pub(crate) fn rng(&self, purpose: u64) -> StdRng {
         StdRng::seed_from_u64(self.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(purpose))
     }
 
-    /// Shows how far a long check is, on a line that is overwritten. Nothing, if nobody looks.
+    /// Prints the progress of a long check on a line that is overwritten. Prints nothing if standard
+    /// output is not a terminal.
     pub(crate) fn progress(&self, text: impl FnOnce() -> String) {
         if !stdout().is_terminal() {
             return;
@@ -64,21 +69,48 @@ impl Trial {
         let mut shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
         if shown.is_none_or(|at| at.elapsed() > Duration::from_millis(200)) {
             *shown = Some(Instant::now());
-            print!("\r\x1b[2K     {}  {}", self.name, text());
-            // A line that cannot be shown is no reason to stop.
+            print!("\r\x1b[2K     {}  {}", self.label, text());
+            // Failing to print progress does not fail the check.
             let _ = stdout().flush();
         }
     }
 }
 
-/// Runs the checks one after another, prints a line for each and the tally at the end.
-pub(crate) async fn run(checks: &[&Check], tier: Tier, seed: u64) -> ExitCode {
+/// Selects checks of a topic by name, in the topic's order. No names select all; an unknown name is
+/// an error that lists the known ones.
+pub(crate) fn select(
+    topic: &str,
+    checks: &'static [Check],
+    only: &[String],
+) -> Result<Vec<&'static Check>, Failure> {
+    let is_known = |name: &&String| checks.iter().any(|check| check.name == name.as_str());
+    if let Some(unknown) = only.iter().find(|name| !is_known(name)) {
+        let names: Vec<&str> = checks.iter().map(|check| check.name).collect();
+        let names = names.join(", ");
+        return Err(format!("unknown check `{unknown}`; the checks of {topic} are: {names}").into());
+    }
+    let is_selected =
+        |check: &&Check| only.is_empty() || only.iter().any(|name| name == check.name);
+    Ok(checks.iter().filter(is_selected).collect())
+}
+
+/// Prints the names of the checks and what each guarantees.
+pub(crate) fn list(topic: &str, checks: &[&Check]) {
+    let width = checks.iter().map(|check| check.name.len()).max().unwrap_or(0);
+    for Check { name, guarantee, .. } in checks {
+        println!("{topic}/{name:<width$}  {guarantee}");
+    }
+}
+
+/// Runs the checks one after another, prints a line for each and a summary at the end.
+pub(crate) async fn run(topic: &str, checks: &[&Check], tier: Tier, seed: u64) -> ExitCode {
     println!("seed {seed}");
     let mut failed = 0;
     for check in checks {
         let since = Instant::now();
-        let trial = Trial { tier, seed, name: check.name, shown: Arc::default() };
-        // As a task of its own, so that a panic is one failed check and not the end.
+        let label: Arc<str> = format!("{topic}/{}", check.name).into();
+        let trial = Trial { tier, seed, label: Arc::clone(&label), shown: Arc::default() };
+        // A separate task, so that a panic fails one check and not the whole run.
         let verdict = match tokio::spawn((check.run)(trial)).await {
             Ok(verdict) => verdict,
             Err(panic) => Err(panic.into()),
@@ -88,11 +120,11 @@ pub(crate) async fn run(checks: &[&Check], tier: Tier, seed: u64) -> ExitCode {
         }
         let seconds = since.elapsed().as_secs_f64();
         match verdict {
-            Ok(finding) => println!("ok   {}  {finding} ({seconds:.1} s)", check.name),
+            Ok(finding) => println!("ok   {label}  {finding} ({seconds:.1} s)"),
             Err(failure) => {
                 failed += 1;
                 let why = with_causes(failure.as_ref());
-                println!("FAIL {}: {why} (seed {seed}, {seconds:.1} s)", check.name);
+                println!("FAIL {label}: {why} (seed {seed}, {seconds:.1} s)");
             }
         }
     }
@@ -100,7 +132,8 @@ pub(crate) async fn run(checks: &[&Check], tier: Tier, seed: u64) -> ExitCode {
     if failed == 0 && !checks.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// For a command that is not a list of checks: says why it failed, if it did.
+/// Converts the result of a command other than `prove` to an exit code, and prints the error if it
+/// failed.
 pub(crate) fn exit_code(result: Result<(), Failure>) -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,
@@ -111,7 +144,7 @@ pub(crate) fn exit_code(result: Result<(), Failure>) -> ExitCode {
     }
 }
 
-/// Fails with the reason, unless it holds.
+/// Fails with the message unless the condition holds.
 pub(crate) fn ensure(holds: bool, why: impl FnOnce() -> String) -> Result<(), Failure> {
     if holds { Ok(()) } else { Err(why().into()) }
 }
@@ -121,7 +154,7 @@ fn with_causes(failure: &(dyn Error + 'static)) -> String {
     causes.fold(failure.to_string(), |text, cause| format!("{text}: {cause}"))
 }
 
-/// A number with a comma for each thousand.
+/// Formats a number with thousands separators.
 pub(crate) fn grouped(number: impl TryInto<u64>) -> String {
     let digits = number.try_into().unwrap_or(u64::MAX).to_string();
     let mut text = String::new();

@@ -1,6 +1,6 @@
-//! Tables of figures, as benchmarks print them.
+//! The tables that benchmarks print.
 
-/// A table with a head; the first column is text, the others are figures.
+/// A table with a header; the first column is text, the others are numbers.
 pub(crate) struct Table {
     rows: Vec<Vec<String>>,
 }
@@ -14,7 +14,7 @@ impl Table {
         self.rows.push(row);
     }
 
-    /// The lines, each column as wide as its widest cell, with a rule under the head.
+    /// Returns the lines: each column as wide as its widest cell, with a rule under the header.
     pub(crate) fn lines(&self) -> Vec<String> {
         let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
         let width = |column: usize| {
@@ -43,7 +43,7 @@ fn line(row: &[String], widths: &[usize]) -> String {
     cells.join("  ").trim_end().to_owned()
 }
 
-/// Figures of several rounds: the middle one and how far they spread.
+/// The median and the range of the measurements of several rounds.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Spread {
     pub(crate) least: f64,

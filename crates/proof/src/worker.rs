@@ -1,4 +1,4 @@
-//! A worker in a process of its own, to be killed and paused.
+//! A worker in a separate process that checks kill and pause.
 
 mod kinds;
 mod process;
@@ -8,53 +8,53 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use database::{Clock, Database, DatabaseError, Dice, Settings};
+use database::{Clock, Database, DatabaseError, RandomSource, Settings};
 use jobs::{Runner, RunnerSettings};
 use tokio::sync::watch;
 
-pub(crate) use kinds::{Effect, Poison, Temper, make_effect_table};
+pub(crate) use kinds::{Effect, FirstAttempt, Poison, make_effect_table};
 pub(crate) use process::WorkerProcess;
 
-/// How a worker is started.
+/// The arguments of a worker process.
 #[derive(Args, Clone)]
 pub(crate) struct WorkerArgs {
-    /// The database.
+    /// URL of the database.
     #[arg(long)]
     pub(crate) url: String,
-    /// What its effects are signed with.
+    /// Name recorded with each effect.
     #[arg(long)]
     pub(crate) name: String,
     #[arg(long)]
     pub(crate) lease_ms: u64,
-    /// Jobs claimed in one go.
+    /// Number of jobs claimed at once.
     #[arg(long)]
     pub(crate) batch: usize,
-    /// Jobs run side by side.
+    /// Number of jobs run concurrently.
     #[arg(long)]
     pub(crate) concurrency: usize,
-    /// No two workers may have the same: their lease tokens come from it.
+    /// Seed of the lease tokens; unique for each worker.
     #[arg(long)]
     pub(crate) seed: u64,
-    /// Where its first run tells that it is there and waits to be paused.
+    /// Point at which the first run reports to the parent and waits to be paused.
     #[arg(long)]
     pub(crate) pause: Option<PausePoint>,
 }
 
-/// A point of a run.
+/// A point in a run at which the parent pauses the worker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum PausePoint {
-    /// The job is claimed and marked as started; no work is open.
+    /// The job is claimed and marked as started; no `Work` is open.
     BeforeWork,
-    /// The work is open and the effect written; nothing is committed.
+    /// The `Work` is open and the effect written; nothing is committed.
     BeforeFinish,
 }
 
-/// Works until standard input ends: then the parent has asked for it, or is gone.
+/// Runs jobs until standard input is closed, by the parent or because the parent has exited.
 pub(crate) async fn run(args: WorkerArgs) -> ExitCode {
-    // Jobs panic on purpose here; the parent judges by what they leave behind.
+    // Jobs panic on purpose here; the parent checks only what they wrote.
     std::panic::set_hook(Box::new(|_| ()));
     let connections = u32::try_from(args.concurrency).unwrap_or(u32::MAX).saturating_add(3);
-    let Ok(database) = open(args.url.clone(), connections, Dice::seeded(args.seed)) else {
+    let Ok(database) = open(args.url.clone(), connections, RandomSource::seeded(args.seed)) else {
         return ExitCode::FAILURE;
     };
     let settings = RunnerSettings {
@@ -63,32 +63,38 @@ pub(crate) async fn run(args: WorkerArgs) -> ExitCode {
         lease: Duration::from_millis(args.lease_ms),
         poll: Duration::from_millis(20),
     };
-    let needs = kinds::Needs::new(args.name, args.pause);
-    let runner = Runner::new(database, settings).register::<Effect>(needs).register::<Poison>(());
+    let dependencies = kinds::Dependencies::new(args.name, args.pause);
+    let runner =
+        Runner::new(database, settings).register::<Effect>(dependencies).register::<Poison>(());
     runner.run(end_of_input()).await;
     ExitCode::SUCCESS
 }
 
-/// A pool on the real clock.
-pub(crate) fn open(url: String, connections: u32, dice: Dice) -> Result<Database, DatabaseError> {
+/// Opens a connection pool that uses the system clock.
+pub(crate) fn open(
+    url: String,
+    connections: u32,
+    random_source: RandomSource,
+) -> Result<Database, DatabaseError> {
     let cell = "cell-1".parse().map_err(|why: &str| sqlx::Error::Configuration(why.into()))?;
-    Database::prepare(Settings {
+    Database::connect_lazy(Settings {
         url,
         connections_max: connections,
         acquire_timeout: Duration::from_secs(10),
         cell,
-        clock: Clock::real(),
-        dice,
+        clock: Clock::system(),
+        random_source,
     })
 }
 
-/// Becomes true when standard input ends.
+/// Returns a channel that becomes `true` when standard input is closed. The process exits 15 seconds
+/// later if the runner has not stopped by then.
 fn end_of_input() -> watch::Receiver<bool> {
     let (stop, stopped) = watch::channel(false);
     std::thread::spawn(move || {
         let mut byte = [0];
         while matches!(std::io::stdin().read(&mut byte), Ok(1)) {}
-        // No receiver means that the runner has ended already.
+        // No receiver means that the runner has already stopped.
         let _ = stop.send(true);
         std::thread::sleep(Duration::from_secs(15));
         std::process::exit(1);

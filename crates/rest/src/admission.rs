@@ -1,226 +1,240 @@
-//! The way in to an endpoint, read from its declaration: who calls, and whether there is a share left.
+//! Admission of a request to an endpoint, as the endpoint declares it: authentication, quota, authorization.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Body;
 use axum::extract::Request;
-use axum::http::HeaderValue;
 use axum::http::header::CONTENT_LENGTH;
 use axum::http::request::Parts;
+use axum::http::{HeaderMap, HeaderValue};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use identity::{Agent, Credential, IdentityError, Person};
-use limits::{Caller, Charge, Class, Entered, Places, tier_limit};
+use limits::{AdmissionPermit, Caller, Class, ConcurrencyLimit, QuotaRequest, tier_limit};
 use primitives::{ClientAddress, ErrorCode, MerchantId, Plan, Problem};
 
 use crate::caller::{AgentCaller, OwnerCaller, PersonCaller, StoreCaller, membership};
-use crate::{Access, Refusal, Rest};
+use crate::{Access, ErrorResponse, Rest};
 
-/// Calls a minute of one address on what is open to everybody (spec §8).
+/// Calls per minute from one address to public endpoints (spec §8).
 const PUBLIC: u32 = 30;
-/// Calls a minute of the programs and members of one store: each may carry hundreds of products.
+/// Calls per minute of one store, by key or by its members: each may carry hundreds of products.
 const STORE: u32 = 600;
-/// Calls a minute of one person.
+/// Calls per minute of one person.
 const PERSON: u32 = 120;
-/// Logins of one address, and acts of one person on keys, in a minute.
+/// Logins per minute from one address, and changes of keys per minute by one person.
 const CREDENTIAL: u32 = 20;
 
-/// Bytes that are read of a body nobody wants, and for how long.
-const LEFT_MAX: usize = 16 * 1024;
-const LEFT_WAIT: Duration = Duration::from_secs(1);
+/// The longest body that is read and discarded after a request is rejected.
+const DRAIN_BYTES_MAX: usize = 16 * 1024;
+/// The time that reading it may take.
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// What an endpoint declares of its way in.
+/// How an endpoint admits requests.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Policy {
     pub(crate) access: Access,
-    pub(crate) share: Share,
-    /// The tool it is the same as, and that one's calls a minute.
+    pub(crate) quota: Quota,
+    /// The equivalent MCP tool and its calls per minute.
     pub(crate) tool: Option<(&'static str, u32)>,
-    /// Whether it writes for an agent.
+    /// Whether it writes on behalf of an agent.
     pub(crate) writes: bool,
 }
 
-/// Which share its calls come out of.
+/// The quota that calls of an endpoint use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Share {
-    /// That of its kind of caller.
+pub(crate) enum Quota {
+    /// The quota of the caller's kind.
     Caller,
-    /// The small one of logins and keys.
+    /// The small quota of logins and key management.
     Credential,
-    /// None: for probes, and for what a client has to read first.
-    Uncounted,
+    /// None: for health probes, and for what a client reads first.
+    Unmetered,
 }
 
-/// Whoever calls, as far as its credential says.
-enum Known {
-    /// Nobody, from somewhere.
-    Nobody,
+/// The caller that a credential authenticates.
+enum Identity {
+    Anonymous,
     Agent(Arc<Agent>),
-    /// A program of a merchant.
-    Program(MerchantId),
+    /// A program of this merchant.
+    StoreKey(MerchantId),
     Person(Arc<Person>),
 }
 
-/// Lets a request in: its credential is looked at before anything else of it, so that a stranger learns nothing
-/// from how the rest is judged; then its share is taken; then it is judged.
+/// Admits a request, or rejects it: authentication first, so that the response to an unauthenticated request reveals
+/// nothing else; then the quota; then authorization.
 pub(crate) async fn admit(policy: Policy, request: Request, next: Next) -> Response {
     let (mut parts, body) = request.into_parts();
-    let is_agent = matches!(policy.access, Access::Agent(_));
-    let (outcome, entered) = enter(policy, &mut parts).await;
+    let (outcome, permit) = check(policy, &mut parts).await;
     let mut response = match outcome {
         Ok(()) => next.run(Request::from_parts(parts, body)).await,
-        Err(refusal) => {
+        Err(error) => {
             drain(&parts, body).await;
-            refusal.into_response()
+            error.into_response()
         }
     };
-    if let Some(verdict) = entered.and_then(|entered| entered.verdict) {
-        verdict.write(response.headers_mut());
+    if let Some(decision) = permit.and_then(|permit| permit.decision) {
+        decision.write_headers(response.headers_mut());
     }
-    if is_agent {
-        // Whoever calls an endpoint for agents is one (spec §5.6).
-        response.headers_mut().insert("x-ai-agent-initiated", HeaderValue::from_static("true"));
-    }
-    if policy.writes {
-        let yes = HeaderValue::from_static("true");
-        response.headers_mut().insert("x-human-confirmation-required", yes);
-    }
+    disclosure_headers(policy, response.headers_mut());
     response
 }
 
-/// A connection whose body was left lying cannot be used again. A long or slow one is not worth it.
+/// Adds the headers that disclose an agent's calls and writes (spec §5.6).
+fn disclosure_headers(policy: Policy, headers: &mut HeaderMap) {
+    const TRUE: HeaderValue = HeaderValue::from_static("true");
+    if matches!(policy.access, Access::Agent(_)) {
+        headers.insert("x-ai-agent-initiated", TRUE);
+    }
+    if policy.writes {
+        headers.insert("x-human-confirmation-required", TRUE);
+    }
+}
+
+/// Reads and discards a short body, because a connection with an unread body cannot be reused. Long and slow bodies
+/// are left unread.
 async fn drain(parts: &Parts, body: Body) {
     let length = parts.headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok());
     let is_short = length
         .and_then(|length| length.parse().ok())
-        .is_some_and(|it| (1..=LEFT_MAX).contains(&it));
+        .is_some_and(|it| (1..=DRAIN_BYTES_MAX).contains(&it));
     if is_short {
-        let _ = tokio::time::timeout(LEFT_WAIT, axum::body::to_bytes(body, LEFT_MAX)).await;
+        let _ =
+            tokio::time::timeout(DRAIN_TIMEOUT, axum::body::to_bytes(body, DRAIN_BYTES_MAX)).await;
     }
 }
 
-async fn enter(policy: Policy, parts: &mut Parts) -> (Result<(), Refusal>, Option<Entered>) {
-    if policy.share == Share::Uncounted {
+async fn check(
+    policy: Policy,
+    parts: &mut Parts,
+) -> (Result<(), ErrorResponse>, Option<AdmissionPermit>) {
+    if policy.quota == Quota::Unmetered {
         return (Ok(()), None);
     }
     let rest = parts.extensions.get::<Arc<Rest>>().cloned();
     let from = parts.extensions.get::<ClientAddress>().copied();
     let Some((rest, from)) = rest.zip(from) else {
-        return (Err(Unguarded.into()), None);
+        return (Err(AuthenticationNotConfigured.into()), None);
     };
-    let known = match identify(policy.access, &rest, parts, from).await {
-        Ok(known) => known,
+    let identity = match authenticate(policy.access, &rest, parts, from).await {
+        Ok(identity) => identity,
         Err(error) => return (Err(error.into()), None),
     };
-    let (caller, places, charge) = counted(policy, &known, from);
-    let entered = match rest.gate.enter(&caller, places, &charge).await {
-        Ok(entered) => entered,
+    let (caller, concurrency, quota) = quota_of(policy, &identity, from);
+    let permit = match rest.admission.admit(&caller, concurrency, &quota).await {
+        Ok(permit) => permit,
         Err(limited) => return (Err(limited.into()), None),
     };
-    (judge(policy.access, &rest, parts, known).await, Some(entered))
+    (authorize(policy.access, &rest, parts, identity).await, Some(permit))
 }
 
-/// Who calls, by a credential of the kind that is wanted.
-async fn identify(
+/// Authenticates the caller by a credential of the kind that the endpoint accepts.
+async fn authenticate(
     access: Access,
     rest: &Rest,
     parts: &Parts,
     from: ClientAddress,
-) -> Result<Known, IdentityError> {
-    let callers = &rest.callers;
-    match (access, Credential::of(&parts.headers)) {
+) -> Result<Identity, IdentityError> {
+    let credentials = &rest.credentials;
+    match (access, Credential::from_headers(&parts.headers)) {
         (Access::Public | Access::Agent(_), Credential::AgentKey(key)) => {
-            Ok(Known::Agent(callers.agent_keys.agent_of(key, from).await?))
+            Ok(Identity::Agent(credentials.agent_keys.agent_of(key, from).await?))
         }
-        // What people and programs of stores send gives nothing here, and takes nothing.
-        (Access::Public, _) => Ok(Known::Nobody),
+        // Tokens and store keys have no effect on a public endpoint.
+        (Access::Public, _) => Ok(Identity::Anonymous),
         (Access::Store, Credential::StoreKey(key)) => {
-            Ok(Known::Program(callers.store_keys.merchant_of(key, from).await?))
+            Ok(Identity::StoreKey(credentials.store_keys.merchant_of(key, from).await?))
         }
         (Access::Store | Access::Owner | Access::Person, Credential::Token(token)) => {
-            Ok(Known::Person(callers.people.person_of(token).await?))
+            Ok(Identity::Person(credentials.people.person_of(token).await?))
         }
-        _ => Err(IdentityError::of_stranger(&parts.headers)),
+        _ => Err(IdentityError::unauthenticated(&parts.headers)),
     }
 }
 
-/// Out of which share the call comes.
-fn counted(policy: Policy, known: &Known, from: ClientAddress) -> (Caller, usize, Charge) {
-    let free = Places::of_plan(Plan::Free);
-    let credential = || Charge::tier(Class::Credential, "credential", CREDENTIAL);
-    match known {
-        // A key gives nobody more logins.
-        Known::Nobody | Known::Agent(_) if policy.share == Share::Credential => {
+/// Returns the caller to count, its concurrency limit, and the quota that the call uses.
+fn quota_of(
+    policy: Policy,
+    identity: &Identity,
+    from: ClientAddress,
+) -> (Caller, usize, QuotaRequest) {
+    let free = ConcurrencyLimit::for_plan(Plan::Free);
+    let credential = || QuotaRequest::tier(Class::Credential, "credential", CREDENTIAL);
+    match identity {
+        // A key does not raise the quota of logins.
+        Identity::Anonymous | Identity::Agent(_) if policy.quota == Quota::Credential => {
             (Caller::address(from), free, credential())
         }
-        Known::Nobody => (Caller::address(from), free, Charge::tier(Class::Read, "public", PUBLIC)),
-        Known::Agent(agent) => {
+        Identity::Anonymous => {
+            (Caller::address(from), free, QuotaRequest::tier(Class::Read, "public", PUBLIC))
+        }
+        Identity::Agent(agent) => {
             let class = if policy.writes { Class::Write } else { Class::Read };
-            let charge = Charge::tier(class, "mcp", tier_limit(agent.plan));
-            let charge = match policy.tool {
-                Some((tool, limit)) => charge.and_tool(None, tool, limit),
-                None => charge,
+            let quota = QuotaRequest::tier(class, "mcp", tier_limit(agent.plan));
+            let quota = match policy.tool {
+                Some((tool, limit)) => quota.and_tool(None, tool, limit),
+                None => quota,
             };
-            (Caller::agent(agent.key), Places::of_plan(agent.plan), charge)
+            (Caller::agent(agent.key), ConcurrencyLimit::for_plan(agent.plan), quota)
         }
-        Known::Program(merchant) => {
-            let places = Places::of_plan(Plan::Enterprise);
-            (Caller::store(*merchant), places, Charge::tier(Class::Read, "store", STORE))
+        Identity::StoreKey(merchant) => {
+            let concurrency = ConcurrencyLimit::for_plan(Plan::Enterprise);
+            (Caller::store(*merchant), concurrency, QuotaRequest::tier(Class::Read, "store", STORE))
         }
-        Known::Person(person) => {
-            let charge = match policy.share {
-                Share::Credential => credential(),
-                _ => Charge::tier(Class::Read, "person", PERSON),
+        Identity::Person(person) => {
+            let quota = match policy.quota {
+                Quota::Credential => credential(),
+                _ => QuotaRequest::tier(Class::Read, "person", PERSON),
             };
-            (Caller::person(person.user), free, charge)
+            (Caller::person(person.user), free, quota)
         }
     }
 }
 
-/// Whether the caller may do this; it is left among the extensions for the handler.
-async fn judge(
+/// Checks whether the caller may call the endpoint, and adds it to the request's extensions for the handler.
+async fn authorize(
     access: Access,
     rest: &Rest,
     parts: &mut Parts,
-    known: Known,
-) -> Result<(), Refusal> {
-    match (access, known) {
-        (Access::Agent(scope), Known::Agent(agent)) => {
+    identity: Identity,
+) -> Result<(), ErrorResponse> {
+    match (access, identity) {
+        (Access::Agent(scope), Identity::Agent(agent)) => {
             agent.require(scope)?;
             parts.extensions.insert(AgentCaller(agent));
         }
-        (Access::Public, Known::Agent(agent)) => {
+        (Access::Public, Identity::Agent(agent)) => {
             parts.extensions.insert(AgentCaller(agent));
         }
-        (Access::Store, Known::Program(merchant)) => {
+        (Access::Store, Identity::StoreKey(merchant)) => {
             let caller = StoreCaller::of(rest, merchant).await?;
             parts.extensions.insert(caller);
         }
-        (Access::Store, Known::Person(person)) => {
+        (Access::Store, Identity::Person(person)) => {
             let (merchant, _) = membership(rest, &person, &parts.headers).await?;
             let caller = StoreCaller::of(rest, merchant).await?;
             parts.extensions.insert(caller);
         }
-        (Access::Owner, Known::Person(person)) => {
+        (Access::Owner, Identity::Person(person)) => {
             let caller = OwnerCaller::of(rest, &person, &parts.headers).await?;
             parts.extensions.insert(caller);
         }
-        (Access::Person, Known::Person(person)) => {
+        (Access::Person, Identity::Person(person)) => {
             parts.extensions.insert(PersonCaller(person));
         }
-        (Access::Public, Known::Nobody) => {}
-        _ => return Err(Unguarded.into()),
+        (Access::Public, Identity::Anonymous) => {}
+        _ => return Err(AuthenticationNotConfigured.into()),
     }
     Ok(())
 }
 
-/// The router was built without what admits requests: a mistake of ours, and nobody comes in.
+/// The router lacks what admission needs: a programming error. The request is rejected.
 #[derive(Debug, thiserror::Error)]
-#[error("the endpoint has nobody at its door")]
-struct Unguarded;
+#[error("no authentication layer is configured")]
+struct AuthenticationNotConfigured;
 
-impl Problem for Unguarded {
+impl Problem for AuthenticationNotConfigured {
     fn code(&self) -> ErrorCode {
         ErrorCode::InternalError
     }

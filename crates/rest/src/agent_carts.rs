@@ -1,10 +1,12 @@
-//! Carts, as agents make them across stores.
+//! Carts of agents, at any store.
 
 use std::sync::Arc;
 
 use axum::extract::State;
 use axum::http::StatusCode;
-use carts::{Buyer, CartError, CartRecord, Destination, Edit, Item, NewCart, Owner, Quantity};
+use carts::{
+    Buyer, CartError, CartOwner, CartRecord, CartRef, Destination, Edit, Item, NewCart, Quantity,
+};
 use database::Reading;
 use identity::Agent;
 use merchants::Store;
@@ -13,146 +15,152 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::once::Once;
-use crate::request::CartPart;
-use crate::{Access, AgentCaller, Endpoint, Json, One, Opened, Path, Refusal, Rest, Routes};
+use crate::idempotency::IdempotencyKeyHeader;
+use crate::{
+    Access, AgentCaller, Endpoint, Envelope, ErrorResponse, Json, Path, Rest, RestState, Routes,
+};
 
 const ACCESS: Access = Access::Agent(Scope::AgentCart);
-/// What a cart that is named can be refused with.
-const NAMED: [ErrorCode; 2] = [ErrorCode::CartNotFound, ErrorCode::StoreSuspended];
-/// What changing one can be refused with besides.
-const CHANGED: [ErrorCode; 3] =
+/// Errors of every call that names a cart.
+const CART_ERRORS: [ErrorCode; 2] = [ErrorCode::CartNotFound, ErrorCode::StoreSuspended];
+/// Further errors of a change to a cart.
+const CHANGE_ERRORS: [ErrorCode; 3] =
     [ErrorCode::CartExpired, ErrorCode::CartClosed, ErrorCode::InvalidStatusTransition];
-/// What items can be refused with.
-const ITEMS: [ErrorCode; 2] = [ErrorCode::ProductNotFound, ErrorCode::OutOfStock];
+/// Errors of items.
+const ITEM_ERRORS: [ErrorCode; 2] = [ErrorCode::ProductNotFound, ErrorCode::OutOfStock];
 
-pub(crate) fn endpoints() -> Routes<Opened> {
+pub(crate) fn endpoints() -> Routes<RestState> {
     let create = Endpoint::post("/agent/cart", ACCESS, create)
         .tool("create_cart", 20) // spec §8
         .writes()
-        .name("createCart")
+        .operation_id("createCart")
         .tag("cart")
-        .summary("Make a cart at a store")
-        .explanation("Stock is looked at and not held; `messages` say what had to be adjusted. A cart lasts thirty minutes from its creation.")
-        .body::<CartRequest>()
-        .answer::<One<CartRecord>>(201)
+        .summary("Create a cart")
+        .description("Creates a cart with items of one store. Stock is validated but not reserved; `messages` lists adjustments, such as a reduced quantity. The cart expires thirty minutes after its creation.")
+        .body::<CreateCartRequest>()
+        .response::<Envelope<CartRecord>>(201)
         .errors(&[ErrorCode::InvalidSlug, ErrorCode::StoreNotFound, ErrorCode::StoreSuspended])
-        .errors(&ITEMS);
+        .errors(&ITEM_ERRORS);
     let read = Endpoint::get("/agent/cart/{cart_id}", ACCESS, read)
         .tool("get_cart", 60)
-        .name("readCart")
+        .operation_id("getCart")
         .tag("cart")
-        .summary("A cart made with this key, with what it costs now")
-        .path::<CartPart>()
-        .answer::<One<CartRecord>>(200)
-        .errors(&NAMED);
+        .summary("Get a cart")
+        .description(
+            "Returns a cart that was created with this key, with current prices and stock.",
+        )
+        .path::<CartId>()
+        .response::<Envelope<CartRecord>>(200)
+        .errors(&CART_ERRORS);
     let replace = Endpoint::put("/agent/cart/{cart_id}", ACCESS, replace)
         .tool("update_cart", 20)
         .writes()
-        .name("replaceCartItems")
+        .operation_id("replaceCartItems")
         .tag("cart")
-        .summary("Other items in the place of all")
-        .path::<CartPart>()
-        .body::<ReplaceRequest>()
-        .answer::<One<CartRecord>>(200)
-        .errors(&NAMED)
-        .errors(&CHANGED)
-        .errors(&ITEMS);
-    Routes::new().with(create).with(read).with(replace).merge(changes())
+        .summary("Replace the items of a cart")
+        .description("The items in the body replace all items of the cart.")
+        .path::<CartId>()
+        .body::<ReplaceItemsRequest>()
+        .response::<Envelope<CartRecord>>(200)
+        .errors(&CART_ERRORS)
+        .errors(&CHANGE_ERRORS)
+        .errors(&ITEM_ERRORS);
+    Routes::new().with(create).with(read).with(replace).merge(change_endpoints())
 }
 
-fn changes() -> Routes<Opened> {
-    let change = Endpoint::patch("/agent/cart/{cart_id}", ACCESS, change)
+fn change_endpoints() -> Routes<RestState> {
+    let update = Endpoint::patch("/agent/cart/{cart_id}", ACCESS, update)
         .tool("update_cart", 20)
         .writes()
-        .name("changeCart")
+        .operation_id("updateCart")
         .tag("cart")
-        .summary("Where it goes and how, who buys, which codes")
-        .explanation("What is named is replaced, the rest stays. All of it is done, or nothing.")
-        .path::<CartPart>()
-        .body::<ChangeRequest>()
-        .answer::<One<CartRecord>>(200)
-        .errors(&NAMED)
-        .errors(&CHANGED);
+        .summary("Update a cart")
+        .description("Sets the destination, the buyer, the shipping option or the discount codes. Fields in the body are replaced, all others stay unchanged. The update is atomic.")
+        .path::<CartId>()
+        .body::<UpdateCartRequest>()
+        .response::<Envelope<CartRecord>>(200)
+        .errors(&CART_ERRORS)
+        .errors(&CHANGE_ERRORS);
     let cancel = Endpoint::delete("/agent/cart/{cart_id}", ACCESS, cancel)
         .tool("cancel_cart", 20)
         .writes()
-        .name("cancelCart")
+        .operation_id("cancelCart")
         .tag("cart")
-        .summary("Throw a cart away; doing it again changes nothing")
-        .path::<CartPart>()
-        .answer::<One<CartRecord>>(200)
-        .errors(&NAMED)
-        .errors(&CHANGED);
-    Routes::new().with(change).with(cancel)
+        .summary("Cancel a cart")
+        .description("Idempotent: canceling a canceled cart changes nothing.")
+        .path::<CartId>()
+        .response::<Envelope<CartRecord>>(200)
+        .errors(&CART_ERRORS)
+        .errors(&CHANGE_ERRORS);
+    Routes::new().with(update).with(cancel)
 }
 
-/// Something to put into a cart.
+/// An item to add to a cart.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct CartItem {
-    /// The product.
+    /// ID of the product.
     product_id: ProductId,
-    /// One form of it; needed if the product has variants.
+    /// ID of the variant; required if the product has variants.
     variant_id: Option<VariantId>,
-    /// How many; 1 if left out.
+    /// Number of units; 1 by default.
     #[schemars(range(min = 1, max = 999))]
     quantity: Option<i64>,
 }
 
-/// What a cart is made of.
+/// A new cart.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(extend("example" = json!({
     "merchant_slug": "demo-store",
     "items": [{ "product_id": "prod_6c52b5310f215b188c8467964820dfad", "quantity": 1 }],
 })))]
-struct CartRequest {
-    /// The store.
+struct CreateCartRequest {
+    /// Slug of the store.
     #[schemars(length(min = 1, max = 63))]
     merchant_slug: String,
-    /// What goes into it, 1 to 50 lines.
+    /// The items, 1 to 50 lines.
     #[schemars(length(min = 1, max = 50))]
     items: Vec<CartItem>,
-    /// Where it goes, if that is known; a country is enough for a price.
+    /// Shipping destination. The country alone is enough to price shipping and tax.
     destination: Option<Destination>,
-    /// Who buys, if that is known.
+    /// The buyer.
     buyer: Option<Buyer>,
-    /// Codes for discounts.
+    /// Discount codes to apply.
     #[schemars(length(max = 5))]
     discount_codes: Option<Vec<String>>,
 }
 
-/// What is in a cart from now on.
+/// The new items of a cart.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct ReplaceRequest {
-    /// What is in it then, 1 to 50 lines.
+struct ReplaceItemsRequest {
+    /// The items that replace all others, 1 to 50 lines.
     #[schemars(length(min = 1, max = 50))]
     items: Vec<CartItem>,
-    /// Change it only if nobody did since: the `version` you saw.
+    /// Apply the change only if the cart still has this `version`.
     if_version: Option<i64>,
 }
 
-/// What is to be different about a cart.
+/// Changes to a cart. Omitted fields stay unchanged.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct ChangeRequest {
-    /// Where it goes.
+struct UpdateCartRequest {
+    /// Shipping destination.
     destination: Option<Destination>,
-    /// Who buys.
+    /// The buyer.
     buyer: Option<Buyer>,
-    /// How it goes there: the id of one of `shipping_options`.
+    /// Shipping option: the `id` of one of the cart's `shipping_options`.
     #[schemars(length(min = 1, max = 100))]
     shipping_option_id: Option<String>,
-    /// Codes for discounts, in the place of all others.
+    /// Discount codes that replace all others.
     #[schemars(length(max = 5))]
     discount_codes: Option<Vec<String>>,
-    /// Change it only if nobody did since: the `version` you saw.
+    /// Apply the change only if the cart still has this `version`.
     if_version: Option<i64>,
 }
 
-impl ChangeRequest {
+impl UpdateCartRequest {
     fn edits(&self) -> Vec<Edit> {
         let mut edits = Vec::new();
         edits.extend(self.destination.clone().map(Edit::Destination));
@@ -171,22 +179,22 @@ pub(crate) fn items(wanted: &[CartItem]) -> Result<Vec<Item>, CartError> {
     wanted.iter().map(item).collect()
 }
 
-/// Whose carts these are.
-pub(crate) fn owner(agent: &Agent) -> Owner {
-    Owner { key: agent.key, name: agent.name.clone(), is_sandbox: agent.is_sandbox() }
+/// Returns the agent as the owner of its carts.
+pub(crate) fn owner(agent: &Agent) -> CartOwner {
+    CartOwner { key: agent.key, name: agent.name.clone(), is_sandbox: agent.is_sandbox() }
 }
 
 async fn create(
     AgentCaller(agent): AgentCaller,
     State(rest): State<Arc<Rest>>,
-    once: Once,
-    Json(request): Json<CartRequest>,
-) -> Result<(StatusCode, One<CartRecord>), Refusal> {
+    idempotency_key: IdempotencyKeyHeader,
+    Json(request): Json<CreateCartRequest>,
+) -> Result<(StatusCode, Envelope<CartRecord>), ErrorResponse> {
     let slug: StoreSlug = request.merchant_slug.parse()?;
     let store = rest.stores.admit(&slug).await?;
     store.admit_write(agent.is_sandbox())?;
     agent.require_store(store.merchant)?;
-    let once = once.key(store.merchant, &agent, &request)?;
+    let idempotency_key = idempotency_key.key(store.merchant, &agent, &request)?;
     let new = NewCart {
         items: items(&request.items)?,
         destination: request.destination,
@@ -194,18 +202,18 @@ async fn create(
         codes: request.discount_codes.unwrap_or_default(),
     };
     let owner = owner(&agent);
-    let cart = carts::create(&rest.database, &store, &owner, new, once.as_ref()).await?;
-    Ok((StatusCode::CREATED, One::new(cart.record(&store))))
+    let cart = carts::create(&rest.database, &store, &owner, new, idempotency_key.as_ref()).await?;
+    Ok((StatusCode::CREATED, Envelope::new(cart.record(&store))))
 }
 
-/// The store of a cart of this agent.
+/// Returns the store of a cart, or `NotFound` if the cart is not the agent's.
 async fn store_of(
     rest: &Rest,
     AgentCaller(agent): &AgentCaller,
     cart: CartId,
-) -> Result<Arc<Store>, Refusal> {
-    let merchant = carts::owner(&rest.database, cart, agent.key).await?;
-    // A key may lose a store while it has a cart there.
+) -> Result<Arc<Store>, ErrorResponse> {
+    let merchant = carts::merchant_of(&rest.database, cart, agent.key).await?;
+    // A key may lose access to a store while it has a cart there.
     agent.require_store(merchant).map_err(|_| CartError::NotFound)?;
     let store = rest.stores.find_merchant(merchant).await?;
     store.admit()?;
@@ -215,57 +223,58 @@ async fn store_of(
 async fn read(
     agent: AgentCaller,
     State(rest): State<Arc<Rest>>,
-    Path(CartPart(id)): Path<CartPart>,
-) -> Result<One<CartRecord>, Refusal> {
+    Path(id): Path<CartId>,
+) -> Result<Envelope<CartRecord>, ErrorResponse> {
     let store = store_of(&rest, &agent, id).await?;
     let reading = Reading::for_store(&rest.database, store.merchant)?;
     let cart = carts::cart(&reading, &store, id, Some(agent.0.key)).await?;
-    Ok(One::new(cart.record(&store)))
+    Ok(Envelope::new(cart.record(&store)))
 }
 
-/// Changes a cart of this agent.
+/// Changes a cart of the agent.
 async fn edit(
-    (rest, agent, once): (&Rest, &AgentCaller, &Once),
+    (rest, agent, idempotency_key): (&Rest, &AgentCaller, &IdempotencyKeyHeader),
     (id, version): (CartId, Option<i64>),
     edits: &[Edit],
     body: &impl Serialize,
-) -> Result<One<CartRecord>, Refusal> {
+) -> Result<Envelope<CartRecord>, ErrorResponse> {
     let store = store_of(rest, agent, id).await?;
     store.admit_write(agent.0.is_sandbox())?;
-    let once = once.key(store.merchant, &agent.0, body)?;
-    let which = (agent.0.key, id);
+    let idempotency_key = idempotency_key.key(store.merchant, &agent.0, body)?;
+    let cart = CartRef { agent: agent.0.key, id };
     let changed =
-        carts::change(&rest.database, &store, which, version, edits, once.as_ref()).await?;
-    Ok(One::new(changed.record(&store)))
+        carts::change(&rest.database, &store, cart, version, edits, idempotency_key.as_ref())
+            .await?;
+    Ok(Envelope::new(changed.record(&store)))
 }
 
 async fn replace(
     agent: AgentCaller,
     State(rest): State<Arc<Rest>>,
-    Path(CartPart(id)): Path<CartPart>,
-    once: Once,
-    Json(request): Json<ReplaceRequest>,
-) -> Result<One<CartRecord>, Refusal> {
+    Path(id): Path<CartId>,
+    idempotency_key: IdempotencyKeyHeader,
+    Json(request): Json<ReplaceItemsRequest>,
+) -> Result<Envelope<CartRecord>, ErrorResponse> {
     let edits = [Edit::Replace(items(&request.items)?)];
-    edit((&rest, &agent, &once), (id, request.if_version), &edits, &request).await
+    edit((&rest, &agent, &idempotency_key), (id, request.if_version), &edits, &request).await
 }
 
-async fn change(
+async fn update(
     agent: AgentCaller,
     State(rest): State<Arc<Rest>>,
-    Path(CartPart(id)): Path<CartPart>,
-    once: Once,
-    Json(request): Json<ChangeRequest>,
-) -> Result<One<CartRecord>, Refusal> {
+    Path(id): Path<CartId>,
+    idempotency_key: IdempotencyKeyHeader,
+    Json(request): Json<UpdateCartRequest>,
+) -> Result<Envelope<CartRecord>, ErrorResponse> {
     let edits = request.edits();
-    edit((&rest, &agent, &once), (id, request.if_version), &edits, &request).await
+    edit((&rest, &agent, &idempotency_key), (id, request.if_version), &edits, &request).await
 }
 
 async fn cancel(
     agent: AgentCaller,
     State(rest): State<Arc<Rest>>,
-    Path(CartPart(id)): Path<CartPart>,
-    once: Once,
-) -> Result<One<CartRecord>, Refusal> {
-    edit((&rest, &agent, &once), (id, None), &[Edit::Cancel], &()).await
+    Path(id): Path<CartId>,
+    idempotency_key: IdempotencyKeyHeader,
+) -> Result<Envelope<CartRecord>, ErrorResponse> {
+    edit((&rest, &agent, &idempotency_key), (id, None), &[Edit::Cancel], &()).await
 }

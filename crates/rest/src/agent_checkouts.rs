@@ -1,11 +1,13 @@
-//! Checkouts, as agents make them across stores, and what merchants report of them.
+//! Checkout sessions of agents, at any store.
 
 use std::sync::Arc;
 
 use axum::extract::State;
 use axum::http::StatusCode;
-use carts::{Buyer, CartError, Destination, Edit, NewCart, QuoteHash};
-use checkout::{CheckoutError, Complete, Counter, NewSession, ProofFault, SessionRecord, Update};
+use carts::{Buyer, CartError, CartRef, Destination, Edit, NewCart, QuoteHash};
+use checkout::{
+    CheckoutContext, CheckoutError, Complete, NewSession, ProofRejection, SessionRecord, Update,
+};
 use database::Reading;
 use identity::Agent;
 use merchants::Store;
@@ -18,18 +20,20 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::agent_carts::{CartItem, items, owner};
-use crate::once::Once;
-use crate::request::{CheckoutPart, Unfit};
-use crate::{Access, AgentCaller, Endpoint, Json, One, Opened, Path, Refusal, Rest, Routes};
+use crate::idempotency::IdempotencyKeyHeader;
+use crate::request::InvalidField;
+use crate::{
+    Access, AgentCaller, Endpoint, Envelope, ErrorResponse, Json, Path, Rest, RestState, Routes,
+};
 
 const ACCESS: Access = Access::Agent(Scope::AgentCheckout);
-/// Bytes of what an agent wants to find again.
+/// The longest `metadata`, in bytes of JSON.
 const METADATA_MAX: usize = 4096;
 
-/// What a session that is named can be refused with.
-const NAMED: [ErrorCode; 2] = [ErrorCode::NotFound, ErrorCode::StoreSuspended];
-/// What buying can be refused with.
-const BOUGHT: [ErrorCode; 10] = [
+/// Errors of every call that names a session.
+const SESSION_ERRORS: [ErrorCode; 2] = [ErrorCode::NotFound, ErrorCode::StoreSuspended];
+/// Errors of a purchase.
+const PURCHASE_ERRORS: [ErrorCode; 10] = [
     ErrorCode::CartNotFound,
     ErrorCode::CartExpired,
     ErrorCode::CartClosed,
@@ -42,136 +46,140 @@ const BOUGHT: [ErrorCode; 10] = [
     ErrorCode::InvalidStatusTransition,
 ];
 
-pub(crate) fn endpoints() -> Routes<Opened> {
+pub(crate) fn endpoints() -> Routes<RestState> {
     let complete = Endpoint::post("/agent/checkout", ACCESS, complete)
         .tool("complete_checkout", 10) // spec §8
         .writes()
-        .name("createCheckout")
+        .operation_id("createCheckout")
         .tag("checkout")
-        .summary("Check a cart out, or some items")
-        .explanation("Prices, stock and the store's standing are looked at once more, the items are held for thirty minutes, and `checkout_url` is where a person reviews and pays. No payment is processed. The same cart gives the same session.")
+        .summary("Complete a checkout")
+        .description("Checks out a cart, or a store and items. Prices, stock and the store's standing are revalidated, the items are reserved for thirty minutes, and a person reviews and pays at `checkout_url`. This call processes no payment. Ask the person for approval first. Repeating the call for the same cart returns the same session.")
         .body::<CheckoutRequest>()
-        .answer::<One<SessionRecord>>(201)
-        .errors(&BOUGHT)
+        .response::<Envelope<SessionRecord>>(201)
+        .errors(&PURCHASE_ERRORS)
         .errors(&[ErrorCode::ProductNotFound, ErrorCode::StoreNotFound, ErrorCode::InvalidSlug]);
     let read = Endpoint::get("/agent/checkout/{checkout_id}", ACCESS, read)
         .tool("get_checkout", 60)
-        .name("readCheckout")
+        .operation_id("getCheckout")
         .tag("checkout")
-        .summary("A checkout made with this key")
-        .path::<CheckoutPart>()
-        .answer::<One<SessionRecord>>(200)
-        .errors(&NAMED);
-    let change = Endpoint::patch("/agent/checkout/{checkout_id}", ACCESS, change)
+        .summary("Get a checkout session")
+        .description("Returns a session that was created with this key.")
+        .path::<CheckoutId>()
+        .response::<Envelope<SessionRecord>>(200)
+        .errors(&SESSION_ERRORS);
+    let update = Endpoint::patch("/agent/checkout/{checkout_id}", ACCESS, update)
         .tool("update_checkout", 10)
         .writes()
-        .name("changeCheckout")
+        .operation_id("updateCheckout")
         .tag("checkout")
-        .summary("Where a checkout goes and how, who buys, which codes")
-        .explanation("What is named is replaced, the rest stays. If a person was about to pay, what was held goes back and it has to be checked out anew.")
-        .path::<CheckoutPart>()
-        .body::<ChangeRequest>()
-        .answer::<One<SessionRecord>>(200)
-        .errors(&NAMED)
-        .errors(&BOUGHT);
+        .summary("Update a checkout session")
+        .description("Sets the shipping address, the buyer, the shipping option, the discount codes or the payment method. Fields in the body are replaced, all others stay unchanged. If items were reserved for payment, the reservation is released and the checkout must be completed again.")
+        .path::<CheckoutId>()
+        .body::<UpdateCheckoutRequest>()
+        .response::<Envelope<SessionRecord>>(200)
+        .errors(&SESSION_ERRORS)
+        .errors(&PURCHASE_ERRORS);
     let cancel = Endpoint::post("/agent/checkout/{checkout_id}/cancel", ACCESS, cancel)
         .tool("cancel_checkout", 10)
         .writes()
-        .name("cancelCheckout")
+        .operation_id("cancelCheckout")
         .tag("checkout")
-        .summary("Call a checkout off; doing it again changes nothing")
-        .path::<CheckoutPart>()
-        .body::<CancelRequest>()
-        .answer::<One<SessionRecord>>(200)
-        .errors(&NAMED)
+        .summary("Cancel a checkout session")
+        .description(
+            "Releases reserved stock. Idempotent: canceling a canceled session changes nothing.",
+        )
+        .path::<CheckoutId>()
+        .body::<CancelCheckoutRequest>()
+        .response::<Envelope<SessionRecord>>(200)
+        .errors(&SESSION_ERRORS)
         .errors(&[ErrorCode::InvalidStatusTransition]);
-    Routes::new().with(complete).with(read).with(change).with(cancel)
+    Routes::new().with(complete).with(read).with(update).with(cancel)
 }
 
-/// A purchase.
+/// A purchase: either `cart_id`, or `merchant_slug` and `items`.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(extend("example" = json!({ "cart_id": "cart_00000000000000000000000000000001" })))]
 struct CheckoutRequest {
-    /// The cart; or name a store and items.
+    /// ID of the cart to check out.
     cart_id: Option<CartId>,
-    /// The store of the items.
+    /// Slug of the store that sells the items.
     #[schemars(length(min = 1, max = 63))]
     merchant_slug: Option<String>,
-    /// What is bought, 1 to 50 lines.
+    /// The items to buy, 1 to 50 lines.
     #[schemars(length(min = 1, max = 50))]
     items: Option<Vec<CartItem>>,
-    /// How it will be paid: stripe, x402 or paypal.
+    /// Payment method: `stripe`, `x402` or `paypal`.
     #[schemars(length(max = 20))]
     payment_method: Option<String>,
-    /// Who buys.
+    /// The buyer.
     buyer: Option<Buyer>,
-    /// Where it goes.
+    /// Shipping address.
     shipping_address: Option<Destination>,
-    /// How it goes there; for items, the cheapest way if left out.
+    /// Shipping option. If omitted with `items`, the cheapest option is selected.
     #[schemars(length(min = 1, max = 100))]
     shipping_option_id: Option<String>,
-    /// Codes for discounts.
+    /// Discount codes to apply.
     #[schemars(length(max = 5))]
     discount_codes: Option<Vec<String>>,
-    /// The proof that a person agreed.
+    /// Proof of a person's confirmation.
     confirmation: Option<ProofRequest>,
-    /// Where the buyer goes afterwards.
+    /// HTTPS URL that the buyer returns to after payment.
     #[schemars(length(max = 2000))]
     return_url: Option<String>,
-    /// What you want to find again: an object of at most 4,096 bytes.
+    /// Your own data, stored with the session and returned to you only: an object of at most 4,096 bytes of JSON.
     #[schemars(extend("type" = "object"))]
     metadata: Option<Value>,
 }
 
-/// The proof that a person agreed.
+/// Proof of a person's confirmation.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct ProofRequest {
-    /// `attested` needs nothing more; `mandate` is not accepted yet.
+    /// Level of confirmation. `attested` needs no further field; `elicited` and `hosted` need `confirmation_id`; `mandate` is not supported yet.
     #[schemars(extend("enum" = ["attested", "elicited", "hosted", "mandate"]))]
     level: Option<String>,
-    /// The question the person answered.
+    /// ID of the confirmation that the person gave.
     confirmation_id: Option<ConfirmationId>,
-    /// What the person agreed to.
+    /// Hash of the quote that the person confirmed.
     #[schemars(regex(pattern = "^[0-9a-f]{64}$"))]
     quote_hash: Option<String>,
 }
 
-/// What is to be different about a checkout.
+/// Changes to a checkout session. Omitted fields stay unchanged.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct ChangeRequest {
-    /// Where it goes.
+struct UpdateCheckoutRequest {
+    /// Shipping address.
     shipping_address: Option<Destination>,
-    /// Who buys.
+    /// The buyer.
     buyer: Option<Buyer>,
-    /// How it goes there.
+    /// Shipping option: the `id` of one of the session's options.
     #[schemars(length(min = 1, max = 100))]
     shipping_option_id: Option<String>,
-    /// Codes for discounts, in the place of all others.
+    /// Discount codes that replace all others.
     #[schemars(length(max = 5))]
     discount_codes: Option<Vec<String>>,
-    /// How it will be paid: stripe, x402 or paypal.
+    /// Payment method: `stripe`, `x402` or `paypal`.
     #[schemars(length(max = 20))]
     payment_method: Option<String>,
 }
 
-/// Why a checkout is called off.
+/// The reason of a cancellation.
 #[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct CancelRequest {
-    /// A short name such as price, `shipping_cost`, `changed_mind`. The merchant is told.
+struct CancelCheckoutRequest {
+    /// Short code, such as `price`, `shipping_cost` or `changed_mind`. The merchant sees it.
     #[schemars(regex(pattern = "^[a-z][a-z0-9_]{0,49}$"))]
     reason_code: Option<String>,
 }
 
-/// Neither a cart nor items, or both.
+/// The request names neither a cart nor items, or both.
 #[derive(Debug, thiserror::Error)]
-#[error("name cart_id, or merchant_slug and items")]
-struct NameOne;
+#[error("either cart_id, or merchant_slug and items, is required")]
+struct CartOrItemsRequired;
 
-impl Problem for NameOne {
+impl Problem for CartOrItemsRequired {
     fn code(&self) -> ErrorCode {
         ErrorCode::InvalidRequest
     }
@@ -182,27 +190,27 @@ impl Problem for NameOne {
 }
 
 fn method(name: Option<&str>) -> Result<Option<PaymentMethod>, CheckoutError> {
-    let named = |name: &str| PaymentMethod::from_name(name).ok_or(CheckoutError::UnknownMethod);
+    let named = |name: &str| PaymentMethod::parse(name).ok_or(CheckoutError::UnknownPaymentMethod);
     name.map(named).transpose()
 }
 
-fn counter<'rest>(rest: &'rest Rest, store: &'rest Store) -> Counter<'rest> {
-    Counter { database: &rest.database, store, site_url: &rest.site_url }
+fn context<'rest>(rest: &'rest Rest, store: &'rest Store) -> CheckoutContext<'rest> {
+    CheckoutContext { database: &rest.database, store, site_url: &rest.site_url }
 }
 
 async fn complete(
     AgentCaller(agent): AgentCaller,
     State(rest): State<Arc<Rest>>,
-    once: Once,
+    idempotency_key: IdempotencyKeyHeader,
     Json(request): Json<CheckoutRequest>,
-) -> Result<(StatusCode, One<SessionRecord>), Refusal> {
+) -> Result<(StatusCode, Envelope<SessionRecord>), ErrorResponse> {
     let payment_method = method(request.payment_method.as_deref())?;
     let return_url = return_url(request.return_url.as_deref())?;
     let metadata = metadata(request.metadata.as_ref())?;
-    let (store, cart) = cart_of(&rest, &agent, &once, &request).await?;
-    let once = once.key(store.merchant, &agent, &request)?;
+    let (store, cart) = cart_of(&rest, &agent, &idempotency_key, &request).await?;
+    let idempotency_key = idempotency_key.key(store.merchant, &agent, &request)?;
     let (confirmation, quote_hash) = proof(request.confirmation.as_ref())?;
-    let asked = Complete {
+    let completion = Complete {
         quote_hash,
         confirmation,
         payment_method,
@@ -210,72 +218,87 @@ async fn complete(
         metadata,
         ..Complete::cart(cart)
     };
-    let counter = counter(&rest, &store);
-    let at = checkout::complete(&counter, &owner(&agent), &asked, once.as_ref()).await?;
-    Ok((StatusCode::CREATED, One::new(at.record())))
+    let context = context(&rest, &store);
+    let session =
+        checkout::complete(&context, &owner(&agent), &completion, idempotency_key.as_ref()).await?;
+    Ok((StatusCode::CREATED, Envelope::new(session.record())))
 }
 
-/// The cart that is meant, with what the request says beyond it; one is made of items.
+impl CheckoutRequest {
+    fn edits(&self) -> Vec<Edit> {
+        let edits = [
+            self.shipping_address.clone().map(Edit::Destination),
+            self.buyer.clone().map(Edit::Buyer),
+            self.discount_codes.clone().map(Edit::Codes),
+            self.shipping_option_id.clone().map(Edit::Shipping),
+        ];
+        edits.into_iter().flatten().collect()
+    }
+}
+
+/// Returns the cart to check out: the named one with the changes of the request, or a new one with its items.
 async fn cart_of(
     rest: &Rest,
     agent: &Agent,
-    once: &Once,
+    idempotency_key: &IdempotencyKeyHeader,
     request: &CheckoutRequest,
-) -> Result<(Arc<Store>, CartId), Refusal> {
-    let codes = request.discount_codes.clone();
+) -> Result<(Arc<Store>, CartId), ErrorResponse> {
     match (request.cart_id, &request.merchant_slug, &request.items) {
         (Some(cart), None, None) => {
-            let merchant = carts::owner(&rest.database, cart, agent.key).await?;
+            let merchant = carts::merchant_of(&rest.database, cart, agent.key).await?;
             agent.require_store(merchant).map_err(|_| CartError::NotFound)?;
             let store = rest.stores.find_merchant(merchant).await?;
             store.admit_write(agent.is_sandbox())?;
-            let edits: Vec<Edit> = [
-                request.shipping_address.clone().map(Edit::Destination),
-                request.buyer.clone().map(Edit::Buyer),
-                codes.map(Edit::Codes),
-                request.shipping_option_id.clone().map(Edit::Shipping),
-            ]
-            .into_iter()
-            .flatten()
-            .collect();
+            let edits = request.edits();
             if !edits.is_empty() {
-                let which = (agent.key, cart);
-                let done = carts::change(&rest.database, &store, which, None, &edits, None).await;
-                // A cart whose checkout is under way gives that one.
+                let changed = CartRef { agent: agent.key, id: cart };
+                let done = carts::change(&rest.database, &store, changed, None, &edits, None).await;
+                // A cart whose checkout is in progress returns that session.
                 if !matches!(done, Err(CartError::Closed { .. })) {
                     done?;
                 }
             }
             Ok((store, cart))
         }
-        (None, Some(slug), Some(wanted)) => {
+        (None, Some(slug), Some(requested)) => {
             let slug: StoreSlug = slug.parse()?;
             let store = rest.stores.admit(&slug).await?;
             store.admit_write(agent.is_sandbox())?;
             agent.require_store(store.merchant)?;
             let new = NewCart {
-                items: items(wanted)?,
+                items: items(requested)?,
                 destination: request.shipping_address.clone(),
                 buyer: request.buyer.clone(),
-                codes: codes.unwrap_or_default(),
+                codes: request.discount_codes.clone().unwrap_or_default(),
             };
-            // Asked for again, the cart is the same one as well.
-            let once = once.part("cart").key(store.merchant, agent, request)?;
+            // A repeated request creates no second cart.
+            let idempotency_key =
+                idempotency_key.for_step("cart").key(store.merchant, agent, request)?;
             let owner = owner(agent);
-            let made = carts::create(&rest.database, &store, &owner, new, once.as_ref()).await?;
-            let way = request.shipping_option_id.clone();
-            let way = way.or_else(|| made.quote.options.first().map(|option| option.id.clone()));
-            if let Some(way) = way
-                && made.cart.open(made.now, None).is_ok()
-                && made.quote.chosen.is_none()
-            {
-                let which = (agent.key, made.cart.id);
-                carts::change(&rest.database, &store, which, None, &[Edit::Shipping(way)], None)
+            let created =
+                carts::create(&rest.database, &store, &owner, new, idempotency_key.as_ref())
                     .await?;
+            let shipping_option = request.shipping_option_id.clone();
+            let shipping_option = shipping_option
+                .or_else(|| created.quote.options.first().map(|option| option.id.clone()));
+            if let Some(shipping_option) = shipping_option
+                && created.cart.ensure_open(created.now, None).is_ok()
+                && created.quote.selected_option.is_none()
+            {
+                let cart = CartRef { agent: agent.key, id: created.cart.id };
+                carts::change(
+                    &rest.database,
+                    &store,
+                    cart,
+                    None,
+                    &[Edit::Shipping(shipping_option)],
+                    None,
+                )
+                .await?;
             }
-            Ok((store, made.cart.id))
+            Ok((store, created.cart.id))
         }
-        _ => Err(NameOne.into()),
+        _ => Err(CartOrItemsRequired.into()),
     }
 }
 
@@ -283,39 +306,39 @@ type Proof = (Option<ConfirmationId>, Option<QuoteHash>);
 
 fn proof(sent: Option<&ProofRequest>) -> Result<Proof, CheckoutError> {
     let Some(sent) = sent else { return Ok((None, None)) };
-    let fault = match (sent.level.as_deref(), sent.confirmation_id) {
-        (Some("mandate"), _) => Some(ProofFault::MandateNotYet),
-        (Some("elicited" | "hosted"), None) => Some(ProofFault::Unknown),
+    let reason = match (sent.level.as_deref(), sent.confirmation_id) {
+        (Some("mandate"), _) => Some(ProofRejection::MandateNotSupported),
+        (Some("elicited" | "hosted"), None) => Some(ProofRejection::Unknown),
         _ => None,
     };
-    if let Some(fault) = fault {
-        return Err(CheckoutError::ConfirmationRequired { fault, requested: None });
+    if let Some(reason) = reason {
+        return Err(CheckoutError::ConfirmationRequired { reason, requested: None });
     }
     let hash = sent.quote_hash.as_deref().map(str::parse).transpose()?;
     Ok((sent.confirmation_id, hash))
 }
 
-fn return_url(sent: Option<&str>) -> Result<Option<String>, Unfit> {
+fn return_url(sent: Option<&str>) -> Result<Option<String>, InvalidField> {
     match sent {
         Some(url) if !url.starts_with("https://") || url.len() > 2000 => {
-            Err(Unfit { field: "return_url" })
+            Err(InvalidField { field: "return_url" })
         }
         sent => Ok(sent.map(str::to_owned)),
     }
 }
 
-/// What an agent wants to find again is a few names, not a store of its own.
-fn metadata(sent: Option<&Value>) -> Result<Option<Value>, Unfit> {
+/// Checks that `metadata` is an object of at most `METADATA_MAX` bytes.
+fn metadata(sent: Option<&Value>) -> Result<Option<Value>, InvalidField> {
     let fits = |sent: &Value| sent.is_object() && sent.to_string().len() <= METADATA_MAX;
     match sent {
-        Some(sent) if !fits(sent) => Err(Unfit { field: "metadata" }),
+        Some(sent) if !fits(sent) => Err(InvalidField { field: "metadata" }),
         sent => Ok(sent.cloned()),
     }
 }
 
-/// The store of a session of this agent.
-async fn store_of(rest: &Rest, agent: &Agent, id: CheckoutId) -> Result<Arc<Store>, Refusal> {
-    let merchant = checkout::owner_of(&rest.database, id).await?;
+/// Returns the store of a session, or `NotFound` if the session is not the agent's.
+async fn store_of(rest: &Rest, agent: &Agent, id: CheckoutId) -> Result<Arc<Store>, ErrorResponse> {
+    let merchant = checkout::merchant_of(&rest.database, id).await?;
     agent.require_store(merchant).map_err(|_| CheckoutError::NotFound)?;
     let reading = Reading::for_store(&rest.database, merchant)?;
     checkout::session(&reading, merchant, id, Some(agent.key)).await?;
@@ -327,24 +350,24 @@ async fn store_of(rest: &Rest, agent: &Agent, id: CheckoutId) -> Result<Arc<Stor
 async fn read(
     AgentCaller(agent): AgentCaller,
     State(rest): State<Arc<Rest>>,
-    Path(CheckoutPart(id)): Path<CheckoutPart>,
-) -> Result<One<SessionRecord>, Refusal> {
+    Path(id): Path<CheckoutId>,
+) -> Result<Envelope<SessionRecord>, ErrorResponse> {
     let store = store_of(&rest, &agent, id).await?;
     let reading = Reading::for_store(&rest.database, store.merchant)?;
-    let at = checkout::session(&reading, store.merchant, id, Some(agent.key)).await?;
-    Ok(One::new(at.record()))
+    let session = checkout::session(&reading, store.merchant, id, Some(agent.key)).await?;
+    Ok(Envelope::new(session.record()))
 }
 
-async fn change(
+async fn update(
     AgentCaller(agent): AgentCaller,
     State(rest): State<Arc<Rest>>,
-    Path(CheckoutPart(id)): Path<CheckoutPart>,
-    once: Once,
-    Json(request): Json<ChangeRequest>,
-) -> Result<One<SessionRecord>, Refusal> {
+    Path(id): Path<CheckoutId>,
+    idempotency_key: IdempotencyKeyHeader,
+    Json(request): Json<UpdateCheckoutRequest>,
+) -> Result<Envelope<SessionRecord>, ErrorResponse> {
     let store = store_of(&rest, &agent, id).await?;
     store.admit_write(agent.is_sandbox())?;
-    let once = once.key(store.merchant, &agent, &request)?;
+    let idempotency_key = idempotency_key.key(store.merchant, &agent, &request)?;
     let payment_method = method(request.payment_method.as_deref())?;
     let edits = [
         request.shipping_address.map(Edit::Destination),
@@ -354,17 +377,18 @@ async fn change(
     ];
     let new = NewSession { payment_method, ..NewSession::default() };
     let change = Update { edits: edits.into_iter().flatten().collect(), new };
-    let counter = counter(&rest, &store);
-    let at = checkout::update(&counter, &owner(&agent), id, &change, once.as_ref()).await?;
-    Ok(One::new(at.record()))
+    let context = context(&rest, &store);
+    let session =
+        checkout::update(&context, &owner(&agent), id, &change, idempotency_key.as_ref()).await?;
+    Ok(Envelope::new(session.record()))
 }
 
 async fn cancel(
     AgentCaller(agent): AgentCaller,
     State(rest): State<Arc<Rest>>,
-    Path(CheckoutPart(id)): Path<CheckoutPart>,
-    Json(request): Json<CancelRequest>,
-) -> Result<One<SessionRecord>, Refusal> {
+    Path(id): Path<CheckoutId>,
+    Json(request): Json<CancelCheckoutRequest>,
+) -> Result<Envelope<SessionRecord>, ErrorResponse> {
     let store = store_of(&rest, &agent, id).await?;
     store.admit_write(agent.is_sandbox())?;
     let reason = request.reason_code.as_deref();
@@ -372,8 +396,8 @@ async fn cancel(
     if reason.is_some_and(|reason| {
         reason.is_empty() || reason.len() > 50 || !reason.bytes().all(is_name)
     }) {
-        return Err(Unfit { field: "reason_code" }.into());
+        return Err(InvalidField { field: "reason_code" }.into());
     }
-    let at = checkout::cancel(&counter(&rest, &store), &owner(&agent), id, reason).await?;
-    Ok(One::new(at.record()))
+    let session = checkout::cancel(&context(&rest, &store), &owner(&agent), id, reason).await?;
+    Ok(Envelope::new(session.record()))
 }

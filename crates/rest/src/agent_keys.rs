@@ -1,4 +1,4 @@
-//! The keys of a person's agents (spec §2.5, decisions §5).
+//! Agent keys of a person (spec §2.5, decisions §5).
 
 use std::sync::Arc;
 
@@ -9,95 +9,98 @@ use primitives::{ErrorCode, KeyId, MerchantId, Scope, StoreSlug, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::request::KeyPart;
-use crate::{Access, Endpoint, Json, One, Opened, Path, PersonCaller, Refusal, Rest, Routes};
+use crate::{
+    Access, Endpoint, Envelope, ErrorResponse, Json, Path, PersonCaller, Rest, RestState, Routes,
+};
 
-pub(crate) fn endpoints() -> Routes<Opened> {
-    let create = Endpoint::post("/agent-keys", Access::Person, create).of_credentials()
-        .name("createAgentKey")
+pub(crate) fn endpoints() -> Routes<RestState> {
+    let create = Endpoint::post("/agent-keys", Access::Person, create).credential_quota()
+        .operation_id("createAgentKey")
         .tag("account")
-        .summary("Make a key for an agent")
-        .explanation("`api_key` is shown in this answer and never again. Scopes: `agent:read`, `agent:cart`, `agent:checkout`, `agent:orders`; `search`, `checkout` and `orders` are taken as well.")
-        .body::<Wanted>()
-        .answer::<One<NewKeyRecord>>(201)
+        .summary("Create an agent key")
+        .description("`api_key` is returned only in this response. Scopes: `agent:read`, `agent:cart`, `agent:checkout`, `agent:orders`; the aliases `search`, `checkout` and `orders` are accepted too.")
+        .body::<CreateAgentKeyRequest>()
+        .response::<Envelope<NewKeyRecord>>(201)
         .errors(&[ErrorCode::TierRequired]);
     let list = Endpoint::get("/agent-keys", Access::Person, list)
-        .name("listAgentKeys")
+        .operation_id("listAgentKeys")
         .tag("account")
-        .summary("The keys of your agents, the newest first")
-        .answer::<One<Vec<KeyRecord>>>(200);
+        .summary("List agent keys")
+        .description("Returns your agent keys, newest first.")
+        .response::<Envelope<Vec<KeyRecord>>>(200);
     let revoke = Endpoint::delete("/agent-keys/{key_id}", Access::Person, revoke)
-        .of_credentials()
-        .name("revokeAgentKey")
+        .credential_quota()
+        .operation_id("revokeAgentKey")
         .tag("account")
-        .summary("End a key; it stops working within five seconds")
-        .path::<KeyPart>()
-        .answer::<One<Ended>>(200)
+        .summary("Revoke an agent key")
+        .description("The key stops working within five seconds.")
+        .path::<KeyId>()
+        .response::<Envelope<RevokedKey>>(200)
         .errors(&[ErrorCode::NotFound]);
-    let rotate = Endpoint::post("/agent-keys/{key_id}/rotate", Access::Person, rotate).of_credentials()
-        .name("rotateAgentKey")
+    let rotate = Endpoint::post("/agent-keys/{key_id}/rotate", Access::Person, rotate).credential_quota()
+        .operation_id("rotateAgentKey")
         .tag("account")
-        .summary("Make a key in the place of another")
-        .explanation("The new key has the same scopes, stores and length of life. The old one works for another hour, unless it is revoked.")
-        .path::<KeyPart>()
-        .answer::<One<NewKeyRecord>>(201)
+        .summary("Rotate an agent key")
+        .description("Creates a key with the same scopes, stores and lifetime. The old key works for another hour, unless it is revoked.")
+        .path::<KeyId>()
+        .response::<Envelope<NewKeyRecord>>(201)
         .errors(&[ErrorCode::NotFound, ErrorCode::InvalidStatusTransition]);
     Routes::new().with(create).with(list).with(revoke).with(rotate)
 }
 
-/// What is wanted of a key.
+/// A new agent key.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Wanted {
-    /// What it may do.
+struct CreateAgentKeyRequest {
+    /// Scopes of the key.
     #[schemars(length(min = 1, max = 10))]
     scopes: Vec<String>,
-    /// What to call it.
+    /// Display name.
     #[schemars(length(min = 1, max = 100))]
     name: Option<String>,
-    /// Days until it ends; without this it does not end by itself.
+    /// Days until the key expires; omitted: it does not expire.
     #[schemars(range(min = 1, max = 3650))]
     expires_in_days: Option<u32>,
-    /// The only stores it may call, by slug.
+    /// Slugs of the only stores that the key may access; omitted: all stores.
     #[schemars(length(min = 1, max = 100))]
     stores: Option<Vec<String>>,
 }
 
-/// A key, as its owner sees it.
+/// An agent key, without its secret.
 #[derive(Debug, Serialize, JsonSchema)]
 struct KeyRecord {
-    /// Its id.
+    /// ID of the key.
     key_id: KeyId,
-    /// The first characters of its text.
+    /// First characters of the key.
     prefix: String,
-    /// What it is called.
+    /// Display name.
     name: String,
-    /// What it may do.
+    /// Scopes of the key.
     scopes: Vec<&'static str>,
-    /// The only stores it may call; null: all.
+    /// Slugs of the only stores that the key may access; null: all stores.
     stores: Option<Vec<String>>,
-    /// When it was made.
+    /// Time of creation.
     created_at: Timestamp,
-    /// When it ends by itself.
+    /// Time of expiry; null: it does not expire.
     expires_at: Option<Timestamp>,
-    /// When it was revoked.
+    /// Time of revocation; null: not revoked.
     revoked_at: Option<Timestamp>,
 }
 
-/// A key that was just made. Not to be printed.
+/// A new agent key with its secret. Has no `Debug`, so that it cannot be logged.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct NewKeyRecord {
-    /// The key itself: shown now and never again.
+    /// The key itself, returned only once.
     api_key: String,
-    /// All else.
+    /// The key's other properties.
     #[serde(flatten)]
     record: KeyRecord,
 }
 
-/// What was ended.
+/// A revoked key.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct Ended {
-    /// The key.
+pub(crate) struct RevokedKey {
+    /// ID of the key.
     pub(crate) key_id: KeyId,
     /// Always true.
     pub(crate) revoked: bool,
@@ -106,55 +109,56 @@ pub(crate) struct Ended {
 async fn create(
     PersonCaller(person): PersonCaller,
     State(rest): State<Arc<Rest>>,
-    Json(wanted): Json<Wanted>,
-) -> Result<(StatusCode, One<NewKeyRecord>), Refusal> {
-    let scopes = Scope::parse_list(wanted.scopes.iter().map(String::as_str));
+    Json(request): Json<CreateAgentKeyRequest>,
+) -> Result<(StatusCode, Envelope<NewKeyRecord>), ErrorResponse> {
+    let scopes = Scope::parse_list(request.scopes.iter().map(String::as_str));
     let scopes = scopes.map_err(|_| IdentityError::InvalidScope)?;
-    let stores = match &wanted.stores {
+    let stores = match &request.stores {
         None => None,
         Some(slugs) => Some(merchants_of(&rest, slugs).await?),
     };
-    let (name, expires_in_days) = (wanted.name, wanted.expires_in_days);
+    let (name, expires_in_days) = (request.name, request.expires_in_days);
     let new = NewAgentKey { scopes, name, expires_in_days, stores };
-    let made = rest.callers.issue_agent_key(person.user, &new).await?;
-    shown(&rest, made).await
+    let issued = rest.credentials.issue_agent_key(person.user, &new).await?;
+    created(&rest, issued).await
 }
 
 async fn list(
     PersonCaller(person): PersonCaller,
     State(rest): State<Arc<Rest>>,
-) -> Result<One<Vec<KeyRecord>>, Refusal> {
+) -> Result<Envelope<Vec<KeyRecord>>, ErrorResponse> {
     let mut records = Vec::new();
-    for key in rest.callers.agent_keys_of(person.user).await? {
+    for key in rest.credentials.agent_keys_of(person.user).await? {
         records.push(record(&rest, key).await);
     }
-    Ok(One::new(records))
+    Ok(Envelope::new(records))
 }
 
 async fn revoke(
     PersonCaller(person): PersonCaller,
     State(rest): State<Arc<Rest>>,
-    Path(KeyPart(key)): Path<KeyPart>,
-) -> Result<One<Ended>, Refusal> {
-    rest.callers.revoke_agent_key(person.user, key).await?;
-    Ok(One::new(Ended { key_id: key, revoked: true }))
+    Path(key): Path<KeyId>,
+) -> Result<Envelope<RevokedKey>, ErrorResponse> {
+    rest.credentials.revoke_agent_key(person.user, key).await?;
+    Ok(Envelope::new(RevokedKey { key_id: key, revoked: true }))
 }
 
 async fn rotate(
     PersonCaller(person): PersonCaller,
     State(rest): State<Arc<Rest>>,
-    Path(KeyPart(key)): Path<KeyPart>,
-) -> Result<(StatusCode, One<NewKeyRecord>), Refusal> {
-    let made = rest.callers.rotate_agent_key(person.user, key).await?;
-    shown(&rest, made).await
+    Path(key): Path<KeyId>,
+) -> Result<(StatusCode, Envelope<NewKeyRecord>), ErrorResponse> {
+    let issued = rest.credentials.rotate_agent_key(person.user, key).await?;
+    created(&rest, issued).await
 }
 
-pub(crate) async fn shown(
+/// Returns the response to the creation of a key.
+pub(crate) async fn created(
     rest: &Rest,
     (issued, key): (IssuedKey, AgentKey),
-) -> Result<(StatusCode, One<NewKeyRecord>), Refusal> {
+) -> Result<(StatusCode, Envelope<NewKeyRecord>), ErrorResponse> {
     let record = record(rest, key).await;
-    Ok((StatusCode::CREATED, One::new(NewKeyRecord { api_key: issued.key, record })))
+    Ok((StatusCode::CREATED, Envelope::new(NewKeyRecord { api_key: issued.key, record })))
 }
 
 async fn record(rest: &Rest, key: AgentKey) -> KeyRecord {
@@ -163,7 +167,7 @@ async fn record(rest: &Rest, key: AgentKey) -> KeyRecord {
         Some(merchants) => {
             let mut slugs = Vec::new();
             for merchant in merchants {
-                // A store that is gone has no name left.
+                // A deleted store has no slug.
                 if let Ok(store) = rest.stores.find_merchant(merchant).await {
                     slugs.push(store.slug.to_string());
                 }
@@ -175,7 +179,7 @@ async fn record(rest: &Rest, key: AgentKey) -> KeyRecord {
         key_id: key.key_id,
         prefix: key.prefix,
         name: key.name,
-        scopes: key.scopes.into_iter().map(Scope::name).collect(),
+        scopes: key.scopes.into_iter().map(Scope::as_str).collect(),
         stores,
         created_at: key.created_at,
         expires_at: key.expires_at,

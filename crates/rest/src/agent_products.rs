@@ -1,4 +1,4 @@
-//! Products, as agents read them across stores.
+//! Product data for agents, across stores.
 
 use std::sync::Arc;
 
@@ -13,127 +13,130 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::request::ProductPart;
 use crate::{
-    Access, AgentCaller, Endpoint, Json, Many, One, Opened, Path, Query, Refusal, Rest, Routes,
+    Access, AgentCaller, Endpoint, Envelope, ErrorResponse, Json, PageEnvelope, Path, Query, Rest,
+    RestState, Routes,
 };
 
-pub(crate) fn endpoints() -> Routes<Opened> {
+pub(crate) fn endpoints() -> Routes<RestState> {
     let product =
         Endpoint::get("/agent/products/{product_id}", Access::Agent(Scope::AgentRead), product)
             .tool("get_product_details", 60)
-            .name("readProduct")
+            .operation_id("getProduct")
             .tag("agent")
-            .summary("A product")
-            .explanation(
-                "Everything its store says about it, with the store's trust score and policies.",
+            .summary("Get a product")
+            .description(
+                "Returns all data of the product, with its variants and the store's trust score and policies.",
             )
-            .path::<ProductPart>()
-            .answer::<One<ProductRecord>>(200)
-            .errors(&MISSING);
+            .path::<ProductId>()
+            .response::<Envelope<ProductRecord>>(200)
+            .errors(&PRODUCT_ERRORS);
     let find = Endpoint::get("/agent/products", Access::Agent(Scope::AgentRead), find).tool("lookup_products", 60)
-        .name("findProducts")
+        .operation_id("lookupProducts")
         .tag("agent")
-        .summary("Products by article number, SKU or address")
-        .explanation(
-            "`gtin` finds an article in every store, the best trusted first; with `merchant` in that store only. \
-             `sku` and `url` are looked for in the store named by `merchant`.",
+        .summary("Look up products by GTIN, SKU or URL")
+        .description(
+            "Requires exactly one of `gtin`, `sku` and `url`. `gtin` finds the article in every store, highest trust \
+             score first, or only in the store `merchant`. `sku` and `url` require `merchant`.",
         )
-        .query::<FindParameters>()
-        .answer::<Many<ProductRecord>>(200)
+        .query::<LookupParameters>()
+        .response::<PageEnvelope<ProductRecord>>(200)
         .errors(&[ErrorCode::StoreNotFound, ErrorCode::StoreSuspended, ErrorCode::InvalidSlug]);
     let compare = Endpoint::post("/agent/compare", Access::Agent(Scope::AgentRead), compare)
         .tool("compare_products", 60)
-        .name("compareProducts")
+        .operation_id("compareProducts")
         .tag("agent")
-        .summary("Products side by side")
-        .explanation("Two to ten products, of one store or of several, and where they differ.")
+        .summary("Compare products")
+        .description("Returns two to ten products, of one store or several, and the fields in which they differ.")
         .body::<CompareRequest>()
-        .answer::<One<Compared>>(200)
-        .errors(&MISSING);
+        .response::<Envelope<ComparisonAnswer>>(200)
+        .errors(&PRODUCT_ERRORS);
     let availability = Endpoint::get(
         "/agent/availability/{product_id}",
         Access::Agent(Scope::AgentRead),
         availability,
     )
     .tool("check_availability", 60)
-    .name("readAvailability")
+    .operation_id("checkAvailability")
     .tag("agent")
-    .summary("Whether a product can be had")
-    .path::<ProductPart>()
-    .answer::<One<Availability>>(200)
-    .errors(&MISSING);
+    .summary("Check the availability of a product")
+    .description("Returns stock status and quantity of the product and of each variant.")
+    .path::<ProductId>()
+    .response::<Envelope<Availability>>(200)
+    .errors(&PRODUCT_ERRORS);
     let merchant =
         Endpoint::get("/agent/merchants/{slug}", Access::Agent(Scope::AgentRead), merchant)
             .tool("get_merchant_profile", 60)
-            .name("readMerchant")
+            .operation_id("getMerchantProfile")
             .tag("agent")
-            .summary("The profile of a store")
+            .summary("Get the profile of a store")
+            .description("The same profile as `GET /stores/{slug}`, for agents with a key.")
             .path::<StoreSlug>()
-            .answer::<One<StoreRecord>>(200)
+            .response::<Envelope<StoreRecord>>(200)
             .errors(&[ErrorCode::StoreNotFound, ErrorCode::StoreSuspended]);
     let routes = Routes::new().with(product).with(find).with(compare);
     routes.with(availability).with(merchant)
 }
 
-pub(crate) const MISSING: [ErrorCode; 3] =
+/// Errors of every call that names a product.
+pub(crate) const PRODUCT_ERRORS: [ErrorCode; 3] =
     [ErrorCode::ProductNotFound, ErrorCode::StoreNotFound, ErrorCode::StoreSuspended];
 
-/// A product and its store, if agents may call on it.
+/// Returns a product and its store, or an error if the store is closed or suspended.
 pub(crate) async fn load(
     rest: &Rest,
     merchant: MerchantId,
     id: ProductId,
-) -> Result<(Product, std::sync::Arc<Store>), Refusal> {
+) -> Result<(Product, std::sync::Arc<Store>), ErrorResponse> {
     let store = rest.stores.find_merchant(merchant).await?;
     store.admit()?;
     let reading = Reading::for_store(&rest.database, merchant)?;
     Ok((catalog::product(&reading, merchant, id).await?, store))
 }
 
-/// The same of whatever store, as far as an agent may see it.
-pub(crate) async fn load_for(
+/// Returns a product of any store, and the store. `ProductNotFound` if the agent's key is restricted to other stores.
+pub(crate) async fn load_visible(
     rest: &Rest,
     agent: &AgentCaller,
     id: ProductId,
-) -> Result<(Product, std::sync::Arc<Store>), Refusal> {
-    let merchant = catalog::owner(&rest.database, id).await?;
-    agent.sees(merchant)?;
+) -> Result<(Product, std::sync::Arc<Store>), ErrorResponse> {
+    let merchant = catalog::merchant_of(&rest.database, id).await?;
+    agent.require_visible(merchant)?;
     load(rest, merchant, id).await
 }
 
 async fn product(
     agent: AgentCaller,
     State(rest): State<Arc<Rest>>,
-    Path(ProductPart(id)): Path<ProductPart>,
-) -> Result<One<ProductRecord>, Refusal> {
-    let (product, store) = load_for(&rest, &agent, id).await?;
-    Ok(One::new(product.record(&store, &rest.site_url)))
+    Path(id): Path<ProductId>,
+) -> Result<Envelope<ProductRecord>, ErrorResponse> {
+    let (product, store) = load_visible(&rest, &agent, id).await?;
+    Ok(Envelope::new(product.record(&store, &rest.site_url)))
 }
 
 async fn merchant(
     agent: AgentCaller,
     State(rest): State<Arc<Rest>>,
     Path(slug): Path<StoreSlug>,
-) -> Result<One<StoreRecord>, Refusal> {
+) -> Result<Envelope<StoreRecord>, ErrorResponse> {
     let store = rest.stores.admit(&slug).await?;
     agent.0.require_store(store.merchant)?;
-    Ok(One::new(store.record(&rest.site_url)))
+    Ok(Envelope::new(store.record(&rest.site_url)))
 }
 
-/// How products are named.
+/// Identifies the products.
 #[derive(Debug, Deserialize, JsonSchema)]
-struct FindParameters {
-    /// The store to look in.
+struct LookupParameters {
+    /// Slug of the store to search; required with `sku` and `url`.
     #[schemars(length(max = 63))]
     merchant: Option<String>,
-    /// The number on the bar code: 8, 12, 13 or 14 digits.
+    /// Barcode number (GTIN, EAN, UPC or ISBN-13): 8, 12, 13 or 14 digits.
     #[schemars(length(max = 20))]
     gtin: Option<String>,
-    /// The merchant's stock-keeping number, of a product or of a variant.
+    /// The merchant's SKU, of a product or of a variant.
     #[schemars(length(max = 100))]
     sku: Option<String>,
-    /// The product's page in the merchant's shop.
+    /// URL of the product page in the merchant's shop.
     #[schemars(length(max = 2048))]
     url: Option<String>,
 }
@@ -141,21 +144,21 @@ struct FindParameters {
 async fn find(
     agent: AgentCaller,
     State(rest): State<Arc<Rest>>,
-    Query(parameters): Query<FindParameters>,
-) -> Result<Many<ProductRecord>, Refusal> {
+    Query(parameters): Query<LookupParameters>,
+) -> Result<PageEnvelope<ProductRecord>, ErrorResponse> {
     let lookup = parameters.lookup()?;
     let merchants = match (&parameters.merchant, &lookup) {
         (Some(slug), _) => {
-            let slug = slug.parse().map_err(|_| Unnamed::slug())?;
+            let slug = slug.parse().map_err(|_| InvalidLookup::slug())?;
             vec![rest.stores.admit(&slug).await?.merchant]
         }
         (None, (Some(gtin), _)) => catalog::sellers(&rest.database, gtin).await?,
-        (None, _) => return Err(Unnamed::store().into()),
+        (None, _) => return Err(InvalidLookup::store().into()),
     };
     let mut records = Vec::new();
     for merchant in merchants {
         let store = rest.stores.find_merchant(merchant).await?;
-        if store.admit().is_err() || agent.sees(merchant).is_err() {
+        if store.admit().is_err() || agent.require_visible(merchant).is_err() {
             continue;
         }
         let reading = Reading::for_store(&rest.database, merchant)?;
@@ -164,66 +167,66 @@ async fn find(
     }
     let page = PageRequest::new(None, Some(i64::from(PageRequest::LIMIT_MAX)));
     let total = i64::try_from(records.len()).unwrap_or(i64::MAX);
-    // The best trusted come first, and there is no second page.
+    // The highest trust scores come first, and there is no second page.
     records.truncate(usize::try_from(PageRequest::LIMIT_MAX).unwrap_or(usize::MAX));
-    Ok(Many::new(records, page.meta(total)))
+    Ok(PageEnvelope::new(records, page.meta(total)))
 }
 
-impl FindParameters {
-    /// What to look for; the article number by itself as well, because it is one in every store.
-    fn lookup(&self) -> Result<(Option<Gtin>, Lookup), Unnamed> {
+impl LookupParameters {
+    /// Returns the lookup, and the GTIN separately, because it identifies the article in every store.
+    fn lookup(&self) -> Result<(Option<Gtin>, Lookup), InvalidLookup> {
         match (&self.gtin, &self.sku, &self.url) {
             (Some(gtin), None, None) => {
-                let gtin: Gtin = gtin.parse().map_err(|_| Unnamed::gtin())?;
+                let gtin: Gtin = gtin.parse().map_err(|_| InvalidLookup::gtin())?;
                 Ok((Some(gtin), Lookup::Gtin(gtin.to_14())))
             }
             (None, Some(sku), None) => Ok((None, Lookup::Sku(sku.clone()))),
             (None, None, Some(url)) => {
-                let url = catalog::web_address(url).map_err(|_| Unnamed::url())?;
+                let url = catalog::web_url(url).map_err(|_| InvalidLookup::url())?;
                 Ok((None, Lookup::Url(url)))
             }
-            _ => Err(Unnamed::what()),
+            _ => Err(InvalidLookup::ambiguous()),
         }
     }
 }
 
-/// The parameters do not say which products are meant.
+/// The parameters do not identify products.
 #[derive(Debug, thiserror::Error)]
-#[error("{sentence}")]
-struct Unnamed {
+#[error("{message}")]
+struct InvalidLookup {
     code: ErrorCode,
     field: &'static str,
-    sentence: &'static str,
+    message: &'static str,
 }
 
-impl Unnamed {
-    fn new(field: &'static str, sentence: &'static str) -> Self {
-        Self { code: ErrorCode::InvalidRequest, field, sentence }
+impl InvalidLookup {
+    fn new(field: &'static str, message: &'static str) -> Self {
+        Self { code: ErrorCode::InvalidRequest, field, message }
     }
 
-    fn what() -> Self {
-        Self::new("gtin", "name exactly one of gtin, sku and url")
+    fn ambiguous() -> Self {
+        Self::new("gtin", "exactly one of gtin, sku and url is required")
     }
 
     fn store() -> Self {
-        Self::new("merchant", "a sku or a url belongs to one store; name it as merchant")
+        Self::new("merchant", "merchant is required with sku and url")
     }
 
     fn slug() -> Self {
-        let sentence = "merchant must be the slug of a store: letters, digits and hyphens";
-        Self { code: ErrorCode::InvalidSlug, ..Self::new("merchant", sentence) }
+        let message = "merchant must be the slug of a store: letters, digits and hyphens";
+        Self { code: ErrorCode::InvalidSlug, ..Self::new("merchant", message) }
     }
 
     fn gtin() -> Self {
-        Self::new("gtin", "gtin must be 8, 12, 13 or 14 digits with a right check digit")
+        Self::new("gtin", "gtin must be 8, 12, 13 or 14 digits with a valid check digit")
     }
 
     fn url() -> Self {
-        Self::new("url", "url must be an http or https address")
+        Self::new("url", "url must be an http or https URL")
     }
 }
 
-impl Problem for Unnamed {
+impl Problem for InvalidLookup {
     fn code(&self) -> ErrorCode {
         self.code
     }
@@ -237,24 +240,24 @@ impl Problem for Unnamed {
     }
 }
 
-/// What to compare.
+/// The products to compare.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(extend("example" = json!({ "product_ids": [
     "prod_076c313f7c63513c9eb9f8f3fff08813", "prod_f24fefefd5765cf09a93af90741737df",
 ] })))]
 struct CompareRequest {
-    /// Two to ten product ids.
+    /// IDs of two to ten products.
     #[schemars(length(min = 2, max = 10))]
     product_ids: Vec<ProductId>,
 }
 
-/// Products side by side.
+/// A comparison of products.
 #[derive(Debug, Serialize, JsonSchema)]
-struct Compared {
-    /// The products, in the order they were asked for.
+struct ComparisonAnswer {
+    /// The products, in the requested order.
     products: Vec<ProductRecord>,
-    /// How they differ.
+    /// The differences between them.
     #[serde(flatten)]
     comparison: Comparison,
 }
@@ -263,22 +266,22 @@ async fn compare(
     agent: AgentCaller,
     State(rest): State<Arc<Rest>>,
     Json(request): Json<CompareRequest>,
-) -> Result<One<Compared>, Refusal> {
+) -> Result<Envelope<ComparisonAnswer>, ErrorResponse> {
     catalog::comparable(&request.product_ids)?;
     let mut products = Vec::with_capacity(request.product_ids.len());
     for id in request.product_ids {
-        let (product, store) = load_for(&rest, &agent, id).await?;
+        let (product, store) = load_visible(&rest, &agent, id).await?;
         products.push(product.record(&store, &rest.site_url));
     }
     let comparison = Comparison::of(&products);
-    Ok(One::new(Compared { products, comparison }))
+    Ok(Envelope::new(ComparisonAnswer { products, comparison }))
 }
 
 async fn availability(
     agent: AgentCaller,
     State(rest): State<Arc<Rest>>,
-    Path(ProductPart(id)): Path<ProductPart>,
-) -> Result<One<Availability>, Refusal> {
-    let (product, _) = load_for(&rest, &agent, id).await?;
-    Ok(One::new(product.availability()))
+    Path(id): Path<ProductId>,
+) -> Result<Envelope<Availability>, ErrorResponse> {
+    let (product, _) = load_visible(&rest, &agent, id).await?;
+    Ok(Envelope::new(product.availability()))
 }

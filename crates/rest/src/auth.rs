@@ -1,4 +1,4 @@
-//! Logging in (spec §4.1).
+//! Login (spec §4.1).
 
 use std::sync::Arc;
 
@@ -8,51 +8,51 @@ use primitives::{ClientAddress, ErrorCode};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Access, Endpoint, Json, Opened, Refusal, Rest, Routes};
+use crate::{Access, Endpoint, ErrorResponse, Json, Rest, RestState, Routes};
 
-pub(crate) fn endpoints() -> Routes<Opened> {
-    let login = Endpoint::post("/auth/login", Access::Public, login).of_credentials()
-        .name("logIn")
+pub(crate) fn endpoints() -> Routes<RestState> {
+    let login = Endpoint::post("/auth/login", Access::Public, login).credential_quota()
+        .operation_id("login")
         .tag("account")
-        .summary("A token for an email and a password")
-        .explanation("The token is a JWT (EdDSA; keys at `/.well-known/jwks.json`) and works for an hour: send it as `Authorization: Bearer …`. Five wrong logins a minute from one address are let through, then 429 until `details.reset`.")
-        .body::<Credentials>()
-        .answer::<LoggedIn>(200)
+        .summary("Log in with email and password")
+        .description("Returns an access token: a JWT (EdDSA; public keys at `/.well-known/jwks.json`) that is valid for an hour. Send it as `Authorization: Bearer …`. After five failed logins a minute from one IP address the response is 429 until `details.reset`.")
+        .body::<LoginRequest>()
+        .response::<LoginAnswer>(200)
         .errors(&[ErrorCode::Unauthorized]);
     Routes::new().with(login)
 }
 
-/// Who logs in.
+/// Email and password.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Credentials {
-    /// The account's email.
+struct LoginRequest {
+    /// Email of the account.
     #[schemars(length(min = 3, max = 254))]
     email: String,
-    /// Its password.
+    /// Password of the account.
     #[schemars(length(min = 1, max = 200), extend("format" = "password"))]
     password: String,
 }
 
-/// What a login gives.
+/// An access token.
 #[derive(Serialize, JsonSchema)]
-struct LoggedIn {
+struct LoginAnswer {
     /// The JWT.
     token: String,
-    /// How it is sent.
+    /// The authentication scheme.
     #[schemars(extend("enum" = ["Bearer"]))]
     token_type: &'static str,
-    /// Seconds it works for.
+    /// Seconds until the token expires.
     expires_in: u64,
 }
 
 async fn login(
     State(rest): State<Arc<Rest>>,
     Extension(from): Extension<ClientAddress>,
-    Json(credentials): Json<Credentials>,
-) -> Result<axum::Json<LoggedIn>, Refusal> {
-    let Credentials { email, password } = credentials;
-    let token = rest.callers.logins.login(&email, password, from).await?;
-    let expires_in = identity::TOKEN_LIFE.as_secs();
-    Ok(axum::Json(LoggedIn { token, token_type: "Bearer", expires_in }))
+    Json(request): Json<LoginRequest>,
+) -> Result<axum::Json<LoginAnswer>, ErrorResponse> {
+    let LoginRequest { email, password } = request;
+    let token = rest.credentials.logins.login(&email, password, from).await?;
+    let expires_in = identity::TOKEN_LIFETIME.as_secs();
+    Ok(axum::Json(LoginAnswer { token, token_type: "Bearer", expires_in }))
 }

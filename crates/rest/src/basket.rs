@@ -1,4 +1,4 @@
-//! What a permanent link of a store without a shop of its own opens.
+//! The basket that a permalink opens, for stores without links of their own.
 
 use std::sync::Arc;
 
@@ -10,42 +10,44 @@ use primitives::{ErrorCode, StoreSlug};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Access, Endpoint, Malformed, One, Opened, Path, Query, Refusal, Rest, Routes};
+use crate::{
+    Access, Endpoint, Envelope, ErrorResponse, InvalidInput, Path, Query, Rest, RestState, Routes,
+};
 
-pub(crate) fn endpoints() -> Routes<Opened> {
+pub(crate) fn endpoints() -> Routes<RestState> {
     let basket = Endpoint::get("/stores/{slug}/basket", Access::Public, basket)
-        .name("readBasket")
+        .operation_id("getBasket")
         .tag("stores")
-        .summary("What some items of a store cost together")
-        .explanation("The tool `create_permalink` makes such addresses for stores that have no links of their own. Nothing is kept or held.")
+        .summary("Price a basket of items")
+        .description("Returns the current price of some items of a store. The tool `create_permalink` creates URLs of this endpoint for stores that have no cart links of their own. Nothing is stored or reserved.")
         .path::<StoreSlug>()
         .query::<BasketParameters>()
-        .answer::<One<BasketRecord>>(200)
+        .response::<Envelope<BasketRecord>>(200)
         .errors(&[ErrorCode::StoreNotFound, ErrorCode::StoreSuspended])
         .errors(&[ErrorCode::ProductNotFound, ErrorCode::OutOfStock]);
     Routes::new().with(basket)
 }
 
-/// What is in the basket.
+/// The items of the basket.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct BasketParameters {
-    /// Items as `product_id:quantity` or `product_id.variant_id:quantity`, joined by commas; 1 to 50.
+    /// 1 to 50 items, separated by commas, each `product_id:quantity` or `product_id.variant_id:quantity`.
     #[schemars(length(min = 1, max = 5000))]
     items: String,
 }
 
-/// Some items of a store, and what they cost.
+/// Items of a store and their price.
 #[derive(Debug, Serialize, JsonSchema)]
 struct BasketRecord {
-    /// The store.
+    /// Slug of the store.
     merchant_slug: String,
     /// The items.
     items: Vec<CartLineRecord>,
     /// Currency of all amounts.
     currency: String,
-    /// What they cost, without shipping and taxes on top.
+    /// Totals, without shipping and without taxes that prices do not include.
     totals: TotalsRecord,
-    /// What the store promises.
+    /// Policies of the store.
     policies: PolicyRecord,
 }
 
@@ -53,14 +55,14 @@ async fn basket(
     State(rest): State<Arc<Rest>>,
     Path(slug): Path<StoreSlug>,
     Query(parameters): Query<BasketParameters>,
-) -> Result<One<BasketRecord>, Refusal> {
+) -> Result<Envelope<BasketRecord>, ErrorResponse> {
     let store = rest.stores.admit(&slug).await?;
     let items: Option<Vec<Item>> = parameters.items.split(',').take(51).map(item).collect();
     let items = items.filter(|items| items.len() <= carts::LINES_MAX);
-    let items = items.ok_or_else(|| Malformed::parameter::<BasketParameters>("items"))?;
+    let items = items.ok_or_else(|| InvalidInput::parameter::<BasketParameters>("items"))?;
     let reading = Reading::for_store(&rest.database, store.merchant)?;
     let quote = carts::estimate(&reading, &store, &items, None).await?;
-    Ok(One::new(BasketRecord {
+    Ok(Envelope::new(BasketRecord {
         merchant_slug: store.slug.to_string(),
         items: quote.line_records(),
         currency: quote.currency.to_string(),

@@ -1,4 +1,4 @@
-//! Who calls: what handlers take to know it.
+//! The authenticated caller, as handlers extract it.
 
 use std::sync::Arc;
 
@@ -10,35 +10,33 @@ use identity::{Agent, IdentityError, Person, Role};
 use merchants::{Store, StoreError};
 use primitives::{ErrorCode, MerchantId, Problem, StoreSlug, UserId};
 
-use crate::{Refusal, Rest};
+use crate::{ErrorResponse, Rest};
 
-/// Whoever acts for a store: a program of its merchant, known by a key, or a member, known by a token. Whether agents may call on the store does not matter here: a closed or suspended merchant may
-/// still mend its data.
+/// A caller that acts for a store: a program with a store key, or a member with a token. The store may be closed or
+/// suspended: its merchant may still correct its data.
 #[derive(Debug, Clone)]
 pub struct StoreCaller {
-    /// Whose rows it may touch.
+    /// The tenant whose rows the caller may access.
     pub merchant: MerchantId,
-    /// Its store, a few seconds old at the most.
+    /// Cached, at most a few seconds old.
     pub store: Arc<Store>,
 }
 
 impl StoreCaller {
-    pub(crate) async fn of(rest: &Rest, merchant: MerchantId) -> Result<Self, Refusal> {
+    pub(crate) async fn of(rest: &Rest, merchant: MerchantId) -> Result<Self, ErrorResponse> {
         match rest.stores.find_merchant(merchant).await {
             Ok(store) => Ok(Self { merchant, store }),
             // The credential outlived its store.
-            Err(StoreError::NotFound) => Err(IdentityError::Refused.into()),
+            Err(StoreError::NotFound) => Err(IdentityError::InvalidCredential.into()),
             Err(error) => Err(error.into()),
         }
     }
 }
 
-/// An owner of a store, known by a token.
+/// An owner of a store, authenticated by a token.
 #[derive(Debug, Clone, Copy)]
 pub struct OwnerCaller {
-    /// Who it is.
     pub user: UserId,
-    /// Whose store it is.
     pub merchant: MerchantId,
 }
 
@@ -47,59 +45,61 @@ impl OwnerCaller {
         rest: &Rest,
         person: &Person,
         headers: &HeaderMap,
-    ) -> Result<Self, Refusal> {
+    ) -> Result<Self, ErrorResponse> {
         match membership(rest, person, headers).await? {
             (merchant, Role::Owner) => Ok(Self { user: person.user, merchant }),
-            (_, Role::Staff) => Err(IdentityError::NotAllowed("it takes an owner").into()),
+            (_, Role::Staff) => {
+                Err(IdentityError::Forbidden("only an owner of the store may do this").into())
+            }
         }
     }
 }
 
-/// A person, known by a token.
+/// A person, authenticated by a token.
 #[derive(Debug, Clone)]
 pub struct PersonCaller(pub Arc<Person>);
 
-/// An agent, known by its key.
+/// An agent, authenticated by its key.
 #[derive(Debug, Clone)]
 pub struct AgentCaller(pub Arc<Agent>);
 
 impl AgentCaller {
-    /// What a store sells is not there for a key whose owner named other stores.
-    pub(crate) fn sees(&self, merchant: MerchantId) -> Result<(), CatalogError> {
+    /// Returns `ProductNotFound` if the key is restricted to other stores.
+    pub(crate) fn require_visible(&self, merchant: MerchantId) -> Result<(), CatalogError> {
         self.0.require_store(merchant).map_err(|_| CatalogError::ProductNotFound)
     }
 
-    /// The stores it may search in, of those that are asked for; none named: all.
-    pub(crate) async fn stores(
+    /// Returns which of the requested stores the agent may search. An empty list, requested or returned, means all.
+    pub(crate) async fn searchable_stores(
         &self,
         rest: &Rest,
-        asked: Vec<StoreSlug>,
-    ) -> Result<Vec<StoreSlug>, Refusal> {
-        let Some(own) = &self.0.stores else { return Ok(asked) };
+        requested: Vec<StoreSlug>,
+    ) -> Result<Vec<StoreSlug>, ErrorResponse> {
+        let Some(own) = &self.0.stores else { return Ok(requested) };
         let mut slugs = Vec::with_capacity(own.len());
         for merchant in own {
             match rest.stores.find_merchant(*merchant).await {
-                // One that is closed for now is left out, unless it was asked for.
-                Ok(store) if store.admit().is_err() && asked.is_empty() => {}
+                // A closed store is left out, unless it was requested.
+                Ok(store) if store.admit().is_err() && requested.is_empty() => {}
                 Ok(store) => slugs.push(store.slug.clone()),
                 Err(StoreError::NotFound) => {}
                 Err(error) => return Err(error.into()),
             }
         }
-        if !asked.is_empty() {
-            slugs.retain(|slug| asked.contains(slug));
+        if !requested.is_empty() {
+            slugs.retain(|slug| requested.contains(slug));
         }
-        if slugs.is_empty() { Err(IdentityError::OtherStore.into()) } else { Ok(slugs) }
+        if slugs.is_empty() { Err(IdentityError::StoreNotAllowed.into()) } else { Ok(slugs) }
     }
 }
 
-/// Each of them is found out before the handler runs, by what its endpoint declares; the handler finds it here.
+/// Implements extraction from the request's extensions, where admission puts the caller that the endpoint declares.
 macro_rules! from_extensions {
     ($($caller:ty),+) => {$(
         impl<S: Send + Sync> FromRequestParts<S> for $caller {
-            type Rejection = Refusal;
-            async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Refusal> {
-                parts.extensions.get::<Self>().cloned().ok_or_else(|| Undeclared.into())
+            type Rejection = ErrorResponse;
+            async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ErrorResponse> {
+                parts.extensions.get::<Self>().cloned().ok_or_else(|| UndeclaredCaller.into())
             }
         }
     )+};
@@ -107,30 +107,31 @@ macro_rules! from_extensions {
 
 from_extensions!(StoreCaller, OwnerCaller, PersonCaller, AgentCaller);
 
-/// A handler wants a caller of a kind that its endpoint does not declare: a mistake of ours.
+/// A handler extracts a kind of caller that its endpoint does not declare: a programming error.
 #[derive(Debug, thiserror::Error)]
 #[error("the endpoint declares another kind of caller")]
-struct Undeclared;
+struct UndeclaredCaller;
 
-impl Problem for Undeclared {
+impl Problem for UndeclaredCaller {
     fn code(&self) -> ErrorCode {
         ErrorCode::InternalError
     }
 }
 
-/// The store a person acts for: the only one, or the one that `X-Store` names. A store one is no member of and one
-/// that does not exist are refused alike.
+/// Returns the store that a person acts for: the only one, or the one that `X-Store` names. A store that does not
+/// exist and one of which the person is no member give the same error.
 pub(crate) async fn membership(
     rest: &Rest,
     person: &Person,
     headers: &HeaderMap,
-) -> Result<(MerchantId, Role), Refusal> {
-    const STRANGER: IdentityError = IdentityError::NotAllowed("you are no member of the store");
+) -> Result<(MerchantId, Role), ErrorResponse> {
+    const NOT_A_MEMBER: IdentityError =
+        IdentityError::Forbidden("you are not a member of the store");
     let Some(named) = headers.get("x-store") else {
         return match person.memberships.as_slice() {
-            [] => Err(STRANGER.into()),
+            [] => Err(NOT_A_MEMBER.into()),
             [only] => Ok(*only),
-            _ => Err(IdentityError::StoreUnnamed.into()),
+            _ => Err(IdentityError::StoreRequired.into()),
         };
     };
     let slug: Option<StoreSlug> = named.to_str().ok().and_then(|slug| slug.parse().ok());
@@ -140,10 +141,10 @@ pub(crate) async fn membership(
     };
     match found {
         Ok(store) => {
-            let role = person.role_in(store.merchant).ok_or(STRANGER)?;
+            let role = person.role_in(store.merchant).ok_or(NOT_A_MEMBER)?;
             Ok((store.merchant, role))
         }
-        Err(StoreError::NotFound) => Err(STRANGER.into()),
+        Err(StoreError::NotFound) => Err(NOT_A_MEMBER.into()),
         Err(error) => Err(error.into()),
     }
 }

@@ -1,56 +1,56 @@
-//! The envelopes of what went well (spec §2.1).
+//! The envelopes of successful responses (spec §2.1).
 
 use axum::response::{IntoResponse, Response};
 use primitives::PageMeta;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// One thing: `{"success": true, "data": {…}}`.
+/// A successful response with one object: `{"success": true, "data": {…}}`.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "{T}Answer")]
-pub struct One<T> {
+pub struct Envelope<T> {
     /// Always true.
     #[schemars(extend("enum" = [true]))]
     success: bool,
-    /// The thing.
+    /// The result.
     data: T,
 }
 
-impl<T> One<T> {
-    /// The answer that holds this.
+impl<T> Envelope<T> {
+    /// Wraps the result.
     pub fn new(data: T) -> Self {
         Self { success: true, data }
     }
 }
 
-impl<T: Serialize> IntoResponse for One<T> {
+impl<T: Serialize> IntoResponse for Envelope<T> {
     fn into_response(self) -> Response {
         axum::Json(self).into_response()
     }
 }
 
-/// A page of things: `{"success": true, "data": […], "meta": {total, page, limit}}`.
+/// A successful response with one page of a list: `{"success": true, "data": […], "meta": {total, page, limit}}`.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "{T}ListAnswer")]
-pub struct Many<T> {
+pub struct PageEnvelope<T> {
     /// Always true.
     #[schemars(extend("enum" = [true]))]
     success: bool,
-    /// The things.
+    /// The items of the page.
     data: Vec<T>,
-    /// Which page this is, and how many things there are.
+    /// The page and the total number of items.
     meta: PageMeta,
 }
 
-impl<T> Many<T> {
-    /// The answer that holds these.
+impl<T> PageEnvelope<T> {
+    /// Wraps the items of one page.
     #[must_use]
     pub fn new(data: Vec<T>, meta: PageMeta) -> Self {
         Self { success: true, data, meta }
     }
 }
 
-impl<T: Serialize> IntoResponse for Many<T> {
+impl<T: Serialize> IntoResponse for PageEnvelope<T> {
     fn into_response(self) -> Response {
         axum::Json(self).into_response()
     }

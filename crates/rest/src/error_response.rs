@@ -1,4 +1,4 @@
-//! How a failure leaves: as the envelope of spec §7, rendered in one place.
+//! Renders every failure as the error envelope of spec §7, in one place.
 
 use std::sync::Arc;
 
@@ -12,21 +12,21 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use primitives::{Details, ErrorCode, Failure, Problem, RequestId};
 
-/// How long a caller waits after 503 (spec §7).
+/// The `Retry-After` of a 503 response (spec §7).
 const RETRY_AFTER_SECONDS: HeaderValue = HeaderValue::from_static("30");
 
-/// A refused request. As a response it has the status and carries the failure in its extensions;
-/// `render`, which knows the request's id, writes the body.
+/// A failure as a response. It has the status and carries the failure in its extensions; `render`, which knows the
+/// request id, writes the body.
 #[derive(Debug)]
-pub struct Refusal(pub Failure);
+pub struct ErrorResponse(pub Failure);
 
-impl<P: Problem> From<P> for Refusal {
+impl<P: Problem> From<P> for ErrorResponse {
     fn from(problem: P) -> Self {
         Self(problem.into())
     }
 }
 
-impl IntoResponse for Refusal {
+impl IntoResponse for ErrorResponse {
     fn into_response(self) -> Response {
         let mut response = status(self.0.code()).into_response();
         response.extensions_mut().insert(Arc::new(self.0));
@@ -34,8 +34,8 @@ impl IntoResponse for Refusal {
     }
 }
 
-/// The layer that turns refusals into envelopes. It wants the request's id among the extensions,
-/// so it goes inside the layer that puts it there.
+/// The layer that writes the error envelope. It reads the request id from the extensions, so it goes inside the layer
+/// that sets it.
 pub async fn render(request: Request, next: Next) -> Response {
     let id = request.extensions().get::<RequestId>().cloned();
     let mut response = next.run(request).await;
@@ -46,28 +46,28 @@ pub async fn render(request: Request, next: Next) -> Response {
     }
 }
 
-/// The answer to a request that failed before it reached a door: for the server's own layers.
+/// Returns the response to a request that failed in the server's own layers, before it reached a door.
 #[must_use]
 pub fn respond(failure: &Failure, id: Option<&RequestId>) -> Response {
     write(status(failure.code()).into_response(), failure, id)
 }
 
-/// Keeps the response's headers (`Allow` is set by the router), adds those of a failure, and logs
-/// what the caller is not told.
+/// Writes the envelope. Keeps the response's headers (`Allow` is set by the router), adds those of a failure, and logs
+/// the cause, which the caller does not see.
 fn write(mut response: Response, failure: &Failure, id: Option<&RequestId>) -> Response {
     let id = id.map_or("req_unknown", RequestId::as_str);
     log(failure, id);
     let headers = response.headers_mut();
     headers.remove(CONTENT_LENGTH);
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    // A missing store may exist in a minute, so no cache may keep the refusal.
+    // A missing store may exist in a minute, so no cache may keep the error.
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     let envelope = failure.envelope(id);
     if let Some(challenge) = identity::challenge(failure.code().status(), &envelope) {
         headers.insert(WWW_AUTHENTICATE, challenge);
     }
     match failure.code().status() {
-        429 => limits::write_refusal(&envelope, headers),
+        429 => limits::write_error_headers(&envelope, headers),
         503 => {
             headers.entry(RETRY_AFTER).or_insert(RETRY_AFTER_SECONDS);
         }
@@ -81,7 +81,12 @@ fn log(failure: &Failure, request_id: &str) {
     let code = failure.code().code();
     match failure.code().status() {
         500 => tracing::error!(request_id, code, cause = failure.cause(), "request failed"),
-        503 => tracing::warn!(request_id, code, cause = failure.cause(), "request put off"),
+        503 => tracing::warn!(
+            request_id,
+            code,
+            cause = failure.cause(),
+            "request failed: a dependency is unavailable"
+        ),
         _ => {}
     }
 }
@@ -90,12 +95,12 @@ fn status(code: ErrorCode) -> StatusCode {
     StatusCode::from_u16(code.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
 }
 
-/// Nothing is at the address.
+/// No endpoint has the path.
 #[derive(Debug, thiserror::Error)]
-#[error("there is nothing at this address")]
-struct UnknownAddress;
+#[error("no endpoint has this path")]
+struct UnknownPath;
 
-impl Problem for UnknownAddress {
+impl Problem for UnknownPath {
     fn code(&self) -> ErrorCode {
         ErrorCode::NotFound
     }
@@ -103,35 +108,32 @@ impl Problem for UnknownAddress {
     fn details(&self, details: &mut Details) {
         details.insert(
             "hint",
-            "GET /api/docs shows every endpoint, GET /api/v1/openapi.json lists them",
+            "GET /api/docs documents every endpoint; GET /api/v1/openapi.json lists them",
         );
     }
 }
 
-/// The address does not take the method.
+/// The path does not support the method.
 #[derive(Debug, thiserror::Error)]
-#[error("this address does not take this method")]
-struct WrongMethod;
+#[error("this path does not support this method")]
+struct MethodNotAllowed;
 
-impl Problem for WrongMethod {
+impl Problem for MethodNotAllowed {
     fn code(&self) -> ErrorCode {
         ErrorCode::MethodNotAllowed
     }
 
     fn details(&self, details: &mut Details) {
-        details.insert(
-            "hint",
-            "the Allow header names the methods this address takes; see GET /api/docs",
-        );
+        details.insert("hint", "use a method that the Allow header names; see GET /api/docs");
     }
 }
 
-/// The handler of unknown addresses.
-pub(crate) async fn unknown_address() -> Refusal {
-    UnknownAddress.into()
+/// Handles unknown paths.
+pub(crate) async fn unknown_path() -> ErrorResponse {
+    UnknownPath.into()
 }
 
-/// The handler of known addresses called with the wrong method.
-pub(crate) async fn method_not_allowed() -> Refusal {
-    WrongMethod.into()
+/// Handles known paths that are called with an unsupported method.
+pub(crate) async fn method_not_allowed() -> ErrorResponse {
+    MethodNotAllowed.into()
 }

@@ -1,4 +1,4 @@
-//! How the service is, for people, monitors and orchestrators.
+//! Health checks, for people, monitoring and orchestrators.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -10,26 +10,25 @@ use primitives::{ErrorCode, Problem, Timestamp};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::{Access, Endpoint, Opened, Refusal, Rest, Routes};
+use crate::{Access, Endpoint, ErrorResponse, Rest, RestState, Routes};
 
-/// What the server last saw of its engines. It publishes this; the door only reads it, so a probe
-/// costs nothing and cannot hang.
+/// The last known state of the service's dependencies. The server publishes it and the door only reads it, so a probe
+/// is cheap and cannot hang.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Health {
-    /// PostgreSQL.
+    /// State of PostgreSQL.
     pub database: CheckState,
-    /// Redis.
     pub redis: CheckState,
-    /// The search engine.
+    /// State of the search index.
     pub search: CheckState,
-    /// The workers of the job queue.
+    /// State of the job workers.
     pub jobs: CheckState,
-    /// Whether requests should be sent here.
+    /// Whether this process accepts requests.
     pub ready: bool,
 }
 
 impl Health {
-    /// Before anything was looked at: not ready, and nothing known to work.
+    /// The state before the first check: not ready, and no dependency known to work.
     pub const STARTING: Self = Self {
         database: CheckState::Down,
         redis: CheckState::Down,
@@ -39,113 +38,116 @@ impl Health {
     };
 
     fn status(self) -> Status {
-        let well = |check| matches!(check, CheckState::Ok | CheckState::NotConfigured);
+        let is_healthy = |check| matches!(check, CheckState::Ok | CheckState::NotConfigured);
         let checks = [self.database, self.redis, self.search, self.jobs];
-        if checks.into_iter().all(well) { Status::Ok } else { Status::Degraded }
+        if checks.into_iter().all(is_healthy) { Status::Ok } else { Status::Degraded }
     }
 }
 
-/// How one engine is.
+/// State of one dependency.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CheckState {
-    /// It works.
+    /// Working.
     Ok,
-    /// It works, but slowly or with failures.
+    /// Working, but slow or with failures.
     Degraded,
-    /// It does not answer.
+    /// Not reachable.
     Down,
-    /// This installation has none.
+    /// Not part of this installation.
     NotConfigured,
 }
 
-/// The whole.
+/// Overall state of the service.
 #[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(rename = "HealthStatus")]
 enum Status {
-    /// All is well.
+    /// All dependencies work.
     Ok,
-    /// Something is not; `checks` says what.
+    /// At least one dependency does not; see `checks`.
     Degraded,
 }
 
 // decisions §2
-/// The answer of the health check.
+/// The health of the service.
 #[derive(Debug, Serialize, JsonSchema)]
 struct HealthAnswer {
-    /// The whole.
+    /// Overall state.
     status: Status,
-    /// The release that runs.
+    /// Version of the running release.
     version: &'static str,
-    /// Seconds since it started.
+    /// Seconds since the process started.
     uptime_seconds: u64,
-    /// The engines.
+    /// State of each dependency.
     checks: ChecksRecord,
-    /// How much older than the database the search index is; left out while none is open.
+    /// Seconds by which the search index lags behind the database; omitted while no index is open.
     #[serde(skip_serializing_if = "Option::is_none")]
     search_index_age_seconds: Option<f64>,
-    /// The server's time.
+    /// Current time of the server.
     time: Timestamp,
 }
 
-/// The engines, each on its own.
+/// State of each dependency.
 #[derive(Debug, Serialize, JsonSchema)]
 struct ChecksRecord {
     /// PostgreSQL.
     database: CheckState,
     /// Redis.
     redis: CheckState,
-    /// The search engine.
+    /// The search index.
     search: CheckState,
-    /// The workers of the job queue.
+    /// The job workers.
     jobs: CheckState,
 }
 
-/// The answer of a probe.
+/// A successful probe.
 #[derive(Debug, Serialize, JsonSchema)]
 struct ProbeAnswer {
-    /// Always `ok`; what is not well answers with another HTTP status.
+    /// Always `ok`; a failed probe has another HTTP status.
     #[schemars(extend("enum" = ["ok"]))]
     status: &'static str,
 }
 
-/// No cache may answer for the service.
+/// Prevents caches from storing the response.
 const UNCACHED: [(HeaderName, &str); 1] = [(CACHE_CONTROL, "no-store")];
 
-pub(crate) fn endpoints() -> Routes<Opened> {
-    let health = Endpoint::get("/health", Access::Public, health).uncounted()
-        .name("readHealth")
+pub(crate) fn endpoints() -> Routes<RestState> {
+    let health = Endpoint::get("/health", Access::Public, health).unmetered()
+        .operation_id("getHealth")
         .tag("service")
-        .summary("How the service is")
-        .explanation("Answers 200 even when something is degraded; the body says what. The health addresses also answer at the site root.")
-        .answer::<HealthAnswer>(200);
+        .summary("Get service health")
+        .description("The status is 200 even when a dependency is degraded; `checks` names it. The health paths also exist at the site root.")
+        .response::<HealthAnswer>(200);
     let live = Endpoint::get("/health/live", Access::Public, live)
-        .uncounted()
-        .name("probeLive")
+        .unmetered()
+        .operation_id("checkLiveness")
         .tag("service")
-        .summary("Whether the process runs")
-        .explanation("For orchestrators: no answer means that the process should be restarted.")
-        .answer::<ProbeAnswer>(200);
+        .summary("Check liveness")
+        .description("For orchestrators: restart the process if it does not respond.")
+        .response::<ProbeAnswer>(200);
     let ready = Endpoint::get("/health/ready", Access::Public, ready)
-        .uncounted()
-        .name("probeReady")
+        .unmetered()
+        .operation_id("checkReadiness")
         .tag("service")
-        .summary("Whether requests should be sent here")
-        .explanation(
-            "For orchestrators: 503 while the service starts, stops or lacks its database.",
+        .summary("Check readiness")
+        .description(
+            "For orchestrators: 503 while the process starts, stops or cannot reach its database.",
         )
-        .answer::<ProbeAnswer>(200);
+        .response::<ProbeAnswer>(200);
     Routes::new().with(health).with(live).with(ready)
 }
 
-async fn health(State(rest): State<Arc<Rest>>, State(since): State<Instant>) -> impl IntoResponse {
+async fn health(
+    State(rest): State<Arc<Rest>>,
+    State(started_at): State<Instant>,
+) -> impl IntoResponse {
     let health = *rest.health.borrow();
     let Health { database, redis, search, jobs, .. } = health;
     let answer = HealthAnswer {
         status: health.status(),
         version: env!("CARGO_PKG_VERSION"),
-        uptime_seconds: since.elapsed().as_secs(),
+        uptime_seconds: started_at.elapsed().as_secs(),
         checks: ChecksRecord { database, redis, search, jobs },
         search_index_age_seconds: rest.search.state().age.map(|age| age.as_secs_f64()),
         time: rest.database.local_now(),
@@ -157,14 +159,14 @@ async fn live() -> impl IntoResponse {
     (UNCACHED, axum::Json(ProbeAnswer { status: "ok" }))
 }
 
-async fn ready(State(rest): State<Arc<Rest>>) -> Result<impl IntoResponse, Refusal> {
+async fn ready(State(rest): State<Arc<Rest>>) -> Result<impl IntoResponse, ErrorResponse> {
     if !rest.health.borrow().ready {
         return Err(NotReady.into());
     }
     Ok((UNCACHED, axum::Json(ProbeAnswer { status: "ok" })))
 }
 
-/// The server said so.
+/// The server has not reported readiness.
 #[derive(Debug, thiserror::Error)]
 #[error("the service is not ready")]
 struct NotReady;

@@ -1,4 +1,4 @@
-//! Writes that are asked for with a key of the caller's: done once, however often they are asked for (decisions §8).
+//! The header `Idempotency-Key`: a write repeated with the same key is executed once (decisions §8).
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
@@ -7,33 +7,33 @@ use jobs::{IdempotencyError, IdempotencyKey};
 use primitives::MerchantId;
 use serde::Serialize;
 
-use crate::Refusal;
+use crate::ErrorResponse;
 
-/// What the header `Idempotency-Key` says, and of which request.
+/// Extracts the header `Idempotency-Key` and the method and path it applies to.
 #[derive(Debug)]
-pub(crate) struct Once {
+pub(crate) struct IdempotencyKeyHeader {
     key: Option<String>,
     request: String,
 }
 
-impl<S: Send + Sync> FromRequestParts<S> for Once {
-    type Rejection = Refusal;
-    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Refusal> {
+impl<S: Send + Sync> FromRequestParts<S> for IdempotencyKeyHeader {
+    type Rejection = ErrorResponse;
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ErrorResponse> {
         let header = parts.headers.get("idempotency-key");
-        // What is no text becomes an empty one, which no write takes.
+        // A value that is not text becomes the empty key, which every write rejects.
         let key = header.map(|key| key.to_str().unwrap_or_default().to_owned());
         Ok(Self { key, request: format!("{} {}", parts.method, parts.uri.path()) })
     }
 }
 
-impl Once {
-    /// The same for a part of the request that is a write of its own.
-    pub(crate) fn part(&self, name: &str) -> Self {
+impl IdempotencyKeyHeader {
+    /// Returns the key of one step of the request that is a write of its own.
+    pub(crate) fn for_step(&self, name: &str) -> Self {
         let key = self.key.as_ref().map(|key| format!("{key}/{name}"));
         Self { key, request: format!("{} {name}", self.request) }
     }
 
-    /// The key of this request at a store, if the caller sent one.
+    /// Returns the key of this request at a store, or `None` if the caller sent none.
     pub(crate) fn key(
         &self,
         merchant: MerchantId,

@@ -6,15 +6,15 @@ mod agent_checkouts;
 mod agent_history;
 mod agent_keys;
 mod agent_products;
-mod answer;
 mod auth;
 mod basket;
 mod caller;
 mod deals;
-mod description;
-mod document;
+mod envelope;
+mod error_response;
 mod health;
-mod mcp_endpoint;
+mod idempotency;
+mod mcp;
 mod merchant_checkouts;
 mod merchant_jobs;
 mod merchant_keys;
@@ -23,8 +23,8 @@ mod merchant_products;
 mod merchant_quality;
 mod merchant_searches;
 mod merchant_settings;
-mod once;
-mod refusal;
+mod openapi;
+mod openapi_endpoint;
 mod request;
 mod routes;
 mod sandbox;
@@ -42,90 +42,87 @@ use axum::middleware::from_fn;
 use axum::routing::any;
 use axum::{Extension, Router};
 use database::Database;
-use identity::Callers;
-use limits::Gate;
+use identity::CredentialStore;
+use limits::AdmissionControl;
 use merchants::StoreCache;
 use serde_json::Value;
 use tokio::sync::watch;
 
-pub use answer::{Many, One};
 pub use caller::{AgentCaller, OwnerCaller, PersonCaller, StoreCaller};
+pub use envelope::{Envelope, PageEnvelope};
+pub use error_response::{ErrorResponse, render, respond};
 pub use health::{CheckState, Health};
-pub use refusal::{Refusal, render, respond};
-pub use request::{Json, Large, Malformed, Path, PathPart, Query, WrongPart};
+pub use request::{
+    InvalidInput, InvalidPathParameter, Json, LargeJson, Path, PathId, PathParameter, Query,
+};
 pub use routes::{Access, Endpoint, Routes};
 pub use uploads::is_upload;
 
-use description::Description;
-use refusal::unknown_address;
+use error_response::unknown_path;
+use openapi_endpoint::OpenApiDocument;
 
-/// What the REST door stands on.
+/// The dependencies of the REST door.
 pub struct Rest {
-    /// The way to PostgreSQL.
     pub database: Database,
-    /// Stores by slug and by merchant.
     pub stores: StoreCache,
-    /// Products by words.
     pub search: ::search::Search,
-    /// Who calls.
-    pub callers: Callers,
-    /// How often they may.
-    pub gate: Gate,
-    /// Where this service is reached, without a slash at the end.
+    pub credentials: CredentialStore,
+    pub admission: AdmissionControl,
+    /// The public base URL, without a trailing slash.
     pub site_url: Arc<str>,
-    /// What the server last saw of its engines.
+    /// Published by the server; the door only reads it.
     pub health: watch::Receiver<Health>,
 }
 
-/// What handlers take their state from: `Rest`, and what is known once the door is open.
+/// The state of the router: `Rest`, and what is fixed once the router is built.
 #[derive(Clone)]
-struct Opened {
+struct RestState {
     rest: Arc<Rest>,
-    since: Instant,
-    description: Description,
+    started_at: Instant,
+    openapi: OpenApiDocument,
 }
 
-impl FromRef<Opened> for Arc<Rest> {
-    fn from_ref(opened: &Opened) -> Self {
-        Self::clone(&opened.rest)
+impl FromRef<RestState> for Arc<Rest> {
+    fn from_ref(state: &RestState) -> Self {
+        Self::clone(&state.rest)
     }
 }
 
-impl FromRef<Opened> for Instant {
-    fn from_ref(opened: &Opened) -> Self {
-        opened.since
+impl FromRef<RestState> for Instant {
+    fn from_ref(state: &RestState) -> Self {
+        state.started_at
     }
 }
 
-impl FromRef<Opened> for Description {
-    fn from_ref(opened: &Opened) -> Self {
-        opened.description.clone()
+impl FromRef<RestState> for OpenApiDocument {
+    fn from_ref(state: &RestState) -> Self {
+        state.openapi.clone()
     }
 }
 
-/// All paths under `/api/v1`, and the health paths at the root as well.
+/// Returns the router of all paths under `/api/v1`, and of the health paths at the root.
 pub fn router(rest: Rest) -> Router {
-    let description = Description::of(&openapi(&rest.site_url));
-    let opened = Opened { rest: Arc::new(rest), since: Instant::now(), description };
-    let versioned = endpoints().into_router().fallback(unknown_address);
+    let openapi = OpenApiDocument::new(&openapi(&rest.site_url));
+    let state = RestState { rest: Arc::new(rest), started_at: Instant::now(), openapi };
+    let versioned = endpoints().into_router().fallback(unknown_path);
     Router::new()
         .nest("/api/v1", versioned)
-        // The one address under the prefix that a nested fallback does not see.
-        .route("/api/v1/", any(unknown_address))
+        // The one path under the prefix that the nested fallback does not match.
+        .route("/api/v1/", any(unknown_path))
         .merge(health::endpoints().into_router())
         .merge(well_known::endpoints().into_router())
-        .layer(Extension(Arc::clone(&opened.rest)))
-        .with_state(opened)
+        .layer(Extension(Arc::clone(&state.rest)))
+        .with_state(state)
         .layer(from_fn(render))
 }
 
-/// The machine-readable description of the API (OpenAPI 3.0).
+/// Returns the OpenAPI 3.0 document of the API.
 #[must_use]
 pub fn openapi(site_url: &str) -> Value {
-    endpoints().describe(site_url)
+    endpoints().openapi(site_url)
 }
 
-fn endpoints() -> Routes<Opened> {
+fn endpoints() -> Routes<RestState> {
     Routes::new()
         .merge(stores::endpoints())
         .merge(search::endpoints())
@@ -147,7 +144,7 @@ fn endpoints() -> Routes<Opened> {
         .merge(merchant_quality::endpoints())
         .merge(merchant_searches::endpoints())
         .merge(merchant_settings::endpoints())
-        .merge(mcp_endpoint::endpoints())
+        .merge(mcp::endpoints())
         .merge(health::endpoints())
-        .merge(description::endpoints())
+        .merge(openapi_endpoint::endpoints())
 }

@@ -1,21 +1,21 @@
-//! The MCP endpoint in the description. Another door serves it; spec §4.2 wants it described here.
+//! The description of the MCP endpoint. Another door serves it; spec §4.2 requires it in this document.
 
 use std::borrow::Cow;
 
 use primitives::{ErrorCode, StoreSlug};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
-use crate::{Access, Endpoint, Opened, Routes};
+use crate::{Access, Endpoint, RestState, Routes};
 
-pub(crate) fn endpoints() -> Routes<Opened> {
-    let mcp = Endpoint::served_elsewhere("post", "/{slug}/mcp", Access::Public)
-        .name("callMcp")
+pub(crate) fn endpoints() -> Routes<RestState> {
+    let mcp = Endpoint::documented_only("post", "/{slug}/mcp", Access::Public)
+        .operation_id("callMcp")
         .tag("mcp")
-        .summary("The MCP endpoint of a store")
-        .explanation("JSON-RPC 2.0 over Streamable HTTP, stateless. The same endpoint answers at the site root. `tools/list` says which tools there are and what each of them takes.")
+        .summary("Call the MCP endpoint of a store")
+        .description("JSON-RPC 2.0 over Streamable HTTP, stateless. The same endpoint exists at the site root as `/{slug}/mcp`. `tools/list` returns every tool with its input schema.")
         .path::<StoreSlug>()
         .body::<RpcRequest>()
-        .answer::<RpcAnswer>(200)
+        .response::<RpcAnswer>(200)
         .errors(&[ErrorCode::StoreNotFound, ErrorCode::StoreSuspended]);
     Routes::new().with(mcp)
 }
@@ -33,7 +33,7 @@ impl JsonSchema for RpcRequest {
             "required": ["jsonrpc", "method"],
             "properties": {
                 "jsonrpc": { "type": "string", "enum": ["2.0"] },
-                "id": { "description": "A string or a number; the answer repeats it." },
+                "id": { "description": "A string or a number; the response repeats it." },
                 "method": { "type": "string", "example": "tools/call" },
                 "params": {
                     "description": "For `tools/call`: `name` and `arguments`.",
@@ -58,12 +58,12 @@ impl JsonSchema for RpcAnswer {
     }
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({
-            "description": "A JSON-RPC 2.0 answer: `result` or `error`.",
+            "description": "A JSON-RPC 2.0 response: `result` or `error`.",
             "type": "object",
             "required": ["jsonrpc"],
             "properties": {
                 "jsonrpc": { "type": "string", "enum": ["2.0"] },
-                "id": { "description": "That of the request." },
+                "id": { "description": "The id of the request." },
                 "result": { "type": "object" },
                 "error": { "type": "object" },
             },

@@ -1,4 +1,4 @@
-//! Feeds, and how far they are.
+//! Feed imports and their jobs.
 
 use std::sync::Arc;
 
@@ -6,86 +6,91 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderMap, StatusCode};
-use catalog::{Fault, FeedFormat, NewRun, Run, RunMode, RunState, Upload};
+use catalog::{FeedFormat, FeedRun, FeedRunMode, FeedRunState, FieldError, NewFeedRun, Upload};
 use database::Reading;
 use futures::StreamExt;
-use primitives::{Details, ErrorCode, JobId, MerchantId, PageRequest, Problem, Timestamp};
+use primitives::{Details, ErrorCode, FeedRunId, MerchantId, PageRequest, Problem, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::request::JobPart;
-use crate::{Access, Endpoint, Many, One, Opened, Path, Query, Refusal, Rest, Routes, StoreCaller};
+use crate::{
+    Access, Endpoint, Envelope, ErrorResponse, PageEnvelope, Path, Query, Rest, RestState, Routes,
+    StoreCaller,
+};
 
-pub(crate) fn endpoints() -> Routes<Opened> {
+pub(crate) fn endpoints() -> Routes<RestState> {
     let import = Endpoint::post("/merchant/imports", Access::Store, import)
-        .name("importFeed")
+        .operation_id("importFeed")
         .tag("merchant")
-        .summary("Import a feed")
-        .explanation(
-            "The file is the body. Its format follows from `format`, else from Content-Type. `mode=merge` leaves \
-             products alone that the file does not name; `mode=replace` retires them once all of it is in. With \
-             `dry_run` nothing changes, and the job says what would.",
+        .summary("Import a product feed")
+        .description(
+            "The body is the feed file. Its format is `format`, or else follows from Content-Type. With `mode=merge` \
+             products that the file does not contain stay unchanged; with `mode=replace` they are retired after the \
+             whole file is applied. With `dry_run` nothing changes and the job reports what would change.",
         )
-        .query::<ImportParameters>()
-        .body_stream("application/xml", "Google Merchant, RSS 2.0 or Atom.")
-        .body_stream("text/tab-separated-values", "Google Merchant, tab-separated.")
-        .body_stream("text/csv", "Shopify's product export.")
-        .body_stream("application/json", "The Agentic Commerce Protocol's feed.")
-        .body_stream("application/x-ndjson", "One product a line, as in `PATCH /merchant/products`.")
+        .query::<ImportParameters>();
+    let import = FeedFormat::ALL
+        .iter()
+        .fold(import, |import, format| {
+            import.body_stream(format.media_type(), format.description())
+        })
         .upload()
-        .answer::<One<Accepted>>(202)
+        .response::<Envelope<JobAccepted>>(202)
         .errors(&[ErrorCode::InvalidRequest]);
     let jobs = Endpoint::get("/merchant/jobs", Access::Store, jobs)
-        .name("listJobs")
+        .operation_id("listJobs")
         .tag("merchant")
-        .summary("Feeds that came in, the newest first")
+        .summary("List import jobs")
+        .description("Returns the imports of the store, newest first.")
         .query::<JobsParameters>()
-        .answer::<Many<JobRecord>>(200);
+        .response::<PageEnvelope<JobRecord>>(200);
     let job = Endpoint::get("/merchant/jobs/{job_id}", Access::Store, job)
-        .name("readJob")
+        .operation_id("getJob")
         .tag("merchant")
-        .summary("How far a job is")
-        .path::<JobPart>()
-        .answer::<One<JobRecord>>(200)
+        .summary("Get an import job")
+        .description("Returns the status, progress and counts of an import.")
+        .path::<FeedRunId>()
+        .response::<Envelope<JobRecord>>(200)
         .errors(&[ErrorCode::NotFound]);
-    let faults = Endpoint::get("/merchant/jobs/{job_id}/faults", Access::Store, faults)
-        .name("listFaults")
+    let row_errors = Endpoint::get("/merchant/jobs/{job_id}/faults", Access::Store, row_errors)
+        .operation_id("listRowErrors")
         .tag("merchant")
-        .summary("The rows that were not taken, and why")
-        .path::<JobPart>()
-        .query::<FaultParameters>()
-        .answer::<One<FaultPage>>(200)
+        .summary("List row errors of an import job")
+        .description("Returns the rows that were rejected and why, by line.")
+        .path::<FeedRunId>()
+        .query::<RowErrorParameters>()
+        .response::<Envelope<RowErrorPage>>(200)
         .errors(&[ErrorCode::NotFound]);
-    Routes::new().with(import).with(jobs).with(job).with(faults)
+    Routes::new().with(import).with(jobs).with(job).with(row_errors)
 }
 
-/// What is imported, and how.
+/// Options of an import.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct ImportParameters {
-    /// The format of the file. Left out: follows from Content-Type.
+    /// Format of the file; omitted: follows from Content-Type.
     format: Option<FeedFormat>,
-    /// What the file says about products it does not name.
+    /// What happens to products that the file does not contain.
     #[schemars(extend("default" = "merge"))]
-    mode: Option<RunMode>,
-    /// Only find out what would happen.
+    mode: Option<FeedRunMode>,
+    /// Report what would change, without changing anything.
     #[schemars(extend("default" = false))]
     dry_run: Option<bool>,
-    /// With `mode=replace`: go on even if more than half of the catalog would be retired.
+    /// With `mode=replace`: continue even if more than half of the catalog would be retired.
     #[schemars(extend("default" = false))]
     force: Option<bool>,
-    /// What the file is called, for the list of jobs.
+    /// Name of the file, shown in the list of jobs.
     #[schemars(length(max = 200))]
     file_name: Option<String>,
 }
 
-/// The file is in; a job will apply it.
+/// An accepted upload: a job applies it.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct Accepted {
-    /// The job.
-    job_id: JobId,
-    /// How far it is.
-    status: RunState,
-    /// Where to follow it.
+pub(crate) struct JobAccepted {
+    /// ID of the job.
+    job_id: FeedRunId,
+    /// Status of the job.
+    status: FeedRunState,
+    /// URL of the job, to poll for its status.
     status_url: String,
 }
 
@@ -95,132 +100,122 @@ async fn import(
     Query(parameters): Query<ImportParameters>,
     headers: HeaderMap,
     body: Body,
-) -> Result<(StatusCode, One<Accepted>), Refusal> {
+) -> Result<(StatusCode, Envelope<JobAccepted>), ErrorResponse> {
     let format = parameters.format.or_else(|| format_of(&headers)).ok_or(UnknownFormat)?;
-    let asked = NewRun {
+    let new_run = NewFeedRun {
         format,
-        mode: parameters.mode.unwrap_or(RunMode::Merge),
+        mode: parameters.mode.unwrap_or(FeedRunMode::Merge),
         dry_run: parameters.dry_run.unwrap_or(false),
         force: parameters.force.unwrap_or(false),
         file_name: parameters.file_name.map(|name| catalog::one_line(&name, 200).into_owned()),
     };
-    take_in(&rest, caller.merchant, &asked, body).await
+    receive_feed(&rest, caller.merchant, &new_run, body).await
 }
 
-/// The format a media type stands for.
+/// Returns the format that the Content-Type names.
 fn format_of(headers: &HeaderMap) -> Option<FeedFormat> {
-    let media = headers.get(CONTENT_TYPE)?.to_str().ok()?;
-    match media.split(';').next()?.trim().to_ascii_lowercase().as_str() {
-        "application/x-ndjson" | "application/jsonl" => Some(FeedFormat::Ndjson),
-        "application/xml" | "text/xml" | "application/rss+xml" | "application/atom+xml" => {
-            Some(FeedFormat::GoogleXml)
-        }
-        "text/tab-separated-values" => Some(FeedFormat::GoogleTsv),
-        "text/csv" => Some(FeedFormat::ShopifyCsv),
-        "application/json" => Some(FeedFormat::AcpJson),
-        _ => None,
-    }
+    FeedFormat::from_media_type(headers.get(CONTENT_TYPE)?.to_str().ok()?)
 }
 
-/// Keeps the body as it comes and hands it to a job.
-pub(crate) async fn take_in(
+/// Stores the body as it arrives and enqueues a job that applies it.
+pub(crate) async fn receive_feed(
     rest: &Rest,
     merchant: MerchantId,
-    asked: &NewRun,
+    new_run: &NewFeedRun,
     body: Body,
-) -> Result<(StatusCode, One<Accepted>), Refusal> {
-    let mut upload = Upload::begin(&rest.database, merchant, asked).await?;
+) -> Result<(StatusCode, Envelope<JobAccepted>), ErrorResponse> {
+    let mut upload = Upload::begin(&rest.database, merchant, new_run).await?;
     let mut stream = body.into_data_stream();
     while let Some(bytes) = stream.next().await {
         let Ok(bytes) = bytes else {
-            upload.break_off("the upload broke off, or was larger than allowed").await?;
-            return Err(BrokenOff.into());
+            upload.abort("the upload was interrupted or exceeded the size limit").await?;
+            return Err(UploadAborted.into());
         };
         upload.write(&bytes).await?;
     }
     let job_id = upload.finish().await?;
     let status_url = format!("{}/api/v1/merchant/jobs/{job_id}", rest.site_url);
-    let accepted = Accepted { job_id, status: RunState::Queued, status_url };
-    Ok((StatusCode::ACCEPTED, One::new(accepted)))
+    let accepted = JobAccepted { job_id, status: FeedRunState::Queued, status_url };
+    Ok((StatusCode::ACCEPTED, Envelope::new(accepted)))
 }
 
-/// A job, as it stands.
+/// An import job.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct JobRecord {
-    /// The job.
-    job_id: JobId,
-    /// How far it is.
-    status: RunState,
-    /// The part that is done, 0 to 1.
+    /// ID of the job.
+    job_id: FeedRunId,
+    /// Status of the job.
+    status: FeedRunState,
+    /// Fraction of the work that is done, 0 to 1.
     progress: f64,
-    /// Whether the whole file was read and applied and the rest retired: the catalog is what the file says.
+    /// Whether the whole file was applied and all other products were retired, so that the catalog equals the file.
     complete: bool,
-    /// Why it ended as it did, if that needs saying.
+    /// Why the job ended as it did; omitted if there is nothing to explain.
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
-    /// The format of the file.
+    /// Format of the file.
     format: FeedFormat,
-    /// What the file says about products it does not name.
-    mode: RunMode,
-    /// Nothing is changed.
+    /// What happens to products that the file does not contain.
+    mode: FeedRunMode,
+    /// Whether the job only reports what would change.
     dry_run: bool,
-    /// What the file is called.
+    /// Name of the file.
     #[serde(skip_serializing_if = "Option::is_none")]
     file_name: Option<String>,
-    /// The size of the file.
+    /// Size of the file, in bytes.
     bytes_total: i64,
-    /// Rows in the file, once that is known.
+    /// Number of rows in the file; omitted until it is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     rows_total: Option<i64>,
-    /// Rows that are dealt with.
+    /// Rows processed so far.
     rows_done: i64,
-    /// Products that were new.
+    /// Products created.
     created: i64,
-    /// Products that differed.
+    /// Products updated.
     updated: i64,
-    /// Products that were there in just this form.
+    /// Products that already had the same data.
     unchanged: i64,
-    /// Products that were pushed after the file came in, and stay as they are.
+    /// Products left unchanged because they were pushed after the upload of this file.
     outdated: i64,
-    /// Rows that were not taken; `/faults` says why.
+    /// Rows rejected; `GET /merchant/jobs/{job_id}/faults` lists them.
     failed: i64,
-    /// Listed products the file does not name, once that is known.
+    /// Listed products that the file does not contain; omitted until it is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     absent: Option<i64>,
-    /// Products that were retired.
+    /// Products retired.
     retired: i64,
-    /// When the file began to come in.
+    /// Start of the upload.
     started_at: Timestamp,
-    /// When all of it had come in.
+    /// End of the upload.
     #[serde(skip_serializing_if = "Option::is_none")]
     received_at: Option<Timestamp>,
-    /// When it ended.
+    /// End of the job.
     #[serde(skip_serializing_if = "Option::is_none")]
     finished_at: Option<Timestamp>,
 }
 
-impl From<Run> for JobRecord {
-    fn from(run: Run) -> Self {
+impl From<FeedRun> for JobRecord {
+    fn from(run: FeedRun) -> Self {
         Self {
             job_id: run.id,
             status: run.state,
             progress: (run.progress() * 1_000.0).round() / 1_000.0,
             complete: run.complete,
             reason: run.reason,
-            format: run.asked.format,
-            mode: run.asked.mode,
-            dry_run: run.asked.dry_run,
-            file_name: run.asked.file_name,
+            format: run.request.format,
+            mode: run.request.mode,
+            dry_run: run.request.dry_run,
+            file_name: run.request.file_name,
             bytes_total: run.bytes_total,
             rows_total: run.rows_total,
-            rows_done: run.tally.rows,
-            created: run.tally.created,
-            updated: run.tally.updated,
-            unchanged: run.tally.unchanged,
-            outdated: run.tally.outdated,
-            failed: run.tally.failed,
+            rows_done: run.counts.rows,
+            created: run.counts.created,
+            updated: run.counts.updated,
+            unchanged: run.counts.unchanged,
+            outdated: run.counts.outdated,
+            failed: run.counts.failed,
             absent: run.absent,
-            retired: run.tally.retired,
+            retired: run.counts.retired,
             started_at: run.started_at,
             received_at: run.received_at,
             finished_at: run.finished_at,
@@ -228,13 +223,13 @@ impl From<Run> for JobRecord {
     }
 }
 
-/// Which jobs.
+/// A page of jobs.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct JobsParameters {
-    /// Which page, from 1.
+    /// Page number, from 1.
     #[schemars(extend("default" = 1))]
     page: Option<i64>,
-    /// Jobs on a page, 1 to 100.
+    /// Jobs per page, 1 to 100.
     #[schemars(extend("default" = PageRequest::LIMIT_DEFAULT))]
     limit: Option<i64>,
 }
@@ -243,82 +238,86 @@ async fn jobs(
     caller: StoreCaller,
     State(rest): State<Arc<Rest>>,
     Query(parameters): Query<JobsParameters>,
-) -> Result<Many<JobRecord>, Refusal> {
+) -> Result<PageEnvelope<JobRecord>, ErrorResponse> {
     let reading = Reading::for_store(&rest.database, caller.merchant)?;
     let page = PageRequest::new(parameters.page, parameters.limit);
-    let (runs, total) = catalog::runs(&reading, caller.merchant, page).await?;
-    Ok(Many::new(runs.into_iter().map(JobRecord::from).collect(), page.meta(total)))
+    let (runs, total) = catalog::feed_runs(&reading, caller.merchant, page).await?;
+    Ok(PageEnvelope::new(runs.into_iter().map(JobRecord::from).collect(), page.meta(total)))
 }
 
 async fn job(
     caller: StoreCaller,
     State(rest): State<Arc<Rest>>,
-    Path(JobPart(id)): Path<JobPart>,
-) -> Result<One<JobRecord>, Refusal> {
+    Path(id): Path<FeedRunId>,
+) -> Result<Envelope<JobRecord>, ErrorResponse> {
     let reading = Reading::for_store(&rest.database, caller.merchant)?;
-    Ok(One::new(catalog::run(&reading, caller.merchant, id).await?.into()))
+    Ok(Envelope::new(catalog::feed_run(&reading, caller.merchant, id).await?.into()))
 }
 
-/// Which rows.
+/// A page of row errors.
 #[derive(Debug, Deserialize, JsonSchema)]
-struct FaultParameters {
-    /// Rows behind this line.
+struct RowErrorParameters {
+    /// Return rows after this line.
     #[schemars(extend("default" = 0))]
     after_line: Option<i64>,
-    /// Faults on a page, 1 to 1000. Those of one line come together, so there may be a few more.
+    /// Errors per page, 1 to 1000. All errors of one line are on the same page, which may therefore exceed the limit.
     #[schemars(extend("default" = 100))]
     limit: Option<i64>,
 }
 
-/// Rows that were not taken.
+/// Rejected rows.
 #[derive(Debug, Serialize, JsonSchema)]
-struct FaultPage {
-    /// Rows that were not taken, in all.
+struct RowErrorPage {
+    /// Total number of rejected rows.
     failed: i64,
-    /// Why, by line.
-    faults: Vec<RowFault>,
-    /// Ask again with this `after_line`; left out at the end.
+    /// Errors, by line.
+    faults: Vec<RowErrorRecord>,
+    /// The `after_line` of the next page; omitted on the last page.
     #[serde(skip_serializing_if = "Option::is_none")]
     next_after_line: Option<i64>,
 }
 
-/// Why a row was not taken.
+/// An error of a row.
 #[derive(Debug, Serialize, JsonSchema)]
-struct RowFault {
-    /// Where it stands in the file, from 1.
+struct RowErrorRecord {
+    /// Line in the file, from 1.
     line: i64,
-    /// The product it is about, where that can be told.
+    /// The merchant's identifier of the product; omitted if it could not be read.
     #[serde(skip_serializing_if = "Option::is_none")]
     external_id: Option<String>,
-    /// What is wrong.
+    /// The invalid field and the reason.
     #[serde(flatten)]
-    fault: Fault,
+    error: FieldError,
 }
 
-async fn faults(
+async fn row_errors(
     caller: StoreCaller,
     State(rest): State<Arc<Rest>>,
-    Path(JobPart(id)): Path<JobPart>,
-    Query(parameters): Query<FaultParameters>,
-) -> Result<One<FaultPage>, Refusal> {
+    Path(id): Path<FeedRunId>,
+    Query(parameters): Query<RowErrorParameters>,
+) -> Result<Envelope<RowErrorPage>, ErrorResponse> {
     let reading = Reading::for_store(&rest.database, caller.merchant)?;
-    let run = catalog::run(&reading, caller.merchant, id).await?;
+    let run = catalog::feed_run(&reading, caller.merchant, id).await?;
     let limit = parameters.limit.unwrap_or(100).clamp(1, 1_000);
     let after = parameters.after_line.unwrap_or(0);
-    let rows = catalog::row_faults(&reading, caller.merchant, id, after, limit).await?;
+    let rows = catalog::row_errors(&reading, caller.merchant, id, after, limit).await?;
     let is_full = i64::try_from(rows.len()).unwrap_or(0) >= limit;
     let last = rows.last().map(|row| row.line);
-    let faults: Vec<RowFault> = rows
+    let faults: Vec<RowErrorRecord> = rows
         .into_iter()
-        .map(|row| RowFault { line: row.line, external_id: row.external_id, fault: row.fault })
+        .map(|row| RowErrorRecord {
+            line: row.line,
+            external_id: row.external_id,
+            error: row.error,
+        })
         .collect();
     let next_after_line = last.filter(|_| is_full);
-    Ok(One::new(FaultPage { failed: run.tally.failed, faults, next_after_line }))
+    Ok(Envelope::new(RowErrorPage { failed: run.counts.failed, faults, next_after_line }))
 }
 
-/// Neither the query nor the media type names a format.
+/// Neither `format` nor Content-Type names a format.
 #[derive(Debug, thiserror::Error)]
-#[error("the format of the file is not known")]
+#[error("the format of the file is unknown: neither format nor Content-Type names one")]
 struct UnknownFormat;
 
 impl Problem for UnknownFormat {
@@ -328,22 +327,29 @@ impl Problem for UnknownFormat {
 
     fn details(&self, details: &mut Details) {
         details.insert("field", "format");
-        details.insert("allowed", FeedFormat::ALL.map(|(_, name)| name).to_vec());
-        details.insert("hint", "add ?format=google_xml, or send the Content-Type of the file");
+        details.insert(
+            "allowed",
+            FeedFormat::ALL.iter().map(|format| format.as_str()).collect::<Vec<_>>(),
+        );
+        details.insert(
+            "hint",
+            "add a format, such as ?format=google_xml, or send the Content-Type of the file",
+        );
     }
 }
 
-/// The body ended before its end, or was larger than allowed.
+/// The connection ended before the body did, or the body is too large.
 #[derive(Debug, thiserror::Error)]
-#[error("the upload broke off, or was larger than this endpoint takes")]
-struct BrokenOff;
+#[error("the upload was interrupted or exceeded the size limit")]
+struct UploadAborted;
 
-impl Problem for BrokenOff {
+impl Problem for UploadAborted {
     fn code(&self) -> ErrorCode {
         ErrorCode::PayloadTooLarge
     }
 
     fn details(&self, details: &mut Details) {
-        details.insert("hint", "send the file again; a larger one in parts, with mode=merge");
+        details
+            .insert("hint", "upload the file again; split a larger one into parts with mode=merge");
     }
 }

@@ -1,4 +1,4 @@
-//! The keys of a store, for its owners. A key cannot make keys: that takes a person.
+//! Store keys, managed by the store's owners. A key cannot create keys: only a person can.
 
 use std::sync::Arc;
 
@@ -9,69 +9,72 @@ use primitives::{ErrorCode, KeyId, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::agent_keys::Ended;
-use crate::request::KeyPart;
-use crate::{Access, Endpoint, Json, One, Opened, OwnerCaller, Path, Refusal, Rest, Routes};
+use crate::agent_keys::RevokedKey;
+use crate::{
+    Access, Endpoint, Envelope, ErrorResponse, Json, OwnerCaller, Path, Rest, RestState, Routes,
+};
 
-pub(crate) fn endpoints() -> Routes<Opened> {
-    let create = Endpoint::post("/merchant/keys", Access::Owner, create).of_credentials()
-        .name("createStoreKey")
+pub(crate) fn endpoints() -> Routes<RestState> {
+    let create = Endpoint::post("/merchant/keys", Access::Owner, create).credential_quota()
+        .operation_id("createStoreKey")
         .tag("merchant")
-        .summary("Make a key for the store's own programs")
-        .explanation("`api_key` is shown in this answer and never again. Who owns several stores names one with `X-Store: <slug>`.")
-        .body::<Wanted>()
-        .answer::<One<NewStoreKeyRecord>>(201);
+        .summary("Create a store key")
+        .description("A store key authenticates the merchant's own programs. `api_key` is returned only in this response. An owner of several stores selects one with the header `X-Store: <slug>`.")
+        .body::<CreateStoreKeyRequest>()
+        .response::<Envelope<NewStoreKeyRecord>>(201);
     let list = Endpoint::get("/merchant/keys", Access::Owner, list)
-        .name("listStoreKeys")
+        .operation_id("listStoreKeys")
         .tag("merchant")
-        .summary("The keys of the store, the newest first")
-        .answer::<One<Vec<StoreKeyRecord>>>(200);
+        .summary("List store keys")
+        .description("Returns the keys of the store, newest first.")
+        .response::<Envelope<Vec<StoreKeyRecord>>>(200);
     let revoke = Endpoint::delete("/merchant/keys/{key_id}", Access::Owner, revoke)
-        .of_credentials()
-        .name("revokeStoreKey")
+        .credential_quota()
+        .operation_id("revokeStoreKey")
         .tag("merchant")
-        .summary("End a key; it stops working within five seconds")
-        .path::<KeyPart>()
-        .answer::<One<Ended>>(200)
+        .summary("Revoke a store key")
+        .description("The key stops working within five seconds.")
+        .path::<KeyId>()
+        .response::<Envelope<RevokedKey>>(200)
         .errors(&[ErrorCode::NotFound]);
     Routes::new().with(create).with(list).with(revoke)
 }
 
-/// What is wanted of a key.
+/// A new store key.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Wanted {
-    /// What to call it.
+struct CreateStoreKeyRequest {
+    /// Display name.
     #[schemars(length(min = 1, max = 100))]
     name: Option<String>,
-    /// Days until it ends; without this it does not end by itself.
+    /// Days until the key expires; omitted: it does not expire.
     #[schemars(range(min = 1, max = 3650))]
     expires_in_days: Option<u32>,
 }
 
-/// A key of the store.
+/// A store key, without its secret.
 #[derive(Debug, Serialize, JsonSchema)]
 struct StoreKeyRecord {
-    /// Its id.
+    /// ID of the key.
     key_id: KeyId,
-    /// The first characters of its text.
+    /// First characters of the key.
     prefix: String,
-    /// What it is called.
+    /// Display name.
     name: String,
-    /// When it was made.
+    /// Time of creation.
     created_at: Timestamp,
-    /// When it ends by itself.
+    /// Time of expiry; null: it does not expire.
     expires_at: Option<Timestamp>,
-    /// When it was revoked.
+    /// Time of revocation; null: not revoked.
     revoked_at: Option<Timestamp>,
 }
 
-/// A key that was just made. Not to be printed.
+/// A new store key with its secret. Has no `Debug`, so that it cannot be logged.
 #[derive(Serialize, JsonSchema)]
 struct NewStoreKeyRecord {
-    /// The key itself: shown now and never again.
+    /// The key itself, returned only once.
     api_key: String,
-    /// All else.
+    /// The key's other properties.
     #[serde(flatten)]
     record: StoreKeyRecord,
 }
@@ -86,32 +89,32 @@ impl From<StoreKey> for StoreKeyRecord {
 async fn create(
     owner: OwnerCaller,
     State(rest): State<Arc<Rest>>,
-    Json(wanted): Json<Wanted>,
-) -> Result<(StatusCode, One<NewStoreKeyRecord>), Refusal> {
+    Json(request): Json<CreateStoreKeyRequest>,
+) -> Result<(StatusCode, Envelope<NewStoreKeyRecord>), ErrorResponse> {
     let actor = Actor::Person(owner.user);
-    let name = wanted.name.as_deref().unwrap_or("store key");
-    let days = wanted.expires_in_days.filter(|days| (1..=3_650).contains(days));
-    if days != wanted.expires_in_days {
-        return Err(identity::IdentityError::InvalidLife.into());
+    let name = request.name.as_deref().unwrap_or("store key");
+    let days = request.expires_in_days.filter(|days| (1..=3_650).contains(days));
+    if days != request.expires_in_days {
+        return Err(identity::IdentityError::InvalidLifetime.into());
     }
-    let made = rest.callers.issue_store_key(actor, owner.merchant, name, days).await?;
-    let (api_key, record) = (made.0.key, made.1.into());
-    Ok((StatusCode::CREATED, One::new(NewStoreKeyRecord { api_key, record })))
+    let issued = rest.credentials.issue_store_key(actor, owner.merchant, name, days).await?;
+    let (api_key, record) = (issued.0.key, issued.1.into());
+    Ok((StatusCode::CREATED, Envelope::new(NewStoreKeyRecord { api_key, record })))
 }
 
 async fn list(
     owner: OwnerCaller,
     State(rest): State<Arc<Rest>>,
-) -> Result<One<Vec<StoreKeyRecord>>, Refusal> {
-    let keys = rest.callers.store_keys_of(owner.merchant).await?;
-    Ok(One::new(keys.into_iter().map(StoreKeyRecord::from).collect()))
+) -> Result<Envelope<Vec<StoreKeyRecord>>, ErrorResponse> {
+    let keys = rest.credentials.store_keys_of(owner.merchant).await?;
+    Ok(Envelope::new(keys.into_iter().map(StoreKeyRecord::from).collect()))
 }
 
 async fn revoke(
     owner: OwnerCaller,
     State(rest): State<Arc<Rest>>,
-    Path(KeyPart(key)): Path<KeyPart>,
-) -> Result<One<Ended>, Refusal> {
-    rest.callers.revoke_store_key(Actor::Person(owner.user), owner.merchant, key).await?;
-    Ok(One::new(Ended { key_id: key, revoked: true }))
+    Path(key): Path<KeyId>,
+) -> Result<Envelope<RevokedKey>, ErrorResponse> {
+    rest.credentials.revoke_store_key(Actor::Person(owner.user), owner.merchant, key).await?;
+    Ok(Envelope::new(RevokedKey { key_id: key, revoked: true }))
 }

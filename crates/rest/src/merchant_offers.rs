@@ -1,9 +1,9 @@
-//! Prices and stock, changed without sending whole products.
+//! Updates of prices and stock, without whole products.
 
 use std::sync::Arc;
 
 use axum::extract::State;
-use catalog::{Amount, Change, Revised, Revision, StockStatus};
+use catalog::{Amount, OfferChange, OfferUpdate, OfferUpdateOutcome, StockStatus};
 use database::Work;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -11,34 +11,38 @@ use serde::de::DeserializeOwned;
 use serde_json::json;
 use serde_json::value::RawValue;
 
-use crate::merchant_products::{ITEMS_MAX, ItemAnswer, ItemStatus, PushAnswer, TooMany, read_item};
-use crate::{Access, Endpoint, Json, One, Opened, Refusal, Rest, Routes, StoreCaller};
+use crate::merchant_products::{
+    ITEMS_MAX, ItemAnswer, ItemStatus, PushAnswer, TooManyItems, parse_item,
+};
+use crate::{
+    Access, Endpoint, Envelope, ErrorResponse, Json, Rest, RestState, Routes, StoreCaller,
+};
 
-pub(crate) fn endpoints() -> Routes<Opened> {
-    let inventory = Endpoint::patch("/merchant/inventory", Access::Store, change_inventory)
-        .name("changeInventory")
+pub(crate) fn endpoints() -> Routes<RestState> {
+    let inventory = Endpoint::patch("/merchant/inventory", Access::Store, update_inventory)
+        .operation_id("updateInventory")
         .tag("merchant")
-        .summary("Change stock")
-        .explanation(
-            "Up to 500 changes, carried out in their order, without sending whole products. Each is taken or \
-             refused by itself.",
+        .summary("Update stock")
+        .description(
+            "Up to 500 updates, applied in order. Each succeeds or fails on its own; `results` has one entry per \
+             item.",
         )
         .body::<InventoryRequest>()
-        .answer::<One<PushAnswer>>(200);
-    let prices = Endpoint::patch("/merchant/prices", Access::Store, change_prices)
-        .name("changePrices")
+        .response::<Envelope<PushAnswer>>(200);
+    let prices = Endpoint::patch("/merchant/prices", Access::Store, update_prices)
+        .operation_id("updatePrices")
         .tag("merchant")
-        .summary("Change prices")
-        .explanation(
-            "Up to 500 changes, carried out in their order, each taken or refused by itself. Each new price \
-             becomes a line of the price history.",
+        .summary("Update prices")
+        .description(
+            "Up to 500 updates, applied in order. Each succeeds or fails on its own; `results` has one entry per \
+             item. Every new price is added to the price history.",
         )
         .body::<PricesRequest>()
-        .answer::<One<PushAnswer>>(200);
+        .response::<Envelope<PushAnswer>>(200);
     Routes::new().with(inventory).with(prices)
 }
 
-/// Changes of stock.
+/// Stock updates.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(extend("example" = json!({ "items": [
@@ -46,76 +50,76 @@ pub(crate) fn endpoints() -> Routes<Opened> {
     { "external_id": "SHIRT-7", "sku": "SHIRT-7-M", "stock_status": "backorder" },
 ] })))]
 struct InventoryRequest {
-    /// Up to 500 changes.
+    /// Up to 500 updates.
     #[schemars(with = "Vec<InventoryItem>", length(max = 500))]
     items: Vec<Box<RawValue>>,
 }
 
-/// The stock of a product or a variant.
+/// The new stock of a product or a variant.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct InventoryItem {
     /// The merchant's own identifier of the product.
     external_id: String,
-    /// The variant; left out for a product without variants.
+    /// SKU of the variant; omitted for a product without variants.
     sku: Option<String>,
-    /// How many there are. Left out: nobody knows; `stock_status` is required then.
+    /// Units in stock. Omitted: unknown; `stock_status` is then required.
     #[schemars(range(min = 0, max = 2_147_483_647))]
     stock_quantity: Option<i32>,
-    /// Whether it can be had. Left out: follows from the quantity.
+    /// Stock status; omitted: follows from the quantity.
     stock_status: Option<StockStatus>,
 }
 
-/// Changes of prices.
+/// Price updates.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(extend("example" = json!({ "items": [
     { "external_id": "MUG-1", "price": "9.90", "list_price": "12.50" },
 ] })))]
 struct PricesRequest {
-    /// Up to 500 changes.
+    /// Up to 500 updates.
     #[schemars(with = "Vec<PriceItem>", length(max = 500))]
     items: Vec<Box<RawValue>>,
 }
 
-/// The price of a product or a variant.
+/// The new price of a product or a variant.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct PriceItem {
     /// The merchant's own identifier of the product.
     external_id: String,
-    /// The variant; left out for a product without variants.
+    /// SKU of the variant; omitted for a product without variants.
     sku: Option<String>,
-    /// What it costs now.
+    /// Current price.
     price: Amount,
-    /// What it cost before. Left out: none.
+    /// Regular price that a discount refers to; omitted: none.
     list_price: Option<Amount>,
-    /// The product's currency, if you want it checked.
+    /// Expected currency of the product; the update fails if it differs.
     currency: Option<String>,
 }
 
-async fn change_inventory(
+async fn update_inventory(
     caller: StoreCaller,
     State(rest): State<Arc<Rest>>,
     Json(request): Json<InventoryRequest>,
-) -> Result<One<PushAnswer>, Refusal> {
-    revise(&rest, &caller, &request.items, |item: InventoryItem| Revision {
+) -> Result<Envelope<PushAnswer>, ErrorResponse> {
+    update_offers(&rest, &caller, &request.items, |item: InventoryItem| OfferUpdate {
         external_id: item.external_id,
         sku: item.sku,
-        change: Change::Stock { quantity: item.stock_quantity, status: item.stock_status },
+        change: OfferChange::Stock { quantity: item.stock_quantity, status: item.stock_status },
     })
     .await
 }
 
-async fn change_prices(
+async fn update_prices(
     caller: StoreCaller,
     State(rest): State<Arc<Rest>>,
     Json(request): Json<PricesRequest>,
-) -> Result<One<PushAnswer>, Refusal> {
-    revise(&rest, &caller, &request.items, |item: PriceItem| Revision {
+) -> Result<Envelope<PushAnswer>, ErrorResponse> {
+    update_offers(&rest, &caller, &request.items, |item: PriceItem| OfferUpdate {
         external_id: item.external_id,
         sku: item.sku,
-        change: Change::Price {
+        change: OfferChange::Price {
             price: item.price,
             list_price: item.list_price,
             currency: item.currency,
@@ -124,45 +128,45 @@ async fn change_prices(
     .await
 }
 
-async fn revise<T: DeserializeOwned + JsonSchema>(
+async fn update_offers<T: DeserializeOwned + JsonSchema>(
     rest: &Rest,
     caller: &StoreCaller,
     items: &[Box<RawValue>],
-    revision: impl Fn(T) -> Revision,
-) -> Result<One<PushAnswer>, Refusal> {
+    update: impl Fn(T) -> OfferUpdate,
+) -> Result<Envelope<PushAnswer>, ErrorResponse> {
     if items.len() > ITEMS_MAX {
-        return Err(TooMany { field: "items" }.into());
+        return Err(TooManyItems { field: "items" }.into());
     }
     let mut results = vec![None; items.len()];
-    let (mut indexes, mut revisions) = (Vec::new(), Vec::new());
+    let (mut indexes, mut updates) = (Vec::new(), Vec::new());
     for (index, item) in items.iter().enumerate() {
-        match read_item(item) {
+        match parse_item(item) {
             Ok(item) => {
                 indexes.push(index);
-                revisions.push(revision(item));
+                updates.push(update(item));
             }
             Err(answer) => results[index] = Some(answer),
         }
     }
     let mut work = Work::for_store(&rest.database, caller.merchant).await?;
-    let revised = catalog::revise(&mut work, caller.merchant, &revisions).await?;
-    if revised.contains(&Revised::Updated) {
-        catalog::take_stock_soon(&mut work, caller.merchant).await?;
+    let outcomes = catalog::update_offers(&mut work, caller.merchant, &updates).await?;
+    if outcomes.contains(&OfferUpdateOutcome::Updated) {
+        catalog::schedule_catalog_stats(&mut work, caller.merchant).await?;
     }
     work.commit().await?;
-    for ((index, revision), revised) in indexes.into_iter().zip(revisions).zip(revised) {
-        results[index] = Some(ItemAnswer::revised(revision.external_id, revised));
+    for ((index, update), outcome) in indexes.into_iter().zip(updates).zip(outcomes) {
+        results[index] = Some(ItemAnswer::updated(update.external_id, outcome));
     }
-    Ok(One::new(PushAnswer::of(results.into_iter().flatten().collect())))
+    Ok(Envelope::new(PushAnswer::of(results.into_iter().flatten().collect())))
 }
 
 impl ItemAnswer {
-    fn revised(external_id: String, revised: Revised) -> Self {
-        let (status, faults) = match revised {
-            Revised::Updated => (ItemStatus::Updated, Vec::new()),
-            Revised::Unchanged => (ItemStatus::Unchanged, Vec::new()),
-            Revised::NotFound => (ItemStatus::NotFound, Vec::new()),
-            Revised::Refused(fault) => (ItemStatus::Failed, vec![fault]),
+    fn updated(external_id: String, outcome: OfferUpdateOutcome) -> Self {
+        let (status, faults) = match outcome {
+            OfferUpdateOutcome::Updated => (ItemStatus::Updated, Vec::new()),
+            OfferUpdateOutcome::Unchanged => (ItemStatus::Unchanged, Vec::new()),
+            OfferUpdateOutcome::NotFound => (ItemStatus::NotFound, Vec::new()),
+            OfferUpdateOutcome::Rejected(error) => (ItemStatus::Failed, vec![error]),
         };
         Self { external_id: Some(external_id), status, product_id: None, faults }
     }

@@ -1,4 +1,4 @@
-//! A merchant's own catalog: whole products, pushed.
+//! A merchant's own catalog: creation, update and removal of whole products.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -7,7 +7,8 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::http::StatusCode;
 use catalog::{
-    Done, Fault, FaultCode, FeedFormat, Incoming, NewRun, Origin, ProductDraft, RunMode,
+    FeedFormat, FeedRunMode, FieldError, FieldErrorCode, Incoming, NewFeedRun, Origin,
+    ProductDraft, PutOutcome,
 };
 use database::{Database, Work};
 use primitives::{ErrorCode, MerchantId, ProductId};
@@ -17,95 +18,98 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use serde_json::value::RawValue;
 
-use crate::merchant_jobs::{Accepted, take_in};
+use crate::merchant_jobs::{JobAccepted, receive_feed};
 use crate::request::{ExternalId, from_json};
 use crate::{
-    Access, Endpoint, Json, Large, One, Opened, Path, Query, Refusal, Rest, Routes, StoreCaller,
+    Access, Endpoint, Envelope, ErrorResponse, Json, LargeJson, Path, Query, Rest, RestState,
+    Routes, StoreCaller,
 };
 
-/// Items one call may carry (decisions §9).
+/// Items per call (decisions §9).
 pub(crate) const ITEMS_MAX: usize = 500;
-/// Rows one work may write.
+/// Rows per transaction.
 const ROWS_MAX: usize = 500;
 
-pub(crate) fn endpoints() -> Routes<Opened> {
+pub(crate) fn endpoints() -> Routes<RestState> {
     Routes::new().with(push()).with(replace()).with(put_one()).with(delete_one())
 }
 
-fn push() -> Endpoint<Opened> {
+fn push() -> Endpoint<RestState> {
     Endpoint::patch("/merchant/products", Access::Store, push_products)
-        .name("pushProducts")
+        .operation_id("upsertProducts")
         .tag("merchant")
-        .summary("Bring products in, or up to date")
-        .explanation(
-            "Up to 500 products, each sent as a whole. Each is taken or refused by itself; the answer says \
-             which, in the order of the questions. Sending the same again changes nothing.",
+        .summary("Create or update products")
+        .description(
+            "Up to 500 complete products. Each succeeds or fails on its own; `results` has one entry per product, in \
+             the order of the request. Sending the same products again changes nothing.",
         )
         .body::<PushRequest>()
         .upload()
-        .answer::<One<PushAnswer>>(200)
+        .response::<Envelope<PushAnswer>>(200)
 }
 
-fn replace() -> Endpoint<Opened> {
+fn replace() -> Endpoint<RestState> {
     Endpoint::put("/merchant/products", Access::Store, replace_products)
-        .name("replaceProducts")
+        .operation_id("replaceProducts")
         .tag("merchant")
         .summary("Replace the whole catalog")
-        .explanation(
-            "One product a line. Products that are not named are retired, but only once the whole file was read \
-             and applied; a file that names less than half of what is listed is refused unless `force` is set. \
-             The work is done by a job: follow it at `/merchant/jobs/{job_id}`.",
+        .description(
+            "The body has one product per line. Products that it does not contain are retired after the whole file is \
+             applied. A file with less than half of the listed products is rejected unless `force` is set. A job \
+             applies the file: poll `/merchant/jobs/{job_id}`.",
         )
         .query::<ReplaceParameters>()
-        .body_stream("application/x-ndjson", "One product a line, as in `PATCH /merchant/products`.")
+        .body_stream("application/x-ndjson", "One product per line, as in `PATCH /merchant/products`.")
         .upload()
-        .answer::<One<Accepted>>(202)
+        .response::<Envelope<JobAccepted>>(202)
 }
 
-fn put_one() -> Endpoint<Opened> {
+fn put_one() -> Endpoint<RestState> {
     Endpoint::put("/merchant/products/{external_id}", Access::Store, put_product)
-        .name("putProduct")
+        .operation_id("upsertProduct")
         .tag("merchant")
-        .summary("Bring one product in, or up to date")
+        .summary("Create or update a product")
         .path::<ExternalId>()
         .body::<ProductDraft>()
-        .answer::<One<ItemAnswer>>(200)
+        .response::<Envelope<ItemAnswer>>(200)
 }
 
-fn delete_one() -> Endpoint<Opened> {
+fn delete_one() -> Endpoint<RestState> {
     Endpoint::delete("/merchant/products/{external_id}", Access::Store, delete_product)
-        .name("deleteProduct")
+        .operation_id("deleteProduct")
         .tag("merchant")
-        .summary("Take a product off the shelf")
-        .explanation("Agents no longer see it. Pushing it again brings it back under the same id.")
+        .summary("Retire a product")
+        .description(
+            "Agents no longer see the product. Creating it again restores it under the same id.",
+        )
         .path::<ExternalId>()
-        .answer::<One<ItemAnswer>>(200)
+        .response::<Envelope<ItemAnswer>>(200)
         .errors(&[ErrorCode::ProductNotFound])
 }
 
-/// Products, as they are pushed.
+/// Products to create or update.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(extend("example" = json!({ "products": [ProductDraft::example()] })))]
 struct PushRequest {
     /// Up to 500 products.
     #[schemars(with = "Vec<ProductDraft>", length(max = 500))]
-    // Each is read by itself, so that one that cannot be read does not stop the others.
+    // Each is parsed separately, so that an invalid one does not reject the others.
     products: Vec<Box<RawValue>>,
 }
 
-/// What became of each item, in the order of the questions.
+/// The result of each item, in the order of the request.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct PushAnswer {
-    /// How many were new.
+    /// Number of items created.
     created: usize,
-    /// How many differed.
+    /// Number of items updated.
     updated: usize,
-    /// How many were there in just this form.
+    /// Number of items that already had the same data.
     unchanged: usize,
-    /// How many were not taken.
+    /// Number of items that failed.
     failed: usize,
-    /// Each of them, in the order they were sent.
+    /// One result per item, in the order of the request.
     results: Vec<ItemAnswer>,
 }
 
@@ -122,50 +126,50 @@ impl PushAnswer {
     }
 }
 
-/// What became of one item.
+/// The result of one item.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub(crate) struct ItemAnswer {
-    /// The merchant's own identifier, where it could be read.
+    /// The merchant's own identifier; omitted if it could not be read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) external_id: Option<String>,
-    /// What was done.
+    /// Outcome of the item.
     pub(crate) status: ItemStatus,
-    /// The product's id, for agents.
+    /// ID of the product, as agents use it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) product_id: Option<ProductId>,
-    /// What is wrong with it, field by field.
+    /// Errors, one per invalid field.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(crate) faults: Vec<Fault>,
+    pub(crate) faults: Vec<FieldError>,
 }
 
-/// What was done with an item.
+/// Outcome of an item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum ItemStatus {
-    /// It was not there.
+    /// Did not exist and was created.
     Created,
-    /// It differed.
+    /// Existed and was changed.
     Updated,
-    /// It was there in just this form.
+    /// Already had the same data.
     Unchanged,
-    /// It was taken off the shelf.
+    /// Removed from the catalog.
     Retired,
-    /// There is no such product or variant.
+    /// No such product or variant exists.
     NotFound,
-    /// It was not taken; `faults` says why.
+    /// Rejected; see `faults`.
     Failed,
 }
 
 impl ItemAnswer {
-    fn failed(external_id: Option<String>, faults: Vec<Fault>) -> Self {
+    fn failed(external_id: Option<String>, faults: Vec<FieldError>) -> Self {
         Self { external_id, status: ItemStatus::Failed, product_id: None, faults }
     }
 
-    fn put(external_id: String, put: catalog::Put) -> Self {
-        let status = match put.done {
-            Done::Created => ItemStatus::Created,
-            Done::Updated => ItemStatus::Updated,
-            Done::Unchanged | Done::Outdated => ItemStatus::Unchanged,
+    fn put(external_id: String, put: catalog::PutResult) -> Self {
+        let status = match put.outcome {
+            PutOutcome::Created => ItemStatus::Created,
+            PutOutcome::Updated => ItemStatus::Updated,
+            PutOutcome::Unchanged | PutOutcome::Outdated => ItemStatus::Unchanged,
         };
         let (external_id, product_id) = (Some(external_id), Some(put.id));
         Self { external_id, status, product_id, faults: Vec::new() }
@@ -175,70 +179,71 @@ impl ItemAnswer {
 async fn push_products(
     caller: StoreCaller,
     State(rest): State<Arc<Rest>>,
-    Large(request): Large<PushRequest>,
-) -> Result<One<PushAnswer>, Refusal> {
+    LargeJson(request): LargeJson<PushRequest>,
+) -> Result<Envelope<PushAnswer>, ErrorResponse> {
     let count = request.products.len();
     if count > ITEMS_MAX {
-        return Err(TooMany { field: "products" }.into());
+        return Err(TooManyItems { field: "products" }.into());
     }
     let mut results = vec![None; count];
-    let mut taken = HashSet::new();
-    let mut good: Vec<(usize, Incoming)> = Vec::new();
+    let mut seen = HashSet::new();
+    let mut valid: Vec<(usize, Incoming)> = Vec::new();
     for (index, item) in request.products.iter().enumerate() {
-        match read(item, &caller) {
-            Ok(incoming) if taken.insert(incoming.facts.external_id.clone()) => {
-                good.push((index, incoming));
+        match parse(item, &caller) {
+            Ok(incoming) if seen.insert(incoming.facts.external_id.clone()) => {
+                valid.push((index, incoming));
             }
             Ok(incoming) => {
-                let reason = "an earlier item has the same identifier; that one was taken";
-                let fault = Fault::new("external_id", FaultCode::Duplicate, reason);
+                let reason =
+                    "duplicates an earlier item of the request; only the first was processed";
+                let error = FieldError::new("external_id", FieldErrorCode::Duplicate, reason);
                 let id = Some(incoming.facts.external_id);
-                results[index] = Some(ItemAnswer::failed(id, vec![fault]));
+                results[index] = Some(ItemAnswer::failed(id, vec![error]));
             }
             Err(answer) => results[index] = Some(answer),
         }
     }
-    for (index, answer) in put_all(&rest.database, caller.merchant, good).await? {
+    for (index, answer) in put_all(&rest.database, caller.merchant, valid).await? {
         results[index] = Some(answer);
     }
-    Ok(One::new(PushAnswer::of(results.into_iter().flatten().collect())))
+    Ok(Envelope::new(PushAnswer::of(results.into_iter().flatten().collect())))
 }
 
-/// Reads and checks one item.
-fn read(item: &RawValue, caller: &StoreCaller) -> Result<Incoming, ItemAnswer> {
-    let draft: ProductDraft = read_item(item)?;
+/// Parses and checks one item.
+fn parse(item: &RawValue, caller: &StoreCaller) -> Result<Incoming, ItemAnswer> {
+    let draft: ProductDraft = parse_item(item)?;
     catalog::check(&draft, caller.store.currency)
-        .map_err(|faults| ItemAnswer::failed(Some(draft.external_id), faults))
+        .map_err(|errors| ItemAnswer::failed(Some(draft.external_id), errors))
 }
 
-/// Reads one item by itself, so that one that cannot be read does not stop the others. What is wrong
-/// is told by the names of our own fields.
-pub(crate) fn read_item<T: DeserializeOwned + JsonSchema>(
+/// Parses one item separately, so that an invalid one does not reject the others. Errors name only fields of our own
+/// schema.
+pub(crate) fn parse_item<T: DeserializeOwned + JsonSchema>(
     item: &RawValue,
 ) -> Result<T, ItemAnswer> {
-    /// The part that names an item which cannot be read as a whole.
+    /// The identifier of an item that is invalid as a whole.
     #[derive(Deserialize)]
-    struct Name {
+    struct Identifier {
         external_id: Option<String>,
     }
-    from_json(item.get().as_bytes()).map_err(|malformed| {
-        let name = serde_json::from_str::<Name>(item.get()).ok();
-        let fault = if let Some((field, reason)) = malformed.field() {
-            Fault::new(field.to_owned(), FaultCode::InvalidValue, reason)
+    from_json(item.get().as_bytes()).map_err(|invalid| {
+        let identifier = serde_json::from_str::<Identifier>(item.get()).ok();
+        let error = if let Some((field, reason)) = invalid.field() {
+            FieldError::new(field.to_owned(), FieldErrorCode::InvalidValue, reason)
         } else {
-            let reason = "is no JSON object, or has a field that /api/docs does not describe";
-            Fault::new("item", FaultCode::Unreadable, reason)
+            let reason = "is not a JSON object, or has a field that /api/docs does not describe";
+            FieldError::new("item", FieldErrorCode::Unreadable, reason)
         };
-        ItemAnswer::failed(name.and_then(|name| name.external_id), vec![fault])
+        ItemAnswer::failed(identifier.and_then(|it| it.external_id), vec![error])
     })
 }
 
-/// Writes products in as few works as their rows allow.
+/// Writes products in as few transactions as `ROWS_MAX` allows.
 async fn put_all(
     database: &Database,
     merchant: MerchantId,
     mut products: Vec<(usize, Incoming)>,
-) -> Result<Vec<(usize, ItemAnswer)>, Refusal> {
+) -> Result<Vec<(usize, ItemAnswer)>, ErrorResponse> {
     let mut answers = Vec::with_capacity(products.len());
     while !products.is_empty() {
         let mut rows = 0;
@@ -250,8 +255,8 @@ async fn put_all(
         let (indexes, batch): (Vec<usize>, Vec<Incoming>) = products.drain(..count).unzip();
         let mut work = Work::for_store(database, merchant).await?;
         let put = catalog::put_products(&mut work, merchant, Origin::Push, &batch).await?;
-        if put.iter().any(|put| put.done != Done::Unchanged) {
-            catalog::take_stock_soon(&mut work, merchant).await?;
+        if put.iter().any(|put| put.outcome != PutOutcome::Unchanged) {
+            catalog::schedule_catalog_stats(&mut work, merchant).await?;
         }
         work.commit().await?;
         for ((index, incoming), put) in indexes.into_iter().zip(batch).zip(put) {
@@ -266,42 +271,45 @@ async fn put_product(
     State(rest): State<Arc<Rest>>,
     Path(ExternalId(external_id)): Path<ExternalId>,
     Json(draft): Json<ProductDraft>,
-) -> Result<One<ItemAnswer>, Refusal> {
+) -> Result<Envelope<ItemAnswer>, ErrorResponse> {
     if draft.external_id.trim() != external_id.trim() {
-        let reason = "must be the identifier in the address";
-        return Err(
-            Refused(vec![Fault::new("external_id", FaultCode::InvalidValue, reason)]).into()
-        );
+        let reason = "must equal the identifier in the path";
+        return Err(InvalidProduct(vec![FieldError::new(
+            "external_id",
+            FieldErrorCode::InvalidValue,
+            reason,
+        )])
+        .into());
     }
-    let incoming = catalog::check(&draft, caller.store.currency).map_err(Refused)?;
+    let incoming = catalog::check(&draft, caller.store.currency).map_err(InvalidProduct)?;
     let mut put = put_all(&rest.database, caller.merchant, vec![(0, incoming)]).await?;
     let answer = put.pop().map(|(_, answer)| answer);
-    answer.map(One::new).ok_or_else(|| NotListed.into())
+    answer.map(Envelope::new).ok_or_else(|| ProductNotListed.into())
 }
 
 async fn delete_product(
     caller: StoreCaller,
     State(rest): State<Arc<Rest>>,
     Path(ExternalId(external_id)): Path<ExternalId>,
-) -> Result<One<ItemAnswer>, Refusal> {
+) -> Result<Envelope<ItemAnswer>, ErrorResponse> {
     let mut work = Work::for_store(&rest.database, caller.merchant).await?;
     let ids = [external_id.clone()];
     let retired = catalog::retire(&mut work, caller.merchant, Origin::Push, &ids).await?;
-    let id = retired.first().copied().ok_or(NotListed)?;
-    catalog::take_stock_soon(&mut work, caller.merchant).await?;
+    let id = retired.first().copied().ok_or(ProductNotListed)?;
+    catalog::schedule_catalog_stats(&mut work, caller.merchant).await?;
     work.commit().await?;
     let (external_id, product_id) = (Some(external_id), Some(id));
     let status = ItemStatus::Retired;
-    Ok(One::new(ItemAnswer { external_id, status, product_id, faults: Vec::new() }))
+    Ok(Envelope::new(ItemAnswer { external_id, status, product_id, faults: Vec::new() }))
 }
 
-/// How the catalog is replaced.
+/// Options of a replacement.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct ReplaceParameters {
-    /// Go on even if more than half of the catalog would be retired.
+    /// Continue even if more than half of the catalog would be retired.
     #[schemars(extend("default" = false))]
     force: Option<bool>,
-    /// Only find out what would happen.
+    /// Report what would change, without changing anything.
     #[schemars(extend("default" = false))]
     dry_run: Option<bool>,
 }
@@ -311,25 +319,25 @@ async fn replace_products(
     State(rest): State<Arc<Rest>>,
     Query(parameters): Query<ReplaceParameters>,
     body: Body,
-) -> Result<(StatusCode, One<Accepted>), Refusal> {
-    let asked = NewRun {
+) -> Result<(StatusCode, Envelope<JobAccepted>), ErrorResponse> {
+    let new_run = NewFeedRun {
         format: FeedFormat::Ndjson,
-        mode: RunMode::Replace,
+        mode: FeedRunMode::Replace,
         dry_run: parameters.dry_run.unwrap_or(false),
         force: parameters.force.unwrap_or(false),
         file_name: None,
     };
-    take_in(&rest, caller.merchant, &asked, body).await
+    receive_feed(&rest, caller.merchant, &new_run, body).await
 }
 
-/// More items than one call may carry.
+/// More than `ITEMS_MAX` items.
 #[derive(Debug, thiserror::Error)]
-#[error("a call may carry at most {ITEMS_MAX} items")]
-pub(crate) struct TooMany {
+#[error("{field} has more than {ITEMS_MAX} items")]
+pub(crate) struct TooManyItems {
     pub(crate) field: &'static str,
 }
 
-impl primitives::Problem for TooMany {
+impl primitives::Problem for TooManyItems {
     fn code(&self) -> ErrorCode {
         ErrorCode::InvalidRequest
     }
@@ -337,16 +345,16 @@ impl primitives::Problem for TooMany {
     fn details(&self, details: &mut primitives::Details) {
         details.insert("field", self.field);
         details
-            .insert("hint", "send several calls, or PUT /merchant/products for the whole catalog");
+            .insert("hint", "split the items into several calls, or replace the whole catalog with PUT /merchant/products");
     }
 }
 
-/// The store lists no such product.
+/// The store has no listed product with the identifier.
 #[derive(Debug, thiserror::Error)]
-#[error("there is no such product in this store")]
-struct NotListed;
+#[error("product not found in this store")]
+struct ProductNotListed;
 
-impl primitives::Problem for NotListed {
+impl primitives::Problem for ProductNotListed {
     fn code(&self) -> ErrorCode {
         ErrorCode::ProductNotFound
     }
@@ -355,17 +363,17 @@ impl primitives::Problem for NotListed {
         details.insert("field", "external_id");
         details.insert(
             "hint",
-            "the address ends with your own identifier, percent-encoded; it may be retired already",
+            "end the path with your own identifier, percent-encoded; the product may already be retired",
         );
     }
 }
 
-/// One product that did not pass the check.
+/// A product with invalid fields.
 #[derive(Debug, thiserror::Error)]
-#[error("the product was not taken; details.faults says why, field by field")]
-struct Refused(Vec<Fault>);
+#[error("the product is invalid: details.faults lists the invalid fields")]
+struct InvalidProduct(Vec<FieldError>);
 
-impl primitives::Problem for Refused {
+impl primitives::Problem for InvalidProduct {
     fn code(&self) -> ErrorCode {
         ErrorCode::InvalidRequest
     }
@@ -375,6 +383,6 @@ impl primitives::Problem for Refused {
             details.insert("field", first.field.as_ref());
         }
         details.insert("faults", serde_json::to_value(&self.0).unwrap_or_default());
-        details.insert("hint", "correct the fields and send the product again");
+        details.insert("hint", "correct the fields in details.faults and send the product again");
     }
 }

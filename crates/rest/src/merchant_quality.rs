@@ -1,104 +1,106 @@
-//! How good a merchant's data is, and which products to mend.
+//! Data quality of a merchant's catalog, and the products with defects.
 
 use std::sync::Arc;
 
 use axum::extract::State;
-use catalog::{Defect, Failing};
+use catalog::{Defect, DefectiveProduct};
 use database::Reading;
 use primitives::{PageMeta, PageRequest, ProductId, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Access, Endpoint, One, Opened, Query, Refusal, Rest, Routes, StoreCaller};
+use crate::{
+    Access, Endpoint, Envelope, ErrorResponse, Query, Rest, RestState, Routes, StoreCaller,
+};
 
-pub(crate) fn endpoints() -> Routes<Opened> {
+pub(crate) fn endpoints() -> Routes<RestState> {
     let quality = Endpoint::get("/merchant/quality", Access::Store, quality)
-        .name("readQuality")
+        .operation_id("getQuality")
         .tag("merchant")
-        .summary("How good the catalog's data is, and which products to mend")
-        .explanation(
-            "Completeness, consistency and freshness are components of the trust score. The figures are counted \
-             some seconds after a change; the products are listed as they are now.",
+        .summary("Get catalog quality")
+        .description(
+            "Returns completeness, consistency and freshness, which are components of the trust score, and the \
+             products with defects. The counts follow a change after some seconds; the list of products is current.",
         )
         .query::<QualityParameters>()
-        .answer::<One<QualityAnswer>>(200);
+        .response::<Envelope<QualityAnswer>>(200);
     Routes::new().with(quality)
 }
 
-/// Which products to list.
+/// Filter and page of the products.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct QualityParameters {
-    /// Only products that fail in this way.
+    /// Only products with this defect.
     defect: Option<Defect>,
-    /// Which page, from 1.
+    /// Page number, from 1.
     #[schemars(extend("default" = 1))]
     page: Option<i64>,
-    /// Products on a page, 1 to 100.
+    /// Products per page, 1 to 100.
     #[schemars(extend("default" = PageRequest::LIMIT_DEFAULT))]
     limit: Option<i64>,
 }
 
-/// The figures, and the products that fail.
+/// Quality of the catalog and products with defects.
 #[derive(Debug, Serialize, JsonSchema)]
 struct QualityAnswer {
-    /// The share of products with title, price, picture and GTIN; null without products.
+    /// Fraction of products with name, price, image and GTIN; null without products.
     catalog_completeness: Option<f64>,
-    /// The share of products without contradictions; null without products.
+    /// Fraction of products without contradictory data; null without products.
     data_consistency: Option<f64>,
-    /// 1 up to a day after the last complete replacement, falling to 0 after a week.
+    /// 1 up to a day after the last complete synchronization, falling to 0 after a week.
     catalog_freshness: f64,
-    /// When the catalog was last brought in completely.
+    /// Time of the last complete synchronization; omitted if there was none.
     #[serde(skip_serializing_if = "Option::is_none")]
     last_sync_at: Option<Timestamp>,
-    /// A feed is being applied at this moment.
+    /// Whether a feed is being applied now.
     updating: bool,
-    /// What is listed is partly old and partly new, because a feed is being applied or did not come to its end.
+    /// Whether the catalog mixes old and new data, because a feed is being applied or failed part-way.
     partial: bool,
-    /// What was counted.
+    /// Defects by kind; omitted until the catalog is first measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     counted: Option<Counted>,
-    /// Products to mend, by identifier.
+    /// Products with defects, by identifier.
     failing: Vec<FailingProduct>,
-    /// Which page of them this is, and how many there are.
+    /// The page and the total number of products with defects.
     meta: PageMeta,
 }
 
-/// Products, by what is wrong with them.
+/// Number of products by defect.
 #[derive(Debug, Serialize, JsonSchema)]
 struct Counted {
-    /// Products listed.
+    /// Listed products.
     products: i64,
-    /// Without a price above zero.
+    /// Products without a price above zero.
     missing_price: i64,
-    /// Without a picture.
+    /// Products without an image.
     missing_image: i64,
-    /// Without a GTIN, of their own or of each variant.
+    /// Products without a GTIN of their own or of each variant.
     missing_gtin: i64,
-    /// In another currency than the store's.
+    /// Products in a currency other than the store's.
     foreign_currency: i64,
-    /// Whose stock status and number contradict each other.
+    /// Products whose stock status contradicts the quantity.
     contradicting_stock: i64,
-    /// Whose GTIN another product of the store has too.
+    /// Products that share their GTIN with another product of the store.
     shared_gtin: i64,
-    /// When it was counted.
+    /// Time of the count.
     computed_at: Timestamp,
 }
 
-/// A product to mend.
+/// A product with defects.
 #[derive(Debug, Serialize, JsonSchema)]
 struct FailingProduct {
-    /// Its id.
+    /// ID of the product.
     product_id: ProductId,
     /// The merchant's own identifier.
     external_id: String,
-    /// What it is called.
+    /// Name of the product.
     name: String,
-    /// What is wrong with it.
+    /// Defects of the product.
     defects: Vec<Defect>,
 }
 
-impl From<Failing> for FailingProduct {
-    fn from(row: Failing) -> Self {
+impl From<DefectiveProduct> for FailingProduct {
+    fn from(row: DefectiveProduct) -> Self {
         Self {
             product_id: row.id,
             external_id: row.external_id,
@@ -112,17 +114,17 @@ async fn quality(
     caller: StoreCaller,
     State(rest): State<Arc<Rest>>,
     Query(parameters): Query<QualityParameters>,
-) -> Result<One<QualityAnswer>, Refusal> {
+) -> Result<Envelope<QualityAnswer>, ErrorResponse> {
     let reading = Reading::for_store(&rest.database, caller.merchant)?;
     let figures = catalog::quality(&reading, caller.merchant).await?;
     let state = catalog::catalog_state(&reading, caller.merchant).await?;
     let page = PageRequest::new(parameters.page, parameters.limit);
     let (failing, total) =
-        catalog::failing(&reading, caller.merchant, parameters.defect, page).await?;
+        catalog::products_with_defects(&reading, caller.merchant, parameters.defect, page).await?;
     let last_sync_at = caller.store.last_sync_at;
-    Ok(One::new(QualityAnswer {
-        catalog_completeness: figures.as_ref().and_then(catalog::Figures::completeness),
-        data_consistency: figures.as_ref().and_then(catalog::Figures::consistency),
+    Ok(Envelope::new(QualityAnswer {
+        catalog_completeness: figures.as_ref().and_then(catalog::CatalogQuality::completeness),
+        data_consistency: figures.as_ref().and_then(catalog::CatalogQuality::consistency),
         catalog_freshness: catalog::freshness(last_sync_at, reading.local_now()),
         last_sync_at,
         updating: state.updating,

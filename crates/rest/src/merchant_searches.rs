@@ -1,4 +1,4 @@
-//! What was searched for in a merchant's store, and what was not found.
+//! Search analytics of a merchant's store.
 
 use std::sync::Arc;
 
@@ -9,59 +9,62 @@ use schemars::JsonSchema;
 use search::SearchTally;
 use serde::{Deserialize, Serialize};
 
-use crate::{Access, Endpoint, One, Opened, Query, Refusal, Rest, Routes, StoreCaller};
+use crate::{
+    Access, Endpoint, Envelope, ErrorResponse, Query, Rest, RestState, Routes, StoreCaller,
+};
 
-/// Tallies are kept for so many days.
+/// Days for which searches are kept.
 const DAYS_MAX: u32 = 90;
-/// Days that every plan has.
+/// Days that every plan includes.
 const DAYS_FREE: u32 = 30;
 
-pub(crate) fn endpoints() -> Routes<Opened> {
+pub(crate) fn endpoints() -> Routes<RestState> {
     let searches = Endpoint::get("/merchant/analytics/searches", Access::Store, searches)
-        .name("readSearches")
+        .operation_id("getSearchAnalytics")
         .tag("merchant")
-        .summary("What agents search for in the store, and what they do not find")
-        .explanation(
-            "Counted some seconds after a search, by day, for ninety days; more than thirty of them take an owner with the plan GROWTH. No caller is named, and a query that \
-             could hold an address or a number of a person is shown as `(address)` or `(number)`. Under heavy load \
-             some searches are not counted.",
+        .summary("Get search analytics")
+        .description(
+            "Returns the most frequent queries in the store and those without results. Searches are counted by day, \
+             after some seconds, and kept for ninety days; more than thirty days require an owner with the plan GROWTH. \
+             Callers are anonymous, and a query that may contain personal data is shown as `(address)` or `(number)`. \
+             Under heavy load some searches are not counted.",
         )
         .query::<SearchesParameters>()
-        .answer::<One<SearchesAnswer>>(200)
+        .response::<Envelope<SearchesAnswer>>(200)
         .errors(&[ErrorCode::TierRequired]);
     Routes::new().with(searches)
 }
 
-/// Which searches.
+/// Period and length of the lists.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct SearchesParameters {
-    /// The last days, today among them, 1 to 90.
+    /// Number of days up to and including today, 1 to 90.
     #[schemars(extend("default" = 7))]
     days: Option<i64>,
-    /// Queries in each list, 1 to 100.
+    /// Queries per list, 1 to 100.
     #[schemars(extend("default" = 20))]
     limit: Option<i64>,
 }
 
-/// What was searched for.
+/// Queries in the store.
 #[derive(Debug, Serialize, JsonSchema)]
 struct SearchesAnswer {
     /// The most frequent queries.
     top: Vec<QueryRecord>,
-    /// The queries that most often found nothing.
+    /// The queries that most often had no result.
     without_result: Vec<QueryRecord>,
 }
 
-/// A query, and what came of it.
+/// A query and its counts.
 #[derive(Debug, Serialize, JsonSchema)]
 struct QueryRecord {
-    /// What was searched for, in lower case.
+    /// The query, in lower case.
     query: String,
-    /// How often.
+    /// Number of searches.
     searches: i64,
-    /// How often nothing was found.
+    /// Number of searches without a result.
     without_result: i64,
-    /// How many products were found on average.
+    /// Average number of results.
     average_hits: f64,
 }
 
@@ -80,7 +83,7 @@ async fn searches(
     caller: StoreCaller,
     State(rest): State<Arc<Rest>>,
     Query(parameters): Query<SearchesParameters>,
-) -> Result<One<SearchesAnswer>, Refusal> {
+) -> Result<Envelope<SearchesAnswer>, ErrorResponse> {
     let reading = Reading::for_store(&rest.database, caller.merchant)?;
     let merchant = Some(caller.merchant);
     let days = parameters.days.unwrap_or(7).clamp(1, i64::from(DAYS_MAX));
@@ -93,5 +96,5 @@ async fn searches(
     let top = search::top_searches(&reading, merchant, days, limit).await?;
     let missed = search::searches_without_result(&reading, merchant, days, limit).await?;
     let records = |tallies: Vec<SearchTally>| tallies.into_iter().map(QueryRecord::from).collect();
-    Ok(One::new(SearchesAnswer { top: records(top), without_result: records(missed) }))
+    Ok(Envelope::new(SearchesAnswer { top: records(top), without_result: records(missed) }))
 }

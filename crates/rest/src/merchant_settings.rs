@@ -1,4 +1,4 @@
-//! What a merchant sets for its store (decisions §9).
+//! Settings of a store (decisions §9).
 
 mod wire;
 
@@ -8,24 +8,26 @@ use axum::extract::State;
 use database::{Reading, Work};
 use primitives::ErrorCode;
 
-use crate::{Access, Endpoint, Json, One, Opened, Refusal, Rest, Routes, StoreCaller};
+use crate::{
+    Access, Endpoint, Envelope, ErrorResponse, Json, Rest, RestState, Routes, StoreCaller,
+};
 
 use wire::SettingsRecord;
 
-pub(crate) fn endpoints() -> Routes<Opened> {
+pub(crate) fn endpoints() -> Routes<RestState> {
     let read = Endpoint::get("/merchant/settings", Access::Store, read)
-        .name("readSettings")
+        .operation_id("getSettings")
         .tag("merchant")
-        .summary("What the store has set")
-        .explanation("Policies, confirmation policy, checkout address, GTIN source, shipping, taxes and promotions. The answer can be changed and sent back with PUT.")
-        .answer::<One<SettingsRecord>>(200);
+        .summary("Get the store settings")
+        .description("Returns policies, confirmation policy, checkout URL, GTIN source, shipping, taxes and promotions. The result can be edited and sent back with PUT.")
+        .response::<Envelope<SettingsRecord>>(200);
     let replace = Endpoint::put("/merchant/settings", Access::Store, replace)
-        .name("replaceSettings")
+        .operation_id("replaceSettings")
         .tag("merchant")
-        .summary("Replace what the store has set")
-        .explanation("Replaces the whole; what is left out is no longer set. With `version`, only the version that was read is replaced: if somebody else was quicker, the answer is 409 `invalid_status_transition` with `details.current_version`. Settings that do not differ keep their version.")
+        .summary("Replace the store settings")
+        .description("Replaces all settings; omitted fields are reset. With `version`, the call fails with 409 `invalid_status_transition` and `details.current_version` if the settings have changed since that version. Identical settings keep their version.")
         .body::<SettingsRecord>()
-        .answer::<One<SettingsRecord>>(200)
+        .response::<Envelope<SettingsRecord>>(200)
         .errors(&[ErrorCode::InvalidStatusTransition]);
     Routes::new().with(read).with(replace)
 }
@@ -33,7 +35,7 @@ pub(crate) fn endpoints() -> Routes<Opened> {
 async fn read(
     caller: StoreCaller,
     State(rest): State<Arc<Rest>>,
-) -> Result<One<SettingsRecord>, Refusal> {
+) -> Result<Envelope<SettingsRecord>, ErrorResponse> {
     current(&rest, &caller).await
 }
 
@@ -41,7 +43,7 @@ async fn replace(
     caller: StoreCaller,
     State(rest): State<Arc<Rest>>,
     Json(request): Json<SettingsRecord>,
-) -> Result<One<SettingsRecord>, Refusal> {
+) -> Result<Envelope<SettingsRecord>, ErrorResponse> {
     let expected = request.version;
     let settings =
         request.into_settings(caller.store.currency).map_err(merchants::SettingsError::from)?;
@@ -51,8 +53,11 @@ async fn replace(
     current(&rest, &caller).await
 }
 
-async fn current(rest: &Rest, caller: &StoreCaller) -> Result<One<SettingsRecord>, Refusal> {
+async fn current(
+    rest: &Rest,
+    caller: &StoreCaller,
+) -> Result<Envelope<SettingsRecord>, ErrorResponse> {
     let reading = Reading::for_store(&rest.database, caller.merchant)?;
     let current = merchants::settings(&reading, caller.merchant).await?;
-    Ok(One::new(SettingsRecord::of(current, caller.store.currency)))
+    Ok(Envelope::new(SettingsRecord::of(current, caller.store.currency)))
 }

@@ -1,4 +1,4 @@
-//! The OpenAPI 3.0 document, made of what the endpoints say of themselves.
+//! Generates the OpenAPI 3.0 document from the descriptions of the endpoints.
 
 use std::collections::BTreeMap;
 
@@ -9,25 +9,24 @@ use serde_json::{Map, Value, json};
 
 use crate::routes::Operation;
 
-/// The version of the API, not of the program (spec §9.2).
+/// The version of the API, not of the release (spec §9.2).
 const API_VERSION: &str = "1.0.0";
 
 const ABOUT: &str = "Souk lets AI agents discover products across merchants, build carts and start checkout. \
-    Every answer carries `X-Request-Id`. Every error is `{error, message, details}`: clients key their logic on \
-    `error`, which never changes, and `details` says what to do next. Fields may be added at any time; ignore \
-    those you do not know.";
+    Every response carries `X-Request-Id`. Every error is `{error, message, details}`: branch on `error`, which is \
+    stable; `details.hint` says what to do next. Responses may gain fields at any time; ignore unknown fields.";
 
-/// The groups endpoints are shown in, and what is in each.
+/// The groups of endpoints in the documentation.
 const TAGS: [(&str, &str); 9] = [
-    ("stores", "Who sells, and how far they can be trusted."),
-    ("trust", "Trust scores: how they come about, what they are, how they went."),
-    ("agent", "Products, as agents read them across stores."),
-    ("checkout", "From a cart to a payment, with a person's agreement."),
-    ("cart", "What an agent puts together at a store, with a person's agreement."),
-    ("merchant", "What a merchant's own programs do for their store, with a key of the store."),
-    ("account", "Logging in, and the keys of one's agents."),
-    ("mcp", "One MCP endpoint per store."),
-    ("service", "The service itself."),
+    ("stores", "The store directory and store profiles."),
+    ("trust", "Trust scores: methodology, current score, history."),
+    ("agent", "Product search and product data across stores."),
+    ("checkout", "Checkout sessions: from a cart to a payment by a person."),
+    ("cart", "Carts of an agent at one store. A person must agree to writes."),
+    ("merchant", "Catalog, settings and keys of a merchant's own store."),
+    ("account", "Login and agent keys."),
+    ("mcp", "The MCP endpoint of each store."),
+    ("service", "Health checks and this document."),
 ];
 
 pub(crate) fn document(site_url: &str, operations: &[Operation]) -> Value {
@@ -58,26 +57,26 @@ pub(crate) fn document(site_url: &str, operations: &[Operation]) -> Value {
     })
 }
 
-/// How callers say who they are.
+/// The credentials of callers.
 fn security_schemes() -> Value {
     json!({
         "agentKey": {
             "type": "apiKey",
             "in": "header",
             "name": "X-Agent-Api-Key",
-            "description": "A key of an agent, with scopes. `POST /agent-keys` makes one.",
+            "description": "An agent key with scopes. Create one with `POST /agent-keys`, or a sandbox key with `POST /sandbox/key`.",
         },
         "storeKey": {
             "type": "http",
             "scheme": "bearer",
             "bearerFormat": "mrch_ and 64 hexadecimal digits",
-            "description": "A key of one store, for its merchant's own programs. `POST /merchant/keys` makes one.",
+            "description": "A key of one store, for the merchant's own programs. Create one with `POST /merchant/keys`.",
         },
         "token": {
             "type": "http",
             "scheme": "bearer",
             "bearerFormat": "JWT",
-            "description": "The token of a person. `POST /auth/login` gives one. A member of several stores names one with X-Store.",
+            "description": "The access token of a person, from `POST /auth/login`. A member of several stores selects one with the header `X-Store: <slug>`.",
         },
     })
 }
@@ -96,7 +95,7 @@ fn payment_info() -> Value {
 
 fn describe(operation: &Operation, schemas: &mut Schemas) -> Value {
     let mut described = json!({
-        "operationId": operation.name,
+        "operationId": operation.operation_id,
         "tags": [operation.tag],
         "summary": operation.summary,
         "security": operation.policy.access.security(),
@@ -104,8 +103,8 @@ fn describe(operation: &Operation, schemas: &mut Schemas) -> Value {
         "parameters": operation.parameters,
         "responses": responses(operation, schemas),
     });
-    if !operation.explanation.is_empty() {
-        described["description"] = operation.explanation.into();
+    if !operation.description.is_empty() {
+        described["description"] = operation.description.into();
     }
     let content = content(operation, schemas);
     if !content.is_empty() {
@@ -114,11 +113,11 @@ fn describe(operation: &Operation, schemas: &mut Schemas) -> Value {
     described
 }
 
-/// What the body may be, by media type.
+/// Returns the accepted bodies by media type.
 fn content(operation: &Operation, schemas: &mut Schemas) -> Map<String, Value> {
     let mut content = Map::new();
     if let Some(body) = operation.body {
-        let schema = body(&mut schemas.taken);
+        let schema = body(&mut schemas.requests);
         content.insert("application/json".to_owned(), json!({ "schema": schema }));
     }
     for (media_type, description) in &operation.streams {
@@ -130,9 +129,9 @@ fn content(operation: &Operation, schemas: &mut Schemas) -> Map<String, Value> {
 
 fn responses(operation: &Operation, schemas: &mut Schemas) -> Map<String, Value> {
     let mut responses = Map::new();
-    for (status, answer) in &operation.answers {
-        let schema = answer(&mut schemas.given);
-        responses.insert(status.to_string(), response("All is well.", *status, &json!(schema)));
+    for (status, body) in &operation.responses {
+        let schema = body(&mut schemas.responses);
+        responses.insert(status.to_string(), response("Success.", *status, &json!(schema)));
     }
     let mut meanings: BTreeMap<u16, Vec<String>> = BTreeMap::new();
     for (status, code, meaning) in &operation.errors {
@@ -172,12 +171,12 @@ fn response(description: &str, status: u16, schema: &Value) -> Value {
 fn headers() -> Value {
     let header = |description: &str, kind: &str| json!({ "description": description, "schema": { "type": kind } });
     json!({
-        "X-Request-Id": header("The name of this request; quote it when you ask for help.", "string"),
-        "WWW-Authenticate": header("How to say who calls: `Bearer`.", "string"),
+        "X-Request-Id": header("ID of this request; quote it in support requests.", "string"),
+        "WWW-Authenticate": header("The accepted authentication scheme: `Bearer`.", "string"),
         "X-RateLimit-Limit": header("Requests allowed in the current window.", "integer"),
-        "X-RateLimit-Remaining": header("Requests remaining.", "integer"),
+        "X-RateLimit-Remaining": header("Requests remaining in the current window.", "integer"),
         "X-RateLimit-Reset": header("When the window resets: Unix time in seconds.", "integer"),
-        "Retry-After": header("Seconds to wait before the next try.", "integer"),
+        "Retry-After": header("Seconds to wait before retrying.", "integer"),
     })
 }
 
@@ -189,43 +188,43 @@ fn error_schema() -> Value {
         "type": "object",
         "required": ["error", "message", "details"],
         "properties": {
-            "error": { "description": "The stable code.", "type": "string", "enum": codes },
-            "message": { "description": "A sentence for people.", "type": "string" },
+            "error": { "description": "The stable error code.", "type": "string", "enum": codes },
+            "message": { "description": "A human-readable sentence; may change.", "type": "string" },
             "details": {
-                "description": "What helps the caller to go on. Other fields depend on the code.",
+                "description": "What the caller needs to recover. Further fields depend on the code.",
                 "type": "object",
                 "required": ["request_id", "retryable"],
                 "properties": {
-                    "request_id": { "description": "The name of the request.", "type": "string" },
+                    "request_id": { "description": "ID of the request.", "type": "string" },
                     "retryable": { "description": "Whether the same call may succeed later.", "type": "boolean" },
                     "hint": { "description": "What to do next.", "type": "string" },
-                    "field": { "description": "The field that was wrong.", "type": "string" },
-                    "allowed": { "description": "What the field may hold." },
-                    "required_scope": { "description": "The scope the key lacks.", "type": "string" },
-                    "bucket": { "description": "The limit that was reached.", "type": "string" },
+                    "field": { "description": "Path of the invalid field, such as `items[0].quantity`.", "type": "string" },
+                    "allowed": { "description": "What the field accepts." },
+                    "required_scope": { "description": "The scope that the key lacks.", "type": "string" },
+                    "bucket": { "description": "The quota that is exhausted.", "type": "string" },
                 },
             },
         },
     })
 }
 
-/// Schemas of what is taken and of what is given; they differ where serde's do.
+/// Schemas of request bodies and of responses; they differ where serialization and deserialization do.
 struct Schemas {
-    taken: SchemaGenerator,
-    given: SchemaGenerator,
+    requests: SchemaGenerator,
+    responses: SchemaGenerator,
 }
 
 impl Schemas {
     fn new() -> Self {
         Self {
-            taken: settings().for_deserialize().into_generator(),
-            given: settings().for_serialize().into_generator(),
+            requests: settings().for_deserialize().into_generator(),
+            responses: settings().for_serialize().into_generator(),
         }
     }
 
     fn into_components(mut self) -> Map<String, Value> {
-        let mut components = self.given.take_definitions(true);
-        components.extend(self.taken.take_definitions(true));
+        let mut components = self.responses.take_definitions(true);
+        components.extend(self.requests.take_definitions(true));
         components.insert("Error".to_owned(), error_schema());
         components.values_mut().for_each(simplify);
         components
@@ -236,7 +235,7 @@ fn settings() -> SchemaSettings {
     SchemaSettings::openapi3().with(|settings| settings.meta_schema = None)
 }
 
-/// The schema of what is taken, without references.
+/// Returns the schema that `T` is deserialized by, without references.
 pub(crate) fn inlined_schema<T: JsonSchema>() -> Map<String, Value> {
     let settings = settings().for_deserialize().with(|settings| settings.inline_subschemas = true);
     let mut schema = settings.into_generator().into_root_schema_for::<T>();
@@ -245,22 +244,22 @@ pub(crate) fn inlined_schema<T: JsonSchema>() -> Map<String, Value> {
     schema.as_object().cloned().unwrap_or_default()
 }
 
-/// Says in one word what schemars says in several, because readers and generators of clients make
-/// more of it: a choice of single texts is an `enum`, a choice between a thing and null is `nullable`.
+/// Rewrites verbose schemas of schemars into the forms that readers and client generators handle best: a choice of
+/// single strings becomes an `enum`, a choice between a schema and null becomes `nullable`.
 fn simplify(schema: &mut Value) {
     match schema {
         Value::Array(items) => items.iter_mut().for_each(simplify),
         Value::Object(fields) => {
             fields.values_mut().for_each(simplify);
-            join_texts(fields);
-            join_null(fields);
+            merge_strings(fields);
+            merge_null(fields);
         }
         _ => {}
     }
 }
 
-/// `oneOf` texts with a description each: their values as one `enum`, the descriptions in one.
-fn join_texts(fields: &mut Map<String, Value>) {
+/// Merges a `oneOf` of described strings into one `enum` with one description.
+fn merge_strings(fields: &mut Map<String, Value>) {
     let Some(Value::Array(choices)) = fields.get("oneOf") else { return };
     let one = |choice: &Value| match choice["enum"].as_array()?.as_slice() {
         [Value::String(text)] => Some((text.clone(), choice["description"].as_str()?.to_owned())),
@@ -278,9 +277,9 @@ fn join_texts(fields: &mut Map<String, Value>) {
     fields.insert("description".to_owned(), json!(about.trim()));
 }
 
-/// `anyOf` a thing and null: the thing, nullable. A reference stays as it is, because in OpenAPI 3.0
-/// `nullable` beside it would not reach what it refers to.
-fn join_null(fields: &mut Map<String, Value>) {
+/// Merges an `anyOf` of a schema and null into the schema with `nullable`. A reference stays as it is, because
+/// OpenAPI 3.0 ignores `nullable` beside a `$ref`.
+fn merge_null(fields: &mut Map<String, Value>) {
     let Some(Value::Array(choices)) = fields.get("anyOf") else { return };
     let [thing, null] = choices.as_slice() else { return };
     let Some(thing) = thing.as_object().filter(|thing| !thing.contains_key("$ref")) else { return };
@@ -295,7 +294,7 @@ fn join_null(fields: &mut Map<String, Value>) {
     fields.insert("nullable".to_owned(), json!(true));
 }
 
-/// The fields of `T` as parameters of a query string.
+/// Returns the fields of `T` as query parameters.
 pub(crate) fn query_parameters<T: JsonSchema>() -> Vec<Value> {
     let mut schema = inlined_schema::<T>();
     let required = schema.remove("required").unwrap_or_default();
@@ -308,7 +307,7 @@ pub(crate) fn query_parameters<T: JsonSchema>() -> Vec<Value> {
     let parameter = |(name, mut schema): (String, Value)| {
         let fields = schema.as_object_mut();
         let description = fields.and_then(|fields| {
-            // A query string has no null; leaving the parameter out says it.
+            // A query string has no null: the parameter is omitted instead.
             fields.remove("nullable");
             fields.remove("description")
         });

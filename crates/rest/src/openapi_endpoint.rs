@@ -1,4 +1,4 @@
-//! The OpenAPI document, served.
+//! Serves the OpenAPI document.
 
 use axum::body::Bytes;
 use axum::extract::State;
@@ -7,34 +7,34 @@ use axum::response::IntoResponse;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::Value;
 
-use crate::{Access, Endpoint, Opened, Routes};
+use crate::{Access, Endpoint, RestState, Routes};
 
-/// The document as it goes out, written once.
+/// The serialized document.
 #[derive(Clone)]
-pub(crate) struct Description(Bytes);
+pub(crate) struct OpenApiDocument(Bytes);
 
-impl Description {
-    pub(crate) fn of(document: &Value) -> Self {
+impl OpenApiDocument {
+    pub(crate) fn new(document: &Value) -> Self {
         Self(document.to_string().into())
     }
 }
 
-pub(crate) fn endpoints() -> Routes<Opened> {
-    let description = Endpoint::get("/openapi.json", Access::Public, description)
-        .uncounted()
-        .name("readDescription")
+pub(crate) fn endpoints() -> Routes<RestState> {
+    let document = Endpoint::get("/openapi.json", Access::Public, document)
+        .unmetered()
+        .operation_id("getOpenApiDocument")
         .tag("service")
-        .summary("This description")
-        .answer::<OpenApi>(200);
-    Routes::new().with(description)
+        .summary("Get the OpenAPI document")
+        .response::<OpenApi>(200);
+    Routes::new().with(document)
 }
 
-async fn description(State(Description(document)): State<Description>) -> impl IntoResponse {
+async fn document(State(OpenApiDocument(document)): State<OpenApiDocument>) -> impl IntoResponse {
     let headers = [(CONTENT_TYPE, "application/json"), (CACHE_CONTROL, "public, max-age=300")];
     (headers, document)
 }
 
-/// An OpenAPI document, which a schema of ours need not describe again.
+/// The schema of an OpenAPI document, which only its own specification describes in full.
 enum OpenApi {}
 
 impl JsonSchema for OpenApi {

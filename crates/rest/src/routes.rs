@@ -1,4 +1,4 @@
-//! Endpoints that cannot exist without their description: one value holds both.
+//! Endpoints: a handler, its access rule and its OpenAPI description in one value.
 
 use std::collections::BTreeSet;
 
@@ -11,41 +11,39 @@ use schemars::generate::SchemaGenerator;
 use schemars::{JsonSchema, Schema};
 use serde_json::{Value, json};
 
-use crate::admission::{Policy, Share, admit};
-use crate::document::{document, query_parameters};
-use crate::refusal::method_not_allowed;
-use crate::request::PathPart;
+use crate::admission::{Policy, Quota, admit};
+use crate::error_response::method_not_allowed;
+use crate::openapi::{document, query_parameters};
+use crate::request::PathParameter;
 
-/// Who may call an endpoint. Naming it is part of making one, so nobody can forget it. A kind of
-/// caller is added here together with what checks it.
+/// Who may call an endpoint. Every constructor of [`Endpoint`] requires it, so it cannot be forgotten.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
-    /// Everybody, without a credential. An agent's key that is sent all the same has to be right.
+    /// Any caller, without a credential. An agent key that is sent must still be valid.
     Public,
-    /// An agent, with a key that has this scope; the handler may take an `AgentCaller`.
+    /// An agent whose key has this scope; the handler may extract an `AgentCaller`.
     Agent(Scope),
-    /// Whoever acts for a store: its programs with a key, or its members with a token; the handler takes a
-    /// `StoreCaller`.
+    /// A store key, or the token of a member of the store; the handler extracts a `StoreCaller`.
     Store,
-    /// An owner of a store, with a token; the handler takes an `OwnerCaller`.
+    /// The token of an owner of the store; the handler extracts an `OwnerCaller`.
     Owner,
-    /// A person, with a token; the handler takes a `PersonCaller`.
+    /// The token of a person; the handler extracts a `PersonCaller`.
     Person,
 }
 
 impl Access {
-    /// The name in the description.
+    /// Returns the value of `x-souk-access` in the OpenAPI document.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Public => "public",
-            Self::Agent(scope) => scope.name(),
+            Self::Agent(scope) => scope.as_str(),
             Self::Store => "store",
             Self::Owner => "owner",
             Self::Person => "person",
         }
     }
 
-    /// OpenAPI's `security` of an operation; an empty list overrides whatever is general.
+    /// Returns the `security` of an OpenAPI operation; an empty list means that none is required.
     pub(crate) fn security(self) -> Value {
         match self {
             Self::Public => json!([]),
@@ -55,8 +53,8 @@ impl Access {
         }
     }
 
-    /// What is refused with when the credential is missing or wrong.
-    const fn refusals(self) -> &'static [ErrorCode] {
+    /// Returns the errors of a missing, invalid or insufficient credential.
+    const fn errors(self) -> &'static [ErrorCode] {
         match self {
             Self::Public => &[ErrorCode::Unauthorized],
             Self::Agent(_) => &[ErrorCode::Unauthorized, ErrorCode::Forbidden],
@@ -68,36 +66,38 @@ impl Access {
     }
 }
 
-/// Writes the schema of one type, and of all it holds, into a collection.
+/// Adds the schema of a type, and of all types in it, to a collection.
 pub(crate) type DescribeSchema = fn(&mut SchemaGenerator) -> Schema;
 
-/// What the OpenAPI document says of one endpoint.
+/// The description of an endpoint in the OpenAPI document.
+#[expect(clippy::struct_field_names, reason = "the field is called operationId in OpenAPI")]
 pub(crate) struct Operation {
     pub(crate) method: &'static str,
     pub(crate) path: &'static str,
     pub(crate) policy: Policy,
-    pub(crate) name: &'static str,
+    pub(crate) operation_id: &'static str,
     pub(crate) tag: &'static str,
     pub(crate) summary: &'static str,
-    pub(crate) explanation: &'static str,
+    pub(crate) description: &'static str,
     pub(crate) parameters: Vec<Value>,
     pub(crate) body: Option<DescribeSchema>,
-    /// Bodies that are no JSON: media type and description.
+    /// Bodies other than JSON: media type and description.
     pub(crate) streams: Vec<(&'static str, &'static str)>,
     pub(crate) upload: bool,
-    pub(crate) answers: Vec<(u16, DescribeSchema)>,
-    /// By status, then by code, so that the document comes out the same each time.
+    /// Successful responses by status.
+    pub(crate) responses: Vec<(u16, DescribeSchema)>,
+    /// Status, code and meaning, sorted so that the document is deterministic.
     pub(crate) errors: BTreeSet<(u16, &'static str, &'static str)>,
 }
 
-/// An endpoint: its handler and its description.
+/// An endpoint: its handler and its OpenAPI description.
 ///
 /// ```
 /// # use rest::{Access, Endpoint};
 /// let hello = Endpoint::<()>::get("/hello", Access::Public, async || "hello");
 /// ```
 ///
-/// Without saying who may call it, there is none:
+/// The access rule is required:
 ///
 /// ```compile_fail
 /// # use rest::{Access, Endpoint};
@@ -109,7 +109,7 @@ pub struct Endpoint<S> {
 }
 
 impl<S: Clone + Send + Sync + 'static> Endpoint<S> {
-    /// An endpoint that reads.
+    /// Creates a GET endpoint.
     pub fn get<H, T>(path: &'static str, access: Access, handler: H) -> Self
     where
         H: Handler<T, S>,
@@ -118,7 +118,7 @@ impl<S: Clone + Send + Sync + 'static> Endpoint<S> {
         Self::new("get", path, access, Some(get(handler)))
     }
 
-    /// An endpoint that takes a body.
+    /// Creates a POST endpoint.
     pub fn post<H, T>(path: &'static str, access: Access, handler: H) -> Self
     where
         H: Handler<T, S>,
@@ -127,7 +127,7 @@ impl<S: Clone + Send + Sync + 'static> Endpoint<S> {
         Self::new("post", path, access, Some(post(handler)))
     }
 
-    /// An endpoint that changes what its body names and leaves the rest.
+    /// Creates a PATCH endpoint: fields that the body omits stay unchanged.
     pub fn patch<H, T>(path: &'static str, access: Access, handler: H) -> Self
     where
         H: Handler<T, S>,
@@ -136,7 +136,7 @@ impl<S: Clone + Send + Sync + 'static> Endpoint<S> {
         Self::new("patch", path, access, Some(patch(handler)))
     }
 
-    /// An endpoint that replaces the whole.
+    /// Creates a PUT endpoint: the body replaces the resource.
     pub fn put<H, T>(path: &'static str, access: Access, handler: H) -> Self
     where
         H: Handler<T, S>,
@@ -145,7 +145,7 @@ impl<S: Clone + Send + Sync + 'static> Endpoint<S> {
         Self::new("put", path, access, Some(put(handler)))
     }
 
-    /// An endpoint that takes something away.
+    /// Creates a DELETE endpoint.
     pub fn delete<H, T>(path: &'static str, access: Access, handler: H) -> Self
     where
         H: Handler<T, S>,
@@ -154,9 +154,9 @@ impl<S: Clone + Send + Sync + 'static> Endpoint<S> {
         Self::new("delete", path, access, Some(delete(handler)))
     }
 
-    /// An endpoint of another door, described here because there is one description of the API.
+    /// Creates an endpoint without a handler, for the OpenAPI document only: another door serves it.
     #[must_use]
-    pub fn served_elsewhere(method: &'static str, path: &'static str, access: Access) -> Self {
+    pub fn documented_only(method: &'static str, path: &'static str, access: Access) -> Self {
         Self::new(method, path, access, None)
     }
 
@@ -169,55 +169,55 @@ impl<S: Clone + Send + Sync + 'static> Endpoint<S> {
         let operation = Operation {
             method,
             path,
-            policy: Policy { access, share: Share::Caller, tool: None, writes: false },
-            name: "",
+            policy: Policy { access, quota: Quota::Caller, tool: None, writes: false },
+            operation_id: "",
             tag: "",
             summary: "",
-            explanation: "",
+            description: "",
             parameters: Vec::new(),
             body: None,
             streams: Vec::new(),
             upload: false,
-            answers: Vec::new(),
+            responses: Vec::new(),
             errors: BTreeSet::new(),
         };
-        // Any call may meet a limit, a mistake of ours or an engine that is away.
+        // Any call may be throttled, or fail because of a defect or an unavailable dependency.
         let general =
             [ErrorCode::RateLimitExceeded, ErrorCode::InternalError, ErrorCode::ServiceUnavailable];
-        Self { handler, operation }.errors(&general).errors(access.refusals())
+        Self { handler, operation }.errors(&general).errors(access.errors())
     }
 
-    /// Its name in generated clients.
+    /// Sets the operation id, which names the method in generated clients.
     #[must_use]
-    pub fn name(mut self, name: &'static str) -> Self {
-        self.operation.name = name;
+    pub fn operation_id(mut self, operation_id: &'static str) -> Self {
+        self.operation.operation_id = operation_id;
         self
     }
 
-    /// The group it is shown in.
+    /// Sets the tag that groups it in the documentation.
     #[must_use]
     pub fn tag(mut self, tag: &'static str) -> Self {
         self.operation.tag = tag;
         self
     }
 
-    /// What it does, in a few words.
+    /// Sets the summary: a short command, such as "Cancel a cart".
     #[must_use]
     pub fn summary(mut self, summary: &'static str) -> Self {
         self.operation.summary = summary;
         self
     }
 
-    /// What it does, in sentences.
+    /// Sets the description, in full sentences.
     #[must_use]
-    pub fn explanation(mut self, explanation: &'static str) -> Self {
-        self.operation.explanation = explanation;
+    pub fn description(mut self, description: &'static str) -> Self {
+        self.operation.description = description;
         self
     }
 
-    /// A part of its address, as a handler takes it with `Path<T>`.
+    /// Declares a path parameter, which the handler extracts with `Path<T>`.
     #[must_use]
-    pub fn path<T: PathPart>(mut self) -> Self {
+    pub fn path<T: PathParameter>(mut self) -> Self {
         self.operation.parameters.push(json!({
             "name": T::NAME,
             "in": "path",
@@ -226,68 +226,69 @@ impl<S: Clone + Send + Sync + 'static> Endpoint<S> {
             "schema": T::schema(),
             "example": T::EXAMPLE,
         }));
-        self.errors(&[T::REFUSED_WITH])
+        self.errors(&[T::ERROR_CODE])
     }
 
-    /// What may stand in its query string, as a handler takes it with `Query<T>`.
+    /// Declares the query parameters, which the handler extracts with `Query<T>`.
     #[must_use]
     pub fn query<T: JsonSchema>(mut self) -> Self {
         self.operation.parameters.extend(query_parameters::<T>());
         self.errors(&[ErrorCode::InvalidRequest])
     }
 
-    /// Its body, as a handler takes it with `Json<T>`.
+    /// Declares the JSON body, which the handler extracts with `Json<T>`.
     #[must_use]
     pub fn body<T: JsonSchema>(mut self) -> Self {
         self.operation.body = Some(SchemaGenerator::subschema_for::<T>);
         self.errors(&[ErrorCode::InvalidRequest, ErrorCode::PayloadTooLarge])
     }
 
-    /// A body that is no JSON, as a handler takes it with axum's `Body` and reads it piece by piece.
-    /// An endpoint that takes several media types says this several times.
+    /// Declares a streamed body that is not JSON, which the handler extracts with axum's `Body`. Called once for each
+    /// media type that the endpoint accepts.
     #[must_use]
     pub fn body_stream(mut self, media_type: &'static str, description: &'static str) -> Self {
         self.operation.streams.push((media_type, description));
         self.errors(&[ErrorCode::InvalidRequest, ErrorCode::PayloadTooLarge])
     }
 
-    /// Its body may be far larger, and take far longer, than that of other requests. The server
-    /// asks `is_upload` and sets the limits of uploads around it.
+    /// Marks an endpoint whose body may be far larger and slower than that of other requests. The server reads this
+    /// with `is_upload` and applies the limits of uploads.
     #[must_use]
     pub fn upload(mut self) -> Self {
         self.operation.upload = true;
         self
     }
 
-    /// What it answers with when all is well.
+    /// Declares a successful response.
     #[must_use]
-    pub fn answer<T: JsonSchema>(mut self, status: u16) -> Self {
-        self.operation.answers.push((status, SchemaGenerator::subschema_for::<T>));
+    pub fn response<T: JsonSchema>(mut self, status: u16) -> Self {
+        self.operation.responses.push((status, SchemaGenerator::subschema_for::<T>));
         self
     }
 
-    /// Its calls come out of the small share of logins and keys.
+    /// Uses the small quota of logins and key management.
     #[must_use]
-    pub(crate) fn of_credentials(mut self) -> Self {
-        self.operation.policy.share = Share::Credential;
+    pub(crate) fn credential_quota(mut self) -> Self {
+        self.operation.policy.quota = Quota::Credential;
         self
     }
 
-    /// Its calls are not counted, and no credential is looked at: for probes, and for what a client reads first.
+    /// Skips quotas and authentication: for health probes, and for what a client reads first.
     #[must_use]
-    pub fn uncounted(mut self) -> Self {
-        self.operation.policy.share = Share::Uncounted;
+    pub fn unmetered(mut self) -> Self {
+        self.operation.policy.quota = Quota::Unmetered;
         self
     }
 
-    /// It is the same as a tool: the calls of agents come out of that one's share too.
+    /// Names the equivalent MCP tool: calls of agents also use the tool's quota.
     #[must_use]
     pub(crate) fn tool(mut self, name: &'static str, per_minute: u32) -> Self {
         self.operation.policy.tool = Some((name, per_minute));
         self.errors(&[ErrorCode::ToolLimitExceeded])
     }
 
-    /// It writes for an agent: a person has to have agreed (spec §5.6), and with a key of the caller's it is done once.
+    /// Marks an endpoint that writes on behalf of an agent: a person must have agreed (spec §5.6), and it accepts an
+    /// idempotency key.
     #[must_use]
     pub(crate) fn writes(mut self) -> Self {
         self.operation.policy.writes = true;
@@ -295,47 +296,48 @@ impl<S: Clone + Send + Sync + 'static> Endpoint<S> {
             "name": "Idempotency-Key",
             "in": "header",
             "required": false,
-            "description": "A text of your own for this one write: sent again with the same body, nothing is done twice.",
+            "description": "A unique key for this write. Repeating the call with the same key and body returns the first result instead of writing twice.",
             "schema": { "type": "string", "minLength": 1, "maxLength": 255 },
         }));
         self.errors(&[ErrorCode::InvalidRequest, ErrorCode::IdempotencyConflict])
     }
 
-    /// What it may refuse with, besides what follows from its parameters and body.
+    /// Declares further errors, beyond those that follow from its access rule, parameters and body.
     #[must_use]
     pub fn errors(mut self, codes: &[ErrorCode]) -> Self {
-        let lines = codes.iter().map(|code| (code.status(), code.code(), code.meaning()));
+        let lines = codes.iter().map(|code| (code.status(), code.code(), code.description()));
         self.operation.errors.extend(lines);
         self
     }
 }
 
-/// Endpoints, together.
+/// A collection of endpoints.
 pub struct Routes<S> {
     router: Router<S>,
     operations: Vec<Operation>,
 }
 
 impl<S: Clone + Send + Sync + 'static> Routes<S> {
-    /// None yet.
+    /// Creates an empty collection.
     #[must_use]
     pub fn new() -> Self {
         Self { router: Router::new(), operations: Vec::new() }
     }
 
-    /// One more.
+    /// Adds an endpoint.
     #[must_use]
     pub fn with(mut self, endpoint: Endpoint<S>) -> Self {
         if let Some(handler) = endpoint.handler {
             let policy = endpoint.operation.policy;
-            let way_in = from_fn(move |request, next| admit(policy, request, next));
-            self.router = self.router.route(endpoint.operation.path, handler.route_layer(way_in));
+            let admission = from_fn(move |request, next| admit(policy, request, next));
+            self.router =
+                self.router.route(endpoint.operation.path, handler.route_layer(admission));
         }
         self.operations.push(endpoint.operation);
         self
     }
 
-    /// Those of another resource as well.
+    /// Adds the endpoints of another collection.
     #[must_use]
     pub fn merge(mut self, other: Self) -> Self {
         self.router = self.router.merge(other.router);
@@ -343,18 +345,18 @@ impl<S: Clone + Send + Sync + 'static> Routes<S> {
         self
     }
 
-    /// The handlers. A method that an address does not take is refused as everything else is.
+    /// Returns the router. An unsupported method is answered with the error envelope.
     pub fn into_router(self) -> Router<S> {
         self.router.method_not_allowed_fallback(method_not_allowed)
     }
 
-    /// The OpenAPI document of these alone.
+    /// Returns the OpenAPI document of these endpoints.
     #[must_use]
-    pub fn describe(&self, site_url: &str) -> Value {
+    pub fn openapi(&self, site_url: &str) -> Value {
         document(site_url, &self.operations)
     }
 
-    /// The descriptions.
+    /// Returns the descriptions of the endpoints.
     pub(crate) fn operations(&self) -> &[Operation] {
         &self.operations
     }

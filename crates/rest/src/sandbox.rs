@@ -1,4 +1,4 @@
-//! Keys to play with at the demo store (decisions §5).
+//! Sandbox keys for the demo store (decisions §5).
 
 use std::sync::Arc;
 
@@ -7,17 +7,17 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use primitives::{ClientAddress, ErrorCode};
 
-use crate::agent_keys::{NewKeyRecord, shown};
-use crate::{Access, Endpoint, One, Opened, Refusal, Rest, Routes};
+use crate::agent_keys::{NewKeyRecord, created};
+use crate::{Access, Endpoint, Envelope, ErrorResponse, Rest, RestState, Routes};
 
-pub(crate) fn endpoints() -> Routes<Opened> {
+pub(crate) fn endpoints() -> Routes<RestState> {
     let create = Endpoint::post("/sandbox/key", Access::Public, create)
-        .of_credentials()
-        .name("createSandboxKey")
+        .credential_quota()
+        .operation_id("createSandboxKey")
         .tag("account")
-        .summary("Make a key to try carts at the demo store with")
-        .explanation("It has every scope at `demo-store` alone and works for a day; nothing is sold. Three a day for each address. `api_key` is shown in this answer and never again.")
-        .answer::<One<NewKeyRecord>>(201)
+        .summary("Create a sandbox key")
+        .description("The key has every scope at `demo-store` only and expires after a day; sandbox purchases are not real. At most three keys a day per IP address. `api_key` is returned only in this response.")
+        .response::<Envelope<NewKeyRecord>>(201)
         .errors(&[ErrorCode::StoreNotFound]);
     Routes::new().with(create)
 }
@@ -25,8 +25,8 @@ pub(crate) fn endpoints() -> Routes<Opened> {
 async fn create(
     State(rest): State<Arc<Rest>>,
     Extension(from): Extension<ClientAddress>,
-) -> Result<(StatusCode, One<NewKeyRecord>), Refusal> {
+) -> Result<(StatusCode, Envelope<NewKeyRecord>), ErrorResponse> {
     let demo = rest.stores.demo().await?;
-    let made = rest.callers.issue_sandbox_key(demo.merchant, from).await?;
-    shown(&rest, made).await
+    let issued = rest.credentials.issue_sandbox_key(demo.merchant, from).await?;
+    created(&rest, issued).await
 }

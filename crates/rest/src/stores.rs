@@ -1,4 +1,4 @@
-//! Stores: the public directory and the profile of one store.
+//! The store directory and store profiles.
 
 use std::sync::Arc;
 
@@ -8,25 +8,28 @@ use primitives::{ErrorCode, PageRequest, StoreSlug};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::{Access, Endpoint, Malformed, Many, One, Opened, Path, Query, Refusal, Rest, Routes};
+use crate::{
+    Access, Endpoint, Envelope, ErrorResponse, InvalidInput, PageEnvelope, Path, Query, Rest,
+    RestState, Routes,
+};
 
-pub(crate) fn endpoints() -> Routes<Opened> {
+pub(crate) fn endpoints() -> Routes<RestState> {
     let directory = Endpoint::get("/stores/directory", Access::Public, directory)
-        .name("listStores")
+        .operation_id("listStores")
         .tag("stores")
-        .summary("The public list of stores")
-        .explanation(
-            "Active stores that are not suspended, best trust score first, unscored ones last.",
+        .summary("List stores")
+        .description(
+            "Active stores that are not suspended, highest trust score first, stores without a score last.",
         )
         .query::<DirectoryParameters>()
-        .answer::<Many<StoreSummary>>(200);
+        .response::<PageEnvelope<StoreSummary>>(200);
     let store = Endpoint::get("/stores/{slug}", Access::Public, store)
-        .name("readStore")
+        .operation_id("getStore")
         .tag("stores")
-        .summary("The profile of a store")
-        .explanation("Who the merchant is, how far it can be trusted, what it promises, and where agents connect.")
+        .summary("Get the profile of a store")
+        .description("Returns the merchant's identity, trust score, policies and MCP endpoint.")
         .path::<StoreSlug>()
-        .answer::<One<StoreRecord>>(200)
+        .response::<Envelope<StoreRecord>>(200)
         .errors(&[ErrorCode::StoreNotFound, ErrorCode::StoreSuspended]);
     Routes::new().with(directory).with(store)
 }
@@ -34,48 +37,48 @@ pub(crate) fn endpoints() -> Routes<Opened> {
 async fn store(
     State(rest): State<Arc<Rest>>,
     Path(slug): Path<StoreSlug>,
-) -> Result<One<StoreRecord>, Refusal> {
+) -> Result<Envelope<StoreRecord>, ErrorResponse> {
     let store = rest.stores.admit(&slug).await?;
-    Ok(One::new(store.record(&rest.site_url)))
+    Ok(Envelope::new(store.record(&rest.site_url)))
 }
 
 async fn directory(
     State(rest): State<Arc<Rest>>,
     Query(parameters): Query<DirectoryParameters>,
-) -> Result<Many<StoreSummary>, Refusal> {
+) -> Result<PageEnvelope<StoreSummary>, ErrorResponse> {
     let found = merchants::directory(&rest.database, &parameters.into_query()?).await?;
     let stores = found.stores.iter().map(|store| store.summary(&rest.site_url)).collect();
-    Ok(Many::new(stores, found.meta))
+    Ok(PageEnvelope::new(stores, found.meta))
 }
 
-/// What may be asked of the directory (decisions §2).
+/// Filter and page of the directory (decisions §2).
 #[derive(Debug, Deserialize, JsonSchema)]
 struct DirectoryParameters {
-    /// Which page, from 1.
+    /// Page number, from 1.
     #[schemars(extend("default" = 1))]
     page: Option<i64>,
-    /// Stores on a page, 1 to 100. A larger number is clamped; `meta.limit` shows what was used.
+    /// Stores per page, 1 to 100. Larger numbers are clamped; `meta.limit` is the value used.
     #[schemars(extend("default" = PageRequest::LIMIT_DEFAULT))]
     limit: Option<i64>,
-    /// Words in the name or the description.
+    /// Text in the name or the description.
     #[schemars(length(max = 200))]
     q: Option<String>,
-    /// A top category.
+    /// Top-level category.
     #[schemars(length(max = 100))]
     category: Option<String>,
-    /// The least trust score, 0 to 1.
+    /// Minimum trust score, 0 to 1.
     #[schemars(range(min = 0, max = 1))]
     min_trust: Option<f64>,
-    /// Where the catalog is synchronised from.
+    /// Platform that the catalog is synchronized from.
     #[schemars(length(max = 100))]
     platform: Option<String>,
 }
 
 impl DirectoryParameters {
-    fn into_query(self) -> Result<DirectoryQuery, Malformed> {
-        // Not a number is in no range, so it is refused as well.
+    fn into_query(self) -> Result<DirectoryQuery, InvalidInput> {
+        // NaN is in no range, so it is rejected too.
         if self.min_trust.is_some_and(|least| !(0.0..=1.0).contains(&least)) {
-            return Err(Malformed::parameter::<Self>("min_trust"));
+            return Err(InvalidInput::parameter::<Self>("min_trust"));
         }
         Ok(DirectoryQuery {
             words: text("q", self.q, 200)?,
@@ -87,18 +90,20 @@ impl DirectoryParameters {
     }
 }
 
-/// A filter that is plain text. Forms send empty fields for filters nobody filled in. Control
-/// characters match nothing, and PostgreSQL cannot even hold the first of them.
+/// Checks a text filter. Forms send empty fields for unused filters, so empty means absent. Control characters match
+/// nothing, and PostgreSQL cannot store NUL.
 fn text(
     name: &str,
     value: Option<String>,
     characters_max: usize,
-) -> Result<Option<String>, Malformed> {
+) -> Result<Option<String>, InvalidInput> {
     let value = value.map(|value| value.trim().to_owned()).filter(|value| !value.is_empty());
-    let refused =
+    let is_invalid =
         |value: &str| value.chars().count() > characters_max || value.contains(char::is_control);
     match value {
-        Some(value) if refused(&value) => Err(Malformed::parameter::<DirectoryParameters>(name)),
+        Some(value) if is_invalid(&value) => {
+            Err(InvalidInput::parameter::<DirectoryParameters>(name))
+        }
         value => Ok(value),
     }
 }

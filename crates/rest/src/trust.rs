@@ -1,4 +1,4 @@
-//! Trust: how scores come about, what they are, and how they went.
+//! Trust scores: methodology, current score, history.
 
 use std::sync::Arc;
 
@@ -10,43 +10,48 @@ use primitives::{ErrorCode, StoreSlug, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Access, Endpoint, Malformed, One, Opened, Path, Query, Refusal, Rest, Routes};
+use crate::{
+    Access, Endpoint, Envelope, ErrorResponse, InvalidInput, Path, Query, Rest, RestState, Routes,
+};
 
-pub(crate) fn endpoints() -> Routes<Opened> {
-    const MISSING: [ErrorCode; 2] = [ErrorCode::StoreNotFound, ErrorCode::StoreSuspended];
+pub(crate) fn endpoints() -> Routes<RestState> {
+    const STORE_ERRORS: [ErrorCode; 2] = [ErrorCode::StoreNotFound, ErrorCode::StoreSuspended];
     let methodology = Endpoint::get("/trust/methodology", Access::Public, methodology)
         .tool("get_trust_methodology", 60)
-        .name("readTrustMethodology")
+        .operation_id("getTrustMethodology")
         .tag("trust")
-        .summary("How trust scores and the order of results come about")
-        .answer::<MethodologyDocument>(200);
+        .summary("Get the trust methodology")
+        .description("Explains how trust scores are computed and how search ranks results.")
+        .response::<MethodologyDocument>(200);
     let score = Endpoint::get("/trust/scores/{slug}", Access::Public, score)
         .tool("get_trust_score", 60)
-        .name("readTrustScore")
+        .operation_id("getTrustScore")
         .tag("trust")
-        .summary("The trust score of a store, and what it is made of")
+        .summary("Get the trust score of a store")
+        .description("Returns the score and its components.")
         .path::<StoreSlug>()
-        .answer::<One<ScoreRecord>>(200)
-        .errors(&MISSING);
+        .response::<Envelope<ScoreRecord>>(200)
+        .errors(&STORE_ERRORS);
     let history = Endpoint::get("/trust/scores/{slug}/history", Access::Public, history)
         .tool("get_trust_history", 60)
-        .name("readTrustHistory")
+        .operation_id("getTrustHistory")
         .tag("trust")
-        .summary("How the trust score of a store went, newest first")
+        .summary("Get the trust history of a store")
+        .description("Returns past trust scores, newest first.")
         .path::<StoreSlug>()
         .query::<HistoryParameters>()
-        .answer::<One<HistoryRecord>>(200)
-        .errors(&MISSING);
+        .response::<Envelope<HistoryRecord>>(200)
+        .errors(&STORE_ERRORS);
     Routes::new().with(methodology).with(score).with(history)
 }
 
-/// The methodology, and how search orders results.
+/// The trust methodology and the ranking formula.
 #[derive(Debug, Serialize, JsonSchema)]
 struct MethodologyDocument {
-    /// How scores come about.
+    /// How trust scores are computed.
     #[serde(flatten)]
     methodology: Methodology,
-    /// How search orders results.
+    /// How search ranks results.
     ranking: Ranking,
 }
 
@@ -58,20 +63,20 @@ async fn methodology() -> axum::Json<MethodologyDocument> {
 async fn score(
     State(rest): State<Arc<Rest>>,
     Path(slug): Path<StoreSlug>,
-) -> Result<One<ScoreRecord>, Refusal> {
+) -> Result<Envelope<ScoreRecord>, ErrorResponse> {
     let store = rest.stores.admit(&slug).await?;
     let reading = Reading::for_store(&rest.database, store.merchant)?;
     let computation = ::trust::latest(&reading, store.merchant).await?;
-    Ok(One::new(ScoreRecord::of(&store, computation.as_ref())))
+    Ok(Envelope::new(ScoreRecord::of(&store, computation.as_ref())))
 }
 
-/// Which part of a history.
+/// A period of the history.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct HistoryParameters {
-    /// Only since this moment (RFC 3339).
+    /// Start of the period, inclusive (RFC 3339).
     #[schemars(length(max = 40))]
     from: Option<String>,
-    /// Only up to this moment (RFC 3339).
+    /// End of the period (RFC 3339).
     #[schemars(length(max = 40))]
     to: Option<String>,
 }
@@ -80,15 +85,15 @@ async fn history(
     State(rest): State<Arc<Rest>>,
     Path(slug): Path<StoreSlug>,
     Query(parameters): Query<HistoryParameters>,
-) -> Result<One<HistoryRecord>, Refusal> {
-    let moment = |name: &str, text: Option<String>| -> Result<Option<Timestamp>, Malformed> {
+) -> Result<Envelope<HistoryRecord>, ErrorResponse> {
+    let timestamp = |name: &str, text: Option<String>| -> Result<Option<Timestamp>, InvalidInput> {
         let text = text.filter(|text| !text.is_empty());
-        let wrong = |_| Malformed::parameter::<HistoryParameters>(name);
-        text.map(|text| text.parse().map_err(wrong)).transpose()
+        let invalid = |_| InvalidInput::parameter::<HistoryParameters>(name);
+        text.map(|text| text.parse().map_err(invalid)).transpose()
     };
-    let (from, to) = (moment("from", parameters.from)?, moment("to", parameters.to)?);
+    let (from, to) = (timestamp("from", parameters.from)?, timestamp("to", parameters.to)?);
     let store = rest.stores.admit(&slug).await?;
     let reading = Reading::for_store(&rest.database, store.merchant)?;
     let past = ::trust::history(&reading, store.merchant, from, to).await?;
-    Ok(One::new(HistoryRecord::of(&store, &past)))
+    Ok(Envelope::new(HistoryRecord::of(&store, &past)))
 }

@@ -1,4 +1,4 @@
-//! Which requests are uploads, as their endpoints say.
+//! Recognizes requests to endpoints that declare `.upload()`.
 
 use std::sync::LazyLock;
 
@@ -6,8 +6,8 @@ use axum::http::Method;
 
 use crate::routes::Operation;
 
-/// Whether a request is an upload, by its method and the path of its address. The server asks before
-/// the request is routed, because limits lie around the whole.
+/// Returns whether a request is an upload, by its method and path. The server calls this before routing, because its
+/// body limits and timeouts wrap the whole router.
 #[must_use]
 pub fn is_upload(method: &Method, path: &str) -> bool {
     static UPLOADS: LazyLock<Vec<Upload>> =
@@ -15,22 +15,24 @@ pub fn is_upload(method: &Method, path: &str) -> bool {
     let Some(path) = path.strip_prefix("/api/v1") else {
         return false;
     };
-    UPLOADS.iter().any(|upload| upload.is(method, path))
+    UPLOADS.iter().any(|upload| upload.matches(method, path))
 }
 
-/// Method and path of an endpoint that says it takes uploads.
+/// Method and path template of an endpoint that accepts uploads.
 struct Upload {
     method: &'static str,
     path: &'static str,
 }
 
 impl Upload {
-    fn is(&self, method: &Method, path: &str) -> bool {
-        let mut parts = path.split('/');
-        let same = self.path.split('/').all(|wanted| {
-            parts.next().is_some_and(|part| part == wanted || wanted.starts_with('{'))
+    fn matches(&self, method: &Method, path: &str) -> bool {
+        let mut segments = path.split('/');
+        let is_same_path = self.path.split('/').all(|expected| {
+            segments.next().is_some_and(|it| it == expected || expected.starts_with('{'))
         });
-        same && parts.next().is_none() && method.as_str().eq_ignore_ascii_case(self.method)
+        is_same_path
+            && segments.next().is_none()
+            && method.as_str().eq_ignore_ascii_case(self.method)
     }
 }
 
@@ -45,12 +47,12 @@ mod tests {
     use crate::{Access, Endpoint, Routes};
 
     #[test]
-    fn an_endpoint_says_whether_it_takes_uploads() {
+    fn an_endpoint_declares_whether_it_accepts_uploads() {
         let routes = Routes::<()>::new()
             .with(Endpoint::put("/feeds/{id}", Access::Public, async || "").upload())
             .with(Endpoint::post("/feeds", Access::Public, async || ""));
         let uploads = uploads(routes.operations());
-        let is = |method: Method, path: &str| uploads.iter().any(|it| it.is(&method, path));
+        let is = |method: Method, path: &str| uploads.iter().any(|it| it.matches(&method, path));
         assert!(is(Method::PUT, "/feeds/main"));
         for path in ["/feeds", "/feeds/main/more", "/feed/main", "/feeds/main/", ""] {
             assert!(!is(Method::PUT, path), "{path}");
@@ -59,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_ours_is_no_upload() {
+    fn other_paths_are_no_uploads() {
         assert!(!is_upload(&Method::POST, "/demo-store/mcp"));
         assert!(!is_upload(&Method::GET, "/api/v1/health"));
     }

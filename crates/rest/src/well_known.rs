@@ -1,4 +1,4 @@
-//! What lies where every client looks for it.
+//! Well-known URIs.
 
 use std::sync::Arc;
 
@@ -6,14 +6,15 @@ use axum::extract::State;
 use axum::http::header::CACHE_CONTROL;
 use axum::response::IntoResponse;
 
-use crate::{Access, Endpoint, Opened, Refusal, Rest, Routes};
+use crate::{Access, Endpoint, ErrorResponse, Rest, RestState, Routes};
 
-pub(crate) fn endpoints() -> Routes<Opened> {
-    Routes::new().with(Endpoint::get("/.well-known/jwks.json", Access::Public, jwks).uncounted())
+pub(crate) fn endpoints() -> Routes<RestState> {
+    Routes::new().with(Endpoint::get("/.well-known/jwks.json", Access::Public, jwks).unmetered())
 }
 
-/// The keys that sign tokens. May be kept for less time than a new one is published before it signs.
-async fn jwks(State(rest): State<Arc<Rest>>) -> Result<impl IntoResponse, Refusal> {
-    let keys = rest.callers.tokens.jwks().await?;
+/// Returns the public keys that verify access tokens. Caches may keep them for less time than passes between the
+/// publication of a new key and its first use.
+async fn jwks(State(rest): State<Arc<Rest>>) -> Result<impl IntoResponse, ErrorResponse> {
+    let keys = rest.credentials.tokens.jwks().await?;
     Ok(([(CACHE_CONTROL, "public, max-age=30")], axum::Json(keys)))
 }

@@ -1,10 +1,10 @@
-//! What is searched for, and what is not found. Counted in memory and written down each second, never
-//! in the request; what is too much is dropped. Nobody is named: a query that could hold an address or a
-//! number of a person is kept as just that.
+//! Search analytics: queries counted in memory and written to PostgreSQL every second, never within a request.
+//! Queries beyond the limit are dropped. No caller is identified: a query that may contain an address or a personal
+//! number is stored as `(address)` or `(number)`.
 
-mod query;
+mod normalize;
+mod purge;
 mod read;
-mod sweep;
 #[cfg(test)]
 mod tests;
 
@@ -18,141 +18,132 @@ use primitives::{Details, ErrorCode, MerchantId, Problem};
 
 use crate::table;
 
-use query::fold;
+use normalize::normalize;
+pub use purge::PurgeTallies;
 pub use read::{SearchTally, searches_without_result, top_searches};
-pub use sweep::SweepTallies;
 
-/// How often tallies are written down.
-const EVERY: Duration = Duration::from_secs(1);
-/// Queries counted at once; what is new beyond them is dropped.
+/// Interval between two writes.
+const FLUSH_INTERVAL: Duration = Duration::from_secs(1);
+/// Distinct queries held in memory; further ones are dropped.
 const KEYS_MAX: usize = 10_000;
-/// Rows written in one work.
+/// Rows per transaction.
 const ROWS_PER_WORK: usize = 500;
-/// Parts of the count, so that requests do not get in each other's way.
-const PARTS: usize = 8;
+/// Number of locks, to reduce contention between requests.
+const PARTITIONS: usize = 8;
 
-/// The kind of a caller: all that is kept of one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum CallerKind {
-    /// Somebody without a credential.
-    Anonymous,
-    /// An agent with a key.
-    Agent,
-    /// A merchant, in a store of its own.
-    Merchant,
-}
-
-impl CallerKind {
-    /// The name, as in PostgreSQL.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Anonymous => "anonymous",
-            Self::Agent => "agent",
-            Self::Merchant => "merchant",
-        }
+primitives::text_enum! {
+    /// The kind of a caller. Nothing else about callers is stored.
+    #[strum(serialize_all = "snake_case")]
+    pub enum CallerKind {
+        /// A caller without a credential.
+        Anonymous,
+        /// An agent with a key.
+        Agent,
+        /// A merchant in its own store.
+        Merchant,
     }
 }
 
-/// What is counted together.
+/// What distinguishes two tallies of a day.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) struct Key {
-    /// The store that was searched; none: all of them.
+pub(crate) struct TallyKey {
+    /// The store that was searched; `None`: all stores.
     pub(crate) store: Option<MerchantId>,
     pub(crate) query: String,
     pub(crate) caller: CallerKind,
 }
 
-/// What came of the searches of one key.
+/// The counts of one key.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Figures {
+pub(crate) struct Counts {
     pub(crate) searches: i64,
     pub(crate) without_result: i64,
     pub(crate) hits: i64,
 }
 
-impl Figures {
-    fn of_one(hits: u64) -> Self {
+impl Counts {
+    fn of_search(hits: u64) -> Self {
         let hits = i64::try_from(hits).unwrap_or(i64::MAX);
         Self { searches: 1, without_result: i64::from(hits == 0), hits }
     }
 
-    fn add(&mut self, more: Self) {
-        self.searches = self.searches.saturating_add(more.searches);
-        self.without_result = self.without_result.saturating_add(more.without_result);
-        self.hits = self.hits.saturating_add(more.hits);
+    fn add(&mut self, other: Self) {
+        self.searches = self.searches.saturating_add(other.searches);
+        self.without_result = self.without_result.saturating_add(other.without_result);
+        self.hits = self.hits.saturating_add(other.hits);
     }
 }
 
-type Tallies = HashMap<Key, Figures>;
+type Tallies = HashMap<TallyKey, Counts>;
 
-/// Counts searches. Clones count together.
+/// Counts searches. Clones share their counts.
 #[derive(Clone)]
-pub struct Insight(Arc<Shared>);
+pub struct Analytics(Arc<Shared>);
 
 struct Shared {
     database: Database,
     hasher: RandomState,
-    parts: [Mutex<Tallies>; PARTS],
-    /// What is on its way to PostgreSQL, and stays if that fails.
+    partitions: [Mutex<Tallies>; PARTITIONS],
+    /// Tallies being written to PostgreSQL; they stay here if that fails.
     pending: tokio::sync::Mutex<Tallies>,
 }
 
-impl Insight {
-    /// Counts, and writes down each second for as long as somebody counts.
+impl Analytics {
+    /// Starts counting. Tallies are written every second, until the last clone is dropped.
     #[must_use]
     pub fn start(database: Database) -> Self {
-        let insight = Self::new(database);
-        let shared = Arc::downgrade(&insight.0);
+        let analytics = Self::new(database);
+        let shared = Arc::downgrade(&analytics.0);
         tokio::spawn(async move {
             loop {
-                tokio::time::sleep(EVERY).await;
+                tokio::time::sleep(FLUSH_INTERVAL).await;
                 let Some(shared) = shared.upgrade() else { return };
                 if let Err(error) = Self(shared).flush().await {
-                    tracing::warn!(%error, "tallies of searches cannot be written down");
+                    tracing::warn!(%error, "writing search tallies failed; they are kept in memory and retried");
                 }
             }
         });
-        insight
+        analytics
     }
 
     fn new(database: Database) -> Self {
-        let (parts, pending) = (Default::default(), tokio::sync::Mutex::default());
-        Self(Arc::new(Shared { database, hasher: RandomState::new(), parts, pending }))
+        let (partitions, pending) = (Default::default(), tokio::sync::Mutex::default());
+        Self(Arc::new(Shared { database, hasher: RandomState::new(), partitions, pending }))
     }
 
-    /// Counts a search of a store, or of all. Never waits: if every part is being used by somebody
-    /// else, or is full, the search is not counted.
-    pub fn note(&self, store: Option<MerchantId>, query: &str, caller: CallerKind, hits: u64) {
-        let Some(query) = fold(query) else { return };
-        let key = Key { store, query, caller };
+    /// Counts a search of a store, or of all stores. Never blocks: if all partitions are locked, or the one used is
+    /// full, the search is not counted.
+    pub fn record(&self, store: Option<MerchantId>, query: &str, caller: CallerKind, hits: u64) {
+        let Some(query) = normalize(query) else { return };
+        let key = TallyKey { store, query, caller };
         let first = self.0.hasher.hash_one(&key);
         let first = usize::try_from(first % 1_024).unwrap_or(0);
-        for offset in 0..PARTS {
-            if let Ok(mut part) = self.0.parts[(first + offset) % PARTS].try_lock() {
-                merge(&mut part, key, Figures::of_one(hits), KEYS_MAX / PARTS);
+        for offset in 0..PARTITIONS {
+            if let Ok(mut partition) = self.0.partitions[(first + offset) % PARTITIONS].try_lock() {
+                merge(&mut partition, key, Counts::of_search(hits), KEYS_MAX / PARTITIONS);
                 return;
             }
         }
         count_dropped(1);
     }
 
-    /// Writes down what was counted so far: before the process ends, for instance. What cannot be
-    /// written stays and is tried again.
-    pub async fn flush(&self) -> Result<(), InsightError> {
+    /// Writes all counts to PostgreSQL, for instance before the process stops. After a failure they are kept and
+    /// retried.
+    pub async fn flush(&self) -> Result<(), AnalyticsError> {
         let mut pending = self.0.pending.lock().await;
-        for part in &self.0.parts {
-            let counted = std::mem::take(&mut *part.lock().unwrap_or_else(PoisonError::into_inner));
-            for (key, figures) in counted {
-                merge(&mut pending, key, figures, KEYS_MAX);
+        for partition in &self.0.partitions {
+            let counted =
+                std::mem::take(&mut *partition.lock().unwrap_or_else(PoisonError::into_inner));
+            for (key, counts) in counted {
+                merge(&mut pending, key, counts, KEYS_MAX);
             }
         }
-        // In one order everywhere, so that two processes do not wait for each other.
-        let mut keys: Vec<Key> = pending.keys().cloned().collect();
+        // The same order in all processes, so that they do not deadlock.
+        let mut keys: Vec<TallyKey> = pending.keys().cloned().collect();
         keys.sort_unstable();
         for keys in keys.chunks(ROWS_PER_WORK) {
-            let figures = |key| pending.get(key).map(|figures| (key, *figures));
-            let rows: Vec<(&Key, Figures)> = keys.iter().filter_map(figures).collect();
+            let row = |key| pending.get(key).map(|counts| (key, *counts));
+            let rows: Vec<(&TallyKey, Counts)> = keys.iter().filter_map(row).collect();
             let mut work = Work::for_platform(&self.0.database).await?;
             table::add_tallies(&mut work, &rows).await?;
             work.commit().await?;
@@ -164,13 +155,13 @@ impl Insight {
     }
 }
 
-/// Adds figures, unless there are too many keys already.
-fn merge(tallies: &mut Tallies, key: Key, figures: Figures, keys_max: usize) {
+/// Adds counts, unless the key is new and there are too many keys already.
+fn merge(tallies: &mut Tallies, key: TallyKey, counts: Counts, keys_max: usize) {
     if tallies.len() >= keys_max && !tallies.contains_key(&key) {
-        count_dropped(figures.searches);
+        count_dropped(counts.searches);
         return;
     }
-    tallies.entry(key).or_default().add(figures);
+    tallies.entry(key).or_default().add(counts);
 }
 
 fn count_dropped(searches: i64) {
@@ -178,21 +169,20 @@ fn count_dropped(searches: i64) {
     metrics::counter!("souk_search_tallies_dropped_total").increment(searches);
 }
 
-/// Why tallies could not be written or read.
+/// A failure to write or read tallies.
 #[derive(Debug, thiserror::Error)]
-pub enum InsightError {
-    /// The database was in the way.
+pub enum AnalyticsError {
     #[error(transparent)]
     Database(#[from] DatabaseError),
 }
 
-impl From<sqlx::Error> for InsightError {
+impl From<sqlx::Error> for AnalyticsError {
     fn from(error: sqlx::Error) -> Self {
         Self::Database(error.into())
     }
 }
 
-impl Problem for InsightError {
+impl Problem for AnalyticsError {
     fn code(&self) -> ErrorCode {
         let Self::Database(error) = self;
         error.code()
@@ -201,5 +191,10 @@ impl Problem for InsightError {
     fn details(&self, details: &mut Details) {
         let Self::Database(error) = self;
         error.details(details);
+    }
+
+    fn is_transient(&self) -> bool {
+        let Self::Database(error) = self;
+        error.is_transient()
     }
 }

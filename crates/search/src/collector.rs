@@ -1,9 +1,8 @@
-//! Walks through what a query matches: sees who may be seen, counts, keeps the best.
+//! Collects the results of a query: filters matching documents, counts them, and retains the best.
 //!
-//! A walk has a budget of documents. Where a query would take more, it sees an even share of the index:
-//! whole stripes of documents, the same ones for every page of a search, spread over all stores. Counts
-//! are then scaled up and said to be estimates. What is named exactly is looked up before and is never
-//! missed.
+//! A collector has a budget of documents. If a query matches more, the collector visits an even sample of the
+//! index: stripes of consecutive documents, spread over all stores, the same for every page of a search. Counts are
+//! then scaled up and marked as estimates. Exact matches are collected before, so a sample never misses them.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -12,21 +11,24 @@ use tantivy::query::{EnableScoring, Query as IndexQuery, Scorer, Weight};
 use tantivy::{DocAddress, DocId, DocSet, SegmentReader, TERMINATED};
 
 use crate::columns::{Columns, Run};
-use crate::facets::{Count, SegmentCount};
-use crate::rank::{Candidate, Place, Tuning};
-use crate::roster::{Hot, Roster, narrow};
-use crate::view::{Frequencies, ShardView};
+use crate::facets::{FacetCounts, SegmentFacetCounts};
+use crate::rank::{Candidate, SortKey, Tuning};
+use crate::snapshot::{Frequencies, ShardSnapshot};
+use crate::store_directory::{RankingInputs, StoreDirectory, to_f32};
 use crate::{Filters, Sort};
 
-/// Documents of a stripe: enough that finding its beginning costs little beside walking it.
+/// Documents per stripe: enough that seeking to it costs little compared with visiting it.
 const STRIPE: u32 = 2048;
 
-/// A result on its way.
+/// A candidate for the results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Hit {
-    pub(crate) place: Place,
+    pub(crate) sort_key: SortKey,
+    /// Index of the shard among those searched.
     pub(crate) shard: usize,
+    /// Number of the store.
     pub(crate) store: u32,
+    /// Segment ordinal and document.
     pub(crate) address: (u32, DocId),
 }
 
@@ -36,81 +38,83 @@ impl Hit {
     }
 }
 
-/// What a walk looks for.
-pub(crate) struct Walk<'search> {
-    pub(crate) roster: &'search Roster,
+/// Collects the results of one query over all shards.
+pub(crate) struct Collector<'search> {
+    pub(crate) directory: &'search StoreDirectory,
     pub(crate) tuning: &'search Tuning,
     pub(crate) filters: &'search Filters,
     pub(crate) sort: Sort,
-    /// The last group of stores that is seen.
+    /// Last rank group whose stores are included.
     pub(crate) group_max: u8,
-    /// Only what comes behind this place.
-    pub(crate) after: Option<Place>,
-    /// How many results to keep.
-    pub(crate) keep: usize,
-    /// How many documents to see; none: all.
+    /// Only results after this one.
+    pub(crate) after: Option<SortKey>,
+    /// Results to retain.
+    pub(crate) limit: usize,
+    /// Documents to visit; `None`: all.
     pub(crate) budget: Option<u64>,
-    /// The moment, in seconds.
+    /// Time at which freshness is computed, in seconds since the Unix epoch.
     pub(crate) now: i64,
-    /// A document that is not wanted.
-    pub(crate) without: Option<(usize, DocAddress)>,
+    /// A document to leave out, with the index of its shard.
+    pub(crate) excluded: Option<(usize, DocAddress)>,
     pub(crate) best: BinaryHeap<Reverse<Hit>>,
-    pub(crate) counted: f64,
+    /// Number of matching documents, scaled up if a sample was visited.
+    pub(crate) total: f64,
     pub(crate) is_estimate: bool,
-    pub(crate) count: Option<Count>,
+    /// `None` unless facets are requested.
+    pub(crate) facets: Option<FacetCounts>,
 }
 
-/// The part of a segment that is walked.
+/// The stripes of a segment that are visited.
 #[derive(Clone, Copy)]
-struct Share {
-    /// Of all stripes, as a fraction with 32 bits behind the point. None: all of them.
-    part: Option<u64>,
+struct Sample {
+    /// Fraction of all stripes, as a fixed-point number with 32 fractional bits; `None`: all of them.
+    fraction: Option<u64>,
 }
 
-impl Share {
+impl Sample {
     fn of(budget: Option<u64>, cost: u64) -> Self {
-        let part = budget.filter(|budget| *budget < cost).map(|budget| {
-            let part = u128::from(budget.max(1)) << 32;
-            u64::try_from(part / u128::from(cost)).unwrap_or(u64::MAX).max(1)
+        let fraction = budget.filter(|budget| *budget < cost).map(|budget| {
+            let fixed_point = u128::from(budget.max(1)) << 32;
+            u64::try_from(fixed_point / u128::from(cost)).unwrap_or(u64::MAX).max(1)
         });
-        Self { part }
+        Self { fraction }
     }
 
-    /// Whether a stripe is walked: evenly spread, so that each part of the index has its share.
-    fn has(self, stripe: u32) -> bool {
-        let Some(part) = self.part else { return true };
-        let upto = |stripe: u64| (stripe.wrapping_mul(part).wrapping_add(1 << 31)) >> 32;
+    /// Returns whether a stripe is visited. Visited stripes are spread evenly.
+    fn includes(self, stripe: u32) -> bool {
+        let Some(fraction) = self.fraction else { return true };
+        let upto = |stripe: u64| (stripe.wrapping_mul(fraction).wrapping_add(1 << 31)) >> 32;
         let stripe = u64::from(stripe);
         upto(stripe + 1) != upto(stripe)
     }
 
-    /// Where to go on, if the document lies in a stripe that is not walked.
+    /// Returns the next document to visit, if this one is in a stripe that is not visited.
     fn skip(self, doc: DocId, max_doc: u32) -> Option<DocId> {
-        self.part?;
+        self.fraction?;
         let mut stripe = doc / STRIPE;
-        if self.has(stripe) {
+        if self.includes(stripe) {
             return None;
         }
-        while !self.has(stripe) && stripe * STRIPE < max_doc {
+        while !self.includes(stripe) && stripe * STRIPE < max_doc {
             stripe += 1;
         }
         Some((stripe * STRIPE).min(max_doc))
     }
 
-    /// How many documents of so many are walked.
+    /// Returns how many of the documents up to `max_doc` are visited.
     fn documents(self, max_doc: u32) -> u32 {
-        let stripes = (0..max_doc.div_ceil(STRIPE)).filter(|stripe| self.has(*stripe));
+        let stripes = (0..max_doc.div_ceil(STRIPE)).filter(|stripe| self.includes(*stripe));
         stripes.map(|stripe| (max_doc - stripe * STRIPE).min(STRIPE)).sum()
     }
 }
 
-impl Walk<'_> {
-    /// Walks what the query matches. What is named exactly has been looked up before.
-    pub(crate) fn go(
+impl Collector<'_> {
+    /// Collects the documents that match the query, without the exact matches collected before.
+    pub(crate) fn collect(
         &mut self,
-        shards: &[&ShardView],
+        shards: &[&ShardSnapshot],
         query: &dyn IndexQuery,
-        exact: &Exact,
+        exact: &ExactMatches,
         scored: bool,
     ) -> tantivy::Result<()> {
         let frequencies = Frequencies(shards);
@@ -130,50 +134,51 @@ impl Walk<'_> {
             }
             weights.push(weight);
         }
-        let share = Share::of(self.budget, cost);
-        self.is_estimate |= share.part.is_some();
+        let sample = Sample::of(self.budget, cost);
+        self.is_estimate |= sample.fraction.is_some();
         for (number, (shard, weight)) in shards.iter().zip(&weights).enumerate() {
             for (ordinal, segment, columns) in shard.index.segments() {
-                let at = At { segment, columns, place: (number, ordinal) };
-                self.segment(&at, weight.as_ref(), exact.of(number, ordinal), share)?;
+                let context = SegmentContext { segment, columns, location: (number, ordinal) };
+                self.collect_segment(&context, weight.as_ref(), exact.of(number, ordinal), sample)?;
             }
         }
         Ok(())
     }
 
-    fn segment(
+    fn collect_segment(
         &mut self,
-        at: &At<'_>,
+        context: &SegmentContext<'_>,
         weight: &dyn Weight,
-        named: &[DocId],
-        share: Share,
+        exact: &[DocId],
+        sample: Sample,
     ) -> tantivy::Result<()> {
-        let max_doc = at.segment.max_doc();
-        let mut seen = Seen::open(self, at, named)?;
-        if share.part.is_none() {
-            weight.for_each(at.segment, &mut |doc, words| seen.see(doc, words))?;
+        let max_doc = context.segment.max_doc();
+        let mut segment = SegmentCollector::open(self, context, exact)?;
+        if sample.fraction.is_none() {
+            weight.for_each(context.segment, &mut |doc, words| segment.collect(doc, words))?;
         } else {
-            let mut scorer = weight.scorer(at.segment, 1.0)?;
-            walk_share(scorer.as_mut(), share, max_doc, &mut |doc, words| seen.see(doc, words));
+            let mut scorer = weight.scorer(context.segment, 1.0)?;
+            collect_sample(scorer.as_mut(), sample, max_doc, &mut |doc, words| {
+                segment.collect(doc, words);
+            });
         }
-        let counted = f64::from(seen.counted);
-        let walked = share.documents(max_doc);
-        let scale = if walked == 0 { 0.0 } else { f64::from(max_doc) / f64::from(walked) };
-        let count = seen.count.take();
-        self.counted += counted * scale;
-        if let (Some(total), Some(count)) = (&mut self.count, count) {
-            total.add(count, scale)?;
+        let (matches, facets) = (f64::from(segment.matches), segment.facets.take());
+        let visited = sample.documents(max_doc);
+        let scale = if visited == 0 { 0.0 } else { f64::from(max_doc) / f64::from(visited) };
+        self.total += matches * scale;
+        if let (Some(total), Some(facets)) = (&mut self.facets, facets) {
+            total.add(facets, scale)?;
         }
         Ok(())
     }
 
-    /// Sees what is named exactly.
-    pub(crate) fn go_exact(
+    /// Collects the documents whose name or identifier is the query.
+    pub(crate) fn collect_exact(
         &mut self,
-        shards: &[&ShardView],
+        shards: &[&ShardSnapshot],
         query: &dyn IndexQuery,
-    ) -> tantivy::Result<Exact> {
-        let mut exact = Exact(Vec::new());
+    ) -> tantivy::Result<ExactMatches> {
+        let mut exact = ExactMatches(Vec::new());
         for (number, shard) in shards.iter().enumerate() {
             let weight =
                 query.weight(EnableScoring::disabled_from_searcher(&shard.index.searcher))?;
@@ -188,16 +193,17 @@ impl Walk<'_> {
                 if docs.is_empty() {
                     continue;
                 }
-                let at = At { segment, columns, place: (number, ordinal) };
-                let mut seen = Seen::open(self, &at, &[])?;
-                seen.exact = true;
+                let context = SegmentContext { segment, columns, location: (number, ordinal) };
+                let mut segment_collector = SegmentCollector::open(self, &context, &[])?;
+                segment_collector.is_exact = true;
                 for doc in &docs {
-                    seen.see(*doc, 1.0);
+                    segment_collector.collect(*doc, 1.0);
                 }
-                let (counted, count) = (f64::from(seen.counted), seen.count.take());
-                self.counted += counted;
-                if let (Some(total), Some(count)) = (&mut self.count, count) {
-                    total.add(count, 1.0)?;
+                let matches = f64::from(segment_collector.matches);
+                let facets = segment_collector.facets.take();
+                self.total += matches;
+                if let (Some(total), Some(facets)) = (&mut self.facets, facets) {
+                    total.add(facets, 1.0)?;
                 }
                 exact.0.push(((number, ordinal), docs));
             }
@@ -205,7 +211,7 @@ impl Walk<'_> {
         Ok(exact)
     }
 
-    /// The results, best first.
+    /// Returns the results, best first, and empties the collector.
     pub(crate) fn hits(&mut self) -> Vec<Hit> {
         let mut hits: Vec<Hit> = self.best.drain().map(|Reverse(hit)| hit).collect();
         hits.sort_unstable_by(|left, right| right.cmp(left));
@@ -213,212 +219,228 @@ impl Walk<'_> {
     }
 }
 
-/// Documents of one segment that one exact name may lead to.
+/// Exact matches collected per segment.
 const EXACT_MAX: usize = 1000;
 
-/// Documents that were named exactly, by shard and segment.
-pub(crate) struct Exact(Vec<((usize, u32), Vec<DocId>)>);
+/// Documents whose name or identifier is the query, by shard and segment.
+pub(crate) struct ExactMatches(Vec<((usize, u32), Vec<DocId>)>);
 
-impl Exact {
+impl ExactMatches {
     pub(crate) const NONE: Self = Self(Vec::new());
 
     fn of(&self, shard: usize, segment: u32) -> &[DocId] {
-        let found = self.0.iter().find(|(at, _)| *at == (shard, segment));
+        let found = self.0.iter().find(|(location, _)| *location == (shard, segment));
         found.map_or(&[], |(_, docs)| docs)
     }
 }
 
-fn walk_share(
+fn collect_sample(
     scorer: &mut dyn Scorer,
-    share: Share,
+    sample: Sample,
     max_doc: u32,
-    see: &mut dyn FnMut(DocId, f32),
+    collect: &mut dyn FnMut(DocId, f32),
 ) {
     let mut doc = scorer.doc();
     while doc != TERMINATED {
-        doc = match share.skip(doc, max_doc) {
+        doc = match sample.skip(doc, max_doc) {
             Some(next) if next >= max_doc => return,
             Some(next) => scorer.seek(next),
             None => {
                 let words = scorer.score();
-                see(doc, words);
+                collect(doc, words);
                 scorer.advance()
             }
         };
     }
 }
 
-/// A segment that is walked.
-struct At<'walk> {
-    segment: &'walk SegmentReader,
-    columns: &'walk Columns,
-    /// Its shard's number, and its own.
-    place: (usize, u32),
+/// A segment in collection.
+struct SegmentContext<'index> {
+    segment: &'index SegmentReader,
+    columns: &'index Columns,
+    /// Index of the shard, and ordinal of the segment.
+    location: (usize, u32),
 }
 
-/// What a walk sees of one segment.
-struct Seen<'walk, 'search> {
-    walk: &'walk mut Walk<'search>,
-    at: &'walk At<'walk>,
-    named: &'walk [DocId],
-    exact: bool,
-    /// The store whose documents are being seen, and how it ranks.
+/// Collects the results of one segment.
+struct SegmentCollector<'collector, 'search> {
+    collector: &'collector mut Collector<'search>,
+    context: &'collector SegmentContext<'collector>,
+    /// Exact matches, which were collected before.
+    exact: &'collector [DocId],
+    /// Whether the documents are exact matches.
+    is_exact: bool,
+    /// The current store and its documents.
     run: Run,
-    hot: Hot,
-    counted: u32,
-    count: Option<SegmentCount>,
+    ranking: RankingInputs,
+    matches: u32,
+    facets: Option<SegmentFacetCounts>,
     currency: Option<u64>,
-    without: Option<DocId>,
-    threshold: Option<Place>,
+    excluded: Option<DocId>,
+    /// Sort key of the worst result retained, once the limit is reached.
+    threshold: Option<SortKey>,
 }
 
-impl<'walk, 'search> Seen<'walk, 'search> {
+impl<'collector, 'search> SegmentCollector<'collector, 'search> {
     fn open(
-        walk: &'walk mut Walk<'search>,
-        at: &'walk At<'walk>,
-        named: &'walk [DocId],
+        collector: &'collector mut Collector<'search>,
+        context: &'collector SegmentContext<'collector>,
+        exact: &'collector [DocId],
     ) -> tantivy::Result<Self> {
-        let count = match &walk.count {
-            Some(_) => Some(SegmentCount::open(at.segment)?),
+        let facets = match &collector.facets {
+            Some(_) => Some(SegmentFacetCounts::open(context.segment)?),
             None => None,
         };
-        let currency = walk.filters.currency;
+        let currency = collector.filters.currency;
         let currency =
             currency.map(|currency| crate::document::currency_number(currency).unwrap_or(u64::MAX));
-        let without =
-            walk.without.filter(|(shard, address)| (*shard, address.segment_ord) == at.place);
-        let threshold = worst(&walk.best, walk.keep);
+        let excluded = collector
+            .excluded
+            .filter(|(shard, address)| (*shard, address.segment_ord) == context.location);
+        let threshold = threshold(&collector.best, collector.limit);
         Ok(Self {
-            at,
-            named,
-            exact: false,
+            context,
+            exact,
+            is_exact: false,
             run: Run { end: 0, store: u32::MAX },
-            hot: walk.roster.hot_of(u32::MAX),
-            counted: 0,
-            count,
+            ranking: collector.directory.ranking_inputs(u32::MAX),
+            matches: 0,
+            facets,
             currency,
-            without: without.map(|(_, address)| address.doc_id),
+            excluded: excluded.map(|(_, address)| address.doc_id),
             threshold,
-            walk,
+            collector,
         })
     }
 
-    /// Comes to the documents of another store.
+    /// Moves to the store of this document.
     #[cold]
-    fn enter(&mut self, doc: DocId) {
-        let stores = &self.at.columns.stores;
-        let place = stores.partition_point(|run| run.end <= doc);
-        self.run = stores.get(place).copied().unwrap_or(Run { end: DocId::MAX, store: u32::MAX });
-        self.hot = self.walk.roster.hot_of(self.run.store);
+    fn enter_store(&mut self, doc: DocId) {
+        let stores = &self.context.columns.stores;
+        let index = stores.partition_point(|run| run.end <= doc);
+        self.run = stores.get(index).copied().unwrap_or(Run { end: DocId::MAX, store: u32::MAX });
+        self.ranking = self.collector.directory.ranking_inputs(self.run.store);
     }
 
-    /// Sees a document; they come in their order.
-    fn see(&mut self, doc: DocId, words: f32) {
-        if self.at.segment.alive_bitset().is_some_and(|alive| alive.is_deleted(doc)) {
+    /// Collects a matching document. Documents arrive in ascending order.
+    fn collect(&mut self, doc: DocId, words: f32) {
+        if self.context.segment.alive_bitset().is_some_and(|alive| alive.is_deleted(doc)) {
             return;
         }
         if doc >= self.run.end {
-            self.enter(doc);
+            self.enter_store(doc);
         }
-        let (number, hot) = (self.run.store, self.hot);
-        if hot.group > self.walk.group_max || !self.passes(doc, hot) {
+        let (number, ranking) = (self.run.store, self.ranking);
+        if ranking.group > self.collector.group_max || !self.passes_filters(doc, ranking) {
             return;
         }
-        if !self.named.is_empty() && self.named.binary_search(&doc).is_ok() {
+        if !self.exact.is_empty() && self.exact.binary_search(&doc).is_ok() {
             return;
         }
-        self.counted += 1;
-        if let Some(count) = &mut self.count {
-            count.see(doc, number, hot);
+        self.matches += 1;
+        if let Some(facets) = &mut self.facets {
+            facets.count(doc, number, ranking);
         }
-        if let Some(place) = self.place(doc, words, hot) {
-            self.keep(place, doc, number);
+        if let Some(sort_key) = self.sort_key(doc, words, ranking) {
+            self.retain(sort_key, doc, number);
         }
     }
 
-    fn passes(&self, doc: DocId, hot: Hot) -> bool {
-        let filters = self.walk.filters;
+    fn passes_filters(&self, doc: DocId, ranking: RankingInputs) -> bool {
+        let filters = self.collector.filters;
         if filters.price_micros_min.is_some() || filters.price_micros_max.is_some() {
-            let price = self.at.columns.price.get_val(doc);
+            let price = self.context.columns.price.get_val(doc);
             let fits = filters.price_micros_min.is_none_or(|least| price >= least)
                 && filters.price_micros_max.is_none_or(|most| price <= most);
             if !fits {
                 return false;
             }
         }
-        if filters.in_stock_only && !is_available(self.at.columns.stock.get_val(doc)) {
+        if filters.in_stock_only && !is_available(self.context.columns.stock.get_val(doc)) {
             return false;
         }
-        if self.currency.is_some_and(|wanted| self.at.columns.currency.get_val(doc) != wanted) {
+        if self
+            .currency
+            .is_some_and(|currency| self.context.columns.currency.get_val(doc) != currency)
+        {
             return false;
         }
-        if filters.trust_min.is_some_and(|least| hot.score < narrow(least)) {
+        if filters.trust_min.is_some_and(|least| ranking.score < to_f32(least)) {
             return false;
         }
-        if self.without == Some(doc) {
+        if self.excluded == Some(doc) {
             return false;
         }
-        filters
-            .band_min
-            .is_none_or(|least| hot.group < 2 && merchants::Band::of(f64::from(hot.score)) >= least)
+        filters.band_min.is_none_or(|least| {
+            ranking.is_scored() && merchants::Band::of(f64::from(ranking.score)) >= least
+        })
     }
 
-    /// Where it stands, if that may be good enough.
-    fn place(&self, doc: DocId, words: f32, hot: Hot) -> Option<Place> {
-        let walk = &*self.walk;
-        let tie = || self.at.columns.tie.get_val(doc);
-        let place = match walk.sort {
+    /// Returns the sort key of a document, or `None` if it cannot be among the results.
+    fn sort_key(&self, doc: DocId, words: f32, ranking: RankingInputs) -> Option<SortKey> {
+        let collector = &*self.collector;
+        let tie = || self.context.columns.tie.get_val(doc);
+        let sort_key = match collector.sort {
             Sort::Relevance | Sort::Trust => {
-                let Hot { group, factor, score: trust } = hot;
-                let candidate = Candidate { words, group, trust, factor, exact: self.exact };
-                let most = walk.tuning.major(walk.sort, &candidate, walk.tuning.lift_max());
-                if self.threshold.is_some_and(|worst| most < worst.major) {
+                let RankingInputs { group, factor, score: trust } = ranking;
+                let candidate = Candidate { words, group, trust, factor, is_exact: self.is_exact };
+                let upper_bound = collector.tuning.primary(
+                    collector.sort,
+                    &candidate,
+                    collector.tuning.lift_max(),
+                );
+                if self.threshold.is_some_and(|threshold| upper_bound < threshold.primary) {
                     return None;
                 }
-                let available = is_available(self.at.columns.stock.get_val(doc));
-                let age = walk.now - self.at.columns.listed_at.get_val(doc);
-                let lift = walk.tuning.lift(available, age);
-                Place { major: walk.tuning.major(walk.sort, &candidate, lift), tie: tie() }
+                let available = is_available(self.context.columns.stock.get_val(doc));
+                let age = collector.now - self.context.columns.listed_at.get_val(doc);
+                let lift = collector.tuning.lift(available, age);
+                SortKey {
+                    primary: collector.tuning.primary(collector.sort, &candidate, lift),
+                    tie: tie(),
+                }
             }
             Sort::PriceAsc => {
-                Place { major: u64::MAX - self.at.columns.price.get_val(doc), tie: tie() }
+                SortKey { primary: u64::MAX - self.context.columns.price.get_val(doc), tie: tie() }
             }
-            Sort::PriceDesc => Place { major: self.at.columns.price.get_val(doc), tie: tie() },
+            Sort::PriceDesc => {
+                SortKey { primary: self.context.columns.price.get_val(doc), tie: tie() }
+            }
             Sort::Newest => {
-                let listed = self.at.columns.listed_at.get_val(doc);
-                // Before and after 1970 in one order.
-                Place { major: listed.cast_unsigned() ^ 1 << 63, tie: tie() }
+                let listed = self.context.columns.listed_at.get_val(doc);
+                // Flips the sign bit, so that times before 1970 sort before later ones.
+                SortKey { primary: listed.cast_unsigned() ^ 1 << 63, tie: tie() }
             }
         };
-        let behind = walk.after.is_none_or(|after| place < after);
-        let good = self.threshold.is_none_or(|worst| place > worst);
-        (behind && good).then_some(place)
+        let is_after = collector.after.is_none_or(|after| sort_key < after);
+        let is_better = self.threshold.is_none_or(|threshold| sort_key > threshold);
+        (is_after && is_better).then_some(sort_key)
     }
 
-    fn keep(&mut self, place: Place, doc: DocId, store: u32) {
-        let (keep, best) = (self.walk.keep, &mut self.walk.best);
-        if keep == 0 {
+    fn retain(&mut self, sort_key: SortKey, doc: DocId, store: u32) {
+        let (limit, best) = (self.collector.limit, &mut self.collector.best);
+        if limit == 0 {
             return;
         }
-        if best.len() >= keep {
+        if best.len() >= limit {
             best.pop();
         }
         best.push(Reverse(Hit {
-            place,
-            shard: self.at.place.0,
+            sort_key,
+            shard: self.context.location.0,
             store,
-            address: (self.at.place.1, doc),
+            address: (self.context.location.1, doc),
         }));
-        self.threshold = worst(best, keep);
+        self.threshold = threshold(best, limit);
     }
 }
 
-/// The place that has to be beaten.
-fn worst(best: &BinaryHeap<Reverse<Hit>>, keep: usize) -> Option<Place> {
-    best.peek().filter(|_| best.len() >= keep).map(|Reverse(hit)| hit.place)
+/// Returns the sort key that a result has to exceed once the limit is reached.
+fn threshold(best: &BinaryHeap<Reverse<Hit>>, limit: usize) -> Option<SortKey> {
+    best.peek().filter(|_| best.len() >= limit).map(|Reverse(hit)| hit.sort_key)
 }
 
-/// Whether it can be had at once: in stock or low, the first two of all statuses.
+/// Returns whether a stock status means available: in stock or low stock, the first two statuses.
 pub(crate) fn is_available(stock: u64) -> bool {
     stock < 2
 }
@@ -430,35 +452,35 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_two_statuses_can_be_had() {
-        for (status, name) in catalog::StockStatus::ALL {
+    fn the_first_two_statuses_are_available() {
+        for &status in catalog::StockStatus::ALL {
             let available = is_available(crate::document::stock_number(status));
-            assert_eq!(available, matches!(name, "in_stock" | "low_stock"), "{name}");
+            assert_eq!(available, status.is_available(), "{status}");
         }
     }
 
     proptest! {
         #[test]
-        fn a_share_is_as_large_as_it_should_be_and_even(
+        fn a_sample_has_the_expected_size(
             cost in 1_u64..10_000_000, budget in 1_u64..10_000_000, stripes in 1_u32..5_000,
         ) {
-            let share = Share::of(Some(budget), cost);
-            let walked = (0..stripes).filter(|stripe| share.has(*stripe)).count();
+            let sample = Sample::of(Some(budget), cost);
+            let visited = (0..stripes).filter(|stripe| sample.includes(*stripe)).count();
             let expected = u128::from(stripes) * u128::from(budget.min(cost)) / u128::from(cost);
-            let distance = u128::try_from(walked).unwrap().abs_diff(expected);
-            prop_assert!(distance <= 2, "{walked} for {expected}");
+            let distance = u128::try_from(visited).unwrap().abs_diff(expected);
+            prop_assert!(distance <= 2, "{visited} instead of {expected}");
         }
 
         #[test]
-        fn skipping_never_leaves_out_a_stripe_of_the_share(
+        fn skipping_never_omits_a_stripe_of_the_sample(
             cost in 2_u64..1_000_000, doc in 0_u32..5_000_000, max_doc in 1_u32..5_000_000,
         ) {
             prop_assume!(doc < max_doc);
-            let share = Share::of(Some(cost / 2), cost);
-            let next = share.skip(doc, max_doc).unwrap_or(doc);
+            let sample = Sample::of(Some(cost / 2), cost);
+            let next = sample.skip(doc, max_doc).unwrap_or(doc);
             prop_assert!(next >= doc);
             for stripe in doc / STRIPE..next / STRIPE {
-                prop_assert!(!share.has(stripe));
+                prop_assert!(!sample.includes(stripe));
             }
         }
     }

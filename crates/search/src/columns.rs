@@ -1,18 +1,18 @@
-//! An index that is open, and the columns that walks look at.
+//! An open index with the columns (fast fields) that a collector reads.
 //!
-//! Opening a column reads its head, which grows with the segment: more than a search of a rare word
-//! costs otherwise. A published segment never changes, so its columns are opened once.
+//! Opening a column reads its header, whose size grows with the segment: for a rare word that would cost more
+//! than the search itself. A published segment never changes, so its columns are opened once.
 
 use std::sync::Arc;
 
 use tantivy::columnar::ColumnValues;
 use tantivy::{DocId, Searcher, SegmentReader};
 
-/// A searcher and its columns.
+/// A searcher with its columns.
 #[derive(Clone)]
 pub(crate) struct OpenIndex {
     pub(crate) searcher: Searcher,
-    /// By segment, in the searcher's order.
+    /// One per segment, in the order of the searcher.
     pub(crate) columns: Arc<[Columns]>,
 }
 
@@ -23,16 +23,16 @@ impl OpenIndex {
         Ok(Self { columns: columns?, searcher })
     }
 
-    /// The segments with their numbers and columns.
+    /// Returns the segments with their ordinals and columns.
     pub(crate) fn segments(&self) -> impl Iterator<Item = (u32, &SegmentReader, &Columns)> {
         let segments = self.searcher.segment_readers().iter().zip(self.columns.iter());
         (0..).zip(segments).map(|(ordinal, (segment, columns))| (ordinal, segment, columns))
     }
 }
 
-/// The columns of a segment that a walk may look at.
+/// The columns of a segment that a collector reads.
 pub(crate) struct Columns {
-    /// Whose documents lie where: documents are sorted by store.
+    /// Ranges of documents by store: documents are sorted by store.
     pub(crate) stores: Vec<Run>,
     pub(crate) tie: Arc<dyn ColumnValues<u64>>,
     pub(crate) price: Arc<dyn ColumnValues<u64>>,
@@ -55,20 +55,20 @@ impl Columns {
     }
 }
 
-/// The documents of one store in a segment, which end before `end`.
+/// A contiguous range of documents of one store, up to but not including `end`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Run {
     pub(crate) end: DocId,
     pub(crate) store: u32,
 }
 
-/// The runs of a column that is sorted.
+/// Returns the runs of equal values of a sorted column.
 fn runs(stores: &dyn ColumnValues<u64>, max_doc: DocId) -> Vec<Run> {
     let mut runs = Vec::new();
     let mut start = 0;
     while start < max_doc {
         let store = stores.get_val(start);
-        // By ever longer steps, then by halves: a run is short beside the segment.
+        // Exponential, then binary search: a run is short compared with the segment.
         let (mut inside, mut step) = (start, 1);
         while inside + step < max_doc && stores.get_val(inside + step) == store {
             inside += step;
@@ -83,7 +83,7 @@ fn runs(stores: &dyn ColumnValues<u64>, max_doc: DocId) -> Vec<Run> {
                 end = middle;
             }
         }
-        // Numbers of stores are small; one that is not belongs to nobody.
+        // Store numbers are small; a larger one belongs to no store.
         runs.push(Run { end, store: u32::try_from(store).unwrap_or(u32::MAX) });
         start = end;
     }
@@ -118,7 +118,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_document_lies_in_the_run_of_its_store(
+        fn every_document_is_in_the_run_of_its_store(
             mut values in prop::collection::vec(0_u64..12, 0..300),
         ) {
             values.sort_unstable();

@@ -1,4 +1,4 @@
-//! Every listed product of PostgreSQL against the documents of the index, one by one.
+//! Compares every listed product in PostgreSQL with its document in the index.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -11,52 +11,52 @@ use tantivy::schema::{IndexRecordOption, TantivyDocument, Value};
 use tantivy::{DocAddress, DocSet, Searcher, TERMINATED};
 
 use crate::IndexError;
-use crate::document::{Documents, id_term};
+use crate::document::{DocumentBuilder, id_term};
 use crate::replica::Replica;
 use crate::schema::{Fields, schema};
-use crate::view::View;
+use crate::snapshot::IndexSnapshot;
 
-/// Products compared in one go.
+/// Products read in one query.
 const PRODUCTS: usize = 500;
+/// Stores whose products are read in one query.
 const STORES: usize = 100;
-/// Differences that are named.
+/// Differences that are listed by product id.
 const EXAMPLES: usize = 10;
 
-/// How far PostgreSQL and the index differ. In a quiet system: not at all.
+/// Differences between PostgreSQL and the index; none while no product changes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Comparison {
-    /// Products that should be found.
+    /// Products that belong in the index.
     pub products: u64,
-    /// Should be found, and are not there.
+    /// Products without a document.
     pub missing: u64,
-    /// Are there, and should not be, or not a second time.
+    /// Documents without a product, and duplicate documents.
     pub extra: u64,
-    /// Are there as they once were.
+    /// Documents of an earlier version of their product.
     pub stale: u64,
-    /// Some of the differences.
+    /// The first ten differences.
     pub examples: Vec<String>,
 }
 
 impl Comparison {
-    /// Whether there is no difference.
+    /// Returns whether there is no difference.
     #[must_use]
     pub fn is_equal(&self) -> bool {
         self.missing == 0 && self.extra == 0 && self.stale == 0
     }
 
-    fn note(&mut self, what: &str, id: ProductId) {
+    fn add_example(&mut self, what: &str, id: ProductId) {
         if self.examples.len() < EXAMPLES {
             self.examples.push(format!("{what} {id}"));
         }
     }
 }
 
-/// Compares what a replica has at this moment with PostgreSQL. While products change, differences
-/// are to be expected.
+/// Compares the current state of a replica with PostgreSQL. While products change, differences are expected.
 pub async fn compare(database: &Database, replica: &Replica) -> Result<Comparison, IndexError> {
-    let view = replica.view().borrow().clone().ok_or(IndexError::NoView)?;
+    let snapshot = replica.snapshot().borrow().clone().ok_or(IndexError::NotPublished)?;
     let reading = Reading::for_platform(database);
-    let stores = merchants::roster(&reading).await?;
+    let stores = merchants::all_stores(&reading).await?;
     let stores: HashMap<MerchantId, Arc<Store>> =
         stores.into_iter().map(|store| (store.merchant, Arc::new(store))).collect();
     let stores = Arc::new(stores);
@@ -71,21 +71,21 @@ pub async fn compare(database: &Database, replica: &Replica) -> Result<Compariso
                 break;
             }
             after = page.last().map(|(merchant, product)| (*merchant, product.id));
-            let (view, stores) = (Arc::clone(&view), Arc::clone(&stores));
+            let (snapshot, stores) = (Arc::clone(&snapshot), Arc::clone(&stores));
             let compared = tokio::task::spawn_blocking(move || {
-                compare_page(&view, &stores, &page, &mut comparison)?;
+                compare_page(&snapshot, &stores, &page, &mut comparison)?;
                 Ok::<_, IndexError>(comparison)
             });
             comparison = compared.await??;
         }
     }
-    let documents: u64 = view.shards.iter().map(|shard| shard.index.searcher.num_docs()).sum();
+    let documents: u64 = snapshot.shards.iter().map(|shard| shard.index.searcher.num_docs()).sum();
     comparison.extra = documents.saturating_sub(comparison.products - comparison.missing);
     Ok(comparison)
 }
 
 fn compare_page(
-    view: &View,
+    snapshot: &IndexSnapshot,
     stores: &HashMap<MerchantId, Arc<Store>>,
     page: &[(MerchantId, Product)],
     comparison: &mut Comparison,
@@ -94,10 +94,10 @@ fn compare_page(
     for of_store in page.chunk_by(|(one, _), (other, _)| one == other) {
         let Some(merchant) = of_store.first().map(|(merchant, _)| *merchant) else { continue };
         let Some(store) = stores.get(&merchant) else { continue };
-        let shard = view.shard_of(shard_of(merchant));
-        let mut documents = Documents::new(fields, store);
+        let shard = snapshot.shard_of(shard_of(merchant));
+        let mut builder = DocumentBuilder::new(fields, store);
         for (_, product) in of_store {
-            let Some(wanted) = documents.document(product) else { continue };
+            let Some(wanted) = builder.build(product) else { continue };
             comparison.products += 1;
             let found = match shard {
                 Some(shard) => find(&shard.index.searcher, &fields, product.id)?,
@@ -106,11 +106,11 @@ fn compare_page(
             match found {
                 None => {
                     comparison.missing += 1;
-                    comparison.note("missing", product.id);
+                    comparison.add_example("missing", product.id);
                 }
-                Some(found) if found != Essence::of(&fields, &wanted) => {
+                Some(found) if found != ComparedFields::of(&fields, &wanted) => {
                     comparison.stale += 1;
-                    comparison.note("stale", product.id);
+                    comparison.add_example("stale", product.id);
                 }
                 Some(_) => {}
             }
@@ -119,14 +119,14 @@ fn compare_page(
     Ok(())
 }
 
-/// What two documents of a product must have in common.
+/// The fields in which two documents of a product must agree.
 #[derive(Debug, PartialEq, Eq)]
-struct Essence {
+struct ComparedFields {
     updated_at: Option<i64>,
     record: Vec<u8>,
 }
 
-impl Essence {
+impl ComparedFields {
     fn of(fields: &Fields, document: &TantivyDocument) -> Self {
         let updated_at = document.get_first(fields.updated_at).and_then(|value| value.as_i64());
         let record = document.get_first(fields.record).and_then(|value| value.as_bytes());
@@ -134,12 +134,12 @@ impl Essence {
     }
 }
 
-/// The newest document of a product, if it is there.
+/// Returns the live document of a product, if there is one.
 fn find(
     searcher: &Searcher,
     fields: &Fields,
     id: ProductId,
-) -> Result<Option<Essence>, IndexError> {
+) -> Result<Option<ComparedFields>, IndexError> {
     let term = id_term(fields, id);
     for (number, segment) in searcher.segment_readers().iter().enumerate() {
         let index = segment.inverted_index(fields.id)?;
@@ -154,7 +154,7 @@ fn find(
                 let updated_at = segment.fast_fields().i64("updated_at")?.first(doc);
                 let record = stored.get_first(fields.record).and_then(|value| value.as_bytes());
                 let record = record.unwrap_or_default().to_vec();
-                return Ok(Some(Essence { updated_at, record }));
+                return Ok(Some(ComparedFields { updated_at, record }));
             }
             doc = postings.advance();
         }

@@ -1,40 +1,39 @@
-//! A mark behind a result, from which the next answer goes on.
+//! The cursor of a page: the position after which the next page starts.
 
-use crate::rank::Place;
+use crate::rank::SortKey;
 use crate::{Query, SearchError};
 
-/// A place in the order, and the moment at which everything had it: newness counts, so that what was
-/// shown at one moment would lie behind the mark at the next.
+/// The sort key of the last result of a page, and the time all pages of the search are ranked at. Freshness is
+/// part of the sort key, so with another time results could move across page boundaries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Mark {
-    pub(crate) place: Place,
-    /// In seconds.
+pub(crate) struct SearchAfter {
+    pub(crate) sort_key: SortKey,
+    /// In seconds since the Unix epoch.
     pub(crate) now: i64,
 }
 
-/// The mark as text: nothing in it means anything to a caller.
-pub(crate) fn write(query: &Query, mark: Mark) -> String {
-    let Mark { place, now } = mark;
-    format!("{:016x}{:016x}{:016x}{now:016x}", query.fingerprint(), place.major, place.tie)
+/// Returns the cursor as opaque text.
+pub(crate) fn encode(query: &Query, search_after: SearchAfter) -> String {
+    let SearchAfter { sort_key, now } = search_after;
+    format!("{:016x}{:016x}{:016x}{now:016x}", query.fingerprint(), sort_key.primary, sort_key.tie)
 }
 
-/// The mark behind which to go on; an error for the mark of another search.
-pub(crate) fn read(query: &Query) -> Result<Option<Mark>, SearchError> {
+/// Returns the position in the query's cursor, or `InvalidCursor` if the cursor belongs to another search.
+pub(crate) fn decode(query: &Query) -> Result<Option<SearchAfter>, SearchError> {
     let Some(text) = &query.cursor else { return Ok(None) };
     let part = |index: usize| {
         let digits = text.get(index * 16..(index + 1) * 16)?;
         u64::from_str_radix(digits, 16).ok()
     };
-    let moment = part(3).and_then(|moment| i64::try_from(moment).ok());
-    let (Some(fingerprint), Some(major), Some(tie), Some(now)) =
-        (part(0), part(1), part(2), moment)
+    let now = part(3).and_then(|now| i64::try_from(now).ok());
+    let (Some(fingerprint), Some(primary), Some(tie), Some(now)) = (part(0), part(1), part(2), now)
     else {
-        return Err(SearchError::WrongCursor);
+        return Err(SearchError::InvalidCursor);
     };
     if text.len() != 64 || fingerprint != query.fingerprint() {
-        return Err(SearchError::WrongCursor);
+        return Err(SearchError::InvalidCursor);
     }
-    Ok(Some(Mark { place: Place { major, tie }, now }))
+    Ok(Some(SearchAfter { sort_key: SortKey { primary, tie }, now }))
 }
 
 #[cfg(test)]
@@ -42,16 +41,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_mark_belongs_to_its_search() {
+    fn a_cursor_belongs_to_its_search() {
         let mut query = Query::of_words("lamp");
-        let mark = Mark { place: Place { major: u64::MAX, tie: 7 }, now: 1_794_729_600 };
-        query.cursor = Some(write(&query, mark));
-        assert_eq!(read(&query).unwrap(), Some(mark));
+        let search_after =
+            SearchAfter { sort_key: SortKey { primary: u64::MAX, tie: 7 }, now: 1_794_729_600 };
+        query.cursor = Some(encode(&query, search_after));
+        assert_eq!(decode(&query).unwrap(), Some(search_after));
         let other = Query { cursor: query.cursor.clone(), ..Query::of_words("lamps") };
-        assert!(read(&other).is_err());
+        assert!(decode(&other).is_err());
         for wrong in ["", "x", &"0".repeat(64), &"é".repeat(32), &"f".repeat(64)] {
             query.cursor = Some(wrong.to_owned());
-            assert!(read(&query).is_err(), "{wrong}");
+            assert!(decode(&query).is_err(), "{wrong}");
         }
     }
 }

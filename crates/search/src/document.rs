@@ -1,4 +1,4 @@
-//! From a product to its document, and from a document to its record.
+//! Builds the document of a product, and the product record from a stored document.
 
 use catalog::{Product, ProductPolicies};
 use merchants::Store;
@@ -6,34 +6,34 @@ use primitives::{Currency, Money, ProductId};
 use tantivy::tokenizer::{PreTokenizedString, Token};
 use tantivy::{TantivyDocument, Term};
 
-use crate::language::{Language, Stems, Words};
+use crate::language::{Language, Stemmers, Tokenizer};
 use crate::schema::Fields;
 
-/// Stands for the address of this service, which the writer need not know. Nobody can smuggle it in:
-/// addresses of merchants begin with `http`, and quotes in other texts are escaped.
-const SITE: &str = "souk-site:";
+/// Placeholder for the site URL, which the writer does not know. Merchant data cannot contain it where it is
+/// replaced: URLs of merchants begin with `http`, and quotes in other texts are escaped.
+const SITE_URL_PLACEHOLDER: &str = "souk-site:";
 
-/// The term that names a product.
+/// Returns the term that identifies a product.
 pub(crate) fn id_term(fields: &Fields, id: ProductId) -> Term {
     Term::from_field_bytes(fields.id, id.uuid().as_bytes())
 }
 
-/// Makes documents of one store's products.
-pub(crate) struct Documents<'store> {
+/// Builds the documents of one store's products.
+pub(crate) struct DocumentBuilder<'store> {
     fields: Fields,
     store: &'store Store,
-    words: Words,
-    stems: Stems,
+    tokenizer: Tokenizer,
+    stemmers: Stemmers,
 }
 
-impl<'store> Documents<'store> {
+impl<'store> DocumentBuilder<'store> {
     pub(crate) fn new(fields: Fields, store: &'store Store) -> Self {
-        let stems = Stems::new(&Language::of_store(&store.languages));
-        Self { fields, store, words: Words::new(), stems }
+        let stemmers = Stemmers::new(&Language::of_store(&store.languages));
+        Self { fields, store, tokenizer: Tokenizer::new(), stemmers }
     }
 
-    /// The document of a product; none for one that agents cannot pay for.
-    pub(crate) fn document(&mut self, product: &Product) -> Option<TantivyDocument> {
+    /// Returns the document of a product, or `None` if its currency is not supported.
+    pub(crate) fn build(&mut self, product: &Product) -> Option<TantivyDocument> {
         let facts = &product.facts;
         let currency = currency_number(facts.price.currency())?;
         let fields = self.fields;
@@ -52,28 +52,28 @@ impl<'store> Documents<'store> {
         document.add_text(fields.brand_name, &facts.brand);
         document.add_bytes(fields.record, &stored_record(self.store, product)?);
         self.add_words(&mut document, product);
-        self.add_names(&mut document, product);
+        self.add_terms(&mut document, product);
         Some(document)
     }
 
-    /// What words find it by.
+    /// Adds the words of the product.
     fn add_words(&mut self, document: &mut TantivyDocument, product: &Product) {
         let facts = &product.facts;
-        let mut title = self.words.of(&facts.name);
-        title.extend(self.words.of(&facts.brand));
+        let mut title = self.tokenizer.words(&facts.name);
+        title.extend(self.tokenizer.words(&facts.brand));
         let mut text = title.clone();
-        let category = self.words.of(&product.category.name);
+        let category = self.tokenizer.words(&product.category.name);
         let mut shown = title.clone();
         shown.extend(category.iter().cloned());
         text.extend(category);
-        text.extend(self.words.of(&product.category.path));
-        text.extend(self.words.of(&facts.description));
+        text.extend(self.tokenizer.words(&product.category.path));
+        text.extend(self.tokenizer.words(&facts.description));
         for value in facts.attributes.values() {
-            text.extend(self.words.of(value));
+            text.extend(self.tokenizer.words(value));
         }
         for variant in &product.variants {
             for value in variant.facts.options.values() {
-                text.extend(self.words.of(value));
+                text.extend(self.tokenizer.words(value));
             }
         }
         document.add_pre_tokenized_text(self.fields.title, self.tokens(&title));
@@ -85,84 +85,84 @@ impl<'store> Documents<'store> {
         }
     }
 
-    /// Its stems, those of one word at one place.
+    /// Returns the stems of the words; all stems of one word have its position.
     fn tokens(&self, words: &[String]) -> PreTokenizedString {
         let mut tokens = Vec::with_capacity(words.len());
         for (position, word) in words.iter().enumerate() {
-            for text in self.stems.of(word) {
+            for text in self.stemmers.stems(word) {
                 tokens.push(Token { position, text, ..Token::default() });
             }
         }
         PreTokenizedString { text: String::new(), tokens }
     }
 
-    /// What names it, and what it is filtered by.
-    fn add_names(&mut self, document: &mut TantivyDocument, product: &Product) {
+    /// Adds the identifiers of the product and the terms it is filtered by.
+    fn add_terms(&mut self, document: &mut TantivyDocument, product: &Product) {
         let facts = &product.facts;
         let fields = self.fields;
-        let mut exact = vec![title_name(&self.words.folded(&facts.name))];
+        let mut exact = vec![title_term(&self.tokenizer.normalized(&facts.name))];
         let variants = product.variants.iter().map(|variant| &variant.facts);
         let skus = std::iter::once(&facts.sku).chain(variants.clone().map(|facts| &facts.sku));
-        exact.extend(skus.map(|sku| number_name(sku)));
-        exact.push(number_name(&facts.external_id));
-        exact.extend(facts.mpn.iter().map(|mpn| number_name(mpn)));
+        exact.extend(skus.map(|sku| identifier_term(sku)));
+        exact.push(identifier_term(&facts.external_id));
+        exact.extend(facts.mpn.iter().map(|mpn| identifier_term(mpn)));
         let gtins = facts.gtin.iter().chain(variants.filter_map(|facts| facts.gtin.as_ref()));
-        exact.extend(gtins.map(|gtin| gtin_name(gtin)));
+        exact.extend(gtins.map(|gtin| gtin_term(gtin)));
         exact.sort_unstable();
         exact.dedup();
-        for name in exact {
-            document.add_text(fields.exact, name);
+        for term in exact {
+            document.add_text(fields.exact, term);
         }
-        for place in places(&product.category.path) {
-            document.add_text(fields.category, place);
+        for term in category_terms(&product.category.path) {
+            document.add_text(fields.category, term);
         }
-        document.add_text(fields.brand, self.words.folded(&facts.brand));
+        document.add_text(fields.brand, self.tokenizer.normalized(&facts.brand));
     }
 }
 
-/// How a whole name stands among the exact names.
-pub(crate) fn title_name(folded: &str) -> String {
-    format!("t:{folded}")
+/// Returns the exact-match term of a product name, which is normalized already.
+pub(crate) fn title_term(normalized: &str) -> String {
+    format!("t:{normalized}")
 }
 
-/// How a number of the merchant or the maker stands among the exact names: case and blanks do not count.
-pub(crate) fn number_name(number: &str) -> String {
-    let kept: String = number.chars().filter(|letter| !letter.is_whitespace()).collect();
-    format!("n:{}", kept.to_lowercase())
+/// Returns the exact-match term of a SKU, MPN or external id, regardless of case and whitespace.
+pub(crate) fn identifier_term(identifier: &str) -> String {
+    let compact: String = identifier.chars().filter(|letter| !letter.is_whitespace()).collect();
+    format!("n:{}", compact.to_lowercase())
 }
 
-/// How an article number stands among the exact names: with fourteen digits.
-pub(crate) fn gtin_name(gtin: &str) -> String {
+/// Returns the exact-match term of a GTIN, padded to fourteen digits.
+pub(crate) fn gtin_term(gtin: &str) -> String {
     format!("g:{gtin:0>14}")
 }
 
-/// A path, all paths above it, and each of its parts by itself.
-fn places(path: &str) -> Vec<String> {
-    let mut places: Vec<String> = path.split('/').map(str::to_owned).collect();
+/// Returns a category path, all its ancestors, and the name of each level.
+fn category_terms(path: &str) -> Vec<String> {
+    let mut terms: Vec<String> = path.split('/').map(str::to_owned).collect();
     let ends = path.char_indices().filter(|(_, letter)| *letter == '/').map(|(at, _)| at);
-    places.extend(ends.map(|end| path[..end].to_owned()));
-    places.push(path.to_owned());
-    places.sort_unstable();
-    places.dedup();
-    places
+    terms.extend(ends.map(|end| path[..end].to_owned()));
+    terms.push(path.to_owned());
+    terms.sort_unstable();
+    terms.dedup();
+    terms
 }
 
-/// A price in millionths. What is below zero or beyond all sense is as far as a number goes.
+/// Returns a price in millionths of the currency unit. A negative price becomes 0, an overflow saturates.
 pub(crate) fn price_micros(price: Money) -> u64 {
     let factor = 10_i64.saturating_pow(6_u32.saturating_sub(price.currency().decimals()));
     u64::try_from(price.minor().saturating_mul(factor)).unwrap_or(0)
 }
 
-/// The number of a currency agents can pay in.
+/// Returns the index of a supported currency.
 pub(crate) fn currency_number(currency: Currency) -> Option<u64> {
-    let place = Currency::SUPPORTED.iter().position(|known| *known == currency)?;
-    u64::try_from(place).ok()
+    let index = Currency::SUPPORTED.iter().position(|supported| *supported == currency)?;
+    u64::try_from(index).ok()
 }
 
-/// The number of a stock status: its place among all of them.
+/// Returns the index of a stock status among all statuses.
 pub(crate) fn stock_number(status: catalog::StockStatus) -> u64 {
-    let place = catalog::StockStatus::ALL.iter().position(|(known, _)| *known == status);
-    place.and_then(|place| u64::try_from(place).ok()).unwrap_or(u64::MAX)
+    let index = catalog::StockStatus::ALL.iter().position(|other| *other == status);
+    index.and_then(|index| u64::try_from(index).ok()).unwrap_or(u64::MAX)
 }
 
 fn condition_number(condition: catalog::Condition) -> u64 {
@@ -173,69 +173,71 @@ fn condition_number(condition: catalog::Condition) -> u64 {
     }
 }
 
-/// The record without what its store can change by itself: three lines, namely the product's own
-/// promises, what stands before the merchant, and what stands behind the store's promises.
+/// Returns the record without the fields that depend on the store, in three lines: the product's own policies,
+/// the JSON before the `merchant` field, and the JSON after the `policies` field.
 fn stored_record(store: &Store, product: &Product) -> Option<Vec<u8>> {
-    let record = product.record(store, SITE);
-    let middle = format!(
+    let record = product.record(store, SITE_URL_PLACEHOLDER);
+    let store_json = format!(
         r#""merchant":{},"policies":{},"#,
         serde_json::to_string(&record.merchant).ok()?,
         serde_json::to_string(&record.policies).ok()?,
     );
     let whole = serde_json::to_string(&record).ok()?;
-    let (head, tail) = whole.split_once(&middle)?;
+    let (head, tail) = whole.split_once(&store_json)?;
     let own = serde_json::to_string(&product.facts.policies).ok()?;
     Some(format!("{own}\n{head}\n{tail}").into_bytes())
 }
 
-/// Puts the record together again, with the store as it is now.
-pub(crate) fn record(stored: &[u8], store: &StoreText, site_url: &str) -> Option<String> {
+/// Returns the record, completed with the current data of the store.
+pub(crate) fn record(stored: &[u8], store: &StoreFragment, site_url: &str) -> Option<String> {
     let stored = std::str::from_utf8(stored).ok()?;
     let (own, rest) = stored.split_once('\n')?;
     let (head, tail) = rest.split_once('\n')?;
-    let own_middle;
-    let middle = if own == "{}" {
-        &store.middle
+    let own_json;
+    let json = if own == "{}" {
+        &store.json
     } else {
         let own: ProductPolicies = serde_json::from_str(own).ok()?;
-        own_middle = middle(&store.store, own)?;
-        &own_middle
+        own_json = store_json(&store.store, own)?;
+        &own_json
     };
-    let mut text = String::with_capacity(stored.len() + middle.len());
+    let mut text = String::with_capacity(stored.len() + json.len());
     text.push_str(head);
-    text.push_str(middle);
+    text.push_str(json);
     push_tail(&mut text, tail, site_url);
     Some(text)
 }
 
-/// The end of a record, with the address of this service in its place.
+/// Appends the end of a record, with the placeholder replaced by the site URL.
 fn push_tail(text: &mut String, tail: &str, site_url: &str) {
-    const MARK: &str = concat!(r#""url":""#, "souk-site:");
+    const PLACEHOLDER: &str = concat!(r#""url":""#, "souk-site:");
     let mut rest = tail;
-    while let Some((before, behind)) = rest.split_once(MARK) {
+    while let Some((before, after)) = rest.split_once(PLACEHOLDER) {
         text.push_str(before);
         text.push_str(r#""url":""#);
         text.push_str(site_url);
-        rest = behind;
+        rest = after;
     }
     text.push_str(rest);
 }
 
-/// What a store puts into the records of its products.
+/// The store's part of the records of its products.
 #[derive(Debug, Clone)]
-pub(crate) struct StoreText {
+pub(crate) struct StoreFragment {
     store: std::sync::Arc<Store>,
-    middle: String,
+    /// For products without policies of their own.
+    json: String,
 }
 
-impl StoreText {
+impl StoreFragment {
     pub(crate) fn new(store: std::sync::Arc<Store>) -> Option<Self> {
-        let middle = middle(&store, ProductPolicies::default())?;
-        Some(Self { store, middle })
+        let json = store_json(&store, ProductPolicies::default())?;
+        Some(Self { store, json })
     }
 }
 
-fn middle(store: &Store, own: ProductPolicies) -> Option<String> {
+/// Returns the `merchant` and `policies` fields of a record as JSON.
+fn store_json(store: &Store, own: ProductPolicies) -> Option<String> {
     let merchant = catalog::MerchantRecord::of(store);
     Some(format!(
         r#""merchant":{},"policies":{},"#,
@@ -244,8 +246,8 @@ fn middle(store: &Store, own: ProductPolicies) -> Option<String> {
     ))
 }
 
-/// The record without its store, for whoever only looks at the product.
-pub(crate) fn bare_record(stored: &[u8]) -> Option<String> {
+/// Returns the record without the `merchant` and `policies` fields.
+pub(crate) fn record_without_store(stored: &[u8]) -> Option<String> {
     let stored = std::str::from_utf8(stored).ok()?;
     let (_, rest) = stored.split_once('\n')?;
     let (head, tail) = rest.split_once('\n')?;

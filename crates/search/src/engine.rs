@@ -1,54 +1,58 @@
-//! The searching half of a process: it holds what is open, and answers.
+//! The searching half of a process: it holds the open index and runs queries.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use catalog::{PriceRange, Scan, ScanSort};
+use catalog::{FallbackQuery, FallbackSort, PriceRange};
 use database::{Database, Reading};
 use merchants::{Store, StoreCache};
 use primitives::{Currency, MerchantId, PageRequest, ProductId, StoreSlug};
 use tokio::sync::watch;
 
-use crate::find::{Found, Matched, Source, find};
-use crate::insight::{CallerKind, Insight};
+use crate::analytics::{Analytics, CallerKind};
+use crate::find::{Matched, SearchResults, Source, find};
 use crate::rank::Tuning;
 use crate::replica::{Replica, ReplicaSettings};
-use crate::roster::{Roster, RosterKeeper};
 use crate::schema::{Fields, schema};
-use crate::threads::Threads;
-use crate::view::View;
+use crate::snapshot::IndexSnapshot;
+use crate::store_directory::{DirectoryFollower, StoreDirectory};
+use crate::thread_pool::ThreadPool;
 use crate::{Query, SearchError, Sort, similar, suggest};
 
-/// Searches. Cheap to clone.
+/// Runs searches. Cheap to clone.
 #[derive(Clone)]
 pub struct Search(Arc<Inner>);
 
 struct Inner {
     engine: Arc<Engine>,
     database: Database,
-    open: Arc<Open>,
+    sources: Arc<SearchSources>,
     stores: StoreCache,
-    insight: Insight,
-    threads: Threads,
+    analytics: Analytics,
+    pool: ThreadPool,
 }
 
-/// What is open.
-pub(crate) struct Open {
-    pub(crate) views: watch::Receiver<Option<Arc<View>>>,
-    pub(crate) rosters: watch::Receiver<Arc<Roster>>,
-    /// Whoever brings both up to date, as long as somebody searches.
-    pub(crate) _keeper: Keeper,
+/// The data that searches read, each as it was last updated.
+pub(crate) struct SearchSources {
+    /// `None` until a complete index is open.
+    pub(crate) snapshots: watch::Receiver<Option<Arc<IndexSnapshot>>>,
+    pub(crate) directories: watch::Receiver<Arc<StoreDirectory>>,
+    /// Keeps both receivers updated, or at least open.
+    pub(crate) _updates: UpdateSource,
 }
 
-/// Who brings what is open up to date.
-pub(crate) enum Keeper {
-    /// A replica of what is published.
+/// What updates the sources of a search.
+pub(crate) enum UpdateSource {
+    /// A replica of the published index.
     Replica { _replica: Replica },
-    /// Nobody: the channels stay open, and nothing comes.
-    Nobody { _views: watch::Sender<Option<Arc<View>>>, _rosters: watch::Sender<Arc<Roster>> },
+    /// Nothing: the senders only keep the channels open.
+    Fixed {
+        _snapshots: watch::Sender<Option<Arc<IndexSnapshot>>>,
+        _directories: watch::Sender<Arc<StoreDirectory>>,
+    },
 }
 
-/// What every search of the process shares.
+/// What all searches of the process share.
 pub(crate) struct Engine {
     pub(crate) fields: Fields,
     pub(crate) tuning: Tuning,
@@ -57,30 +61,40 @@ pub(crate) struct Engine {
     pub(crate) database: Database,
 }
 
+impl SearchSources {
+    /// Returns sources that never change.
+    pub(crate) fn fixed(snapshot: Option<Arc<IndexSnapshot>>, directory: StoreDirectory) -> Self {
+        let (snapshots, directories) =
+            (watch::channel(snapshot), watch::channel(Arc::new(directory)));
+        let updates = UpdateSource::Fixed { _snapshots: snapshots.0, _directories: directories.0 };
+        Self { snapshots: snapshots.1, directories: directories.1, _updates: updates }
+    }
+}
+
 impl Engine {
-    /// The moment, for ages of products: a lift of some percent, no rule. By the hour, so that pages
-    /// that are read one after another are of the same moment.
+    /// Returns the time at which freshness is computed, rounded down to the hour, so that consecutive pages are
+    /// usually ranked at the same time.
     pub(crate) fn now_seconds(&self) -> i64 {
         let now = self.database.local_now().unix_seconds();
         now - now.rem_euclid(3_600)
     }
 }
 
-/// What can be set.
+/// Settings of the searching half of a process.
 #[derive(Debug, Clone)]
 pub struct SearchSettings {
-    /// Where the service is reached; pictures of ours lie there.
+    /// Base URL of the service, for images that it hosts.
     pub site_url: Arc<str>,
-    /// Documents one search may see; beyond it totals are estimates. None: all.
+    /// Documents that one search may visit; if it would visit more, totals are estimates. `None`: no limit.
     pub budget: Option<u64>,
-    /// What plays a part in the order.
+    /// Parameters of the ranking.
     pub tuning: Tuning,
-    /// Searches at work at once.
+    /// Number of search threads.
     pub concurrency: usize,
 }
 
 impl SearchSettings {
-    /// The usual ones.
+    /// Returns the default settings.
     #[must_use]
     pub fn new(site_url: &str) -> Self {
         let (budget, tuning) = (Some(50_000), Tuning::default());
@@ -88,38 +102,38 @@ impl SearchSettings {
     }
 }
 
-/// How the index is.
+/// State of the search index.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SearchState {
-    /// How much older than the database it is; none while it is not open.
+    /// Lag behind the database; `None` while no index is open.
     pub age: Option<Duration>,
-    /// How old what is known of the stores is.
-    pub roster_age: Duration,
-    /// Which generation is open.
+    /// Time since the store directory was last confirmed.
+    pub store_directory_age: Duration,
+    /// Generation that is open; `None` while no index is open.
     pub generation: Option<i32>,
-    /// How many products are in it.
+    /// Products in the index.
     pub documents: u64,
 }
 
 impl SearchState {
-    /// An index older than this is behind.
+    /// Maximum lag of a healthy index.
     pub const AGE_MAX: Duration = Duration::from_secs(10);
 
-    /// Whether searches are answered from an index that keeps up.
+    /// Returns whether searches are answered from an index that is up to date.
     #[must_use]
-    pub fn is_well(&self) -> bool {
-        self.age.is_some_and(|age| age <= Self::AGE_MAX) && self.answers()
+    pub fn is_healthy(&self) -> bool {
+        self.age.is_some_and(|age| age <= Self::AGE_MAX) && self.is_available()
     }
 
-    /// Whether searches are answered at all.
+    /// Returns whether searches are answered from the index at all.
     #[must_use]
-    pub fn answers(&self) -> bool {
-        self.age.is_some() && self.roster_age <= Roster::STALE_AFTER
+    pub fn is_available(&self) -> bool {
+        self.age.is_some() && self.store_directory_age <= StoreDirectory::STALE_AFTER
     }
 }
 
 impl Search {
-    /// Follows the newest published index and the standing of the stores, and searches in them.
+    /// Starts a search over the newest published index and the current standing of the stores.
     #[must_use]
     pub fn start(
         database: Database,
@@ -127,31 +141,31 @@ impl Search {
         replica: ReplicaSettings,
         settings: SearchSettings,
     ) -> Self {
-        let rosters = RosterKeeper::start(&database);
-        let insight = Insight::start(database.clone());
+        let directories = DirectoryFollower::start(&database);
+        let analytics = Analytics::start(database.clone());
         let replica = Replica::start(database.clone(), replica);
-        let open =
-            Open { views: replica.view(), rosters, _keeper: Keeper::Replica { _replica: replica } };
-        Self::over(database, stores, Arc::new(open), insight, settings)
+        let sources = SearchSources {
+            snapshots: replica.snapshot(),
+            directories,
+            _updates: UpdateSource::Replica { _replica: replica },
+        };
+        Self::from_sources(database, stores, Arc::new(sources), analytics, settings)
     }
 
-    /// Searches while no index is there: one store at a time, in the database.
+    /// Returns a search without an index: it answers queries of one store from the database.
     #[must_use]
-    pub fn away(database: Database, stores: StoreCache, settings: SearchSettings) -> Self {
-        let (views, rosters) =
-            (watch::channel(None), watch::channel(Arc::new(Roster::of(Vec::new()))));
-        let keeper = Keeper::Nobody { _views: views.0, _rosters: rosters.0 };
-        let open = Open { views: views.1, rosters: rosters.1, _keeper: keeper };
-        let insight = Insight::start(database.clone());
-        Self::over(database, stores, Arc::new(open), insight, settings)
+    pub fn without_index(database: Database, stores: StoreCache, settings: SearchSettings) -> Self {
+        let sources = SearchSources::fixed(None, StoreDirectory::new(Vec::new()));
+        let analytics = Analytics::start(database.clone());
+        Self::from_sources(database, stores, Arc::new(sources), analytics, settings)
     }
 
-    /// Searches in what is open, as it changes.
-    pub(crate) fn over(
+    /// Returns a search over these sources.
+    pub(crate) fn from_sources(
         database: Database,
         stores: StoreCache,
-        open: Arc<Open>,
-        insight: Insight,
+        sources: Arc<SearchSources>,
+        analytics: Analytics,
         settings: SearchSettings,
     ) -> Self {
         let (_, fields) = schema();
@@ -162,13 +176,13 @@ impl Search {
             site_url: settings.site_url,
             database: database.clone(),
         });
-        let threads = Threads::start(settings.concurrency);
-        Self(Arc::new(Inner { engine, database, open, stores, insight, threads }))
+        let pool = ThreadPool::start(settings.concurrency);
+        Self(Arc::new(Inner { engine, database, sources, stores, analytics, pool }))
     }
 
-    /// The same searches with another order or budget: for showing what each is worth.
+    /// Returns a search over the same sources with another ranking and budget, to measure the effect of each.
     #[must_use]
-    pub fn with(&self, tuning: Tuning, budget: Option<u64>) -> Self {
+    pub fn with_tuning(&self, tuning: Tuning, budget: Option<u64>) -> Self {
         let inner = &self.0;
         let (site_url, database) = (Arc::clone(&inner.engine.site_url), inner.database.clone());
         let fields = inner.engine.fields;
@@ -176,38 +190,44 @@ impl Search {
         Self(Arc::new(Inner {
             engine: Arc::new(engine),
             database,
-            open: Arc::clone(&inner.open),
+            sources: Arc::clone(&inner.sources),
             stores: inner.stores.clone(),
-            insight: inner.insight.clone(),
-            threads: inner.threads.clone(),
+            analytics: inner.analytics.clone(),
+            pool: inner.pool.clone(),
         }))
     }
 
-    /// How the index is.
+    /// Returns the state of the index.
     #[must_use]
     pub fn state(&self) -> SearchState {
-        let view = self.0.open.views.borrow().clone();
-        let documents = view.as_ref().map_or(0, |view| view.documents());
+        let snapshot = self.0.sources.snapshots.borrow().clone();
+        let documents = snapshot.as_ref().map_or(0, |snapshot| snapshot.documents());
         SearchState {
-            age: view.as_ref().map(|view| view.age()),
-            roster_age: self.0.open.rosters.borrow().age(),
-            generation: view.map(|view| view.generation),
+            age: snapshot.as_ref().map(|snapshot| snapshot.age()),
+            store_directory_age: self.0.sources.directories.borrow().age(),
+            generation: snapshot.map(|snapshot| snapshot.generation),
             documents,
         }
     }
 
-    /// Answers a search.
-    pub async fn find(&self, query: Query, caller: CallerKind) -> Result<Found, SearchError> {
+    /// Runs a query and counts it. Without an index, a query of a single store is answered from the database.
+    pub async fn find(
+        &self,
+        query: Query,
+        caller: CallerKind,
+    ) -> Result<SearchResults, SearchError> {
         let query = Arc::new(query);
-        let found = match self.open() {
-            Ok((view, roster)) => {
+        let found = match self.current() {
+            Ok((snapshot, directory)) => {
                 let query = Arc::clone(&query);
-                self.run(move |engine| find(engine, &view, &roster, &query)).await
+                self.run(move |engine| find(engine, &snapshot, &directory, &query)).await
             }
             Err(error) => Err(error),
         };
         let found = match found {
-            Err(SearchError::Away | SearchError::Index(_)) if query.stores.len() == 1 => {
+            Err(SearchError::IndexUnavailable | SearchError::Index(_))
+                if query.stores.len() == 1 =>
+            {
                 self.find_in_database(&query).await
             }
             other => other,
@@ -215,69 +235,76 @@ impl Search {
         if let Ok(found) = &found {
             let store = self.only_store(&query);
             let hits = u64::try_from(found.page.total).unwrap_or(0);
-            self.0.insight.note(store, &query.words, caller, hits);
+            self.0.analytics.record(store, &query.words, caller, hits);
         }
         found
     }
 
-    /// Searches that begin so and find something.
+    /// Returns up to `limit` queries that begin with `prefix` and have results, the most frequent first.
     pub async fn suggest(
         &self,
-        start: String,
+        prefix: String,
         stores: Vec<StoreSlug>,
-        most: usize,
+        limit: usize,
     ) -> Result<Vec<String>, SearchError> {
-        let (view, roster) = self.open()?;
+        let (snapshot, directory) = self.current()?;
         let query = Query { stores, ..Query::of_words("") };
-        self.run(move |engine| suggest::suggest(engine, &view, &roster, &query, &start, most)).await
+        self.run(move |engine| {
+            suggest::suggest(engine, &snapshot, &directory, &query, &prefix, limit)
+        })
+        .await
     }
 
-    /// Products like this one, of all stores or of some.
+    /// Returns products similar to this one, from all stores or from some.
     pub async fn similar(
         &self,
         product: ProductId,
         stores: Vec<StoreSlug>,
         page: PageRequest,
-    ) -> Result<Found, SearchError> {
-        let (view, roster) = self.open()?;
+    ) -> Result<SearchResults, SearchError> {
+        let (snapshot, directory) = self.current()?;
         let query = Query { stores, page, ..Query::of_words("") };
-        self.run(move |engine| similar::similar(engine, &view, &roster, &query, product)).await
+        self.run(move |engine| similar::similar(engine, &snapshot, &directory, &query, product))
+            .await
     }
 
-    /// What is open now, if the standing of the stores is known well enough to show anything of it.
-    pub(crate) fn open(&self) -> Result<(Arc<View>, Arc<Roster>), SearchError> {
-        let roster = Arc::clone(&self.0.open.rosters.borrow());
-        let view = self.0.open.views.borrow().clone().ok_or(SearchError::Away)?;
-        if roster.is_stale() {
-            return Err(SearchError::Stale);
+    /// Returns the current index and store directory. Fails if no index is open, or if the directory is too old to
+    /// tell which stores are suspended.
+    pub(crate) fn current(&self) -> Result<(Arc<IndexSnapshot>, Arc<StoreDirectory>), SearchError> {
+        let directory = Arc::clone(&self.0.sources.directories.borrow());
+        let snapshot =
+            self.0.sources.snapshots.borrow().clone().ok_or(SearchError::IndexUnavailable)?;
+        if directory.is_stale() {
+            return Err(SearchError::StoreDirectoryStale);
         }
-        Ok((view, roster))
+        Ok((snapshot, directory))
     }
 
-    /// Runs a search where it does not hold up others.
+    /// Runs a search on a thread of the pool.
     async fn run<T: Send + 'static>(
         &self,
         search: impl FnOnce(&Engine) -> Result<T, SearchError> + Send + 'static,
     ) -> Result<T, SearchError> {
         let engine = Arc::clone(&self.0.engine);
-        self.0.threads.run(move || search(&engine)).await
+        self.0.pool.run(move || search(&engine)).await
     }
 
+    /// Returns the merchant of a query that names exactly one store.
     fn only_store(&self, query: &Query) -> Option<MerchantId> {
         let [only] = query.stores.as_slice() else { return None };
-        self.0.open.rosters.borrow().by_slug(only).map(|member| member.store.merchant)
+        self.0.sources.directories.borrow().by_slug(only).map(|entry| entry.store.merchant)
     }
 
-    /// Looks in one store by SQL: without stems, corrections and facets, but with its products.
-    async fn find_in_database(&self, query: &Query) -> Result<Found, SearchError> {
+    /// Searches one store by SQL, without stemming, corrections and facets.
+    async fn find_in_database(&self, query: &Query) -> Result<SearchResults, SearchError> {
         let store = self.store_in_database(query).await?;
         let reading = Reading::for_store(&self.0.database, store.merchant)
             .map_err(catalog::CatalogError::from)?;
-        let scan = scan(query);
-        let (products, total) = catalog::scan(
+        let fallback = fallback_query(query);
+        let (products, total) = catalog::fallback_search(
             &reading,
             store.merchant,
-            &scan,
+            &fallback,
             query.page.limit().into(),
             query.page.offset(),
         )
@@ -286,7 +313,7 @@ impl Search {
         let record = |product: &catalog::Product| {
             serde_json::to_string(&product.record(&store, site_url)).ok()
         };
-        Ok(Found {
+        Ok(SearchResults {
             records: products.iter().filter_map(record).collect(),
             page: query.page.meta(total),
             matched: Matched::AllWords,
@@ -298,16 +325,16 @@ impl Search {
         })
     }
 
-    /// The one store of a search, from memory or else from the database.
+    /// Returns the store of the query, from the cache or the database.
     async fn store_in_database(&self, query: &Query) -> Result<Arc<Store>, SearchError> {
-        let Some(slug) = query.stores.first() else { return Err(SearchError::Away) };
+        let Some(slug) = query.stores.first() else { return Err(SearchError::IndexUnavailable) };
         let store = self.0.stores.admit(slug).await;
         store.map_err(|error| SearchError::Catalog(error.into()))
     }
 }
 
-/// A search as the catalog understands it.
-fn scan(query: &Query) -> Scan {
+/// Converts a query to one that the catalog can answer.
+fn fallback_query(query: &Query) -> FallbackQuery {
     let filters = &query.filters;
     let minor = |micros: Option<u64>, currency: Currency, up: bool| {
         let unit = 10_u64.saturating_pow(6_u32.saturating_sub(currency.decimals()));
@@ -316,7 +343,7 @@ fn scan(query: &Query) -> Scan {
     };
     let currencies = Currency::SUPPORTED
         .into_iter()
-        .filter(|currency| filters.currency.is_none_or(|wanted| wanted == *currency));
+        .filter(|currency| filters.currency.is_none_or(|requested| requested == *currency));
     let is_bound = filters.currency.is_some()
         || filters.price_micros_min.is_some()
         || filters.price_micros_max.is_some();
@@ -325,17 +352,17 @@ fn scan(query: &Query) -> Scan {
         min_minor: minor(filters.price_micros_min, currency, true),
         max_minor: minor(filters.price_micros_max, currency, false),
     };
-    Scan {
+    FallbackQuery {
         words: Some(query.words.clone()).filter(|words| !words.trim().is_empty()),
         category: filters.category.clone(),
         brand: filters.brand.clone(),
         prices: if is_bound { currencies.map(range).collect() } else { Vec::new() },
         in_stock_only: filters.in_stock_only,
         sort: match query.sort {
-            Sort::Relevance | Sort::Trust => ScanSort::Relevance,
-            Sort::PriceAsc => ScanSort::PriceAscending,
-            Sort::PriceDesc => ScanSort::PriceDescending,
-            Sort::Newest => ScanSort::Newest,
+            Sort::Relevance | Sort::Trust => FallbackSort::Relevance,
+            Sort::PriceAsc => FallbackSort::PriceAscending,
+            Sort::PriceDesc => FallbackSort::PriceDescending,
+            Sort::Newest => FallbackSort::Newest,
         },
     }
 }

@@ -1,4 +1,4 @@
-//! How results spread over brands, categories, prices and the rest.
+//! Facets: counts of results by brand, category, price and so on.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,47 +9,47 @@ use serde::Serialize;
 use tantivy::columnar::{ColumnValues, StrColumn};
 use tantivy::{DocId, SegmentReader};
 
-use crate::roster::{Hot, Roster};
+use crate::store_directory::{RankingInputs, StoreDirectory};
 
-/// Values shown of each kind.
+/// Values returned per facet.
 const VALUES_MAX: usize = 20;
 
-/// The upper ends of the price ranges, in whole units of the currency.
+/// Upper bounds of the price ranges, in whole units of the currency.
 const PRICE_ENDS: [u64; 8] = [10, 25, 50, 100, 250, 500, 1_000, u64::MAX];
 
-/// How results spread, the most frequent values first.
+/// Counts of results by value, the most frequent values first.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Facets {
-    /// Who makes them.
+    /// By brand.
     pub brand: Vec<FacetValue>,
-    /// Where they stand in their stores' trees.
+    /// By category path.
     pub category: Vec<FacetValue>,
-    /// Who sells them.
+    /// By store slug.
     pub merchant: Vec<FacetValue>,
-    /// The trust labels of who sells them.
+    /// By trust label of the store.
     pub verification_level: Vec<FacetValue>,
-    /// Whether they can be had.
+    /// By stock status.
     pub stock_status: Vec<FacetValue>,
-    /// New or not.
+    /// By condition.
     pub condition: Vec<FacetValue>,
-    /// What they are priced in.
+    /// By currency.
     pub currency: Vec<FacetValue>,
-    /// What they cost: `0-10` means below 10.
+    /// By price range in whole currency units: `0-10` is from 0 to below 10.
     pub price: Vec<FacetValue>,
 }
 
-/// One value and how many results have it.
+/// A value with the number of results that have it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct FacetValue {
-    /// The value, as the filter of that name takes it.
+    /// Value, as accepted by the filter of the same name.
     pub value: String,
-    /// How many results have it.
+    /// Number of results with this value.
     pub count: i64,
 }
 
-/// The counts of a walk so far.
+/// Counts over all segments collected so far.
 #[derive(Default)]
-pub(crate) struct Count {
+pub(crate) struct FacetCounts {
     brands: BTreeMap<String, f64>,
     categories: BTreeMap<String, f64>,
     stores: BTreeMap<u32, f64>,
@@ -60,8 +60,8 @@ pub(crate) struct Count {
     prices: [f64; PRICE_ENDS.len()],
 }
 
-/// The counts of one segment.
-pub(crate) struct SegmentCount {
+/// Counts of one segment.
+pub(crate) struct SegmentFacetCounts {
     brand: Option<(StrColumn, Vec<u32>)>,
     category: Option<(StrColumn, Vec<u32>)>,
     price: Arc<dyn ColumnValues<u64>>,
@@ -76,7 +76,7 @@ pub(crate) struct SegmentCount {
     by_price: [u32; PRICE_ENDS.len()],
 }
 
-impl SegmentCount {
+impl SegmentFacetCounts {
     pub(crate) fn open(segment: &SegmentReader) -> tantivy::Result<Self> {
         let columns = segment.fast_fields();
         let text = |name: &str| -> tantivy::Result<Option<(StrColumn, Vec<u32>)>> {
@@ -102,40 +102,43 @@ impl SegmentCount {
         })
     }
 
-    pub(crate) fn see(&mut self, doc: DocId, store: u32, hot: Hot) {
+    pub(crate) fn count(&mut self, doc: DocId, store: u32, ranking: RankingInputs) {
         for (column, counts) in [&mut self.brand, &mut self.category].into_iter().flatten() {
             for ordinal in column.term_ords(doc) {
-                bump(counts, ordinal);
+                increment(counts, ordinal);
             }
         }
         *self.stores.entry(store).or_insert(0) += 1;
-        let band = (hot.group < 2).then(|| Band::of(f64::from(hot.score)));
+        let band = ranking.is_scored().then(|| Band::of(f64::from(ranking.score)));
         *self.bands.entry(band).or_insert(0) += 1;
-        bump(&mut self.by_stock, self.stock.get_val(doc));
-        bump(&mut self.by_condition, self.condition.get_val(doc));
-        bump(&mut self.by_currency, self.currency.get_val(doc));
+        increment(&mut self.by_stock, self.stock.get_val(doc));
+        increment(&mut self.by_condition, self.condition.get_val(doc));
+        increment(&mut self.by_currency, self.currency.get_val(doc));
         let price = self.price.get_val(doc);
         let range = PRICE_ENDS.iter().position(|end| price < end.saturating_mul(1_000_000));
-        bump(&mut self.by_price, u64::try_from(range.unwrap_or(PRICE_ENDS.len() - 1)).unwrap_or(0));
+        increment(
+            &mut self.by_price,
+            u64::try_from(range.unwrap_or(PRICE_ENDS.len() - 1)).unwrap_or(0),
+        );
     }
 }
 
-fn bump(counts: &mut [u32], index: u64) {
+fn increment(counts: &mut [u32], index: u64) {
     if let Some(count) = usize::try_from(index).ok().and_then(|index| counts.get_mut(index)) {
         *count += 1;
     }
 }
 
-impl Count {
-    /// Adds a segment; `scale` is how much of it was walked, turned round.
-    pub(crate) fn add(&mut self, count: SegmentCount, scale: f64) -> tantivy::Result<()> {
+impl FacetCounts {
+    /// Adds the counts of a segment; `scale` is the number of its documents per document visited.
+    pub(crate) fn add(&mut self, count: SegmentFacetCounts, scale: f64) -> tantivy::Result<()> {
         add_terms(&mut self.brands, count.brand, scale)?;
         add_terms(&mut self.categories, count.category, scale)?;
-        for (store, seen) in count.stores {
-            *self.stores.entry(store).or_insert(0.0) += f64::from(seen) * scale;
+        for (store, number) in count.stores {
+            *self.stores.entry(store).or_insert(0.0) += f64::from(number) * scale;
         }
-        for (band, seen) in count.bands {
-            *self.bands.entry(band).or_insert(0.0) += f64::from(seen) * scale;
+        for (band, number) in count.bands {
+            *self.bands.entry(band).or_insert(0.0) += f64::from(number) * scale;
         }
         add_all(&mut self.stock, &count.by_stock, scale);
         add_all(&mut self.conditions, &count.by_condition, scale);
@@ -144,19 +147,16 @@ impl Count {
         Ok(())
     }
 
-    /// The facets, stores by their slugs.
-    pub(crate) fn facets(self, roster: &Roster) -> Facets {
+    /// Returns the facets, with stores named by slug.
+    pub(crate) fn facets(self, directory: &StoreDirectory) -> Facets {
         let slug = |number: u32| {
-            roster.store(number).map(|member| member.store.slug.to_string()).unwrap_or_default()
+            directory.store(number).map(|entry| entry.store.slug.to_string()).unwrap_or_default()
         };
         let stores = self.stores.into_iter().map(|(number, count)| (slug(number), count));
-        let band = |band: Option<Band>| {
-            band.and_then(|band| serde_json::to_value(band).ok()?.as_str().map(str::to_owned))
-                .unwrap_or_default()
-        };
-        let bands = self.bands.into_iter().map(|(name, count)| (band(name), count));
-        let stock = catalog::StockStatus::ALL.iter().map(|(_, name)| (*name).to_owned());
-        let conditions = ["new", "refurbished", "used"].map(str::to_owned);
+        let label = |band: Option<Band>| band.map(|band| band.to_string()).unwrap_or_default();
+        let bands = self.bands.into_iter().map(|(band, count)| (label(band), count));
+        let stock = catalog::StockStatus::ALL.iter().map(ToString::to_string);
+        let conditions = catalog::Condition::ALL.iter().map(ToString::to_string);
         let currencies = primitives::Currency::SUPPORTED.map(|currency| currency.code().to_owned());
         Facets {
             brand: values(self.brands),
@@ -164,7 +164,7 @@ impl Count {
             merchant: values(stores),
             verification_level: values(bands),
             stock_status: values(stock.zip(self.stock)),
-            condition: values(conditions.into_iter().zip(self.conditions)),
+            condition: values(conditions.zip(self.conditions)),
             currency: values(currencies.into_iter().zip(self.currencies)),
             price: price_values(&self.prices),
         }
@@ -177,9 +177,9 @@ fn add_terms(
     scale: f64,
 ) -> tantivy::Result<()> {
     let Some((column, counts)) = counted else { return Ok(()) };
-    let seen: Vec<(u64, u32)> = (0..).zip(counts).filter(|(_, count)| *count > 0).collect();
-    let mut counts = seen.iter().map(|(_, count)| *count);
-    let ordinals: Vec<u64> = seen.iter().map(|(ordinal, _)| *ordinal).collect();
+    let present: Vec<(u64, u32)> = (0..).zip(counts).filter(|(_, count)| *count > 0).collect();
+    let mut counts = present.iter().map(|(_, count)| *count);
+    let ordinals: Vec<u64> = present.iter().map(|(ordinal, _)| *ordinal).collect();
     column.dictionary().sorted_ords_to_term_cb(&ordinals, |bytes| {
         if let (Some(count), Ok(text)) = (counts.next(), std::str::from_utf8(bytes)) {
             *totals.entry(text.to_owned()).or_insert(0.0) += f64::from(count) * scale;
@@ -197,7 +197,7 @@ fn add_all<const N: usize>(totals: &mut [f64; N], counts: &[u32; N], scale: f64)
 fn values(counted: impl IntoIterator<Item = (String, f64)>) -> Vec<FacetValue> {
     let counted = counted.into_iter().filter(|(value, _)| !value.is_empty());
     let mut values: Vec<FacetValue> = counted
-        .map(|(value, count)| FacetValue { value, count: whole(count) })
+        .map(|(value, count)| FacetValue { value, count: round_count(count) })
         .filter(|value| value.count > 0)
         .collect();
     values.sort_by(|left, right| {
@@ -207,23 +207,23 @@ fn values(counted: impl IntoIterator<Item = (String, f64)>) -> Vec<FacetValue> {
     values
 }
 
-/// Price ranges stay in the order of prices.
+/// Returns the non-empty price ranges in ascending order.
 fn price_values(counts: &[f64; PRICE_ENDS.len()]) -> Vec<FacetValue> {
     let mut from = 0;
     let mut values = Vec::new();
     for (end, count) in PRICE_ENDS.into_iter().zip(counts) {
         let value = if end == u64::MAX { format!("{from}-") } else { format!("{from}-{end}") };
-        if whole(*count) > 0 {
-            values.push(FacetValue { value, count: whole(*count) });
+        if round_count(*count) > 0 {
+            values.push(FacetValue { value, count: round_count(*count) });
         }
         from = end;
     }
     values
 }
 
-/// A count as a whole number; scaled ones are rounded.
-pub(crate) fn whole(count: f64) -> i64 {
-    #[expect(clippy::cast_possible_truncation, reason = "counts stay far below where it would")]
-    let whole = count.round() as i64;
-    whole
+/// Rounds a scaled count to a whole number.
+pub(crate) fn round_count(count: f64) -> i64 {
+    #[expect(clippy::cast_possible_truncation, reason = "counts stay far below the limit")]
+    let rounded = count.round() as i64;
+    rounded
 }

@@ -1,4 +1,4 @@
-//! Answers a search.
+//! Runs a query against the index.
 
 use std::collections::BinaryHeap;
 use std::time::Duration;
@@ -8,136 +8,138 @@ use primitives::{MerchantId, PageMeta};
 use tantivy::schema::Value;
 use tantivy::{Searcher, TantivyDocument};
 
-use crate::cursor::{self, Mark};
-use crate::facets::{Count, whole};
-use crate::plan::{Need, Planner};
-use crate::rank::Place;
-use crate::roster::Roster;
-use crate::view::{ShardView, View};
-use crate::walk::{Exact, Hit, Walk};
-use crate::words::{Reader, Word};
+use crate::collector::{Collector, ExactMatches, Hit};
+use crate::cursor::{self, SearchAfter};
+use crate::facets::{FacetCounts, round_count};
+use crate::query_builder::{QueryBuilder, RequiredWords};
+use crate::query_parser::{QueryParser, QueryWord};
+use crate::rank::SortKey;
+use crate::snapshot::{IndexSnapshot, ShardSnapshot};
+use crate::store_directory::{RankingInputs, StoreDirectory};
 use crate::{Facets, Query, SearchError, document};
 
-/// What was found.
+/// Results of a search.
 #[derive(Debug)]
-pub struct Found {
-    /// The product records in order, each as JSON.
+pub struct SearchResults {
+    /// Product records in order, each as JSON.
     pub records: Vec<String>,
-    /// The page, and how many results there are.
     pub page: PageMeta,
-    /// Which words results have.
     pub matched: Matched,
-    /// Words that were taken for others: as typed, and as understood.
+    /// Corrected words of the query: as typed, and as searched.
     pub corrections: Vec<(String, String)>,
-    /// What goes on behind the last result.
+    /// Cursor of the next page; `None` on the last page.
     pub next_cursor: Option<String>,
-    /// How results spread, if that was asked.
+    /// `None` unless requested.
     pub facets: Option<Facets>,
-    /// Where the answer comes from.
     pub source: Source,
-    /// How much older than the database it may be.
+    /// Lag of the index behind the database.
     pub age: Duration,
 }
 
-/// Which words results have.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema,
-)]
-#[serde(rename_all = "snake_case")]
-pub enum Matched {
-    /// All of them.
-    AllWords,
-    /// All of them, some read as others that were probably meant.
-    Corrected,
-    /// Some of them, because nothing has all.
-    SomeWords,
+primitives::text_enum! {
+    /// Which words of the query the results contain.
+    #[derive(schemars::JsonSchema)]
+    #[schemars(rename_all = "snake_case")]
+    #[strum(serialize_all = "snake_case")]
+    pub enum Matched {
+        /// All words.
+        AllWords,
+        /// All words, some of them after spelling correction.
+        Corrected,
+        /// Some of the words, because no product contains all of them.
+        SomeWords,
+    }
 }
 
-/// Where an answer comes from.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema,
-)]
-#[serde(rename_all = "snake_case")]
-pub enum Source {
-    /// The search index.
-    Index,
-    /// The database, because the index is away: fewer comforts, the same products.
-    Database,
+primitives::text_enum! {
+    /// Where results come from.
+    #[derive(schemars::JsonSchema)]
+    #[schemars(rename_all = "snake_case")]
+    #[strum(serialize_all = "snake_case")]
+    pub enum Source {
+        /// The search index.
+        Index,
+        /// The database, while the index is unavailable: without stemming, corrections and facets.
+        Database,
+    }
 }
 
-/// One search at work.
+/// A query in execution.
 pub(crate) struct Finder<'search> {
     pub(crate) engine: &'search crate::engine::Engine,
-    pub(crate) roster: &'search Roster,
-    pub(crate) shards: &'search [&'search ShardView],
+    pub(crate) directory: &'search StoreDirectory,
+    pub(crate) shards: &'search [&'search ShardSnapshot],
     pub(crate) stores: &'search [&'search Store],
     pub(crate) query: &'search Query,
-    pub(crate) after: Option<Place>,
-    pub(crate) keep: usize,
+    pub(crate) after: Option<SortKey>,
+    /// Results to collect.
+    pub(crate) limit: usize,
+    /// In seconds since the Unix epoch.
     pub(crate) now: i64,
 }
 
-/// Words as typed, and as understood.
+/// Corrected words: as typed, and as searched.
 type Corrections = Vec<(String, String)>;
 
-/// What a try found.
-struct Tried<'search> {
-    walk: Walk<'search>,
+/// The outcome of one attempt.
+struct Attempt<'search> {
+    collector: Collector<'search>,
     matched: Matched,
     corrections: Corrections,
 }
 
-/// Answers a search from a view.
+/// Runs a query against a snapshot of the index.
 pub(crate) fn find(
     engine: &crate::engine::Engine,
-    view: &View,
-    roster: &Roster,
+    snapshot: &IndexSnapshot,
+    directory: &StoreDirectory,
     query: &Query,
-) -> Result<Found, SearchError> {
-    let stores = named(roster, query)?;
+) -> Result<SearchResults, SearchError> {
+    let stores = resolve_stores(directory, query)?;
     let merchants: Vec<MerchantId> = stores.iter().map(|store| store.merchant).collect();
-    let shards = view.of(&merchants);
-    let mark = cursor::read(query)?;
+    let shards = snapshot.shards_of(&merchants);
+    let search_after = cursor::decode(query)?;
     let finder = Finder {
         engine,
-        roster,
+        directory,
         shards: &shards,
         stores: &stores,
         query,
-        after: mark.map(|mark| mark.place),
-        keep: query.depth()?,
-        // All pages of one reading are of one moment, or newness would move results across the mark.
-        now: mark.map_or_else(|| engine.now_seconds(), |mark| mark.now),
+        after: search_after.map(|search_after| search_after.sort_key),
+        limit: query.depth()?,
+        // All pages are ranked at one time, or freshness would move results across page boundaries.
+        now: search_after.map_or_else(|| engine.now_seconds(), |search_after| search_after.now),
     };
-    let mut tried = finder.best_try()?;
-    let hits = tried.walk.hits();
+    let mut attempt = finder.run()?;
+    let hits = attempt.collector.hits();
     let offset = if query.cursor.is_some() { 0 } else { finder.offset() };
     let shown = hits.get(offset..).unwrap_or(&[]);
-    let total = whole(tried.walk.counted).max(i64::try_from(hits.len()).unwrap_or(0));
+    let total = round_count(attempt.collector.total).max(i64::try_from(hits.len()).unwrap_or(0));
     let is_full =
-        hits.len() == finder.keep && i64::try_from(hits.len()).is_ok_and(|seen| seen < total);
-    let mark_behind = |hit: &Hit| cursor::write(query, Mark { place: hit.place, now: finder.now });
-    Ok(Found {
+        hits.len() == finder.limit && i64::try_from(hits.len()).is_ok_and(|count| count < total);
+    let cursor_after =
+        |hit: &Hit| cursor::encode(query, SearchAfter { sort_key: hit.sort_key, now: finder.now });
+    Ok(SearchResults {
         records: finder.records(shown)?,
-        page: query.page.meta(total).estimated(tried.walk.is_estimate),
-        matched: tried.matched,
-        corrections: tried.corrections,
-        next_cursor: shown.last().filter(|_| is_full).map(mark_behind),
-        facets: tried.walk.count.take().map(|count| count.facets(roster)),
+        page: query.page.meta(total).estimated(attempt.collector.is_estimate),
+        matched: attempt.matched,
+        corrections: attempt.corrections,
+        next_cursor: shown.last().filter(|_| is_full).map(cursor_after),
+        facets: attempt.collector.facets.take().map(|counts| counts.facets(directory)),
         source: Source::Index,
-        age: view.age(),
+        age: snapshot.age(),
     })
 }
 
-/// The stores a search names, if agents may call on them.
-pub(crate) fn named<'roster>(
-    roster: &'roster Roster,
+/// Returns the stores that the query names. Fails if one is unknown, inactive or suspended.
+pub(crate) fn resolve_stores<'directory>(
+    directory: &'directory StoreDirectory,
     query: &Query,
-) -> Result<Vec<&'roster Store>, SearchError> {
+) -> Result<Vec<&'directory Store>, SearchError> {
     let mut stores: Vec<&Store> = Vec::with_capacity(query.stores.len());
     for slug in &query.stores {
         let missing = || SearchError::StoreNotFound(slug.clone());
-        let store = &*roster.by_slug(slug).ok_or_else(missing)?.store;
+        let store = &*directory.by_slug(slug).ok_or_else(missing)?.store;
         if !store.active {
             return Err(missing());
         }
@@ -156,81 +158,90 @@ impl<'search> Finder<'search> {
         usize::try_from(self.query.page.offset()).unwrap_or(usize::MAX)
     }
 
-    /// All words; then what was probably meant; then some of the words.
-    fn best_try(&self) -> Result<Tried<'search>, SearchError> {
-        let reader = Reader::new(self.engine.fields, self.shards, self.engine.tuning.stems);
-        let words: Vec<Vec<Word>> =
-            reader.read(&self.query.words)?.into_iter().map(|word| vec![word]).collect();
-        let first = self.try_words(&words, Need::All)?;
-        if first.counted > 0.0 || words.is_empty() {
-            return Ok(Tried { walk: first, matched: Matched::AllWords, corrections: Vec::new() });
+    /// Requires all words; without results, corrects the spelling; then requires fewer words.
+    fn run(&self) -> Result<Attempt<'search>, SearchError> {
+        let parser = QueryParser::new(self.engine.fields, self.shards, self.engine.tuning.stems);
+        let words: Vec<Vec<QueryWord>> =
+            parser.parse(&self.query.words)?.into_iter().map(|word| vec![word]).collect();
+        let first = self.attempt(&words, RequiredWords::All)?;
+        if first.total > 0.0 || words.is_empty() {
+            return Ok(Attempt {
+                collector: first,
+                matched: Matched::AllWords,
+                corrections: Vec::new(),
+            });
         }
-        let (meant, corrections) = self.corrected(&reader, &words)?;
+        let (corrected, corrections) = self.corrected(&parser, &words)?;
         if !corrections.is_empty() {
-            let walk = self.try_words(&meant, Need::All)?;
-            if walk.counted > 0.0 {
-                return Ok(Tried { walk, matched: Matched::Corrected, corrections });
+            let collector = self.attempt(&corrected, RequiredWords::All)?;
+            if collector.total > 0.0 {
+                return Ok(Attempt { collector, matched: Matched::Corrected, corrections });
             }
         }
         if self.engine.tuning.relax {
-            let known: Vec<Vec<Word>> = meant
+            let known: Vec<Vec<QueryWord>> = corrected
                 .into_iter()
                 .filter(|word| word.iter().any(|word| !word.stems.is_empty()))
                 .collect();
-            let count = known.iter().filter(|word| !word.iter().all(|word| word.is_filler)).count();
-            for need in (1..=count).rev() {
-                let walk = self.try_words(&known, Need::AtLeast(need))?;
-                if walk.counted > 0.0 {
-                    return Ok(Tried { walk, matched: Matched::SomeWords, corrections });
+            let count =
+                known.iter().filter(|word| !word.iter().all(|word| word.is_stop_word)).count();
+            for required in (1..=count).rev() {
+                let collector = self.attempt(&known, RequiredWords::AtLeast(required))?;
+                if collector.total > 0.0 {
+                    return Ok(Attempt { collector, matched: Matched::SomeWords, corrections });
                 }
             }
         }
-        Ok(Tried { walk: first, matched: Matched::AllWords, corrections: Vec::new() })
+        Ok(Attempt { collector: first, matched: Matched::AllWords, corrections: Vec::new() })
     }
 
-    /// The words with what was probably meant: instead of those that do not occur, or, if all of them
-    /// do somewhere, beside each.
+    /// Returns the words with their spelling corrections: for words that do not occur in the index, or, if all of
+    /// them occur, for every word.
     fn corrected(
         &self,
-        reader: &Reader<'_>,
-        words: &[Vec<Word>],
-    ) -> Result<(Vec<Vec<Word>>, Corrections), SearchError> {
-        let unknown = |word: &[Word]| word.iter().all(|word| word.stems.is_empty());
+        parser: &QueryParser<'_>,
+        words: &[Vec<QueryWord>],
+    ) -> Result<(Vec<Vec<QueryWord>>, Corrections), SearchError> {
+        let unknown = |word: &[QueryWord]| word.iter().all(|word| word.stems.is_empty());
         let any_unknown = words.iter().any(|word| unknown(word));
         let mut corrections = Vec::new();
-        let mut meant = Vec::with_capacity(words.len());
+        let mut corrected = Vec::with_capacity(words.len());
         for word in words {
-            let mut with = word.clone();
+            let mut alternatives = word.clone();
             if self.engine.tuning.typos && (unknown(word) || !any_unknown) {
-                for typed in word.iter().filter(|word| !word.is_filler) {
-                    let near = reader.meant(typed)?;
-                    if let Some(first) = near.first() {
+                for typed in word.iter().filter(|word| !word.is_stop_word) {
+                    let similar = parser.corrections(typed)?;
+                    if let Some(first) = similar.first() {
                         corrections.push((typed.text.clone(), first.text.clone()));
                     }
-                    with.extend(near);
+                    alternatives.extend(similar);
                 }
             }
-            meant.push(with);
+            corrected.push(alternatives);
         }
-        Ok((meant, corrections))
+        Ok((corrected, corrections))
     }
 
-    fn try_words(&self, words: &[Vec<Word>], need: Need) -> Result<Walk<'search>, SearchError> {
-        let planner = self.planner();
-        let mut walk = self.walk();
-        let named =
-            if self.query.words.is_empty() { None } else { planner.with_name(&self.query.words) };
-        let exact = match named {
-            Some(named) => walk.go_exact(self.shards, named.as_ref())?,
-            None => Exact::NONE,
+    fn attempt(
+        &self,
+        words: &[Vec<QueryWord>],
+        required: RequiredWords,
+    ) -> Result<Collector<'search>, SearchError> {
+        let builder = self.query_builder();
+        let mut collector = self.collector();
+        let exact_query =
+            if self.query.words.is_empty() { None } else { builder.exact_query(&self.query.words) };
+        let exact = match exact_query {
+            Some(exact_query) => collector.collect_exact(self.shards, exact_query.as_ref())?,
+            None => ExactMatches::NONE,
         };
-        let query = planner.with_words(words, need);
-        walk.go(self.shards, query.as_ref(), &exact, self.query.is_scored())?;
-        Ok(walk)
+        let query = builder.words_query(words, required);
+        collector.collect(self.shards, query.as_ref(), &exact, self.query.is_scored())?;
+        Ok(collector)
     }
 
-    pub(crate) fn planner(&self) -> Planner<'search> {
-        Planner {
+    pub(crate) fn query_builder(&self) -> QueryBuilder<'search> {
+        QueryBuilder {
             fields: self.engine.fields,
             tuning: &self.engine.tuning,
             filters: &self.query.filters,
@@ -239,43 +250,48 @@ impl<'search> Finder<'search> {
         }
     }
 
-    pub(crate) fn walk(&self) -> Walk<'search> {
-        Walk {
-            roster: self.roster,
+    pub(crate) fn collector(&self) -> Collector<'search> {
+        Collector {
+            directory: self.directory,
             tuning: &self.engine.tuning,
             filters: &self.query.filters,
             sort: self.query.sort,
-            // An unscored store is in the directory only, and answers where it is named (decisions §4).
-            group_max: if self.stores.is_empty() { 1 } else { 2 },
+            // Products of unscored stores appear only if the query names the store (decisions §4).
+            group_max: if self.stores.is_empty() {
+                RankingInputs::DEPRIORITIZED
+            } else {
+                RankingInputs::UNSCORED
+            },
             after: self.after,
-            keep: self.keep,
+            limit: self.limit,
             budget: self.engine.budget,
             now: self.now,
-            without: None,
+            excluded: None,
             best: BinaryHeap::new(),
-            counted: 0.0,
+            total: 0.0,
             is_estimate: false,
-            count: self.query.facets.then(Count::default),
+            facets: self.query.facets.then(FacetCounts::default),
         }
     }
 
-    /// The records of some results.
+    /// Returns the records of these hits.
     pub(crate) fn records(&self, hits: &[Hit]) -> Result<Vec<String>, SearchError> {
         let mut records = Vec::with_capacity(hits.len());
         for hit in hits {
             let Some(shard) = self.shards.get(hit.shard) else { continue };
-            let stored = stored(self.engine, &shard.index.searcher, hit)?;
-            let member = self.roster.store(hit.store);
-            let record = member
-                .and_then(|member| document::record(&stored, &member.text, &self.engine.site_url));
+            let stored = stored_record(self.engine, &shard.index.searcher, hit)?;
+            let entry = self.directory.store(hit.store);
+            let record = entry.and_then(|entry| {
+                document::record(&stored, &entry.fragment, &self.engine.site_url)
+            });
             records.extend(record);
         }
         Ok(records)
     }
 }
 
-/// What is stored of a result.
-pub(crate) fn stored(
+/// Returns the stored record of a hit.
+fn stored_record(
     engine: &crate::engine::Engine,
     searcher: &Searcher,
     hit: &Hit,

@@ -1,5 +1,5 @@
-//! Everything a database holds, read once into an index in memory: for tests and proofs, which ask
-//! about results and not about how an index travels.
+//! An index in memory, built once from the database: for tests of search results that do not need a writer and a
+//! replica.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -9,40 +9,40 @@ use merchants::{Store, StoreCache};
 use primitives::MerchantId;
 use tantivy::directory::RamDirectory;
 use tantivy::{Index, IndexWriter};
-use tokio::sync::watch;
 
+use crate::analytics::Analytics;
 use crate::columns::OpenIndex;
-use crate::document::Documents;
-use crate::engine::{Keeper, Open};
-use crate::generation::plan;
-use crate::insight::Insight;
-use crate::roster::Roster;
+use crate::document::DocumentBuilder;
+use crate::engine::SearchSources;
+use crate::generation::shard_ranges;
 use crate::schema::{schema, settings};
-use crate::view::{ShardView, View};
+use crate::snapshot::{IndexSnapshot, ShardSnapshot};
+use crate::store_directory::StoreDirectory;
 use crate::{IndexError, Search, SearchSettings};
 
-/// Products read, and documents committed, in one go: so that there are several segments.
+/// Products per query and per commit: small, so that there are several segments.
 const PAGE: i64 = 400;
 
 impl Search {
-    /// Searches in what the database holds now, cut into so many shards. Later changes do not show.
-    pub async fn of_everything(
+    /// Returns a search over the current content of the database, in this many shards. It does not see later
+    /// changes.
+    pub async fn in_memory(
         database: &Database,
         stores: StoreCache,
         shards: u16,
         search: SearchSettings,
     ) -> Result<Self, IndexError> {
         let reading = Reading::for_platform(database);
-        let roster = merchants::roster(&reading).await?;
-        let mut views = Vec::new();
-        for (shard, (from, to)) in (0_i16..).zip(plan(shards)) {
+        let all_stores = merchants::all_stores(&reading).await?;
+        let mut snapshots = Vec::new();
+        for (shard, (from, to)) in (0_i16..).zip(shard_ranges(shards)) {
             let (from, to) = (from.cast_unsigned(), to.cast_unsigned());
-            let members: Vec<&Store> = roster
+            let shard_stores: Vec<&Store> = all_stores
                 .iter()
                 .filter(|store| (from..=to).contains(&shard_of(store.merchant)))
                 .collect();
-            let index = fill(&reading, &members).await?;
-            views.push(ShardView {
+            let index = build_index(&reading, &shard_stores).await?;
+            snapshots.push(ShardSnapshot {
                 shard,
                 index: OpenIndex::new(index.reader()?.searcher())?,
                 version: 1,
@@ -51,17 +51,15 @@ impl Search {
                 virtual_to: to,
             });
         }
-        let view = View { generation: 1, shards: views };
-        let views = watch::channel(Some(Arc::new(view)));
-        let rosters = watch::channel(Arc::new(Roster::of(roster)));
-        let keeper = Keeper::Nobody { _views: views.0, _rosters: rosters.0 };
-        let open = Arc::new(Open { views: views.1, rosters: rosters.1, _keeper: keeper });
-        let insight = Insight::start(database.clone());
-        Ok(Self::over(database.clone(), stores, open, insight, search))
+        let snapshot = IndexSnapshot { generation: 1, shards: snapshots };
+        let sources =
+            SearchSources::fixed(Some(Arc::new(snapshot)), StoreDirectory::new(all_stores));
+        let analytics = Analytics::start(database.clone());
+        Ok(Self::from_sources(database.clone(), stores, Arc::new(sources), analytics, search))
     }
 }
 
-async fn fill(reading: &Reading, stores: &[&Store]) -> Result<Index, IndexError> {
+async fn build_index(reading: &Reading, stores: &[&Store]) -> Result<Index, IndexError> {
     let (schema, fields) = schema();
     let index = Index::create(RamDirectory::create(), schema, settings())?;
     let mut writer: IndexWriter = index.writer_with_num_threads(1, 30 << 20)?;
@@ -75,7 +73,7 @@ async fn fill(reading: &Reading, stores: &[&Store]) -> Result<Index, IndexError>
             let Some(store) = stores.iter().find(|store| store.merchant == *merchant) else {
                 continue;
             };
-            if let Some(document) = Documents::new(fields, store).document(product) {
+            if let Some(document) = DocumentBuilder::new(fields, store).build(product) {
                 writer.add_document(document)?;
             }
         }

@@ -1,5 +1,5 @@
-//! Which languages the documents of each store were made for. Everything else of a store is put in
-//! when a search is answered; only a change of this makes its documents anew.
+//! The languages in which the documents of each store are indexed. All other data of a store is added at search
+//! time; only a change of its languages requires reindexing its documents.
 
 use std::collections::BTreeMap;
 
@@ -9,42 +9,42 @@ use primitives::MerchantId;
 use crate::IndexError;
 use crate::language::Language;
 
-/// The name it is published under, beside the segments.
+/// Name of the file, published with the segments.
 pub(crate) const FILE_NAME: &str = "languages.json";
 
-/// The languages by store.
+/// The indexed languages by store.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Languages(BTreeMap<String, String>);
+pub(crate) struct IndexedLanguages(BTreeMap<String, String>);
 
-impl Languages {
-    /// Whether the documents of a store were made for other languages than it has now.
-    pub(crate) fn differ(&self, store: &Store) -> bool {
-        let made_for = self.0.get(&store.merchant.to_string());
-        made_for.is_some_and(|made_for| *made_for != spell(store))
+impl IndexedLanguages {
+    /// Returns whether the documents of a store are indexed in other languages than the store has now.
+    pub(crate) fn differ_from(&self, store: &Store) -> bool {
+        let indexed = self.0.get(&store.merchant.to_string());
+        indexed.is_some_and(|indexed| *indexed != language_names(store))
     }
 
-    /// Whether documents of a store were made at all.
-    pub(crate) fn know(&self, merchant: MerchantId) -> bool {
+    /// Returns whether documents of a store are indexed at all.
+    pub(crate) fn contains(&self, merchant: MerchantId) -> bool {
         self.0.contains_key(&merchant.to_string())
     }
 
-    /// Notes that the documents of a store are made for its languages.
-    pub(crate) fn note(&mut self, store: &Store) {
-        self.0.insert(store.merchant.to_string(), spell(store));
+    /// Records that the documents of a store are indexed in its current languages.
+    pub(crate) fn record(&mut self, store: &Store) {
+        self.0.insert(store.merchant.to_string(), language_names(store));
     }
 
     pub(crate) fn encode(&self) -> Result<Vec<u8>, IndexError> {
-        serde_json::to_vec(&self.0).map_err(|error| IndexError::Local(error.to_string()))
+        serde_json::to_vec(&self.0).map_err(|error| IndexError::LocalFile(error.to_string()))
     }
 
     pub(crate) fn decode(bytes: &[u8]) -> Result<Self, IndexError> {
         let languages = serde_json::from_slice(bytes);
-        languages.map(Self).map_err(|error| IndexError::Local(format!("{FILE_NAME}: {error}")))
+        languages.map(Self).map_err(|error| IndexError::LocalFile(format!("{FILE_NAME}: {error}")))
     }
 }
 
-/// What stemming looks at: the languages that are understood.
-fn spell(store: &Store) -> String {
+/// Returns the names of the languages that a store's documents are stemmed in.
+fn language_names(store: &Store) -> String {
     let languages = Language::of_store(&store.languages);
     languages.iter().map(|language| format!("{language:?}")).collect::<Vec<_>>().join(" ")
 }

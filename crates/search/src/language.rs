@@ -1,14 +1,14 @@
-//! From text to the words and stems that are compared.
+//! Splits text into words and reduces words to stems.
 
 use frostem::{Algorithm, Stemmer};
 use tantivy::tokenizer::{
     AsciiFoldingFilter, LowerCaser, RemoveLongFilter, SimpleTokenizer, TextAnalyzer, TokenStream,
 };
 
-/// Longer words are numbers of some kind, and nobody searches for a part of them.
+/// Longer words are identifiers, which are not searched by word.
 const WORD_BYTES_MAX: usize = 40;
 
-/// A language whose inflections are understood.
+/// A language with a stemmer. The names of the variants are stored in the index, see `indexed_languages`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Language {
     English,
@@ -31,8 +31,8 @@ impl Language {
         Self::Dutch,
     ];
 
-    /// The language of an ISO 639 code, also with a region behind it.
-    fn of_code(code: &str) -> Option<Self> {
+    /// Returns the language of an ISO 639 code, which may have a region subtag.
+    fn from_code(code: &str) -> Option<Self> {
         match code.split(['-', '_']).next()? {
             "en" => Some(Self::English),
             "de" => Some(Self::German),
@@ -45,10 +45,10 @@ impl Language {
         }
     }
 
-    /// The languages a store writes in; English, if it names none that is understood.
+    /// Returns the supported languages of a store; English if it has none.
     pub(crate) fn of_store(codes: &[String]) -> Vec<Self> {
         let mut languages: Vec<Self> = Vec::new();
-        for language in codes.iter().filter_map(|code| Self::of_code(code)) {
+        for language in codes.iter().filter_map(|code| Self::from_code(code)) {
             if !languages.contains(&language) {
                 languages.push(language);
             }
@@ -72,12 +72,12 @@ impl Language {
     }
 }
 
-/// Splits text into words, without case and accents.
-pub(crate) struct Words(TextAnalyzer);
+/// Splits text into lower-case words without accents.
+pub(crate) struct Tokenizer(TextAnalyzer);
 
-impl Words {
+impl Tokenizer {
     pub(crate) fn new() -> Self {
-        // Folding comes before stemming, so that a word typed without its accents finds the same stem.
+        // Accents are removed before stemming, so that a word typed without them has the same stem.
         let analyzer = TextAnalyzer::builder(SimpleTokenizer::default())
             .filter(RemoveLongFilter::limit(WORD_BYTES_MAX))
             .filter(LowerCaser)
@@ -86,8 +86,8 @@ impl Words {
         Self(analyzer)
     }
 
-    /// The words of a text, in order.
-    pub(crate) fn of(&mut self, text: &str) -> Vec<String> {
+    /// Returns the words of a text, in order.
+    pub(crate) fn words(&mut self, text: &str) -> Vec<String> {
         let mut words = Vec::new();
         let mut stream = self.0.token_stream(text);
         while stream.advance() {
@@ -96,21 +96,23 @@ impl Words {
         words
     }
 
-    /// The words of a text with one blank between them: two names that look alike become one.
-    pub(crate) fn folded(&mut self, text: &str) -> String {
-        self.of(text).join(" ")
+    /// Returns the words of a text with one space between them, so that names compare regardless of case, accents
+    /// and punctuation.
+    pub(crate) fn normalized(&mut self, text: &str) -> String {
+        self.words(text).join(" ")
     }
 }
 
-/// The stems of a word in some languages, each once.
-pub(crate) struct Stems(Vec<Stemmer>);
+/// The stemmers of some languages.
+pub(crate) struct Stemmers(Vec<Stemmer>);
 
-impl Stems {
+impl Stemmers {
     pub(crate) fn new(languages: &[Language]) -> Self {
         Self(languages.iter().map(|language| language.stemmer()).collect())
     }
 
-    pub(crate) fn of(&self, word: &str) -> Vec<String> {
+    /// Returns the distinct stems of a word.
+    pub(crate) fn stems(&self, word: &str) -> Vec<String> {
         let mut stems: Vec<String> = Vec::with_capacity(self.0.len());
         for stemmer in &self.0 {
             let stem = stemmer.stem(word);

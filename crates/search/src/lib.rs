@@ -1,6 +1,8 @@
 #![doc = include_str!("../README.md")]
 
+mod analytics;
 mod checksum;
+mod collector;
 mod columns;
 mod compare;
 mod cursor;
@@ -8,48 +10,46 @@ mod document;
 mod engine;
 mod error;
 mod facets;
-mod fillers;
 mod find;
 mod generation;
-mod insight;
+mod in_memory;
+mod indexed_languages;
 mod language;
-mod languages;
 mod lease;
+mod locked_directory;
 mod manifest;
-mod memory;
-mod objects;
-mod plan;
+mod matching_stores;
+mod object_storage;
 mod query;
+mod query_builder;
+mod query_parser;
 mod rank;
 mod record;
 mod replica;
-mod roster;
 mod schema;
-mod sellers;
 mod similar;
-mod slot;
+mod snapshot;
+mod stop_words;
+mod store_directory;
 mod suggest;
 mod table;
-mod threads;
-mod view;
-mod walk;
-mod words;
+mod thread_pool;
 mod writer;
 
+pub use analytics::{
+    Analytics, AnalyticsError, CallerKind, PurgeTallies, SearchTally, searches_without_result,
+    top_searches,
+};
 pub use compare::{Comparison, compare};
 pub use engine::{Search, SearchSettings, SearchState};
 pub use error::{IndexError, SearchError};
 pub use facets::{FacetValue, Facets};
-pub use find::{Found, Matched, Source};
+pub use find::{Matched, SearchResults, Source};
 pub use generation::{is_published, rebuild};
-pub use insight::{
-    CallerKind, Insight, InsightError, SearchTally, SweepTallies, searches_without_result,
-    top_searches,
-};
-pub use objects::Objects;
+pub use matching_stores::StoreMatch;
+pub use object_storage::ObjectStorage;
 pub use query::{Filters, Query, Sort};
 pub use rank::{Ranking, Tuning};
-pub use record::{ArgumentFault, SearchAnswer, SearchArguments, SearchMeta, slugs};
-pub use replica::{Figures, Replica, ReplicaSettings, ShardFigures};
-pub use sellers::Seller;
+pub use record::{InvalidArgument, SearchAnswer, SearchArguments, SearchMeta, slugs};
+pub use replica::{Replica, ReplicaSettings, ReplicaStatus, ShardStatus};
 pub use writer::{WriterSettings, write};

@@ -1,25 +1,26 @@
-//! A directory of one's own below a configured one. Processes on one machine may be given the same
-//! directory: each takes the lowest number that is free, and finds there what it left.
+//! A subdirectory that one process uses exclusively. Processes on one machine may share a configured directory: each
+//! locks the lowest free number, and so finds the files of an earlier process.
 
 use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// More than this on one machine is a mistake.
-const SLOTS_MAX: usize = 64;
+/// Maximum number of processes per directory; more indicate a mistake.
+const DIRECTORIES_MAX: usize = 64;
 
-/// A directory that no other process uses, as long as this lives.
+/// A directory that no other process uses while this value lives.
 #[derive(Debug)]
-pub(crate) struct Slot {
+pub(crate) struct LockedDirectory {
     pub(crate) path: PathBuf,
-    /// The lock goes with the file, and with the process.
+    /// The lock is released when the file is closed or the process ends.
     _lock: File,
 }
 
-impl Slot {
-    pub(crate) fn take(directory: &Path, role: &str) -> io::Result<Self> {
+impl LockedDirectory {
+    /// Locks the first free subdirectory, and creates it if necessary.
+    pub(crate) fn acquire(directory: &Path, role: &str) -> io::Result<Self> {
         fs::create_dir_all(directory)?;
-        for number in 0..SLOTS_MAX {
+        for number in 0..DIRECTORIES_MAX {
             let lock = File::create(directory.join(format!("{role}-{number}.lock")))?;
             match lock.try_lock() {
                 Ok(()) => {
@@ -31,6 +32,6 @@ impl Slot {
                 Err(TryLockError::Error(error)) => return Err(error),
             }
         }
-        Err(io::Error::other("too many processes share one directory"))
+        Err(io::Error::other("too many processes share the directory"))
     }
 }

@@ -1,4 +1,4 @@
-//! The object store: a directory on a developer's machine, a bucket in production.
+//! Object storage of the published index: a directory on a developer's machine, a bucket in production.
 
 use std::fmt;
 use std::fs::File;
@@ -19,49 +19,49 @@ use object_store::{
 use crate::IndexError;
 use crate::checksum::Checksum;
 
-/// Larger files go up in parts of this size.
+/// Larger files are uploaded in parts of this size.
 const PART_BYTES: usize = 8 << 20;
-/// Parts under way at once.
+/// Parts uploaded concurrently.
 const PARTS_MAX: usize = 4;
-/// A store that does not answer is heard of soon; whoever asked tries again by itself.
+/// Few, so that an unavailable store is noticed soon; callers retry themselves.
 const RETRIES_MAX: usize = 2;
 const RETRYING_MAX: Duration = Duration::from_secs(10);
 
-/// Where the segments lie. Cheap to clone.
+/// Object storage below a prefix. Cheap to clone.
 #[derive(Clone)]
-pub struct Objects {
+pub struct ObjectStorage {
     store: Arc<dyn ObjectStore>,
     prefix: Key,
     address: Arc<str>,
 }
 
-impl fmt::Debug for Objects {
+impl fmt::Debug for ObjectStorage {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "Objects({})", self.address)
+        write!(formatter, "ObjectStorage({})", self.address)
     }
 }
 
-impl Objects {
-    /// Opens `s3://bucket/prefix`, with keys and endpoint from the usual `AWS_…` variables, or a
-    /// directory, by its path or as `file:///path`. A directory is made if it is not there.
+impl ObjectStorage {
+    /// Opens `s3://bucket/prefix`, with credentials and endpoint from the usual `AWS_…` variables, or a directory, by
+    /// its path or as `file:///path`. A missing directory is created.
     pub fn open(address: &str) -> Result<Self, IndexError> {
-        let wrong = |error: &dyn fmt::Display| IndexError::Address(format!("{address}: {error}"));
+        let invalid = |error: &dyn fmt::Display| IndexError::Address(format!("{address}: {error}"));
         let (store, prefix): (Arc<dyn ObjectStore>, Key) =
-            if let Some(place) = address.strip_prefix("s3://") {
-                let prefix = place.split_once('/').map_or("", |(_, prefix)| prefix);
-                let prefix = Key::parse(prefix).map_err(|error| wrong(&error))?;
+            if let Some(location) = address.strip_prefix("s3://") {
+                let prefix = location.split_once('/').map_or("", |(_, prefix)| prefix);
+                let prefix = Key::parse(prefix).map_err(|error| invalid(&error))?;
                 let retry = RetryConfig {
                     max_retries: RETRIES_MAX,
                     retry_timeout: RETRYING_MAX,
                     ..RetryConfig::default()
                 };
                 let bucket = AmazonS3Builder::from_env().with_url(address).with_retry(retry);
-                (Arc::new(bucket.build().map_err(|error| wrong(&error))?), prefix)
+                (Arc::new(bucket.build().map_err(|error| invalid(&error))?), prefix)
             } else {
                 let path = address.strip_prefix("file://").unwrap_or(address);
-                std::fs::create_dir_all(path).map_err(|error| wrong(&error))?;
+                std::fs::create_dir_all(path).map_err(|error| invalid(&error))?;
                 let directory = LocalFileSystem::new_with_prefix(path);
-                let directory = directory.map_err(|error| wrong(&error))?;
+                let directory = directory.map_err(|error| invalid(&error))?;
                 (Arc::new(directory.with_automatic_cleanup(true)), Key::default())
             };
         Ok(Self { store, prefix, address: address.into() })
@@ -71,22 +71,21 @@ impl Objects {
         name.split('/').fold(self.prefix.clone(), Key::join)
     }
 
-    /// Puts an object there, whatever was there before: names follow from contents, so that nothing
-    /// but the same can have been there.
+    /// Uploads an object and replaces an existing one: names are derived from the content, so that both are equal.
     pub(crate) async fn put(&self, name: &str, bytes: Vec<u8>) -> Result<(), IndexError> {
         self.store.put(&self.key(name), PutPayload::from(bytes)).await?;
         Ok(())
     }
 
-    /// Puts a file there.
+    /// Uploads a file.
     pub(crate) async fn put_file(&self, name: &str, path: &Path) -> Result<(), IndexError> {
-        let open =
-            |error: std::io::Error| IndexError::Local(format!("{}: {error}", path.display()));
-        let mut file = File::open(path).map_err(open)?;
-        let bytes = file.metadata().map_err(open)?.len();
+        let local =
+            |error: std::io::Error| IndexError::LocalFile(format!("{}: {error}", path.display()));
+        let mut file = File::open(path).map_err(local)?;
+        let bytes = file.metadata().map_err(local)?.len();
         if usize::try_from(bytes).is_ok_and(|bytes| bytes <= PART_BYTES) {
             let mut whole = Vec::new();
-            file.read_to_end(&mut whole).map_err(open)?;
+            file.read_to_end(&mut whole).map_err(local)?;
             return self.put(name, whole).await;
         }
         let mut upload = WriteMultipart::new_with_chunk_size(
@@ -94,15 +93,15 @@ impl Objects {
             PART_BYTES,
         );
         loop {
-            let (back, part) = tokio::task::spawn_blocking(move || {
+            let (returned, part) = tokio::task::spawn_blocking(move || {
                 let mut part = Vec::new();
                 let limit = u64::try_from(PART_BYTES).unwrap_or(u64::MAX);
                 let read = (&mut file).take(limit).read_to_end(&mut part);
                 (file, read.map(|_| part))
             })
             .await?;
-            file = back;
-            let part = part.map_err(open)?;
+            file = returned;
+            let part = part.map_err(local)?;
             if part.is_empty() {
                 break;
             }
@@ -113,14 +112,14 @@ impl Objects {
         Ok(())
     }
 
-    /// A small object, whole.
-    pub(crate) async fn bytes(&self, name: &str) -> Result<Vec<u8>, IndexError> {
+    /// Downloads a small object into memory.
+    pub(crate) async fn get(&self, name: &str) -> Result<Vec<u8>, IndexError> {
         let found = self.store.get(&self.key(name)).await?;
         Ok(found.bytes().await?.to_vec())
     }
 
-    /// Whether an object is there.
-    pub(crate) async fn has(&self, name: &str) -> Result<bool, IndexError> {
+    /// Returns whether an object exists.
+    pub(crate) async fn exists(&self, name: &str) -> Result<bool, IndexError> {
         match self.store.head(&self.key(name)).await {
             Ok(_) => Ok(true),
             Err(object_store::Error::NotFound { .. }) => Ok(false),
@@ -128,9 +127,9 @@ impl Objects {
         }
     }
 
-    /// Fetches an object into a file. It gets its name only when length and checksum are right, so
-    /// that no half or wrong file is ever there under it.
-    pub(crate) async fn fetch(
+    /// Downloads an object to a file. The file gets its final name only after length and checksum are verified, so
+    /// that it is never incomplete or wrong.
+    pub(crate) async fn download(
         &self,
         name: &str,
         to: &Path,
@@ -140,19 +139,19 @@ impl Objects {
         let found = self.store.get(&self.key(name)).await?;
         let part = with_suffix(to, ".part");
         let copied = copy(found, File::create(&part)?).await;
-        let seen = copied.inspect_err(|_| drop(std::fs::remove_file(&part)))?;
-        if seen != (sha256.to_owned(), bytes) {
+        let copied = copied.inspect_err(|_| drop(std::fs::remove_file(&part)))?;
+        if copied != (sha256.to_owned(), bytes) {
             std::fs::remove_file(&part)?;
-            let (digits, length) = seen;
-            let what = format!("{name} has {length} of {bytes} bytes and the checksum {digits}");
-            return Err(IndexError::Damaged(what));
+            let (checksum, length) = copied;
+            let message = format!("{name} has {length} of {bytes} bytes and checksum {checksum}");
+            return Err(IndexError::Damaged(message));
         }
         std::fs::rename(&part, to)?;
         Ok(())
     }
 
-    /// Whether an object is there and is what it should be, by reading all of it.
-    pub(crate) async fn holds(
+    /// Returns whether an object exists and has this checksum and length. Reads all of it.
+    pub(crate) async fn matches(
         &self,
         name: &str,
         sha256: &str,
@@ -166,12 +165,12 @@ impl Objects {
         }
     }
 
-    /// The names of all objects below one.
-    pub(crate) async fn list(&self, below: &str) -> Result<Vec<String>, IndexError> {
+    /// Returns the names of all objects below a prefix.
+    pub(crate) async fn list(&self, prefix: &str) -> Result<Vec<String>, IndexError> {
         let strip = self.prefix.as_ref();
-        let found = self.store.list(Some(&self.key(below))).try_collect::<Vec<_>>().await;
+        let found = self.store.list(Some(&self.key(prefix))).try_collect::<Vec<_>>().await;
         let found = match found {
-            // A directory that is gone holds nothing.
+            // A missing directory is empty.
             Err(object_store::Error::NotFound { .. }) => Vec::new(),
             found => found?,
         };
@@ -182,7 +181,7 @@ impl Objects {
         Ok(found.iter().map(|object| name(&object.location)).collect())
     }
 
-    /// Removes an object; one that is gone already is no fault.
+    /// Deletes an object. Succeeds if it does not exist.
     pub(crate) async fn delete(&self, name: &str) -> Result<(), IndexError> {
         match self.store.delete(&self.key(name)).await {
             Ok(()) | Err(object_store::Error::NotFound { .. }) => Ok(()),
@@ -191,7 +190,7 @@ impl Objects {
     }
 }
 
-/// Copies an object, and says what it was.
+/// Copies an object, and returns its checksum and length.
 async fn copy(
     found: GetResult,
     mut to: impl Write + Send + 'static,
@@ -200,7 +199,7 @@ async fn copy(
     match found.payload {
         GetResultPayload::File(mut file, _) => {
             let copied = tokio::task::spawn_blocking(move || {
-                checksum.pass(&mut file, &mut to)?;
+                checksum.copy(&mut file, &mut to)?;
                 to.flush()?;
                 Ok::<_, std::io::Error>(checksum)
             });
@@ -209,7 +208,7 @@ async fn copy(
         GetResultPayload::Stream(mut stream) => {
             while let Some(piece) = stream.next().await {
                 let piece = piece?;
-                checksum.add(&piece);
+                checksum.update(&piece);
                 to.write_all(&piece)?;
             }
             to.flush()?;
@@ -218,7 +217,7 @@ async fn copy(
     Ok(checksum.finish())
 }
 
-/// The same path with something behind its name.
+/// Returns the path with a suffix appended to its file name.
 pub(crate) fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(suffix);

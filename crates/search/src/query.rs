@@ -1,8 +1,7 @@
-//! What is asked.
+//! The query of a search.
 
 use merchants::Band;
 use primitives::{Currency, PageRequest, StoreSlug};
-use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::SearchError;
@@ -10,64 +9,59 @@ use crate::SearchError;
 /// A search.
 #[derive(Debug, Clone)]
 pub struct Query {
-    /// The words, as typed. None: everything that passes the filters.
+    /// As typed. Empty: everything that passes the filters.
     pub words: String,
-    /// The stores to look in. None: all of them.
+    /// Stores to search. Empty: all of them.
     pub stores: Vec<StoreSlug>,
-    /// What results must be.
     pub filters: Filters,
-    /// Their order.
     pub sort: Sort,
-    /// Which page.
     pub page: PageRequest,
-    /// Instead of a page number: go on behind the last result of an answer.
+    /// Cursor of the previous page, instead of a page number.
     pub cursor: Option<String>,
-    /// Whether to count values of brand, category and so on.
+    /// Whether to count the results by brand, category and so on.
     pub facets: bool,
 }
 
-/// What results must be (decisions §3).
+/// Filters of a search (decisions §3).
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Filters {
-    /// A place in a store's tree: a path, or the name of one place.
+    /// A category path, or the name of one of its levels.
     pub category: Option<String>,
-    /// Who makes it.
     pub brand: Option<String>,
-    /// The least price, in millionths.
+    /// Minimum price, in millionths of the currency unit.
     pub price_micros_min: Option<u64>,
-    /// The highest price, in millionths.
+    /// Maximum price, in millionths of the currency unit.
     pub price_micros_max: Option<u64>,
-    /// What it is priced in.
     pub currency: Option<Currency>,
-    /// Only what can be had at once.
     pub in_stock_only: bool,
-    /// The least trust score of the store.
+    /// Minimum trust score of the store.
     pub trust_min: Option<f64>,
-    /// The least trust label of the store.
+    /// Minimum trust label of the store.
     pub band_min: Option<Band>,
 }
 
-/// The order of results.
-#[derive(
-    Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
-)]
-#[serde(rename_all = "snake_case")]
-pub enum Sort {
-    /// What fits best, by words and by trust in the store.
-    #[default]
-    Relevance,
-    /// The cheapest first. Amounts are compared as numbers; name a currency to compare like with like.
-    PriceAsc,
-    /// The dearest first.
-    PriceDesc,
-    /// What was listed last comes first.
-    Newest,
-    /// The best trusted stores first.
-    Trust,
+primitives::text_enum! {
+    /// Order of the results.
+    #[derive(Default, schemars::JsonSchema)]
+    #[schemars(rename_all = "snake_case")]
+    #[strum(serialize_all = "snake_case")]
+    pub enum Sort {
+        /// Best match first, by words and by trust in the store.
+        #[default]
+        Relevance,
+        /// Lowest price first. Amounts of different currencies are compared as numbers; filter by currency to avoid it.
+        PriceAsc,
+        /// Highest price first. Amounts of different currencies are compared as numbers.
+        PriceDesc,
+        /// Most recently listed first.
+        Newest,
+        /// Highest trust score of the store first.
+        Trust,
+    }
 }
 
 impl Query {
-    /// A search for these words and nothing else.
+    /// Returns a query for these words, without filters.
     #[must_use]
     pub fn of_words(words: &str) -> Self {
         Self {
@@ -81,10 +75,10 @@ impl Query {
         }
     }
 
-    /// Results that can be reached by page number. Deeper reading goes by cursor.
+    /// Number of results that page numbers reach; later results need a cursor.
     pub const WINDOW: usize = 10_000;
 
-    /// How many results the page needs: all before it, and its own.
+    /// Returns how many results to collect: those of the page, and without a cursor all before it.
     pub(crate) fn depth(&self) -> Result<usize, SearchError> {
         let limit = usize::try_from(self.page.limit()).unwrap_or(usize::MAX);
         if self.cursor.is_some() {
@@ -92,10 +86,10 @@ impl Query {
         }
         let offset = usize::try_from(self.page.offset()).unwrap_or(usize::MAX);
         let depth = offset.saturating_add(limit);
-        if depth > Self::WINDOW { Err(SearchError::TooDeep) } else { Ok(depth) }
+        if depth > Self::WINDOW { Err(SearchError::PageTooDeep) } else { Ok(depth) }
     }
 
-    /// What must be the same from page to page, as a number: a cursor of another search is refused.
+    /// Returns a hash of everything that must not change from page to page, to reject cursors of other searches.
     pub(crate) fn fingerprint(&self) -> u64 {
         let mut stores = self.stores.clone();
         stores.sort_unstable();

@@ -1,4 +1,4 @@
-//! From words and filters to a query of the index.
+//! Builds tantivy queries from words and filters.
 
 use merchants::Store;
 use tantivy::Term;
@@ -7,61 +7,68 @@ use tantivy::query::{
 };
 use tantivy::schema::{Field, IndexRecordOption};
 
-use crate::document::{gtin_name, number_name, title_name};
-use crate::language::Words;
+use crate::document::{gtin_term, identifier_term, title_term};
+use crate::language::Tokenizer;
+use crate::query_parser::QueryWord;
 use crate::rank::Tuning;
 use crate::schema::Fields;
-use crate::words::Word;
 use crate::{Filters, Query};
 
-/// Longer texts name nothing exactly.
-const NAME_BYTES_MAX: usize = 400;
+/// Longer texts are not looked up as names or identifiers.
+const EXACT_BYTES_MAX: usize = 400;
 
 type Clause = (Occur, Box<dyn IndexQuery>);
 
-/// How many of the words a result must have.
+/// How many words of the query a result must contain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Need {
-    /// All of them.
+pub(crate) enum RequiredWords {
     All,
-    /// So many of them.
     AtLeast(usize),
 }
 
-/// Makes queries.
-pub(crate) struct Planner<'query> {
+/// Builds the queries of one search.
+pub(crate) struct QueryBuilder<'query> {
     pub(crate) fields: Fields,
     pub(crate) tuning: &'query Tuning,
     pub(crate) filters: &'query Filters,
     pub(crate) stores: &'query [&'query Store],
-    /// Whether the order asks how well words fit.
+    /// Whether the order depends on BM25 scores.
     pub(crate) scored: bool,
 }
 
-impl Planner<'_> {
-    /// What has the words and passes the filters that the index can look up.
-    pub(crate) fn with_words(&self, words: &[Vec<Word>], need: Need) -> Box<dyn IndexQuery> {
+impl QueryBuilder<'_> {
+    /// Returns the query for products that contain the words and pass the term filters. Each word is a list of
+    /// alternatives.
+    pub(crate) fn words_query(
+        &self,
+        words: &[Vec<QueryWord>],
+        required: RequiredWords,
+    ) -> Box<dyn IndexQuery> {
         let mut clauses = self.filter_clauses();
-        let meant: Vec<&Vec<Word>> = words.iter().filter(|meant| !is_filler(meant)).collect();
-        match need {
-            _ if meant.is_empty() => {
+        let content_words: Vec<&Vec<QueryWord>> =
+            words.iter().filter(|word| !is_stop_word(word)).collect();
+        match required {
+            _ if content_words.is_empty() => {
                 clauses.push((Occur::Must, Box::new(AllQuery)));
             }
-            Need::All => {
+            RequiredWords::All => {
                 clauses.extend(
-                    meant.iter().map(|meant| (Occur::Must, self.any(self.fields.text, meant))),
+                    content_words
+                        .iter()
+                        .map(|word| (Occur::Must, self.any_stem(self.fields.text, word))),
                 );
             }
-            Need::AtLeast(count) => {
-                let each =
-                    meant.iter().map(|meant| (Occur::Should, self.any(self.fields.text, meant)));
+            RequiredWords::AtLeast(count) => {
+                let each = content_words
+                    .iter()
+                    .map(|word| (Occur::Should, self.any_stem(self.fields.text, word)));
                 let some = BooleanQuery::with_minimum_required_clauses(each.collect(), count);
                 clauses.push((Occur::Must, Box::new(some)));
             }
         }
         if self.scored && self.tuning.title_boost > 0.0 {
-            for meant in words.iter().filter(|meant| has_stems(meant)) {
-                let title = self.any(self.fields.title, meant);
+            for word in words.iter().filter(|word| has_stems(word)) {
+                let title = self.any_stem(self.fields.title, word);
                 let boosted = BoostQuery::new(title, self.tuning.title_boost);
                 clauses.push((Occur::Should, Box::new(boosted)));
             }
@@ -69,42 +76,43 @@ impl Planner<'_> {
         joined(clauses)
     }
 
-    /// What is named by the text as a whole: an article number, a SKU, a name.
-    pub(crate) fn with_name(&self, text: &str) -> Option<Box<dyn IndexQuery>> {
+    /// Returns the query for products whose GTIN, SKU, MPN, external id or name is the whole text; `None` if the text
+    /// is empty or too long.
+    pub(crate) fn exact_query(&self, text: &str) -> Option<Box<dyn IndexQuery>> {
         let text = text.trim();
-        if text.is_empty() || text.len() > NAME_BYTES_MAX {
+        if text.is_empty() || text.len() > EXACT_BYTES_MAX {
             return None;
         }
-        let mut names = vec![title_name(&Words::new().folded(text)), number_name(text)];
+        let mut terms = vec![title_term(&Tokenizer::new().normalized(text)), identifier_term(text)];
         if let Ok(gtin) = text.parse::<catalog::Gtin>() {
-            names.push(gtin_name(&gtin.to_14()));
+            terms.push(gtin_term(&gtin.to_14()));
         }
-        let terms = names.iter().map(|name| Term::from_field_text(self.fields.exact, name));
+        let terms = terms.iter().map(|term| Term::from_field_text(self.fields.exact, term));
         let each = terms.map(|term| (Occur::Should, filter(term)));
         let mut clauses = self.filter_clauses();
         clauses.push((Occur::Must, Box::new(BooleanQuery::new(each.collect()))));
         Some(joined(clauses))
     }
 
-    /// What has some of these words or stands in the same place, to show beside a product.
-    pub(crate) fn alike(&self, words: &[Word], category: &str) -> Box<dyn IndexQuery> {
+    /// Returns the query for products with some of these words in their title, or in the same category.
+    pub(crate) fn similar_query(&self, words: &[QueryWord], category: &str) -> Box<dyn IndexQuery> {
         let mut clauses = self.filter_clauses();
-        let each = words
-            .iter()
-            .map(|word| (Occur::Should, self.any(self.fields.title, std::slice::from_ref(word))));
+        let each = words.iter().map(|word| {
+            (Occur::Should, self.any_stem(self.fields.title, std::slice::from_ref(word)))
+        });
         let count = words.len().div_ceil(3).max(1);
         let some = BooleanQuery::with_minimum_required_clauses(each.collect(), count);
-        let place = Term::from_field_text(self.fields.category, category);
-        let place = ConstScoreQuery::new(term_query(place), SAME_PLACE);
-        // A name like no other still has neighbours on its shelf.
-        let alike: Vec<Clause> =
-            vec![(Occur::Should, Box::new(some)), (Occur::Should, Box::new(place))];
-        clauses.push((Occur::Must, Box::new(BooleanQuery::new(alike))));
+        let same_category = Term::from_field_text(self.fields.category, category);
+        let same_category = ConstScoreQuery::new(term_query(same_category), SAME_CATEGORY_SCORE);
+        // A product whose name shares no word with others still has products of the same category.
+        let similar: Vec<Clause> =
+            vec![(Occur::Should, Box::new(some)), (Occur::Should, Box::new(same_category))];
+        clauses.push((Occur::Must, Box::new(BooleanQuery::new(similar))));
         joined(clauses)
     }
 
-    /// One of the stems of one of the words.
-    fn any(&self, field: Field, words: &[Word]) -> Box<dyn IndexQuery> {
+    /// Returns the query for any stem of any of the words.
+    fn any_stem(&self, field: Field, words: &[QueryWord]) -> Box<dyn IndexQuery> {
         let stems = words.iter().flat_map(|word| &word.stems);
         let mut terms: Vec<Term> = stems.map(|stem| Term::from_field_text(field, stem)).collect();
         terms.dedup();
@@ -137,28 +145,28 @@ impl Planner<'_> {
             clauses.push((Occur::Must, store));
         }
         if let Some(category) = &self.filters.category {
-            let place = category.trim().trim_matches('/').to_lowercase();
-            let place = place.split_whitespace().collect::<Vec<_>>().join("-");
-            let term = Term::from_field_text(self.fields.category, &place);
+            let category = category.trim().trim_matches('/').to_lowercase();
+            let category = category.split_whitespace().collect::<Vec<_>>().join("-");
+            let term = Term::from_field_text(self.fields.category, &category);
             clauses.push((Occur::Must, filter(term)));
         }
         if let Some(brand) = &self.filters.brand {
-            let folded = Words::new().folded(brand);
-            clauses.push((Occur::Must, filter(Term::from_field_text(self.fields.brand, &folded))));
+            let brand = Tokenizer::new().normalized(brand);
+            clauses.push((Occur::Must, filter(Term::from_field_text(self.fields.brand, &brand))));
         }
         clauses
     }
 }
 
-/// What the same place counts beside words, in the points of a rare word.
-const SAME_PLACE: f32 = 4.0;
+/// Score of the same category, comparable to the BM25 score of a rare word.
+const SAME_CATEGORY_SCORE: f32 = 4.0;
 
-fn is_filler(meant: &[Word]) -> bool {
-    meant.iter().all(|word| word.is_filler)
+fn is_stop_word(alternatives: &[QueryWord]) -> bool {
+    alternatives.iter().all(|word| word.is_stop_word)
 }
 
-fn has_stems(meant: &[Word]) -> bool {
-    meant.iter().any(|word| !word.stems.is_empty())
+fn has_stems(alternatives: &[QueryWord]) -> bool {
+    alternatives.iter().any(|word| !word.stems.is_empty())
 }
 
 fn joined(mut clauses: Vec<Clause>) -> Box<dyn IndexQuery> {
@@ -175,7 +183,7 @@ fn term_query(term: Term) -> Box<dyn IndexQuery> {
     Box::new(TermQuery::new(term, IndexRecordOption::Basic))
 }
 
-/// A condition that counts nothing.
+/// Returns a query that filters by a term and adds nothing to the score.
 fn filter(term: Term) -> Box<dyn IndexQuery> {
     filter_query(term_query(term))
 }
@@ -185,7 +193,7 @@ fn filter_query(query: Box<dyn IndexQuery>) -> Box<dyn IndexQuery> {
 }
 
 impl Query {
-    /// Whether the order asks how well words fit.
+    /// Returns whether the order depends on BM25 scores.
     pub(crate) fn is_scored(&self) -> bool {
         matches!(self.sort, crate::Sort::Relevance | crate::Sort::Trust)
     }

@@ -1,12 +1,12 @@
-//! The order of results: one formula, published as it is computed.
+//! The ranking of results: one formula, published as it is computed.
 //!
 //! ```text
-//! score  = words × trust × stock × freshness
-//! words  = BM25 over all words of the product, and again over name and brand, which count TITLE_BOOST
-//! trust  = 0.5 + 0.5 × the score the store ranks with
-//! stock  = 1 + STOCK_LIFT if it can be had at once, else 1
-//! fresh  = 1 + FRESH_LIFT × exp(−age / FRESH_DAYS), age since it was listed
-//! order  = stores of 0.70 and above first; among them what is named exactly; then score
+//! score     = words × trust × stock × freshness
+//! words     = BM25 over all words of the product + title_boost × BM25 over its name and brand
+//! trust     = trust_factor(ranking score of the store)
+//! stock     = 1 + stock_lift if the product is in stock, else 1
+//! freshness = 1 + fresh_lift × exp(−age / fresh_days), with the age since the product was listed
+//! order     = stores with a score of 0.70 and above first; within each group exact matches; then by score
 //! ```
 
 use std::collections::BTreeMap;
@@ -16,27 +16,27 @@ use serde::Serialize;
 
 use crate::Sort;
 
-/// What plays a part in the order. Switching one off shows what it is worth.
+/// Parameters of the ranking. Each part can be switched off to measure its effect.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own")]
 pub struct Tuning {
-    /// How much a word in name or brand counts beside one anywhere.
+    /// Weight of words in name and brand, relative to words anywhere.
     pub title_boost: f32,
-    /// What stock lifts by.
+    /// Increase of the score of products in stock.
     pub stock_lift: f32,
-    /// What newness lifts by, at the most.
+    /// Maximum increase of the score of new products.
     pub fresh_lift: f32,
-    /// Days in which that falls to a third.
+    /// Days after which that increase has fallen to 1/e.
     pub fresh_days: f32,
-    /// Whether trust counts.
+    /// Whether trust affects the order.
     pub trust: bool,
-    /// Whether what is named exactly comes first.
+    /// Whether exact matches come first.
     pub exact_first: bool,
-    /// Whether inflected forms count as one word.
+    /// Whether words are stemmed.
     pub stems: bool,
-    /// Whether misspelt words are corrected.
+    /// Whether the spelling of words is corrected.
     pub typos: bool,
-    /// Whether some of the words will do where all of them find nothing.
+    /// Whether fewer words are required if no product contains all of them.
     pub relax: bool,
 }
 
@@ -56,18 +56,18 @@ impl Default for Tuning {
     }
 }
 
-/// How results are ordered, in words and numbers: what `GET /search/ranking` answers.
+/// How search results are ranked.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Ranking {
-    /// What decides, in the order in which it does.
+    /// Sort criteria, the most significant first.
     order: [&'static str; 3],
-    /// The score by which results of one rank are ordered.
+    /// Formula of the score.
     formula: &'static str,
-    /// What the names in the formula mean.
-    terms: BTreeMap<&'static str, &'static str>,
-    /// The numbers in it.
+    /// Meaning of the terms in the formula.
+    terms: BTreeMap<&'static str, String>,
+    /// Constants in the formula.
     constants: BTreeMap<&'static str, f64>,
-    /// What never appears.
+    /// What is never returned.
     never: [&'static str; 2],
 }
 
@@ -77,14 +77,18 @@ impl Default for Ranking {
         let terms = [
             (
                 "words",
-                "BM25 of the query's words over all words of the product, plus title_boost times BM25 over its name and brand",
+                String::from(
+                    "BM25 of the query's words over all words of the product, plus title_boost times BM25 over its name and brand",
+                ),
             ),
+            ("trust", trust_factor_formula()),
+            ("stock", String::from("1 + stock_lift if the product is in stock, else 1")),
             (
-                "trust",
-                "0.5 + 0.5 × the store's trust score; a provisional score counts as at most 0.84",
+                "freshness",
+                String::from(
+                    "1 + fresh_lift × exp(−days since the product was listed / fresh_days)",
+                ),
             ),
-            ("stock", "1 + stock_lift if the product can be had at once, else 1"),
-            ("freshness", "1 + fresh_lift × exp(−days since it was listed / fresh_days)"),
         ];
         let constants = [
             ("title_boost", tuning.title_boost),
@@ -93,12 +97,12 @@ impl Default for Ranking {
             ("fresh_days", tuning.fresh_days),
             ("last_below_trust_score", 0.7),
         ];
-        // To three digits: they were written with fewer.
+        // The nearest number of three decimals is the one in the source.
         let exact = |number: f32| (f64::from(number) * 1000.0).round() / 1000.0;
         Self {
             order: [
                 "stores with a trust score of 0.70 and above come before all others",
-                "products that the query names exactly (article number, SKU, name) come before others",
+                "products whose GTIN, SKU, MPN, external id or name is the query come before others",
                 "the score",
             ],
             formula: "words × trust × stock × freshness",
@@ -106,42 +110,59 @@ impl Default for Ranking {
             constants: constants.map(|(name, number)| (name, exact(number))).into(),
             never: [
                 "suspended and inactive stores",
-                "stores without a score, unless the search names them",
+                "stores without a score, unless the query names them",
             ],
         }
     }
 }
 
-/// A result's place in the order: the greater comes first. Equal majors are told apart by the product's
-/// id, the same way in every segment and on every node, so that pages never repeat or skip.
+/// The factor of a store without a score or with a score of 0.
+const TRUST_FACTOR_BASE: f64 = 0.5;
+/// What a score of 1 adds to it.
+const TRUST_FACTOR_WEIGHT: f64 = 0.5;
+
+/// Returns the factor by which the trust in a store multiplies the score of its products, from the score the store
+/// ranks with ([`merchants::Standing::ranking_score`]).
+pub(crate) fn trust_factor(ranking_score: Option<f64>) -> f64 {
+    TRUST_FACTOR_BASE + TRUST_FACTOR_WEIGHT * ranking_score.unwrap_or(0.0)
+}
+
+/// Returns the text of [`trust_factor`], as published.
+fn trust_factor_formula() -> String {
+    format!(
+        "{TRUST_FACTOR_BASE} + {TRUST_FACTOR_WEIGHT} × the store's trust score; a provisional score counts as at most 0.84"
+    )
+}
+
+/// The sort key of a result: greater keys come first. Ties are broken by product id, the same way in every segment
+/// and on every node, so that pages never repeat or skip results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Place {
-    pub(crate) major: u64,
+pub(crate) struct SortKey {
+    pub(crate) primary: u64,
     pub(crate) tie: u64,
 }
 
-/// What the order knows of a product.
+/// The inputs of a sort key.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Candidate {
-    /// How well the words fit.
+    /// BM25 score of the words.
     pub(crate) words: f32,
-    /// 0: a store that takes agent checkout, 1: below that, 2: unscored.
+    /// Rank group of the store.
     pub(crate) group: u8,
-    /// The store's score.
+    /// Trust score of the store.
     pub(crate) trust: f32,
-    /// What trust multiplies by.
+    /// See [`trust_factor`].
     pub(crate) factor: f32,
-    /// It is named exactly.
-    pub(crate) exact: bool,
+    pub(crate) is_exact: bool,
 }
 
 impl Tuning {
-    /// The most that stock and newness can lift by.
+    /// Returns the upper bound of [`Self::lift`].
     pub(crate) fn lift_max(&self) -> f32 {
         (1.0 + self.stock_lift) * (1.0 + self.fresh_lift)
     }
 
-    /// What stock and newness lift by.
+    /// Returns the factor for stock and freshness.
     pub(crate) fn lift(&self, available: bool, age_seconds: i64) -> f32 {
         let stock = if available { 1.0 + self.stock_lift } else { 1.0 };
         #[expect(clippy::cast_precision_loss, reason = "an age in days needs no more")]
@@ -149,33 +170,37 @@ impl Tuning {
         stock * (1.0 + self.fresh_lift * (-age_days / self.fresh_days).exp())
     }
 
-    /// The major part of a place in the order of relevance or of trust.
-    pub(crate) fn major(&self, sort: Sort, candidate: &Candidate, lift: f32) -> u64 {
+    /// Returns the primary part of a sort key, for the order by relevance or by trust.
+    pub(crate) fn primary(&self, sort: Sort, candidate: &Candidate, lift: f32) -> u64 {
         let factor = if self.trust { candidate.factor } else { 1.0 };
         let score = bits(candidate.words * factor * lift);
         if sort == Sort::Trust {
             return bits(candidate.trust) << 32 | score;
         }
         let group = if self.trust { 3 - u64::from(candidate.group.min(3)) } else { 0 };
-        let exact = u64::from(candidate.exact && self.exact_first);
+        let exact = u64::from(candidate.is_exact && self.exact_first);
         group << 40 | exact << 36 | score
     }
 }
 
-/// A positive number so that greater numbers have greater bits.
+/// Returns the bits of a non-negative number, which sort like the number.
 fn bits(number: f32) -> u64 {
     u64::from(number.max(0.0).to_bits())
 }
 
 #[cfg(test)]
 mod tests {
+    use merchants::Standing;
+    use primitives::Timestamp;
     use proptest::prelude::*;
 
     use super::*;
+    use crate::store_directory::to_f32;
 
     fn candidate(words: f32, trust: f32, exact: bool) -> Candidate {
         let group = u8::from(trust < 0.7);
-        Candidate { words, group, trust, factor: 0.5 + 0.5 * trust, exact }
+        let factor = to_f32(trust_factor(Some(f64::from(trust))));
+        Candidate { words, group, trust, factor, is_exact: exact }
     }
 
     proptest! {
@@ -187,25 +212,25 @@ mod tests {
             let (less, more) = (less.min(more), less.max(more));
             let tuning = Tuning::default();
             for sort in [Sort::Relevance, Sort::Trust] {
-                let below = tuning.major(sort, &candidate(words, less, exact), lift);
-                let above = tuning.major(sort, &candidate(words, more, exact), lift);
+                let below = tuning.primary(sort, &candidate(words, less, exact), lift);
+                let above = tuning.primary(sort, &candidate(words, more, exact), lift);
                 prop_assert!(below <= above, "{sort:?}: {less} before {more}");
             }
         }
 
         #[test]
-        fn below_standard_is_below_everyone(
-            low in 0.2_f32..0.699, high in 0.7_f32..1.0, fit in 0.0_f32..1e6, misfit in 0.0_f32..1e6,
+        fn stores_below_standard_rank_below_all_others(
+            low in 0.2_f32..0.699, high in 0.7_f32..1.0, good in 0.0_f32..1e6, poor in 0.0_f32..1e6,
             exact: bool,
         ) {
             let tuning = Tuning::default();
-            let low = tuning.major(Sort::Relevance, &candidate(fit, low, true), tuning.lift_max());
-            let high = tuning.major(Sort::Relevance, &candidate(misfit, high, exact), 1.0);
+            let low = tuning.primary(Sort::Relevance, &candidate(good, low, true), tuning.lift_max());
+            let high = tuning.primary(Sort::Relevance, &candidate(poor, high, exact), 1.0);
             prop_assert!(low < high);
         }
 
         #[test]
-        fn no_lift_exceeds_the_greatest(age in any::<i64>(), available: bool) {
+        fn no_lift_exceeds_the_maximum(age in any::<i64>(), available: bool) {
             let tuning = Tuning::default();
             prop_assert!(tuning.lift(available, age) <= tuning.lift_max());
             prop_assert!(tuning.lift(available, age) >= 1.0);
@@ -213,10 +238,21 @@ mod tests {
     }
 
     #[test]
-    fn what_is_named_exactly_comes_first_among_its_equals() {
+    fn the_published_formula_is_the_one_that_is_computed() {
+        let computed_at = Timestamp::from_unix_micros(0);
+        let provisional = Standing { score: Some(0.99), provisional: true, computed_at };
+        assert!((trust_factor(provisional.ranking_score()) - (0.5 + 0.5 * 0.84)).abs() < 1e-12);
+        assert_eq!(
+            Ranking::default().terms["trust"],
+            "0.5 + 0.5 × the store's trust score; a provisional score counts as at most 0.84"
+        );
+    }
+
+    #[test]
+    fn exact_matches_come_first_within_their_group() {
         let tuning = Tuning::default();
-        let named = tuning.major(Sort::Relevance, &candidate(0.1, 0.7, true), 1.0);
-        let fitting = tuning.major(Sort::Relevance, &candidate(1e5, 1.0, false), 1.2);
-        assert!(named > fitting);
+        let exact = tuning.primary(Sort::Relevance, &candidate(0.1, 0.7, true), 1.0);
+        let similar = tuning.primary(Sort::Relevance, &candidate(1e5, 1.0, false), 1.2);
+        assert!(exact > similar);
     }
 }

@@ -1,10 +1,10 @@
-//! A reader's copy of the index: follows what is published, brings it here, checks it and swaps it in.
-//! What is broken is never opened; the last good state answers until there is a better one.
+//! A reader's copy of the index: follows publications, downloads and verifies them, and swaps them in. A damaged
+//! version is never opened; the last good one serves until a newer one is verified.
 
 mod follower;
-mod kept;
-mod published;
-mod shelf;
+mod manifest_directory;
+mod saved_state;
+mod segment_cache;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -15,107 +15,103 @@ use database::Database;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-use crate::objects::Objects;
-use crate::view::View;
+use crate::object_storage::ObjectStorage;
+use crate::snapshot::IndexSnapshot;
 
-/// How a replica works.
+/// Settings of a replica.
 #[derive(Debug, Clone)]
 pub struct ReplicaSettings {
-    /// Where it keeps its files; several replicas may share it.
+    /// Local directory; several replicas may share it.
     pub directory: PathBuf,
-    /// Where it fetches them.
-    pub objects: Objects,
-    /// How often it looks for something new.
+    pub objects: ObjectStorage,
+    /// Interval between two checks for new publications.
     pub poll: Duration,
-    /// How often it reads all its files to see whether they are still what they were.
+    /// Interval between two verifications of all local files.
     pub scrub_every: Duration,
 }
 
 impl ReplicaSettings {
-    /// What fits most machines.
+    /// Returns the default settings.
     #[must_use]
-    pub fn new(directory: PathBuf, objects: Objects) -> Self {
+    pub fn new(directory: PathBuf, objects: ObjectStorage) -> Self {
         let (poll, scrub_every) = (Duration::from_millis(100), Duration::from_mins(10));
         Self { directory, objects, poll, scrub_every }
     }
 }
 
-/// A copy of the index that keeps itself up to date, as long as this lives.
+/// A copy of the index that updates itself while this value lives.
 pub struct Replica {
-    view: watch::Receiver<Option<Arc<View>>>,
+    snapshot: watch::Receiver<Option<Arc<IndexSnapshot>>>,
     damage: Arc<AtomicU64>,
     task: JoinHandle<()>,
 }
 
-/// What a replica has.
+/// Status of a replica.
 #[derive(Debug, Clone)]
-pub struct Figures {
-    /// Which index.
+pub struct ReplicaStatus {
     pub generation: i32,
-    /// Its shards.
-    pub shards: Vec<ShardFigures>,
+    pub shards: Vec<ShardStatus>,
 }
 
-impl Figures {
-    /// The age of the oldest shard: everything that was committed earlier is found.
+impl ReplicaStatus {
+    /// Returns the age of the oldest shard: every change committed earlier is included.
     #[must_use]
     pub fn age(&self) -> Duration {
         self.shards.iter().map(|shard| shard.age).max().unwrap_or(Duration::MAX)
     }
 
-    /// How many products are found.
+    /// Returns the number of products.
     #[must_use]
     pub fn documents(&self) -> u64 {
         self.shards.iter().map(|shard| shard.documents).sum()
     }
 }
 
-/// What a replica has of one shard.
+/// Status of one shard of a replica.
 #[derive(Debug, Clone)]
-pub struct ShardFigures {
-    /// Which.
+pub struct ShardStatus {
     pub shard: i16,
-    /// The publication it is at.
+    /// Published version that is open.
     pub version: i64,
-    /// How many products are found.
+    /// Number of products.
     pub documents: u64,
-    /// Everything that was committed earlier than this ago is found.
+    /// Lag behind the database.
     pub age: Duration,
 }
 
 impl Replica {
-    /// Starts to follow. What was there when the last process stopped is there at once, if it is
-    /// still right, also while the database is away.
+    /// Starts following publications. The state of the last process is available at once if its files are still
+    /// valid, even while the database is unavailable.
     #[must_use]
     pub fn start(database: Database, settings: ReplicaSettings) -> Self {
-        let (sender, view) = watch::channel(None);
+        let (sender, snapshot) = watch::channel(None);
         let damage = Arc::new(AtomicU64::new(0));
         let task = tokio::spawn(follower::follow(database, settings, sender, Arc::clone(&damage)));
-        Self { view, damage, task }
+        Self { snapshot, damage, task }
     }
 
-    /// What can be searched, now and from now on. Nothing, until there is a whole index.
-    pub(crate) fn view(&self) -> watch::Receiver<Option<Arc<View>>> {
-        self.view.clone()
+    /// Returns the current and later states of the index; `None` until a complete index is open.
+    pub(crate) fn snapshot(&self) -> watch::Receiver<Option<Arc<IndexSnapshot>>> {
+        self.snapshot.clone()
     }
 
-    /// What it has; nothing, until there is a whole index.
+    /// Returns the status, or `None` until a complete index is open.
     #[must_use]
-    pub fn figures(&self) -> Option<Figures> {
-        let view = self.view.borrow().clone()?;
-        let figures = |shard: &crate::view::ShardView| ShardFigures {
+    pub fn status(&self) -> Option<ReplicaStatus> {
+        let snapshot = self.snapshot.borrow().clone()?;
+        let shard_status = |shard: &crate::snapshot::ShardSnapshot| ShardStatus {
             shard: shard.shard,
             version: shard.version,
             documents: shard.index.searcher.num_docs(),
             age: shard.caught_up.elapsed(),
         };
-        let shards = view.shards.iter().map(figures).collect();
-        Some(Figures { generation: view.generation, shards })
+        let shards = snapshot.shards.iter().map(shard_status).collect();
+        Some(ReplicaStatus { generation: snapshot.generation, shards })
     }
 
-    /// How often something was missing or broken since the start, here or in the object store.
+    /// Returns how many missing or damaged files and objects were detected since the start.
     #[must_use]
-    pub fn damage_seen(&self) -> u64 {
+    pub fn damage_count(&self) -> u64 {
         self.damage.load(Ordering::Relaxed)
     }
 }

@@ -1,5 +1,5 @@
-//! The form of a document. Whoever changes it raises `FORMAT`: old and new indexes then live side by
-//! side until the new one has caught up.
+//! The schema of a document. A change must increment `FORMAT`: indexes of both formats then exist side by side until
+//! the new one has caught up.
 
 use tantivy::schema::{
     BytesOptions, FAST, Field, INDEXED, IndexRecordOption, NumericOptions, STORED, Schema,
@@ -7,58 +7,56 @@ use tantivy::schema::{
 };
 use tantivy::{IndexSettings, Order};
 
-/// The form of the documents this binary reads and writes.
+/// The document format this binary reads and writes.
 pub(crate) const FORMAT: i32 = 1;
 
-/// The columns and term lists of a document.
+/// The fields of a document.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Fields {
-    /// The product's id, sixteen bytes: by it a document is replaced.
+    /// Product id, sixteen bytes; identifies the document that an update replaces.
     pub(crate) id: Field,
-    /// The store's number. Documents are sorted by it.
+    /// Store number. Documents are sorted by it.
     pub(crate) store: Field,
-    /// The first half of the id: it orders what is equal otherwise, the same way in every segment.
+    /// First half of the product id; breaks ties the same way in every segment.
     pub(crate) tie: Field,
-    /// All words of the product, as stems.
+    /// Stems of all words of the product.
     pub(crate) text: Field,
-    /// The words of its name and brand, as stems.
+    /// Stems of the words of name and brand.
     pub(crate) title: Field,
-    /// The words of name, brand and category as they are written: what misspelt and half-typed words are
-    /// compared with.
+    /// Words of name, brand and category without stemming, for spelling corrections and completions.
     pub(crate) word: Field,
-    /// What names it exactly: article numbers, SKUs, the whole name.
+    /// Terms for exact matches: GTINs, SKUs, MPN, external id and the whole name.
     pub(crate) exact: Field,
-    /// Its place and all places above, as paths and as single names.
+    /// Category path, its ancestors, and the name of each level.
     pub(crate) category: Field,
-    /// Its place, for counting.
+    /// Category path, for facets.
     pub(crate) category_path: Field,
-    /// Its brand, folded.
+    /// Brand, normalized.
     pub(crate) brand: Field,
-    /// Its brand as written, for counting.
+    /// Brand as written, for facets.
     pub(crate) brand_name: Field,
-    /// Its price in millionths, so that currencies of two and of six decimals compare.
+    /// Price in millionths of the currency unit, so that currencies of two and of six decimals compare.
     pub(crate) price_micros: Field,
-    /// The currency, by its place among the supported ones.
+    /// Index of the currency among the supported ones.
     pub(crate) currency: Field,
-    /// The stock status, by its place among all of them.
+    /// Index of the stock status among all of them.
     pub(crate) stock: Field,
-    /// New or not.
     pub(crate) condition: Field,
-    /// When it was listed, in seconds.
+    /// Time of listing, in seconds since the Unix epoch.
     pub(crate) listed_at: Field,
-    /// When it last changed, in microseconds: what the exact comparison with PostgreSQL looks at.
+    /// Time of the last change, in microseconds since the Unix epoch, for the comparison with PostgreSQL.
     pub(crate) updated_at: Field,
-    /// The record, as answers carry it.
+    /// Product record without the store's part, see `document`.
     pub(crate) record: Field,
 }
 
-/// Stems with their numbers of occurrences; no positions, because no query asks for phrases.
+/// Returns the options of a stemmed field: with frequencies, without positions, because there are no phrase queries.
 fn words(stored: IndexRecordOption) -> TextOptions {
     let indexing = TextFieldIndexing::default().set_tokenizer("raw").set_index_option(stored);
     TextOptions::default().set_indexing_options(indexing)
 }
 
-/// Terms that only filter.
+/// Returns the options of a field that only filters.
 fn terms() -> TextOptions {
     let indexing = TextFieldIndexing::default()
         .set_tokenizer("raw")
@@ -67,7 +65,7 @@ fn terms() -> TextOptions {
     TextOptions::default().set_indexing_options(indexing)
 }
 
-/// The schema and its fields.
+/// Returns the schema and its fields.
 pub(crate) fn schema() -> (Schema, Fields) {
     let mut schema = Schema::builder();
     let column = || NumericOptions::default() | FAST;
@@ -95,14 +93,14 @@ pub(crate) fn schema() -> (Schema, Fields) {
     (schema.build(), fields)
 }
 
-/// Documents of one store lie side by side, so that a search in one store touches few blocks.
+/// Returns the settings of an index. Documents are sorted by store, so that a search in one store reads few blocks.
 pub(crate) fn settings() -> IndexSettings {
     IndexSettings {
         sort_by_field: Some(tantivy::IndexSortByField {
             field: String::from("store"),
             order: Order::Asc,
         }),
-        // Results lie far apart, and for each a whole block is unpacked.
+        // Results are far apart, and a whole block is decompressed for each.
         docstore_blocksize: 4_096,
         ..IndexSettings::default()
     }

@@ -1,4 +1,4 @@
-//! What can be searched right now.
+//! A searchable state of the index.
 
 use std::time::{Duration, Instant};
 
@@ -12,68 +12,70 @@ use crate::columns::OpenIndex;
 
 /// All shards of one generation, each at one version.
 #[derive(Clone)]
-pub(crate) struct View {
+pub(crate) struct IndexSnapshot {
     pub(crate) generation: i32,
-    /// By their ranges of virtual shards, which leave no gap.
-    pub(crate) shards: Vec<ShardView>,
+    /// In the order of their ranges of virtual shards, which have no gaps.
+    pub(crate) shards: Vec<ShardSnapshot>,
 }
 
 /// One shard at one version.
 #[derive(Clone)]
-pub(crate) struct ShardView {
+pub(crate) struct ShardSnapshot {
     pub(crate) shard: i16,
     pub(crate) index: OpenIndex,
     pub(crate) version: i64,
-    /// Everything that was committed before this is in it.
+    /// Every change committed before this time is included.
     pub(crate) caught_up: Instant,
     pub(crate) virtual_from: u16,
     pub(crate) virtual_to: u16,
 }
 
-impl View {
-    /// How much older than the database the oldest shard is.
+impl IndexSnapshot {
+    /// Returns the lag of the oldest shard behind the database.
     pub(crate) fn age(&self) -> Duration {
         self.shards.iter().map(|shard| shard.caught_up.elapsed()).max().unwrap_or_default()
     }
 
-    /// How many products are in it.
+    /// Returns the number of products.
     pub(crate) fn documents(&self) -> u64 {
         self.shards.iter().map(|shard| shard.index.searcher.num_docs()).sum()
     }
 
-    /// The shards in which these merchants lie; all of them, if none is named.
-    pub(crate) fn of(&self, merchants: &[MerchantId]) -> Vec<&ShardView> {
-        let places: Vec<u16> = merchants.iter().map(|merchant| shard_of(*merchant)).collect();
-        let holds = |shard: &&ShardView| {
+    /// Returns the shards of these merchants; all shards for an empty list.
+    pub(crate) fn shards_of(&self, merchants: &[MerchantId]) -> Vec<&ShardSnapshot> {
+        let virtual_shards: Vec<u16> =
+            merchants.iter().map(|merchant| shard_of(*merchant)).collect();
+        let holds = |shard: &&ShardSnapshot| {
             let range = shard.virtual_from..=shard.virtual_to;
-            places.is_empty() || places.iter().any(|place| range.contains(place))
+            virtual_shards.is_empty() || virtual_shards.iter().any(|shard| range.contains(shard))
         };
         self.shards.iter().filter(holds).collect()
     }
 
-    /// Whether it shows the same, and is of the same age.
+    /// Returns whether both have the same shards, versions and age.
     pub(crate) fn is_same_as(&self, other: &Self) -> bool {
-        let essence = |view: &Self| -> Vec<_> {
-            let shards = view.shards.iter();
+        let versions = |snapshot: &Self| -> Vec<_> {
+            let shards = snapshot.shards.iter();
             shards.map(|shard| (shard.shard, shard.version, shard.caught_up)).collect()
         };
-        self.generation == other.generation && essence(self) == essence(other)
+        self.generation == other.generation && versions(self) == versions(other)
     }
 
-    /// The shard that a virtual shard of merchants lies in.
-    pub(crate) fn shard_of(&self, virtual_shard: u16) -> Option<&ShardView> {
-        let holds =
-            |shard: &&ShardView| (shard.virtual_from..=shard.virtual_to).contains(&virtual_shard);
+    /// Returns the shard that contains a virtual shard of merchants.
+    pub(crate) fn shard_of(&self, virtual_shard: u16) -> Option<&ShardSnapshot> {
+        let holds = |shard: &&ShardSnapshot| {
+            (shard.virtual_from..=shard.virtual_to).contains(&virtual_shard)
+        };
         self.shards.iter().find(holds)
     }
 }
 
-/// The frequencies of words over several shards: a word is as rare in each as it is in all.
-pub(crate) struct Frequencies<'view>(pub(crate) &'view [&'view ShardView]);
+/// BM25 statistics over several shards, so that scores of different shards are comparable.
+pub(crate) struct Frequencies<'snapshot>(pub(crate) &'snapshot [&'snapshot ShardSnapshot]);
 
 impl Frequencies<'_> {
-    fn sum(&self, of_one: impl Fn(&Searcher) -> tantivy::Result<u64>) -> tantivy::Result<u64> {
-        self.0.iter().map(|shard| of_one(&shard.index.searcher)).sum()
+    fn sum(&self, of_shard: impl Fn(&Searcher) -> tantivy::Result<u64>) -> tantivy::Result<u64> {
+        self.0.iter().map(|shard| of_shard(&shard.index.searcher)).sum()
     }
 }
 

@@ -1,8 +1,8 @@
-//! Little words, in the languages understood.
+//! Stop words.
 
-/// Words that hang others together, in the languages understood, folded. They lift what holds them and
-/// exclude nothing.
-pub(crate) const FILLERS: &[&str] = &[
+/// Stop words of the supported languages, normalized. A product need not contain them, but ranks higher if its name
+/// does.
+pub(crate) const STOP_WORDS: &[&str] = &[
     "a", "an", "and", "are", "at", "be", "by", "for", "from", "in", "is", "it", "of", "on", "or",
     "some", "that", "the", "this", "to", "with", "without", "my", "i", "need", "want", "buy",
     "der", "die", "das", "den", "dem", "des", "ein", "eine", "einen", "einem", "einer", "fur",

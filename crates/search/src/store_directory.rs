@@ -1,8 +1,8 @@
-//! The stores, in memory and by number: what ranking and records need of them at the moment of a
-//! search. A new score, a suspension or another promise comes by the outbox within a second and
-//! rewrites no document. Whoever searches refuses once nobody has confirmed this for a minute.
+//! All stores in memory, by number: what ranking and records need of them at the time of a search. A new score,
+//! a suspension or a changed policy arrives through the outbox within a second and rewrites no document. Searches
+//! are refused once the directory has not been confirmed for a minute.
 
-mod keeper;
+mod follower;
 #[cfg(test)]
 mod tests;
 
@@ -13,84 +13,89 @@ use std::time::{Duration, Instant};
 use merchants::{Standing, Store};
 use primitives::{MerchantId, StoreSlug};
 
-use crate::document::StoreText;
+use crate::document::StoreFragment;
+use crate::rank::trust_factor;
 
-pub(crate) use keeper::RosterKeeper;
+pub(crate) use follower::DirectoryFollower;
 
 /// What ranking reads of a store for each document.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Hot {
-    /// The trust score; 0 for a store without one. What it is compared with is narrowed the same way.
+pub(crate) struct RankingInputs {
+    /// Trust score; 0 for an unscored store. Values compared with it go through [`to_f32`] as well.
     pub(crate) score: f32,
-    /// What relevance is multiplied by: half of it is the store's for being listed at all.
+    /// See [`trust_factor`].
     pub(crate) factor: f32,
-    /// Lower groups come first on the sort by relevance.
+    /// Rank group: lower groups come first in the order of relevance.
     pub(crate) group: u8,
 }
 
-impl Hot {
-    /// Agents may check out.
-    pub(crate) const OPEN: u8 = 0;
-    /// CAUTION and below: listed last.
-    pub(crate) const LAST: u8 = 1;
-    /// Nobody has scored it yet.
+impl RankingInputs {
+    /// The store accepts agent checkout.
+    pub(crate) const CHECKOUT_ALLOWED: u8 = 0;
+    /// CAUTION and below: deprioritized.
+    pub(crate) const DEPRIORITIZED: u8 = 1;
+    /// The store has no score.
     pub(crate) const UNSCORED: u8 = 2;
-    /// Never shown: inactive, suspended, or of a number nobody has.
+    /// Never shown: inactive, suspended or unknown.
     pub(crate) const HIDDEN: u8 = 255;
 
-    const NOBODY: Self = Self { score: 0.0, factor: 0.0, group: Self::HIDDEN };
+    const HIDDEN_STORE: Self = Self { score: 0.0, factor: 0.0, group: Self::HIDDEN };
 
     fn of(active: bool, standing: &Standing) -> Self {
         if !active || standing.is_suspended() {
-            return Self::NOBODY;
+            return Self::HIDDEN_STORE;
         }
         let group = match standing.score {
-            Some(_) if standing.takes_checkout() => Self::OPEN,
-            Some(_) => Self::LAST,
+            Some(_) if standing.allows_agent_checkout() => Self::CHECKOUT_ALLOWED,
+            Some(_) => Self::DEPRIORITIZED,
             None => Self::UNSCORED,
         };
-        let ranking_score = standing.ranking_score().unwrap_or(0.0);
-        let score = narrow(standing.score.unwrap_or(0.0));
-        Self { score, factor: narrow(0.5 + 0.5 * ranking_score), group }
+        let score = to_f32(standing.score.unwrap_or(0.0));
+        Self { score, factor: to_f32(trust_factor(standing.ranking_score())), group }
+    }
+
+    /// Returns whether the store is visible and has a score.
+    pub(crate) fn is_scored(self) -> bool {
+        self.group < Self::UNSCORED
     }
 }
 
-/// A score as the roster holds it.
+/// Converts a score to the precision of the directory.
 #[expect(clippy::cast_possible_truncation, reason = "a score has no more than a few digits")]
-pub(crate) fn narrow(score: f64) -> f32 {
+pub(crate) fn to_f32(score: f64) -> f32 {
     score as f32
 }
 
-/// A store, and what it puts into the records of its products.
+/// A store with its part of the records of its products.
 #[derive(Debug)]
-pub(crate) struct Member {
+pub(crate) struct DirectoryEntry {
     pub(crate) store: Arc<Store>,
-    pub(crate) text: StoreText,
+    pub(crate) fragment: StoreFragment,
 }
 
-/// All stores, as they were at a moment.
+/// All stores at one time.
 #[derive(Debug)]
-pub(crate) struct Roster {
+pub(crate) struct StoreDirectory {
     stores: Arc<Stores>,
-    /// Everything committed before this is in it; none if nothing was ever read.
+    /// Every change committed before this time is included; `None` before the first load.
     confirmed: Option<Instant>,
 }
 
-impl Roster {
-    /// Older than this, a suspension may have been missed: searches are refused.
+impl StoreDirectory {
+    /// Maximum age: beyond it a suspension may be missing, so searches are refused.
     pub(crate) const STALE_AFTER: Duration = Duration::from_mins(1);
 
-    /// These stores, confirmed now.
-    pub(crate) fn of(stores: Vec<Store>) -> Self {
-        Self { stores: Arc::new(Stores::of(stores)), confirmed: Some(Instant::now()) }
+    /// Returns a directory of these stores, confirmed now.
+    pub(crate) fn new(stores: Vec<Store>) -> Self {
+        Self { stores: Arc::new(Stores::new(stores)), confirmed: Some(Instant::now()) }
     }
 
-    /// Nothing was read yet.
-    fn unread() -> Self {
+    /// Returns an empty directory that was never confirmed.
+    fn never_loaded() -> Self {
         Self { stores: Arc::default(), confirmed: None }
     }
 
-    /// How old it is.
+    /// Returns the time since the last confirmation.
     pub(crate) fn age(&self) -> Duration {
         self.confirmed.map_or(Duration::MAX, |confirmed| confirmed.elapsed())
     }
@@ -99,86 +104,88 @@ impl Roster {
         self.age() > Self::STALE_AFTER
     }
 
-    /// What ranking needs of one store.
-    pub(crate) fn hot_of(&self, number: u32) -> Hot {
-        let hot = usize::try_from(number).ok().and_then(|place| self.stores.hot.get(place));
-        hot.copied().unwrap_or(Hot::NOBODY)
+    /// Returns the ranking inputs of a store.
+    pub(crate) fn ranking_inputs(&self, number: u32) -> RankingInputs {
+        let ranking = usize::try_from(number).ok().and_then(|index| self.stores.ranking.get(index));
+        ranking.copied().unwrap_or(RankingInputs::HIDDEN_STORE)
     }
 
-    /// The store of a number, whatever its state.
-    pub(crate) fn store(&self, number: u32) -> Option<&Member> {
-        self.stores.member(number)
+    /// Returns the store with this number, whatever its state.
+    pub(crate) fn store(&self, number: u32) -> Option<&DirectoryEntry> {
+        self.stores.entry(number)
     }
 
-    /// The store of a slug, whatever its state.
-    pub(crate) fn by_slug(&self, slug: &StoreSlug) -> Option<&Member> {
-        self.stores.by_slug.get(slug).and_then(|number| self.stores.member(*number))
+    /// Returns the store with this slug, whatever its state.
+    pub(crate) fn by_slug(&self, slug: &StoreSlug) -> Option<&DirectoryEntry> {
+        self.stores.by_slug.get(slug).and_then(|number| self.stores.entry(*number))
     }
 
-    /// The store of a merchant, whatever its state.
+    /// Returns the store of a merchant, whatever its state.
     #[cfg(test)]
-    pub(crate) fn by_merchant(&self, merchant: MerchantId) -> Option<&Member> {
-        self.stores.by_merchant.get(&merchant).and_then(|number| self.stores.member(*number))
+    pub(crate) fn by_merchant(&self, merchant: MerchantId) -> Option<&DirectoryEntry> {
+        self.stores.by_merchant.get(&merchant).and_then(|number| self.stores.entry(*number))
     }
 }
 
-/// The stores themselves. A copy shares what does not differ.
+/// The stores of a directory. A clone shares what does not differ.
 #[derive(Debug, Clone, Default)]
 struct Stores {
-    hot: Vec<Hot>,
-    members: Vec<Option<Arc<Member>>>,
+    /// By store number.
+    ranking: Vec<RankingInputs>,
+    /// By store number.
+    entries: Vec<Option<Arc<DirectoryEntry>>>,
     by_slug: Arc<HashMap<StoreSlug, u32>>,
     by_merchant: Arc<HashMap<MerchantId, u32>>,
 }
 
 impl Stores {
-    fn of(stores: Vec<Store>) -> Self {
+    fn new(stores: Vec<Store>) -> Self {
         let mut all = Self::default();
         for store in stores {
-            all.put(store);
+            all.insert(store);
         }
         all
     }
 
-    fn member(&self, number: u32) -> Option<&Member> {
-        self.members.get(usize::try_from(number).ok()?)?.as_deref()
+    fn entry(&self, number: u32) -> Option<&DirectoryEntry> {
+        self.entries.get(usize::try_from(number).ok()?)?.as_deref()
     }
 
-    /// Takes a store in, in place of what was known of it.
-    fn put(&mut self, store: Store) {
+    /// Inserts or replaces a store.
+    fn insert(&mut self, store: Store) {
         let number = store.number;
         if self.by_slug.get(&store.slug) != Some(&number) {
             self.remove(store.merchant);
         }
-        let Ok(place) = usize::try_from(number) else { return };
-        if self.members.len() <= place {
-            self.members.resize(place + 1, None);
-            self.hot.resize(place + 1, Hot::NOBODY);
+        let Ok(index) = usize::try_from(number) else { return };
+        if self.entries.len() <= index {
+            self.entries.resize(index + 1, None);
+            self.ranking.resize(index + 1, RankingInputs::HIDDEN_STORE);
         }
         let store = Arc::new(store);
-        let Some(text) = StoreText::new(Arc::clone(&store)) else {
-            // A store that cannot be written down is not shown either.
+        let Some(fragment) = StoreFragment::new(Arc::clone(&store)) else {
+            // A store that cannot be serialized is hidden.
             self.remove(store.merchant);
             return;
         };
-        self.hot[place] = Hot::of(store.active, &store.standing);
+        self.ranking[index] = RankingInputs::of(store.active, &store.standing);
         if self.by_slug.get(&store.slug) != Some(&number) {
             Arc::make_mut(&mut self.by_slug).insert(store.slug.clone(), number);
         }
         if self.by_merchant.get(&store.merchant) != Some(&number) {
             Arc::make_mut(&mut self.by_merchant).insert(store.merchant, number);
         }
-        self.members[place] = Some(Arc::new(Member { store, text }));
+        self.entries[index] = Some(Arc::new(DirectoryEntry { store, fragment }));
     }
 
-    /// Forgets what is known of a merchant's store.
+    /// Removes the store of a merchant.
     fn remove(&mut self, merchant: MerchantId) {
         let Some(number) = self.by_merchant.get(&merchant).copied() else { return };
-        let Ok(place) = usize::try_from(number) else { return };
-        let Some(member) = self.members.get_mut(place).and_then(Option::take) else { return };
-        self.hot[place] = Hot::NOBODY;
-        if self.by_slug.get(&member.store.slug) == Some(&number) {
-            Arc::make_mut(&mut self.by_slug).remove(&member.store.slug);
+        let Ok(index) = usize::try_from(number) else { return };
+        let Some(entry) = self.entries.get_mut(index).and_then(Option::take) else { return };
+        self.ranking[index] = RankingInputs::HIDDEN_STORE;
+        if self.by_slug.get(&entry.store.slug) == Some(&number) {
+            Arc::make_mut(&mut self.by_slug).remove(&entry.store.slug);
         }
     }
 }

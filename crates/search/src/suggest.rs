@@ -1,66 +1,65 @@
-//! Searches that begin as somebody began to type.
+//! Query suggestions.
 
 use primitives::MerchantId;
 
+use crate::collector::ExactMatches;
 use crate::engine::Engine;
-use crate::find::{Finder, named};
-use crate::language::Words;
-use crate::plan::Need;
-use crate::roster::Roster;
-use crate::view::View;
-use crate::walk::Exact;
-use crate::words::{Reader, Word};
+use crate::find::{Finder, resolve_stores};
+use crate::language::Tokenizer;
+use crate::query_builder::RequiredWords;
+use crate::query_parser::{QueryParser, QueryWord};
+use crate::snapshot::IndexSnapshot;
+use crate::store_directory::StoreDirectory;
 use crate::{Query, SearchError};
 
-/// Words tried for one start.
-const TRIED_MAX: usize = 24;
-/// Documents looked at to see whether a suggestion finds anything.
-const LOOK: u64 = 2_000;
+/// Completions checked per prefix.
+const COMPLETIONS_MAX: usize = 24;
+/// Documents visited to check whether a suggestion has results.
+const BUDGET: u64 = 2_000;
 
-/// The searches that begin so, the most frequent first. Each of them finds something that may be seen:
-/// words of suspended stores alone are not suggested.
+/// Returns the queries with this prefix, the most frequent first. Each has visible results: words that only occur
+/// in suspended stores are not suggested.
 pub(crate) fn suggest(
     engine: &Engine,
-    view: &View,
-    roster: &Roster,
+    snapshot: &IndexSnapshot,
+    directory: &StoreDirectory,
     query: &Query,
-    start: &str,
-    most: usize,
+    prefix: &str,
+    limit: usize,
 ) -> Result<Vec<String>, SearchError> {
-    let stores = named(roster, query)?;
+    let stores = resolve_stores(directory, query)?;
     let merchants: Vec<MerchantId> = stores.iter().map(|store| store.merchant).collect();
-    let shards = view.of(&merchants);
-    let reader = Reader::new(engine.fields, &shards, engine.tuning.stems);
-    let mut typed = Words::new().of(start);
-    // Behind a blank a new word begins, and nothing is known of it yet.
-    let Some(last) = typed.pop().filter(|_| !start.ends_with(char::is_whitespace)) else {
+    let shards = snapshot.shards_of(&merchants);
+    let parser = QueryParser::new(engine.fields, &shards, engine.tuning.stems);
+    let mut typed = Tokenizer::new().words(prefix);
+    // After a space a new word begins, of which nothing is typed yet.
+    let Some(last) = typed.pop().filter(|_| !prefix.ends_with(char::is_whitespace)) else {
         return Ok(Vec::new());
     };
     let before = typed.join(" ");
-    let mut finder = Finder {
+    let finder = Finder {
         engine,
-        roster,
+        directory,
         shards: &shards,
         stores: &stores,
         query,
         after: None,
-        keep: 0,
+        limit: 0,
         now: 0,
     };
-    finder.keep = 0;
     let mut suggestions = Vec::new();
-    for word in reader.completions(&last, TRIED_MAX)? {
+    for word in parser.completions(&last, COMPLETIONS_MAX)? {
         let text = if before.is_empty() { word } else { format!("{before} {word}") };
-        let words: Vec<Vec<Word>> =
-            reader.read(&text)?.into_iter().map(|word| vec![word]).collect();
-        let mut walk = finder.walk();
-        walk.budget = Some(LOOK);
-        let planned = finder.planner().with_words(&words, Need::All);
-        walk.go(&shards, planned.as_ref(), &Exact::NONE, false)?;
-        if walk.counted > 0.0 {
+        let words: Vec<Vec<QueryWord>> =
+            parser.parse(&text)?.into_iter().map(|word| vec![word]).collect();
+        let mut collector = finder.collector();
+        collector.budget = Some(BUDGET);
+        let index_query = finder.query_builder().words_query(&words, RequiredWords::All);
+        collector.collect(&shards, index_query.as_ref(), &ExactMatches::NONE, false)?;
+        if collector.total > 0.0 {
             suggestions.push(text);
         }
-        if suggestions.len() >= most {
+        if suggestions.len() >= limit {
             break;
         }
     }

@@ -1,15 +1,15 @@
 //! All SQL of this crate.
 
+mod analytics;
 mod generation;
-mod insight;
 mod shard;
 
+pub(crate) use analytics::{Order, add_tallies, remove_tallies, store_tallies, tallies};
 pub(crate) use generation::{
-    insert_generation, lock_generations, remove_generation, retire, retire_older_forms,
-    retired_before, serve,
+    insert_generation, lock_generations, mark_serving, remove_generation, retire,
+    retire_older_formats, retired_before,
 };
-pub(crate) use insight::{Order, add_tallies, remove_tallies, store_tallies, tallies};
 pub(crate) use shard::{
-    Held, Publication, ShardRow, publish, release_lease, renew_lease, report_damage, shards,
-    step_lease, take_lease,
+    LeasedShard, Publication, ShardRow, acquire_lease, lock_lease, publish, release_lease,
+    renew_lease, report_damage, shards,
 };

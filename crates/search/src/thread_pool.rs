@@ -1,5 +1,5 @@
-//! Threads that search and do nothing else. Each takes up the next search where its last one ended, so that
-//! nobody has to be woken between two searches while others wait.
+//! Dedicated search threads. Each takes the next search from the queue when it has finished one, so that under load no
+//! thread has to be woken between two searches.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
@@ -9,56 +9,56 @@ use tokio::sync::oneshot;
 
 use crate::SearchError;
 
-/// How long a search may wait for its turn.
+/// Maximum time in the queue.
 const WAIT_MAX: Duration = Duration::from_secs(2);
-/// Searches that may wait; more than that would not have their turn in time anyway.
-const WAITING_MAX: usize = 4_096;
+/// Maximum length of the queue; further searches would time out anyway.
+const QUEUE_MAX: usize = 4_096;
 
-type Turn = Box<dyn FnOnce() + Send>;
+type Task = Box<dyn FnOnce() + Send>;
 
-/// They end with the last of those who can ask them.
+/// A pool of search threads, which stop when the last clone is dropped.
 #[derive(Clone)]
-pub(crate) struct Threads {
-    waiting: Sender<Turn>,
+pub(crate) struct ThreadPool {
+    queue: Sender<Task>,
 }
 
-impl Threads {
+impl ThreadPool {
     pub(crate) fn start(count: usize) -> Self {
-        let (waiting, turns) = bounded(WAITING_MAX);
+        let (queue, tasks) = bounded(QUEUE_MAX);
         for number in 0..count.max(1) {
-            let turns = turns.clone();
+            let tasks = tasks.clone();
             let thread = std::thread::Builder::new().name(format!("search-{number}"));
-            if let Err(error) = thread.spawn(move || work(&turns)) {
-                tracing::error!(%error, "a thread that searches could not be started");
+            if let Err(error) = thread.spawn(move || work(&tasks)) {
+                tracing::error!(%error, "starting a search thread failed; the pool has one thread less");
             }
         }
-        Self { waiting }
+        Self { queue }
     }
 
-    /// Runs a search when its turn comes. One whose caller has gone away is not run.
+    /// Queues a search and returns its result. A search whose caller was cancelled is not run.
     pub(crate) async fn run<T: Send + 'static>(
         &self,
         search: impl FnOnce() -> Result<T, SearchError> + Send + 'static,
     ) -> Result<T, SearchError> {
-        let (tell, told) = oneshot::channel();
+        let (sender, receiver) = oneshot::channel();
         let since = Instant::now();
-        let turn = move || {
-            if tell.is_closed() {
+        let task = move || {
+            if sender.is_closed() {
                 return;
             }
             let is_late = since.elapsed() > WAIT_MAX;
-            let _ = tell.send(if is_late { Err(SearchError::Busy) } else { search() });
+            let _ = sender.send(if is_late { Err(SearchError::Overloaded) } else { search() });
         };
-        self.waiting.try_send(Box::new(turn)).map_err(|_| SearchError::Busy)?;
-        told.await.unwrap_or(Err(SearchError::Failed))
+        self.queue.try_send(Box::new(task)).map_err(|_| SearchError::Overloaded)?;
+        receiver.await.unwrap_or(Err(SearchError::Panicked))
     }
 }
 
-fn work(turns: &Receiver<Turn>) {
-    while let Ok(turn) = turns.recv() {
-        // What a search was handed is gone with it; the next one finds nothing half done.
-        if catch_unwind(AssertUnwindSafe(turn)).is_err() {
-            tracing::error!("a search failed");
+fn work(tasks: &Receiver<Task>) {
+    while let Ok(task) = tasks.recv() {
+        // A search owns its data, so a panic leaves nothing inconsistent for the next one.
+        if catch_unwind(AssertUnwindSafe(task)).is_err() {
+            tracing::error!("a search panicked; its caller receives an internal error");
         }
     }
 }
@@ -70,27 +70,27 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_search_that_fails_takes_no_thread_with_it() {
-        let threads = Threads::start(1);
-        let failed = threads.run(|| -> Result<(), _> { panic!("as it may") }).await;
-        assert!(matches!(failed, Err(SearchError::Failed)));
+    async fn a_search_that_panics_does_not_stop_its_thread() {
+        let threads = ThreadPool::start(1);
+        let failed = threads.run(|| -> Result<(), _> { panic!("expected") }).await;
+        assert!(matches!(failed, Err(SearchError::Panicked)));
         assert_eq!(threads.run(|| Ok(7)).await.unwrap(), 7);
     }
 
     #[tokio::test]
-    async fn nobody_searches_for_a_caller_who_has_gone() {
-        let threads = Threads::start(1);
+    async fn the_search_of_a_cancelled_caller_is_not_run() {
+        let threads = ThreadPool::start(1);
         let (begin, may_begin) = mpsc::channel::<()>();
-        let (tell, told) = mpsc::channel();
+        let (ran, has_run) = mpsc::channel();
         let (one, other) = (threads.clone(), threads.clone());
         let first = tokio::spawn(async move { one.run(move || Ok(may_begin.recv())).await });
         tokio::task::yield_now().await;
-        let gone = tokio::spawn(async move { other.run(move || Ok(tell.send(()))).await });
+        let cancelled = tokio::spawn(async move { other.run(move || Ok(ran.send(()))).await });
         tokio::task::yield_now().await;
-        gone.abort();
-        assert!(gone.await.is_err());
+        cancelled.abort();
+        assert!(cancelled.await.is_err());
         begin.send(()).unwrap();
         assert!(first.await.unwrap().unwrap().is_ok());
-        assert!(threads.run(|| Ok(true)).await.unwrap() && told.try_recv().is_err());
+        assert!(threads.run(|| Ok(true)).await.unwrap() && has_run.try_recv().is_err());
     }
 }

@@ -1,11 +1,11 @@
 //! The writer: one task per shard follows the outbox and publishes what changed.
 
-mod collect;
-mod fill;
-mod local;
+mod backfill;
+mod garbage_collection;
 mod publish;
-mod shard;
-mod unsynced;
+mod shard_writer;
+mod unsynced_directory;
+mod working_copy;
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -15,75 +15,73 @@ use database::Database;
 use tokio::sync::watch;
 use tokio::task::{AbortHandle, JoinSet};
 
-use crate::manifest::Place;
-use crate::objects::Objects;
-use crate::slot::Slot;
+use crate::locked_directory::LockedDirectory;
+use crate::manifest::ShardId;
+use crate::object_storage::ObjectStorage;
 use crate::{IndexError, generation};
 
-/// How often a writer looks which generations there are.
-const LOOK: Duration = Duration::from_millis(500);
-/// The pause after a step that failed.
-pub(crate) const PAUSE: Duration = Duration::from_millis(300);
+/// Interval between two checks of the generations.
+const CHECK_INTERVAL: Duration = Duration::from_millis(500);
+/// Delay before a failed step is retried.
+pub(crate) const RETRY_DELAY: Duration = Duration::from_millis(300);
 
-/// How a writer works.
+/// Settings of a writer.
 #[derive(Debug, Clone)]
 pub struct WriterSettings {
-    /// Where it keeps its working copies; several writers may share it.
+    /// Local directory of the working copies; several writers may share it.
     pub directory: PathBuf,
-    /// Where it publishes.
-    pub objects: Objects,
-    /// In how many shards the first index is made.
+    pub objects: ObjectStorage,
+    /// Number of shards of the first generation.
     pub shards: u16,
-    /// How long a lease lasts: after so long another writer takes over from one that died.
+    /// Duration of a lease: another writer takes over this long after a crash.
     pub lease: Duration,
-    /// How often changes are published, at the most: those of so long go together.
+    /// Minimum interval between two publications; changes within it are published together.
     pub commit_every: Duration,
-    /// How long objects are kept that nothing published names any more.
-    pub collect_after: Duration,
-    /// Memory for the changes of one shard.
+    /// How long objects are retained after the last reference to them is gone.
+    pub gc_grace_period: Duration,
+    /// Memory budget for the changes of one shard.
     pub memory_bytes: usize,
 }
 
 impl WriterSettings {
-    /// What fits most machines.
+    /// Returns the default settings.
     #[must_use]
-    pub fn new(directory: PathBuf, objects: Objects) -> Self {
+    pub fn new(directory: PathBuf, objects: ObjectStorage) -> Self {
         Self {
             directory,
             objects,
             shards: 1,
             lease: Duration::from_secs(3),
             commit_every: Duration::from_millis(150),
-            collect_after: Duration::from_mins(10),
+            gc_grace_period: Duration::from_mins(10),
             memory_bytes: 100 << 20,
         }
     }
 }
 
-/// Writes every index of this binary's form until told to stop. It never gives up: what is away is
-/// waited for.
+/// Writes all generations of this binary's format until a stop is requested. Failures are logged and retried.
 pub async fn write(
     database: Database,
     settings: WriterSettings,
     mut stopped: watch::Receiver<bool>,
 ) {
-    let Some(slot) = take_slot(&settings, &mut stopped).await else { return };
+    let Some(locked) = lock_directory(&settings, &mut stopped).await else { return };
     let mut writer = Writer {
         database,
-        directory: slot.path.clone(),
+        directory: locked.path.clone(),
         settings,
         stopped: stopped.clone(),
         tasks: JoinSet::new(),
         shards: HashMap::new(),
-        collected: None,
+        collected_at: None,
     };
     while !*stopped.borrow() {
-        if let Err(error) = writer.turn().await {
-            tracing::warn!(%error, "the search indexes cannot be looked after");
+        if let Err(error) = writer.check_generations().await {
+            tracing::warn!(%error, "checking the search index generations failed; it is retried");
         }
         tokio::select! {
-            () = tokio::time::sleep(LOOK) => {}
-            () = told(&mut stopped) => break,
+            () = tokio::time::sleep(CHECK_INTERVAL) => {}
+            () = stop_requested(&mut stopped) => break,
         }
     }
     while writer.tasks.join_next().await.is_some() {}
@@ -96,57 +94,69 @@ struct Writer {
     settings: WriterSettings,
     stopped: watch::Receiver<bool>,
     tasks: JoinSet<()>,
-    shards: HashMap<Place, AbortHandle>,
-    collected: Option<Instant>,
+    shards: HashMap<ShardId, AbortHandle>,
+    /// When garbage collection last ran.
+    collected_at: Option<Instant>,
 }
 
 impl Writer {
-    /// One look: a task for each shard, the turn-over when it is time, and what is outdated away.
-    async fn turn(&mut self) -> Result<(), IndexError> {
+    /// Starts a task for each shard, promotes a generation that is ready, and deletes expired ones.
+    async fn check_generations(&mut self) -> Result<(), IndexError> {
         while self.tasks.try_join_next().is_some() {}
         self.shards.retain(|_, task| !task.is_finished());
         let rows = generation::ensure(&self.database, self.settings.shards).await?;
         for row in &rows {
-            let place = row.place();
-            if !self.shards.contains_key(&place) {
-                let directory = self.directory.join(place.prefix());
-                let task = shard::run(
+            let shard_id = row.shard_id();
+            if !self.shards.contains_key(&shard_id) {
+                let directory = self.directory.join(shard_id.prefix());
+                let task = shard_writer::run(
                     self.database.clone(),
                     self.settings.clone(),
                     directory,
-                    place,
+                    shard_id,
                     self.stopped.clone(),
                 );
-                self.shards.insert(place, self.tasks.spawn(task));
+                self.shards.insert(shard_id, self.tasks.spawn(task));
             }
         }
-        generation::turn_over(&self.database, &rows).await?;
-        let pause = collect::pause(&self.settings);
-        if self.collected.is_none_or(|collected| collected.elapsed() >= pause) {
-            self.collected = Some(Instant::now());
+        generation::promote_if_ready(&self.database, &rows).await?;
+        let interval = garbage_collection::interval(&self.settings);
+        if self.collected_at.is_none_or(|collected_at| collected_at.elapsed() >= interval) {
+            self.collected_at = Some(Instant::now());
             let in_use: Vec<i32> = rows.iter().map(|row| row.generation).collect();
-            collect::generations(&self.database, &self.settings, &self.directory, &in_use).await?;
+            garbage_collection::delete_generations(
+                &self.database,
+                &self.settings,
+                &self.directory,
+                &in_use,
+            )
+            .await?;
         }
         Ok(())
     }
 }
 
-/// A directory of this writer's own; waits until there is one.
-async fn take_slot(settings: &WriterSettings, stopped: &mut watch::Receiver<bool>) -> Option<Slot> {
+/// Locks a directory for this writer; retries until one is free or a stop is requested.
+async fn lock_directory(
+    settings: &WriterSettings,
+    stopped: &mut watch::Receiver<bool>,
+) -> Option<LockedDirectory> {
     loop {
-        match Slot::take(&settings.directory, "writer") {
-            Ok(slot) => return Some(slot),
-            Err(error) => tracing::error!(%error, "the writer has no place for its working copies"),
+        match LockedDirectory::acquire(&settings.directory, "writer") {
+            Ok(locked) => return Some(locked),
+            Err(error) => {
+                tracing::error!(%error, "locking a directory for working copies failed; it is retried");
+            }
         }
         tokio::select! {
-            () = tokio::time::sleep(PAUSE) => {}
-            () = told(stopped) => return None,
+            () = tokio::time::sleep(RETRY_DELAY) => {}
+            () = stop_requested(stopped) => return None,
         }
     }
 }
 
-/// Waits until the process is to stop.
-async fn told(stopped: &mut watch::Receiver<bool>) {
-    // Nobody left who could tell means the same.
+/// Waits until a stop is requested.
+async fn stop_requested(stopped: &mut watch::Receiver<bool>) {
+    // A dropped sender means the same.
     let _ = stopped.wait_for(|stopped| *stopped).await;
 }

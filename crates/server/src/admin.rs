@@ -1,6 +1,5 @@
-//! `souk admin`: what an operator does for people.
+//! `souk admin`: manages accounts, plans, store members and signing keys.
 
-use std::fmt::Write;
 use std::time::Duration;
 
 use database::{Database, DatabaseError, Work};
@@ -11,31 +10,27 @@ use rand::Rng;
 
 use crate::cli::AdminCommand;
 
-/// Why it could not be done.
+/// Why a command failed.
 #[derive(Debug, thiserror::Error)]
-pub enum PeopleError {
-    /// There is no such person, or it cannot be made so.
+pub enum AdminError {
     #[error("{0}")]
     Person(#[from] IdentityError),
-    /// There is no such store.
-    #[error("the store: {0}")]
+    #[error("store lookup failed: {0}")]
     Store(#[from] StoreError),
-    /// The database was in the way.
-    #[error("the database: {0}")]
+    #[error("database failed: {0}")]
     Database(#[from] DatabaseError),
-    /// No password came.
-    #[error("the password cannot be read from standard input: {0}")]
+    #[error("reading the password from standard input failed: {0}")]
     Input(#[from] std::io::Error),
 }
 
-/// Carries out a command and answers what to say.
+/// Runs a command and returns its output.
 pub(crate) async fn run(
     database: &Database,
     secret: &Secret,
     command: AdminCommand,
-) -> Result<String, PeopleError> {
-    if let AdminCommand::Audit { whom, limit } = command {
-        return audit(database, &whom, limit).await;
+) -> Result<String, AdminError> {
+    if let AdminCommand::Audit { id, limit } = command {
+        return audit(database, &id, limit).await;
     }
     database.refresh_directory().await?;
     let store = match &command {
@@ -45,9 +40,9 @@ pub(crate) async fn run(
         _ => None,
     };
     let mut work = Work::for_platform(database).await?;
-    let said = change(&mut work, secret, command, store).await?;
+    let output = change(&mut work, secret, command, store).await?;
     work.commit().await?;
-    Ok(said)
+    Ok(output)
 }
 
 async fn change(
@@ -55,7 +50,7 @@ async fn change(
     secret: &Secret,
     command: AdminCommand,
     store: Option<MerchantId>,
-) -> Result<String, PeopleError> {
+) -> Result<String, AdminError> {
     let actor = Actor::Operator;
     Ok(match command {
         AdminCommand::Create { email, admin, plan, password_stdin } => {
@@ -65,47 +60,53 @@ async fn change(
             format!("{user}{}", password.shown())
         }
         AdminCommand::SetPassword { email, password_stdin } => {
-            let user = identity::person_with(work, &email).await?;
+            let user = identity::person_by_email(work, &email).await?;
             let password = Password::new(work, password_stdin)?;
             identity::set_password(work, actor, user, &password.text).await?;
-            format!("{user} has another password; all its sessions ended.{}", password.shown())
+            format!(
+                "The password of {user} is set; all its sessions have ended.{}",
+                password.shown()
+            )
         }
         AdminCommand::SetPlan { email, plan } => {
-            let user = identity::person_with(work, &email).await?;
+            let user = identity::person_by_email(work, &email).await?;
             identity::set_plan(work, actor, user, plan).await?;
-            format!("{user} is on {}.", plan.name())
+            format!("{user} now has the plan {}.", plan.as_str())
         }
         AdminCommand::AddMember { email, store: slug, role } => {
-            let user = identity::person_with(work, &email).await?;
+            let user = identity::person_by_email(work, &email).await?;
             let merchant = store.ok_or(StoreError::NotFound)?;
             identity::add_member(work, actor, user, merchant, role).await?;
-            format!("{user} is {} of {slug}.", role.name())
+            format!("{user} is now {} of {slug}.", role.as_str())
         }
         AdminCommand::RemoveMember { email, store: slug } => {
-            let user = identity::person_with(work, &email).await?;
+            let user = identity::person_by_email(work, &email).await?;
             let merchant = store.ok_or(StoreError::NotFound)?;
             identity::remove_member(work, actor, user, merchant).await?;
-            format!("{user} is no member of {slug} any more.")
+            format!("{user} is no longer a member of {slug}.")
         }
         AdminCommand::RotateSigningKey { at_once } => {
             let name = identity::rotate_signing_key(work, secret, actor, at_once).await?;
-            let when =
-                if at_once { "now; every session ends within 20 seconds" } else { "in a minute" };
-            format!("{name} signs tokens from {when}.")
+            let when = if at_once {
+                "now on; every session ends within 20 seconds"
+            } else {
+                "the next minute on"
+            };
+            format!("{name} signs access tokens from {when}.")
         }
-        // Carried out before.
+        // Handled by `run`.
         AdminCommand::Audit { .. } => String::new(),
     })
 }
 
-async fn audit(database: &Database, whom: &str, limit: i64) -> Result<String, PeopleError> {
-    let entries = identity::audit_of(database, whom, limit).await?;
+async fn audit(database: &Database, id: &str, limit: i64) -> Result<String, AdminError> {
+    let entries = identity::audit_entries(database, id, limit).await?;
     let lines = entries.iter().map(|entry| {
-        let identity::AuditEntry { at, actor, act, subject, details } = entry;
-        format!("{at}  {actor}  {act}  {subject}  {details}")
+        let identity::AuditEntry { at, actor, action, subject, details } = entry;
+        format!("{at}  {actor}  {action}  {subject}  {details}")
     });
     let lines: Vec<String> = lines.collect();
-    Ok(if lines.is_empty() { format!("Nothing is known of {whom}.") } else { lines.join("\n") })
+    Ok(if lines.is_empty() { format!("No audit log entries for {id}.") } else { lines.join("\n") })
 }
 
 async fn merchant(database: &Database, slug: &StoreSlug) -> Result<MerchantId, StoreError> {
@@ -113,31 +114,27 @@ async fn merchant(database: &Database, slug: &StoreSlug) -> Result<MerchantId, S
     Ok(stores.find(slug).await?.merchant)
 }
 
-/// A password that was brought, or one that was made and is shown once.
+/// A password that was read from standard input, or generated and shown once.
 struct Password {
     text: String,
-    is_new: bool,
+    is_generated: bool,
 }
 
 impl Password {
-    fn new(work: &mut Work, from_stdin: bool) -> Result<Self, PeopleError> {
-        let mut text = String::new();
+    fn new(work: &mut Work, from_stdin: bool) -> Result<Self, AdminError> {
         if from_stdin {
+            let mut text = String::new();
             std::io::stdin().read_line(&mut text)?;
             let text = text.trim_end_matches(['\r', '\n']).to_owned();
-            return Ok(Self { text, is_new: false });
+            return Ok(Self { text, is_generated: false });
         }
-        let mut bits = [0_u8; 12];
-        work.random().fill_bytes(&mut bits);
-        for byte in bits {
-            // Writing to a string cannot fail.
-            let _ = write!(text, "{byte:02x}");
-        }
-        Ok(Self { text, is_new: true })
+        let mut bytes = [0_u8; 12];
+        work.random().fill_bytes(&mut bytes);
+        Ok(Self { text: hex::encode(bytes), is_generated: true })
     }
 
     fn shown(&self) -> String {
-        if self.is_new {
+        if self.is_generated {
             format!("\n{}\nThis is the only time the password is shown.", self.text)
         } else {
             String::new()

@@ -1,15 +1,15 @@
-//! The application, put together from its parts. Tests build the same one with other parts.
+//! Assembles the application from its parts. Tests assemble the same application from other parts.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
 use axum::middleware::{from_fn, from_fn_with_state};
-use checkout::Till;
-use database::{Database, Dice};
-use identity::{Callers, Secret};
+use checkout::PaymentGateway;
+use database::{Database, RandomSource};
+use identity::{CredentialStore, Secret};
 use ipnet::IpNet;
-use limits::Gate;
+use limits::AdmissionControl;
 use mcp::Mcp;
 use merchants::StoreCache;
 use metrics_exporter_prometheus::PrometheusHandle;
@@ -18,74 +18,66 @@ use search::Search;
 use tokio::sync::watch;
 use web::Web;
 
-use crate::layers::{self, Bulkhead, Identify, Limits};
+use crate::layers::{self, Bulkhead, Limits, RequestInfo};
 
-/// The parts.
+/// The parts of the application.
 pub struct App {
-    /// The database.
     pub database: Database,
-    /// Stores by slug and by merchant.
     pub stores: StoreCache,
-    /// Products by words.
     pub search: Search,
-    /// Where the ids of requests come from.
-    pub dice: Dice,
-    /// What the monitor last saw.
+    /// Generates request ids.
+    pub random_source: RandomSource,
+    /// The latest result of the monitor.
     pub health: watch::Receiver<Health>,
-    /// Whether the process is about to stop.
+    /// Whether the process is shutting down.
     pub draining: watch::Receiver<bool>,
-    /// The figures.
     pub metrics: PrometheusHandle,
-    /// What credentials are kept under.
+    /// Protects credentials.
     pub secret: Secret,
-    /// How often callers may call.
-    pub gate: Gate,
-    /// Who takes payments on our own page.
-    pub till: Till,
-    /// The rest.
+    pub admission: AdmissionControl,
+    /// Charges payments made on the hosted payment page.
+    pub payment_gateway: PaymentGateway,
     pub settings: AppSettings,
 }
 
-/// What can be set.
+/// The settings of the application.
 #[derive(Debug, Clone)]
 pub struct AppSettings {
-    /// Where the service is reached.
+    /// The public base URL.
     pub site_url: Arc<str>,
-    /// Host names the MCP endpoint answers to.
+    /// Values of the `Host` header that the MCP endpoint accepts.
     pub allowed_hosts: Vec<String>,
-    /// Origins whose browser pages may call.
+    /// Values of the `Origin` header that the MCP endpoint accepts.
     pub allowed_origins: Vec<String>,
-    /// The largest request body.
     pub body_bytes_max: usize,
-    /// The longest a request may take.
+    /// Timeout of a request.
     pub request_max: Duration,
-    /// The largest body of an upload.
     pub upload_bytes_max: u64,
-    /// Requests for one store in flight at once.
+    /// Maximum number of concurrent requests per store.
     pub store_concurrency: usize,
-    /// How old what is known of a key may be.
+    /// Maximum age of a cached credential.
     pub key_age_max: Duration,
-    /// Whether the service is reached over TLS.
+    /// Whether the public base URL uses TLS.
     pub secure: bool,
-    /// Proxies whose word on where a request came from is taken.
+    /// Proxies whose `X-Forwarded-For` header is trusted.
     pub trusted_proxies: Arc<[IpNet]>,
 }
 
 impl App {
-    /// The whole service as one tower of layers around the doors.
+    /// Builds the router: the doors, wrapped in the layers.
     pub fn into_router(self) -> Router {
         let settings = self.settings;
         let stores = self.stores;
         let database = self.database;
         let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         let (site_url, age_max) = (Arc::clone(&settings.site_url), settings.key_age_max);
-        let callers = Callers::new(&database, &self.secret, site_url, age_max, cores);
+        let credentials = CredentialStore::new(&database, &self.secret, site_url, age_max, cores);
         let mcp = Mcp {
             database: database.clone(),
             stores: stores.clone(),
             search: self.search.clone(),
-            callers: callers.clone(),
-            gate: self.gate.clone(),
+            credentials: credentials.clone(),
+            admission: self.admission.clone(),
             site_url: Arc::clone(&settings.site_url),
             allowed_hosts: settings.allowed_hosts,
             allowed_origins: settings.allowed_origins,
@@ -94,15 +86,15 @@ impl App {
             site_url: Arc::clone(&settings.site_url),
             database: database.clone(),
             stores: stores.clone(),
-            gate: self.gate.clone(),
-            till: self.till,
+            admission: self.admission.clone(),
+            payment_gateway: self.payment_gateway,
         };
         let rest = Rest {
             database,
             stores,
             search: self.search,
-            callers,
-            gate: self.gate,
+            credentials,
+            admission: self.admission,
             site_url: Arc::clone(&settings.site_url),
             health: self.health,
         };
@@ -123,18 +115,21 @@ impl App {
                 Bulkhead::new(settings.store_concurrency, settings.body_bytes_max),
                 layers::bulkhead,
             ))
-            .route_layer(from_fn(layers::note_route))
-            .fallback(layers::unknown_address);
+            .route_layer(from_fn(layers::record_route))
+            .fallback(layers::not_found);
         // The last layer is the outermost.
         doors
             .layer(from_fn_with_state(limits, layers::limit))
-            .layer(from_fn(layers::guard_panics))
-            .layer(from_fn_with_state(settings.secure, layers::secure))
-            .layer(from_fn_with_state(self.draining, layers::close_when_draining))
+            .layer(from_fn(layers::catch_panics))
+            .layer(from_fn_with_state(settings.secure, layers::security_headers))
+            .layer(from_fn_with_state(self.draining, layers::close_while_draining))
             .layer(from_fn(layers::observe))
             .layer(from_fn_with_state(
-                Identify { dice: self.dice, trusted: settings.trusted_proxies },
-                layers::identify,
+                RequestInfo {
+                    random_source: self.random_source,
+                    trusted_proxies: settings.trusted_proxies,
+                },
+                layers::request_info,
             ))
     }
 }

@@ -1,4 +1,4 @@
-//! What `souk dev` says when it is up: calls to copy.
+//! The startup message of `souk dev`, with example calls.
 
 use primitives::{Id, ProductId};
 use serde_json::{Value, json};
@@ -16,16 +16,16 @@ pub(crate) fn banner(config: &Config, seeded: bool, key: Option<&DevelopmentKey>
             tool_call(site, "browse_categories", &json!({})),
             tool_call(site, "get_product_details", &json!({ "product_id": product })),
         ];
-        format!("First calls, to copy:\n\n  {}", calls.join("\n\n  "))
+        format!("Example calls:\n\n  {}", calls.join("\n\n  "))
     } else {
-        String::from("No stores yet: `souk seed` puts the demo world in.")
+        String::from("No stores yet: run `souk seed` to load the demo data.")
     };
-    let merchant = key.map(|key| push(site, key)).unwrap_or_default();
+    let merchant = key.map(|key| merchant_call(site, key)).unwrap_or_default();
     format!("\n  Souk is running at {site}\n\n  Pages: {pages}\n\n  {next}\n{merchant}")
 }
 
-/// What a merchant's own program may do, with a key that works until the next start.
-fn push(site: &str, key: &DevelopmentKey) -> String {
+/// An example call of the merchant API, with a key that the next start replaces.
+fn merchant_call(site: &str, key: &DevelopmentKey) -> String {
     let product = json!({
         "external_id": "MUG-1",
         "name": "A mug",
@@ -36,7 +36,7 @@ fn push(site: &str, key: &DevelopmentKey) -> String {
     let body = json!({ "products": [product] });
     let DevelopmentKey { store, key } = key;
     format!(
-        "\n  As the merchant of {store}, with a key that the next start replaces:\n\n  \
+        "\n  As the merchant of {store} (the key is replaced at the next start):\n\n  \
          curl -X PATCH {site}/api/v1/merchant/products -H 'Content-Type: application/json' \\\n    \
          -H 'Authorization: Bearer {key}' \\\n    -d '{body}'\n"
     )

@@ -1,4 +1,4 @@
-//! The command line: the roles of the binary and what each takes.
+//! The command line: commands and their arguments.
 
 use std::path::PathBuf;
 
@@ -11,172 +11,172 @@ use crate::import::ImportArguments;
 
 /// Souk: multi-merchant commerce for AI agents.
 ///
-/// One binary in several roles. Every option can be given on the command line or in the environment.
+/// Every option can be given on the command line or in the environment.
 #[derive(Debug, Parser)]
 #[command(name = "souk", version, propagate_version = true, max_term_width = 100)]
 pub struct Cli {
-    /// What to do.
     #[command(subcommand)]
     pub command: Command,
-    /// How.
     #[command(flatten)]
     pub config: Config,
 }
 
-/// The roles.
+/// The commands of `souk`.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Serve the doors: MCP, REST and pages
+    /// Run the HTTP server: MCP, REST and web pages
     Serve,
-    /// Run the jobs
+    /// Run a worker for background jobs
     Work,
-    /// Write the search index
+    /// Run the search index writer
     Index {
-        /// Build it anew beside the one that serves, then put it in its place
+        /// Build a new index next to the current one, then switch to it
         #[arg(long)]
         rebuild: bool,
     },
-    /// Everything in one process, migrated and seeded: for a developer's machine
+    /// Run everything in one process, after migrating and seeding the database: for development
     Dev {
-        /// Do not put the demo world in
+        /// Do not load the demo data
         #[arg(long)]
         empty: bool,
     },
-    /// Bring the database schema up to date
+    /// Apply pending database migrations
     Migrate,
-    /// Put the demo world in; again brings it back to what it was
+    /// Load the demo data; running it again restores changed demo data
     Seed,
-    /// The keys with which programs of a merchant act for its store
+    /// Manage the API keys of a store
     Keys {
-        /// What to do with them
         #[command(subcommand)]
         command: KeysCommand,
     },
-    /// People: accounts, plans, members of stores, and what was done
+    /// Manage accounts, plans, store members and signing keys; read the audit log
     Admin {
-        /// What to do
         #[command(subcommand)]
         command: AdminCommand,
     },
-    /// The catalogs of stores
+    /// Manage the catalogs of stores
     Catalog {
-        /// What to do with them
         #[command(subcommand)]
         command: CatalogCommand,
     },
-    /// Say what the configuration means, and what is wrong with it
+    /// Print and validate the configuration, and check the connection to the database
     CheckConfig,
-    /// Write the files that follow from the code: openapi.json, .env.example
+    /// Generate files from the code: docs/openapi.json, docs/tools.md, .env.example and others
     Generate {
-        /// Write nothing; fail if a file differs
+        /// Write nothing; fail if a file is out of date
         #[arg(long)]
         check: bool,
-        /// The root of the repository
+        /// Root directory of the repository
         #[arg(long, default_value = ".")]
         root: PathBuf,
     },
 }
 
-/// What can be done with catalogs.
+/// The commands of `souk catalog`.
 #[derive(Debug, Subcommand)]
 pub enum CatalogCommand {
-    /// Bring a feed in from a file
+    /// Import a product feed from a file
     Import(ImportArguments),
 }
 
-/// What an operator can do for people.
+/// The commands of `souk admin`.
 #[derive(Debug, Subcommand)]
 pub enum AdminCommand {
-    /// Make an account
+    /// Create an account
     Create {
-        /// Its email
+        /// Email address of the account
         email: Email,
-        /// It runs the platform
+        /// Grant administrator rights
         #[arg(long)]
         admin: bool,
-        /// What it pays for: FREE, STARTER, GROWTH, PRO or ENTERPRISE
+        /// Plan: FREE, STARTER, GROWTH, PRO or ENTERPRISE
         #[arg(long, default_value = "FREE", value_parser = plan)]
         plan: Plan,
-        /// Read the password from the first line of standard input; without this one is made and shown once
+        /// Read the password from the first line of standard input; by default one is generated and shown once
         #[arg(long)]
         password_stdin: bool,
     },
-    /// Give an account another password; all its sessions end
+    /// Set the password of an account; ends all its sessions
     SetPassword {
-        /// Its email
+        /// Email address of the account
         email: Email,
-        /// Read the password from the first line of standard input; without this one is made and shown once
+        /// Read the password from the first line of standard input; by default one is generated and shown once
         #[arg(long)]
         password_stdin: bool,
     },
-    /// Change what an account pays for
+    /// Set the plan of an account
     SetPlan {
-        /// Its email
+        /// Email address of the account
         email: Email,
-        /// FREE, STARTER, GROWTH, PRO or ENTERPRISE
+        /// Plan: FREE, STARTER, GROWTH, PRO or ENTERPRISE
         #[arg(value_parser = plan)]
         plan: Plan,
     },
-    /// Make a person a member of a store, or change the role
+    /// Add a member to a store, or change the role of a member
     AddMember {
-        /// The person's email
+        /// Email address of the account
         email: Email,
-        /// The store
+        /// Slug of the store
         store: StoreSlug,
-        /// owner or staff
+        /// Role: owner or staff
+        #[arg(value_parser = role)]
         role: Role,
     },
-    /// End a membership
+    /// Remove a member from a store
     RemoveMember {
-        /// The person's email
+        /// Email address of the account
         email: Email,
-        /// The store
+        /// Slug of the store
         store: StoreSlug,
     },
-    /// Let another key sign tokens
+    /// Rotate the key that signs access tokens
     RotateSigningKey {
-        /// End the old ones now, and every session with them
+        /// Revoke the previous keys immediately; ends every session
         #[arg(long)]
         at_once: bool,
     },
-    /// Show what was done to somebody or something, or by it
+    /// Show the audit log entries of an account, key or merchant
     Audit {
-        /// An id: usr_…, key_…, mer_…, or `operator`
-        whom: String,
-        /// How many lines
+        /// Id of the actor or subject: usr_…, key_…, mer_…, or `operator`
+        id: String,
+        /// Maximum number of entries
         #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(i64).range(1..=1000))]
         limit: i64,
     },
 }
 
 fn plan(text: &str) -> Result<Plan, &'static str> {
-    text.to_ascii_uppercase().parse().map_err(|()| "no plan has this name")
+    Plan::parse(&text.to_ascii_uppercase()).ok_or("unknown plan")
 }
 
-/// What can be done with keys.
+fn role(text: &str) -> Result<Role, &'static str> {
+    Role::parse(text).ok_or("the role must be owner or staff")
+}
+
+/// The commands of `souk keys`.
 #[derive(Debug, Subcommand)]
 pub enum KeysCommand {
-    /// Make one; it is shown once
+    /// Create a key; it is shown once
     Create {
-        /// The store
+        /// Slug of the store
         store: StoreSlug,
-        /// What to call it
+        /// Name of the key
         #[arg(long, default_value = "store key")]
         name: String,
-        /// Days until it ends; without this it does not end by itself
+        /// Days until the key expires; by default it does not expire
         #[arg(long, value_parser = clap::value_parser!(u32).range(1..=3650))]
         days: Option<u32>,
     },
-    /// Show those there are, also those that ended
+    /// List the keys of a store, including expired and revoked ones
     List {
-        /// The store
+        /// Slug of the store
         store: StoreSlug,
     },
-    /// End one; it stops working within five seconds
+    /// Revoke a key; takes effect within five seconds
     Revoke {
-        /// The store
+        /// Slug of the store
         store: StoreSlug,
-        /// The key's id, as `list` shows it
+        /// Id of the key, as printed by `souk keys list`
         key_id: KeyId,
     },
 }

@@ -1,63 +1,54 @@
-//! The commands.
+//! Runs the commands of the command line.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use database::{Clock, Database, DatabaseError, Dice, Settings};
+use database::{Clock, Database, DatabaseError, RandomSource, Settings};
 use merchants::StoreCache;
 use tokio::net::TcpListener;
 
 use crate::app::{App, AppSettings};
 use crate::cli::{CatalogCommand, Cli, Command};
-use crate::config::{Config, Counting, GateFault, SecretFault};
-use crate::stop::Stop;
+use crate::config::{AdmissionError, Config, LimitsMode, SecretError};
+use crate::shutdown::Shutdown;
 use crate::{
-    Monitor, banner, generate, import, indexing, keys, listen, people, stop, telemetry, worker,
+    Monitor, admin, banner, generate, import, keys, listen, search_index, shutdown, telemetry,
+    worker,
 };
 
 /// Why a command failed.
 #[derive(Debug, thiserror::Error)]
 pub enum CommandError {
-    /// The database could not be used.
-    #[error("the database at {address}: {error}; cause: {}", cause(.error))]
+    #[error("database at {address} failed: {error}; cause: {}", cause(.error))]
     Database {
-        /// Where it is.
+        /// Host, port and database name, without credentials.
         address: String,
-        /// What it said.
         error: DatabaseError,
     },
-    /// The demo world could not be put in.
-    #[error("the demo world: {}; cause: {}", .0, cause(.0))]
+    #[error("loading the demo data failed: {}; cause: {}", .0, cause(.0))]
     Seed(#[from] demo::SeedError),
-    /// The address could not be listened on.
     #[error("cannot listen on {0}: {1}")]
     Listen(std::net::SocketAddr, std::io::Error),
-    /// A key could not be made, listed or revoked.
     #[error(transparent)]
     Keys(#[from] keys::KeysError),
-    /// Something about people could not be done.
     #[error(transparent)]
-    People(#[from] people::PeopleError),
-    /// A feed could not be imported.
-    #[error("the import: {}; cause: {}", .0, cause(.0))]
+    Admin(#[from] admin::AdminError),
+    #[error("import failed: {}; cause: {}", .0, cause(.0))]
     Import(#[from] import::ImportError),
-    /// The search index could not be written or read.
-    #[error("the search index: {}; cause: {}", .0, cause(.0))]
+    #[error("search index failed: {}; cause: {}", .0, cause(.0))]
     Index(#[from] search::IndexError),
-    /// There is nothing to keep credentials under.
     #[error(transparent)]
-    Secret(#[from] SecretFault),
-    /// Calls cannot be counted.
+    Secret(#[from] SecretError),
     #[error(transparent)]
-    Gate(#[from] GateFault),
-    /// Something about files or signals.
+    Admission(#[from] AdmissionError),
+    /// A file operation or the registration of a signal handler failed.
     #[error(transparent)]
     Io(#[from] std::io::Error),
     /// Generated files differ from the code.
-    #[error("not up to date: {}; run `just generate`", .0.join(", "))]
+    #[error("out of date: {}; run `just generate`", .0.join(", "))]
     Drift(Vec<&'static str>),
     /// The schema is older than this binary.
-    #[error("the schema is not up to date; run `souk migrate`")]
+    #[error("the database schema is out of date; run `souk migrate`")]
     NotMigrated,
 }
 
@@ -71,9 +62,9 @@ fn cause(error: &dyn std::error::Error) -> String {
     text
 }
 
-/// Carries out a command.
+/// Runs a command.
 pub async fn run(cli: Cli) -> Result<(), CommandError> {
-    telemetry::log(&cli.config);
+    telemetry::init_logging(&cli.config);
     let config = cli.config;
     match cli.command {
         Command::Serve => serve(&config).await,
@@ -85,18 +76,18 @@ pub async fn run(cli: Cli) -> Result<(), CommandError> {
         Command::Keys { command } => {
             let secret = credential_secret(&config)?;
             let database = connect(&config)?;
-            say(&keys::run(&database, &secret, command).await?);
+            print(&keys::run(&database, &secret, command).await?);
             Ok(())
         }
         Command::Admin { command } => {
             let secret = credential_secret(&config)?;
             let database = connect(&config)?;
-            say(&people::run(&database, &secret, command).await?);
+            print(&admin::run(&database, &secret, command).await?);
             Ok(())
         }
         Command::Catalog { command: CatalogCommand::Import(arguments) } => {
             let database = connect(&config)?;
-            say(&import::run(&database, &config, arguments).await?);
+            print(&import::run(&database, &config, arguments).await?);
             Ok(())
         }
         Command::CheckConfig => check_config(&config).await,
@@ -117,22 +108,22 @@ fn connect(config: &Config) -> Result<Database, CommandError> {
         connections_max: config.database_connections,
         acquire_timeout: Duration::from_secs(3),
         cell: config.cell.clone(),
-        clock: Clock::real(),
-        dice: Dice::real(),
+        clock: Clock::system(),
+        random_source: RandomSource::system(),
     };
-    Database::prepare(settings).map_err(|error| at_database(config, error))
+    Database::connect_lazy(settings).map_err(|error| database_error(config, error))
 }
 
-fn at_database(config: &Config, error: DatabaseError) -> CommandError {
+fn database_error(config: &Config, error: DatabaseError) -> CommandError {
     CommandError::Database { address: config.database_url.public_part().to_owned(), error }
 }
 
-/// What credentials are kept under. Said aloud when it protects nothing.
+/// Returns the secret that protects credentials. Logs a warning if it is the public development secret.
 fn credential_secret(config: &Config) -> Result<identity::Secret, CommandError> {
     let secret = config.credential_secret()?;
     if config.has_development_secret() {
         tracing::warn!(
-            "SOUK_SECRET is not set: credentials are kept under a secret that is public"
+            "SOUK_SECRET is not set: credentials are protected only by the public development secret"
         );
     }
     Ok(secret)
@@ -140,57 +131,57 @@ fn credential_secret(config: &Config) -> Result<identity::Secret, CommandError> 
 
 async fn serve(config: &Config) -> Result<(), CommandError> {
     let secret = credential_secret(config)?;
-    let stop = stop::on_signal(Duration::from_secs(config.drain_seconds))?;
+    let shutdown = shutdown::on_signal(Duration::from_secs(config.drain_seconds))?;
     let database = connect(config)?;
-    serve_until(config, database, secret, stop, None).await
+    serve_until(config, database, secret, shutdown, None).await
 }
 
-/// Serves the doors until told to stop; says `hello` when they are open.
+/// Runs the HTTP server until shutdown; prints `startup_message` once it accepts connections.
 async fn serve_until(
     config: &Config,
     database: Database,
     secret: identity::Secret,
-    stop: Stop,
-    hello: Option<String>,
+    shutdown: Shutdown,
+    startup_message: Option<String>,
 ) -> Result<(), CommandError> {
-    let listening = TcpListener::bind(config.listen).await;
-    let listener = listening.map_err(|error| CommandError::Listen(config.listen, error))?;
-    let metrics = telemetry::figures();
-    let gate = config.gate()?;
-    gate.connect().await;
-    if config.limits == Counting::Off {
-        tracing::warn!("calls are not limited: SOUK_LIMITS is off");
+    let bound = TcpListener::bind(config.listen).await;
+    let listener = bound.map_err(|error| CommandError::Listen(config.listen, error))?;
+    let metrics = telemetry::install_metrics();
+    let admission = config.admission()?;
+    admission.connect().await;
+    if config.limits == LimitsMode::Off {
+        tracing::warn!("rate limits are disabled: SOUK_LIMITS is off");
     }
     let redis_url = config.redis_url.reveal().to_owned();
     let stores = StoreCache::new(database.clone(), StoreCache::AGE_MAX);
-    let search = indexing::search(config, &database, &stores)?;
+    let search = search_index::search(config, &database, &stores)?;
     let monitor = Monitor::new(
         database.clone(),
         redis_url,
         search.clone(),
-        stop.draining.clone(),
+        shutdown.draining.clone(),
         metrics.clone(),
     );
     let app = App {
         database: database.clone(),
         stores,
         search,
-        dice: Dice::real(),
+        random_source: RandomSource::system(),
         health: monitor.start().await,
-        draining: stop.draining,
+        draining: shutdown.draining,
         metrics,
         secret,
-        gate,
-        till: config.till(),
+        admission,
+        payment_gateway: config.payment_gateway(),
         settings: app_settings(config),
     };
-    tracing::info!(address = %config.listen, cell = %config.cell, "serving");
-    if let Some(hello) = hello {
-        say(&hello);
+    tracing::info!(address = %config.listen, cell = %config.cell, "HTTP server started");
+    if let Some(message) = startup_message {
+        print(&message);
     }
-    listen::serve(listener, app.into_router(), stop.stopped).await;
+    listen::serve(listener, app.into_router(), shutdown.stopped).await;
     database.close().await;
-    tracing::info!("stopped");
+    tracing::info!("HTTP server stopped");
     Ok(())
 }
 
@@ -203,36 +194,36 @@ fn app_settings(config: &Config) -> AppSettings {
         request_max: Duration::from_secs(config.request_seconds_max),
         upload_bytes_max: config.upload_bytes_max,
         store_concurrency: config.store_concurrency,
-        key_age_max: identity::AGE_MAX,
+        key_age_max: identity::CACHE_AGE_MAX,
         secure: config.site_url.is_secure(),
         trusted_proxies: config.trusted_proxies.clone().into(),
     }
 }
 
 async fn work(config: &Config) -> Result<(), CommandError> {
-    // Jobs that sign what they send will use it; a worker without one should fail now, not then.
+    // Jobs that sign outgoing data will use it; a worker without one should fail at startup.
     credential_secret(config)?;
-    // A worker has no clients to wait for: it stops starting jobs at once.
-    let stop = stop::on_signal(Duration::ZERO)?;
+    // A worker has no clients to drain: it stops claiming jobs immediately.
+    let shutdown = shutdown::on_signal(Duration::ZERO)?;
     let database = connect(config)?;
-    tracing::info!(cell = %config.cell, concurrency = config.job_concurrency, "working");
-    let directory = tokio::spawn(worker::follow_directory(database.clone()));
-    worker::runner(database.clone(), config).run(stop.stopped).await;
+    tracing::info!(cell = %config.cell, concurrency = config.job_concurrency, "worker started");
+    let directory = tokio::spawn(worker::refresh_directory(database.clone()));
+    worker::runner(database.clone(), config).run(shutdown.stopped).await;
     directory.abort();
     database.close().await;
     Ok(())
 }
 
-/// Writes the search index until told to stop.
+/// Runs the search index writer until shutdown.
 async fn index(config: &Config, rebuild: bool) -> Result<(), CommandError> {
-    let stop = stop::on_signal(Duration::ZERO)?;
+    let shutdown = shutdown::on_signal(Duration::ZERO)?;
     let database = connect(config)?;
     if rebuild {
         search::rebuild(&database, config.search_shards).await?;
     }
-    tracing::info!(cell = %config.cell, objects = config.search_objects, "indexing");
-    let directory = tokio::spawn(worker::follow_directory(database.clone()));
-    indexing::writer(config, database.clone(), stop.stopped)?.await;
+    tracing::info!(cell = %config.cell, objects = config.search_objects, "search index writer started");
+    let directory = tokio::spawn(worker::refresh_directory(database.clone()));
+    search_index::writer(config, database.clone(), shutdown.stopped)?.await;
     directory.abort();
     database.close().await;
     Ok(())
@@ -247,14 +238,14 @@ async fn dev(config: &Config, empty: bool) -> Result<(), CommandError> {
         seed(&database).await?;
         key = keys::for_development(&database, &secret).await?;
     }
-    // Nobody balances load before a developer's machine.
-    let stop = stop::on_signal(Duration::from_millis(100))?;
+    // No load balancer has to notice the shutdown of a development server.
+    let shutdown = shutdown::on_signal(Duration::from_millis(100))?;
     let runner = worker::runner(database.clone(), config);
-    let jobs = tokio::spawn(runner.run(stop.stopped.clone()));
-    let writer = indexing::writer(config, database.clone(), stop.stopped.clone())?;
+    let jobs = tokio::spawn(runner.run(shutdown.stopped.clone()));
+    let writer = search_index::writer(config, database.clone(), shutdown.stopped.clone())?;
     let index = tokio::spawn(writer);
-    let hello = banner::banner(config, !empty, key.as_ref());
-    let served = serve_until(config, database, secret, stop, Some(hello)).await;
+    let message = banner::banner(config, !empty, key.as_ref());
+    let served = serve_until(config, database, secret, shutdown, Some(message)).await;
     if served.is_ok() {
         let _ = jobs.await;
         let _ = index.await;
@@ -263,36 +254,36 @@ async fn dev(config: &Config, empty: bool) -> Result<(), CommandError> {
 }
 
 async fn migrate(config: &Config, database: &Database) -> Result<(), CommandError> {
-    tracing::info!(database = config.database_url.public_part(), "migrating");
-    database.migrate().await.map_err(|error| at_database(config, error))
+    tracing::info!(database = config.database_url.public_part(), "applying migrations");
+    database.migrate().await.map_err(|error| database_error(config, error))
 }
 
 async fn seed(database: &Database) -> Result<(), CommandError> {
     let world = demo::world();
     let seeded = demo::seed(database, &world, |store| {
-        tracing::info!(store = store.slug, products = store.products.len(), "seeded");
+        tracing::info!(store = store.slug, products = store.products.len(), "store seeded");
     });
     let seeded = seeded.await?;
     tracing::info!(
         stores = seeded.stores,
         products = seeded.products,
         changed = seeded.changed,
-        "the demo world is in"
+        "demo data loaded"
     );
     Ok(())
 }
 
 async fn check_config(config: &Config) -> Result<(), CommandError> {
-    say(&format!("{config:#?}"));
+    print(&format!("{config:#?}"));
     credential_secret(config)?;
-    config.gate()?;
+    config.admission()?;
     let database = connect(config)?;
-    let migrated = database.is_migrated().await.map_err(|error| at_database(config, error))?;
+    let migrated = database.is_migrated().await.map_err(|error| database_error(config, error))?;
     database.close().await;
     if migrated { Ok(()) } else { Err(CommandError::NotMigrated) }
 }
 
-#[expect(clippy::print_stdout, reason = "this is what the command answers")]
-fn say(text: &str) {
+#[expect(clippy::print_stdout, reason = "the output of the command")]
+fn print(text: &str) {
     println!("{text}");
 }

@@ -1,5 +1,5 @@
-//! Configuration: read once, from the command line and the environment. `souk --help` is the manual,
-//! and `.env.example` is written from the same declarations.
+//! Configuration, read once from the command line and the environment. `souk --help` documents it,
+//! and `.env.example` is generated from the same declarations.
 
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
@@ -7,18 +7,18 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use checkout::Till;
+use checkout::PaymentGateway;
 use clap::{Args, ValueEnum};
 use database::CellName;
 use ipnet::IpNet;
-use limits::{Gate, Limiter};
+use limits::{AdmissionControl, Limiter};
 use payments::TestProvider;
 
-/// How to do it.
+/// The configuration of a process.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Configuration")]
 pub struct Config {
-    /// PostgreSQL: all truth
+    /// URL of the PostgreSQL database
     #[arg(
         long,
         env = "DATABASE_URL",
@@ -27,7 +27,7 @@ pub struct Config {
         hide_env_values = true
     )]
     pub database_url: Secret,
-    /// Redis: limits; may vanish at any moment
+    /// URL of the Redis server that counts calls for rate limits; Souk keeps working without it
     #[arg(
         long,
         env = "REDIS_URL",
@@ -36,129 +36,129 @@ pub struct Config {
         hide_env_values = true
     )]
     pub redis_url: Secret,
-    /// Where to listen
+    /// Address and port to listen on
     #[arg(long, env = "SOUK_LISTEN", default_value = "127.0.0.1:8080", global = true)]
     pub listen: SocketAddr,
-    /// Where the service is reached from outside, without a slash at the end
+    /// Public base URL of the service, without a trailing slash
     #[arg(long, env = "SOUK_SITE_URL", default_value = "http://127.0.0.1:8080", global = true)]
     pub site_url: SiteUrl,
-    /// What credentials are kept under, at least 32 characters; may be left out where the site URL is loopback
+    /// Secret that protects stored credentials, at least 32 characters; optional if the service is reachable only on loopback
     #[arg(long, env = "SOUK_SECRET", global = true, hide_env_values = true)]
     pub secret: Option<Secret>,
-    /// Further host names requests may carry, beside that of the site URL and loopback
+    /// Additional accepted Host headers, besides the site URL and loopback; comma-separated
     #[arg(long, env = "SOUK_ALLOWED_HOSTS", value_delimiter = ',', global = true)]
     pub allowed_hosts: Vec<String>,
-    /// Further origins whose browser pages may call, beside the site itself
+    /// Additional accepted browser origins, besides the site URL; comma-separated
     #[arg(long, env = "SOUK_ALLOWED_ORIGINS", value_delimiter = ',', global = true)]
     pub allowed_origins: Vec<String>,
-    /// Proxies whose X-Forwarded-For is believed: addresses or networks, like 10.0.0.0/8
+    /// Proxies whose X-Forwarded-For header is trusted: addresses or networks such as 10.0.0.0/8; comma-separated
     #[arg(long, env = "SOUK_TRUSTED_PROXIES", value_delimiter = ',', value_parser = network, global = true)]
     pub trusted_proxies: Vec<IpNet>,
-    /// Whether the calls of everybody are counted and limited
-    #[arg(long, env = "SOUK_LIMITS", value_enum, default_value_t = Counting::On, global = true)]
-    pub limits: Counting,
-    /// Whether money that is none pays for real goods on our own payment page: for trying things out
+    /// Whether rate limits are enforced
+    #[arg(long, env = "SOUK_LIMITS", value_enum, default_value_t = LimitsMode::On, global = true)]
+    pub limits: LimitsMode,
+    /// Whether the test payment provider is accepted for live orders, not only in sandboxes
     #[arg(long, env = "SOUK_TEST_PAYMENTS", value_enum, default_value_t = TestPayments::Off, global = true)]
     pub test_payments: TestPayments,
-    /// The cell this process serves; it refuses merchants of other cells
+    /// Cell that this process serves; requests for merchants of other cells are refused
     #[arg(long, env = "SOUK_CELL", default_value = "cell-1", global = true)]
     pub cell: CellName,
-    /// PostgreSQL connections this process may hold
+    /// Maximum number of PostgreSQL connections of this process
     #[arg(long, env = "SOUK_DATABASE_CONNECTIONS", default_value_t = 20, value_parser = clap::value_parser!(u32).range(2..=1000), global = true)]
     pub database_connections: u32,
-    /// The largest request body, in bytes
+    /// Maximum size of a request body, in bytes
     #[arg(long, env = "SOUK_BODY_BYTES_MAX", default_value_t = 1_048_576, global = true)]
     pub body_bytes_max: usize,
-    /// The longest a request may take, in seconds
+    /// Request timeout, in seconds
     #[arg(long, env = "SOUK_REQUEST_SECONDS_MAX", default_value_t = 30, global = true)]
     pub request_seconds_max: u64,
-    /// The largest upload (feeds and whole catalogs), in bytes
+    /// Maximum size of an upload (feeds and catalog replacements), in bytes
     #[arg(long, env = "SOUK_UPLOAD_BYTES_MAX", default_value_t = 4_294_967_296, global = true)]
     pub upload_bytes_max: u64,
-    /// Requests for one store in flight at once in this process; more are put off
+    /// Maximum number of concurrent requests per store in this process; further requests are refused with 503
     #[arg(long, env = "SOUK_STORE_CONCURRENCY", default_value_t = 200, global = true)]
     pub store_concurrency: usize,
-    /// How long to go on serving after SIGTERM, so that load balancers notice, in seconds
+    /// Time to keep serving after SIGTERM, so that load balancers stop sending requests, in seconds
     #[arg(long, env = "SOUK_DRAIN_SECONDS", default_value_t = 5, global = true)]
     pub drain_seconds: u64,
-    /// Jobs run side by side in this process
+    /// Maximum number of concurrent jobs in this process
     #[arg(long, env = "SOUK_JOB_CONCURRENCY", default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..=1000), global = true)]
     pub job_concurrency: u16,
-    /// How long a worker holds a job before another may take it, in seconds
+    /// Lease of a job: time after which another worker may claim it, in seconds
     #[arg(long, env = "SOUK_JOB_LEASE_SECONDS", default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..=3600), global = true)]
     pub job_lease_seconds: u64,
-    /// Where the search index is published: a directory, or `s3://bucket/prefix` with `AWS_…` in the environment
+    /// Object store of the search index: a directory, or `s3://bucket/prefix` with `AWS_…` in the environment
     #[arg(long, env = "SOUK_SEARCH_OBJECTS", default_value = ".souk/objects", global = true)]
     pub search_objects: String,
-    /// Where this machine keeps its copies of the search index
+    /// Local directory for copies of the search index
     #[arg(long, env = "SOUK_SEARCH_DIRECTORY", default_value = ".souk/index", global = true)]
     pub search_directory: PathBuf,
-    /// Parts a new search index is cut into
+    /// Number of shards of a new search index
     #[arg(long, env = "SOUK_SEARCH_SHARDS", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1024), global = true)]
     pub search_shards: u16,
-    /// Matching products one search looks at before its totals become estimates; 0: all of them
+    /// Maximum number of matches that a search collects before its totals become estimates; 0: unlimited
     #[arg(long, env = "SOUK_SEARCH_BUDGET", default_value_t = 50_000, global = true)]
     pub search_budget: u64,
-    /// Searches at work at once in this process; 0: as many as there are cores
+    /// Maximum number of concurrent searches in this process; 0: the number of cores
     #[arg(long, env = "SOUK_SEARCH_CONCURRENCY", default_value_t = 0, global = true)]
     pub search_concurrency: usize,
-    /// How long a writer of the search index holds its shards before another may take them, in seconds
+    /// Lease of a search index shard: time after which another writer may claim it, in seconds
     #[arg(long, env = "SOUK_SEARCH_LEASE_SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=600), global = true)]
     pub search_lease_seconds: u64,
-    /// What to log, as a filter: `info`, `warn,jobs=debug`
+    /// Log filter: `info`, `warn,jobs=debug`
     #[arg(long, env = "SOUK_LOG", default_value = "info", global = true)]
     pub log: String,
-    /// How to log
+    /// Log format
     #[arg(long, env = "SOUK_LOG_FORMAT", value_enum, default_value_t = LogFormat::Text, global = true)]
     pub log_format: LogFormat,
 }
 
-/// A network, or one address.
+/// Parses a network, or a single address.
 fn network(text: &str) -> Result<IpNet, &'static str> {
     let text = text.trim();
     let one = text.parse::<IpAddr>().map(IpNet::from);
-    one.or_else(|_| text.parse()).map_err(|_| "it is neither an address nor a network")
+    one.or_else(|_| text.parse()).map_err(|_| "not an IP address or network")
 }
 
-/// Whether calls are counted.
+/// Whether rate limits are enforced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Counting {
-    /// As the specification says
+pub enum LimitsMode {
+    /// Enforce rate limits
     On,
-    /// Nobody is ever put off: for tests and measurements, and only where the site URL is loopback
+    /// Do not enforce rate limits: for tests and measurements; requires a loopback site URL and listen address
     Off,
 }
 
-/// Whether test money pays for real goods.
+/// Whether the test payment provider is accepted for live orders.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum TestPayments {
-    /// Everywhere, and only where the site URL is loopback
+    /// Accept it for live orders; requires a loopback site URL and listen address
     On,
-    /// In sandboxes only
+    /// Accept it in sandboxes only
     Off,
 }
 
-/// How to log.
+/// The log format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum LogFormat {
-    /// Lines for people
+    /// Human-readable lines
     Text,
-    /// One JSON object a line
+    /// One JSON object per line
     Json,
 }
 
-/// A value that is never shown.
+/// A value that is not shown in logs or debug output.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
 
 impl Secret {
-    /// The value, for the one place that needs it.
+    /// Returns the value.
     #[must_use]
     pub fn reveal(&self) -> &str {
         &self.0
     }
 
-    /// The part behind the credentials, for people.
+    /// Returns the part of a URL after the credentials.
     #[must_use]
     pub fn public_part(&self) -> &str {
         self.0.rsplit_once('@').map_or_else(
@@ -181,24 +181,24 @@ impl FromStr for Secret {
     }
 }
 
-/// Where the service is reached: scheme and authority, nothing behind.
+/// The public base URL: scheme and authority, without a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SiteUrl(String);
 
 impl SiteUrl {
-    /// The address as text.
+    /// Returns the URL as text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// Host and port.
+    /// Returns host and port.
     #[must_use]
     pub fn authority(&self) -> &str {
         self.0.split_once("://").map_or("", |(_, rest)| rest)
     }
 
-    /// Whether only this machine can reach it.
+    /// Whether the host is a loopback address or `localhost`.
     #[must_use]
     pub fn is_loopback(&self) -> bool {
         let authority = self.authority().parse::<http::uri::Authority>();
@@ -209,7 +209,7 @@ impl SiteUrl {
         })
     }
 
-    /// Whether it is reached over TLS.
+    /// Whether the scheme is `https`.
     #[must_use]
     pub fn is_secure(&self) -> bool {
         self.0.starts_with("https://")
@@ -219,94 +219,91 @@ impl SiteUrl {
 impl FromStr for SiteUrl {
     type Err = &'static str;
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let uri: http::Uri = text.parse().map_err(|_| "it is not a URL")?;
-        let scheme = uri.scheme_str().ok_or("it has no scheme")?;
-        let authority = uri.authority().ok_or("it has no host")?;
+        let uri: http::Uri = text.parse().map_err(|_| "not a URL")?;
+        let scheme = uri.scheme_str().ok_or("the URL has no scheme")?;
+        let authority = uri.authority().ok_or("the URL has no host")?;
         if !matches!(scheme, "http" | "https") {
-            return Err("it is neither http nor https");
+            return Err("the scheme must be http or https");
         }
         if text.trim_end_matches('/') != format!("{scheme}://{authority}") {
-            return Err("it has something behind the host");
+            return Err("the URL must not have a path");
         }
         Ok(Self(format!("{scheme}://{authority}")))
     }
 }
 
-/// Why there is no secret to keep credentials under.
+/// Why the secret that protects credentials is missing or unusable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum SecretFault {
-    /// None is set, and others than this machine can reach the service.
+pub enum SecretError {
+    /// None is set, and the service is reachable from other machines.
     #[error(
-        "SOUK_SECRET is not set. It may be left out only where the site URL and SOUK_LISTEN are loopback; \
-         `openssl rand -hex 32` makes one"
+        "SOUK_SECRET is not set. It is optional only if SOUK_SITE_URL and SOUK_LISTEN are loopback addresses; \
+         generate one with `openssl rand -hex 32`"
     )]
     Missing,
-    /// It could be guessed.
-    #[error("SOUK_SECRET has fewer than 32 characters; `openssl rand -hex 32` makes a good one")]
+    #[error("SOUK_SECRET has fewer than 32 characters; generate one with `openssl rand -hex 32`")]
     TooShort,
 }
 
-/// Why calls cannot be counted.
+/// Why rate limits cannot be configured as requested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum GateFault {
-    /// Anybody could call as often as they like.
+pub enum AdmissionError {
+    /// Limits are off although the service is reachable from other machines.
     #[error(
-        "SOUK_LIMITS=off is for tests and measurements: site URL and SOUK_LISTEN must be loopback"
+        "SOUK_LIMITS=off is allowed only if SOUK_SITE_URL and SOUK_LISTEN are loopback addresses"
     )]
     Off,
-    /// No address of a Redis.
-    #[error("REDIS_URL is not the address of a Redis: redis://host:port")]
+    #[error("REDIS_URL is not a Redis URL; expected redis://host:port")]
     Redis,
 }
 
-/// What credentials are kept under on a developer's machine: everybody can read it here, and keys
-/// that `souk dev` made work again after a restart.
+/// The secret of a development server. It is public; it only keeps keys valid across restarts.
 const DEVELOPMENT_SECRET: &str = "souk-development-secret-that-protects-nothing";
 
 impl Config {
-    /// What credentials are kept under. On a service that others can reach, it must be set.
-    pub fn credential_secret(&self) -> Result<identity::Secret, SecretFault> {
+    /// Returns the secret that protects credentials. It must be set unless the service is loopback only.
+    pub fn credential_secret(&self) -> Result<identity::Secret, SecretError> {
         let secret = match &self.secret {
-            // Compose files and the like hand on what is not set as an empty text.
+            // Compose files pass an unset variable as an empty string.
             Some(secret) if !secret.reveal().is_empty() => secret.reveal(),
-            _ if self.is_private() => DEVELOPMENT_SECRET,
-            _ => return Err(SecretFault::Missing),
+            _ if self.is_loopback_only() => DEVELOPMENT_SECRET,
+            _ => return Err(SecretError::Missing),
         };
-        identity::Secret::new(secret).map_err(|_| SecretFault::TooShort)
+        identity::Secret::new(secret).map_err(|_| SecretError::TooShort)
     }
 
-    /// Whether only this machine can reach the service: by its address, and by where it listens.
-    fn is_private(&self) -> bool {
+    /// Whether the service is reachable only from this machine, by site URL and by listen address.
+    fn is_loopback_only(&self) -> bool {
         self.site_url.is_loopback() && self.listen.ip().is_loopback()
     }
 
-    /// What counts calls.
-    pub fn gate(&self) -> Result<Gate, GateFault> {
+    /// Returns the admission control: counted in Redis, or unlimited.
+    pub fn admission(&self) -> Result<AdmissionControl, AdmissionError> {
         match self.limits {
-            Counting::Off if self.is_private() => Ok(Gate::open_to_all()),
-            Counting::Off => Err(GateFault::Off),
-            Counting::On => {
+            LimitsMode::Off if self.is_loopback_only() => Ok(AdmissionControl::unlimited()),
+            LimitsMode::Off => Err(AdmissionError::Off),
+            LimitsMode::On => {
                 let limiter = Limiter::new(self.redis_url.reveal(), "souk");
-                limiter.map(Gate::new).map_err(|_| GateFault::Redis)
+                limiter.map(AdmissionControl::new).map_err(|_| AdmissionError::Redis)
             }
         }
     }
 
-    /// Who takes payments on our own page. Test money buys real goods nowhere but on this machine.
+    /// Returns the payment gateway of the hosted payment page. The test provider pays for live orders only on loopback.
     #[must_use]
-    pub fn till(&self) -> Till {
-        let is_allowed = self.test_payments == TestPayments::On && self.is_private();
-        Till::new(Arc::new(TestProvider), is_allowed)
+    pub fn payment_gateway(&self) -> PaymentGateway {
+        let is_allowed = self.test_payments == TestPayments::On && self.is_loopback_only();
+        PaymentGateway::new(Arc::new(TestProvider), is_allowed)
     }
 
-    /// Whether credentials are kept under the secret that everybody can read.
+    /// Whether credentials are protected only by the public development secret.
     #[must_use]
     pub fn has_development_secret(&self) -> bool {
         let set = self.secret.as_ref().is_some_and(|secret| !secret.reveal().is_empty());
-        !set && self.is_private()
+        !set && self.is_loopback_only()
     }
 
-    /// Host names the MCP endpoint answers to: the site's own, loopback, and those named.
+    /// Returns the accepted `Host` headers: the site, loopback, and the configured ones.
     #[must_use]
     pub fn hosts(&self) -> Vec<String> {
         let site = self.site_url.authority();
@@ -319,7 +316,7 @@ impl Config {
         hosts
     }
 
-    /// Origins whose browser pages may call: the site's own and those named.
+    /// Returns the accepted browser origins: the site and the configured ones.
     #[must_use]
     pub fn origins(&self) -> Vec<String> {
         let with_port = if self.site_url.authority().contains(':') {
@@ -347,61 +344,64 @@ mod tests {
 
     #[test]
     fn secrets_are_not_shown() {
-        // Both are given: the environment of a test run names engines of its own.
-        let secrets = ["--database-url", "postgres://u:hush@db/souk", "--redis-url", "redis://r:1"];
+        // Both are set, because the environment of a test run sets its own.
+        let secrets =
+            ["--database-url", "postgres://u:password@db/souk", "--redis-url", "redis://r:1"];
         let config = parse(&[&["souk", "serve"], &secrets[..]].concat());
-        assert!(!format!("{config:?}").contains("hush"));
+        assert!(!format!("{config:?}").contains("password"));
         assert_eq!(config.database_url.public_part(), "db/souk");
         assert_eq!(config.redis_url.public_part(), "r:1");
     }
 
     #[test]
-    fn a_site_is_a_scheme_and_a_host() {
+    fn a_site_url_is_a_scheme_and_a_host() {
         assert_eq!(
             "https://souk.example/".parse::<SiteUrl>().unwrap().as_str(),
             "https://souk.example"
         );
-        for wrong in ["souk.example", "ftp://souk.example", "https://souk.example/api", "https://"]
+        for invalid in
+            ["souk.example", "ftp://souk.example", "https://souk.example/api", "https://"]
         {
-            assert!(wrong.parse::<SiteUrl>().is_err(), "{wrong} was accepted");
+            assert!(invalid.parse::<SiteUrl>().is_err(), "{invalid} was accepted");
         }
     }
 
-    fn secret(site: &str, secret: Option<&str>) -> Result<(), SecretFault> {
+    fn secret(site: &str, secret: Option<&str>) -> Result<(), SecretError> {
         let mut config = parse(&["souk", "serve", "--site-url", site]);
-        // The environment of a test run may have one.
+        // The environment of a test run may set one.
         config.secret = secret.map(|text| text.parse().unwrap());
         config.credential_secret().map(|_| ())
     }
 
     #[test]
-    fn a_service_that_others_reach_needs_a_secret() {
+    fn a_service_beyond_loopback_requires_a_secret() {
         let good = "x".repeat(32);
         for site in ["http://127.0.0.1:8080", "http://localhost", "http://[::1]:8080"] {
             assert_eq!(secret(site, None), Ok(()), "{site}");
         }
         for site in ["https://souk.example", "http://192.168.0.4", "http://127.0.0.1.example"] {
-            assert_eq!(secret(site, None), Err(SecretFault::Missing), "{site}");
-            assert_eq!(secret(site, Some("")), Err(SecretFault::Missing), "{site}");
+            assert_eq!(secret(site, None), Err(SecretError::Missing), "{site}");
+            assert_eq!(secret(site, Some("")), Err(SecretError::Missing), "{site}");
             assert_eq!(secret(site, Some(&good)), Ok(()), "{site}");
         }
-        assert_eq!(secret("http://localhost", Some(&good[1..])), Err(SecretFault::TooShort));
+        assert_eq!(secret("http://localhost", Some(&good[1..])), Err(SecretError::TooShort));
     }
 
     #[test]
-    fn counting_stops_only_on_ones_own_machine() {
-        let gate = |site| parse(&["souk", "serve", "--limits", "off", "--site-url", site]).gate();
-        assert!(gate("http://127.0.0.1:8080").is_ok());
-        assert_eq!(gate("https://souk.example").err(), Some(GateFault::Off));
+    fn limits_are_disabled_only_on_loopback() {
+        let admission =
+            |site| parse(&["souk", "serve", "--limits", "off", "--site-url", site]).admission();
+        assert!(admission("http://127.0.0.1:8080").is_ok());
+        assert_eq!(admission("https://souk.example").err(), Some(AdmissionError::Off));
         let open = ["souk", "serve", "--limits", "off", "--listen", "0.0.0.0:8080"];
         let mut open = parse(&open);
         open.secret = None;
-        assert_eq!(open.gate().err(), Some(GateFault::Off));
-        assert_eq!(open.credential_secret().err(), Some(SecretFault::Missing));
+        assert_eq!(open.admission().err(), Some(AdmissionError::Off));
+        assert_eq!(open.credential_secret().err(), Some(SecretError::Missing));
     }
 
     #[test]
-    fn the_site_itself_may_call() {
+    fn the_site_is_an_accepted_host_and_origin() {
         let config = parse(&["souk", "serve", "--site-url", "https://souk.example"]);
         assert!(config.hosts().contains(&String::from("souk.example")));
         assert_eq!(config.origins(), ["https://souk.example:443"]);

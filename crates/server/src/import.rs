@@ -1,85 +1,77 @@
-//! `souk catalog import`: a feed from a file, followed until it is in.
+//! `souk catalog import`: imports a product feed from a file and waits until the run has ended.
 
 use std::fs::File;
 use std::io::{BufWriter, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use catalog::{CatalogError, FeedFormat, NewRun, Run, RunMode, RunState, Upload};
+use catalog::{CatalogError, FeedFormat, FeedRun, FeedRunMode, FeedRunState, NewFeedRun, Upload};
 use clap::Args;
 use database::{Database, DatabaseError, Reading};
 use indicatif::{ProgressBar, ProgressStyle};
 use merchants::{StoreCache, StoreError};
-use primitives::{JobId, MerchantId, StoreSlug};
+use primitives::{FeedRunId, MerchantId, StoreSlug};
 use tokio::sync::watch;
 
 use crate::{Config, worker};
 
-/// What to import, and how.
+/// The arguments of `souk catalog import`.
 #[derive(Debug, Args)]
 pub struct ImportArguments {
-    /// The file
+    /// Path of the feed file
     pub file: PathBuf,
-    /// The store it belongs to
+    /// Slug of the store
     #[arg(long)]
     pub store: StoreSlug,
-    /// Its format; found out if left out
+    /// Feed format; detected by default
     #[arg(
         long,
         value_parser = format,
-        help = "Its format: ndjson, google_xml, google_tsv, shopify_csv or acp_json; found out if left out"
+        help = "Feed format: ndjson, google_xml, google_tsv, shopify_csv or acp_json; detected by default"
     )]
     pub format: Option<FeedFormat>,
-    /// Retire products that the file does not name, once all of it is in
+    /// Retire products that are not in the file, after all rows are imported
     #[arg(long)]
     pub replace: bool,
-    /// With --replace: go on even if more than half of the catalog would be retired
+    /// With --replace: continue even if more than half of the catalog would be retired
     #[arg(long)]
     pub force: bool,
-    /// Only find out what would happen
+    /// Validate the feed and report the changes without applying them
     #[arg(long)]
     pub dry_run: bool,
-    /// Where to write the rows that were not taken, tab-separated
+    /// File to write row errors to, tab-separated
     #[arg(long)]
     pub errors: Option<PathBuf>,
 }
 
 fn format(name: &str) -> Result<FeedFormat, String> {
-    FeedFormat::from_name(name).ok_or_else(|| {
-        format!("it is none of {}", FeedFormat::ALL.map(|(_, name)| name).join(", "))
+    FeedFormat::parse(name).ok_or_else(|| {
+        let names: Vec<&str> = FeedFormat::ALL.iter().map(|format| format.as_str()).collect();
+        format!("must be one of {}", names.join(", "))
     })
 }
 
 /// Why a feed could not be imported.
 #[derive(Debug, thiserror::Error)]
 pub enum ImportError {
-    /// The file cannot be read, or the errors cannot be written.
+    /// The feed cannot be read, or the row errors cannot be written.
     #[error("{0}: {1}")]
     File(PathBuf, std::io::Error),
-    /// Neither the file nor the command says what it is.
-    #[error("the format of the file is not known; name it with --format")]
+    #[error("the feed format could not be detected; pass --format")]
     UnknownFormat,
-    /// There is no such store.
-    #[error("the store: {0}")]
+    #[error("store lookup failed: {0}")]
     Store(#[from] StoreError),
-    /// The catalog did not take it.
-    #[error("the catalog: {0}")]
+    #[error("the catalog refused the feed: {0}")]
     Catalog(#[from] CatalogError),
-    /// The database was in the way.
-    #[error("the database: {0}")]
+    #[error("database failed: {0}")]
     Database(#[from] DatabaseError),
-    /// It ended, and not well.
-    #[error("the import was {}: {reason}", .state.name())]
-    Ended {
-        /// How.
-        state: RunState,
-        /// Why.
-        reason: String,
-    },
+    /// The run ended without completing.
+    #[error("the run ended as {state}: {reason}")]
+    Ended { state: FeedRunState, reason: String },
 }
 
-/// Imports a file and answers what to say. This process works as a worker meanwhile; a feed of the
-/// same bytes that was begun before and is not done is followed instead of begun again.
+/// Imports a file and returns the summary to print. The process runs a worker meanwhile. If an
+/// unfinished run of the same file exists, it waits for that run instead of starting another.
 pub(crate) async fn run(
     database: &Database,
     config: &Config,
@@ -92,8 +84,8 @@ pub(crate) async fn run(
     let (stop, stopped) = watch::channel(false);
     let worker = tokio::spawn(worker::runner(database.clone(), config).run(stopped));
     let imported = async {
-        let job = begin(database, &reading, merchant, &arguments).await?;
-        follow(&reading, merchant, job).await
+        let run = start(database, &reading, merchant, &arguments).await?;
+        wait(&reading, merchant, run).await
     };
     let run = imported.await;
     stop.send_replace(true);
@@ -102,62 +94,66 @@ pub(crate) async fn run(
     if let Some(path) = &arguments.errors {
         write_errors(&reading, merchant, &run, path).await?;
     }
-    if run.state == RunState::Completed {
+    if run.state == FeedRunState::Completed {
         Ok(summary(&run, arguments.errors.as_deref()))
     } else {
         Err(ImportError::Ended { state: run.state, reason: run.reason.unwrap_or_default() })
     }
 }
 
-async fn begin(
+async fn start(
     database: &Database,
     reading: &Reading,
     merchant: MerchantId,
     arguments: &ImportArguments,
-) -> Result<JobId, ImportError> {
+) -> Result<FeedRunId, ImportError> {
     let failed = |error| ImportError::File(arguments.file.clone(), error);
     let mut file = File::open(&arguments.file).map_err(failed)?;
     let size = file.metadata().map_err(failed)?.len();
     let hash = catalog::content_hash(&mut file).map_err(failed)?;
-    if let Some(job) = catalog::unfinished_run(reading, merchant, &hash).await? {
-        return Ok(job);
+    if let Some(run) = catalog::unfinished_feed_run(reading, merchant, &hash).await? {
+        return Ok(run);
     }
     file.rewind().map_err(failed)?;
-    let mut piece = vec![0; 256 * 1024];
-    let mut length = file.read(&mut piece).map_err(failed)?;
+    let mut buffer = vec![0; 256 * 1024];
+    let mut length = file.read(&mut buffer).map_err(failed)?;
     let name = arguments.file.file_name().map(|name| name.to_string_lossy().into_owned());
-    let found = || connectors::detect(name.as_deref(), None, &piece[..length]);
-    let asked = NewRun {
-        format: arguments.format.or_else(found).ok_or(ImportError::UnknownFormat)?,
-        mode: if arguments.replace { RunMode::Replace } else { RunMode::Merge },
+    let detected = || connectors::detect(name.as_deref(), None, &buffer[..length]);
+    let request = NewFeedRun {
+        format: arguments.format.or_else(detected).ok_or(ImportError::UnknownFormat)?,
+        mode: if arguments.replace { FeedRunMode::Replace } else { FeedRunMode::Merge },
         dry_run: arguments.dry_run,
         force: arguments.force,
         file_name: name.clone(),
     };
-    let bar = bar("{spinner} taking in  {bar:30} {bytes}/{total_bytes} {eta}", size);
-    let mut upload = Upload::begin(database, merchant, &asked).await?;
+    let bar = bar("{spinner} uploading    {bar:30} {bytes}/{total_bytes} {eta}", size);
+    let mut upload = Upload::begin(database, merchant, &request).await?;
     while length > 0 {
-        upload.write(&piece[..length]).await?;
+        upload.write(&buffer[..length]).await?;
         bar.inc(u64::try_from(length).unwrap_or(0));
-        length = file.read(&mut piece).map_err(failed)?;
+        length = file.read(&mut buffer).map_err(failed)?;
     }
     bar.finish_and_clear();
     Ok(upload.finish().await?)
 }
 
-/// Watches a run until it has ended.
-async fn follow(reading: &Reading, merchant: MerchantId, job: JobId) -> Result<Run, ImportError> {
+/// Waits until a run has ended.
+async fn wait(
+    reading: &Reading,
+    merchant: MerchantId,
+    job: FeedRunId,
+) -> Result<FeedRun, ImportError> {
     let bar = bar("{spinner} {msg:12} {bar:30} {percent}% {eta}", 1_000);
     loop {
-        // The database may be away for a moment; the import goes on when it is back.
-        if let Ok(run) = catalog::run(reading, merchant, job).await {
+        // The database may be briefly unavailable; the run continues when it is back.
+        if let Ok(run) = catalog::feed_run(reading, merchant, job).await {
             #[expect(
                 clippy::cast_possible_truncation,
                 clippy::cast_sign_loss,
                 reason = "0 to 1000"
             )]
             bar.set_position((run.progress() * 1_000.0) as u64);
-            bar.set_message(run.state.name());
+            bar.set_message(run.state.as_str());
             if run.state.is_final() {
                 bar.finish_and_clear();
                 return Ok(run);
@@ -173,34 +169,34 @@ fn bar(template: &str, length: u64) -> ProgressBar {
     style.map_or_else(|_| bar.clone(), |style| bar.clone().with_style(style))
 }
 
-fn summary(run: &Run, errors: Option<&Path>) -> String {
-    let tally = run.tally;
-    let would = if run.asked.dry_run { "A dry run: nothing was changed.\n" } else { "" };
-    let hint = match (tally.failed, errors) {
+fn summary(run: &FeedRun, errors: Option<&Path>) -> String {
+    let counts = run.counts;
+    let dry_run = if run.request.dry_run { "Dry run: nothing was changed.\n" } else { "" };
+    let hint = match (counts.failed, errors) {
         (0, _) => String::new(),
-        (_, Some(path)) => format!("\nThe rows that were not taken are in {}.", path.display()),
-        (_, None) => String::from("\n--errors FILE writes the rows that were not taken."),
+        (_, Some(path)) => format!("\nRow errors are in {}.", path.display()),
+        (_, None) => String::from("\nUse --errors FILE to write the row errors to a file."),
     };
     let reason = run.reason.as_ref().map(|reason| format!("\nNote: {reason}.")).unwrap_or_default();
-    let absent = match (run.asked.dry_run, run.asked.mode, run.absent) {
-        (true, RunMode::Replace, Some(absent)) => format!(", {absent} would be retired"),
-        _ => format!(", {} retired", tally.retired),
+    let absent = match (run.request.dry_run, run.request.mode, run.absent) {
+        (true, FeedRunMode::Replace, Some(absent)) => format!(", {absent} would be retired"),
+        _ => format!(", {} retired", counts.retired),
     };
     format!(
-        "{would}{} rows: {} created, {} updated, {} unchanged, {} newer by push, {} not taken{absent}.{reason}{hint}",
+        "{dry_run}{} rows: {} created, {} updated, {} unchanged, {} superseded by a newer push, {} failed{absent}.{reason}{hint}",
         run.rows_total.unwrap_or(0),
-        tally.created,
-        tally.updated,
-        tally.unchanged,
-        tally.outdated,
-        tally.failed,
+        counts.created,
+        counts.updated,
+        counts.unchanged,
+        counts.outdated,
+        counts.failed,
     )
 }
 
 async fn write_errors(
     reading: &Reading,
     merchant: MerchantId,
-    run: &Run,
+    run: &FeedRun,
     path: &Path,
 ) -> Result<(), ImportError> {
     let failed = |error| ImportError::File(path.to_owned(), error);
@@ -208,14 +204,14 @@ async fn write_errors(
     writeln!(file, "line\texternal_id\tfield\tcode\treason").map_err(failed)?;
     let mut after = 0;
     loop {
-        let faults = catalog::row_faults(reading, merchant, run.id, after, 1_000).await?;
-        let Some(last) = faults.last() else { break };
+        let rows = catalog::row_errors(reading, merchant, run.id, after, 1_000).await?;
+        let Some(last) = rows.last() else { break };
         after = last.line;
-        for row in &faults {
-            let fault = &row.fault;
+        for row in &rows {
+            let error = &row.error;
             let id = row.external_id.as_deref().unwrap_or_default().replace(['\t', '\n'], " ");
-            let code = fault.code.name();
-            writeln!(file, "{}\t{id}\t{}\t{code}\t{}", row.line, fault.field, fault.reason)
+            let code = error.code;
+            writeln!(file, "{}\t{id}\t{}\t{code}\t{}", row.line, error.field, error.reason)
                 .map_err(failed)?;
         }
     }

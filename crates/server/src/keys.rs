@@ -1,4 +1,4 @@
-//! `souk keys`: the keys of stores, for the operator, and the one that `souk dev` makes.
+//! `souk keys`: manages the API keys of stores. Also creates the key of `souk dev`.
 
 use std::time::Duration;
 
@@ -9,24 +9,21 @@ use primitives::{KeyId, MerchantId, StoreSlug, Timestamp};
 
 use crate::cli::KeysCommand;
 
-/// What `souk dev` calls its keys.
-const DEVELOPMENT: &str = "dev";
+/// Name of the keys that `souk dev` creates.
+const DEVELOPMENT_KEY_NAME: &str = "dev";
 
-/// Why keys could not be handled.
+/// Why a command failed.
 #[derive(Debug, thiserror::Error)]
 pub enum KeysError {
-    /// There is no such store.
-    #[error("the store: {0}")]
+    #[error("store lookup failed: {0}")]
     Store(#[from] StoreError),
-    /// There is no such key, or it cannot be made so.
-    #[error("the key: {0}")]
+    #[error("key command failed: {0}")]
     Key(#[from] IdentityError),
-    /// The database was in the way.
-    #[error("the database: {0}")]
+    #[error("database failed: {0}")]
     Database(#[from] DatabaseError),
 }
 
-/// Carries out a command and answers what to say.
+/// Runs a command and returns its output.
 pub(crate) async fn run(
     database: &Database,
     secret: &Secret,
@@ -38,7 +35,7 @@ pub(crate) async fn run(
             let merchant = merchant(database, &store).await?;
             let issued = create(database, secret, merchant, &name, days).await?;
             Ok(format!(
-                "{}\n{}\nThis is the only time the key is shown: keep it where {store} keeps its secrets.",
+                "{}\n{}\nThis is the only time the key is shown: store it as a secret of {store}.",
                 issued.key_id, issued.key
             ))
         }
@@ -52,7 +49,7 @@ pub(crate) async fn run(
         KeysCommand::Revoke { store, key_id } => {
             let merchant = merchant(database, &store).await?;
             revoke(database, merchant, key_id).await?;
-            Ok(format!("{key_id} is revoked; it stops working within five seconds."))
+            Ok(format!("{key_id} is revoked; this takes effect within five seconds."))
         }
     }
 }
@@ -71,9 +68,10 @@ async fn create(
 ) -> Result<IssuedKey, KeysError> {
     let mut work = Work::for_platform(database).await?;
     let now = work.now();
-    let end = days.map(|days| now.plus(Duration::from_hours(24 * u64::from(days))));
+    let expires_at = days.map(|days| now.plus(Duration::from_hours(24 * u64::from(days))));
     let (issued, _) =
-        identity::issue_store_key(&mut work, secret, Actor::Operator, merchant, name, end).await?;
+        identity::issue_store_key(&mut work, secret, Actor::Operator, merchant, name, expires_at)
+            .await?;
     work.commit().await?;
     Ok(issued)
 }
@@ -85,46 +83,47 @@ async fn revoke(database: &Database, merchant: MerchantId, key: KeyId) -> Result
     Ok(())
 }
 
-/// A key in a list.
+/// Formats a key for the list.
 fn line(key: &StoreKey, now: Timestamp) -> String {
     let StoreKey { key_id, prefix, name, created_at, .. } = key;
     let state = match (key.revoked_at, key.expires_at) {
         (Some(revoked), _) => format!("revoked {revoked}"),
         (None, Some(end)) if end <= now => format!("expired {end}"),
-        (None, Some(end)) => format!("works until {end}"),
-        (None, None) => String::from("works"),
+        (None, Some(end)) => format!("expires {end}"),
+        (None, None) => String::from("active"),
     };
     format!("{key_id}  {prefix}…  created {created_at}  {state}  {name}")
 }
 
-/// A key to try things out with.
+/// The key that `souk dev` prints.
 #[derive(Debug)]
 pub(crate) struct DevelopmentKey {
-    pub(crate) store: &'static str,
+    pub(crate) store: String,
     pub(crate) key: String,
 }
 
-/// Makes a key for the first open store of the demo world that may be changed, in the place of the
-/// one that was made last time. The demo store itself stays read-only.
+/// Creates a key for the first active demo store other than the demo store itself, which is read-only,
+/// and revokes the key of the previous start.
 pub(crate) async fn for_development(
     database: &Database,
     secret: &Secret,
 ) -> Result<Option<DevelopmentKey>, KeysError> {
     let world = demo::world();
-    let open = world.stores.iter().find(|store| store.slug != demo::DEMO_STORE && store.active);
-    let Some(store) = open else {
+    let writable = world.stores.iter().find(|store| store.slug != demo::DEMO_STORE && store.active);
+    let Some(store) = writable else {
         return Ok(None);
     };
     database.refresh_directory().await?;
     let slug: Option<StoreSlug> = store.slug.parse().ok();
     let merchant = merchant(database, &slug.ok_or(StoreError::NotFound)?).await?;
     let keys = identity::store_keys(database, merchant).await?;
-    let former = keys.iter().filter(|key| key.name == DEVELOPMENT && key.revoked_at.is_none());
-    for key in former {
+    let previous =
+        keys.iter().filter(|key| key.name == DEVELOPMENT_KEY_NAME && key.revoked_at.is_none());
+    for key in previous {
         revoke(database, merchant, key.key_id).await?;
     }
-    let issued = create(database, secret, merchant, DEVELOPMENT, None).await?;
-    Ok(Some(DevelopmentKey { store: store.slug, key: issued.key }))
+    let issued = create(database, secret, merchant, DEVELOPMENT_KEY_NAME, None).await?;
+    Ok(Some(DevelopmentKey { store: store.slug.clone(), key: issued.key }))
 }
 
 #[cfg(test)]
@@ -147,27 +146,27 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_key_is_made_listed_and_revoked() {
+    async fn a_key_is_created_listed_and_revoked() {
         let test = seeded().await;
         let store = || demo::DEMO_STORE.parse::<StoreSlug>().unwrap();
         let run = async |command| run(test.database(), &secret(), command).await;
         let list = || KeysCommand::List { store: store() };
         assert_eq!(run(list()).await.unwrap(), "demo-store has no keys.");
-        let name = String::from("tills");
+        let name = String::from("erp");
         let create = KeysCommand::Create { store: store(), name, days: Some(2) };
-        let said = run(create).await.unwrap();
-        let [id, key, once] = said.lines().collect::<Vec<_>>()[..] else { panic!("{said}") };
-        assert!(key.starts_with("mrch_") && once.contains("only time"), "{said}");
+        let output = run(create).await.unwrap();
+        let [id, key, note] = output.lines().collect::<Vec<_>>()[..] else { panic!("{output}") };
+        assert!(key.starts_with("mrch_") && note.contains("only time"), "{output}");
         let listed = run(list()).await.unwrap();
-        assert!(listed.contains(id) && listed.contains("works until 2026-11-17"), "{listed}");
-        assert!(!listed.contains(key) && listed.ends_with("tills"), "{listed}");
+        assert!(listed.contains(id) && listed.contains("expires 2026-11-17"), "{listed}");
+        assert!(!listed.contains(key) && listed.ends_with("erp"), "{listed}");
         let key_id = id.parse().unwrap();
         run(KeysCommand::Revoke { store: store(), key_id }).await.unwrap();
         assert!(run(list()).await.unwrap().contains("revoked 2026-11-15"));
     }
 
     #[tokio::test]
-    async fn what_is_not_there_is_said_to_be_so() {
+    async fn unknown_stores_and_keys_are_errors() {
         let test = seeded().await;
         let run = async |command| run(test.database(), &secret(), command).await;
         let nowhere = KeysCommand::List { store: "nowhere".parse().unwrap() };
@@ -179,15 +178,15 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_development_key_takes_the_place_of_the_last_one() {
+    async fn a_development_key_replaces_the_previous_one() {
         let test = seeded().await;
         let first = for_development(test.database(), &secret()).await.unwrap().unwrap();
         let second = for_development(test.database(), &secret()).await.unwrap().unwrap();
         assert_ne!(first.store, demo::DEMO_STORE);
         let database = test.database().clone();
-        let home = primitives::ClientAddress(std::net::IpAddr::from([127, 0, 0, 1]));
+        let loopback = primitives::ClientAddress(std::net::IpAddr::from([127, 0, 0, 1]));
         let keys = identity::StoreKeys::new(database, secret(), Duration::ZERO);
-        assert!(keys.merchant_of(&first.key, home).await.is_err());
-        assert!(keys.merchant_of(&second.key, home).await.is_ok());
+        assert!(keys.merchant_of(&first.key, loopback).await.is_err());
+        assert!(keys.merchant_of(&second.key, loopback).await.is_ok());
     }
 }

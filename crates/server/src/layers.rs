@@ -1,88 +1,88 @@
-//! What lies around every request.
+//! The layers around every request.
 
 mod bulkhead;
-mod identify;
 mod limit;
 mod observe;
-mod secure;
+mod request_info;
+mod security_headers;
 mod upload;
 
 use axum::extract::Request;
 use axum::response::Response;
-use mcp::Speech;
+use mcp::ErrorFormat;
 use primitives::{ErrorCode, Failure, Problem, RequestId};
 
 pub(crate) use bulkhead::{Bulkhead, bulkhead};
-pub(crate) use identify::{Identify, Peer, identify};
-pub(crate) use limit::{Limits, guard_panics, limit};
-pub(crate) use observe::{note_route, observe};
-pub(crate) use secure::{close_when_draining, secure};
+pub(crate) use limit::{Limits, catch_panics, limit};
+pub(crate) use observe::{observe, record_route};
+pub(crate) use request_info::{Peer, RequestInfo, request_info};
+pub(crate) use security_headers::{close_while_draining, security_headers};
 
-/// What a layer needs to know of a request to refuse it in the form its caller understands.
-struct Asked {
-    /// How it speaks, if it goes to an endpoint for agents.
-    speech: Option<Speech>,
+/// Builds the error response to a request in the format that its endpoint uses.
+struct ErrorResponder {
+    /// Set for MCP endpoints.
+    error_format: Option<ErrorFormat>,
     request_id: Option<RequestId>,
 }
 
-impl Asked {
-    fn of(request: &Request) -> Self {
+impl ErrorResponder {
+    fn new(request: &Request) -> Self {
         let is_mcp = request.uri().path().ends_with("/mcp");
         Self {
-            speech: is_mcp.then(|| Speech::of(request.headers())),
+            error_format: is_mcp.then(|| ErrorFormat::of(request.headers())),
             request_id: request.extensions().get::<RequestId>().cloned(),
         }
     }
 
-    fn refuse(&self, problem: impl Problem) -> Response {
+    fn respond(&self, problem: impl Problem) -> Response {
         let failure = Failure::from(problem);
-        match (self.speech, &self.request_id) {
-            (Some(speech), Some(id)) => mcp::refusal(&failure, speech, id),
+        match (self.error_format, &self.request_id) {
+            (Some(error_format), Some(id)) => mcp::error_response(&failure, error_format, id),
             (_, id) => rest::respond(&failure, id.as_ref()),
         }
     }
 }
 
-/// The request did not pass a layer.
+/// A layer refused or aborted the request.
 #[derive(Debug, thiserror::Error)]
-enum Stopped {
-    #[error("the body is larger than {0} bytes")]
-    TooLarge(u64),
-    #[error("no byte of the body arrived for {0} seconds")]
-    Stalled(u64),
-    #[error("the request took too long")]
-    TooLong,
-    #[error("too many requests for this store are in flight")]
-    TooBusy,
-    #[error("the handler panicked")]
-    Panicked,
-    #[error("there is nothing at this address")]
-    Nowhere,
+enum LayerError {
+    #[error("request body too large: the limit is {0} bytes")]
+    BodyTooLarge(u64),
+    #[error("request body stalled: no data received for {0} seconds")]
+    BodyStalled(u64),
+    #[error("request timed out")]
+    Timeout,
+    #[error("too many concurrent requests for this store")]
+    StoreOverloaded,
+    #[error("internal error: the request handler panicked")]
+    HandlerPanicked,
+    #[error("no route matches this path")]
+    NoRoute,
 }
 
-impl Problem for Stopped {
+impl Problem for LayerError {
     fn code(&self) -> ErrorCode {
         match self {
-            Self::TooLarge(_) => ErrorCode::PayloadTooLarge,
-            Self::Stalled(_) => ErrorCode::InvalidRequest,
-            Self::TooLong | Self::TooBusy => ErrorCode::ServiceUnavailable,
-            Self::Panicked => ErrorCode::InternalError,
-            Self::Nowhere => ErrorCode::NotFound,
+            Self::BodyTooLarge(_) => ErrorCode::PayloadTooLarge,
+            Self::BodyStalled(_) => ErrorCode::InvalidRequest,
+            Self::Timeout | Self::StoreOverloaded => ErrorCode::ServiceUnavailable,
+            Self::HandlerPanicked => ErrorCode::InternalError,
+            Self::NoRoute => ErrorCode::NotFound,
         }
     }
 
     fn details(&self, details: &mut primitives::Details) {
         let hint = match self {
-            Self::Nowhere => "MCP is at /{slug}/mcp, REST under /api/v1; /api/docs shows both",
-            Self::TooLarge(_) => "send less in one call, or a feed in parts with mode=merge",
-            Self::Stalled(_) => "send the whole body again, without a pause",
+            Self::NoRoute => "MCP is at /{slug}/mcp, REST under /api/v1; see /api/docs",
+            Self::BodyTooLarge(_) => "send a smaller body; split a feed into parts with mode=merge",
+            Self::BodyStalled(_) => "send the whole request again, without pauses",
             _ => return,
         };
         details.insert("hint", hint);
     }
 }
 
-/// The answer where nothing is.
-pub(crate) async fn unknown_address(request: Request) -> Response {
-    Asked::of(&request).refuse(Stopped::Nowhere)
+/// Responds to a request that matches no route.
+pub(crate) async fn not_found(request: Request) -> Response {
+    ErrorResponder::new(&request).respond(LayerError::NoRoute)
 }

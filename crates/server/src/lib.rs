@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod admin;
 mod app;
 mod banner;
 mod cli;
@@ -7,13 +8,12 @@ mod commands;
 mod config;
 mod generate;
 mod import;
-mod indexing;
 mod keys;
 mod layers;
 mod listen;
 mod monitor;
-mod people;
-mod stop;
+mod search_index;
+mod shutdown;
 mod telemetry;
 mod worker;
 

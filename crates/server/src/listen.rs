@@ -1,4 +1,4 @@
-//! The listener: connections in, with limits on what a client may do before its request is whole.
+//! Accepts connections, with limits on the time and size of request headers.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -17,15 +17,15 @@ use tower::ServiceExt;
 
 use crate::layers::Peer;
 
-/// A client that sends its headers more slowly than this is let go.
-const HEADERS_MAX: Duration = Duration::from_secs(10);
-/// Headers of one request, in number and in bytes.
+/// Timeout for reading the headers of a request.
+const HEADER_READ_TIMEOUT: Duration = Duration::from_secs(10);
+/// Limits on the headers of one request.
 const HEADER_COUNT_MAX: usize = 100;
 const HEADER_BYTES_MAX: usize = 64 * 1024;
-/// How long requests in flight are waited for after the listener has closed.
-const IN_FLIGHT_MAX: Duration = Duration::from_secs(30);
+/// Time to wait for requests in flight after the listener has closed.
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Serves until told to stop; then takes no more connections and waits for what is in flight.
+/// Serves until `stopped` becomes true, then accepts no more connections and waits for requests in flight.
 pub(crate) async fn serve(
     listener: TcpListener,
     router: Router,
@@ -41,19 +41,22 @@ pub(crate) async fn serve(
         match accepted {
             Ok((stream, peer)) => connect(stream, peer, &router, &builder, &graceful),
             Err(error) => {
-                // Out of file handles, mostly: others will be closed soon.
-                tracing::warn!(%error, "a connection could not be taken");
+                // Usually out of file descriptors, until other connections close.
+                tracing::warn!(%error, "accepting a connection failed; retrying in 50 ms");
                 tokio::time::sleep(Duration::from_millis(50)).await;
             }
         }
     }
-    // Clients that connected before the listener closes have been promised an answer.
+    // Connections in the accept queue are served as well.
     while let Some(Ok((stream, peer))) = listener.accept().now_or_never() {
         connect(stream, peer, &router, &builder, &graceful);
     }
     drop(listener);
-    if tokio::time::timeout(IN_FLIGHT_MAX, graceful.shutdown()).await.is_err() {
-        tracing::warn!("requests were still in flight when the time was up");
+    if tokio::time::timeout(SHUTDOWN_TIMEOUT, graceful.shutdown()).await.is_err() {
+        tracing::warn!(
+            seconds = SHUTDOWN_TIMEOUT.as_secs(),
+            "requests were still in flight after the shutdown timeout; they are aborted"
+        );
     }
 }
 
@@ -75,7 +78,7 @@ fn connect(
     let connection = graceful.watch(connection);
     tokio::spawn(async move {
         if let Err(error) = connection.await {
-            tracing::debug!(%error, "a connection ended early");
+            tracing::debug!(%error, "connection closed with an error");
         }
     });
 }
@@ -85,7 +88,7 @@ fn builder() -> Builder<TokioExecutor> {
     builder
         .http1()
         .timer(TokioTimer::new())
-        .header_read_timeout(HEADERS_MAX)
+        .header_read_timeout(HEADER_READ_TIMEOUT)
         .max_headers(HEADER_COUNT_MAX)
         .max_buf_size(HEADER_BYTES_MAX);
     builder

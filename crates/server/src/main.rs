@@ -1,11 +1,11 @@
-//! `souk`, the one binary.
+//! The `souk` binary.
 
 use std::process::ExitCode;
 
 use clap::Parser;
 
-// A request makes hundreds of small allocations on several threads: a quarter less CPU for a call than
-// with the C library's own (docs/decisions/0019).
+// A request makes hundreds of small allocations on several threads; jemalloc needs a quarter less CPU
+// per call than the allocator of the C library (docs/decisions/0019).
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
@@ -13,8 +13,8 @@ static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 async fn main() -> ExitCode {
     match server::run(server::Cli::parse()).await {
         Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => {
-            tracing::error!("{failure}");
+        Err(error) => {
+            tracing::error!("{error}");
             ExitCode::FAILURE
         }
     }

@@ -1,4 +1,5 @@
-//! Looks at the engines each second, so that probes and scrapes only read.
+//! Checks PostgreSQL, Redis, the search index and the queue every second. Health probes and metric
+//! scrapes only read the latest result.
 
 use std::time::{Duration, Instant};
 
@@ -9,17 +10,16 @@ use rest::{CheckState, Health};
 use search::Search;
 use tokio::sync::watch;
 
-/// How often the engines are looked at, and how long a look may take.
-const EVERY: Duration = Duration::from_secs(1);
-const LOOK_MAX: Duration = Duration::from_secs(1);
-/// How often the queue is measured and the directory of cells read again.
-const SLOW_EVERY: Duration = Duration::from_secs(5);
-/// How long a process that begins waits for its index before it is ready without it.
+const CHECK_INTERVAL: Duration = Duration::from_secs(1);
+const CHECK_TIMEOUT: Duration = Duration::from_secs(1);
+/// Interval at which the queue is measured and the cell directory refreshed.
+const SLOW_CHECK_INTERVAL: Duration = Duration::from_secs(5);
+/// Time after startup for which the process is not ready while it has no search index.
 const INDEX_WAIT_MAX: Duration = Duration::from_secs(30);
-/// A due job that has waited this long means that the workers do not keep up.
+/// Age of the oldest due job from which the queue counts as degraded.
 const JOB_WAIT_MAX_SECONDS: f64 = 60.0;
 
-/// The monitor.
+/// Checks the dependencies of the process.
 pub struct Monitor {
     database: Database,
     redis_url: String,
@@ -29,13 +29,13 @@ pub struct Monitor {
     metrics: PrometheusHandle,
     migrated: bool,
     jobs: CheckState,
-    slow_done: Option<Instant>,
-    began: Instant,
-    searched: bool,
+    slow_checked_at: Option<Instant>,
+    started_at: Instant,
+    index_ready: bool,
 }
 
 impl Monitor {
-    /// A monitor that has seen nothing yet.
+    /// Creates a monitor that has checked nothing yet.
     #[must_use]
     pub fn new(
         database: Database,
@@ -44,7 +44,7 @@ impl Monitor {
         draining: watch::Receiver<bool>,
         metrics: PrometheusHandle,
     ) -> Self {
-        let (redis, migrated, jobs, slow_done) = (None, false, CheckState::Down, None);
+        let (redis, migrated, jobs, slow_checked_at) = (None, false, CheckState::Down, None);
         Self {
             database,
             redis_url,
@@ -54,23 +54,23 @@ impl Monitor {
             metrics,
             migrated,
             jobs,
-            slow_done,
-            began: Instant::now(),
-            searched: false,
+            slow_checked_at,
+            started_at: Instant::now(),
+            index_ready: false,
         }
     }
 
-    /// Looks once, then goes on looking. Answers where it shows what it sees.
+    /// Checks once, then periodically in a task. Returns the channel of results.
     pub async fn start(mut self) -> watch::Receiver<Health> {
-        let first = self.look().await;
+        let first = self.check().await;
         let (sender, receiver) = watch::channel(first);
         tokio::spawn(async move {
             loop {
                 tokio::select! {
-                    () = tokio::time::sleep(EVERY) => {}
+                    () = tokio::time::sleep(CHECK_INTERVAL) => {}
                     _ = self.draining.changed() => {}
                 }
-                let health = self.look().await;
+                let health = self.check().await;
                 if sender.send(health).is_err() {
                     return;
                 }
@@ -79,24 +79,24 @@ impl Monitor {
         receiver
     }
 
-    async fn look(&mut self) -> Health {
-        let slow = self.slow_done.is_none_or(|done| done.elapsed() >= SLOW_EVERY);
-        let database = self.look_at_database(slow).await;
-        let redis = self.look_at_redis().await;
+    async fn check(&mut self) -> Health {
+        let slow = self.slow_checked_at.is_none_or(|at| at.elapsed() >= SLOW_CHECK_INTERVAL);
+        let database = self.check_database(slow).await;
+        let redis = self.check_redis().await;
         if slow && database == CheckState::Ok {
-            self.slow_done = Some(Instant::now());
+            self.slow_checked_at = Some(Instant::now());
         }
         let jobs = if database == CheckState::Ok { self.jobs } else { CheckState::Down };
         self.metrics.run_upkeep();
-        self.show(database, redis);
-        let search = self.look_at_search();
-        let well = database == CheckState::Ok && self.migrated;
-        let ready = well && self.may_search(search).await && !*self.draining.borrow();
+        self.record_gauges(database, redis);
+        let search = self.check_search();
+        let is_usable = database == CheckState::Ok && self.migrated;
+        let ready = is_usable && self.is_index_ready(search).await && !*self.draining.borrow();
         Health { database, redis, search, jobs, ready }
     }
 
-    async fn look_at_database(&mut self, slow: bool) -> CheckState {
-        let look = async {
+    async fn check_database(&mut self, slow: bool) -> CheckState {
+        let check = async {
             if !self.migrated {
                 self.migrated = self.database.is_migrated().await?;
             }
@@ -104,66 +104,69 @@ impl Monitor {
                 self.database.refresh_directory().await?;
                 self.jobs = self.measure_jobs().await?;
             } else {
-                Reading::for_platform(&self.database).open().await?.close().await?;
+                Reading::for_platform(&self.database)
+                    .run(async |_| Ok::<(), jobs::QueueError>(()))
+                    .await?;
             }
             Ok::<(), jobs::QueueError>(())
         };
-        match tokio::time::timeout(LOOK_MAX, look).await {
+        match tokio::time::timeout(CHECK_TIMEOUT, check).await {
             Ok(Ok(())) if self.migrated => CheckState::Ok,
             Ok(Ok(())) => CheckState::Degraded,
             Ok(Err(_)) | Err(_) => CheckState::Down,
         }
     }
 
-    fn look_at_search(&self) -> CheckState {
+    fn check_search(&self) -> CheckState {
         let state = self.search.state();
-        // The replica shows the age of each shard.
+        // The replica records the age of each shard.
         metrics::gauge!("souk_search_documents")
             .set(as_f64(i64::try_from(state.documents).unwrap_or(i64::MAX)));
-        metrics::gauge!("souk_search_roster_age_seconds").set(state.roster_age.as_secs_f64());
+        metrics::gauge!("souk_search_store_directory_age_seconds")
+            .set(state.store_directory_age.as_secs_f64());
         match state {
-            state if state.is_well() => CheckState::Ok,
-            state if state.answers() => CheckState::Degraded,
+            state if state.is_healthy() => CheckState::Ok,
+            state if state.is_available() => CheckState::Degraded,
             _ => CheckState::Down,
         }
     }
 
-    /// A process that has just begun waits for its index if there is one, so that it is not asked before
-    /// it can answer; but not for ever: one store can be searched without it.
-    async fn may_search(&mut self, search: CheckState) -> bool {
-        if !self.searched {
+    /// Whether the index is open, none is published, or the wait after startup is over: searches within
+    /// one store work without an index. Once true, it stays true.
+    async fn is_index_ready(&mut self, search: CheckState) -> bool {
+        if !self.index_ready {
             let is_open = search != CheckState::Down;
-            let is_late = self.began.elapsed() > INDEX_WAIT_MAX;
-            let there_is_none =
-                search::is_published(&self.database).await.is_ok_and(|there| !there);
-            self.searched = is_open || is_late || there_is_none;
+            let is_late = self.started_at.elapsed() > INDEX_WAIT_MAX;
+            let none_published =
+                search::is_published(&self.database).await.is_ok_and(|published| !published);
+            self.index_ready = is_open || is_late || none_published;
         }
-        self.searched
+        self.index_ready
     }
 
     async fn measure_jobs(&self) -> Result<CheckState, jobs::QueueError> {
-        let measures = jobs::measure(&Reading::for_platform(&self.database)).await?;
+        let stats = jobs::queue_stats(&Reading::for_platform(&self.database)).await?;
         let set = |name: &'static str, value: f64| metrics::gauge!(name).set(value);
-        set("souk_jobs_due", as_f64(measures.due));
-        set("souk_jobs_oldest_due_seconds", measures.oldest_due_seconds);
-        set("souk_jobs_leased", as_f64(measures.leased));
-        set("souk_jobs_suspects", as_f64(measures.suspects));
-        set("souk_jobs_dead", as_f64(measures.dead));
-        set("souk_xmin_age_transactions", as_f64(measures.xmin_age_transactions));
-        set("souk_xmin_age_seconds", measures.xmin_age_seconds);
-        for cursor in measures.cursors {
+        set("souk_jobs_due", as_f64(stats.due));
+        set("souk_jobs_oldest_due_seconds", stats.oldest_due_seconds);
+        set("souk_jobs_leased", as_f64(stats.leased));
+        set("souk_jobs_suspects", as_f64(stats.suspects));
+        set("souk_jobs_dead", as_f64(stats.dead));
+        set("souk_xmin_age_transactions", as_f64(stats.xmin_age_transactions));
+        set("souk_xmin_age_seconds", stats.xmin_age_seconds);
+        for cursor in stats.cursors {
             metrics::gauge!("souk_outbox_lag_seconds", "cursor" => cursor.name).set(cursor.seconds);
         }
-        let keeps_up = measures.oldest_due_seconds < JOB_WAIT_MAX_SECONDS;
+        let keeps_up = stats.oldest_due_seconds < JOB_WAIT_MAX_SECONDS;
         Ok(if keeps_up { CheckState::Ok } else { CheckState::Degraded })
     }
 
-    async fn look_at_redis(&mut self) -> CheckState {
-        let look = async {
+    async fn check_redis(&mut self) -> CheckState {
+        let check = async {
             let mut connection = self.redis_connection().await?;
             redis::cmd("PING").query_async::<String>(&mut connection).await
         };
-        match tokio::time::timeout(LOOK_MAX, look).await {
+        match tokio::time::timeout(CHECK_TIMEOUT, check).await {
             Ok(Ok(_)) => CheckState::Ok,
             Ok(Err(_)) | Err(_) => CheckState::Down,
         }
@@ -180,7 +183,7 @@ impl Monitor {
         Ok(connection)
     }
 
-    fn show(&self, database: CheckState, redis: CheckState) {
+    fn record_gauges(&self, database: CheckState, redis: CheckState) {
         let up = |state| if state == CheckState::Ok { 1.0 } else { 0.0 };
         metrics::gauge!("souk_engine_up", "engine" => "postgresql").set(up(database));
         metrics::gauge!("souk_engine_up", "engine" => "redis").set(up(redis));
@@ -190,7 +193,7 @@ impl Monitor {
     }
 }
 
-/// Counts stay far below where a float loses whole numbers.
+/// Converts a count; counts above `i32::MAX` saturate.
 fn as_f64(count: i64) -> f64 {
     f64::from(i32::try_from(count).unwrap_or(i32::MAX))
 }

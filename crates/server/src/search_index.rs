@@ -1,4 +1,4 @@
-//! The search index: who writes it, and who searches in it.
+//! Wires the search index: its writer and its replica.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -6,13 +6,13 @@ use std::time::Duration;
 use database::Database;
 use merchants::StoreCache;
 use search::{
-    IndexError, Objects, ReplicaSettings, Search, SearchSettings, Tuning, WriterSettings,
+    IndexError, ObjectStorage, ReplicaSettings, Search, SearchSettings, Tuning, WriterSettings,
 };
 use tokio::sync::watch;
 
 use crate::Config;
 
-/// Searches in the newest published index, pulled as it changes.
+/// Starts a replica that follows the published index, and returns the search over it.
 pub(crate) fn search(
     config: &Config,
     database: &Database,
@@ -29,7 +29,7 @@ pub(crate) fn search(
     Ok(Search::start(database.clone(), stores.clone(), replica, settings))
 }
 
-/// A writer of the index that works until told to stop.
+/// Returns a future that writes the index until `stopped` becomes true.
 pub(crate) fn writer(
     config: &Config,
     database: Database,
@@ -41,6 +41,6 @@ pub(crate) fn writer(
     Ok(search::write(database, settings, stopped))
 }
 
-fn objects(config: &Config) -> Result<Objects, IndexError> {
-    Objects::open(&config.search_objects)
+fn objects(config: &Config) -> Result<ObjectStorage, IndexError> {
+    ObjectStorage::open(&config.search_objects)
 }

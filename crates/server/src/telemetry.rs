@@ -1,4 +1,4 @@
-//! Logs and figures.
+//! Logging and metrics.
 
 use std::io::IsTerminal;
 use std::sync::OnceLock;
@@ -8,14 +8,14 @@ use tracing_subscriber::EnvFilter;
 
 use crate::config::{Config, LogFormat};
 
-/// Seconds, from a cached read to the deadline.
+/// Histogram buckets in seconds, from a cached read to the request timeout.
 const BUCKETS: [f64; 11] = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 0.25, 1.0, 5.0, 30.0];
 
-/// Starts logging. Standard error, so that standard output stays free for answers.
-pub(crate) fn log(config: &Config) {
-    // rmcp warns of every wrong name an anonymous caller sends; the figures count them.
-    let quiet = |log: &str| EnvFilter::try_new(format!("rmcp=error,{log}"));
-    let filter = quiet(&config.log).unwrap_or_else(|_| EnvFilter::new("info"));
+/// Initializes logging to standard error; standard output is for the output of commands.
+pub(crate) fn init_logging(config: &Config) {
+    // rmcp logs a warning for every unknown name that a caller sends; metrics count these calls.
+    let filter = |log: &str| EnvFilter::try_new(format!("rmcp=error,{log}"));
+    let filter = filter(&config.log).unwrap_or_else(|_| EnvFilter::new("info"));
     let builder = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_ansi(std::io::stderr().is_terminal())
@@ -26,8 +26,8 @@ pub(crate) fn log(config: &Config) {
     };
 }
 
-/// The recorder of this process, installed once however many applications it holds.
-pub(crate) fn figures() -> PrometheusHandle {
+/// Installs the metrics recorder of this process once, and returns its handle.
+pub(crate) fn install_metrics() -> PrometheusHandle {
     static HANDLE: OnceLock<PrometheusHandle> = OnceLock::new();
     HANDLE
         .get_or_init(|| {

@@ -1,17 +1,17 @@
-//! The jobs of this release, and what they need. One line each.
+//! Registers all job kinds and their schedules.
 
 use std::time::Duration;
 
-use catalog::{ApplyRun, SweepRuns, TakeStock};
-use checkout::{AskAgain, ForgetSandboxes, NoticeAbandoned};
+use catalog::{ApplyFeedRun, PurgeFeedRuns, RefreshCatalogStats};
+use checkout::{ExpireSessions, PurgeSandboxes, ReconcilePayments};
 use database::Database;
-use identity::SweepAttempts;
+use identity::PurgeLoginAttempts;
 use jobs::{Runner, RunnerSettings};
-use search::SweepTallies;
+use search::PurgeTallies;
 
 use crate::Config;
 
-/// A runner that knows every kind of job.
+/// Returns a job runner with all job kinds registered.
 #[must_use]
 pub fn runner(database: Database, config: &Config) -> Runner {
     let settings = RunnerSettings {
@@ -20,27 +20,27 @@ pub fn runner(database: Database, config: &Config) -> Runner {
         ..RunnerSettings::default()
     };
     Runner::new(database, settings)
-        .register::<ApplyRun>(connectors::read_feed)
-        .register::<TakeStock>(())
-        .register::<SweepRuns>(())
-        .every::<SweepRuns>(Duration::from_mins(1))
-        .register::<NoticeAbandoned>(())
-        .every::<NoticeAbandoned>(Duration::from_mins(1))
-        .register::<AskAgain>(config.till())
-        .every::<AskAgain>(Duration::from_mins(1))
-        .register::<ForgetSandboxes>(())
-        .every::<ForgetSandboxes>(Duration::from_hours(1))
-        .register::<SweepAttempts>(())
-        .every::<SweepAttempts>(Duration::from_mins(10))
-        .register::<SweepTallies>(())
-        .every::<SweepTallies>(Duration::from_hours(24))
+        .register::<ApplyFeedRun>(connectors::read_feed)
+        .register::<RefreshCatalogStats>(())
+        .register::<PurgeFeedRuns>(())
+        .every::<PurgeFeedRuns>(Duration::from_mins(1))
+        .register::<ExpireSessions>(())
+        .every::<ExpireSessions>(Duration::from_mins(1))
+        .register::<ReconcilePayments>(config.payment_gateway())
+        .every::<ReconcilePayments>(Duration::from_mins(1))
+        .register::<PurgeSandboxes>(())
+        .every::<PurgeSandboxes>(Duration::from_hours(1))
+        .register::<PurgeLoginAttempts>(())
+        .every::<PurgeLoginAttempts>(Duration::from_mins(10))
+        .register::<PurgeTallies>(())
+        .every::<PurgeTallies>(Duration::from_hours(24))
 }
 
-/// Reads the directory of cells again and again: a worker has no monitor that does it.
-pub(crate) async fn follow_directory(database: Database) {
+/// Refreshes the cell directory periodically; a worker has no monitor that does so.
+pub(crate) async fn refresh_directory(database: Database) {
     loop {
         if let Err(error) = database.refresh_directory().await {
-            tracing::warn!(%error, "the directory of cells cannot be read");
+            tracing::warn!(%error, "refreshing the cell directory failed; retrying in 5 seconds");
         }
         tokio::time::sleep(Duration::from_secs(5)).await;
     }

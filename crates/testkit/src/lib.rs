@@ -6,11 +6,11 @@
 )]
 
 mod redis;
-mod store;
+mod store_builder;
 mod template;
 mod test_database;
 
 pub use redis::redis_url;
-pub use store::open_store;
+pub use store_builder::{StoreBuilder, TestStore, product_draft};
 pub use template::Template;
 pub use test_database::{START, TestDatabase};

@@ -1,6 +1,6 @@
-//! Where tests find Redis.
+//! The Redis of tests.
 
-/// Its address. Tests share it, so each takes names of its own.
+/// Returns the URL of Redis. All tests share it, so that each uses unique names.
 #[must_use]
 #[expect(clippy::disallowed_methods, reason = "tests have no configuration but this one address")]
 pub fn redis_url() -> String {

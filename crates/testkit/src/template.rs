@@ -1,20 +1,20 @@
-//! Databases that others are copied from.
+//! Template databases.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use database::Database;
 use sqlx::{AssertSqlSafe, Connection, PgConnection};
 
-/// What a test's database starts with.
+/// The initial content of a test database.
 pub struct Template {
-    /// A name for this content. Together with the state of the migrations it names the template.
+    /// Name of the content. Together with the migrations and the fingerprint it identifies the template.
     pub name: &'static str,
-    /// Bump it when the content changes.
+    /// Changes with the content.
     pub fingerprint: u64,
 }
 
 impl Template {
-    /// Migrated, and nothing else.
+    /// Migrated and empty.
     pub const EMPTY: Self = Self { name: "empty", fingerprint: 0 };
 
     fn database_name(&self) -> String {
@@ -23,8 +23,8 @@ impl Template {
         format!("souk_template_{:016x}", hasher.finish())
     }
 
-    /// Makes the template, unless it is there; `fill` puts the content in. Tests are processes of
-    /// their own, so a lock in PostgreSQL decides who makes it.
+    /// Creates the template unless it exists; `fill` inserts the content. Tests run in separate processes, so that an
+    /// advisory lock of PostgreSQL serializes them.
     pub(crate) async fn ensure<F, Filled>(&self, server: &str, fill: F) -> String
     where
         F: FnOnce(String) -> Filled,
@@ -40,8 +40,7 @@ impl Template {
                 .await
                 .expect("the list of databases can be read");
         if !exists {
-            // Filled under another name, so that a test that is killed halfway leaves no half
-            // template behind.
+            // Filled under another name, so that a killed test leaves no incomplete template.
             let draft = format!("{name}_draft");
             run(&mut admin, &format!("DROP DATABASE IF EXISTS {draft} WITH (FORCE)")).await;
             run(&mut admin, &format!("CREATE DATABASE {draft}")).await;
@@ -53,7 +52,7 @@ impl Template {
     }
 }
 
-/// The same server, another database.
+/// Returns the URL of another database on the same server.
 pub(crate) fn with_database(url: &str, name: &str) -> String {
     let (server, _) = url.rsplit_once('/').expect("DATABASE_URL ends with /<database>");
     format!("{server}/{name}")
@@ -62,7 +61,7 @@ pub(crate) fn with_database(url: &str, name: &str) -> String {
 pub(crate) async fn connect(server: &str) -> PgConnection {
     PgConnection::connect(&with_database(server, "postgres"))
         .await
-        .expect("PostgreSQL answers at DATABASE_URL; `just engines start` starts one")
+        .expect("PostgreSQL is reachable at DATABASE_URL; `just engines start` starts one")
 }
 
 pub(crate) async fn run(admin: &mut PgConnection, statement: &str) {

@@ -2,7 +2,7 @@ use std::fmt;
 
 use crate::source_path::SourcePath;
 
-/// One thing that is wrong, where it is, and what to do about it.
+/// A violation of a rule: its location, and a message that says what to do.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Finding {
     path: String,

@@ -1,29 +1,31 @@
-//! The map of the house: every crate, and which others it may use.
+//! Every crate of the workspace, and the crates that each may depend on.
 //!
-//! Read it from the ground up. A row names only rows above it, so imports point down.
-//! Everyone may use `primitives`; it is not repeated.
+//! The table is ordered from the lowest layer up. A row names only rows above it in this file, so
+//! dependencies point down the layers. Every crate may use `primitives`, which is not repeated.
 
-use Floor::{Domain, Door, Ground, Whole};
-use May::{AllBut, GroundAndDomains, Only};
+use Allowed::{AllExcept, FoundationAndDomains, Only};
+use Layer::{Application, Domain, Door, Foundation};
 
-pub(crate) const HOUSE: &[Room] = &[
-    // Ground: knows no commerce.
-    room(Ground, "primitives", Only(&[])),
-    room(Ground, "database", Only(&[])),
-    room(Ground, "jobs", Only(&["database"])),
-    // Who.
-    room(Domain, "merchants", Only(&["database", "jobs"])),
-    room(Domain, "identity", Only(&["database", "jobs"])),
-    room(Domain, "limits", Only(&["database", "jobs"])),
-    // What.
-    room(Domain, "catalog", Only(&["database", "jobs", "merchants"])),
-    room(Domain, "search", Only(&["database", "jobs", "merchants", "catalog"])),
-    room(Domain, "carts", Only(&["database", "jobs", "merchants", "catalog"])),
-    // Buying. `webhooks` owns the event payloads, so it knows no orders; orders hand it events.
-    room(Domain, "payments", Only(&["database", "jobs"])),
-    room(Domain, "webhooks", Only(&["database", "jobs", "merchants"])),
-    room(Domain, "orders", Only(&["database", "jobs", "merchants", "catalog", "webhooks"])),
-    room(
+/// All crates, lowest layer first.
+pub(crate) const CRATES: &[Crate] = &[
+    // Foundation: no commerce.
+    krate(Foundation, "primitives", Only(&[])),
+    krate(Foundation, "database", Only(&[])),
+    krate(Foundation, "jobs", Only(&["database"])),
+    // Parties and access.
+    krate(Domain, "merchants", Only(&["database", "jobs"])),
+    krate(Domain, "identity", Only(&["database", "jobs"])),
+    krate(Domain, "limits", Only(&[])),
+    // Products.
+    krate(Domain, "catalog", Only(&["database", "jobs", "merchants"])),
+    krate(Domain, "search", Only(&["database", "jobs", "merchants", "catalog"])),
+    krate(Domain, "carts", Only(&["database", "jobs", "merchants", "catalog"])),
+    // Purchase. `webhooks` owns the event payloads, so it does not depend on `orders`; `orders`
+    // publishes events through it.
+    krate(Domain, "payments", Only(&["database", "jobs"])),
+    krate(Domain, "webhooks", Only(&["database", "jobs", "merchants"])),
+    krate(Domain, "orders", Only(&["database", "jobs", "merchants", "catalog", "webhooks"])),
+    krate(
         Domain,
         "checkout",
         Only(&[
@@ -37,69 +39,74 @@ pub(crate) const HOUSE: &[Room] = &[
             "orders",
         ]),
     ),
-    // Judging: reads the facts that others already keep, and nobody calls it.
-    room(
+    // Scoring: reads the data of other domains; no domain depends on it.
+    krate(
         Domain,
         "trust",
         Only(&["database", "jobs", "merchants", "catalog", "orders", "checkout"]),
     ),
-    // Doors: translate, never decide, and never import each other.
-    room(Door, "connectors", Only(&["database", "jobs", "merchants", "catalog", "orders"])),
-    room(Door, "mcp", GroundAndDomains),
-    room(Door, "rest", GroundAndDomains),
-    room(Door, "web", GroundAndDomains),
-    // The whole, and what stands around it.
-    room(Whole, "demo", Only(&["database", "jobs", "merchants", "catalog", "trust"])),
-    room(Whole, "testkit", Only(&["database", "jobs", "merchants", "catalog", "demo"])),
-    room(Whole, "server", AllBut(&["testkit", "tidy", "proof"])),
-    room(Whole, "proof", AllBut(&[])),
-    room(Whole, "tidy", Only(&[])),
+    // Doors: translate between a protocol and the domains, and never depend on each other.
+    krate(Door, "connectors", Only(&["catalog"])),
+    krate(Door, "mcp", FoundationAndDomains),
+    krate(Door, "rest", FoundationAndDomains),
+    krate(Door, "web", FoundationAndDomains),
+    // The application, its demo data, and its tests.
+    krate(Application, "demo", Only(&["database", "jobs", "merchants", "catalog", "trust"])),
+    krate(
+        Application,
+        "testkit",
+        Only(&["database", "jobs", "identity", "merchants", "catalog", "demo"]),
+    ),
+    krate(Application, "server", AllExcept(&["testkit", "tidy", "proof"])),
+    krate(Application, "proof", AllExcept(&[])),
+    krate(Application, "tidy", Only(&[])),
 ];
 
-/// What tests may use besides what their crate may use.
+/// Crates that tests may use in addition to those of their crate's row.
 const FOR_TESTS: &[&str] = &["testkit", "demo"];
 
-/// One crate.
+/// A row of the table.
 #[derive(Debug)]
-pub(crate) struct Room {
-    pub(crate) floor: Floor,
+pub(crate) struct Crate {
+    pub(crate) layer: Layer,
     pub(crate) name: &'static str,
-    pub(crate) may_use: May,
+    pub(crate) allowed: Allowed,
 }
 
+/// The layer of a crate, lowest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Floor {
-    Ground,
+pub(crate) enum Layer {
+    Foundation,
     Domain,
     Door,
-    Whole,
+    Application,
 }
 
-/// Which crates a crate may use, besides `primitives`.
+/// The crates that a crate may depend on, besides `primitives`.
 #[derive(Debug)]
-pub(crate) enum May {
+pub(crate) enum Allowed {
     Only(&'static [&'static str]),
-    GroundAndDomains,
-    AllBut(&'static [&'static str]),
+    FoundationAndDomains,
+    AllExcept(&'static [&'static str]),
 }
 
-const fn room(floor: Floor, name: &'static str, may_use: May) -> Room {
-    Room { floor, name, may_use }
+const fn krate(layer: Layer, name: &'static str, allowed: Allowed) -> Crate {
+    Crate { layer, name, allowed }
 }
 
-/// The row of a crate, if the house has such a room.
-pub(crate) fn find(name: &str) -> Option<&'static Room> {
-    HOUSE.iter().find(|room| room.name == name)
+/// Returns the row of a crate, or `None` if the table has none.
+pub(crate) fn find(name: &str) -> Option<&'static Crate> {
+    CRATES.iter().find(|krate| krate.name == name)
 }
 
-impl Room {
+impl Crate {
     pub(crate) fn may_use(&self, other: &str) -> bool {
-        let floor = find(other).map(|room| room.floor);
+        let layer = find(other).map(|krate| krate.layer);
         other == "primitives"
-            || match self.may_use {
+            || match self.allowed {
                 Only(names) => names.contains(&other),
-                GroundAndDomains => matches!(floor, Some(Ground | Domain)),
-                AllBut(names) => !names.contains(&other),
+                FoundationAndDomains => matches!(layer, Some(Foundation | Domain)),
+                AllExcept(names) => !names.contains(&other),
             }
     }
 
@@ -114,11 +121,11 @@ mod tests {
 
     #[test]
     fn every_row_names_only_rows_above_it() {
-        for (index, room) in HOUSE.iter().enumerate() {
-            let Only(names) = room.may_use else { continue };
+        for (index, krate) in CRATES.iter().enumerate() {
+            let Only(names) = krate.allowed else { continue };
             for name in names {
-                let above = HOUSE.iter().take(index).any(|other| other.name == *name);
-                assert!(above, "{} names {name}, which is not above it", room.name);
+                let above = CRATES.iter().take(index).any(|other| other.name == *name);
+                assert!(above, "{} names {name}, which is not above it", krate.name);
             }
         }
     }
@@ -135,7 +142,14 @@ mod tests {
     }
 
     #[test]
-    fn the_whole_uses_everything_but_its_test_tools() {
+    fn limits_and_connectors_do_not_use_the_database() {
+        for krate in ["limits", "connectors"].map(|name| find(name).unwrap()) {
+            assert!(!krate.may_use("database") && !krate.may_use("jobs"), "{}", krate.name);
+        }
+    }
+
+    #[test]
+    fn the_server_uses_everything_except_test_crates() {
         let server = find("server").unwrap();
         assert!(server.may_use("web") && server.may_use("demo"));
         assert!(!server.may_use("testkit") && !server.may_use("proof"));

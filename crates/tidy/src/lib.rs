@@ -1,7 +1,6 @@
 #![doc = include_str!("../README.md")]
 
 mod finding;
-mod house;
 mod layers;
 mod manifest;
 mod migration;
@@ -10,8 +9,10 @@ mod rules;
 mod rust_file;
 mod source_path;
 mod sql;
+mod words;
+mod workspace;
 
 pub use finding::Finding;
-pub use house::House;
 pub use report::report;
-pub use rules::check;
+pub use rules::{check, summary};
+pub use workspace::Workspace;

@@ -1,4 +1,4 @@
-//! Runs every rule over the workspace that holds the current directory.
+//! Runs every rule over the workspace that contains the current directory.
 #![expect(clippy::print_stdout, reason = "findings are this program's output")]
 
 use std::{
@@ -7,7 +7,7 @@ use std::{
     process::ExitCode,
 };
 
-use tidy::House;
+use tidy::Workspace;
 
 fn main() -> ExitCode {
     let wants_report = match env::args().nth(1).as_deref() {
@@ -28,28 +28,29 @@ fn main() -> ExitCode {
     }
 }
 
-/// Prints what there is to say and returns the number of findings.
+/// Prints the findings and a summary, and returns the number of findings.
 fn run(wants_report: bool) -> io::Result<usize> {
-    let root = workspace_root(&env::current_dir()?)
-        .ok_or_else(|| io::Error::other("no workspace here: run it inside the repository"))?;
-    let house = House::read(&root)?;
-    let findings = tidy::check(&house);
+    let root = workspace_root(&env::current_dir()?).ok_or_else(|| {
+        io::Error::other("no Cargo workspace found: run tidy inside the repository")
+    })?;
+    let workspace = Workspace::read(&root)?;
+    let findings = tidy::check(&workspace);
     for finding in &findings {
         println!("{finding}");
     }
     if wants_report {
-        print!("{}", tidy::report(&house));
+        print!("{}", tidy::report(&workspace));
     }
-    println!("tidy: {}; {} findings", house.summary(), findings.len());
+    println!("tidy: {}; {} findings", tidy::summary(&workspace), findings.len());
     Ok(findings.len())
 }
 
-/// The nearest folder at or above `start` whose manifest declares a workspace.
+/// Returns the nearest directory at or above `start` whose manifest declares a workspace.
 fn workspace_root(start: &Path) -> Option<PathBuf> {
     start
         .ancestors()
-        .find(|folder| {
-            fs::read_to_string(folder.join("Cargo.toml"))
+        .find(|directory| {
+            fs::read_to_string(directory.join("Cargo.toml"))
                 .is_ok_and(|manifest| manifest.lines().any(|line| line.trim() == "[workspace]"))
         })
         .map(Path::to_path_buf)

@@ -1,4 +1,4 @@
-//! What the rules need to know of a crate's `Cargo.toml`.
+//! The parts of a crate's `Cargo.toml` that the rules check.
 
 use toml::de::{DeTable, DeValue};
 
@@ -7,13 +7,13 @@ use crate::source_path::SourcePath;
 #[derive(Debug)]
 pub(crate) struct Manifest {
     pub(crate) path: SourcePath,
-    /// The folder below `crates/`, by which the house calls the crate.
+    /// The directory below `crates/`.
     pub(crate) krate: String,
     pub(crate) package: String,
     pub(crate) dependencies: Vec<Dependency>,
     pub(crate) inherits_lints: bool,
-    /// Why the file could not be read as TOML, and on which line.
-    pub(crate) broken: Option<(usize, String)>,
+    /// The line and message of a TOML syntax error.
+    pub(crate) parse_error: Option<(usize, String)>,
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -26,20 +26,20 @@ pub(crate) struct Dependency {
 impl Manifest {
     /// Reads `crates/<krate>/Cargo.toml`; `None` if the file is something else.
     pub(crate) fn read(path: &SourcePath, text: &str) -> Option<Self> {
-        let krate = path.krate().filter(|_| path.inside() == "Cargo.toml")?;
+        let krate = path.krate().filter(|_| path.within_crate() == "Cargo.toml")?;
         let mut manifest = Self {
             path: path.clone(),
             krate: krate.to_owned(),
             package: krate.to_owned(),
             dependencies: Vec::new(),
             inherits_lints: false,
-            broken: None,
+            parse_error: None,
         };
         match DeTable::parse(text) {
             Ok(document) => manifest.fill(text, document.get_ref()),
             Err(error) => {
                 let line = error.span().map_or(1, |span| line_of(text, span.start));
-                manifest.broken = Some((line, error.message().to_owned()));
+                manifest.parse_error = Some((line, error.message().to_owned()));
             }
         }
         Some(manifest)
@@ -115,12 +115,12 @@ mod tests {
                 ("limits", 11, false),
             ]
         );
-        assert!(read.inherits_lints && read.broken.is_none());
+        assert!(read.inherits_lints && read.parse_error.is_none());
     }
 
     #[test]
-    fn broken_files_say_where() {
-        let (line, message) = manifest("[package]\nname = \n").broken.unwrap();
+    fn a_syntax_error_has_a_line() {
+        let (line, message) = manifest("[package]\nname = \n").parse_error.unwrap();
         assert_eq!(line, 2);
         assert!(!message.is_empty());
     }

@@ -1,4 +1,4 @@
-//! What the rules need to know of a migration.
+//! The parts of a migration that the rules check.
 
 use crate::{
     source_path::SourcePath,
@@ -16,7 +16,7 @@ pub(crate) struct Migration {
     pub(crate) tables: Vec<Table>,
     pub(crate) alterations: Vec<Alteration>,
     pub(crate) indexes: Vec<Index>,
-    /// Lines that drop or rename something that older code may still use.
+    /// Lines that drop or rename something that the previous release may still use.
     pub(crate) destructive_lines: Vec<usize>,
 }
 
@@ -32,8 +32,7 @@ pub(crate) struct Table {
     pub(crate) name: String,
     pub(crate) line: usize,
     pub(crate) columns: Vec<String>,
-    /// The first column of the primary key.
-    pub(crate) key_begins: Option<String>,
+    pub(crate) key_first_column: Option<String>,
 }
 
 /// An `ALTER TABLE`.
@@ -89,7 +88,7 @@ impl Migration {
         }
     }
 
-    /// The notes with this word.
+    /// Returns the notes that start with this keyword.
     pub(crate) fn notes<'m>(&'m self, word: &'m str) -> impl Iterator<Item = &'m Note> {
         self.notes.iter().filter(move |(found, _)| found == word).map(|(_, note)| note)
     }
@@ -99,7 +98,7 @@ impl Migration {
     }
 }
 
-/// The `-- owner:` line, which comes first except after sqlx's own `-- no-transaction`.
+/// Reads the `-- owner:` line, which comes first or directly after sqlx's `-- no-transaction`.
 fn header(text: &str) -> Option<Note> {
     let (line, first) = text
         .lines()
@@ -124,7 +123,7 @@ fn table(mut cursor: Cursor<'_>, line: usize) -> Option<Table> {
     }
     cursor.take_words(&["if", "not", "exists"]);
     let name = cursor.take_table()?;
-    let mut table = Table { name, line, columns: Vec::new(), key_begins: None };
+    let mut table = Table { name, line, columns: Vec::new(), key_first_column: None };
     for part in split_at_commas(cursor.take_group().unwrap_or_default()) {
         table.add_part(part);
     }
@@ -146,18 +145,18 @@ impl Table {
             if cursor.take_words(&["primary", "key"]) {
                 let listed = cursor.take_group().and_then(<[Token]>::first);
                 let column = if is_column { Some(first) } else { listed };
-                self.key_begins = column.map(|token| token.text.clone());
+                self.key_first_column = column.map(|token| token.text.clone());
             }
         }
     }
 }
 
-/// The parts of a list, leaving commas inside parentheses alone.
+/// Splits a list at its commas, except those inside parentheses.
 fn split_at_commas(tokens: &[Token]) -> impl Iterator<Item = &[Token]> {
     let mut depth = 0;
     tokens.split(move |token| {
-        depth += i32::from(token.is_mark("(")) - i32::from(token.is_mark(")"));
-        depth == 0 && token.is_mark(",")
+        depth += i32::from(token.is_symbol("(")) - i32::from(token.is_symbol(")"));
+        depth == 0 && token.is_symbol(",")
     })
 }
 
@@ -195,7 +194,7 @@ fn alteration(mut cursor: Cursor<'_>, line: usize) -> Option<Alteration> {
     })
 }
 
-/// Lines of an ALTER that rename anything or drop a column; the word COLUMN may be left out.
+/// Returns the lines of an ALTER that rename anything or drop a column; the keyword COLUMN is optional.
 fn destructive_lines(alter: Cursor<'_>) -> Vec<usize> {
     const HARMLESS: &[&str] = &["constraint", "default", "not", "expression", "identity"];
     let is_table = alter.clone().take_words(&["table"]);
@@ -220,14 +219,14 @@ mod tests {
     }
 
     #[test]
-    fn the_owner_is_the_first_line_but_for_sqlx() {
+    fn the_owner_is_the_first_line_except_for_sqlx_directives() {
         assert_eq!(read("-- owner: carts\n").owner.unwrap().text, "carts");
         assert_eq!(read("-- no-transaction\n-- owner: carts\n").owner.unwrap().line, 2);
         assert!(read("-- Carts.\n-- owner: carts\n").owner.is_none());
     }
 
     #[test]
-    fn tables_know_their_columns_and_key() {
+    fn tables_have_columns_and_a_key() {
         let migration = read(
             "CREATE TABLE cart (merchant_id uuid NOT NULL, price numeric(10, 2),\n\
              CONSTRAINT k PRIMARY KEY (merchant_id, id), CHECK (price > 0));\n\
@@ -236,9 +235,9 @@ mod tests {
         let [cart, user] = migration.tables.as_slice() else { panic!("two tables") };
         assert_eq!((cart.name.as_str(), cart.line), ("cart", 1));
         assert_eq!(cart.columns, ["merchant_id", "price"]);
-        assert_eq!(cart.key_begins.as_deref(), Some("merchant_id"));
+        assert_eq!(cart.key_first_column.as_deref(), Some("merchant_id"));
         assert_eq!((user.name.as_str(), user.line), ("platform.user", 3));
-        assert_eq!(user.key_begins.as_deref(), Some("id"));
+        assert_eq!(user.key_first_column.as_deref(), Some("id"));
     }
 
     #[test]

@@ -1,29 +1,29 @@
-//! As much of SQL as the rules need: tokens without comments, and which tables a text writes.
+//! A minimal SQL reader: tokens without comments, and the tables that a text writes.
 
 mod writes;
 
 pub(crate) use writes::{Write, writes};
 
-/// One token of SQL. Words are in lower case, so keywords compare plainly.
+/// An SQL token. Words are in lower case, so that keywords compare equal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Token {
     pub(crate) kind: Kind,
     pub(crate) text: String,
     pub(crate) line: usize,
-    /// Whether nothing stands between this token and the one before: `now()`, not `random (but`.
-    pub(crate) glued: bool,
+    /// Whether no whitespace separates this token from the previous one: `now()`, not `random (but`.
+    pub(crate) adjacent: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// A keyword or a plain identifier.
     Word,
-    /// A quoted identifier, or a `{placeholder}` of `format!` standing where one belongs.
+    /// A quoted identifier, or a `{placeholder}` of `format!` in the position of one.
     Name,
     /// A quoted string; its content is data, not SQL.
     Text,
     /// Any other single character.
-    Mark,
+    Symbol,
 }
 
 impl Token {
@@ -31,31 +31,31 @@ impl Token {
         self.kind == Kind::Word && self.text == word
     }
 
-    pub(crate) fn is_mark(&self, mark: &str) -> bool {
-        self.kind == Kind::Mark && self.text == mark
+    pub(crate) fn is_symbol(&self, symbol: &str) -> bool {
+        self.kind == Kind::Symbol && self.text == symbol
     }
 }
 
-/// Splits a text that begins on `first_line` into tokens.
+/// Splits a text that starts on `first_line` into tokens.
 ///
-/// Dollar quotes are dropped and their bodies read as SQL, because that is what functions hold.
+/// Dollar quotes are dropped and their bodies read as SQL, because they contain function bodies.
 pub(crate) fn tokens(text: &str, first_line: usize) -> Vec<Token> {
     let mut found = Vec::new();
-    let (mut rest, mut line, mut glued) = (text, first_line, false);
+    let (mut rest, mut line, mut adjacent) = (text, first_line, false);
     while let Some(first) = rest.chars().next() {
         let (length, kind) = measure(rest, first);
-        let (piece, after) = rest.split_at(length);
+        let (token, after) = rest.split_at(length);
         if let Some(kind) = kind {
-            found.push(Token { kind, text: spelled(piece, kind), line, glued });
+            found.push(Token { kind, text: normalized(token, kind), line, adjacent });
         }
-        glued = kind.is_some();
-        line += piece.matches('\n').count();
+        adjacent = kind.is_some();
+        line += token.matches('\n').count();
         rest = after;
     }
     found
 }
 
-/// How long the piece at the start of `rest` is, and what it is; `None` for blanks and comments.
+/// Returns the length and kind of the token at the start of `rest`; `None` for whitespace and comments.
 fn measure(rest: &str, first: char) -> (usize, Option<Kind>) {
     if first.is_whitespace() {
         return (first.len_utf8(), None);
@@ -74,13 +74,13 @@ fn measure(rest: &str, first: char) -> (usize, Option<Kind>) {
         '"' => (quoted_length(rest, '"'), Some(Kind::Name)),
         '$' => {
             let end = 1 + word_length(&rest[1..]);
-            if rest[end..].starts_with('$') { (end + 1, None) } else { (end, Some(Kind::Mark)) }
+            if rest[end..].starts_with('$') { (end + 1, None) } else { (end, Some(Kind::Symbol)) }
         }
         '{' => match rest[1..].find(['{', '}', ' ', '\n']) {
             Some(end) if rest[1 + end..].starts_with('}') => (end + 2, Some(Kind::Name)),
-            _ => (1, Some(Kind::Mark)),
+            _ => (1, Some(Kind::Symbol)),
         },
-        other => (other.len_utf8(), Some(Kind::Mark)),
+        other => (other.len_utf8(), Some(Kind::Symbol)),
     }
 }
 
@@ -92,7 +92,7 @@ fn word_length(rest: &str) -> usize {
     rest.find(|character| !is_word_part(character)).unwrap_or(rest.len())
 }
 
-/// The length of a quoted piece with both its quotes; a doubled quote does not end it.
+/// Returns the length of a quoted token including both quotes; a doubled quote does not end it.
 fn quoted_length(rest: &str, quote: char) -> usize {
     let mut characters = rest.char_indices().skip(1).peekable();
     while let Some((index, character)) = characters.next() {
@@ -103,15 +103,15 @@ fn quoted_length(rest: &str, quote: char) -> usize {
     rest.len()
 }
 
-fn spelled(piece: &str, kind: Kind) -> String {
+fn normalized(token: &str, kind: Kind) -> String {
     match kind {
-        Kind::Word => piece.to_lowercase(),
-        Kind::Name => piece.trim_matches('"').to_owned(),
-        Kind::Text | Kind::Mark => piece.to_owned(),
+        Kind::Word => token.to_lowercase(),
+        Kind::Name => token.trim_matches('"').to_owned(),
+        Kind::Text | Kind::Symbol => token.to_owned(),
     }
 }
 
-/// A place in a list of tokens; every `take` moves on only if it succeeds.
+/// A position in a list of tokens; each `take` method advances only if it succeeds.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Cursor<'t> {
     rest: &'t [Token],
@@ -146,18 +146,18 @@ impl<'t> Cursor<'t> {
         words.iter().any(|word| self.take_words(&[word]))
     }
 
-    pub(crate) fn take_mark(&mut self, mark: &str) -> bool {
-        let found = self.peek().is_some_and(|token| token.is_mark(mark));
+    pub(crate) fn take_symbol(&mut self, symbol: &str) -> bool {
+        let found = self.peek().is_some_and(|token| token.is_symbol(symbol));
         if found {
             self.rest = &self.rest[1..];
         }
         found
     }
 
-    /// Takes a table's name. `public.` is dropped, because it is where plain names live.
+    /// Takes a table's name. `public.` is dropped, because unqualified names resolve to it.
     pub(crate) fn take_table(&mut self) -> Option<String> {
         let first = self.take_name()?;
-        if !self.take_mark(".") {
+        if !self.take_symbol(".") {
             return Some(first);
         }
         let second = self.take_name()?;
@@ -170,14 +170,14 @@ impl<'t> Cursor<'t> {
         Some(token.text.clone())
     }
 
-    /// Takes `( … )` and returns what is between the outer parentheses.
+    /// Takes `( … )` and returns the tokens between the outer parentheses.
     pub(crate) fn take_group(&mut self) -> Option<&'t [Token]> {
-        if !self.take_mark("(") {
+        if !self.take_symbol("(") {
             return None;
         }
         let mut depth = 1;
         for (index, token) in self.rest.iter().enumerate() {
-            depth += i32::from(token.is_mark("(")) - i32::from(token.is_mark(")"));
+            depth += i32::from(token.is_symbol("(")) - i32::from(token.is_symbol(")"));
             if depth == 0 {
                 let group = &self.rest[..index];
                 self.rest = &self.rest[index + 1..];
@@ -187,9 +187,9 @@ impl<'t> Cursor<'t> {
         None
     }
 
-    /// Everything up to the end of the statement.
+    /// Returns the tokens up to the end of the statement.
     pub(crate) fn statement(&self) -> &'t [Token] {
-        let end = self.rest.iter().position(|token| token.is_mark(";"));
+        let end = self.rest.iter().position(|token| token.is_symbol(";"));
         &self.rest[..end.unwrap_or(self.rest.len())]
     }
 }
@@ -198,35 +198,35 @@ impl<'t> Cursor<'t> {
 mod tests {
     use super::*;
 
-    fn spellings(text: &str) -> Vec<String> {
+    fn texts(text: &str) -> Vec<String> {
         tokens(text, 1).into_iter().map(|token| token.text).collect()
     }
 
     #[test]
-    fn comments_are_dropped_and_words_are_lowered() {
+    fn comments_are_dropped_and_words_are_lowercased() {
         let text = "SELECT a -- now()\n/* random() */ FROM \"Order\"";
-        assert_eq!(spellings(text), ["select", "a", "from", "Order"]);
+        assert_eq!(texts(text), ["select", "a", "from", "Order"]);
         assert_eq!(tokens(text, 7).last().unwrap().line, 8);
     }
 
     #[test]
     fn strings_are_one_token_and_dollar_bodies_are_read() {
-        assert_eq!(spellings("'it''s now()' $1"), ["'it''s now()'", "$1"]);
-        assert_eq!(spellings("AS $body$ BEGIN $body$;"), ["as", "begin", ";"]);
-        assert_eq!(spellings("AS $$ x $$"), ["as", "x"]);
+        assert_eq!(texts("'it''s now()' $1"), ["'it''s now()'", "$1"]);
+        assert_eq!(texts("AS $body$ BEGIN $body$;"), ["as", "begin", ";"]);
+        assert_eq!(texts("AS $$ x $$"), ["as", "x"]);
     }
 
     #[test]
     fn placeholders_stand_for_names() {
         assert_eq!(tokens("UPDATE {table} SET", 1)[1].kind, Kind::Name);
-        assert_eq!(tokens("{ a }", 1)[0].kind, Kind::Mark);
+        assert_eq!(tokens("{ a }", 1)[0].kind, Kind::Symbol);
     }
 
     #[test]
-    fn unfinished_pieces_end_with_the_text() {
-        assert_eq!(spellings("don't stop"), ["don", "'t stop"]);
-        assert_eq!(spellings("a /* b"), ["a"]);
-        assert_eq!(spellings("é$"), ["é", "$"]);
+    fn unterminated_tokens_end_with_the_text() {
+        assert_eq!(texts("don't stop"), ["don", "'t stop"]);
+        assert_eq!(texts("a /* b"), ["a"]);
+        assert_eq!(texts("é$"), ["é", "$"]);
     }
 
     #[test]
@@ -237,7 +237,7 @@ mod tests {
         assert_eq!(cursor.take_group().unwrap().len(), 6);
         assert_eq!(cursor.statement().len(), 1);
         cursor.take();
-        assert!(cursor.take_mark(";"));
+        assert!(cursor.take_symbol(";"));
         assert_eq!(cursor.take_table().as_deref(), Some("cart"));
     }
 }

@@ -1,12 +1,11 @@
-//! What can go wrong with trust.
+//! Errors of this crate.
 
 use database::DatabaseError;
 use primitives::{ErrorCode, Problem};
 
-/// Why trust could not answer.
+/// A failure to read or store a trust score.
 #[derive(Debug, thiserror::Error)]
 pub enum TrustError {
-    /// The database was in the way.
     #[error(transparent)]
     Database(#[from] DatabaseError),
 }
@@ -21,6 +20,12 @@ impl Problem for TrustError {
     fn code(&self) -> ErrorCode {
         match self {
             Self::Database(error) => error.code(),
+        }
+    }
+
+    fn is_transient(&self) -> bool {
+        match self {
+            Self::Database(error) => error.is_transient(),
         }
     }
 }

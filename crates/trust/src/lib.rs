@@ -10,5 +10,5 @@ mod table;
 pub use component::{Component, Evidence};
 pub use computation::{Basis, Computation, append, history, latest};
 pub use error::TrustError;
-pub use methodology::{Dimensions, Dispute, METHODOLOGY_VERSION, Methodology, Threshold};
+pub use methodology::{Dimensions, DisputeProcess, METHODOLOGY_VERSION, Methodology, Threshold};
 pub use record::{ComponentRecord, HistoryPoint, HistoryRecord, ScoreRecord};

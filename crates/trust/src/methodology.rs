@@ -1,4 +1,4 @@
-//! The methodology, as it is published (spec §2.6, §2.7).
+//! The published methodology (spec §2.6, §2.7).
 
 use std::collections::BTreeMap;
 
@@ -8,95 +8,95 @@ use serde::Serialize;
 
 use crate::{Component, Evidence};
 
-/// The version in force.
+/// Version of the methodology in force.
 pub const METHODOLOGY_VERSION: &str = "2.0";
 
-/// How scores come about.
+/// How trust scores are computed.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Methodology {
-    /// Its version.
+    /// Version of the methodology in force.
     pub version: &'static str,
-    /// The day it was last changed.
+    /// Date of the last change.
     pub last_updated: &'static str,
-    /// How often scores are computed.
+    /// How often scores are recomputed.
     pub update_cadence: &'static str,
-    /// Below it, a store is suspended from discovery.
+    /// Stores with a score below this are suspended from agent discovery.
     pub suspension_threshold: f64,
-    /// Below it, agents cannot check out.
+    /// Stores with a score below this do not accept agent checkout.
     pub agent_threshold: f64,
-    /// How components make a score.
+    /// How component values are combined into a score.
     pub formula: &'static str,
-    /// The parts of a score, by name.
+    /// Components of a score, by name.
     pub components: BTreeMap<&'static str, ComponentRule>,
-    /// The labels, and from which score they are given.
+    /// Labels with the minimum score of each.
     pub thresholds: Vec<Threshold>,
-    /// What keeps a score from being bent.
+    /// Rules that prevent manipulation of scores.
     pub anti_manipulation: Vec<&'static str>,
-    /// How a score is disputed.
-    pub dispute_process: Dispute,
-    /// The methodology that may follow; not in force.
-    pub v41_methodology: Dormant,
+    /// How a merchant disputes a score.
+    pub dispute_process: DisputeProcess,
+    /// An alternative methodology that is not in force.
+    pub v41_methodology: DormantMethodology,
 }
 
-/// A part of a score.
+/// A component of a score.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct ComponentRule {
-    /// Its share of the whole.
+    /// Weight in the score, 0 to 1.
     pub weight: f64,
-    /// Where its figure comes from.
+    /// Source of the value: measured by Souk, or declared by the merchant.
     pub source: Evidence,
-    /// What it measures.
+    /// What the component measures.
     pub description: &'static str,
 }
 
-/// A label and what it means.
+/// A label and its effect.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Threshold {
     /// The label.
     pub label: Band,
-    /// The least score it is given for.
+    /// Minimum score of the label.
     pub min_score: f64,
-    /// What it means to agents.
+    /// Effect on agents.
     pub effect: &'static str,
 }
 
-/// How a score is disputed.
+/// How a merchant disputes a score.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct Dispute {
-    /// Where.
+pub struct DisputeProcess {
+    /// Method and path of the appeal.
     pub endpoint: &'static str,
-    /// Within how many hours it is answered.
+    /// Hours within which an appeal is answered.
     pub sla_hours: i64,
 }
 
 /// A methodology that is not in force.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct Dormant {
-    /// Its version.
+pub struct DormantMethodology {
+    /// Version of the methodology.
     pub version: &'static str,
     /// Always `dormant`.
     pub status: &'static str,
-    /// What would switch it on.
+    /// Flag that would activate it.
     pub flag: &'static str,
-    /// The highest score.
+    /// Maximum score.
     pub scale_max: i64,
-    /// How it computes.
+    /// How dimensions are combined into a score.
     pub formula: &'static str,
-    /// What it looks at.
+    /// Dimensions of a score.
     pub dimensions: Dimensions,
 }
 
-/// What the dormant methodology looks at.
+/// Dimensions of the dormant methodology.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Dimensions {
-    /// The merchant as such.
+    /// Reliability of the merchant, apart from agents.
     pub merchant_reliability_base: &'static str,
-    /// How well it is set up for agents.
+    /// Quality of the merchant's setup for agents.
     pub agentic_readiness: &'static str,
-    /// What agents really bought.
+    /// Evidence from purchases by agents.
     pub agentic_evidence: &'static str,
-    /// A bonus for what others certify.
+    /// Bonus for external certifications.
     pub external_assurance: &'static str,
 }
 
@@ -108,7 +108,7 @@ impl Default for Methodology {
                 source: component.evidence(),
                 description: component.description(),
             };
-            (component.name(), rule)
+            (component.as_str(), rule)
         };
         Self {
             version: METHODOLOGY_VERSION,
@@ -117,7 +117,7 @@ impl Default for Methodology {
             suspension_threshold: SUSPENSION_THRESHOLD,
             agent_threshold: AGENT_THRESHOLD,
             formula: "weighted_sum_clamped_0_1",
-            components: Component::all().map(rule).collect(),
+            components: Component::ALL.iter().copied().map(rule).collect(),
             thresholds: thresholds(),
             anti_manipulation: vec![
                 "verified components are computed from live transaction data and cannot be self-reported",
@@ -125,8 +125,11 @@ impl Default for Methodology {
                 "score history is append-only (immutable)",
                 "suspiciously rapid gains raise anomaly alerts reviewed by an administrator",
             ],
-            dispute_process: Dispute { endpoint: "POST /api/v1/trust/appeal", sla_hours: 72 },
-            v41_methodology: Dormant {
+            dispute_process: DisputeProcess {
+                endpoint: "POST /api/v1/trust/appeal",
+                sla_hours: 72,
+            },
+            v41_methodology: DormantMethodology {
                 version: "4.1.0",
                 status: "dormant",
                 flag: "TRUST_SCORE_V41_ENABLED",
@@ -153,11 +156,15 @@ fn thresholds() -> Vec<Threshold> {
             AGENT_THRESHOLD,
             "minimum for agent checkout; normal confirmation",
         ),
-        threshold(Band::Caution, 0.5, "listed last, no agent checkout; agents should add friction"),
+        threshold(
+            Band::Caution,
+            0.5,
+            "deprioritized in search results, no agent checkout; agents should add friction",
+        ),
         threshold(
             Band::Restricted,
             0.0,
-            "listed last, no agent checkout; below 0.2 suspended from agent discovery",
+            "deprioritized in search results, no agent checkout; below 0.2 suspended from agent discovery",
         ),
     ]
 }
@@ -167,7 +174,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn labels_begin_where_bands_do() {
+    fn the_minimum_score_of_a_label_is_in_its_band() {
         for threshold in thresholds() {
             assert_eq!(Band::of(threshold.min_score), threshold.label);
         }

@@ -1,4 +1,4 @@
-//! The wire forms of a score and its history, served by both doors.
+//! The wire forms of a score and its history, served over REST and MCP.
 
 use std::collections::BTreeMap;
 
@@ -9,109 +9,110 @@ use serde::Serialize;
 
 use crate::{Basis, Component, Computation, Evidence, METHODOLOGY_VERSION};
 
-/// The score of a store, and why it is what it is.
+/// Trust score of a store with its components.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct ScoreRecord {
-    /// The store.
+    /// Store slug.
     pub merchant_slug: String,
     /// Trust score in force, 0 to 1; null while the store is unscored.
     pub score: Option<f64>,
-    /// The label.
+    /// Label of the score; null while the store is unscored.
     pub label: Option<Band>,
-    /// True below twenty completed orders: the store then ranks as at most 0.84.
+    /// True below twenty completed orders; the score then counts as at most 0.84 in rankings.
     pub provisional: bool,
-    /// Whether agents may check out here.
+    /// Whether the store accepts agent checkout.
     pub agent_checkout: bool,
-    /// The methodology it was computed by.
+    /// Version of the methodology.
     pub methodology_version: &'static str,
-    /// When it was computed.
+    /// Time of computation.
     pub computed_at: Timestamp,
-    /// What it rests on; `demo` is made up.
+    /// Origin of the score; `demo` is invented data.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub basis: Option<Basis>,
-    /// The parts of the score, by name. Those without data do not apply, and their weight is spread over the others.
+    /// Components of the score, by name. A component without data does not apply; its weight is redistributed over the others.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub components: BTreeMap<&'static str, ComponentRecord>,
 }
 
-/// A part of a score.
+/// A component of a score.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct ComponentRecord {
-    /// Its figure, 0 to 1; left out if it does not apply.
+    /// Value, 0 to 1; omitted if the component does not apply.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub score: Option<f64>,
-    /// Its share of the whole.
+    /// Weight in the score, 0 to 1.
     pub weight: f64,
-    /// Where its figure comes from.
+    /// Source of the value: measured by Souk, or declared by the merchant.
     pub source: Evidence,
-    /// Whether there is data for it.
+    /// Whether there is data for the component.
     pub applicable: bool,
 }
 
 impl ScoreRecord {
-    /// The score in force, with what the newest computation says of it.
+    /// Returns the score in force with the components of the newest computation.
     #[must_use]
     pub fn of(store: &Store, computation: Option<&Computation>) -> Self {
         let component = |component: Component| {
-            let figure = computation.and_then(|made| made.components.get(&component)).copied();
+            let value =
+                computation.and_then(|computed| computed.components.get(&component)).copied();
             let record = ComponentRecord {
-                score: figure,
+                score: value,
                 weight: component.weight(),
                 source: component.evidence(),
-                applicable: figure.is_some(),
+                applicable: value.is_some(),
             };
-            (component.name(), record)
+            (component.as_str(), record)
         };
         Self {
             merchant_slug: store.slug.to_string(),
             score: store.standing.score,
             label: store.standing.band(),
             provisional: store.standing.provisional,
-            agent_checkout: store.standing.takes_checkout(),
+            agent_checkout: store.standing.allows_agent_checkout(),
             methodology_version: METHODOLOGY_VERSION,
             computed_at: store.standing.computed_at,
-            basis: computation.map(|made| made.basis),
+            basis: computation.map(|computed| computed.basis),
             components: match computation {
-                Some(_) => Component::all().map(component).collect(),
+                Some(_) => Component::ALL.iter().copied().map(component).collect(),
                 None => BTreeMap::new(),
             },
         }
     }
 }
 
-/// How a score went over time.
+/// Score history of a store.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct HistoryRecord {
-    /// The store.
+    /// Store slug.
     pub merchant_slug: String,
-    /// Newest first. Lines are never changed or removed.
+    /// Scores, newest first. The history is append-only.
     pub points: Vec<HistoryPoint>,
 }
 
-/// A score at one moment.
+/// A score at one time.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct HistoryPoint {
-    /// When it was computed.
+    /// Time of computation.
     pub computed_at: Timestamp,
-    /// The score; left out if there was none.
+    /// Score, 0 to 1; omitted if no component applied.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub score: Option<f64>,
-    /// The label.
+    /// Label of the score; omitted if there is no score.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub label: Option<Band>,
-    /// What it rests on; `demo` is made up.
+    /// Origin of the score; `demo` is invented data.
     pub basis: Basis,
 }
 
 impl HistoryRecord {
-    /// The history of a store.
+    /// Returns the history of a store.
     #[must_use]
     pub fn of(store: &Store, computations: &[Computation]) -> Self {
-        let point = |made: &Computation| HistoryPoint {
-            computed_at: made.computed_at,
-            score: made.score,
-            label: made.band(),
-            basis: made.basis,
+        let point = |computed: &Computation| HistoryPoint {
+            computed_at: computed.computed_at,
+            score: computed.score,
+            label: computed.band(),
+            basis: computed.basis,
         };
         Self {
             merchant_slug: store.slug.to_string(),

@@ -1,13 +1,11 @@
-//! The rows of the history.
-
-use std::collections::BTreeMap;
+//! All SQL of this crate.
 
 use database::Work;
 use primitives::{MerchantId, Timestamp};
 use serde_json::Value;
 use sqlx::PgConnection;
 
-use crate::{Basis, Component, Computation, METHODOLOGY_VERSION};
+use crate::{Basis, Computation, METHODOLOGY_VERSION};
 
 struct Row {
     computed_at: Timestamp,
@@ -17,21 +15,28 @@ struct Row {
     components: Value,
 }
 
-impl From<Row> for Computation {
-    fn from(row: Row) -> Self {
-        let figures = row.components.as_object().into_iter().flatten();
-        let component = |(name, figure): (&String, &Value)| {
-            Some((Component::from_name(name)?, figure.as_f64()?))
-        };
-        let basis = Basis::ALL.iter().find(|(_, name)| *name == row.basis);
-        Self {
+impl TryFrom<Row> for Computation {
+    type Error = sqlx::Error;
+
+    fn try_from(row: Row) -> Result<Self, sqlx::Error> {
+        let basis = row.basis.parse::<Basis>().map_err(|error| decode_error("basis", error))?;
+        let components = serde_json::from_value(row.components)
+            .map_err(|error| decode_error("components", error))?;
+        Ok(Self {
             computed_at: row.computed_at,
             score: row.score,
             provisional: row.provisional,
-            basis: basis.map_or(Basis::Demo, |(basis, _)| *basis),
-            components: figures.filter_map(component).collect(),
-        }
+            basis,
+            components,
+        })
     }
+}
+
+fn decode_error(
+    column: &str,
+    source: impl std::error::Error + Send + Sync + 'static,
+) -> sqlx::Error {
+    sqlx::Error::ColumnDecode { index: column.to_owned(), source: Box::new(source) }
 }
 
 pub(crate) async fn append(
@@ -39,12 +44,6 @@ pub(crate) async fn append(
     merchant: MerchantId,
     computation: &Computation,
 ) -> sqlx::Result<()> {
-    let figures: BTreeMap<&str, f64> = computation
-        .components
-        .iter()
-        .map(|(component, figure)| (component.name(), *figure))
-        .collect();
-    let basis = Basis::ALL.iter().find(|(basis, _)| *basis == computation.basis);
     sqlx::query!(
         "INSERT INTO trust_score
              (merchant_id, computed_at, methodology, score, provisional, basis, components)
@@ -54,8 +53,8 @@ pub(crate) async fn append(
         METHODOLOGY_VERSION,
         computation.score,
         computation.provisional,
-        basis.map_or("demo", |(_, name)| *name),
-        serde_json::json!(figures),
+        computation.basis.as_str(),
+        serde_json::json!(computation.components),
     )
     .execute(work.sql())
     .await?;
@@ -74,7 +73,7 @@ pub(crate) async fn latest(
     )
     .fetch_optional(sql)
     .await?;
-    Ok(row.map(Computation::from))
+    row.map(Computation::try_from).transpose()
 }
 
 pub(crate) async fn history(
@@ -98,5 +97,5 @@ pub(crate) async fn history(
     )
     .fetch_all(sql)
     .await?;
-    Ok(rows.into_iter().map(Computation::from).collect())
+    rows.into_iter().map(Computation::try_from).collect()
 }

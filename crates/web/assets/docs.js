@@ -4,13 +4,13 @@ SwaggerUIBundle({
   deepLinking: true,
   tryItOutEnabled: true,
   defaultModelsExpandDepth: 0,
-  // Otherwise the description would be sent to a validator on the Internet.
+  // Otherwise the document would be sent to an online validator.
   validatorUrl: null,
-  // The description names the public address. Calls from this page go to whichever address the
-  // page came from, which a browser lets it call.
+  // The document names the public base URL. Calls from this page go to the page's own origin instead, which the
+  // content security policy allows.
   requestInterceptor(request) {
-    const address = new URL(request.url, location.href);
-    request.url = location.origin + address.pathname + address.search;
+    const url = new URL(request.url, location.href);
+    request.url = location.origin + url.pathname + url.search;
     return request;
   },
 });

@@ -1,4 +1,4 @@
-//! The page on which a person agrees to a purchase, or does not. Looking at it changes nothing.
+//! The approval page, on which a person approves or rejects a purchase. Viewing it changes nothing.
 
 use askama::Template;
 use axum::extract::rejection::FormRejection;
@@ -7,23 +7,23 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::get;
 use axum::{Extension, Router};
-use checkout::{CheckoutError, ConfirmationStatus, Decision, Requested};
+use checkout::{CheckoutError, ConfirmationRequest, ConfirmationStatus, Decision};
 use primitives::{ClientAddress, ConfirmationId, Failure};
 use serde::Deserialize;
 
 use crate::Web;
-use crate::counter::{Open, page, sorry};
-use crate::form::{is_ours, token, token_text};
+use crate::form::{decode_token, encode_token, is_same_origin};
+use crate::purchase_page::{AdmittedRequest, error_page, page};
 use crate::terms_view::TermsView;
 
 pub(crate) fn routes() -> Router<Web> {
-    Router::new().route("/{slug}/confirm/{confirmation_id}", get(show).post(answer))
+    Router::new().route("/{slug}/confirm/{confirmation_id}", get(show).post(decide))
 }
 
 #[derive(Template)]
 #[template(path = "approval.html")]
-struct Approval<'shown> {
-    view: TermsView<'shown>,
+struct ApprovalPage<'terms> {
+    view: TermsView<'terms>,
     status: &'static str,
     form_token: String,
     quote_hash: String,
@@ -34,73 +34,73 @@ async fn show(
     Extension(from): Extension<ClientAddress>,
     Path((slug, id)): Path<(String, String)>,
 ) -> Response {
-    let found: Result<Requested, Failure> = async {
-        let open = Open::at(&web, &slug, from).await?;
-        Ok(checkout::confirmation(&open.counter(&web), named(&id)?, None).await?)
+    let found: Result<ConfirmationRequest, Failure> = async {
+        let request = AdmittedRequest::admit(&web, &slug, from).await?;
+        Ok(checkout::confirmation(&request.context(&web), parse_id(&id)?, None).await?)
     }
     .await;
     match found {
-        Ok(found) => shown(&found),
-        Err(failure) => sorry(&failure),
+        Ok(found) => render(&found),
+        Err(failure) => error_page(&failure),
     }
 }
 
-fn shown(found: &Requested) -> Response {
-    let it = &found.confirmation;
-    let status = match it.status(found.now) {
-        _ if it.used_by.is_some() => "used",
+fn render(found: &ConfirmationRequest) -> Response {
+    let confirmation = &found.confirmation;
+    let status = match confirmation.status(found.now) {
+        _ if confirmation.used_by.is_some() => "used",
         ConfirmationStatus::Pending => "pending",
         ConfirmationStatus::Confirmed => "confirmed",
         ConfirmationStatus::Rejected => "rejected",
         ConfirmationStatus::Expired => "expired",
     };
-    let approval = Approval {
-        view: TermsView::of(&it.terms),
+    let approval = ApprovalPage {
+        view: TermsView::of(&confirmation.terms),
         status,
-        form_token: token_text(&it.form_token),
-        quote_hash: it.quote_hash.to_string(),
+        form_token: encode_token(&confirmation.form_token),
+        quote_hash: confirmation.quote_hash.to_string(),
     };
     page(StatusCode::OK, &approval)
 }
 
-/// What the form sends.
+/// The fields of the form.
 #[derive(Deserialize)]
-struct Answer {
+struct DecisionForm {
     decision: String,
     form_token: String,
     quote_hash: String,
 }
 
-async fn answer(
+async fn decide(
     State(web): State<Web>,
     Extension(from): Extension<ClientAddress>,
     Path((slug, id)): Path<(String, String)>,
     headers: HeaderMap,
-    form: Result<Form<Answer>, FormRejection>,
+    form: Result<Form<DecisionForm>, FormRejection>,
 ) -> Response {
-    let done: Result<(), Failure> = async {
-        let open = Open::at(&web, &slug, from).await?;
-        let Some(Form(form)) = form.ok().filter(|_| is_ours(&headers, &web.site_url)) else {
-            return Err(CheckoutError::ForeignForm.into());
+    let result: Result<(), Failure> = async {
+        let request = AdmittedRequest::admit(&web, &slug, from).await?;
+        let Some(Form(form)) = form.ok().filter(|_| is_same_origin(&headers, &web.site_url)) else {
+            return Err(CheckoutError::CsrfRejected.into());
         };
         let decision = match form.decision.as_str() {
             "approve" => Decision::Approve,
             "reject" => Decision::Reject,
-            _ => return Err(CheckoutError::ForeignForm.into()),
+            _ => return Err(CheckoutError::CsrfRejected.into()),
         };
-        let (id, sent) = (named(&id)?, token(&form.form_token));
-        let shown = form.quote_hash.parse().map_err(|_| CheckoutError::ForeignForm)?;
-        checkout::decide(&open.counter(&web), id, decision, &sent, shown).await?;
+        let (id, token) = (parse_id(&id)?, decode_token(&form.form_token));
+        let quote_hash = form.quote_hash.parse().map_err(|_| CheckoutError::CsrfRejected)?;
+        checkout::decide(&request.context(&web), id, decision, &token, quote_hash).await?;
         Ok(())
     }
     .await;
-    match done {
-        // The page is shown again by its address, so that loading it anew sends nothing.
+    match result {
+        // A redirect, so that reloading the page does not submit the form again.
         Ok(()) => Redirect::to(&format!("/{slug}/confirm/{id}")).into_response(),
-        Err(failure) => sorry(&failure),
+        Err(failure) => error_page(&failure),
     }
 }
 
-fn named(id: &str) -> Result<ConfirmationId, CheckoutError> {
+fn parse_id(id: &str) -> Result<ConfirmationId, CheckoutError> {
     id.parse().map_err(|_| CheckoutError::ConfirmationNotFound)
 }

@@ -1,40 +1,33 @@
-//! What a form of ours sends, and whether it was sent from our own page by a person's browser.
-
-use std::fmt::Write;
+//! Protection of forms against cross-site requests, and the encoding of their token.
 
 use axum::http::HeaderMap;
 use axum::http::header::{AUTHORIZATION, ORIGIN};
 
-/// Whether a form comes from our own page. Browsers say where a form was sent from; what carries a credential of an agent or a
-/// program is no person.
-pub(crate) fn is_ours(headers: &HeaderMap, site_url: &str) -> bool {
+/// Returns whether a form was sent from our own page by a browser. Browsers name the origin of a form; a request with the
+/// credential of an agent or a program does not come from a person.
+pub(crate) fn is_same_origin(headers: &HeaderMap, site_url: &str) -> bool {
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
     let has_credential = headers.contains_key("x-agent-api-key")
         || headers.contains_key("x-ai-agent-initiated")
         || headers.contains_key(AUTHORIZATION);
-    let from_site = text("sec-fetch-site").is_none_or(|site| site == "same-origin");
-    // Under `no-referrer` a browser may send the word null for its own page; it then says so in the other header.
-    let from_origin = match text(ORIGIN.as_str()) {
+    let is_same_site = text("sec-fetch-site").is_none_or(|site| site == "same-origin");
+    // Under `no-referrer` a browser may send `Origin: null` for its own page; `Sec-Fetch-Site` is then decisive.
+    let is_our_origin = match text(ORIGIN.as_str()) {
         None => true,
         Some("null") => text("sec-fetch-site") == Some("same-origin"),
         Some(origin) => origin == site_url,
     };
-    !has_credential && from_site && from_origin
+    !has_credential && is_same_site && is_our_origin
 }
 
-/// Bytes that a form sends back, as sixteen pairs of digits.
-pub(crate) fn token(text: &str) -> Vec<u8> {
-    let pairs = (0..text.len() / 2).map(|place| text.get(2 * place..2 * place + 2));
-    pairs.filter_map(|pair| u8::from_str_radix(pair?, 16).ok()).collect()
+/// Decodes the token of a form. An invalid one becomes empty, which no form accepts.
+pub(crate) fn decode_token(text: &str) -> Vec<u8> {
+    hex::decode(text).unwrap_or_default()
 }
 
-/// The same as the form holds them.
-pub(crate) fn token_text(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::new(), |mut text, byte| {
-        // Writing to a string cannot fail.
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
+/// Encodes the token of a form in hexadecimal.
+pub(crate) fn encode_token(token: &[u8]) -> String {
+    hex::encode(token)
 }
 
 #[cfg(test)]
@@ -49,11 +42,11 @@ mod tests {
         let pair = |(name, value): &(&'static str, &'static str)| {
             (HeaderName::from_static(name), HeaderValue::from_static(value))
         };
-        is_ours(&headers.iter().map(pair).collect(), SITE)
+        is_same_origin(&headers.iter().map(pair).collect(), SITE)
     }
 
     #[test]
-    fn a_form_comes_from_our_own_page_or_is_refused() {
+    fn a_form_from_another_origin_is_rejected() {
         assert!(sent(&[("sec-fetch-site", "same-origin"), ("origin", SITE)]));
         assert!(sent(&[("sec-fetch-site", "same-origin"), ("origin", "null")]));
         assert!(sent(&[("origin", SITE)]));
@@ -66,8 +59,8 @@ mod tests {
     }
 
     #[test]
-    fn a_token_is_written_and_read() {
-        assert_eq!(token(&token_text(&[0, 15, 255])), [0, 15, 255]);
-        assert!(token("zz").is_empty() && token("é").is_empty());
+    fn a_token_is_encoded_and_decoded() {
+        assert_eq!(decode_token(&encode_token(&[0, 15, 255])), [0, 15, 255]);
+        assert!(decode_token("zz").is_empty() && decode_token("é").is_empty());
     }
 }

@@ -1,12 +1,12 @@
 #![doc = include_str!("../README.md")]
 
 mod approval;
-mod counter;
 mod documentation;
 mod form;
 mod home;
-mod hosted;
+mod payment;
 mod picture;
+mod purchase_page;
 mod terms_view;
 
 use std::sync::Arc;
@@ -18,44 +18,41 @@ use axum::http::header::{
     CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderName, X_CONTENT_TYPE_OPTIONS,
 };
 use axum::response::{IntoResponse, Response};
-use checkout::Till;
+use checkout::PaymentGateway;
 use database::Database;
-use limits::Gate;
+use limits::AdmissionControl;
 use merchants::StoreCache;
 
-/// What pages that are the same for everybody know.
+/// The state of static pages.
 #[derive(Clone)]
 pub struct Site {
-    /// Where this service is reached, without a slash at the end.
+    /// The public base URL, without a trailing slash.
     pub site_url: Arc<str>,
 }
 
-/// What the pages of a purchase know.
+/// The dependencies of all pages.
 #[derive(Clone)]
 pub struct Web {
-    /// Where this service is reached, without a slash at the end.
+    /// The public base URL, without a trailing slash.
     pub site_url: Arc<str>,
-    /// The database.
     pub database: Database,
-    /// Stores by slug.
     pub stores: StoreCache,
-    /// How often callers may call.
-    pub gate: Gate,
-    /// Who takes payments on our own page.
-    pub till: Till,
+    pub admission: AdmissionControl,
+    /// Accepts payments on the payment page.
+    pub payment_gateway: PaymentGateway,
 }
 
-/// All pages.
+/// Returns the router of all pages.
 pub fn router(web: Web) -> Router {
     let site = Site { site_url: Arc::clone(&web.site_url) };
     Router::new()
         .merge(approval::routes())
-        .merge(hosted::routes())
+        .merge(payment::routes())
         .with_state(web)
         .merge(pages(site))
 }
 
-/// The landing page, the API documentation, texts for machines, and pictures of the demo stores.
+/// Returns the router of static pages: landing page, API documentation, `llms.txt`, `robots.txt` and demo images.
 pub fn pages(site: Site) -> Router {
     Router::new()
         .merge(home::routes())
@@ -64,38 +61,38 @@ pub fn pages(site: Site) -> Router {
         .with_state(site)
 }
 
-/// How long a cache may keep something.
+/// How long a cache may keep a response.
 #[derive(Debug, Clone, Copy)]
-enum Keep {
-    /// It changes with a release.
+enum CacheFor {
+    /// For content that changes with a release.
     Minutes,
-    /// It never changes under this name.
+    /// For content that never changes under its URL.
     Day,
 }
 
-/// What it is, for how long a cache may keep it, and what a browser may load on its behalf.
+/// Returns the headers for content type, caching and content security policy.
 fn headers(
     content_type: &'static str,
-    keep: Keep,
+    cache_for: CacheFor,
     policy: &'static str,
 ) -> [(HeaderName, &'static str); 4] {
-    let keep = match keep {
-        Keep::Minutes => "public, max-age=300",
-        Keep::Day => "public, max-age=86400",
+    let cache_control = match cache_for {
+        CacheFor::Minutes => "public, max-age=300",
+        CacheFor::Day => "public, max-age=86400",
     };
     [
         (CONTENT_TYPE, content_type),
-        (CACHE_CONTROL, keep),
+        (CACHE_CONTROL, cache_control),
         (CONTENT_SECURITY_POLICY, policy),
         (X_CONTENT_TYPE_OPTIONS, "nosniff"),
     ]
 }
 
-/// A filled-in template as a response.
-fn fill(headers: [(HeaderName, &'static str); 4], template: &impl Template) -> Response {
+/// Renders a template as a response.
+fn render(headers: [(HeaderName, &'static str); 4], template: &impl Template) -> Response {
     match template.render() {
         Ok(text) => (headers, text).into_response(),
-        // Our templates only write to memory, which cannot fail.
+        // Rendering only writes to memory, which cannot fail.
         Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
     }
 }

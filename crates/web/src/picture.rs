@@ -1,4 +1,4 @@
-//! Placeholder pictures of the demo stores' products, drawn from their names.
+//! Placeholder images of the demo stores' products, generated from their names.
 
 use askama::Template;
 use axum::Router;
@@ -7,9 +7,9 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 
-use crate::{Keep, Site, fill, headers};
+use crate::{CacheFor, Site, headers, render};
 
-/// A picture opened by itself runs nothing and loads nothing.
+/// An image that is opened directly runs and loads nothing.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'";
 
 pub(crate) fn routes() -> Router<Site> {
@@ -20,7 +20,7 @@ async fn picture(Path((slug, file)): Path<(String, String)>) -> Response {
     let name = file.strip_suffix(".svg").filter(|name| is_name(name));
     match name {
         Some(name) if is_slug(&slug) => {
-            fill(headers("image/svg+xml", Keep::Day, POLICY), &Picture::of(&slug, name))
+            render(headers("image/svg+xml", CacheFor::Day, POLICY), &Picture::of(&slug, name))
         }
         _ => StatusCode::NOT_FOUND.into_response(),
     }
@@ -36,8 +36,8 @@ fn is_name(text: &str) -> bool {
     (1..=100).contains(&text.len()) && text.bytes().all(allowed)
 }
 
-/// Nine tiles around a disc with initials. Which shapes, turned how, in which colours, follows
-/// from the name, so a product always looks the same.
+/// Nine tiles around a disc with initials. Shapes, rotations and colours follow from the name, so a product always
+/// has the same image.
 #[derive(Template)]
 #[template(path = "picture.svg", escape = "html")]
 struct Picture {
@@ -54,26 +54,26 @@ struct Tile {
     colour: u64,
 }
 
-/// The side of a tile; the template's shapes are drawn for it.
+/// Side of a tile; the shapes of the template have this size.
 const SIDE: u64 = 200;
 const SHAPES: u64 = 6;
 const COLOURS: u64 = 3;
 
 impl Picture {
     fn of(slug: &str, name: &str) -> Self {
-        let mut draw = Draw::from(&format!("{slug}/{name}"));
-        let hue = draw.below(360);
-        let tile = |place: u64| Tile {
-            x: place % 3 * SIDE,
-            y: place / 3 * SIDE,
-            turn_degrees: draw.below(4) * 90,
-            shape: draw.below(SHAPES),
-            colour: draw.below(COLOURS),
+        let mut random = SeededRandom::new(&format!("{slug}/{name}"));
+        let hue = random.below(360);
+        let tile = |index: u64| Tile {
+            x: index % 3 * SIDE,
+            y: index / 3 * SIDE,
+            turn_degrees: random.below(4) * 90,
+            shape: random.below(SHAPES),
+            colour: random.below(COLOURS),
         };
         let initials = initials(name);
-        // The disc hides the middle tile, all but its corners.
-        let places = (0..9).filter(|place| *place != 4 || initials.is_empty());
-        Self { hue, tiles: places.map(tile).collect(), initials }
+        // The disc covers the middle tile except for its corners.
+        let indexes = (0..9).filter(|index| *index != 4 || initials.is_empty());
+        Self { hue, tiles: indexes.map(tile).collect(), initials }
     }
 }
 
@@ -87,18 +87,18 @@ fn initials(name: &str) -> String {
         .collect()
 }
 
-/// Numbers that follow from a text: the same ones in every release, which the hashes of the
-/// standard library do not promise.
-struct Draw(u64);
+/// Pseudorandom numbers seeded by a text: the same in every release, which the hashes of the standard library do not
+/// guarantee.
+struct SeededRandom(u64);
 
-impl Draw {
-    /// FNV-1a.
-    fn from(text: &str) -> Self {
+impl SeededRandom {
+    /// Seeds with the FNV-1a hash of the text.
+    fn new(text: &str) -> Self {
         let mix = |state: u64, byte: u8| (state ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
         Self(text.bytes().fold(0xcbf2_9ce4_8422_2325, mix))
     }
 
-    /// The next number, below a bound: one step of `SplitMix64`.
+    /// Returns the next number below a bound: one step of `SplitMix64`.
     fn below(&mut self, bound: u64) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;
@@ -128,9 +128,9 @@ mod tests {
     }
 
     #[test]
-    fn the_same_name_draws_the_same_numbers_for_ever() {
-        let mut draw = Draw::from("demo-store/mug");
-        let drawn: Vec<u64> = (0..4).map(|_| draw.below(1_000)).collect();
-        assert_eq!(drawn, [588, 87, 90, 60]);
+    fn the_same_name_gives_the_same_numbers_in_every_release() {
+        let mut random = SeededRandom::new("demo-store/mug");
+        let numbers: Vec<u64> = (0..4).map(|_| random.below(1_000)).collect();
+        assert_eq!(numbers, [588, 87, 90, 60]);
     }
 }

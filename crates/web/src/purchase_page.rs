@@ -1,4 +1,4 @@
-//! What both pages of a purchase share: which store, whether there is a share left, and how a page leaves.
+//! What the approval page and the payment page share: admission, the checkout context, and the page's headers.
 
 use std::sync::Arc;
 
@@ -9,50 +9,51 @@ use axum::http::header::{
 };
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
-use checkout::Counter;
-use limits::{Caller, Charge, Class, Entered, Places};
+use checkout::CheckoutContext;
+use limits::{AdmissionPermit, Caller, Class, ConcurrencyLimit, QuotaRequest};
 use merchants::Store;
 use primitives::{ClientAddress, Failure, Plan, StoreSlug};
 
 use crate::Web;
 
-/// Calls a minute of one address on pages of purchases.
+/// Requests per minute from one address to purchase pages.
 const PER_MINUTE: u32 = 60;
 
-/// Our stylesheet and our own forms, nothing else: no script, no frame, nobody else's picture.
+/// Allows only our own stylesheet and forms: no script, no frame, no external image.
 const POLICY: &str = "default-src 'none'; style-src 'self'; img-src data:; base-uri 'none'; form-action 'self'; \
                       frame-ancestors 'none'";
 
-/// A store's counter, open for one request.
-pub(crate) struct Open {
+/// An admitted request for a purchase page of a store.
+pub(crate) struct AdmittedRequest {
     store: Arc<Store>,
-    _entered: Entered,
+    _permit: AdmissionPermit,
 }
 
-impl Open {
-    pub(crate) async fn at(web: &Web, slug: &str, from: ClientAddress) -> Result<Self, Failure> {
-        let charge = Charge::tier(Class::Read, "page", PER_MINUTE);
+impl AdmittedRequest {
+    pub(crate) async fn admit(web: &Web, slug: &str, from: ClientAddress) -> Result<Self, Failure> {
+        let quota = QuotaRequest::tier(Class::Read, "page", PER_MINUTE);
         let caller = Caller::address(from);
-        let entered = web.gate.enter(&caller, Places::of_plan(Plan::Free), &charge).await?;
+        let permit =
+            web.admission.admit(&caller, ConcurrencyLimit::for_plan(Plan::Free), &quota).await?;
         let slug: StoreSlug = slug.parse()?;
         let store = web.stores.admit(&slug).await?;
-        Ok(Self { store, _entered: entered })
+        Ok(Self { store, _permit: permit })
     }
 
-    pub(crate) fn counter<'open>(&'open self, web: &'open Web) -> Counter<'open> {
-        Counter { database: &web.database, store: &self.store, site_url: &web.site_url }
+    pub(crate) fn context<'page>(&'page self, web: &'page Web) -> CheckoutContext<'page> {
+        CheckoutContext { database: &web.database, store: &self.store, site_url: &web.site_url }
     }
 }
 
-/// Something went wrong, said to a person.
+/// An error, explained to a person.
 #[derive(Template)]
-#[template(path = "sorry.html")]
-struct Sorry<'said> {
-    title: &'said str,
-    sentence: &'said str,
+#[template(path = "error.html")]
+struct ErrorPage<'text> {
+    title: &'text str,
+    message: &'text str,
 }
 
-/// A page of a purchase. No cache keeps it, nobody frames it, and its address, which is a secret, goes nowhere.
+/// Renders a purchase page. It is never cached or framed, and its URL, which is a secret, is sent to no other site.
 pub(crate) fn page(status: StatusCode, template: &impl Template) -> Response {
     let headers: [(HeaderName, HeaderValue); 6] = [
         (CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8")),
@@ -64,29 +65,33 @@ pub(crate) fn page(status: StatusCode, template: &impl Template) -> Response {
     ];
     match template.render() {
         Ok(text) => (status, headers, text).into_response(),
-        // Our templates only write to memory, which cannot fail.
+        // Rendering only writes to memory, which cannot fail.
         Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
     }
 }
 
-/// What a person reads when it cannot be done. Nothing of the inside is told.
-pub(crate) fn sorry(failure: &Failure) -> Response {
+/// Renders an error for a person. Internal causes are logged, not shown.
+pub(crate) fn error_page(failure: &Failure) -> Response {
     let code = failure.code();
     if code.status() >= 500 {
-        tracing::error!(cause = failure.cause(), "a page failed");
+        tracing::error!(cause = failure.cause(), "purchase page failed");
     }
-    let (title, sentence) = match code.status() {
-        404 => {
-            ("There is nothing here", "The address is incomplete, or what it was for is long over.")
+    let (title, message) = match code.status() {
+        404 => (
+            "Page not found",
+            "The link is incomplete, or the purchase it belongs to no longer exists.",
+        ),
+        403 => (
+            "This form was not sent from this page",
+            "Open the link again and use the buttons on the page.",
+        ),
+        409 => ("This is no longer possible", "Open the link again to see the current status."),
+        429 => ("Too many requests", "Wait a minute and try again."),
+        500.. => {
+            ("Something went wrong", "Open the link again in a moment to see the current status.")
         }
-        403 => {
-            ("This was not sent from our page", "Open the address again and use the buttons there.")
-        }
-        409 => ("This cannot be done any more", "Open the address again to see how it stands."),
-        429 => ("Too many tries", "Wait a minute and try again."),
-        500.. => ("Something went wrong here", "Nothing was bought. Try again in a moment."),
-        _ => ("This cannot be done", "Open the address again and use the buttons there."),
+        _ => ("This is not possible", "Open the link again and use the buttons on the page."),
     };
     let status = StatusCode::from_u16(code.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    page(status, &Sorry { title, sentence })
+    page(status, &ErrorPage { title, message })
 }

@@ -1,10 +1,11 @@
-//! What a person is shown of a purchase, in words. It is made of the terms alone: their hash is of everything shown here.
+//! The terms of a purchase, formatted for a person. The view contains only the terms, so the quote hash covers
+//! everything that is shown.
 
 use carts::{Destination, Terms};
 use merchants::Band;
 use primitives::{Money, Timestamp};
 
-/// The terms, ready to be written.
+/// The terms with formatted amounts and texts.
 pub(crate) struct TermsView<'terms> {
     pub(crate) terms: &'terms Terms,
     pub(crate) lines: Vec<LineView<'terms>>,
@@ -18,10 +19,10 @@ pub(crate) struct TermsView<'terms> {
     pub(crate) band_class: &'static str,
     pub(crate) band_meaning: &'static str,
     pub(crate) address: Option<String>,
-    pub(crate) until: Option<String>,
+    pub(crate) valid_until: Option<String>,
 }
 
-/// A line.
+/// A formatted line.
 pub(crate) struct LineView<'terms> {
     pub(crate) name: &'terms str,
     pub(crate) sku: &'terms str,
@@ -63,20 +64,24 @@ impl<'terms> TermsView<'terms> {
             band_class,
             band_meaning,
             address: terms.destination.as_ref().map(address),
-            until: Some(until(terms.expires_at)),
+            valid_until: Some(format_time(terms.expires_at)),
         }
     }
 }
 
-/// A label, its colour, and what it says to a person.
+/// Returns the label of a trust band, its CSS class, and its meaning for a person.
 fn band(band: Option<Band>) -> (&'static str, &'static str, &'static str) {
     match band {
-        Some(Band::Elite) => ("ELITE", "good", "Among the most trusted stores here."),
+        Some(Band::Elite) => ("ELITE", "good", "One of the most trusted stores."),
         Some(Band::Verified) => ("VERIFIED", "good", "A trusted store with a good record."),
-        Some(Band::Standard) => ("STANDARD", "plain", "An ordinary record. Look at what you buy."),
-        Some(Band::Caution) => ("CAUTION", "bad", "A weak record. Be careful."),
-        Some(Band::Restricted) => ("RESTRICTED", "bad", "A bad record. Better not."),
-        None => ("NOT RATED", "bad", "Nothing is known of this store yet."),
+        Some(Band::Standard) => {
+            ("STANDARD", "plain", "A store with an average record. Review the purchase carefully.")
+        }
+        Some(Band::Caution) => ("CAUTION", "bad", "A store with a weak record. Be careful."),
+        Some(Band::Restricted) => {
+            ("RESTRICTED", "bad", "A store with a poor record. Buying here is not recommended.")
+        }
+        None => ("NOT RATED", "bad", "This store has no trust score yet."),
     }
 }
 
@@ -87,9 +92,9 @@ fn address(to: &Destination) -> String {
     parts.join(", ")
 }
 
-/// A moment as people read it: `15 November 2026` would need a locale; this is the same everywhere.
-pub(crate) fn until(moment: Timestamp) -> String {
-    let text = moment.to_string();
+/// Formats a time for a person, without a locale: `2026-11-15, 08:00 UTC`.
+pub(crate) fn format_time(time: Timestamp) -> String {
+    let text = time.to_string();
     let (date, time) = text.split_once('T').unwrap_or((&text, ""));
     format!("{date}, {} UTC", time.get(..5).unwrap_or(time))
 }

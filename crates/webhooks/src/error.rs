@@ -1,19 +1,17 @@
-//! What can go wrong when something is told.
+//! Errors of webhooks.
 
 use database::DatabaseError;
 use jobs::QueueError;
 use primitives::{Details, ErrorCode, Problem};
 
-/// Why an event could not be told.
+/// Why an event could not be published.
 #[derive(Debug, thiserror::Error)]
 pub enum WebhookError {
-    /// The body cannot be written as JSON: a mistake in its type.
-    #[error("the body of an event cannot be written")]
-    Unwritable(#[source] serde_json::Error),
-    /// The outbox could not be told.
+    /// The body cannot be serialized to JSON: a defect in its type.
+    #[error("the body of a webhook event cannot be serialized")]
+    Serialize(#[source] serde_json::Error),
     #[error(transparent)]
     Queue(#[from] QueueError),
-    /// The database was in the way.
     #[error(transparent)]
     Database(#[from] DatabaseError),
 }
@@ -27,7 +25,7 @@ impl From<sqlx::Error> for WebhookError {
 impl Problem for WebhookError {
     fn code(&self) -> ErrorCode {
         match self {
-            Self::Unwritable(_) => ErrorCode::InternalError,
+            Self::Serialize(_) => ErrorCode::InternalError,
             Self::Queue(error) => error.code(),
             Self::Database(error) => error.code(),
         }
@@ -35,9 +33,17 @@ impl Problem for WebhookError {
 
     fn details(&self, details: &mut Details) {
         match self {
-            Self::Unwritable(_) => {}
+            Self::Serialize(_) => {}
             Self::Queue(error) => error.details(details),
             Self::Database(error) => error.details(details),
+        }
+    }
+
+    fn is_transient(&self) -> bool {
+        match self {
+            Self::Serialize(_) => false,
+            Self::Queue(error) => error.is_transient(),
+            Self::Database(error) => error.is_transient(),
         }
     }
 }

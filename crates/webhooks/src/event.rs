@@ -1,4 +1,4 @@
-//! What is told: flat and in camelCase, as spec §2.4 shows it.
+//! The payloads of webhook events: flat, camelCase, as in spec §2.4.
 
 use primitives::{
     CartId, CheckoutId, EventId, LineId, Money, OrderId, ProductId, Timestamp, VariantId,
@@ -6,101 +6,80 @@ use primitives::{
 use serde::Serialize;
 use uuid::Uuid;
 
-/// An event about to be told.
+/// A webhook event before it is stored.
 #[derive(Debug, Clone)]
-pub enum Announcement {
-    /// An order exists.
+pub enum WebhookEvent {
     OrderCreated(OrderCreated),
-    /// A checkout ended without one.
     CheckoutAbandoned(CheckoutAbandoned),
 }
 
-/// An order exists.
+/// An order was placed.
 #[derive(Debug, Clone)]
 pub struct OrderCreated {
-    /// The order.
     pub order: OrderId,
-    /// The session it came of.
     pub checkout: CheckoutId,
-    /// The store's name in addresses.
+    /// The slug of the store.
     pub slug: String,
-    /// What it costs.
     pub total: Money,
-    /// What was bought.
     pub items: Vec<OrderedItem>,
-    /// How sure we are that a person agreed.
+    /// The level of human confirmation: `attested`, `elicited`, `hosted` or `mandate`.
     pub confirmation: &'static str,
 }
 
-/// Something that was bought.
+/// A line of an order.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct OrderedItem {
-    /// The line.
     pub line_id: LineId,
-    /// The product.
     pub product_id: ProductId,
-    /// Its form.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub variant_id: Option<VariantId>,
-    /// The merchant's own number.
     pub sku: String,
-    /// How many.
     pub quantity: u32,
-    /// What one cost.
     pub unit_price: f64,
 }
 
-/// A checkout ended without an order.
+/// A checkout was canceled or expired without an order.
 #[derive(Debug, Clone)]
 pub struct CheckoutAbandoned {
-    /// The session.
     pub checkout: CheckoutId,
-    /// The cart it was of.
     pub cart: CartId,
-    /// The store's name in addresses.
+    /// The slug of the store.
     pub slug: String,
-    /// What it would have cost.
     pub total: Money,
     /// `expired` or `canceled`.
     pub status: &'static str,
-    /// How far it had come.
+    /// The session's status before it ended.
     pub stage: &'static str,
-    /// What would have been bought.
     pub items: Vec<AbandonedItem>,
-    /// When it began.
     pub started_at: Timestamp,
-    /// When something was last done with it.
     pub last_activity_at: Timestamp,
-    /// Why, if somebody said.
+    /// The reason given with the cancellation, if there was one.
     pub reason_code: Option<String>,
-    /// Where the buyer could go on.
+    /// Where the buyer can resume the purchase in the merchant's shop; `None` if the store has no such links.
     pub recovery_url: Option<String>,
 }
 
-/// Something that would have been bought.
+/// A line of an abandoned checkout.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AbandonedItem {
-    /// The product.
     pub product_id: ProductId,
-    /// How many.
     pub quantity: u32,
-    /// What one costs.
     pub unit_price: f64,
 }
 
-/// How sure we are that a person agreed.
+/// Human confirmation of an order.
 #[derive(Debug, Clone, Serialize)]
 pub struct HumanConfirmation {
-    /// Always.
+    /// Always true.
     pub required: bool,
     /// `attested`, `elicited`, `hosted` or `mandate`.
     pub level: &'static str,
 }
 
-impl Announcement {
-    /// The kind of event, as on the wire and as a topic of the outbox.
+impl WebhookEvent {
+    /// Returns the event type, on the wire and as the topic of the outbox.
     pub(crate) const fn kind(&self) -> &'static str {
         match self {
             Self::OrderCreated(_) => "order.created",
@@ -108,7 +87,7 @@ impl Announcement {
         }
     }
 
-    /// The thing it happened to.
+    /// Returns the id of the order or session that the event is about.
     pub(crate) fn subject(&self) -> Uuid {
         match self {
             Self::OrderCreated(event) => event.order.uuid(),
@@ -116,40 +95,40 @@ impl Announcement {
         }
     }
 
-    /// The body, byte for byte as it will be sent.
+    /// Returns the body, byte for byte as it is sent.
     pub(crate) fn body(&self, id: EventId, at: Timestamp) -> serde_json::Result<String> {
         let event = self.kind();
         match self {
-            Self::OrderCreated(told) => serde_json::to_string(&OrderCreatedBody {
+            Self::OrderCreated(order) => serde_json::to_string(&OrderCreatedBody {
                 event,
                 id,
                 timestamp: at,
-                order_id: told.order,
-                merchant_slug: &told.slug,
-                total_amount: told.total.to_decimal(),
-                currency: told.total.currency().code(),
+                order_id: order.order,
+                merchant_slug: &order.slug,
+                total_amount: order.total.to_decimal(),
+                currency: order.total.currency().code(),
                 status: "pending",
-                checkout_id: told.checkout,
-                items: &told.items,
+                checkout_id: order.checkout,
+                items: &order.items,
                 agent_initiated: true,
-                human_confirmation: HumanConfirmation { required: true, level: told.confirmation },
+                human_confirmation: HumanConfirmation { required: true, level: order.confirmation },
             }),
-            Self::CheckoutAbandoned(told) => serde_json::to_string(&CheckoutAbandonedBody {
+            Self::CheckoutAbandoned(abandoned) => serde_json::to_string(&CheckoutAbandonedBody {
                 event,
                 id,
                 timestamp: at,
-                checkout_id: told.checkout,
-                cart_id: told.cart,
-                merchant_slug: &told.slug,
-                total_amount: told.total.to_decimal(),
-                currency: told.total.currency().code(),
-                status: told.status,
-                stage: told.stage,
-                items: &told.items,
-                started_at: told.started_at,
-                last_activity_at: told.last_activity_at,
-                reason_code: told.reason_code.as_deref(),
-                recovery_url: told.recovery_url.as_deref(),
+                checkout_id: abandoned.checkout,
+                cart_id: abandoned.cart,
+                merchant_slug: &abandoned.slug,
+                total_amount: abandoned.total.to_decimal(),
+                currency: abandoned.total.currency().code(),
+                status: abandoned.status,
+                stage: abandoned.stage,
+                items: &abandoned.items,
+                started_at: abandoned.started_at,
+                last_activity_at: abandoned.last_activity_at,
+                reason_code: abandoned.reason_code.as_deref(),
+                recovery_url: abandoned.recovery_url.as_deref(),
             }),
         }
     }
@@ -157,39 +136,39 @@ impl Announcement {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct OrderCreatedBody<'told> {
+struct OrderCreatedBody<'event> {
     event: &'static str,
     id: EventId,
     timestamp: Timestamp,
     order_id: OrderId,
-    merchant_slug: &'told str,
+    merchant_slug: &'event str,
     total_amount: f64,
     currency: &'static str,
     status: &'static str,
     checkout_id: CheckoutId,
-    items: &'told [OrderedItem],
+    items: &'event [OrderedItem],
     agent_initiated: bool,
     human_confirmation: HumanConfirmation,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct CheckoutAbandonedBody<'told> {
+struct CheckoutAbandonedBody<'event> {
     event: &'static str,
     id: EventId,
     timestamp: Timestamp,
     checkout_id: CheckoutId,
     cart_id: CartId,
-    merchant_slug: &'told str,
+    merchant_slug: &'event str,
     total_amount: f64,
     currency: &'static str,
     status: &'static str,
     stage: &'static str,
-    items: &'told [AbandonedItem],
+    items: &'event [AbandonedItem],
     started_at: Timestamp,
     last_activity_at: Timestamp,
-    reason_code: Option<&'told str>,
-    recovery_url: Option<&'told str>,
+    reason_code: Option<&'event str>,
+    recovery_url: Option<&'event str>,
 }
 
 #[cfg(test)]
@@ -199,8 +178,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_order_is_told_as_the_specification_shows_it() {
-        let told = Announcement::OrderCreated(OrderCreated {
+    fn order_created_has_the_documented_payload() {
+        let event = WebhookEvent::OrderCreated(OrderCreated {
             order: OrderId::from_random(1),
             checkout: CheckoutId::from_random(2),
             slug: String::from("attic"),
@@ -209,7 +188,7 @@ mod tests {
             confirmation: "hosted",
         });
         let at = Timestamp::from_unix_micros(1_800_000_000_000_000);
-        let body = told.body(EventId::from_random(3), at).unwrap();
+        let body = event.body(EventId::from_random(3), at).unwrap();
         let body: serde_json::Value = serde_json::from_str(&body).unwrap();
         assert_eq!(body["event"], "order.created");
         assert_eq!(body["timestamp"], "2027-01-15T08:00:00Z");

@@ -1,12 +1,12 @@
 #![doc = include_str!("../README.md")]
 
-mod announce;
-mod announcement;
 mod error;
+mod event;
+mod publish;
 mod table;
 
-pub use announce::announce;
-pub use announcement::{
-    AbandonedItem, Announcement, CheckoutAbandoned, HumanConfirmation, OrderCreated, OrderedItem,
-};
 pub use error::WebhookError;
+pub use event::{
+    AbandonedItem, CheckoutAbandoned, HumanConfirmation, OrderCreated, OrderedItem, WebhookEvent,
+};
+pub use publish::publish;

@@ -1,23 +1,22 @@
-//! The verb: telling something, in the transaction that made it true.
+//! A verb: publishing a webhook event in the transaction of its cause.
 
 use database::Work;
 use jobs::NewEvent;
 use primitives::{EventId, MerchantId};
 use serde_json::json;
 
-use crate::{Announcement, WebhookError, table};
+use crate::{WebhookError, WebhookEvent, table};
 
-/// Keeps an event for the merchant with the exact bytes of its body, and tells the outbox. It exists only if the work
-/// commits.
-pub async fn announce(
+/// Stores an event with the exact bytes of its body and adds it to the outbox. It exists only if the work commits.
+pub async fn publish(
     work: &mut Work,
     merchant: MerchantId,
-    announcement: &Announcement,
+    event: &WebhookEvent,
 ) -> Result<EventId, WebhookError> {
     let (id, now): (EventId, _) = (work.new_id(), work.now());
-    let body = announcement.body(id, now).map_err(WebhookError::Unwritable)?;
-    let (kind, subject) = (announcement.kind(), announcement.subject());
-    table::insert(work, merchant, &table::KeptEvent { id, kind, subject, body: &body }).await?;
+    let body = event.body(id, now).map_err(WebhookError::Serialize)?;
+    let (kind, subject) = (event.kind(), event.subject());
+    table::insert(work, merchant, &table::StoredEvent { id, kind, subject, body: &body }).await?;
     let payload = json!({ "event_id": id });
     jobs::publish(work, &[NewEvent { merchant, topic: kind, subject, payload }]).await?;
     Ok(id)

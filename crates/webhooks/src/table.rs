@@ -4,8 +4,8 @@ use database::Work;
 use primitives::{EventId, MerchantId, Timestamp};
 use uuid::Uuid;
 
-/// An event as it is kept.
-pub(crate) struct KeptEvent<'event> {
+/// A webhook event as it is stored.
+pub(crate) struct StoredEvent<'event> {
     pub(crate) id: EventId,
     pub(crate) kind: &'static str,
     pub(crate) subject: Uuid,
@@ -15,7 +15,7 @@ pub(crate) struct KeptEvent<'event> {
 pub(crate) async fn insert(
     work: &mut Work,
     merchant: MerchantId,
-    event: &KeptEvent<'_>,
+    event: &StoredEvent<'_>,
 ) -> sqlx::Result<()> {
     let now = work.now();
     sqlx::query!(

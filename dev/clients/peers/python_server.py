@@ -1,4 +1,4 @@
-"""get_product_details as one writes it with the official Python SDK: a peer for the benchmark."""
+"""get_product_details written with the official Python SDK, for comparison in the benchmark."""
 
 import json
 import os
@@ -17,7 +17,7 @@ from pydantic import BaseModel, Field
 
 PORT = int(os.environ["PORT"])
 SITE_URL = f"http://127.0.0.1:{PORT}"
-DIGITS = {"USDC": 6}  # All others have two.
+DIGITS = {"USDC": 6}  # All other currencies have two.
 
 PRODUCT = """
     SELECT p.merchant_id, p.product_id, p.name, p.description, p.price_minor, p.list_price_minor, p.currency,
@@ -46,7 +46,7 @@ def absent(value: object) -> bool:
     return value is None
 
 
-# A field that is left out where there is nothing to say.
+# A field that is omitted if it is None.
 OMITTED = Field(default=None, exclude_if=absent)
 Text = Annotated[str | None, OMITTED]
 Whole = Annotated[int | None, OMITTED]

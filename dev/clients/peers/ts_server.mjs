@@ -1,4 +1,4 @@
-// get_product_details as one writes it with the official TypeScript SDK: a peer for the benchmark.
+// get_product_details written with the official TypeScript SDK, for comparison in the benchmark.
 import { createServer } from 'node:http';
 import {
     localhostHostValidation,
@@ -11,7 +11,7 @@ import * as z from 'zod';
 
 const port = Number(process.env.PORT);
 const siteUrl = `http://127.0.0.1:${port}`;
-const digits = { USDC: 6 }; // All others have two.
+const digits = { USDC: 6 }; // All other currencies have two.
 const pool = new pg.Pool({ connectionString: process.env.DATABASE_URL });
 
 const PRODUCT = `
@@ -156,15 +156,15 @@ const productOf = (row, variants) => ({
     updated_at: row.updated_at.toISOString(),
 });
 
-const refusal = (text) => ({ content: [{ type: 'text', text }], isError: true });
+const toolError = (text) => ({ content: [{ type: 'text', text }], isError: true });
 
 async function getProductDetails({ product_id }) {
     const [, key] = /^prod_([0-9a-f]{32})$/.exec(product_id) ?? [];
-    if (!key) return refusal('product_id must be prod_ and 32 hexadecimal digits');
+    if (!key) return toolError('product_id must be prod_ and 32 hexadecimal digits');
 
-    // Statements with a name are prepared once for each connection.
+    // Named statements are prepared once per connection.
     const { rows: [row] } = await pool.query({ name: 'product', text: PRODUCT, values: [key] });
-    if (!row) return refusal(`no product ${product_id}`);
+    if (!row) return toolError(`no product ${product_id}`);
     const { rows: variants } = await pool.query({ name: 'variants', text: VARIANTS, values: [row.merchant_id, key] });
 
     const product = productOf(row, variants);
@@ -195,7 +195,7 @@ createServer(async (req, res) => {
         res.writeHead(404).end();
         return;
     }
-    // Without sessions there is a server and a transport for each request.
+    // Without sessions each request has its own server and transport.
     const server = buildServer();
     const transport = new NodeStreamableHTTPServerTransport({
         sessionIdGenerator: undefined,

@@ -1,135 +1,123 @@
-//! What a model should know of a cart, or mend in it.
+//! Messages about a cart: what the agent should know or fix.
 
 use catalog::Offer;
 use merchants::Settings;
 
-use crate::discount::RefusedCode;
+use crate::discount::RejectedCode;
 use crate::quote::ShippingOption;
 use crate::{Cart, Line};
 
-/// Something to know or to mend. Our own words only.
+/// A message about a cart. Never contains merchant text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Message {
-    /// What it is about.
     pub code: MessageCode,
-    /// Where, as a path into the record.
+    /// JSON path into the record.
     pub path: String,
-    /// A sentence.
     pub content: String,
 }
 
-/// What a message is about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum MessageCode {
-    /// There are fewer than were asked for.
-    QuantityAdjusted,
-    /// There are fewer than the cart has.
-    InsufficientStock,
-    /// It cannot be had any more.
-    Unavailable,
-    /// It costs something else than when it was put in.
-    PriceChanged,
-    /// A code gives nothing.
-    DiscountCode,
-    /// The store names no way there.
-    DestinationNotServed,
-    /// The way that was chosen is not offered any more.
-    ShippingOptionGone,
-}
-
-impl MessageCode {
-    /// The stable name.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::QuantityAdjusted => "quantity_adjusted",
-            Self::InsufficientStock => "insufficient_stock",
-            Self::Unavailable => "item_unavailable",
-            Self::PriceChanged => "price_changed",
-            Self::DiscountCode => "discount_code_rejected",
-            Self::DestinationNotServed => "destination_not_served",
-            Self::ShippingOptionGone => "shipping_option_unavailable",
-        }
+primitives::text_enum! {
+    /// Type of a message.
+    #[strum(serialize_all = "snake_case")]
+    pub enum MessageCode {
+        /// Fewer units were added than requested.
+        QuantityAdjusted,
+        /// Fewer units are available than the line has.
+        InsufficientStock,
+        ItemUnavailable,
+        /// The unit price differs from the one when the item was added.
+        PriceChanged,
+        DiscountCodeRejected,
+        /// The store offers no shipping to the destination.
+        DestinationNotServed,
+        /// The selected shipping option is no longer offered.
+        ShippingOptionUnavailable,
     }
 }
 
 impl Message {
-    /// Whether the cart cannot be bought while this holds.
+    /// Returns whether the cart cannot be checked out while the message applies.
     #[must_use]
-    pub fn is_in_the_way(&self) -> bool {
+    pub fn is_blocking(&self) -> bool {
         matches!(
             self.code,
             MessageCode::InsufficientStock
-                | MessageCode::Unavailable
+                | MessageCode::ItemUnavailable
                 | MessageCode::DestinationNotServed
-                | MessageCode::ShippingOptionGone
+                | MessageCode::ShippingOptionUnavailable
         )
     }
 
-    /// Fewer were put in than were asked for.
-    pub(crate) fn adjusted(place: usize, asked: u32, got: u32) -> Self {
+    /// Returns the message for an item of which fewer units were added than requested.
+    pub(crate) fn adjusted(index: usize, requested: u32, added: u32) -> Self {
         Self {
             code: MessageCode::QuantityAdjusted,
-            path: format!("$.items[{place}].quantity"),
-            content: format!("{asked} were asked for and {got} can be had; the cart has {got}"),
+            path: format!("$.items[{index}].quantity"),
+            content: format!(
+                "quantity adjusted: {requested} requested, {added} available and added"
+            ),
         }
     }
 }
 
-/// What is to be said of a line, given what it is offered for now.
-pub(crate) fn of_line(place: usize, line: &Line, offer: Option<Offer>) -> Vec<Message> {
-    let path = format!("$.items[{place}]");
+/// Returns the messages about a line; `offer` is its current offer, `None` if it is no longer sold.
+pub(crate) fn of_line(index: usize, line: &Line, offer: Option<Offer>) -> Vec<Message> {
+    let path = format!("$.items[{index}]");
     let Some(offer) = offer else {
-        let content = String::from("this cannot be had any more; remove the line");
-        return vec![Message { code: MessageCode::Unavailable, path, content }];
+        let content = String::from("no longer sold; remove the line");
+        return vec![Message { code: MessageCode::ItemUnavailable, path, content }];
     };
     let mut messages = Vec::new();
     if !offer.covers(i64::from(line.item.quantity.get())) {
         let (code, content) = match offer.stock_quantity {
-            Some(there) if there > 0 && offer.stock_status.is_at_hand() => {
-                (MessageCode::InsufficientStock, format!("only {there} can be had; ask for fewer"))
+            Some(available) if available > 0 && offer.stock_status.is_available() => {
+                let quantity = line.item.quantity.get();
+                let content = format!(
+                    "insufficient stock: {quantity} requested, {available} available; reduce the quantity"
+                );
+                (MessageCode::InsufficientStock, content)
             }
-            _ => (MessageCode::Unavailable, String::from("there is none now; remove the line")),
+            _ => (MessageCode::ItemUnavailable, String::from("out of stock; remove the line")),
         };
         messages.push(Message { code, path: path.clone(), content });
     }
     if offer.price.minor() != line.unit_minor {
-        let content = format!("one costs {} now", offer.price);
+        let content = format!("the unit price is now {}", offer.price);
         let path = format!("{path}.unit_price");
         messages.push(Message { code: MessageCode::PriceChanged, path, content });
     }
     messages
 }
 
-/// What is to be said of a code that gives nothing. The code itself is the caller's own text.
-pub(crate) fn of_code(refused: &RefusedCode) -> Message {
+/// Returns the message about a code that does not apply.
+pub(crate) fn of_code(rejected: &RejectedCode) -> Message {
     Message {
-        code: MessageCode::DiscountCode,
+        code: MessageCode::DiscountCodeRejected,
         path: String::from("$.discounts.codes"),
-        content: format!("a code gives nothing: {}", refused.reason.name()),
+        content: format!("discount code rejected: {}", rejected.reason),
     }
 }
 
-/// What is to be said of the way there.
+/// Returns the message about destination or shipping option, if there is one.
 pub(crate) fn of_delivery(
     cart: &Cart,
     settings: &Settings,
     options: &[ShippingOption],
-    chosen: Option<&str>,
+    selected: Option<&str>,
 ) -> Option<Message> {
     cart.destination.as_ref()?;
-    // A store that sets no rates at all says what shipping costs on its own page.
+    // A store without any shipping rates states the price of shipping on its own page.
     if options.is_empty() && !settings.shipping.is_empty() {
         return Some(Message {
             code: MessageCode::DestinationNotServed,
             path: String::from("$.destination"),
-            content: String::from("the store names no way to ship there"),
+            content: String::from("the store does not ship to this destination"),
         });
     }
-    let is_gone = cart.shipping_option.is_some() && chosen.is_none();
-    is_gone.then(|| Message {
-        code: MessageCode::ShippingOptionGone,
+    let is_withdrawn = cart.shipping_option.is_some() && selected.is_none();
+    is_withdrawn.then(|| Message {
+        code: MessageCode::ShippingOptionUnavailable,
         path: String::from("$.selected_shipping_option_id"),
-        content: String::from("the chosen way is not offered any more; choose another"),
+        content: String::from("the selected shipping option is no longer offered; select another"),
     })
 }

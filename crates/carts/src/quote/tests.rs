@@ -1,21 +1,21 @@
-//! What a cart costs, for whatever is in it.
+//! Tests of prices.
 
 use std::collections::BTreeMap;
 
-use catalog::{Category, Condition, NewProduct, ProductPolicies};
+use catalog::{Category, Condition, ProductFacts, ProductPolicies};
 use merchants::{Benefit, Promotion, ShippingRate, ShippingZone, TaxRate};
 use primitives::{CartId, CategoryId, Id, KeyId, Money};
 use proptest::prelude::*;
 
 use super::*;
-use crate::{CartStatus, Item, Line, Owner, Quantity};
+use crate::{CartOwner, CartStatus, Item, Line, Quantity};
 
 fn at(seconds: i64) -> Timestamp {
     Timestamp::from_unix_micros(seconds * 1_000_000)
 }
 
 fn product(number: u128, category: &str, minor: i64, stock: Option<i32>) -> Product {
-    let facts = NewProduct {
+    let facts = ProductFacts {
         external_id: number.to_string(),
         sku: format!("SKU-{number}"),
         name: format!("Thing {number}"),
@@ -54,12 +54,12 @@ fn line(product: &Product, quantity: i64) -> Line {
 fn cart(lines: Vec<Line>) -> Cart {
     Cart {
         id: CartId::from_random(1),
-        owner: Owner {
+        owner: CartOwner {
             key: KeyId::from_random(1),
             name: String::from("helper"),
             is_sandbox: false,
         },
-        kept_status: CartStatus::Active,
+        stored_status: CartStatus::Active,
         version: 1,
         currency: Currency::EUR,
         lines,
@@ -97,7 +97,7 @@ fn vat(category: Option<&str>, points: i32, included: bool) -> TaxRate {
     TaxRate { country, region, category, rate_basis_points: points, included }
 }
 
-fn shop() -> Settings {
+fn settings() -> Settings {
     let rate = |name: &str, price_minor, days_max| ShippingRate {
         name: name.to_owned(),
         price_minor,
@@ -120,36 +120,36 @@ fn quote(cart: &Cart, products: &[Product], settings: &Settings) -> Quote {
         .iter()
         .map(|line| products.iter().find(|product| product.id == line.item.product).cloned())
         .collect();
-    Quote::of(cart, &World { products: &products, settings, now: at(100) }).unwrap()
+    Quote::new(cart, &PricingInputs { products: &products, settings, now: at(100) }).unwrap()
 }
 
 #[test]
 fn goods_discounts_shipping_and_taxes_make_the_total() {
     let goods = [product(1, "books/novels", 1_000, Some(9)), product(2, "home", 2_000, None)];
     let mut cart = cart(vec![line(&goods[0], 2), line(&goods[1], 1)]);
-    let mut settings = shop();
+    let mut settings = settings();
     settings.promotions = vec![promotion("ten", Benefit::Percent { basis_points: 1_000 }, None)];
     let open = quote(&cart, &goods, &settings);
     assert_eq!((open.subtotal_minor, open.discount_minor, open.total_minor), (4_000, 400, 3_600));
     assert!(open.is_estimate() && !open.is_ready());
     assert_eq!(open.missing, ["$.destination"]);
     cart.destination = Some(to("DE"));
-    let there = quote(&cart, &goods, &settings);
+    let with_destination = quote(&cart, &goods, &settings);
     // 7 % of 18.00 and 19 % of 18.00.
-    assert_eq!(there.tax_minor, Some(126 + 342));
-    assert_eq!(there.missing, ["$.selected_shipping_option_id"]);
-    cart.shipping_option = Some(there.options[0].id.clone());
+    assert_eq!(with_destination.tax_minor, Some(126 + 342));
+    assert_eq!(with_destination.missing, ["$.selected_shipping_option_id"]);
+    cart.shipping_option = Some(with_destination.options[0].id.clone());
     let done = quote(&cart, &goods, &settings);
     assert_eq!((done.shipping_minor, done.total_minor), (Some(490), 3_600 + 468 + 490));
     assert!(done.is_ready() && !done.is_estimate());
 }
 
 #[test]
-fn taxes_in_the_prices_are_told_and_not_added() {
+fn taxes_included_in_prices_are_reported_and_not_added() {
     let goods = [product(1, "home", 1_190, None)];
     let mut cart = cart(vec![line(&goods[0], 1)]);
     cart.destination = Some(to("DE"));
-    let settings = Settings { taxes: vec![vat(None, 1_900, true)], ..shop() };
+    let settings = Settings { taxes: vec![vat(None, 1_900, true)], ..settings() };
     let quote = quote(&cart, &goods, &settings);
     assert_eq!(
         (quote.tax_minor, quote.tax_included_minor, quote.total_minor),
@@ -158,11 +158,11 @@ fn taxes_in_the_prices_are_told_and_not_added() {
 }
 
 #[test]
-fn a_code_gives_what_it_says_or_says_why_not() {
+fn a_code_applies_or_is_rejected_with_a_reason() {
     let goods = [product(1, "home", 1_000, None)];
     let mut cart = cart(vec![line(&goods[0], 1)]);
     cart.codes = ["TEN", "late", "books", "rich", "nothing"].map(str::to_owned).into();
-    let mut settings = shop();
+    let mut settings = settings();
     let half = Benefit::Percent { basis_points: 5_000 };
     settings.promotions = vec![
         promotion("five euros", Benefit::Amount { minor: 500 }, Some("ten")),
@@ -175,7 +175,7 @@ fn a_code_gives_what_it_says_or_says_why_not() {
     ];
     let quote = quote(&cart, &goods, &settings);
     assert_eq!(quote.discount_minor, 500);
-    let reasons: Vec<_> = quote.refused_codes.iter().map(|code| code.reason.name()).collect();
+    let reasons: Vec<_> = quote.rejected_codes.iter().map(|code| code.reason.as_str()).collect();
     assert_eq!(
         reasons,
         [
@@ -188,11 +188,11 @@ fn a_code_gives_what_it_says_or_says_why_not() {
 }
 
 #[test]
-fn from_a_threshold_on_the_cheapest_way_costs_nothing() {
+fn from_the_threshold_on_the_cheapest_shipping_option_is_free() {
     let goods = [product(1, "home", 5_000, None)];
     let mut cart = cart(vec![line(&goods[0], 1)]);
     cart.destination = Some(to("DE"));
-    let mut settings = shop();
+    let mut settings = settings();
     settings.policies.free_shipping_threshold_minor = Some(5_000);
     let prices = |settings: &Settings| -> Vec<i64> {
         quote(&cart, &goods, settings).options.iter().map(|option| option.price_minor).collect()
@@ -205,24 +205,24 @@ fn from_a_threshold_on_the_cheapest_way_costs_nothing() {
 }
 
 #[test]
-fn what_moved_since_is_said_and_what_is_gone_is_in_the_way() {
+fn unavailable_items_are_reported_and_block_checkout() {
     let goods = [product(1, "home", 1_000, Some(2)), product(2, "home", 1_000, None)];
     let mut lines = vec![line(&goods[0], 3), line(&goods[1], 1)];
     lines[1].unit_minor = 900;
     let cart = cart(lines);
-    let quote = quote(&cart, &goods[..1], &shop());
-    let codes: Vec<&str> = quote.messages.iter().map(|message| message.code.name()).collect();
+    let quote = quote(&cart, &goods[..1], &settings());
+    let codes: Vec<&str> = quote.messages.iter().map(|message| message.code.as_str()).collect();
     assert_eq!(codes, ["insufficient_stock", "item_unavailable"]);
     assert!(!quote.is_ready());
-    assert_eq!(quote.lines[1].total_minor, 900, "it keeps the price it had");
+    assert_eq!(quote.lines[1].total_minor, 900, "an unavailable item keeps its last price");
 }
 
 #[test]
-fn a_place_the_store_does_not_ship_to_is_in_the_way() {
+fn a_destination_that_is_not_served_blocks_checkout() {
     let goods = [product(1, "home", 1_000, None)];
     let mut cart = cart(vec![line(&goods[0], 1)]);
     cart.destination = Some(to("FR"));
-    let quote = quote(&cart, &goods, &shop());
+    let quote = quote(&cart, &goods, &settings());
     assert_eq!(quote.messages[0].code, MessageCode::DestinationNotServed);
     assert!(!quote.is_ready() && quote.missing.is_empty());
 }
@@ -244,7 +244,7 @@ proptest! {
             goods.iter().zip(&lines).map(|(product, (_, quantity))| line(product, *quantity)).collect(),
         );
         cart.destination = Some(to("DE"));
-        let mut settings = Settings { taxes: vec![vat(None, points, included)], ..shop() };
+        let mut settings = Settings { taxes: vec![vat(None, points, included)], ..settings() };
         let percent = |points: &i32| promotion("p", Benefit::Percent { basis_points: *points }, None);
         settings.promotions = percents.iter().map(percent).collect();
         settings.promotions.push(promotion("a", Benefit::Amount { minor: amount }, None));

@@ -1,4 +1,4 @@
-//! Reading many products of many stores, by their whole keys.
+//! Reading many products of many stores by their primary keys.
 
 use std::collections::BTreeMap;
 
@@ -7,10 +7,10 @@ use sqlx::PgConnection;
 use sqlx::types::Json;
 use uuid::Uuid;
 
-use super::read::{ProductRow, placed_with_variants, products, visible_currencies};
+use super::read::{ProductRow, products, visible_currencies, with_merchants_and_variants};
 use crate::{Image, Product, ProductPolicies};
 
-/// The products with these keys, in the order asked for. What is not there is left out.
+/// Returns the products with these keys, in the order of the keys. Missing products are left out.
 pub(crate) async fn products_of(
     sql: &mut PgConnection,
     merchants: &[Uuid],
@@ -32,13 +32,13 @@ pub(crate) async fn products_of(
     )
     .fetch_all(&mut *sql)
     .await?;
-    placed_with_variants(sql, rows).await
+    with_merchants_and_variants(sql, rows).await
 }
 
-/// The first products of these stores in the order of their keys, those of the first store from the
-/// one after `after` on. Stores are gone through one by one along the primary key, and no further
-/// than to the limit. Left to itself the planner takes every store for an average one, and would fetch
-/// and sort a million products of a large one for each page.
+/// Returns the first products of these stores in the order of their keys; in the first store, those after `after`.
+///
+/// Stores are read one by one along the primary key, and no further than the limit. By default the planner estimates
+/// every store as an average one, and would read and sort a million products of a large store for each page.
 pub(crate) async fn products_after(
     sql: &mut PgConnection,
     merchants: &[Uuid],
@@ -73,5 +73,5 @@ pub(crate) async fn products_after(
     )
     .fetch_all(&mut *sql)
     .await?;
-    placed_with_variants(sql, rows).await
+    with_merchants_and_variants(sql, rows).await
 }

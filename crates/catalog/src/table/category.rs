@@ -1,4 +1,4 @@
-//! The rows of a store's tree.
+//! Categories.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -30,32 +30,32 @@ pub(crate) async fn put_category(
     Ok(())
 }
 
-/// The ids of the places at these paths; places that do not exist are made, level by level, so that
-/// each finds the one above it.
-pub(crate) async fn ensure<'way>(
+/// Returns the ids of all categories on these paths. Missing categories are created, level by level, so that each finds
+/// its parent.
+pub(crate) async fn ensure_categories<'path>(
     work: &mut Work,
     merchant: MerchantId,
-    ways: impl Iterator<Item = &'way CategoryPath>,
+    paths: impl Iterator<Item = &'path CategoryPath>,
 ) -> sqlx::Result<HashMap<String, CategoryId>> {
-    let mut places = BTreeMap::new();
-    for way in ways {
-        for (level, (path, above, name)) in way.places().into_iter().enumerate() {
-            places.insert((level, path), (above, name));
+    let mut categories = BTreeMap::new();
+    for path in paths {
+        for (level, (path, parent, name)) in path.levels().into_iter().enumerate() {
+            categories.insert((level, path), (parent, name));
         }
     }
-    let paths: Vec<String> = places.keys().map(|(_, path)| path.clone()).collect();
+    let paths: Vec<String> = categories.keys().map(|(_, path)| path.clone()).collect();
     let mut ids = by_path(work, merchant, &paths).await?;
     let mut missing: BTreeMap<usize, Vec<(String, Option<Uuid>, String)>> = BTreeMap::new();
-    for ((level, path), (above, name)) in places {
+    for ((level, path), (parent, name)) in categories {
         if !ids.contains_key(&path) {
-            let above = above.and_then(|above| ids.get(&above)).map(|id| id.uuid());
-            missing.entry(level).or_default().push((path.clone(), above, name.to_owned()));
-            // Known before it is written, so that the places below find it.
+            let parent = parent.and_then(|parent| ids.get(&parent)).map(|id| id.uuid());
+            missing.entry(level).or_default().push((path.clone(), parent, name.to_owned()));
+            // The id is assigned before the insert, so that its children find it.
             ids.insert(path, work.new_id());
         }
     }
-    for places in missing.into_values() {
-        make(work, merchant, &places, &mut ids).await?;
+    for categories in missing.into_values() {
+        insert(work, merchant, &categories, &mut ids).await?;
     }
     Ok(ids)
 }
@@ -76,21 +76,21 @@ async fn by_path(
     Ok(rows.into_iter().map(|row| (row.path, row.id)).collect())
 }
 
-/// Makes the places of one level. Where somebody else made one meanwhile, that one counts.
-async fn make(
+/// Inserts the categories of one level. If another transaction has inserted one meanwhile, that one is used.
+async fn insert(
     work: &mut Work,
     merchant: MerchantId,
-    places: &[(String, Option<Uuid>, String)],
+    categories: &[(String, Option<Uuid>, String)],
     ids: &mut HashMap<String, CategoryId>,
 ) -> sqlx::Result<()> {
-    let paths: Vec<String> = places.iter().map(|(path, ..)| path.clone()).collect();
+    let paths: Vec<String> = categories.iter().map(|(path, ..)| path.clone()).collect();
     let new: Vec<Uuid> =
         paths.iter().map(|path| ids.get(path).map(|id| id.uuid()).unwrap_or_default()).collect();
-    let names: Vec<String> = places.iter().map(|(.., name)| name.clone()).collect();
-    // Looked up again: a place above may have turned out to be somebody else's.
-    let above: Vec<Option<Uuid>> = places
+    let names: Vec<String> = categories.iter().map(|(.., name)| name.clone()).collect();
+    // Looked up again, because another transaction may have inserted the parent.
+    let parents: Vec<Option<Uuid>> = categories
         .iter()
-        .map(|(path, ..)| path.rsplit_once('/').and_then(|(above, _)| ids.get(above)))
+        .map(|(path, ..)| path.rsplit_once('/').and_then(|(parent, _)| ids.get(parent)))
         .map(|id| id.map(|id| id.uuid()))
         .collect();
     sqlx::query!(
@@ -101,7 +101,7 @@ async fn make(
          ON CONFLICT (merchant_id, path) DO NOTHING",
         merchant as MerchantId,
         &new,
-        &above as _,
+        &parents as _,
         &paths,
         &names,
     )
@@ -111,7 +111,7 @@ async fn make(
     Ok(())
 }
 
-/// Counts the products right at each place and keeps the numbers that differ.
+/// Counts the products directly in each category and updates the counts that differ.
 pub(crate) async fn count_products(work: &mut Work, merchant: MerchantId) -> sqlx::Result<()> {
     sqlx::query!(
         "UPDATE category SET product_count = counted.products
@@ -130,7 +130,7 @@ pub(crate) async fn count_products(work: &mut Work, merchant: MerchantId) -> sql
     Ok(())
 }
 
-pub(crate) async fn departments(
+pub(crate) async fn top_level_names(
     work: &mut Work,
     merchant: MerchantId,
 ) -> sqlx::Result<Vec<String>> {
@@ -154,9 +154,9 @@ pub(crate) async fn categories(
     )
     .fetch_all(sql)
     .await?;
-    let place = |id, parent, path, name| Category { id, parent, path, name };
+    let category = |id, parent, path, name| Category { id, parent, path, name };
     Ok(rows
         .into_iter()
-        .map(|row| (place(row.id, row.parent, row.path, row.name), row.product_count))
+        .map(|row| (category(row.id, row.parent, row.path, row.name), row.product_count))
         .collect())
 }

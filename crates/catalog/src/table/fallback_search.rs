@@ -1,4 +1,4 @@
-//! Searching one store without an index.
+//! Searching one store without the search index.
 
 use std::collections::BTreeMap;
 
@@ -6,21 +6,22 @@ use primitives::{CategoryId, Currency, MerchantId, ProductId, Timestamp};
 use sqlx::PgConnection;
 use sqlx::types::Json;
 
-use super::read::{ProductRow, placed_with_variants, products, visible_currencies};
-use crate::{Image, PriceRange, Product, ProductPolicies, Scan};
+use super::read::{ProductRow, products, visible_currencies, with_merchants_and_variants};
+use crate::{FallbackQuery, Image, PriceRange, Product, ProductPolicies};
 
-/// What fits, and how many do. Everything but the words is decided first, so that the words of as few
-/// rows as possible are taken apart, and each once (`OFFSET 0`). Accents are signs of their own once a text is decomposed.
-pub(crate) async fn scan(
+/// Returns a page of the matching products, and their total number. All other filters are applied before the words, so
+/// that the text of as few rows as possible is tokenized, and once each (`OFFSET 0`). Accents are removed after
+/// decomposition (NFD).
+pub(crate) async fn fallback_search(
     sql: &mut PgConnection,
     merchant: MerchantId,
-    scan: &Scan,
-    worded_max: i64,
+    query: &FallbackQuery,
+    searched_max: i64,
     limit: i64,
     offset: i64,
 ) -> sqlx::Result<(Vec<Product>, i64)> {
-    let words = scan.words.as_deref().map(str::trim).filter(|words| !words.is_empty());
-    let ranges = Ranges::of(&scan.prices);
+    let words = query.words.as_deref().map(str::trim).filter(|words| !words.is_empty());
+    let ranges = Ranges::of(&query.prices);
     let units: Vec<f64> = Currency::SUPPORTED.iter().map(|it| unit(*it)).collect();
     let rows = products!(
         r#"count(*) OVER () AS "total!""#,
@@ -62,14 +63,14 @@ pub(crate) async fn scan(
          LIMIT $13 OFFSET $14",
         merchant as MerchantId,
         words,
-        scan.category,
-        scan.brand,
+        query.category,
+        query.brand,
         &ranges.currencies,
         &ranges.lowest as _,
         &ranges.highest as _,
-        scan.in_stock_only,
-        worded_max,
-        scan.sort.name(),
+        query.in_stock_only,
+        searched_max,
+        query.sort.as_str(),
         &units,
         limit,
         offset
@@ -77,11 +78,11 @@ pub(crate) async fn scan(
     .fetch_all(&mut *sql)
     .await?;
     let total = rows.first().map_or(0, |row| row.total);
-    let placed = placed_with_variants(sql, rows).await?;
-    Ok((placed.into_iter().map(|(_, product)| product).collect(), total))
+    let products = with_merchants_and_variants(sql, rows).await?;
+    Ok((products.into_iter().map(|(_, product)| product).collect(), total))
 }
 
-/// Ranges of prices as columns.
+/// Price ranges as columns.
 struct Ranges {
     currencies: Vec<String>,
     lowest: Vec<Option<i64>>,
@@ -98,7 +99,7 @@ impl Ranges {
     }
 }
 
-/// How many minor units one of a currency has.
+/// Returns the number of minor units in one unit of a currency.
 fn unit(currency: Currency) -> f64 {
     f64::from(10_u32.saturating_pow(currency.decimals()))
 }

@@ -1,18 +1,20 @@
-//! Runs, their bytes and their faults.
+//! Feed runs, their chunks and their row errors.
 
 use database::Work;
-use primitives::{JobId, MerchantId, Timestamp};
+use primitives::{FeedRunId, MerchantId, Timestamp};
 use sqlx::PgConnection;
 
 use super::unreadable;
-use crate::run::{CatalogState, NewRun, RowFault, Run, RunMode, RunState, Tally};
-use crate::{Fault, FaultCode, FeedFormat};
+use crate::feed_run::{
+    CatalogState, FeedRun, FeedRunMode, FeedRunState, NewFeedRun, RowCounts, RowError,
+};
+use crate::{FeedFormat, FieldError, FieldErrorCode};
 
 pub(crate) async fn insert_run(
     work: &mut Work,
     merchant: MerchantId,
-    id: JobId,
-    asked: &NewRun,
+    id: FeedRunId,
+    request: &NewFeedRun,
 ) -> sqlx::Result<()> {
     let now = work.now();
     sqlx::query!(
@@ -20,12 +22,12 @@ pub(crate) async fn insert_run(
              (merchant_id, run_id, format, mode, dry_run, force, file_name, state, started_at, updated_at)
          VALUES ($1, $2, $3, $4, $5, $6, $7, 'receiving', $8, $8)",
         merchant as MerchantId,
-        id as JobId,
-        asked.format.name(),
-        asked.mode.name(),
-        asked.dry_run,
-        asked.force,
-        asked.file_name,
+        id as FeedRunId,
+        request.format.as_str(),
+        request.mode.as_str(),
+        request.dry_run,
+        request.force,
+        request.file_name,
         now as Timestamp,
     )
     .execute(work.sql())
@@ -36,7 +38,7 @@ pub(crate) async fn insert_run(
 pub(crate) async fn put_chunk(
     work: &mut Work,
     merchant: MerchantId,
-    run: JobId,
+    run: FeedRunId,
     number: i32,
     bytes: &[u8],
 ) -> sqlx::Result<()> {
@@ -44,7 +46,7 @@ pub(crate) async fn put_chunk(
         "INSERT INTO catalog_run_chunk (merchant_id, run_id, number, bytes) VALUES ($1, $2, $3, $4)
          ON CONFLICT (merchant_id, run_id, number) DO UPDATE SET bytes = excluded.bytes",
         merchant as MerchantId,
-        run as JobId,
+        run as FeedRunId,
         number,
         bytes,
     )
@@ -56,44 +58,44 @@ pub(crate) async fn put_chunk(
 pub(crate) async fn chunk(
     sql: &mut PgConnection,
     merchant: MerchantId,
-    run: JobId,
+    run: FeedRunId,
     number: i32,
 ) -> sqlx::Result<Option<Vec<u8>>> {
     sqlx::query_scalar!(
         "SELECT bytes FROM catalog_run_chunk WHERE merchant_id = $1 AND run_id = $2 AND number = $3",
         merchant as MerchantId,
-        run as JobId,
+        run as FeedRunId,
         number,
     )
     .fetch_optional(sql)
     .await
 }
 
-/// All bytes are here. Answers whether the run was waiting for them.
-pub(crate) async fn accept_run(
+/// Moves a run from `receiving` to `queued`. Returns whether it was `receiving`.
+pub(crate) async fn queue_run(
     work: &mut Work,
     merchant: MerchantId,
-    run: JobId,
+    run: FeedRunId,
     bytes_total: i64,
     content_hash: &[u8],
 ) -> sqlx::Result<bool> {
     let now = work.now();
-    let accepted = sqlx::query!(
+    let queued = sqlx::query!(
         "UPDATE catalog_run SET state = 'queued', bytes_total = $3, content_hash = $4,
              received_at = $5, updated_at = $5
          WHERE merchant_id = $1 AND run_id = $2 AND state = 'receiving'",
         merchant as MerchantId,
-        run as JobId,
+        run as FeedRunId,
         bytes_total,
         content_hash,
         now as Timestamp,
     )
     .execute(work.sql())
     .await?;
-    Ok(accepted.rows_affected() == 1)
+    Ok(queued.rows_affected() == 1)
 }
 
-/// Ends every run of the store that is older news and would still change something.
+/// Supersedes the unfinished runs of the store that were received earlier, dry runs excepted.
 pub(crate) async fn supersede_older(
     work: &mut Work,
     merchant: MerchantId,
@@ -114,7 +116,7 @@ pub(crate) async fn supersede_older(
     Ok(())
 }
 
-/// Whether a newer replacement has begun to change the catalog.
+/// Returns whether a replacement that was received later has started to change the catalog.
 pub(crate) async fn is_outdated(
     work: &mut Work,
     merchant: MerchantId,
@@ -131,12 +133,12 @@ pub(crate) async fn is_outdated(
     .await
 }
 
-/// Moves a run on, unless it has ended.
+/// Moves a run to a state. Returns false if the run has ended.
 pub(crate) async fn advance_run(
     work: &mut Work,
     merchant: MerchantId,
-    run: JobId,
-    to: RunState,
+    run: FeedRunId,
+    to: FeedRunState,
     rows_total: Option<i64>,
     absent: Option<i64>,
 ) -> sqlx::Result<bool> {
@@ -148,8 +150,8 @@ pub(crate) async fn advance_run(
          WHERE merchant_id = $1 AND run_id = $2
            AND state IN ('queued', 'checking', 'applying', 'retiring')",
         merchant as MerchantId,
-        run as JobId,
-        to.name(),
+        run as FeedRunId,
+        to.as_str(),
         rows_total,
         absent,
         now as Timestamp,
@@ -159,12 +161,12 @@ pub(crate) async fn advance_run(
     Ok(done.rows_affected() == 1)
 }
 
-/// Notes how far a run is, if it still is the one at work.
-pub(crate) async fn note_progress(
+/// Stores the progress of a run. Returns false if the run is not active any more.
+pub(crate) async fn record_progress(
     work: &mut Work,
     merchant: MerchantId,
-    run: JobId,
-    tally: &Tally,
+    run: FeedRunId,
+    counts: &RowCounts,
     bytes_read: i64,
 ) -> sqlx::Result<bool> {
     let now = work.now();
@@ -173,14 +175,14 @@ pub(crate) async fn note_progress(
              outdated = $7, failed = $8, retired = $9, bytes_read = $10, updated_at = $11
          WHERE merchant_id = $1 AND run_id = $2 AND state IN ('checking', 'applying', 'retiring')",
         merchant as MerchantId,
-        run as JobId,
-        tally.rows,
-        tally.created,
-        tally.updated,
-        tally.unchanged,
-        tally.outdated,
-        tally.failed,
-        tally.retired,
+        run as FeedRunId,
+        counts.rows,
+        counts.created,
+        counts.updated,
+        counts.unchanged,
+        counts.outdated,
+        counts.failed,
+        counts.retired,
         bytes_read,
         now as Timestamp,
     )
@@ -189,12 +191,12 @@ pub(crate) async fn note_progress(
     Ok(done.rows_affected() == 1)
 }
 
-/// Ends a run that has not ended.
+/// Ends a run. Returns false if it has ended already.
 pub(crate) async fn end_run(
     work: &mut Work,
     merchant: MerchantId,
-    run: JobId,
-    state: RunState,
+    run: FeedRunId,
+    state: FeedRunState,
     complete: bool,
     reason: Option<&str>,
 ) -> sqlx::Result<bool> {
@@ -204,8 +206,8 @@ pub(crate) async fn end_run(
          WHERE merchant_id = $1 AND run_id = $2
            AND state NOT IN ('completed', 'refused', 'failed', 'superseded')",
         merchant as MerchantId,
-        run as JobId,
-        state.name(),
+        run as FeedRunId,
+        state.as_str(),
         complete,
         reason,
         now as Timestamp,
@@ -216,7 +218,7 @@ pub(crate) async fn end_run(
 }
 
 struct RunRow {
-    run_id: JobId,
+    run_id: FeedRunId,
     format: String,
     mode: String,
     dry_run: bool,
@@ -242,27 +244,26 @@ struct RunRow {
     total: i64,
 }
 
-impl TryFrom<RunRow> for Run {
+impl TryFrom<RunRow> for FeedRun {
     type Error = sqlx::Error;
     fn try_from(row: RunRow) -> sqlx::Result<Self> {
-        let format = FeedFormat::from_name(&row.format).ok_or_else(|| unreadable("a format"))?;
-        let asked = NewRun {
-            format,
-            mode: RunMode::from_name(&row.mode),
+        let request = NewFeedRun {
+            format: FeedFormat::parse(&row.format).ok_or_else(|| unreadable("a feed format"))?,
+            mode: FeedRunMode::parse(&row.mode).ok_or_else(|| unreadable("a feed run mode"))?,
             dry_run: row.dry_run,
             force: row.force,
             file_name: row.file_name,
         };
         Ok(Self {
             id: row.run_id,
-            asked,
-            state: RunState::from_name(&row.state).ok_or_else(|| unreadable("a state"))?,
+            request,
+            state: FeedRunState::parse(&row.state).ok_or_else(|| unreadable("a feed run state"))?,
             complete: row.complete,
             reason: row.reason,
             bytes_total: row.bytes_total,
             bytes_read: row.bytes_read,
             rows_total: row.rows_total,
-            tally: Tally {
+            counts: RowCounts {
                 rows: row.rows_done,
                 created: row.created,
                 updated: row.updated,
@@ -283,7 +284,7 @@ macro_rules! run_rows {
     ($rest:literal, $($argument:expr),*) => {
         sqlx::query_as!(
             RunRow,
-            r#"SELECT run_id AS "run_id: JobId", format, mode, dry_run, force, file_name, state,
+            r#"SELECT run_id AS "run_id: FeedRunId", format, mode, dry_run, force, file_name, state,
                       complete, reason, bytes_total, bytes_read, rows_total, rows_done, created,
                       updated, unchanged, outdated, failed, absent, retired,
                       started_at AS "started_at: Timestamp", received_at AS "received_at: Timestamp",
@@ -298,12 +299,12 @@ macro_rules! run_rows {
 pub(crate) async fn run(
     sql: &mut PgConnection,
     merchant: MerchantId,
-    id: JobId,
-) -> sqlx::Result<Option<Run>> {
-    let row = run_rows!("AND run_id = $2", merchant as MerchantId, id as JobId)
+    id: FeedRunId,
+) -> sqlx::Result<Option<FeedRun>> {
+    let row = run_rows!("AND run_id = $2", merchant as MerchantId, id as FeedRunId)
         .fetch_optional(sql)
         .await?;
-    row.map(Run::try_from).transpose()
+    row.map(FeedRun::try_from).transpose()
 }
 
 pub(crate) async fn runs(
@@ -311,7 +312,7 @@ pub(crate) async fn runs(
     merchant: MerchantId,
     limit: u32,
     offset: i64,
-) -> sqlx::Result<(Vec<Run>, i64)> {
+) -> sqlx::Result<(Vec<FeedRun>, i64)> {
     let rows = run_rows!(
         "ORDER BY started_at DESC, run_id LIMIT $2 OFFSET $3",
         merchant as MerchantId,
@@ -321,16 +322,16 @@ pub(crate) async fn runs(
     .fetch_all(sql)
     .await?;
     let total = rows.first().map_or(0, |row| row.total);
-    Ok((rows.into_iter().map(Run::try_from).collect::<Result<_, _>>()?, total))
+    Ok((rows.into_iter().map(FeedRun::try_from).collect::<Result<_, _>>()?, total))
 }
 
 pub(crate) async fn unfinished(
     sql: &mut PgConnection,
     merchant: MerchantId,
     content_hash: &[u8],
-) -> sqlx::Result<Option<JobId>> {
+) -> sqlx::Result<Option<FeedRunId>> {
     sqlx::query_scalar!(
-        r#"SELECT run_id AS "id: JobId" FROM catalog_run
+        r#"SELECT run_id AS "id: FeedRunId" FROM catalog_run
            WHERE merchant_id = $1 AND content_hash = $2
              AND state IN ('queued', 'checking', 'applying', 'retiring')
            ORDER BY started_at DESC LIMIT 1"#,
@@ -341,15 +342,15 @@ pub(crate) async fn unfinished(
     .await
 }
 
-pub(crate) async fn put_faults(
+pub(crate) async fn put_row_errors(
     work: &mut Work,
     merchant: MerchantId,
-    run: JobId,
-    faults: &[RowFault],
+    run: FeedRunId,
+    errors: &[RowError],
 ) -> sqlx::Result<()> {
-    let mut numbers: Vec<i16> = Vec::with_capacity(faults.len());
-    for (index, row) in faults.iter().enumerate() {
-        let before = index.checked_sub(1).and_then(|before| faults.get(before));
+    let mut numbers: Vec<i16> = Vec::with_capacity(errors.len());
+    for (index, row) in errors.iter().enumerate() {
+        let before = index.checked_sub(1).and_then(|before| errors.get(before));
         let follows = before.is_some_and(|before| before.line == row.line);
         let number =
             if follows { numbers.last().map_or(0, |last| last.saturating_add(1)) } else { 0 };
@@ -361,26 +362,26 @@ pub(crate) async fn put_faults(
              $7::text[], $8::text[]) AS new
          ON CONFLICT DO NOTHING",
         merchant as MerchantId,
-        run as JobId,
-        &faults.iter().map(|row| row.line).collect::<Vec<_>>(),
+        run as FeedRunId,
+        &errors.iter().map(|row| row.line).collect::<Vec<_>>(),
         &numbers,
-        &faults.iter().map(|row| row.external_id.as_deref()).collect::<Vec<_>>() as _,
-        &faults.iter().map(|row| row.fault.field.as_ref()).collect::<Vec<_>>() as _,
-        &faults.iter().map(|row| row.fault.code.name()).collect::<Vec<_>>() as _,
-        &faults.iter().map(|row| row.fault.reason.as_ref()).collect::<Vec<_>>() as _,
+        &errors.iter().map(|row| row.external_id.as_deref()).collect::<Vec<_>>() as _,
+        &errors.iter().map(|row| row.error.field.as_ref()).collect::<Vec<_>>() as _,
+        &errors.iter().map(|row| row.error.code.as_str()).collect::<Vec<_>>() as _,
+        &errors.iter().map(|row| row.error.reason.as_ref()).collect::<Vec<_>>() as _,
     )
     .execute(work.sql())
     .await?;
     Ok(())
 }
 
-pub(crate) async fn faults(
+pub(crate) async fn row_errors(
     sql: &mut PgConnection,
     merchant: MerchantId,
-    run: JobId,
+    run: FeedRunId,
     after_line: i64,
     limit: i64,
-) -> sqlx::Result<Vec<RowFault>> {
+) -> sqlx::Result<Vec<RowError>> {
     let rows = sqlx::query!(
         "SELECT line, external_id, field, code, reason
          FROM (SELECT * FROM catalog_run_fault
@@ -388,7 +389,7 @@ pub(crate) async fn faults(
                ORDER BY line FETCH FIRST $4 ROWS WITH TIES) AS page
          ORDER BY line, number",
         merchant as MerchantId,
-        run as JobId,
+        run as FeedRunId,
         after_line,
         limit,
     )
@@ -396,28 +397,29 @@ pub(crate) async fn faults(
     .await?;
     rows.into_iter()
         .map(|row| {
-            let code = FaultCode::from_name(&row.code).ok_or_else(|| unreadable("a fault"))?;
-            let fault = Fault::new(row.field, code, row.reason);
-            Ok(RowFault { line: row.line, external_id: row.external_id, fault })
+            let code =
+                FieldErrorCode::parse(&row.code).ok_or_else(|| unreadable("a row error code"))?;
+            let error = FieldError::new(row.field, code, row.reason);
+            Ok(RowError { line: row.line, external_id: row.external_id, error })
         })
         .collect()
 }
 
-/// A listed product, as the end of a replacement looks at it.
-pub(crate) struct Listed {
+/// A listed product: what decides whether a replacement retires it.
+pub(crate) struct ListedProduct {
     pub(crate) external_id: String,
     pub(crate) pushed_at: Option<Timestamp>,
 }
 
-/// Listed products in the order of their identifiers, after one of them.
-pub(crate) async fn listed(
+/// Returns a page of listed products in the order of their external ids.
+pub(crate) async fn listed_products(
     sql: &mut PgConnection,
     merchant: MerchantId,
     after: &str,
     limit: i64,
-) -> sqlx::Result<Vec<Listed>> {
+) -> sqlx::Result<Vec<ListedProduct>> {
     sqlx::query_as!(
-        Listed,
+        ListedProduct,
         r#"SELECT external_id, pushed_at AS "pushed_at: Timestamp" FROM product
            WHERE merchant_id = $1 AND external_id > $2 AND retired_at IS NULL
            ORDER BY external_id LIMIT $3"#,
@@ -434,7 +436,7 @@ pub(crate) async fn state(
     merchant: MerchantId,
 ) -> sqlx::Result<CatalogState> {
     let row = sqlx::query!(
-        r#"SELECT complete.run_id AS "run?: JobId", complete.finished_at AS "at?: Timestamp",
+        r#"SELECT complete.run_id AS "run?: FeedRunId", complete.finished_at AS "at?: Timestamp",
                   EXISTS (SELECT FROM catalog_run WHERE merchant_id = $1 AND NOT dry_run
                           AND state IN ('applying', 'retiring')) AS "updating!",
                   EXISTS (SELECT FROM catalog_run WHERE merchant_id = $1 AND NOT dry_run
@@ -458,14 +460,14 @@ pub(crate) async fn state(
     })
 }
 
-/// Ends runs whose bytes never came, and runs whose job was given up.
-pub(crate) async fn end_orphans(
+/// Fails runs whose upload was abandoned and runs whose job no longer exists.
+pub(crate) async fn fail_orphaned_runs(
     work: &mut Work,
     received_before: Timestamp,
     job_kind: &str,
 ) -> sqlx::Result<u64> {
     let now = work.now();
-    let ended = sqlx::query!(
+    let failed = sqlx::query!(
         "UPDATE catalog_run SET state = 'failed', finished_at = $1, updated_at = $1,
              reason = CASE state WHEN 'receiving' THEN 'the upload was never finished'
                                  ELSE 'it failed too often and was given up' END
@@ -479,12 +481,12 @@ pub(crate) async fn end_orphans(
     )
     .execute(work.sql())
     .await?;
-    Ok(ended.rows_affected())
+    Ok(failed.rows_affected())
 }
 
-/// Throws away bytes of runs that have ended, some at a time.
-pub(crate) async fn drop_chunks(work: &mut Work, limit: i64) -> sqlx::Result<u64> {
-    let dropped = sqlx::query!(
+/// Deletes up to `limit` chunks of ended runs.
+pub(crate) async fn delete_chunks(work: &mut Work, limit: i64) -> sqlx::Result<u64> {
+    let deleted = sqlx::query!(
         "DELETE FROM catalog_run_chunk WHERE (merchant_id, run_id, number) IN (
              SELECT chunk.merchant_id, chunk.run_id, number FROM catalog_run_chunk AS chunk
              JOIN catalog_run USING (merchant_id, run_id)
@@ -493,5 +495,5 @@ pub(crate) async fn drop_chunks(work: &mut Work, limit: i64) -> sqlx::Result<u64
     )
     .execute(work.sql())
     .await?;
-    Ok(dropped.rows_affected())
+    Ok(deleted.rows_affected())
 }

@@ -1,5 +1,5 @@
-//! Units that are held or sold. Rows of products are locked first, in the order of their external ids, as by whoever
-//! brings a catalog in; a variant is only touched while its product's row is held.
+//! Held and sold units. Product rows are locked first, in the order of their external ids, as imports do; a variant is
+//! changed only while the row of its product is locked.
 
 use database::Work;
 use primitives::{KeyId, MerchantId, ProductId, Timestamp};
@@ -25,20 +25,20 @@ pub(crate) async fn lock_products(
     Ok(())
 }
 
-/// Units as columns: of products, or of variants.
+/// Units as columns, either of products or of variants.
 struct Columns {
     ids: Vec<Uuid>,
     quantities: Vec<i32>,
 }
 
 impl Columns {
-    /// The same item in two lines is one row: a statement changes a row once.
+    /// Adds up entries of the same item, because a statement updates a row only once.
     fn of(units: &[Units], variants: bool) -> Self {
         let mut columns = Self { ids: Vec::new(), quantities: Vec::new() };
         for one in units.iter().filter(|units| units.variant.is_some() == variants) {
             let (item, quantity) = (item_of(one), i32::try_from(one.quantity).unwrap_or(i32::MAX));
-            if let Some(place) = columns.ids.iter().position(|known| *known == item) {
-                columns.quantities[place] = columns.quantities[place].saturating_add(quantity);
+            if let Some(index) = columns.ids.iter().position(|known| *known == item) {
+                columns.quantities[index] = columns.quantities[index].saturating_add(quantity);
             } else {
                 columns.ids.push(item);
                 columns.quantities.push(quantity);
@@ -48,14 +48,14 @@ impl Columns {
     }
 }
 
-/// Holds what there is enough of; answers what that is.
+/// Holds the items with enough units and returns their ids.
 pub(crate) async fn hold_units(
     work: &mut Work,
     merchant: MerchantId,
     units: &[Units],
 ) -> sqlx::Result<Vec<Uuid>> {
     let products = Columns::of(units, false);
-    let mut taken = Vec::with_capacity(units.len());
+    let mut held = Vec::with_capacity(units.len());
     if !products.ids.is_empty() {
         let rows = sqlx::query_scalar!(
             "UPDATE product SET held = held + wanted.units
@@ -70,7 +70,7 @@ pub(crate) async fn hold_units(
         )
         .fetch_all(work.sql())
         .await?;
-        taken.extend(rows);
+        held.extend(rows);
     }
     let variants = Columns::of(units, true);
     if !variants.ids.is_empty() {
@@ -89,12 +89,12 @@ pub(crate) async fn hold_units(
         )
         .fetch_all(work.sql())
         .await?;
-        taken.extend(rows);
+        held.extend(rows);
     }
-    Ok(taken)
+    Ok(held)
 }
 
-pub(crate) async fn give_units_back(
+pub(crate) async fn release_units(
     work: &mut Work,
     merchant: MerchantId,
     units: &[Units],
@@ -128,8 +128,8 @@ pub(crate) async fn give_units_back(
     Ok(())
 }
 
-/// Turns held units into sold ones; answers the products that changed. What was last brought in is no longer the
-/// whole truth, so its fingerprint goes.
+/// Turns held units into sold ones and returns the changed products. Their fingerprints are cleared, because the rows no
+/// longer equal the last import.
 pub(crate) async fn sell_units(
     work: &mut Work,
     merchant: MerchantId,
@@ -153,7 +153,7 @@ pub(crate) async fn sell_units(
         .await?;
     }
     let products = Columns::of(units, false);
-    // A product whose variant was sold changed as well, though not in its own number.
+    // A product whose variant was sold has changed too, though not its own quantity.
     let (mut ids, mut quantities) = (products.ids, products.quantities);
     for sold in units.iter().filter(|units| units.variant.is_some()) {
         if !ids.contains(&sold.product.uuid()) {
@@ -180,8 +180,8 @@ pub(crate) async fn sell_units(
     .await
 }
 
-/// What a sandbox took, by item.
-pub(crate) async fn sandbox_taken(
+/// Returns the units that a sandbox key holds or has bought, by item.
+pub(crate) async fn sandbox_units(
     sql: &mut PgConnection,
     merchant: MerchantId,
     key: KeyId,
@@ -197,7 +197,7 @@ pub(crate) async fn sandbox_taken(
     Ok(rows.into_iter().map(|row| (row.item_id, row.taken)).collect())
 }
 
-/// Holds in a sandbox what there is enough of; answers what that is.
+/// Holds the items with enough units in a sandbox and returns their ids.
 pub(crate) async fn hold_in_sandbox(
     work: &mut Work,
     merchant: MerchantId,
@@ -205,7 +205,7 @@ pub(crate) async fn hold_in_sandbox(
     units: &[Units],
 ) -> sqlx::Result<Vec<Uuid>> {
     let now = work.now();
-    let mut taken = Vec::with_capacity(units.len());
+    let mut held = Vec::with_capacity(units.len());
     for variants in [false, true] {
         let columns = Columns::of(units, variants);
         let rows = sqlx::query_scalar!(
@@ -234,12 +234,12 @@ pub(crate) async fn hold_in_sandbox(
         )
         .fetch_all(work.sql())
         .await?;
-        taken.extend(rows);
+        held.extend(rows);
     }
-    Ok(taken)
+    Ok(held)
 }
 
-/// Ends a hold of a sandbox: sold, or given back.
+/// Ends a hold of a sandbox: sells or releases the units.
 pub(crate) async fn end_sandbox_hold(
     work: &mut Work,
     merchant: MerchantId,
@@ -268,7 +268,7 @@ pub(crate) async fn end_sandbox_hold(
     Ok(())
 }
 
-pub(crate) async fn forget_sandbox_stock(
+pub(crate) async fn purge_sandbox_stock(
     work: &mut Work,
     merchant: MerchantId,
     before: Timestamp,
@@ -290,7 +290,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_same_item_in_two_lines_is_one_row() {
+    fn entries_of_the_same_item_are_added_up() {
         let units = |product: u128, variant: Option<u128>, quantity: u32| Units {
             product: ProductId::from_random(product),
             variant: variant.map(primitives::VariantId::from_random),

@@ -1,4 +1,4 @@
-//! Prices and stock, changed by themselves.
+//! Updating prices and stock.
 
 use database::Work;
 use primitives::{MerchantId, ProductId, Timestamp, VariantId};
@@ -6,15 +6,15 @@ use uuid::Uuid;
 
 use super::unreadable;
 use crate::StockStatus;
-use crate::revise::{Held, HeldVariant, Offer};
+use crate::update_offers::{LockedProduct, LockedVariant, StoredOffer};
 
-/// The listed products of these identifiers, held until the end of the work, with their variants.
-/// Rows are taken in the order of their ids, as everywhere.
-pub(crate) async fn hold(
+/// Locks the listed products with these external ids until the end of the transaction and returns them with their
+/// variants. Rows are locked in the order of their external ids, as every writer does.
+pub(crate) async fn lock_offers(
     work: &mut Work,
     merchant: MerchantId,
     external_ids: &[String],
-) -> sqlx::Result<Vec<Held>> {
+) -> sqlx::Result<Vec<LockedProduct>> {
     let mut in_order = external_ids.to_vec();
     in_order.sort_unstable();
     let rows = sqlx::query!(
@@ -31,13 +31,13 @@ pub(crate) async fn hold(
     )
     .fetch_all(work.sql())
     .await?;
-    let mut held = Vec::with_capacity(rows.len());
+    let mut products = Vec::with_capacity(rows.len());
     for row in rows {
-        held.push(Held {
+        products.push(LockedProduct {
             product: row.id,
             external_id: row.external_id,
             currency: row.currency.parse().map_err(|_| unreadable("a currency"))?,
-            offer: Offer {
+            offer: StoredOffer {
                 price_minor: row.price_minor,
                 list_price_minor: row.list_price_minor,
                 stock_status: stock(&row.stock_status)?,
@@ -46,16 +46,16 @@ pub(crate) async fn hold(
             variants: Vec::new(),
         });
     }
-    add_variants(work, merchant, &mut held).await?;
-    Ok(held)
+    add_variants(work, merchant, &mut products).await?;
+    Ok(products)
 }
 
 async fn add_variants(
     work: &mut Work,
     merchant: MerchantId,
-    held: &mut [Held],
+    products: &mut [LockedProduct],
 ) -> sqlx::Result<()> {
-    let ids: Vec<Uuid> = held.iter().map(|held| held.product.uuid()).collect();
+    let ids: Vec<Uuid> = products.iter().map(|product| product.product.uuid()).collect();
     let rows = sqlx::query!(
         r#"SELECT product_id AS "product: ProductId", variant_id AS "id: VariantId", sku, price_minor,
                   list_price_minor, stock_status, stock_quantity
@@ -66,21 +66,21 @@ async fn add_variants(
     .fetch_all(work.sql())
     .await?;
     for row in rows {
-        let offer = Offer {
+        let offer = StoredOffer {
             price_minor: row.price_minor,
             list_price_minor: row.list_price_minor,
             stock_status: stock(&row.stock_status)?,
             stock_quantity: row.stock_quantity,
         };
-        if let Some(held) = held.iter_mut().find(|held| held.product == row.product) {
-            held.variants.push(HeldVariant { variant: row.id, sku: row.sku, offer });
+        if let Some(product) = products.iter_mut().find(|it| it.product == row.product) {
+            product.variants.push(LockedVariant { variant: row.id, sku: row.sku, offer });
         }
     }
     Ok(())
 }
 
 fn stock(text: &str) -> sqlx::Result<StockStatus> {
-    StockStatus::from_name(text).ok_or_else(|| unreadable("a stock status"))
+    StockStatus::parse(text).ok_or_else(|| unreadable("a stock status"))
 }
 
 /// Offers as columns.
@@ -92,26 +92,26 @@ struct Columns {
 }
 
 impl Columns {
-    fn of<'offer>(offers: impl Iterator<Item = &'offer Offer> + Clone) -> Self {
+    fn of<'offer>(offers: impl Iterator<Item = &'offer StoredOffer> + Clone) -> Self {
         Self {
             prices: offers.clone().map(|offer| offer.price_minor).collect(),
             list_prices: offers.clone().map(|offer| offer.list_price_minor).collect(),
-            stock: offers.clone().map(|offer| offer.stock_status.name()).collect(),
+            stock: offers.clone().map(|offer| offer.stock_status.as_str()).collect(),
             quantities: offers.map(|offer| offer.stock_quantity).collect(),
         }
     }
 }
 
-/// Writes the offers of held products and of their variants. The whole is no longer what was last
-/// brought in, so its fingerprint goes.
+/// Writes the offers of locked products and of their variants. The fingerprints are cleared, because the rows no longer
+/// equal the last import.
 pub(crate) async fn write_offers(
     work: &mut Work,
     merchant: MerchantId,
-    changed: &[&Held],
-    variants: &[(VariantId, Offer)],
+    changed: &[&LockedProduct],
+    variants: &[(VariantId, StoredOffer)],
 ) -> sqlx::Result<()> {
     let now = work.now();
-    let columns = Columns::of(changed.iter().map(|held| &held.offer));
+    let columns = Columns::of(changed.iter().map(|product| &product.offer));
     sqlx::query!(
         "UPDATE product SET price_minor = new.price_minor, list_price_minor = new.list_price_minor,
              stock_status = new.stock_status, stock_quantity = new.stock_quantity, fingerprint = NULL,
@@ -120,7 +120,7 @@ pub(crate) async fn write_offers(
               AS new (product_id, price_minor, list_price_minor, stock_status, stock_quantity)
          WHERE merchant_id = $1 AND product.product_id = new.product_id",
         merchant as MerchantId,
-        &changed.iter().map(|held| held.product.uuid()).collect::<Vec<_>>(),
+        &changed.iter().map(|it| it.product.uuid()).collect::<Vec<_>>(),
         &columns.prices,
         &columns.list_prices as _,
         &columns.stock as _,

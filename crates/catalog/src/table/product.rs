@@ -1,18 +1,18 @@
-//! Writing products, many at a time: one statement each for what is known, what is new and what differs.
+//! Writing products in batches: one statement to look them up, one to insert and one to update.
 
 use std::collections::HashMap;
 
 use database::Work;
-use primitives::{CategoryId, JobId, MerchantId, ProductId, Timestamp};
+use primitives::{CategoryId, FeedRunId, MerchantId, ProductId, Timestamp};
 use sqlx::types::Json;
 use uuid::Uuid;
 
 use super::read::visible_currencies;
 use crate::incoming::{Incoming, Origin};
 
-/// What is known of a product that comes in again.
+/// An existing product: the columns that decide whether and how it is written.
 #[derive(Debug, Clone)]
-pub(crate) struct Known {
+pub(crate) struct ExistingProduct {
     pub(crate) product_id: ProductId,
     pub(crate) external_id: String,
     pub(crate) fingerprint: Option<Uuid>,
@@ -23,13 +23,12 @@ pub(crate) struct Known {
     pub(crate) retired: bool,
 }
 
-/// The rows of these identifiers ($2), one look-up after another in their order. Written so that each
-/// is a look-up by the whole key: of a store that is new to the statistics the planner expects one
-/// row, and would read all of them for every batch.
-macro_rules! known_rows {
+/// Selects the rows with these external ids ($2), in that order. It is written so that each is a lookup by the whole key:
+/// for a store without statistics the planner expects one row, and would read all of them for every batch.
+macro_rules! existing_rows {
     ($lock:literal, $($argument:expr),*) => {
         sqlx::query_as!(
-            Known,
+            ExistingProduct,
             r#"SELECT found.product_id AS "product_id: ProductId", found.external_id,
                       found.fingerprint, found.price_minor, found.list_price_minor, found.currency,
                       found.pushed_at AS "pushed_at: Timestamp",
@@ -46,25 +45,25 @@ macro_rules! known_rows {
     };
 }
 
-/// What is known, without waiting for anybody and without holding anything.
-pub(crate) async fn known(
+/// Returns existing products without locking them.
+pub(crate) async fn existing_products(
     work: &mut Work,
     merchant: MerchantId,
     external_ids: &[String],
-) -> sqlx::Result<Vec<Known>> {
-    known_rows!("", merchant as MerchantId, external_ids).fetch_all(work.sql()).await
+) -> sqlx::Result<Vec<ExistingProduct>> {
+    existing_rows!("", merchant as MerchantId, external_ids).fetch_all(work.sql()).await
 }
 
-/// The same, held until the end of the work. Rows are taken in the order of their ids, so that two
-/// works that want the same ones never wait for each other in a ring.
-pub(crate) async fn hold_existing(
+/// Returns existing products and locks them until the end of the transaction. Rows are locked in the order of their
+/// external ids, so that two transactions cannot deadlock.
+pub(crate) async fn lock_existing_products(
     work: &mut Work,
     merchant: MerchantId,
     external_ids: &[String],
-) -> sqlx::Result<Vec<Known>> {
+) -> sqlx::Result<Vec<ExistingProduct>> {
     let mut in_order = external_ids.to_vec();
     in_order.sort_unstable();
-    known_rows!(" FOR UPDATE", merchant as MerchantId, &in_order).fetch_all(work.sql()).await
+    existing_rows!(" FOR UPDATE", merchant as MerchantId, &in_order).fetch_all(work.sql()).await
 }
 
 /// Products as columns, for statements over many of them.
@@ -118,7 +117,7 @@ impl<'new> Columns<'new> {
         let category = categories.get(&facts.category).map(|id| id.uuid());
         self.ids.push(id.uuid());
         self.external_ids.push(&facts.external_id);
-        // A path nobody made has no id; the foreign key then refuses the row.
+        // A path without a category has no id; the foreign key then rejects the row.
         self.categories.push(category.unwrap_or_default());
         self.skus.push(&facts.sku);
         self.names.push(&facts.name);
@@ -127,11 +126,11 @@ impl<'new> Columns<'new> {
         self.gtins.push(facts.gtin.as_deref());
         self.mpns.push(facts.mpn.as_deref());
         self.urls.push(facts.url.as_deref());
-        self.conditions.push(facts.condition.name());
+        self.conditions.push(facts.condition.as_str());
         self.prices.push(facts.price.minor());
         self.currencies.push(facts.price.currency().code());
         self.list_prices.push(facts.list_price_minor);
-        self.stock.push(facts.stock_status.name());
+        self.stock.push(facts.stock_status.as_str());
         self.quantities.push(facts.stock_quantity);
         self.ratings.push(facts.rating.map(|rating| rating.hundredths));
         self.rating_counts.push(facts.rating.map(|rating| rating.count));
@@ -186,9 +185,9 @@ macro_rules! with_columns {
     };
 }
 
-/// Writes those that nobody has written. Where somebody did meanwhile, this waits for that work to
-/// end and leaves the row to `update`. Answers which were new.
-pub(crate) async fn insert(
+/// Inserts products that do not exist and returns the ids of the inserted ones. If another transaction inserts one of
+/// them at the same time, this waits for it to end and leaves the row to `update_products`.
+pub(crate) async fn insert_products(
     work: &mut Work,
     merchant: MerchantId,
     origin: Origin,
@@ -217,14 +216,14 @@ pub(crate) async fn insert(
         merchant as MerchantId,
         now as Timestamp,
         pushed_at as Option<Timestamp>,
-        origin.run() as Option<JobId>
+        origin.run() as Option<FeedRunId>
     )
     .fetch_all(work.sql())
     .await
 }
 
-/// Brings rows that are held up to date, if they differ. Answers which did.
-pub(crate) async fn update(
+/// Updates locked rows that differ and returns their ids.
+pub(crate) async fn update_products(
     work: &mut Work,
     merchant: MerchantId,
     origin: Origin,
@@ -264,15 +263,15 @@ pub(crate) async fn update(
         merchant as MerchantId,
         now as Timestamp,
         pushed_at as Option<Timestamp>,
-        origin.run() as Option<JobId>
+        origin.run() as Option<FeedRunId>
     )
     .fetch_all(work.sql())
     .await
 }
 
-/// Notes the fingerprint of rows whose own columns turned out to be the same; with `touch`, because
-/// their variants did not, also that and by whom they were changed.
-pub(crate) async fn confirm(
+/// Stores the fingerprints of rows whose own columns are equal. With `touch`, because their variants or reviews have
+/// changed, also stores the time and the source of the change.
+pub(crate) async fn put_fingerprints(
     work: &mut Work,
     merchant: MerchantId,
     origin: Origin,
@@ -295,15 +294,15 @@ pub(crate) async fn confirm(
         touch,
         now as Timestamp,
         pushed_at as Option<Timestamp>,
-        origin.run() as Option<JobId>,
+        origin.run() as Option<FeedRunId>,
     )
     .execute(work.sql())
     .await?;
     Ok(())
 }
 
-/// Retires rows that are held and still listed.
-pub(crate) async fn retire(
+/// Retires the locked rows that are listed and returns their ids.
+pub(crate) async fn retire_products(
     work: &mut Work,
     merchant: MerchantId,
     origin: Origin,
@@ -319,7 +318,7 @@ pub(crate) async fn retire(
         ids,
         now as Timestamp,
         pushed_at as Option<Timestamp>,
-        origin.run() as Option<JobId>,
+        origin.run() as Option<FeedRunId>,
     )
     .fetch_all(work.sql())
     .await

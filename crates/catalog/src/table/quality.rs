@@ -1,13 +1,14 @@
-//! How good a store's data is.
+//! Data quality.
 
 use database::Work;
 use primitives::{MerchantId, ProductId, Timestamp};
 use sqlx::PgConnection;
 
-use crate::quality::{Defect, Failing, Figures};
+use super::unreadable;
+use crate::quality::{CatalogQuality, Defect, DefectiveProduct};
 
-/// What each listed product lacks or contradicts, as the rest of a statement. `$1` is the merchant.
-macro_rules! judged {
+/// A statement over the listed products of the merchant ($1) with one boolean column per defect.
+macro_rules! with_defects {
     ($begin:literal, $end:literal, $result:ident, $($argument:expr),*) => {
         sqlx::query_as!(
             $result,
@@ -36,10 +37,13 @@ macro_rules! judged {
     };
 }
 
-/// Goes through the whole catalog of a store.
-pub(crate) async fn measure(work: &mut Work, merchant: MerchantId) -> sqlx::Result<Figures> {
+/// Computes the figures from the whole catalog of a store.
+pub(crate) async fn compute_quality(
+    work: &mut Work,
+    merchant: MerchantId,
+) -> sqlx::Result<CatalogQuality> {
     let now = work.now();
-    judged!(
+    with_defects!(
         r#"SELECT count(*) AS "products!",
                   count(*) FILTER (WHERE NOT (missing_price OR missing_image OR missing_gtin)) AS "complete!",
                   count(*) FILTER (WHERE NOT (foreign_currency OR contradicting_stock OR shared_gtin)) AS "consistent!",
@@ -52,7 +56,7 @@ pub(crate) async fn measure(work: &mut Work, merchant: MerchantId) -> sqlx::Resu
                   $2::timestamptz AS "computed_at!: Timestamp"
            FROM "#,
         "",
-        Figures,
+        CatalogQuality,
         merchant as MerchantId,
         now as Timestamp
     )
@@ -63,7 +67,7 @@ pub(crate) async fn measure(work: &mut Work, merchant: MerchantId) -> sqlx::Resu
 pub(crate) async fn put_quality(
     work: &mut Work,
     merchant: MerchantId,
-    figures: &Figures,
+    quality: &CatalogQuality,
 ) -> sqlx::Result<()> {
     sqlx::query!(
         "INSERT INTO catalog_quality
@@ -75,16 +79,16 @@ pub(crate) async fn put_quality(
              missing_gtin = $7, foreign_currency = $8, contradicting_stock = $9, shared_gtin = $10,
              computed_at = $11",
         merchant as MerchantId,
-        figures.products,
-        figures.complete,
-        figures.consistent,
-        figures.missing_price,
-        figures.missing_image,
-        figures.missing_gtin,
-        figures.foreign_currency,
-        figures.contradicting_stock,
-        figures.shared_gtin,
-        figures.computed_at as Timestamp,
+        quality.products,
+        quality.complete,
+        quality.consistent,
+        quality.missing_price,
+        quality.missing_image,
+        quality.missing_gtin,
+        quality.foreign_currency,
+        quality.contradicting_stock,
+        quality.shared_gtin,
+        quality.computed_at as Timestamp,
     )
     .execute(work.sql())
     .await?;
@@ -94,9 +98,9 @@ pub(crate) async fn put_quality(
 pub(crate) async fn quality(
     sql: &mut PgConnection,
     merchant: MerchantId,
-) -> sqlx::Result<Option<Figures>> {
+) -> sqlx::Result<Option<CatalogQuality>> {
     sqlx::query_as!(
-        Figures,
+        CatalogQuality,
         r#"SELECT products, complete, consistent, missing_price, missing_image, missing_gtin,
                   foreign_currency, contradicting_stock, shared_gtin,
                   computed_at AS "computed_at: Timestamp"
@@ -107,7 +111,7 @@ pub(crate) async fn quality(
     .await
 }
 
-struct FailingRow {
+struct DefectiveRow {
     product_id: ProductId,
     external_id: String,
     name: String,
@@ -115,15 +119,15 @@ struct FailingRow {
     total: i64,
 }
 
-/// Products that fail, by identifier, and how many do.
-pub(crate) async fn failing(
+/// Returns products with defects in the order of their external ids, and their total number.
+pub(crate) async fn products_with_defects(
     sql: &mut PgConnection,
     merchant: MerchantId,
     defect: Option<Defect>,
     limit: i64,
     offset: i64,
-) -> sqlx::Result<(Vec<Failing>, i64)> {
-    let rows = judged!(
+) -> sqlx::Result<(Vec<DefectiveProduct>, i64)> {
+    let rows = with_defects!(
         r#"SELECT product_id AS "product_id: ProductId", external_id, name,
                   array_remove(ARRAY[
                       CASE WHEN missing_price THEN 'missing_price' END,
@@ -144,18 +148,20 @@ pub(crate) async fn failing(
               ELSE missing_price OR missing_image OR missing_gtin OR foreign_currency
                    OR contradicting_stock OR shared_gtin END
           ORDER BY external_id LIMIT $3 OFFSET $4",
-        FailingRow,
+        DefectiveRow,
         merchant as MerchantId,
-        defect.map_or("", Defect::name),
+        defect.map_or("", Defect::as_str),
         limit,
         offset
     )
     .fetch_all(sql)
     .await?;
     let total = rows.first().map_or(0, |row| row.total);
-    let failing = |row: FailingRow| {
-        let defects = row.defects.iter().filter_map(|name| Defect::from_name(name)).collect();
-        Failing { id: row.product_id, external_id: row.external_id, name: row.name, defects }
+    let product = |row: DefectiveRow| -> sqlx::Result<DefectiveProduct> {
+        let defect = |name: &String| Defect::parse(name).ok_or_else(|| unreadable("a defect"));
+        let defects = row.defects.iter().map(defect).collect::<Result<_, _>>()?;
+        let (id, external_id, name) = (row.product_id, row.external_id, row.name);
+        Ok(DefectiveProduct { id, external_id, name, defects })
     };
-    Ok((rows.into_iter().map(failing).collect(), total))
+    Ok((rows.into_iter().map(product).collect::<Result<_, _>>()?, total))
 }

@@ -9,16 +9,16 @@ use uuid::Uuid;
 
 use super::unreadable;
 use crate::{
-    Category, Condition, Image, NewProduct, NewVariant, Product, ProductPolicies, Rating,
-    StockStatus, Variant,
+    Category, Condition, Image, Product, ProductFacts, ProductPolicies, Rating, StockStatus,
+    Variant, VariantFacts,
 };
 
-/// The currencies agents can pay in: products in others are kept and hidden.
+/// Returns the currencies in which agents can pay; products in other currencies are hidden from agents.
 pub(super) fn visible_currencies() -> Vec<String> {
     Currency::SUPPORTED.iter().map(ToString::to_string).collect()
 }
 
-/// A product as the join with its category gives it.
+/// A product joined with its category.
 pub(super) struct ProductRow {
     pub(super) merchant_id: MerchantId,
     pub(super) product_id: ProductId,
@@ -50,8 +50,8 @@ pub(super) struct ProductRow {
     pub(super) total: i64,
 }
 
-/// The columns and joins of `ProductRow`. Only what is listed and what agents can pay for ($1): where
-/// the rows come from somewhere else than the bare table, that place sees to it.
+/// Selects `ProductRow`s of listed products in a visible currency ($1). With an explicit `from`, that clause has to apply
+/// both conditions.
 macro_rules! products {
     ($total:literal, $rest:literal, $($argument:expr),*) => {
         products!(
@@ -90,20 +90,19 @@ macro_rules! products {
 
 pub(super) use products;
 
-/// How a product is named.
+/// Criterion by which products are looked up.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Lookup {
-    /// By its id.
     Id(ProductId),
-    /// By the merchant's stock-keeping number, of the product or of one of its variants.
+    /// SKU of the product or of one of its variants.
     Sku(String),
-    /// By the number on its bar code, or on that of one of its variants; 14 digits.
+    /// GTIN of the product or of one of its variants, in the form with 14 digits.
     Gtin(String),
-    /// By its page in the merchant's shop.
+    /// Product page in the merchant's shop.
     Url(String),
 }
 
-/// The products of a store that a look-up names.
+/// Returns the products of a store that match a lookup.
 pub(crate) async fn find(
     sql: &mut PgConnection,
     merchant: MerchantId,
@@ -165,7 +164,7 @@ pub(crate) async fn find(
     with_variants(sql, rows).await
 }
 
-/// The newest products of a store, and how many it lists.
+/// Returns the newest products of a store, and how many it lists.
 pub(crate) async fn newest(
     sql: &mut PgConnection,
     merchant: MerchantId,
@@ -186,14 +185,15 @@ pub(crate) async fn newest(
     Ok((with_variants(sql, rows).await?, total))
 }
 
-/// Where a product is: the store and the id, by reduction.
+/// The key of a reduced product.
 pub(crate) struct Deal {
     pub(crate) merchant_id: MerchantId,
     pub(crate) product_id: ProductId,
     pub(crate) total: i64,
 }
 
-/// The best reductions of the cell, of stores agents may check out at. Counting stops at the budget.
+/// Returns the largest reductions of the cell, of active stores with at least this trust score. Counting stops at the
+/// budget.
 pub(crate) async fn deals(
     sql: &mut PgConnection,
     share_max: f64,
@@ -229,8 +229,8 @@ pub(crate) async fn deals(
     .await
 }
 
-/// The stores that list a product of this id, or an article of this number.
-pub(crate) async fn owner(
+/// Returns the merchant of a product.
+pub(crate) async fn merchant_of(
     sql: &mut PgConnection,
     product: ProductId,
 ) -> sqlx::Result<Option<MerchantId>> {
@@ -242,7 +242,7 @@ pub(crate) async fn owner(
     .await
 }
 
-/// The stores that sell an article, best standing first.
+/// Returns the merchants that sell an article, the highest trust score first.
 pub(crate) async fn sellers(
     sql: &mut PgConnection,
     gtin: &str,
@@ -262,18 +262,18 @@ pub(crate) async fn sellers(
     .await
 }
 
-/// Adds the variants of all rows in one go.
+/// Adds the variants of all rows.
 async fn with_variants(
     sql: &mut PgConnection,
     rows: Vec<ProductRow>,
 ) -> sqlx::Result<Vec<Product>> {
-    let placed = placed_with_variants(sql, rows).await?;
-    Ok(placed.into_iter().map(|(_, product)| product).collect())
+    let products = with_merchants_and_variants(sql, rows).await?;
+    Ok(products.into_iter().map(|(_, product)| product).collect())
 }
 
-/// Adds the variants of all rows in one go, and says whose each product is. Variants are looked up
-/// product by product, whatever the statistics say.
-pub(super) async fn placed_with_variants(
+/// Adds the variants of all rows, and the merchant of each product. The statement looks variants up product by product,
+/// whatever the statistics say.
+pub(super) async fn with_merchants_and_variants(
     sql: &mut PgConnection,
     rows: Vec<ProductRow>,
 ) -> sqlx::Result<Vec<(MerchantId, Product)>> {
@@ -306,9 +306,9 @@ pub(super) async fn placed_with_variants(
         products.push((row.merchant_id, product(row, currency)?));
     }
     for row in variants {
-        let place = usize::try_from(row.number - 1).unwrap_or(usize::MAX);
-        let Some((_, product)) = products.get_mut(place) else { continue };
-        let facts = NewVariant {
+        let index = usize::try_from(row.number - 1).unwrap_or(usize::MAX);
+        let Some((_, product)) = products.get_mut(index) else { continue };
+        let facts = VariantFacts {
             sku: row.sku,
             name: row.name,
             gtin: row.gtin,
@@ -328,7 +328,7 @@ fn product(row: ProductRow, currency: Currency) -> sqlx::Result<Product> {
     let rating = row.rating_hundredths.zip(row.rating_count);
     Ok(Product {
         id: row.product_id,
-        facts: NewProduct {
+        facts: ProductFacts {
             external_id: row.external_id,
             sku: row.sku,
             name: row.name,
@@ -338,8 +338,7 @@ fn product(row: ProductRow, currency: Currency) -> sqlx::Result<Product> {
             mpn: row.mpn,
             url: row.url,
             category: row.category_path.clone(),
-            condition: Condition::from_name(&row.condition)
-                .ok_or_else(|| unreadable("a condition"))?,
+            condition: Condition::parse(&row.condition).ok_or_else(|| unreadable("a condition"))?,
             price: Money::new(row.price_minor, currency),
             list_price_minor: row.list_price_minor,
             stock_status: stock(&row.stock_status)?,
@@ -363,5 +362,5 @@ fn product(row: ProductRow, currency: Currency) -> sqlx::Result<Product> {
 }
 
 fn stock(text: &str) -> sqlx::Result<StockStatus> {
-    StockStatus::from_name(text).ok_or_else(|| unreadable("a stock status"))
+    StockStatus::parse(text).ok_or_else(|| unreadable("a stock status"))
 }

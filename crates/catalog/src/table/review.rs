@@ -1,4 +1,4 @@
-//! What buyers wrote.
+//! Reviews.
 
 use database::Work;
 use primitives::{MerchantId, ProductId, Timestamp};
@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use crate::Review;
 
-/// Replaces what a merchant handed on about a product, if it differs. Answers whether it did.
+/// Replaces the merchant's reviews of a product if they differ. Returns whether they did.
 pub(crate) async fn put_reviews(
     work: &mut Work,
     merchant: MerchantId,
@@ -15,7 +15,7 @@ pub(crate) async fn put_reviews(
     reviews: &[Review],
 ) -> sqlx::Result<bool> {
     let ids: Vec<&str> = reviews.iter().map(|review| review.external_id.as_str()).collect();
-    let dropped = sqlx::query!(
+    let deleted = sqlx::query!(
         "DELETE FROM review
          WHERE merchant_id = $1 AND product_id = $2 AND source = 'merchant' AND external_id <> ALL ($3)",
         merchant as MerchantId,
@@ -45,10 +45,10 @@ pub(crate) async fn put_reviews(
     )
     .execute(work.sql())
     .await?;
-    Ok(dropped.rows_affected() + written.rows_affected() > 0)
+    Ok(deleted.rows_affected() + written.rows_affected() > 0)
 }
 
-/// Which of these products have reviews.
+/// Returns which of these products have reviews.
 pub(crate) async fn reviewed(
     work: &mut Work,
     merchant: MerchantId,
@@ -64,7 +64,7 @@ pub(crate) async fn reviewed(
     .await
 }
 
-/// The newest reviews of a product.
+/// Returns the newest reviews of a product.
 pub(crate) async fn reviews(
     sql: &mut PgConnection,
     merchant: MerchantId,

@@ -1,30 +1,30 @@
-//! Writing variants. They are only touched while their product's row is held.
+//! Writing variants. They are changed only while the row of their product is locked.
 
 use database::Work;
 use primitives::{MerchantId, ProductId, VariantId};
 use sqlx::types::Json;
 use uuid::Uuid;
 
-use crate::NewVariant;
+use crate::VariantFacts;
 
-/// A variant about to be written: its product, its id if it is new, its place, what it is.
-pub(crate) type Row<'new> = (ProductId, VariantId, i32, &'new NewVariant);
+/// A variant to write: its product, its id if it is created, its position, its data.
+pub(crate) type Row<'new> = (ProductId, VariantId, i32, &'new VariantFacts);
 
-/// What a variant cost until now.
-pub(crate) struct Held {
+/// The current price of a variant.
+pub(crate) struct VariantPrice {
     pub(crate) product_id: ProductId,
     pub(crate) sku: String,
     pub(crate) price_minor: i64,
     pub(crate) list_price_minor: Option<i64>,
 }
 
-pub(crate) async fn held_variants(
+pub(crate) async fn variant_prices(
     work: &mut Work,
     merchant: MerchantId,
     products: &[Uuid],
-) -> sqlx::Result<Vec<Held>> {
+) -> sqlx::Result<Vec<VariantPrice>> {
     sqlx::query_as!(
-        Held,
+        VariantPrice,
         r#"SELECT product_id AS "product_id: ProductId", sku, price_minor, list_price_minor
            FROM variant WHERE merchant_id = $1 AND product_id = ANY ($2)"#,
         merchant as MerchantId,
@@ -34,7 +34,7 @@ pub(crate) async fn held_variants(
     .await
 }
 
-/// A variant that was written: it was new or differed.
+/// A variant that was inserted or updated.
 pub(crate) struct Written {
     pub(crate) product_id: ProductId,
     pub(crate) variant_id: VariantId,
@@ -46,7 +46,7 @@ pub(crate) async fn put_variants(
     merchant: MerchantId,
     rows: &[Row<'_>],
 ) -> sqlx::Result<Vec<Written>> {
-    let column = |value: fn(&NewVariant) -> &str| -> Vec<&str> {
+    let column = |value: fn(&VariantFacts) -> &str| -> Vec<&str> {
         rows.iter().map(|(.., variant)| value(variant)).collect()
     };
     let gtins: Vec<Option<&str>> = rows.iter().map(|row| row.3.gtin.as_deref()).collect();
@@ -84,15 +84,15 @@ pub(crate) async fn put_variants(
         &images as _,
         &rows.iter().map(|row| row.3.price.minor()).collect::<Vec<_>>(),
         &list_prices as _,
-        &column(|variant| variant.stock_status.name()) as _,
+        &column(|variant| variant.stock_status.as_str()) as _,
         &quantities as _,
     )
     .fetch_all(work.sql())
     .await
 }
 
-/// Removes the variants of these products that are not among the kept. Answers whose they were.
-pub(crate) async fn drop_others(
+/// Deletes the variants of these products that are not among `kept` and returns their products.
+pub(crate) async fn delete_other_variants(
     work: &mut Work,
     merchant: MerchantId,
     products: &[Uuid],
@@ -112,7 +112,7 @@ pub(crate) async fn drop_others(
     .await
 }
 
-/// The id of a variant that is there.
+/// Returns the id of a variant.
 pub(crate) async fn variant_id(
     work: &mut Work,
     merchant: MerchantId,

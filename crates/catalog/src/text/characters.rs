@@ -1,5 +1,6 @@
-//! Characters a text may hold. What nobody can see is a way to say one thing to an agent and another
-//! to the person behind it, so it goes: controls, directions, joiners, selectors, tags, private use.
+//! Normalizing the characters of a text. Invisible characters are removed, because they allow a text to tell an agent
+//! something else than the person behind it: controls, directional marks, joiners, variation selectors, tags, private
+//! use.
 
 use icu_normalizer::{ComposingNormalizer, ComposingNormalizerBorrowed};
 use icu_properties::props::{
@@ -11,10 +12,10 @@ use icu_properties::{
 
 use super::{Layout, markup};
 
-/// Living languages stack three marks on a letter, seldom four.
+/// Most combining marks on a letter. Living languages stack three, rarely four.
 const MARKS_MAX: usize = 4;
 
-/// Below this nothing combines, and everything is composed already.
+/// The first combining mark; characters below it need no composition.
 const FIRST_MARK: char = '\u{300}';
 
 const CATEGORIES: CodePointMapDataBorrowed<'static, GeneralCategory> = CodePointMapData::new();
@@ -26,30 +27,30 @@ const NONCHARACTERS: CodePointSetDataBorrowed<'static> =
     CodePointSetData::new::<NoncharacterCodePoint>();
 const COMPOSED: ComposingNormalizerBorrowed<'static> = ComposingNormalizer::new_nfc();
 
-/// What a character is to a text.
+/// Role of a character in a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    Ink,
+    Visible,
     Space,
     Break,
     Unwanted,
 }
 
-/// The same text in wanted characters only, composed, with single spaces and no piles of marks.
-/// Doing it twice is doing it once: composing yields neither spaces nor unwanted characters, and a
-/// pile that loses its top still ends before a character that combines with nothing below.
-pub(super) fn plain(text: &str, layout: Layout) -> String {
-    let spaced = space_out(text, layout);
+/// Removes unwanted characters, composes the text (NFC), reduces white space to single spaces or line breaks, and limits
+/// combining marks. It is idempotent: composing yields neither spaces nor unwanted characters, and limiting the marks
+/// does not change what composes.
+pub(super) fn normalize(text: &str, layout: Layout) -> String {
+    let spaced = normalize_spaces(text, layout);
     if spaced.chars().all(|c| c < FIRST_MARK) {
         return spaced;
     }
-    thin_out(&COMPOSED.normalize(&spaced))
+    limit_marks(&COMPOSED.normalize(&spaced))
 }
 
-/// Whether a text of the common kind is plain already and holds no markup. It may say no to a text
-/// that is; it never says yes to one that is not. Nearly all text takes this way, so it looks at
-/// bytes and knows only the characters of Western languages.
-pub(super) fn are_plain(text: &str, layout: Layout) -> bool {
+/// Whether a text is already normalized and contains no markup. It may return false for such a text, but never true for
+/// another one. Nearly all texts take this path, so that it works on bytes and knows only the characters of Western
+/// languages.
+pub(super) fn are_normalized(text: &str, layout: Layout) -> bool {
     let mut rest = text.as_bytes();
     if !are_well_spaced(rest, layout) {
         return false;
@@ -63,10 +64,10 @@ pub(super) fn are_plain(text: &str, layout: Layout) -> bool {
     true
 }
 
-/// Whether no space or line break is one too many.
+/// Whether there is no superfluous space or line break.
 #[expect(
     clippy::needless_bitwise_bool,
-    reason = "without branches the compiler looks at many bytes at once, four times as quick"
+    reason = "without branches the compiler vectorizes the loop, which is four times as fast"
 )]
 fn are_well_spaced(bytes: &[u8], layout: Layout) -> bool {
     let ([first, second @ ..], [.., last]) = (bytes, bytes) else {
@@ -77,15 +78,15 @@ fn are_well_spaced(bytes: &[u8], layout: Layout) -> bool {
     let is_gap = |byte: u8| (byte == b' ') | is_break(byte);
     let mut is_wrong = is_gap(*first) | is_gap(*last);
     for ((&a, &b), &c) in bytes.iter().zip(second).zip(third) {
-        // Two in a row are an empty line or a mistake, and three are always one.
+        // Two in a row are valid only as an empty line; three are never valid.
         let is_empty_line = is_break(a) & is_break(b) & !is_break(c);
         is_wrong |= is_gap(a) & is_gap(b) & !is_empty_line;
     }
     !is_wrong && (layout == Layout::Paragraphs || !bytes.contains(&b'\n'))
 }
 
-/// Where the first byte is that needs a second look: neither ASCII that can be seen, nor white space
-/// that stands where it may; or what opens markup.
+/// Returns the position of the first byte that needs a closer check: one that is neither printable ASCII nor a line
+/// break, or that may start markup.
 #[expect(clippy::needless_bitwise_bool, reason = "as above")]
 fn first_uncommon(bytes: &[u8]) -> Option<usize> {
     let is_uncommon = |byte: u8| {
@@ -101,7 +102,7 @@ fn first_uncommon(bytes: &[u8]) -> Option<usize> {
     None
 }
 
-/// How many bytes the first character has, if Western text often holds it and it is fine as it is.
+/// Returns the length of the first character in bytes, if it is common in Western text and normalized.
 fn known_bytes(bytes: &[u8]) -> Option<usize> {
     match *bytes {
         [first @ (b'<' | b'&'), second, ..] if markup::starts_markup(first, second) => None,
@@ -116,7 +117,7 @@ fn known_bytes(bytes: &[u8]) -> Option<usize> {
     }
 }
 
-/// What stands between one word and the next.
+/// White space between two words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Gap {
     None,
@@ -146,14 +147,14 @@ impl Gap {
     }
 }
 
-/// Leaves out unwanted characters and brings every run of white space down to one gap.
-fn space_out(text: &str, layout: Layout) -> String {
+/// Removes unwanted characters and reduces each run of white space to one gap.
+fn normalize_spaces(text: &str, layout: Layout) -> String {
     let mut spaced = String::with_capacity(text.len());
     let mut gap = Gap::None;
     let mut previous = '\0';
     for character in text.chars() {
         match kind(character) {
-            Kind::Ink => {
+            Kind::Visible => {
                 if !spaced.is_empty() {
                     spaced.push_str(gap.text());
                 }
@@ -173,20 +174,20 @@ fn space_out(text: &str, layout: Layout) -> String {
 
 fn kind(character: char) -> Kind {
     match character {
-        '!'..='~' => Kind::Ink,
+        '!'..='~' => Kind::Visible,
         ' ' | '\t' => Kind::Space,
         '\n' | '\u{b}' | '\u{c}' | '\r' | '\u{85}' | '\u{2028}' | '\u{2029}' => Kind::Break,
         _ if character.is_whitespace() => Kind::Space,
         _ if is_unwanted(character) => Kind::Unwanted,
-        _ => Kind::Ink,
+        _ => Kind::Visible,
     }
 }
 
-/// What has no place in a product's text. Unassigned characters may be next year's letters and stay.
+/// Whether a character is removed from a product's text. Unassigned characters may become letters and are kept.
 fn is_unwanted(character: char) -> bool {
     use GeneralCategory as Category;
     match CATEGORIES.get(character) {
-        // Most characters end here, without a search through the sets below.
+        // Most characters are decided here, without a lookup in the sets below.
         Category::UppercaseLetter | Category::LowercaseLetter | Category::DecimalNumber => false,
         Category::Control | Category::Format | Category::PrivateUse | Category::Surrogate => true,
         Category::Unassigned => NONCHARACTERS.contains(character) || IGNORABLE.contains(character),
@@ -194,21 +195,21 @@ fn is_unwanted(character: char) -> bool {
     }
 }
 
-/// Takes the top off piles of marks, which otherwise grow over the lines above and below.
-fn thin_out(text: &str) -> String {
-    let mut thinned = String::with_capacity(text.len());
+/// Limits stacked combining marks, which would otherwise cover the lines above and below.
+fn limit_marks(text: &str) -> String {
+    let mut limited = String::with_capacity(text.len());
     let mut marks = 0;
     for character in text.chars() {
         marks = if is_mark(character) { marks + 1 } else { 0 };
         if marks <= MARKS_MAX {
-            thinned.push(character);
+            limited.push(character);
         }
     }
-    thinned
+    limited
 }
 
-/// Whether a character is drawn over the one before it. Those that change places when composed count,
-/// too, else a pile without its top would no longer be in order.
+/// Whether a character is a combining mark. Spacing marks that composition reorders count too, or else a limited stack
+/// would not be in canonical order.
 fn is_mark(character: char) -> bool {
     character >= FIRST_MARK
         && match CATEGORIES.get(character) {

@@ -1,17 +1,17 @@
-//! Markup, as browsers read it. Whatever a browser would call a tag, a comment or an entity is one
-//! here, because the tokenizer follows the same standard, mistakes of writers included.
+//! Removing markup. Tags, comments and entities are recognized exactly as browsers do, because the tokenizer follows the
+//! HTML standard, including its error handling.
 
 use std::convert::Infallible;
 
 use html5gum::emitters::callback::{Callback, CallbackEmitter, CallbackEvent};
 use html5gum::{Emitter, ForwardingEmitter, Span, Tokenizer};
 
-/// Whether anything here could be markup. Without it the tokenizer has nothing to do.
-pub(super) fn is_likely(text: &str) -> bool {
+/// Whether a text may contain markup; if not, the tokenizer is not needed.
+pub(super) fn may_contain_markup(text: &str) -> bool {
     text.as_bytes().windows(2).any(|pair| starts_markup(pair[0], pair[1]))
 }
 
-/// Whether two bytes may open a tag, a comment or an entity. No other two do.
+/// Whether two bytes may start a tag, a comment or an entity. Nothing else starts one.
 pub(super) fn starts_markup(first: u8, second: u8) -> bool {
     match first {
         b'<' => second.is_ascii_alphabetic() || matches!(second, b'/' | b'!' | b'?'),
@@ -20,24 +20,24 @@ pub(super) fn starts_markup(first: u8, second: u8) -> bool {
     }
 }
 
-/// The text between the tags, its entities decoded once.
+/// Returns the text without tags, with its entities decoded once.
 pub(super) fn strip(text: &str) -> String {
-    let mut shown = Vec::with_capacity(text.len());
-    let page = Page::of(&mut shown);
-    // An end tag that never gets a name is text to a browser, but no merchant means it.
+    let mut visible = Vec::with_capacity(text.len());
+    let page = Page::new(&mut visible);
+    // A browser shows an end tag without a name as text, but it is never intended.
     let text = text.strip_suffix("</").unwrap_or(text);
     let Ok(()) = Tokenizer::new_with_emitter(text, Stripper::new(page)).finish();
-    String::from_utf8(shown)
+    String::from_utf8(visible)
         .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
 }
 
-/// The tokenizer's listener, told two things the usual one does not know.
+/// The emitter of the tokenizer, with two settings that differ from the default.
 struct Stripper<'a>(CallbackEmitter<Page<'a>, Infallible>);
 
 impl<'a> Stripper<'a> {
     fn new(page: Page<'a>) -> Self {
         let mut emitter = CallbackEmitter::new(page);
-        // Without this the contents of a script would be read as markup.
+        // Without this the contents of a script would be parsed as markup.
         emitter.naively_switch_states(true);
         Self(emitter)
     }
@@ -54,22 +54,21 @@ impl ForwardingEmitter for Stripper<'_> {
         false
     }
 
-    /// A browser takes CDATA in a page for a comment. Feeds wrap whole descriptions in it, sometimes
-    /// twice, so here its contents are text.
+    /// A browser treats CDATA in a page as a comment. Feeds wrap whole descriptions in it, sometimes twice, so that its
+    /// contents are text here.
     fn adjusted_current_node_present_but_not_in_html_namespace(&mut self) -> bool {
         true
     }
 }
 
-/// What a reader of the page would see.
+/// Collects the text that a browser would show.
 struct Page<'a> {
-    shown: &'a mut Vec<u8>,
-    /// Within an element whose contents are not for readers.
+    visible: &'a mut Vec<u8>,
+    /// Inside an element whose contents are not displayed.
     is_hidden: bool,
-    /// Directly behind a line break of markup, where the source's own line break means nothing.
+    /// Directly after a line break of the markup, where a line break of the source has no effect.
     is_after_break: bool,
-    /// How many line breaks stand at the end. Counted here, because looking back each time would let
-    /// a page of spaces and blocks take for ever.
+    /// Line breaks at the end. Counted, because looking back each time would be quadratic.
     breaks: usize,
 }
 
@@ -92,8 +91,8 @@ impl Callback<Infallible, ()> for Page<'_> {
 }
 
 impl<'a> Page<'a> {
-    fn of(shown: &'a mut Vec<u8>) -> Self {
-        Self { shown, is_hidden: false, is_after_break: false, breaks: 0 }
+    fn new(visible: &'a mut Vec<u8>) -> Self {
+        Self { visible, is_hidden: false, is_after_break: false, breaks: 0 }
     }
 
     fn show(&mut self, text: &[u8]) {
@@ -101,28 +100,28 @@ impl<'a> Page<'a> {
         if text.is_empty() {
             return;
         }
-        let (ink, end) = text.split_at(text.trim_ascii_end().len());
+        let (content, end) = text.split_at(text.trim_ascii_end().len());
         let breaks = end.split(|byte| *byte == b'\n').count() - 1;
-        self.breaks = if ink.is_empty() { self.breaks + breaks } else { breaks };
-        self.shown.extend_from_slice(text);
+        self.breaks = if content.is_empty() { self.breaks + breaks } else { breaks };
+        self.visible.extend_from_slice(text);
         self.is_after_break = false;
     }
 
-    /// Keeps apart what a browser shows apart. Other elements stand within a line, even a word.
+    /// Separates what a browser displays separately. Inline elements separate nothing, not even words.
     fn separate(&mut self, name: &[u8]) {
         match name {
             b"br" => self.break_lines(self.breaks + 1),
             b"p" => self.break_lines(2),
-            b"td" | b"th" => self.shown.push(b' '),
+            b"td" | b"th" => self.visible.push(b' '),
             name if is_block(name) => self.break_lines(1),
             _ => {}
         }
     }
 
-    /// Sees to it that so many line breaks stand at the end. Neighbouring blocks share theirs.
+    /// Appends line breaks until there are `count` at the end. Adjacent blocks share them.
     fn break_lines(&mut self, count: usize) {
         for _ in self.breaks..count {
-            self.shown.push(b'\n');
+            self.visible.push(b'\n');
         }
         self.breaks = self.breaks.max(count);
         self.is_after_break = true;

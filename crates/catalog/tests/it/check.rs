@@ -1,17 +1,17 @@
 //! The check of drafts.
 
-use catalog::{Amount, FaultCode, ProductDraft};
+use catalog::{Amount, FieldErrorCode, ProductDraft};
 use primitives::Currency;
 
 use crate::shop::{checked, mug, variant};
 
-fn faults(draft: &ProductDraft) -> Vec<(String, FaultCode)> {
-    let faults = catalog::check(draft, Currency::EUR).unwrap_err();
-    faults.into_iter().map(|fault| (fault.field.into_owned(), fault.code)).collect()
+fn errors(draft: &ProductDraft) -> Vec<(String, FieldErrorCode)> {
+    let errors = catalog::check(draft, Currency::EUR).unwrap_err();
+    errors.into_iter().map(|error| (error.field.into_owned(), error.code)).collect()
 }
 
 #[test]
-fn all_that_is_wrong_is_said_at_once() {
+fn all_errors_of_a_draft_are_reported_at_once() {
     let draft = ProductDraft {
         name: Some(String::from("\u{200b}<br>")),
         gtin: Some(String::from("6291041500214")),
@@ -21,44 +21,44 @@ fn all_that_is_wrong_is_said_at_once() {
         stock_status: Some(String::from("maybe")),
         ..mug("a", "1")
     };
-    let mut found = faults(&draft);
+    let mut found = errors(&draft);
     found.sort_by(|left, right| left.0.cmp(&right.0));
     let expected = [
-        ("condition", FaultCode::InvalidValue),
-        ("gtin", FaultCode::InvalidGtin),
-        ("name", FaultCode::Missing),
-        ("price", FaultCode::InvalidAmount),
-        ("stock_status", FaultCode::InvalidValue),
-        ("url", FaultCode::InvalidUrl),
+        ("condition", FieldErrorCode::InvalidValue),
+        ("gtin", FieldErrorCode::InvalidGtin),
+        ("name", FieldErrorCode::Missing),
+        ("price", FieldErrorCode::InvalidAmount),
+        ("stock_status", FieldErrorCode::InvalidValue),
+        ("url", FieldErrorCode::InvalidUrl),
     ];
     assert_eq!(found, expected.map(|(field, code)| (field.to_owned(), code)));
 }
 
 #[test]
-fn a_fault_of_a_variant_says_which() {
+fn an_error_of_a_variant_names_the_variant() {
     let draft = ProductDraft {
         variants: vec![variant("S", "1", 1), variant("S", "2", 1), variant("L", "x", 1)],
         ..mug("a", "1")
     };
     let expected = [
-        ("variants[1].sku", FaultCode::Duplicate),
-        ("variants[2].price", FaultCode::InvalidAmount),
+        ("variants[1].sku", FieldErrorCode::Duplicate),
+        ("variants[2].price", FieldErrorCode::InvalidAmount),
     ];
-    assert_eq!(faults(&draft), expected.map(|(field, code)| (field.to_owned(), code)));
+    assert_eq!(errors(&draft), expected.map(|(field, code)| (field.to_owned(), code)));
 }
 
 #[test]
-fn currencies_agents_cannot_pay_in_are_taken_and_unknown_ones_are_not() {
+fn currencies_that_agents_cannot_pay_in_are_accepted_and_unknown_ones_rejected() {
     let crowns = ProductDraft { currency: Some(String::from("sek")), ..mug("a", "1") };
     assert_eq!(checked(&crowns).facts.price.currency().code(), "SEK");
     let nonsense = ProductDraft { currency: Some(String::from("EUX")), ..mug("a", "1") };
-    assert_eq!(faults(&nonsense), [(String::from("currency"), FaultCode::UnknownCurrency)]);
+    assert_eq!(errors(&nonsense), [(String::from("currency"), FieldErrorCode::UnknownCurrency)]);
 }
 
 #[test]
-fn huge_fields_are_refused_and_long_descriptions_cut() {
+fn huge_fields_are_rejected_and_long_descriptions_truncated() {
     let huge = ProductDraft { name: Some("x".repeat(5_000_000)), ..mug("a", "1") };
-    assert_eq!(faults(&huge), [(String::from("name"), FaultCode::TooLong)]);
+    assert_eq!(errors(&huge), [(String::from("name"), FieldErrorCode::TooLong)]);
     let long = ProductDraft { description: Some("word ".repeat(4_000)), ..mug("a", "1") };
     assert!(checked(&long).facts.description.chars().count() <= 5_000);
 }
@@ -78,7 +78,7 @@ fn an_amount_is_never_a_floating_point_number() {
 }
 
 #[test]
-fn the_example_of_the_description_would_be_taken() {
+fn the_example_of_the_documentation_is_valid() {
     let draft: ProductDraft = serde_json::from_value(ProductDraft::example()).unwrap();
     assert!(catalog::check(&draft, Currency::EUR).is_ok());
 }

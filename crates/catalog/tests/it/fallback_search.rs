@@ -1,19 +1,19 @@
-//! Searching one store without the index.
+//! Searching one store without the search index.
 
-use catalog::{PriceRange, ProductDraft, Scan, ScanSort};
+use catalog::{FallbackQuery, FallbackSort, PriceRange, ProductDraft};
 use primitives::Currency;
 
 use crate::shop::{Shop, merchant, mug};
 
-async fn found(shop: &Shop, scan: Scan) -> Vec<String> {
+async fn found(shop: &Shop, query: FallbackQuery) -> Vec<String> {
     let (products, total) =
-        catalog::scan(&shop.reading(), merchant(), &scan, 100, 0).await.unwrap();
+        catalog::fallback_search(&shop.reading(), merchant(), &query, 100, 0).await.unwrap();
     assert_eq!(usize::try_from(total).unwrap(), products.len());
     products.into_iter().map(|product| product.facts.external_id).collect()
 }
 
-fn words(text: &str) -> Scan {
-    Scan { words: Some(text.to_owned()), ..Scan::default() }
+fn words(text: &str) -> FallbackQuery {
+    FallbackQuery { words: Some(text.to_owned()), ..FallbackQuery::default() }
 }
 
 fn draft(id: &str, name: &str, description: &str, price: &str, day: &str) -> ProductDraft {
@@ -47,7 +47,7 @@ async fn shop() -> Shop {
 }
 
 #[tokio::test]
-async fn all_words_must_occur_and_those_of_the_name_count_more() {
+async fn all_words_must_occur_and_words_of_the_name_rank_higher() {
     let shop = shop().await;
     assert_eq!(found(&shop, words("CAFE cup")).await, ["empty", "cup"]);
     assert_eq!(found(&shop, words("lampara")).await, ["lamp"]);
@@ -60,40 +60,43 @@ async fn all_words_must_occur_and_those_of_the_name_count_more() {
 }
 
 #[tokio::test]
-async fn filters_all_hold() {
+async fn all_filters_apply() {
     let shop = shop().await;
-    let category = |text: &str| Scan { category: Some(text.to_owned()), ..Scan::default() };
-    for place in ["light", "light/table-lamps", "table LAMPS"] {
-        assert_eq!(found(&shop, category(place)).await, ["lamp"], "{place}");
+    let category =
+        |text: &str| FallbackQuery { category: Some(text.to_owned()), ..FallbackQuery::default() };
+    for text in ["light", "light/table-lamps", "table LAMPS"] {
+        assert_eq!(found(&shop, category(text)).await, ["lamp"], "{text}");
     }
     assert!(found(&shop, category("lig")).await.is_empty());
-    let brand = Scan { brand: Some(String::from("LUMIÈRE")), ..Scan::default() };
+    let brand = FallbackQuery { brand: Some(String::from("LUMIÈRE")), ..FallbackQuery::default() };
     assert_eq!(found(&shop, brand).await, ["lamp"]);
-    let stocked = Scan { in_stock_only: true, sort: ScanSort::Newest, ..words("cup") };
+    let stocked = FallbackQuery { in_stock_only: true, sort: FallbackSort::Newest, ..words("cup") };
     assert_eq!(found(&shop, stocked).await, ["coins", "cup"]);
     let range = |currency, min_minor, max_minor| PriceRange { currency, min_minor, max_minor };
     let euros = vec![range(Currency::EUR, Some(900), Some(4_000))];
-    let mut both = Scan { prices: euros, ..Scan::default() };
+    let mut both = FallbackQuery { prices: euros, ..FallbackQuery::default() };
     assert_eq!(found(&shop, both.clone()).await, ["lamp", "cup"]);
     both.prices.push(range(Currency::Usdc, None, Some(12_500_000)));
     assert_eq!(found(&shop, both).await, ["coins", "lamp", "cup"]);
 }
 
 #[tokio::test]
-async fn each_sort_and_each_page_is_in_order() {
+async fn every_sort_orders_all_pages() {
     let shop = shop().await;
     for (sort, expected) in [
-        (ScanSort::Relevance, ["coins", "lamp", "empty", "cup"]),
-        (ScanSort::Newest, ["coins", "lamp", "empty", "cup"]),
-        (ScanSort::PriceAscending, ["empty", "cup", "coins", "lamp"]),
-        (ScanSort::PriceDescending, ["lamp", "coins", "cup", "empty"]),
+        (FallbackSort::Relevance, ["coins", "lamp", "empty", "cup"]),
+        (FallbackSort::Newest, ["coins", "lamp", "empty", "cup"]),
+        (FallbackSort::PriceAscending, ["empty", "cup", "coins", "lamp"]),
+        (FallbackSort::PriceDescending, ["lamp", "coins", "cup", "empty"]),
     ] {
-        let scan = Scan { sort, ..Scan::default() };
-        assert_eq!(found(&shop, scan.clone()).await, expected, "{sort:?}");
-        let page = catalog::scan(&shop.reading(), merchant(), &scan, 2, 1).await.unwrap();
+        let query = FallbackQuery { sort, ..FallbackQuery::default() };
+        assert_eq!(found(&shop, query.clone()).await, expected, "{sort:?}");
+        let page =
+            catalog::fallback_search(&shop.reading(), merchant(), &query, 2, 1).await.unwrap();
         let ids: Vec<_> = page.0.iter().map(|it| it.facts.external_id.as_str()).collect();
         assert_eq!((ids, page.1), (expected[1..3].to_vec(), 4));
-        let behind = catalog::scan(&shop.reading(), merchant(), &scan, 2, 9).await.unwrap();
-        assert_eq!((behind.0.len(), behind.1), (0, 4));
+        let beyond =
+            catalog::fallback_search(&shop.reading(), merchant(), &query, 2, 9).await.unwrap();
+        assert_eq!((beyond.0.len(), beyond.1), (0, 4));
     }
 }

@@ -2,10 +2,10 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
 
 mod check;
+mod fallback_search;
+mod feed_runs;
 mod put;
 mod quality;
 mod reading;
-mod revise;
-mod runs;
-mod scan;
 mod shop;
+mod update_offers;

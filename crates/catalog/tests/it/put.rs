@@ -1,28 +1,28 @@
-//! Bringing products in.
+//! Creating and updating products.
 
 use std::time::Duration;
 
-use catalog::{Done, Origin, ProductDraft};
-use primitives::{Id, JobId};
+use catalog::{Origin, ProductDraft, PutOutcome};
+use primitives::{FeedRunId, Id};
 
 use crate::shop::{Shop, checked, merchant, mug, variant};
 
 #[tokio::test]
-async fn only_a_real_change_is_written_and_told() {
+async fn only_a_real_change_is_written_and_published() {
     let shop = Shop::open().await;
     let two = ProductDraft { variants: vec![variant("S", "10", 1)], ..mug("b", "12.50") };
     let first = [mug("a", "12.50"), two.clone()];
-    assert_eq!(shop.put(&first).await, [Done::Created, Done::Created]);
+    assert_eq!(shop.put(&first).await, [PutOutcome::Created, PutOutcome::Created]);
     assert_eq!(shop.events().await, 2);
-    assert_eq!(shop.put(&first).await, [Done::Unchanged, Done::Unchanged]);
+    assert_eq!(shop.put(&first).await, [PutOutcome::Unchanged, PutOutcome::Unchanged]);
     assert_eq!(shop.events().await, 0);
     let more = ProductDraft {
         variants: vec![variant("S", "10", 1), variant("L", "11", 1)],
         ..two.clone()
     };
-    assert_eq!(shop.put(&[mug("a", "11"), more]).await, [Done::Updated, Done::Updated]);
+    assert_eq!(shop.put(&[mug("a", "11"), more]).await, [PutOutcome::Updated, PutOutcome::Updated]);
     assert_eq!(shop.events().await, 2);
-    assert_eq!(shop.put(&[two]).await, [Done::Updated], "a variant gone");
+    assert_eq!(shop.put(&[two]).await, [PutOutcome::Updated], "a variant was removed");
     assert_eq!(shop.events().await, 1);
     assert_eq!(shop.product("b").await.unwrap().variants.len(), 1);
 }
@@ -47,7 +47,7 @@ async fn a_product_reads_back_as_it_was_put() {
 }
 
 #[tokio::test]
-async fn every_price_is_kept_for_ever() {
+async fn the_price_history_is_append_only() {
     let shop = Shop::open().await;
     shop.put(&[mug("a", "12")]).await;
     shop.put(&[mug("a", "12")]).await;
@@ -69,14 +69,14 @@ async fn every_price_is_kept_for_ever() {
 }
 
 #[tokio::test]
-async fn what_was_pushed_after_a_feed_is_newer() {
+async fn a_push_after_a_feed_was_received_is_newer() {
     let shop = Shop::open().await;
     let received_at = shop.work().await.now();
-    let run = Origin::Run { run: JobId::from_random(7), received_at };
+    let run = Origin::FeedRun { run: FeedRunId::from_random(7), received_at };
     shop.test.clock().advance(Duration::from_secs(1));
     shop.put(&[mug("pushed", "10")]).await;
     let feed = [mug("pushed", "99"), mug("new", "5")];
-    assert_eq!(shop.put_from(run, &feed).await, [Done::Outdated, Done::Created]);
+    assert_eq!(shop.put_from(run, &feed).await, [PutOutcome::Outdated, PutOutcome::Created]);
     assert_eq!(shop.product("pushed").await.unwrap().facts.price.minor(), 10_00);
     let mut work = shop.work().await;
     let ids = [String::from("pushed"), String::from("new")];
@@ -87,7 +87,7 @@ async fn what_was_pushed_after_a_feed_is_newer() {
 }
 
 #[tokio::test]
-async fn a_retired_product_comes_back_under_its_id() {
+async fn a_retired_product_is_listed_again_under_its_id() {
     let shop = Shop::open().await;
     shop.put(&[mug("a", "10")]).await;
     let id = shop.product("a").await.unwrap().id;
@@ -95,22 +95,23 @@ async fn a_retired_product_comes_back_under_its_id() {
     let ids = [String::from("a")];
     catalog::retire(&mut work, merchant(), Origin::Push, &ids).await.unwrap();
     let again = catalog::retire(&mut work, merchant(), Origin::Push, &ids).await.unwrap();
-    assert!(again.is_empty(), "once is enough");
+    assert!(again.is_empty(), "a retired product is not retired again");
     work.commit().await.unwrap();
     assert!(shop.product("a").await.is_none());
     shop.events().await;
-    assert_eq!(shop.put(&[mug("a", "10")]).await, [Done::Updated]);
+    assert_eq!(shop.put(&[mug("a", "10")]).await, [PutOutcome::Updated]);
     assert_eq!((shop.product("a").await.unwrap().id, shop.events().await), (id, 1));
 }
 
 #[tokio::test]
-async fn the_same_new_product_from_two_sides_is_one_product() {
+async fn concurrent_imports_of_a_new_product_create_it_once() {
     let shop = Shop::open().await;
     let products: Vec<ProductDraft> = (0..20).map(|n| mug(&format!("p{n}"), "10")).collect();
     let mut backwards = products.clone();
     backwards.reverse();
     let (one, other) = tokio::join!(shop.put(&products), shop.put(&backwards));
-    let created = one.iter().chain(&other).filter(|done| **done == Done::Created).count();
+    let created =
+        one.iter().chain(&other).filter(|outcome| **outcome == PutOutcome::Created).count();
     assert_eq!(created, 20);
     assert_eq!(shop.events().await, 20);
     assert_eq!(shop.count("SELECT count(*) FROM price_history").await, 20);

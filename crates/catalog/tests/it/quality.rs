@@ -1,4 +1,4 @@
-//! How good the data is.
+//! Data quality.
 
 use catalog::{Defect, ProductDraft};
 use primitives::PageRequest;
@@ -6,7 +6,7 @@ use primitives::PageRequest;
 use crate::shop::{Shop, merchant, mug};
 
 #[tokio::test]
-async fn figures_come_with_the_products_that_fail() {
+async fn the_figures_match_the_defective_products() {
     let shop = Shop::open().await;
     let gtin = |id: &str, gtin: &str| ProductDraft { gtin: Some(gtin.to_owned()), ..mug(id, "1") };
     let bare = ProductDraft { images: Vec::new(), ..mug("bare", "0") };
@@ -25,12 +25,13 @@ async fn figures_come_with_the_products_that_fail() {
     ];
     shop.put(&drafts).await;
     let mut work = shop.work().await;
-    let figures = catalog::measure(&mut work, merchant()).await.unwrap();
+    let quality = catalog::refresh_quality(&mut work, merchant()).await.unwrap();
     work.commit().await.unwrap();
-    assert_eq!((figures.products, figures.complete, figures.consistent), (5, 4, 2));
-    assert_eq!(catalog::quality(&shop.reading(), merchant()).await.unwrap(), Some(figures));
+    assert_eq!((quality.products, quality.complete, quality.consistent), (5, 4, 2));
+    assert_eq!(catalog::quality(&shop.reading(), merchant()).await.unwrap(), Some(quality));
     let page = PageRequest::new(None, None);
-    let (all, total) = catalog::failing(&shop.reading(), merchant(), None, page).await.unwrap();
+    let (all, total) =
+        catalog::products_with_defects(&shop.reading(), merchant(), None, page).await.unwrap();
     assert_eq!(total, 4);
     let defects: Vec<_> =
         all.iter().map(|row| (row.external_id.as_str(), &row.defects[..])).collect();
@@ -44,6 +45,7 @@ async fn figures_come_with_the_products_that_fail() {
         ]
     );
     let only = Some(Defect::SharedGtin);
-    let (twins, _) = catalog::failing(&shop.reading(), merchant(), only, page).await.unwrap();
+    let (twins, _) =
+        catalog::products_with_defects(&shop.reading(), merchant(), only, page).await.unwrap();
     assert_eq!(twins.len(), 2);
 }

@@ -1,8 +1,8 @@
-//! Finding products again.
+//! Reading products.
 
 use catalog::{CatalogError, Lookup, Origin, ProductDraft};
 use database::{Reading, Work};
-use primitives::{Currency, Id, MerchantId, PageRequest, ProductId};
+use primitives::{Id, MerchantId, PageRequest, ProductId};
 
 use crate::shop::{Shop, checked, merchant, mug, variant};
 
@@ -12,7 +12,7 @@ async fn found(shop: &Shop, lookup: Lookup) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_product_is_found_by_each_of_its_names() {
+async fn a_product_is_found_by_sku_gtin_and_url() {
     let shop = Shop::open().await;
     let url = String::from("https://attic.example/mugs/a");
     let mut large = variant("MUG-L", "10", 1);
@@ -39,25 +39,25 @@ async fn a_product_is_found_by_each_of_its_names() {
     let sellers = catalog::sellers(shop.test.database(), &gtin).await.unwrap();
     assert_eq!(sellers, [merchant()]);
     let id = shop.product("a").await.unwrap().id;
-    assert_eq!(catalog::owner(shop.test.database(), id).await.unwrap(), merchant());
+    assert_eq!(catalog::merchant_of(shop.test.database(), id).await.unwrap(), merchant());
 }
 
 #[tokio::test]
-async fn what_agents_cannot_pay_in_is_hidden_from_them() {
+async fn products_in_unsupported_currencies_are_hidden_from_agents() {
     let shop = Shop::open().await;
     let crowns = ProductDraft { currency: Some(String::from("SEK")), ..mug("a", "1") };
     shop.put(&[crowns]).await;
     assert!(shop.product("a").await.is_none());
-    shop.sum_up().await;
+    shop.refresh_counts().await;
     let tree = catalog::categories(&shop.reading(), merchant(), None).await.unwrap();
     assert_eq!(tree[0].product_count, 0);
 }
 
 #[tokio::test]
-async fn an_unknown_category_names_the_ones_there_are() {
+async fn the_error_of_an_unknown_category_lists_the_existing_ones() {
     let shop = Shop::open().await;
     shop.put(&[mug("a", "1")]).await;
-    shop.sum_up().await;
+    shop.refresh_counts().await;
     let missing = catalog::categories(&shop.reading(), merchant(), Some("cups")).await;
     assert!(
         matches!(missing, Err(CatalogError::CategoryNotFound { allowed }) if allowed == ["kitchen"])
@@ -67,7 +67,7 @@ async fn an_unknown_category_names_the_ones_there_are() {
 }
 
 #[tokio::test]
-async fn the_newest_come_first() {
+async fn new_arrivals_are_ordered_newest_first() {
     let shop = Shop::open().await;
     let listed = |id: &str, day: &str| ProductDraft {
         listed_at: Some(format!("2026-11-{day}T00:00:00Z")),
@@ -80,7 +80,7 @@ async fn the_newest_come_first() {
     assert_eq!(ids, ["new", "mid"]);
 }
 
-/// Brings products into a store of its own.
+/// Puts products into a store.
 async fn fill(shop: &Shop, merchant: MerchantId, drafts: &[ProductDraft]) {
     let incoming: Vec<_> = drafts.iter().map(checked).collect();
     let mut work = Work::for_store(shop.test.database(), merchant).await.unwrap();
@@ -92,8 +92,8 @@ async fn fill(shop: &Shop, merchant: MerchantId, drafts: &[ProductDraft]) {
 async fn three_stores() -> (Shop, [MerchantId; 3]) {
     let shop = Shop::open().await;
     let stores = [merchant(), MerchantId::from_random(2), MerchantId::from_random(3)];
-    testkit::open_store(shop.test.database(), stores[1], "barn", Currency::EUR).await;
-    testkit::open_store(shop.test.database(), stores[2], "cellar", Currency::EUR).await;
+    testkit::StoreBuilder::new("barn").merchant(stores[1]).build(shop.test.database()).await;
+    testkit::StoreBuilder::new("cellar").merchant(stores[2]).build(shop.test.database()).await;
     let crowns = ProductDraft { currency: Some(String::from("SEK")), ..mug("crowns", "1") };
     let sized = ProductDraft {
         variants: vec![variant("L", "3", 1), variant("S", "2", 1)],
@@ -136,7 +136,7 @@ async fn pages_of_any_size_hold_every_visible_product_once_and_in_order() {
             (one.0.uuid(), one.1.uuid()) < (next.0.uuid(), next.1.uuid())
         }));
     }
-    // The store in which the last page ended may be out of the list by now.
+    // The store in which the last page ended is not in the list any more.
     let end = Some((stores[0], ProductId::from_random(u128::MAX)));
     let rest = catalog::products_after(&reading, &[stores[2]], end, 100).await.unwrap();
     assert_eq!(rest.len(), 3);

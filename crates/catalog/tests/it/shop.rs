@@ -1,6 +1,8 @@
-//! A store to try things on.
+//! The store of these tests.
 
-use catalog::{Amount, Done, ImageDraft, Incoming, Origin, Product, ProductDraft, VariantDraft};
+use catalog::{
+    Amount, ImageDraft, Incoming, Origin, Product, ProductDraft, PutOutcome, VariantDraft,
+};
 use database::{Reading, Work};
 use primitives::{Currency, Id, MerchantId, ProductId};
 use testkit::TestDatabase;
@@ -17,7 +19,7 @@ pub(crate) fn merchant() -> MerchantId {
 impl Shop {
     pub(crate) async fn open() -> Self {
         let test = TestDatabase::new().await;
-        testkit::open_store(test.database(), merchant(), "attic", Currency::EUR).await;
+        testkit::StoreBuilder::new("attic").merchant(merchant()).build(test.database()).await;
         Self { test }
     }
 
@@ -29,16 +31,20 @@ impl Shop {
         Reading::for_store(self.test.database(), merchant()).unwrap()
     }
 
-    pub(crate) async fn put(&self, drafts: &[ProductDraft]) -> Vec<Done> {
+    pub(crate) async fn put(&self, drafts: &[ProductDraft]) -> Vec<PutOutcome> {
         self.put_from(Origin::Push, drafts).await
     }
 
-    pub(crate) async fn put_from(&self, origin: Origin, drafts: &[ProductDraft]) -> Vec<Done> {
+    pub(crate) async fn put_from(
+        &self,
+        origin: Origin,
+        drafts: &[ProductDraft],
+    ) -> Vec<PutOutcome> {
         let incoming: Vec<Incoming> = drafts.iter().map(checked).collect();
         let mut work = self.work().await;
         let put = catalog::put_products(&mut work, merchant(), origin, &incoming).await.unwrap();
         work.commit().await.unwrap();
-        put.into_iter().map(|put| put.done).collect()
+        put.into_iter().map(|put| put.outcome).collect()
     }
 
     pub(crate) async fn product(&self, external_id: &str) -> Option<Product> {
@@ -52,20 +58,20 @@ impl Shop {
         catalog::product(&self.reading(), merchant(), id?).await.ok()
     }
 
-    /// Counts, as a job does some seconds after a change.
-    pub(crate) async fn sum_up(&self) {
+    /// Refreshes the counts, as a job does a few seconds after a change.
+    pub(crate) async fn refresh_counts(&self) {
         let mut work = self.work().await;
-        catalog::sum_up(&mut work, merchant()).await.unwrap();
+        catalog::refresh_counts(&mut work, merchant()).await.unwrap();
         work.commit().await.unwrap();
     }
 
-    /// A number the database answers with.
+    /// Runs a query that returns one number.
     pub(crate) async fn count(&self, query: &'static str) -> i64 {
         let mut raw = self.test.raw().await;
         sqlx::query_scalar(query).fetch_one(&mut raw).await.unwrap()
     }
 
-    /// Events about products told since the last time this was asked.
+    /// Returns the number of product events since the last call.
     pub(crate) async fn events(&self) -> i64 {
         let count = self.count("SELECT count(*) FROM outbox WHERE topic LIKE 'product.%'").await;
         let mut raw = self.test.raw().await;
@@ -75,7 +81,7 @@ impl Shop {
 }
 
 pub(crate) fn checked(draft: &ProductDraft) -> Incoming {
-    catalog::check(draft, Currency::EUR).unwrap_or_else(|faults| panic!("{faults:?}"))
+    catalog::check(draft, Currency::EUR).unwrap_or_else(|errors| panic!("{errors:?}"))
 }
 
 pub(crate) fn mug(external_id: &str, price: &str) -> ProductDraft {

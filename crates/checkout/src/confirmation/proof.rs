@@ -1,103 +1,98 @@
-//! Whether an answer is a proof: pure.
+//! Verification of a confirmation: a pure function.
 
-use carts::Priced;
+use carts::PricedCart;
 use orders::ConfirmationLevel;
 use primitives::Timestamp;
 
 use super::{Confirmation, ConfirmationStatus};
 
-/// Why what was sent is no proof, or none that is enough.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ProofFault {
-    /// The store wants a person to press Confirm, and nobody did.
-    TooWeak,
-    /// The agent's client can ask its person, and has not.
-    NotAsked,
-    /// The store wants a mandate, and those are not accepted yet.
-    MandateNotYet,
-    /// There is no such question, or another agent put it.
-    Unknown,
-    /// Nobody has answered yet.
-    Pending,
-    /// The person said no.
-    Rejected,
-    /// It was answered, or should have been, too long ago.
-    Expired,
-    /// It is about something else than what the cart is now.
-    Stale,
-    /// It was used for a checkout before.
-    Used,
+primitives::text_enum! {
+    /// Why a human confirmation is missing, invalid or insufficient.
+    pub enum ProofRejection {
+        /// The store requires a confirmation on the hosted page, and there is none.
+        #[strum(serialize = "proof_missing")]
+        Insufficient,
+        /// The agent's client supports elicitation, and the person has not been asked.
+        #[strum(serialize = "person_not_asked")]
+        NotAsked,
+        /// The store requires a mandate; mandates are not supported yet.
+        #[strum(serialize = "mandate_not_accepted_yet")]
+        MandateNotSupported,
+        /// No confirmation has this id, or another agent requested it.
+        #[strum(serialize = "proof_unknown")]
+        Unknown,
+        /// The person has not decided.
+        #[strum(serialize = "proof_pending")]
+        Pending,
+        /// The person rejected the purchase.
+        #[strum(serialize = "rejected_by_person")]
+        Rejected,
+        #[strum(serialize = "proof_expired")]
+        Expired,
+        /// The cart's terms differ from the ones the person approved.
+        #[strum(serialize = "proof_stale")]
+        Stale,
+        /// It was used for another checkout.
+        #[strum(serialize = "proof_used")]
+        Used,
+    }
 }
 
-impl ProofFault {
-    /// The stable name.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
+impl ProofRejection {
+    pub(crate) const fn message(self) -> &'static str {
         match self {
-            Self::TooWeak => "proof_missing",
-            Self::NotAsked => "person_not_asked",
-            Self::MandateNotYet => "mandate_not_accepted_yet",
-            Self::Unknown => "proof_unknown",
-            Self::Pending => "proof_pending",
-            Self::Rejected => "rejected_by_person",
-            Self::Expired => "proof_expired",
-            Self::Stale => "proof_stale",
-            Self::Used => "proof_used",
-        }
-    }
-
-    pub(crate) const fn sentence(self) -> &'static str {
-        match self {
-            Self::TooWeak => "a person has to confirm this purchase on our page first",
-            Self::NotAsked => "the person has to be asked first",
-            Self::MandateNotYet => "this store wants a signed mandate, which is not accepted yet",
-            Self::Unknown => "there is no such confirmation of this agent",
+            Self::Insufficient => "a person has to confirm this purchase on the confirmation page",
+            Self::NotAsked => "the person has to be asked for confirmation first",
+            Self::MandateNotSupported => {
+                "this store requires a signed mandate, which is not supported yet"
+            }
+            Self::Unknown => "confirmation not found for this agent",
             Self::Pending => "the person has not answered yet",
-            Self::Rejected => "the person said no",
-            Self::Expired => "the confirmation is too old",
-            Self::Stale => "what the person confirmed is not what the cart is now",
-            Self::Used => "the confirmation was used for a checkout before",
+            Self::Rejected => "the person rejected the purchase",
+            Self::Expired => "the confirmation has expired",
+            Self::Stale => "the cart has changed since the person confirmed it",
+            Self::Used => "the confirmation was already used for a checkout",
         }
     }
 
     pub(crate) const fn hint(self) -> &'static str {
         match self {
-            Self::MandateNotYet => "buy elsewhere, or tell the person",
-            Self::Rejected => "respect it: change the cart as the person wishes, or stop",
+            Self::MandateNotSupported => "inform the person, or buy at another store",
+            Self::Rejected => "respect the decision: change the cart as the person wishes, or stop",
             Self::Pending => {
-                "show confirm_url to the person; get_confirmation_status says what they answered"
+                "show confirm_url to the person; get_confirmation_status returns the decision"
             }
             _ => {
-                "show confirm_url to the person; when they confirmed, call again with confirmation_id"
+                "show confirm_url to the person; once they confirm, call again with confirmation_id"
             }
         }
     }
 
-    /// Whether a new question would help.
-    pub(crate) const fn can_be_asked(self) -> bool {
-        !matches!(self, Self::MandateNotYet | Self::Rejected)
+    /// Returns whether a new confirmation request may lead to a valid confirmation.
+    pub(crate) const fn allows_new_request(self) -> bool {
+        !matches!(self, Self::MandateNotSupported | Self::Rejected)
     }
 }
 
-/// How strong an answer is as a proof for this cart as it is now.
-pub(super) fn judge(
+/// Returns the level of a confirmation if it is valid for the cart's agent and current terms.
+pub(super) fn verify(
     found: Option<&Confirmation>,
-    priced: &Priced,
+    priced: &PricedCart,
     now: Timestamp,
-) -> Result<ConfirmationLevel, ProofFault> {
+) -> Result<ConfirmationLevel, ProofRejection> {
     let cart = &priced.cart;
     let found = found.filter(|it| it.agent == cart.owner.key && it.cart == cart.id);
-    let found = found.ok_or(ProofFault::Unknown)?;
+    let found = found.ok_or(ProofRejection::Unknown)?;
     if found.used_by.is_some() {
-        return Err(ProofFault::Used);
+        return Err(ProofRejection::Used);
     }
     match found.status(now) {
-        ConfirmationStatus::Pending => Err(ProofFault::Pending),
-        ConfirmationStatus::Rejected => Err(ProofFault::Rejected),
-        ConfirmationStatus::Expired => Err(ProofFault::Expired),
+        ConfirmationStatus::Pending => Err(ProofRejection::Pending),
+        ConfirmationStatus::Rejected => Err(ProofRejection::Rejected),
+        ConfirmationStatus::Expired => Err(ProofRejection::Expired),
         ConfirmationStatus::Confirmed if found.quote_hash != priced.quote_hash => {
-            Err(ProofFault::Stale)
+            Err(ProofRejection::Stale)
         }
-        ConfirmationStatus::Confirmed => found.level.ok_or(ProofFault::Pending),
+        ConfirmationStatus::Confirmed => found.level.ok_or(ProofRejection::Pending),
     }
 }

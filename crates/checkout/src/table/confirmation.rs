@@ -1,4 +1,4 @@
-//! Questions to people.
+//! SQL of human confirmations.
 
 use carts::{QuoteHash, Terms};
 use database::Work;
@@ -35,8 +35,8 @@ impl TryFrom<Row> for Confirmation {
             agent: row.agent,
             terms: row.terms.0,
             quote_hash: QuoteHash::from_bytes(&row.quote_hash).ok_or_else(unreadable)?,
-            kept_status: ConfirmationStatus::from_name(&row.status).ok_or_else(unreadable)?,
-            level: row.level.as_deref().and_then(ConfirmationLevel::from_name),
+            stored_status: ConfirmationStatus::parse(&row.status).ok_or_else(unreadable)?,
+            level: super::parsed(row.level.as_deref(), ConfirmationLevel::parse)?,
             form_token: row.form_token.try_into().map_err(|_| unreadable())?,
             used_by: row.used_by,
             created_at: row.created_at,
@@ -46,7 +46,7 @@ impl TryFrom<Row> for Confirmation {
     }
 }
 
-/// The columns of `Row`.
+/// Selects the columns of `Row`.
 macro_rules! confirmations {
     ($where:literal, $($argument:expr),*) => {
         sqlx::query_as!(
@@ -71,7 +71,7 @@ pub(crate) async fn confirmation(
     query.fetch_optional(sql).await?.map(Confirmation::try_from).transpose()
 }
 
-/// The questions about a cart, the newest first.
+/// Returns the confirmations of a cart, the newest first.
 pub(crate) async fn confirmations_of(
     sql: &mut PgConnection,
     merchant: MerchantId,
@@ -101,7 +101,7 @@ pub(crate) async fn insert_confirmation(
         new.agent as KeyId,
         Json(&new.terms) as _,
         new.quote_hash.as_bytes().as_slice(),
-        new.kept_status.name(),
+        new.stored_status.as_str(),
         new.form_token.as_slice(),
         new.created_at as Timestamp,
         new.expires_at as Timestamp,
@@ -111,8 +111,8 @@ pub(crate) async fn insert_confirmation(
     Ok(())
 }
 
-/// Writes an answer, if there is none yet and it is not too late.
-pub(crate) async fn decide(
+/// Records a decision. Returns `false` if there is one already or the confirmation has expired.
+pub(crate) async fn record_decision(
     work: &mut Work,
     merchant: MerchantId,
     id: ConfirmationId,
@@ -121,7 +121,7 @@ pub(crate) async fn decide(
 ) -> sqlx::Result<bool> {
     let now = work.now();
     let (status, level) = match decision {
-        Decision::Approve => (ConfirmationStatus::Confirmed, Some(level.name())),
+        Decision::Approve => (ConfirmationStatus::Confirmed, Some(level.as_str())),
         Decision::Reject => (ConfirmationStatus::Rejected, None),
     };
     let done = sqlx::query!(
@@ -129,7 +129,7 @@ pub(crate) async fn decide(
          WHERE merchant_id = $1 AND confirmation_id = $2 AND status = 'pending' AND expires_at >= $5",
         merchant as MerchantId,
         id as ConfirmationId,
-        status.name(),
+        status.as_str(),
         level,
         now as Timestamp,
     )
@@ -138,8 +138,8 @@ pub(crate) async fn decide(
     Ok(done.rows_affected() > 0)
 }
 
-/// Uses a proof for a session, if nothing else did.
-pub(crate) async fn use_confirmation(
+/// Marks a confirmation as used by a session. Returns `false` if it was used before.
+pub(crate) async fn mark_confirmation_used(
     work: &mut Work,
     merchant: MerchantId,
     id: ConfirmationId,

@@ -13,7 +13,7 @@ use primitives::{ErrorCode, Problem};
 use shop::{Shop, agent};
 
 #[tokio::test]
-async fn completing_holds_the_units_and_says_where_to_pay() {
+async fn completing_holds_the_units_and_returns_the_checkout_url() {
     let shop = Shop::open().await;
     let [mug] = shop.stock(&[("mug", "12.50", 9)]).await;
     let owner = agent(1);
@@ -24,16 +24,16 @@ async fn completing_holds_the_units_and_says_where_to_pay() {
     assert_eq!(at.session.quote_hash, cart.quote_hash);
     let url = format!("{}/attic/checkout/{}", shop::SITE, at.session.id);
     assert_eq!(at.session.checkout_url.as_deref(), Some(url.as_str()));
-    assert_eq!(shop.shelf(mug).await, (9, 2));
+    assert_eq!(shop.stock_and_held(mug).await, (9, 2));
     let again = shop.complete(&owner, cart.cart.id).await.unwrap();
-    assert_eq!(again.session, at.session, "asking again gives the same session");
-    assert_eq!(shop.shelf(mug).await, (9, 2));
+    assert_eq!(again.session, at.session, "completing again returns the same session");
+    assert_eq!(shop.stock_and_held(mug).await, (9, 2));
     assert_eq!(shop.count("SELECT count(*) FROM agent_event").await, 1);
     assert_eq!(shop.count("SELECT count(*) FROM checkout_comparison WHERE was_available").await, 1);
 }
 
 #[tokio::test]
-async fn what_somebody_holds_nobody_else_gets() {
+async fn held_units_cannot_be_held_by_another_session() {
     let shop = Shop::open().await;
     let [mug] = shop.stock(&[("mug", "12.50", 1)]).await;
     let mut carts = Vec::new();
@@ -50,14 +50,14 @@ async fn what_somebody_holds_nobody_else_gets() {
             Err(error) => assert_eq!(error.code(), ErrorCode::OutOfStock, "{error}"),
         }
     }
-    assert_eq!((sold, shop.shelf(mug).await), (1, (1, 1)));
+    assert_eq!((sold, shop.stock_and_held(mug).await), (1, (1, 1)));
     let found =
         shop.count("SELECT count(*) FROM checkout_comparison WHERE NOT was_available").await;
-    assert_eq!(found, 7, "what was found is written down also when it was refused");
+    assert_eq!(found, 7, "comparisons are recorded also for rejected checkouts");
 }
 
 #[tokio::test]
-async fn a_price_that_moved_is_told_and_can_be_agreed_to() {
+async fn a_changed_price_is_reported_and_can_be_approved() {
     let shop = Shop::open().await;
     let [mug] = shop.stock(&[("mug", "12.50", 9)]).await;
     let owner = agent(1);
@@ -67,12 +67,12 @@ async fn a_price_that_moved_is_told_and_can_be_agreed_to() {
     let Err(CheckoutError::PriceChanged { changes, current }) = refused else {
         panic!("{refused:?}")
     };
-    assert_eq!((changes[0].1.minor(), changes[0].2.minor()), (1_250, 1_300));
+    assert_eq!((changes[0].listed.minor(), changes[0].live.minor()), (1_250, 1_300));
     let seen = Complete { quote_hash: Some(cart.quote_hash), ..Complete::cart(cart.cart.id) };
-    let stale = checkout::complete(&shop.counter(), &owner, &seen, None).await;
-    assert!(matches!(stale, Err(CheckoutError::QuoteMoved { .. })));
-    let agreed = Complete { quote_hash: Some(current), ..Complete::cart(cart.cart.id) };
-    let at = checkout::complete(&shop.counter(), &owner, &agreed, None).await.unwrap();
+    let stale = checkout::complete(&shop.context(), &owner, &seen, None).await;
+    assert!(matches!(stale, Err(CheckoutError::QuoteChanged { .. })));
+    let approved = Complete { quote_hash: Some(current), ..Complete::cart(cart.cart.id) };
+    let at = checkout::complete(&shop.context(), &owner, &approved, None).await.unwrap();
     assert_eq!(at.session.total.minor(), 1_790);
     let wrong = "SELECT count(*) FROM checkout_comparison WHERE live_minor <> listed_minor";
     assert_eq!(shop.count(wrong).await, 1);
@@ -84,48 +84,52 @@ async fn a_store_below_the_threshold_sells_nothing_to_agents() {
     let [mug] = shop.stock(&[("mug", "12.50", 9)]).await;
     let owner = agent(1);
     let cart = shop.cart(&owner, &[(mug, 1)]).await;
-    shop.stand(0.69).await;
+    shop.set_standing(0.69).await;
     let refused = shop.complete(&owner, cart.cart.id).await.unwrap_err();
     assert!(matches!(refused, CheckoutError::BelowThreshold));
-    shop.stand(0.1).await;
+    shop.set_standing(0.1).await;
     assert_eq!(
         shop.complete(&owner, cart.cart.id).await.unwrap_err().code(),
         ErrorCode::StoreSuspended
     );
-    assert_eq!(shop.shelf(mug).await, (9, 0));
+    assert_eq!(shop.stock_and_held(mug).await, (9, 0));
 }
 
 #[tokio::test]
-async fn what_is_missing_is_said() {
+async fn missing_data_is_reported() {
     let shop = Shop::open().await;
     let [mug] = shop.stock(&[("mug", "12.50", 9)]).await;
     let owner = agent(1);
     let cart = shop.cart(&owner, &[(mug, 1)]).await;
-    let (counter, new) = (shop.counter(), NewSession::default());
-    let started = checkout::create(&counter, &owner, cart.cart.id, &new, None).await.unwrap();
+    let (context, new) = (shop.context(), NewSession::default());
+    let started = checkout::create(&context, &owner, cart.cart.id, &new, None).await.unwrap();
     assert_eq!(started.status(), Status::ReadyForComplete);
-    assert_eq!(shop.shelf(mug).await, (9, 0), "nothing is held yet");
+    assert_eq!(shop.stock_and_held(mug).await, (9, 0), "nothing is held yet");
     let to = cart.cart.destination.clone().unwrap();
     let abroad = carts::Destination { country: String::from("FR"), ..to.clone() };
     let edits = vec![carts::Edit::Destination(abroad)];
     let id = started.session.id;
     let change = Update { edits, new: NewSession::default() };
-    let moved = checkout::update(&shop.counter(), &owner, id, &change, None).await.unwrap();
+    let moved = checkout::update(&shop.context(), &owner, id, &change, None).await.unwrap();
     assert_eq!(moved.status(), Status::Incomplete);
     let refused = shop.complete(&owner, cart.cart.id).await.unwrap_err();
     assert_eq!(refused.code(), ErrorCode::CheckoutNotReady);
     let change = Update { edits: vec![carts::Edit::Destination(to)], new: NewSession::default() };
-    let back = checkout::update(&shop.counter(), &owner, id, &change, None).await.unwrap();
+    let back = checkout::update(&shop.context(), &owner, id, &change, None).await.unwrap();
     assert_eq!(back.status(), Status::ReadyForComplete);
     assert_eq!(shop.complete(&owner, cart.cart.id).await.unwrap().session.id, id);
     let change = Update { edits: Vec::new(), new: NewSession::default() };
-    let edited = checkout::update(&shop.counter(), &owner, id, &change, None).await.unwrap();
+    let edited = checkout::update(&shop.context(), &owner, id, &change, None).await.unwrap();
     assert_eq!(edited.status(), Status::ReadyForComplete);
-    assert_eq!(shop.shelf(mug).await, (9, 0), "what is changed has to be completed anew");
+    assert_eq!(
+        shop.stock_and_held(mug).await,
+        (9, 0),
+        "a changed session has to be completed again"
+    );
 }
 
 #[tokio::test]
-async fn called_off_or_too_late_the_units_go_back_and_the_merchant_hears_once() {
+async fn a_canceled_or_expired_session_releases_its_units_and_publishes_one_event() {
     let shop = Shop::open().await;
     let [mug] = shop.stock(&[("mug", "12.50", 9)]).await;
     let owner = agent(1);
@@ -134,50 +138,50 @@ async fn called_off_or_too_late_the_units_go_back_and_the_merchant_hears_once() 
         let cart = shop.cart(&owner, &[(mug, 1)]).await;
         sessions.push(shop.complete(&owner, cart.cart.id).await.unwrap().session.id);
     }
-    assert_eq!(shop.shelf(mug).await, (9, 3));
+    assert_eq!(shop.stock_and_held(mug).await, (9, 3));
     for _ in 0..2 {
-        let off =
-            checkout::cancel(&shop.counter(), &owner, sessions[0], Some("shipping_cost")).await;
-        assert_eq!(off.unwrap().status(), Status::Canceled);
+        let canceled =
+            checkout::cancel(&shop.context(), &owner, sessions[0], Some("shipping_cost")).await;
+        assert_eq!(canceled.unwrap().status(), Status::Canceled);
     }
-    assert_eq!(shop.shelf(mug).await, (9, 2));
-    shop.advance(Duration::from_mins(31));
+    assert_eq!(shop.stock_and_held(mug).await, (9, 2));
+    shop.advance(checkout::SESSION_LIFETIME + Duration::from_mins(1));
     for _ in 0..2 {
-        shop.run::<checkout::NoticeAbandoned>(()).await;
+        shop.run::<checkout::ExpireSessions>(()).await;
     }
-    assert_eq!(shop.shelf(mug).await, (9, 0));
-    let told = "SELECT count(*) FROM webhook_event WHERE kind = 'checkout.abandoned'";
-    assert_eq!(shop.count(told).await, 3);
+    assert_eq!(shop.stock_and_held(mug).await, (9, 0));
+    let published = "SELECT count(*) FROM webhook_event WHERE kind = 'checkout.abandoned'";
+    assert_eq!(shop.count(published).await, 3);
     let late =
         checkout::session(&shop.reading(), shop.store.merchant, sessions[1], None).await.unwrap();
-    assert_eq!(late.session.kept_status, Status::Expired);
+    assert_eq!(late.session.stored_status, Status::Expired);
     assert_eq!(shop.count("SELECT count(*) FROM cart WHERE status = 'expired'").await, 2);
 }
 
 #[tokio::test]
-async fn a_merchant_hears_where_the_buyer_could_go_on() {
+async fn the_abandoned_event_has_the_recovery_url() {
     let shop = Shop::open().await;
     let [mug] = shop.stock(&[("mug", "12.50", 9)]).await;
     let owner = agent(1);
     let template = "https://attic.example/cart?add={items}&ref={checkout_id}";
     let known = merchants::settings(&shop.reading(), shop.store.merchant).await.unwrap().settings;
-    for (own, told) in
+    for (template, expected) in
         [(None, None), (Some(template), Some("https://attic.example/cart?add=mug:2&ref="))]
     {
-        let checkout_url = own.map(|own| own.parse().unwrap());
-        shop.set(&merchants::Settings { checkout_url, ..known.clone() }).await;
+        let checkout_url = template.map(|template| template.parse().unwrap());
+        shop.put_settings(&merchants::Settings { checkout_url, ..known.clone() }).await;
         let cart = shop.cart(&owner, &[(mug, 2)]).await;
         let id = shop.complete(&owner, cart.cart.id).await.unwrap().session.id;
-        checkout::cancel(&shop.counter(), &owner, id, None).await.unwrap();
+        checkout::cancel(&shop.context(), &owner, id, None).await.unwrap();
         let url = "SELECT convert_from(body, 'UTF8')::jsonb ->> 'recoveryUrl' FROM webhook_event WHERE subject = $1";
         let url: Option<String> =
             sqlx::query_scalar(url).bind(id).fetch_one(&mut shop.test.raw().await).await.unwrap();
-        assert_eq!(url.as_deref(), told);
+        assert_eq!(url.as_deref(), expected);
     }
 }
 
 #[tokio::test]
-async fn a_key_stands_for_one_request() {
+async fn an_idempotency_key_is_bound_to_one_request() {
     let shop = Shop::open().await;
     let [mug] = shop.stock(&[("mug", "12.50", 9)]).await;
     let owner = agent(1);
@@ -189,18 +193,18 @@ async fn a_key_stands_for_one_request() {
         request_hash: vec![hash],
     };
     let (first, other) = (key(1), key(2));
-    let (counter, asked) = (shop.counter(), Complete::cart(cart.cart.id));
-    let all = (0..5).map(|_| checkout::complete(&counter, &owner, &asked, Some(&first)));
+    let (context, request) = (shop.context(), Complete::cart(cart.cart.id));
+    let all = (0..5).map(|_| checkout::complete(&context, &owner, &request, Some(&first)));
     let all = futures::future::join_all(all).await;
     let ids: Vec<_> = all.into_iter().map(|at| at.unwrap().session.id).collect();
     assert!(ids.iter().all(|id| *id == ids[0]));
-    assert_eq!(shop.shelf(mug).await, (9, 1));
-    let conflict = checkout::complete(&counter, &owner, &asked, Some(&other)).await.unwrap_err();
+    assert_eq!(shop.stock_and_held(mug).await, (9, 1));
+    let conflict = checkout::complete(&context, &owner, &request, Some(&other)).await.unwrap_err();
     assert_eq!(conflict.code(), ErrorCode::IdempotencyConflict);
 }
 
 #[tokio::test]
-async fn a_refusal_keeps_no_key() {
+async fn a_rejected_request_stores_no_idempotency_key() {
     let shop = Shop::open().await;
     let [mug] = shop.stock(&[("mug", "12.50", 9)]).await;
     let owner = agent(1);
@@ -212,15 +216,15 @@ async fn a_refusal_keeps_no_key() {
         key: String::from("one"),
         request_hash: vec![1],
     };
-    let (counter, asked) = (shop.counter(), Complete::cart(cart.cart.id));
-    let refused = checkout::complete(&counter, &owner, &asked, Some(&key)).await.unwrap_err();
+    let (context, request) = (shop.context(), Complete::cart(cart.cart.id));
+    let refused = checkout::complete(&context, &owner, &request, Some(&key)).await.unwrap_err();
     assert_eq!(refused.code(), ErrorCode::OutOfStock);
     shop.stock(&[("mug", "12.50", 9)]).await;
-    assert!(checkout::complete(&counter, &owner, &asked, Some(&key)).await.is_ok());
+    assert!(checkout::complete(&context, &owner, &request, Some(&key)).await.is_ok());
 }
 
 #[tokio::test]
-async fn carts_in_opposite_order_wait_and_do_not_fail() {
+async fn carts_with_lines_in_opposite_order_do_not_deadlock() {
     let shop = Shop::open().await;
     let [mug, pot] = shop.stock(&[("mug", "1.00", 400), ("pot", "2.00", 400)]).await;
     let mut carts = Vec::new();
@@ -234,18 +238,21 @@ async fn carts_in_opposite_order_wait_and_do_not_fail() {
     for outcome in futures::future::join_all(tries).await {
         outcome.unwrap();
     }
-    assert_eq!((shop.shelf(mug).await, shop.shelf(pot).await), ((400, 12), (400, 12)));
+    assert_eq!(
+        (shop.stock_and_held(mug).await, shop.stock_and_held(pot).await),
+        ((400, 12), (400, 12))
+    );
 }
 
 #[tokio::test]
-async fn a_merchant_who_sends_a_new_number_neither_loses_nor_gains_a_hold() {
+async fn a_stock_update_neither_loses_nor_duplicates_a_hold() {
     let shop = Shop::open().await;
     let [mug] = shop.stock(&[("mug", "12.50", 9)]).await;
     let owner = agent(1);
     let cart = shop.cart(&owner, &[(mug, 2)]).await;
     let at = shop.complete(&owner, cart.cart.id).await.unwrap();
     shop.stock(&[("mug", "12.50", 20)]).await;
-    assert_eq!(shop.shelf(mug).await, (20, 2));
-    checkout::cancel(&shop.counter(), &owner, at.session.id, None).await.unwrap();
-    assert_eq!(shop.shelf(mug).await, (20, 0));
+    assert_eq!(shop.stock_and_held(mug).await, (20, 2));
+    checkout::cancel(&shop.context(), &owner, at.session.id, None).await.unwrap();
+    assert_eq!(shop.stock_and_held(mug).await, (20, 0));
 }

@@ -1,19 +1,20 @@
-//! A product of the feed as a draft.
+//! Converts a product of the feed into a draft.
 
 use std::ops::ControlFlow;
 
 use catalog::{
-    Amount, Fault, FaultCode, FeedSettings, GtinSource, ImageDraft, ProductDraft, VariantDraft,
+    Amount, FeedSettings, FieldError, FieldErrorCode, GtinSource, ImageDraft, ProductDraft,
+    VariantDraft,
 };
 use primitives::{Currency, Money};
 
 use super::wire::{Availability, Barcode, Description, Media, Price, Product, Variant};
-use crate::fault;
-use crate::gtin::Places;
+use crate::field_errors;
+use crate::gtin::GtinCandidates;
 use crate::json;
-use crate::out::Out;
+use crate::sink::Sink;
 
-/// Their names of fields, and ours.
+/// Field names of the protocol, and of a product draft.
 const FIELDS: [(&str, &str); 6] = [
     ("id", "external_id"),
     ("title", "name"),
@@ -23,36 +24,43 @@ const FIELDS: [(&str, &str); 6] = [
     ("variants", "variants"),
 ];
 
-/// Reads a product. A variant that cannot be used is told of, and the others stay.
+/// Reads a product. An invalid variant is reported, and the others are kept.
 pub(super) fn read(
     line: u64,
     text: &str,
     settings: &FeedSettings,
-    out: &mut Out<'_>,
+    sink: &mut Sink<'_>,
 ) -> ControlFlow<()> {
     let product: Product = match json::parse(text) {
         Ok(product) => product,
-        Err(error) => return out.broken(line, json::dig(text, "id"), why(text, &error)),
+        Err(error) => {
+            return sink.invalid_row(
+                line,
+                json::extract_field(text, "id"),
+                field_error(text, &error),
+            );
+        }
     };
     let Some(id) = product.id.clone() else {
-        return out.broken(line, None, fault::missing_id());
+        return sink.invalid_row(line, None, field_errors::missing_id());
     };
     if product.variants.is_empty() {
-        let missing = fault::missing("variants", "Every product needs at least one variant.");
-        return out.broken(line, Some(id), missing);
+        let missing =
+            field_errors::missing("variants", "Every product requires at least one variant.");
+        return sink.invalid_row(line, Some(id), missing);
     }
-    let mut draft = facts(&id, &product);
+    let mut draft = product_draft(&id, &product);
     let mut currency = None;
     for variant in &product.variants {
-        match variant_facts(variant, &draft, settings) {
+        match variant_draft(variant, &draft, settings) {
             Ok((_, Some(other))) if currency.is_some_and(|currency| currency != other) => {
-                out.broken(line, Some(id.clone()), fault::two_currencies())?;
+                sink.invalid_row(line, Some(id.clone()), field_errors::mixed_currencies())?;
             }
-            Ok((facts, its)) => {
-                currency = currency.or(its);
-                draft.variants.push(facts);
+            Ok((variant, other)) => {
+                currency = currency.or(other);
+                draft.variants.push(variant);
             }
-            Err(fault) => out.broken(line, Some(id.clone()), fault)?,
+            Err(error) => sink.invalid_row(line, Some(id.clone()), error)?,
         }
     }
     if draft.variants.is_empty() {
@@ -60,28 +68,31 @@ pub(super) fn read(
     }
     draft.currency = currency.map(|currency| currency.code().to_owned());
     if product.variants.len() == 1 {
-        fold(&mut draft);
+        flatten(&mut draft);
     }
-    out.product(line, draft)
+    sink.product(line, draft)
 }
 
-fn why(text: &str, error: &serde_json::Error) -> Fault {
+fn field_error(text: &str, error: &serde_json::Error) -> FieldError {
     if !error.is_data() {
         return json::not_json();
     }
-    let wrong = json::object(text).and_then(|object| json::wrong_field::<Product>(&object, ""));
-    match FIELDS.iter().find(|(theirs, _)| Some(*theirs) == wrong.as_deref()) {
-        Some((_, ours)) => Fault::new(
+    let invalid =
+        json::object(text).and_then(|object| json::first_invalid_field::<Product>(&object, ""));
+    match FIELDS.iter().find(|(theirs, _)| Some(*theirs) == invalid.as_deref()) {
+        Some((_, ours)) => FieldError::new(
             *ours,
-            FaultCode::InvalidValue,
-            "The field does not have the form that the feed specification gives it.",
+            FieldErrorCode::InvalidValue,
+            "The value does not match the feed specification.",
         ),
-        None => fault::unreadable("The element is not a product of the feed specification."),
+        None => {
+            field_errors::unreadable_row("The element is not a product of the feed specification.")
+        }
     }
 }
 
-/// What holds for all variants; where only variants say it, the first one speaks.
-fn facts(id: &str, product: &Product) -> ProductDraft {
+/// Returns the fields that all variants share; fields that only variants have come from the first variant.
+fn product_draft(id: &str, product: &Product) -> ProductDraft {
     let first = &product.variants[0];
     let own = |text: &Option<String>| text.clone().filter(|text| !text.trim().is_empty());
     let description = product.description.as_ref().or(first.description.as_ref());
@@ -98,24 +109,25 @@ fn facts(id: &str, product: &Product) -> ProductDraft {
     }
 }
 
-fn variant_facts(
+fn variant_draft(
     variant: &Variant,
     product: &ProductDraft,
     settings: &FeedSettings,
-) -> Result<(VariantDraft, Option<Currency>), Fault> {
+) -> Result<(VariantDraft, Option<Currency>), FieldError> {
     let id = variant.id.clone().filter(|id| !id.trim().is_empty());
-    let sku = id.ok_or_else(|| fault::missing("sku", "Every variant needs an identifier."))?;
+    let sku =
+        id.ok_or_else(|| field_errors::missing("sku", "Every variant requires an identifier."))?;
     let price = variant.price.as_ref().map(|price| money(price, "price")).transpose()?;
     let list = variant.list_price.as_ref().map(|price| money(price, "list_price")).transpose()?;
     if let (Some(price), Some(list)) = (price, list)
         && price.currency() != list.currency()
     {
-        return Err(fault::two_currencies());
+        return Err(field_errors::mixed_currencies());
     }
     let options = &variant.options;
     let amount = |money: Money| Amount::new(money.to_decimal_text());
     let title = variant.title.clone().filter(|title| !title.trim().is_empty());
-    let facts = VariantDraft {
+    let draft = VariantDraft {
         name: title.filter(|title| Some(title) != product.name.as_ref()),
         gtin: gtin(variant, &sku, &settings.gtin_source),
         options: options.iter().map(|one| (one.name.clone(), one.value.clone())).collect(),
@@ -126,11 +138,11 @@ fn variant_facts(
         image: images(&variant.media).next().map(|image| image.url),
         sku,
     };
-    Ok((facts, price.or(list).map(Money::currency)))
+    Ok((draft, price.or(list).map(Money::currency)))
 }
 
-/// A product with one variant and no options is just a product.
-fn fold(draft: &mut ProductDraft) {
+/// Merges a single variant without options into the product.
+fn flatten(draft: &mut ProductDraft) {
     if draft.variants.iter().any(|variant| !variant.options.is_empty()) {
         return;
     }
@@ -142,16 +154,16 @@ fn fold(draft: &mut ProductDraft) {
     draft.stock_status = only.stock_status;
 }
 
-fn money(price: &Price, field: &'static str) -> Result<Money, Fault> {
+fn money(price: &Price, field: &'static str) -> Result<Money, FieldError> {
     let currency = price.currency.to_ascii_uppercase().parse().map_err(|_| {
-        let reason = "The currency is not known; use an ISO 4217 code or USDC.";
-        Fault::new(field, FaultCode::UnknownCurrency, reason)
+        let reason = "Unknown currency; use an ISO 4217 code or USDC.";
+        FieldError::new(field, FieldErrorCode::UnknownCurrency, reason)
     })?;
     match price.amount.as_i64() {
         Some(minor) if minor >= 0 => Ok(Money::new(minor, currency)),
         _ => {
-            let reason = "Write a whole number of minor units: 1999 for 19.99 EUR.";
-            Err(Fault::new(field, FaultCode::InvalidAmount, reason))
+            let reason = "Expected a whole number of minor units, such as 1999 for 19.99 EUR.";
+            Err(FieldError::new(field, FieldErrorCode::InvalidAmount, reason))
         }
     }
 }
@@ -166,11 +178,11 @@ fn gtin(variant: &Variant, sku: &str, source: &GtinSource) -> Option<String> {
         };
         barcodes.iter().find(is).map(|code| code.value.as_str())
     };
-    let own = of_kind(&["gtin", "ean", "upc", "isbn", "jan"]);
-    let places = Places { own, sku: Some(sku), mpn: of_kind(&["mpn"]), id: Some(sku) };
+    let gtin = of_kind(&["gtin", "ean", "upc", "isbn", "jan"]);
+    let candidates = GtinCandidates { gtin, sku: Some(sku), mpn: of_kind(&["mpn"]), id: Some(sku) };
     let options = options.iter().map(|one| (one.name.as_str(), one.value.as_str()));
     let codes = barcodes.iter().map(|code| (code.kind.as_str(), code.value.as_str()));
-    places.find(source, options.chain(codes))
+    candidates.find(source, options.chain(codes))
 }
 
 fn text_of(description: &Description) -> Option<String> {
@@ -179,7 +191,7 @@ fn text_of(description: &Description) -> Option<String> {
     forms.find(|text| !text.trim().is_empty()).cloned()
 }
 
-/// The merchant's own path, else any that is words.
+/// Returns the category path of the merchant, else the first that is not a number.
 fn category(variant: &Variant) -> Vec<String> {
     let is_merchants = |taxonomy: &Option<String>| taxonomy.as_deref() == Some("merchant");
     let own = variant.categories.iter().find(|category| is_merchants(&category.taxonomy));
@@ -202,8 +214,7 @@ fn images(media: &[Media]) -> impl Iterator<Item = ImageDraft> {
     images.map(|one| ImageDraft { url: one.url.clone(), alt: one.alt_text.clone() })
 }
 
-/// What cannot be bought is not in stock, whatever the status says; a status we do not know gives
-/// way to the flag.
+/// Maps the availability. The `available` flag overrides an in-stock status and replaces an unknown status.
 fn stock_status(availability: &Availability) -> Option<String> {
     let status = availability.status.as_deref().map(|status| match status {
         "limited_stock" => "low_stock",
@@ -211,7 +222,7 @@ fn stock_status(availability: &Availability) -> Option<String> {
         "back_order" => "backorder",
         other => other,
     });
-    let known = status.filter(|status| catalog::StockStatus::from_name(status).is_some());
+    let known = status.filter(|status| catalog::StockStatus::parse(status).is_some());
     let found = match (known, availability.available) {
         (Some("in_stock" | "low_stock") | None, Some(false)) => Some("out_of_stock"),
         (None, Some(true)) => Some("in_stock"),

@@ -1,5 +1,5 @@
-//! The feed's objects, as far as they are used. Everything may be left out, and what is not known is
-//! passed over: the protocol grows.
+//! The objects of the feed, as far as they are used. All fields are optional and unknown fields are
+//! ignored, because the protocol evolves.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Number;
@@ -59,7 +59,7 @@ pub(crate) struct Description {
     pub(crate) markdown: Option<String>,
 }
 
-/// In minor units. A number that is no integer is kept, to be refused by name.
+/// An amount in minor units. A number that is not an integer is kept, and refused later with its field name.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Price {
     pub(crate) amount: Number,

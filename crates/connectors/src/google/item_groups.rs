@@ -1,15 +1,16 @@
-//! Rows of one `item_group_id` that follow each other are one product with variants.
+//! Joins consecutive rows with the same `item_group_id` into one product with variants.
 
 use std::ops::ControlFlow;
 
-use catalog::{Fault, FeedSettings, ProductDraft, VariantDraft};
+use catalog::{FeedSettings, FieldError, ProductDraft, VariantDraft};
 
-use super::row::{Bag, Facts};
-use crate::fault;
-use crate::limit::{PRODUCT_BYTES_MAX, ROW_COST_BYTES};
-use crate::out::Out;
+use super::row::{GoogleRow, RowData};
+use crate::field_errors;
+use crate::limits::{PRODUCT_BYTES_MAX, ROW_COST_BYTES};
+use crate::sink::Sink;
 
-pub(crate) struct Groups<'s> {
+/// Collects the rows of the open group.
+pub(crate) struct ItemGroups<'s> {
     settings: &'s FeedSettings,
     open: Option<Group>,
 }
@@ -20,66 +21,67 @@ struct Group {
     draft: ProductDraft,
 }
 
-impl<'s> Groups<'s> {
+impl<'s> ItemGroups<'s> {
     pub(crate) fn new(settings: &'s FeedSettings) -> Self {
         Self { settings, open: None }
     }
 
-    /// Takes a row. One that cannot be used comes back with what is wrong.
+    /// Adds a row. Returns the error of a row that cannot be used.
     pub(crate) fn add(
         &mut self,
-        bag: &Bag,
-        out: &mut Out<'_>,
-    ) -> ControlFlow<(), Result<(), Fault>> {
-        let facts = match bag.facts(self.settings) {
-            Ok(facts) => facts,
-            Err(fault) => return ControlFlow::Continue(Err(fault)),
+        row: &GoogleRow,
+        sink: &mut Sink<'_>,
+    ) -> ControlFlow<(), Result<(), FieldError>> {
+        let data = match row.data(self.settings) {
+            Ok(data) => data,
+            Err(error) => return ControlFlow::Continue(Err(error)),
         };
-        let Some(group) = facts.group.clone() else {
-            self.close(out)?;
-            out.product(bag.line, alone(facts))?;
+        let Some(group) = data.group.clone() else {
+            self.close(sink)?;
+            sink.product(row.line, standalone(data))?;
             return ControlFlow::Continue(Ok(()));
         };
-        if facts.draft.price.is_none() {
-            let missing = fault::missing("price", "Every variant of a group needs a price.");
+        if data.draft.price.is_none() {
+            let missing =
+                field_errors::missing("price", "Every variant of a group requires a price.");
             return ControlFlow::Continue(Err(missing));
         }
         let fits = |open: &Group| {
-            open.draft.external_id == group && open.bytes + bag.bytes <= PRODUCT_BYTES_MAX
+            open.draft.external_id == group && open.bytes + row.bytes <= PRODUCT_BYTES_MAX
         };
         if !self.open.as_ref().is_some_and(fits) {
-            self.close(out)?;
+            self.close(sink)?;
         }
         match &mut self.open {
-            None => self.open = Some(Group::begin(bag, group, facts)),
-            Some(open) if open.draft.currency != facts.draft.currency => {
-                return ControlFlow::Continue(Err(fault::two_currencies()));
+            None => self.open = Some(Group::start(row, group, data)),
+            Some(open) if open.draft.currency != data.draft.currency => {
+                return ControlFlow::Continue(Err(field_errors::mixed_currencies()));
             }
-            Some(open) => open.add(bag, facts),
+            Some(open) => open.add(row, data),
         }
         ControlFlow::Continue(Ok(()))
     }
 
-    /// Hands over the group that is open. Not to be called where the file is cut: the rows that are
-    /// missing would look as if the shop had given them up.
-    pub(crate) fn close(&mut self, out: &mut Out<'_>) -> ControlFlow<()> {
+    /// Emits the open group. Must not be called for a truncated file: the missing variants would look
+    /// as if the store had removed them.
+    pub(crate) fn close(&mut self, sink: &mut Sink<'_>) -> ControlFlow<()> {
         match self.open.take() {
-            Some(group) => out.product(group.line, group.draft),
+            Some(group) => sink.product(group.line, group.draft),
             None => ControlFlow::Continue(()),
         }
     }
 }
 
-/// A row without a group: what would be options are attributes.
-fn alone(facts: Facts) -> ProductDraft {
-    let mut draft = ProductDraft { external_id: facts.id, ..facts.draft };
-    draft.attributes.extend(facts.options);
+/// Returns the product of a row without a group; its options become attributes.
+fn standalone(data: RowData) -> ProductDraft {
+    let mut draft = ProductDraft { external_id: data.id, ..data.draft };
+    draft.attributes.extend(data.options);
     draft
 }
 
 impl Group {
-    /// The first row speaks for the product.
-    fn begin(bag: &Bag, external_id: String, facts: Facts) -> Self {
+    /// Starts a product; the first row provides the fields that variants share.
+    fn start(row: &GoogleRow, external_id: String, data: RowData) -> Self {
         let product = ProductDraft {
             external_id,
             gtin: None,
@@ -87,26 +89,26 @@ impl Group {
             list_price: None,
             stock_status: None,
             stock_quantity: None,
-            ..facts.draft.clone()
+            ..data.draft.clone()
         };
-        let mut group = Self { line: bag.line, bytes: 0, draft: product };
-        group.add(bag, facts);
+        let mut group = Self { line: row.line, bytes: 0, draft: product };
+        group.add(row, data);
         group
     }
 
-    fn add(&mut self, bag: &Bag, facts: Facts) {
-        self.bytes += bag.bytes + ROW_COST_BYTES;
-        let row = facts.draft;
+    fn add(&mut self, row: &GoogleRow, data: RowData) {
+        self.bytes += row.bytes + ROW_COST_BYTES;
+        let draft = data.draft;
         self.draft.variants.push(VariantDraft {
-            sku: facts.id,
-            name: row.name.filter(|name| Some(name) != self.draft.name.as_ref()),
-            gtin: row.gtin,
-            options: facts.options,
-            price: row.price,
-            list_price: row.list_price,
-            stock_status: row.stock_status,
-            stock_quantity: row.stock_quantity,
-            image: row.images.into_iter().next().map(|image| image.url),
+            sku: data.id,
+            name: draft.name.filter(|name| Some(name) != self.draft.name.as_ref()),
+            gtin: draft.gtin,
+            options: data.options,
+            price: draft.price,
+            list_price: draft.list_price,
+            stock_status: draft.stock_status,
+            stock_quantity: draft.stock_quantity,
+            image: draft.images.into_iter().next().map(|image| image.url),
         });
     }
 }

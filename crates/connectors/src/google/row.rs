@@ -1,28 +1,28 @@
-//! One row: a bag of fields, and the facts in it.
+//! A row of fields, and the product data in it.
 
 use std::collections::BTreeMap;
 
-use catalog::{Amount, Fault, FeedSettings, GtinSource, ImageDraft, ProductDraft};
+use catalog::{Amount, FeedSettings, FieldError, GtinSource, ImageDraft, ProductDraft};
 use primitives::Currency;
 
 use super::{OPTIONS, detail};
 use crate::amount;
-use crate::fault;
-use crate::gtin::Places;
+use crate::field_errors;
+use crate::gtin::GtinCandidates;
 
-/// The fields of a row, in their order, with values that are not empty.
+/// The non-empty fields of a row, in order.
 #[derive(Debug, Default)]
-pub(crate) struct Bag {
+pub(crate) struct GoogleRow {
     pub(crate) line: u64,
-    /// How much text it came from.
+    /// Size of the source text.
     pub(crate) bytes: usize,
-    /// By the names of [`super::field_name`].
+    /// Names are normalized by [`super::field_name`].
     pub(crate) fields: Vec<(String, String)>,
 }
 
-/// What a row says, before it is a product or one of its variants.
+/// The data of a row, which becomes a product or a variant.
 #[derive(Debug)]
-pub(super) struct Facts {
+pub(super) struct RowData {
     pub(super) id: String,
     pub(super) group: Option<String>,
     pub(super) options: BTreeMap<String, String>,
@@ -37,7 +37,7 @@ struct Prices {
     currency: Option<Currency>,
 }
 
-impl Bag {
+impl GoogleRow {
     pub(super) fn first(&self, name: &str) -> Option<&str> {
         let field = self.fields.iter().find(|(field, _)| field == name);
         field.map(|(_, value)| value.as_str())
@@ -52,13 +52,13 @@ impl Bag {
         self.first(name).map(str::to_owned)
     }
 
-    /// The product it is about: the group, where there is one.
+    /// Returns the identifier of the product: the group if there is one, else the row.
     pub(crate) fn external_id(&self) -> Option<String> {
         self.owned("item_group_id").or_else(|| self.owned("id"))
     }
 
-    pub(super) fn facts(&self, settings: &FeedSettings) -> Result<Facts, Fault> {
-        let id = self.owned("id").ok_or_else(fault::missing_id)?;
+    pub(super) fn data(&self, settings: &FeedSettings) -> Result<RowData, FieldError> {
+        let id = self.owned("id").ok_or_else(field_errors::missing_id)?;
         let prices = self.prices(settings)?;
         let options =
             OPTIONS.iter().filter_map(|name| Some(((*name).to_owned(), self.owned(name)?)));
@@ -80,46 +80,46 @@ impl Bag {
             attributes: self.all("product_detail").flat_map(detail::parse).collect(),
             ..ProductDraft::default()
         };
-        Ok(Facts { id, group: self.owned("item_group_id"), options: options.collect(), draft })
+        Ok(RowData { id, group: self.owned("item_group_id"), options: options.collect(), draft })
     }
 
-    /// A sale price is what it costs now, and the price is then what it cost before.
-    fn prices(&self, settings: &FeedSettings) -> Result<Prices, Fault> {
+    /// Returns the prices. If there is a sale price, it is the price, and the price is the list price.
+    fn prices(&self, settings: &FeedSettings) -> Result<Prices, FieldError> {
         let read = |name, field| {
             let text = self.first(name);
             text.map(|text| amount::read(text, settings.currency, field)).transpose()
         };
         let (price, sale) = (read("price", "price")?, read("sale_price", "price")?);
-        let (now, before) = match sale {
+        let (price, list_price) = match sale {
             Some(sale) => (Some(sale), price),
             None => (price, None),
         };
-        let currency = now.as_ref().and_then(|price| price.currency);
-        if before.as_ref().is_some_and(|price| price.currency != currency) {
-            return Err(fault::two_currencies());
+        let currency = price.as_ref().and_then(|price| price.currency);
+        if list_price.as_ref().is_some_and(|price| price.currency != currency) {
+            return Err(field_errors::mixed_currencies());
         }
         Ok(Prices {
-            price: now.map(|price| price.amount),
-            list_price: before.map(|price| price.amount),
+            price: price.map(|price| price.amount),
+            list_price: list_price.map(|price| price.amount),
             currency,
         })
     }
 
     fn gtin(&self, source: &GtinSource) -> Option<String> {
-        let is_denied = matches!(
+        let has_no_identifier = matches!(
             self.first("identifier_exists").map(str::to_lowercase).as_deref(),
             Some("no" | "false")
         );
-        let places = Places {
-            own: self.first("gtin").filter(|_| !is_denied),
+        let candidates = GtinCandidates {
+            gtin: self.first("gtin").filter(|_| !has_no_identifier),
             sku: self.first("id"),
             mpn: self.first("mpn"),
             id: self.first("id"),
         };
-        places.find(source, self.named_fields())
+        candidates.find(source, self.named_fields())
     }
 
-    /// All fields under their names, also under those that follow a foreign prefix.
+    /// Returns all fields by name, and prefixed fields also by their local name.
     fn named_fields(&self) -> impl Iterator<Item = (&str, &str)> {
         let whole = self.fields.iter().map(|(name, value)| (name.as_str(), value.as_str()));
         let local = self.fields.iter().filter_map(|(name, value)| {
@@ -128,7 +128,7 @@ impl Bag {
         whole.chain(local)
     }
 
-    /// The shop's own path, else Google's, unless that is given as a number.
+    /// Returns the category path of the store, else Google's unless it is a number.
     fn category(&self) -> Vec<String> {
         let googles = self.first("google_product_category");
         let googles = googles.filter(|path| !path.bytes().all(|byte| byte.is_ascii_digit()));
@@ -137,38 +137,38 @@ impl Bag {
         names.map(str::to_owned).collect()
     }
 
-    fn stock_quantity(&self) -> Result<Option<i64>, Fault> {
+    fn stock_quantity(&self) -> Result<Option<i64>, FieldError> {
         let text = self.first("quantity").or_else(|| self.first("sell_on_google_quantity"));
-        text.map(fault::whole_number).transpose()
+        text.map(field_errors::stock_quantity).transpose()
     }
 
     fn images(&self) -> Vec<ImageDraft> {
-        let further = self.all("additional_image_link").flat_map(addresses);
+        let further = self.all("additional_image_link").flat_map(split_urls);
         let all = self.first("image_link").into_iter().chain(further);
         all.map(|url| ImageDraft { url: url.to_owned(), alt: None }).collect()
     }
 }
 
-/// Addresses with commas between. A comma inside of one is not followed by another address.
-fn addresses(text: &str) -> Vec<&str> {
+/// Splits a comma-separated list of URLs. A comma within a URL is not followed by another URL.
+fn split_urls(text: &str) -> Vec<&str> {
     let mut found = Vec::new();
     let mut rest = text;
-    while let Some(at) = next_address(rest) {
+    while let Some(at) = next_url(rest) {
         found.push(rest[..at].trim());
         rest = &rest[at + 1..];
     }
     found.push(rest.trim());
-    found.retain(|address| !address.is_empty());
+    found.retain(|url| !url.is_empty());
     found
 }
 
-fn next_address(text: &str) -> Option<usize> {
-    let begins = |at: &usize| text[at + 1..].trim_start().starts_with("http");
-    text.match_indices(',').map(|(at, _)| at).find(begins)
+fn next_url(text: &str) -> Option<usize> {
+    let starts_url = |at: &usize| text[at + 1..].trim_start().starts_with("http");
+    text.match_indices(',').map(|(at, _)| at).find(starts_url)
 }
 
-/// Google writes `in_stock`; shops also write `In stock` and `pre-order`. What is none of Google's
-/// values stays as it is, for the catalog to judge.
+/// Normalizes `In stock` and `pre-order` to Google's values. Unknown values are kept, and the catalog
+/// validates them.
 fn stock_status(text: &str) -> String {
     let status = text.to_lowercase().replace([' ', '-'], "_");
     match status.as_str() {

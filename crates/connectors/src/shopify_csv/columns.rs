@@ -1,8 +1,8 @@
-//! The columns, under the names of the older export and of the newer one.
+//! Normalizes column names of the older and the newer export.
 
-use crate::sheet::Row;
+use crate::delimited::Row;
 
-/// Every name we know, beside the one it is kept under.
+/// Known column names and their normalized names.
 const NAMES: [(&str, &str); 25] = [
     ("url handle", "handle"),
     ("body (html)", "description"),
@@ -31,14 +31,14 @@ const NAMES: [(&str, &str); 25] = [
     ("compare at price", "compare at price"),
 ];
 
-/// A column's name as it is compared: `Compare-at price` is `compare at price`.
+/// Normalizes a column name: `Compare-at price` becomes `compare at price`.
 pub(super) fn column_name(name: &str) -> String {
     let name = name.trim().to_lowercase().replace(['_', '-'], " ");
     let known = NAMES.iter().find(|(known, _)| *known == name);
-    known.map_or(name, |(_, kept)| (*kept).to_owned())
+    known.map_or(name, |(_, normalized)| (*normalized).to_owned())
 }
 
-/// The filled cells of a row, by column.
+/// The non-empty cells of a row, by column.
 pub(super) struct Cells<'r> {
     cells: Vec<(&'r str, &'r str)>,
     has_tracker: bool,
@@ -57,7 +57,7 @@ impl<'r> Cells<'r> {
         self.find(column).map(str::to_owned)
     }
 
-    /// A number that spreadsheets would spoil has an apostrophe before it.
+    /// Returns a number without the apostrophe that protects it from spreadsheets.
     pub(super) fn number(&self, column: &str) -> Option<&'r str> {
         self.find(column).map(|text| text.trim_start_matches('\'')).filter(|text| !text.is_empty())
     }
@@ -66,12 +66,12 @@ impl<'r> Cells<'r> {
         self.cells.iter().copied()
     }
 
-    /// Whether the shop does not count this: it is then always there.
-    pub(super) fn is_uncounted(&self) -> bool {
+    /// Whether the store does not track the inventory; the variant is then always in stock.
+    pub(super) fn is_untracked(&self) -> bool {
         self.has_tracker && self.find("inventory tracker").is_none()
     }
 
-    /// Whether the row is for sale. Drafts, archived and unpublished products are not.
+    /// Whether the product is for sale: neither a draft, nor archived, nor unpublished.
     pub(super) fn is_for_sale(&self) -> bool {
         let is = |column, value: &str| {
             self.find(column).is_some_and(|found| found.eq_ignore_ascii_case(value))

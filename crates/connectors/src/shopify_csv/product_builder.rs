@@ -1,17 +1,18 @@
-//! A product while its rows come in.
+//! Builds a product from its rows.
 
 use std::collections::BTreeMap;
 
-use catalog::{Amount, Fault, FeedSettings, ImageDraft, ProductDraft, VariantDraft};
+use catalog::{Amount, FeedSettings, FieldError, ImageDraft, ProductDraft, VariantDraft};
 
 use super::columns::Cells;
 use crate::amount;
-use crate::fault;
-use crate::gtin::Places;
-use crate::limit::{PRODUCT_BYTES_MAX, ROW_COST_BYTES};
-use crate::sheet::Row;
+use crate::delimited::Row;
+use crate::field_errors;
+use crate::gtin::GtinCandidates;
+use crate::limits::{PRODUCT_BYTES_MAX, ROW_COST_BYTES};
 
-pub(super) struct Open {
+/// The product of the current handle.
+pub(super) struct ProductBuilder {
     pub(super) line: u64,
     bytes: usize,
     is_for_sale: bool,
@@ -19,8 +20,8 @@ pub(super) struct Open {
     draft: ProductDraft,
 }
 
-impl Open {
-    /// The first row speaks for the product.
+impl ProductBuilder {
+    /// Starts a product; the first row provides the product fields.
     pub(super) fn new(handle: String, cells: &Cells<'_>, line: u64) -> Self {
         let category = cells.find("category").or_else(|| cells.find("type")).unwrap_or_default();
         let category = category.split('>').map(str::trim).filter(|name| !name.is_empty());
@@ -37,17 +38,18 @@ impl Open {
         Self { line, bytes: 0, is_for_sale: cells.is_for_sale(), option_names, draft }
     }
 
-    pub(super) fn takes(&self, handle: &str, row: &Row<'_>) -> bool {
+    /// Whether a row belongs to this product, within the size limit.
+    pub(super) fn accepts(&self, handle: &str, row: &Row<'_>) -> bool {
         self.draft.external_id == handle && self.bytes + row.bytes() <= PRODUCT_BYTES_MAX
     }
 
-    /// Adds a row. One whose variant cannot be used still adds its picture.
+    /// Adds a row. A row with an invalid variant still adds its image.
     pub(super) fn add(
         &mut self,
         cells: &Cells<'_>,
         settings: &FeedSettings,
         bytes: usize,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), FieldError> {
         self.bytes += bytes + ROW_COST_BYTES;
         if !self.is_for_sale {
             return Ok(());
@@ -58,52 +60,56 @@ impl Open {
                 self.draft.images.push(ImageDraft { url, alt: cells.owned("image alt") });
             }
         }
-        let is_variant = ["price", "sku", "option1 value"];
-        if is_variant.iter().any(|column| cells.find(column).is_some()) {
+        let variant_columns = ["price", "sku", "option1 value"];
+        if variant_columns.iter().any(|column| cells.find(column).is_some()) {
             let variant = self.variant(cells, settings)?;
             self.draft.variants.push(variant);
         }
         Ok(())
     }
 
-    fn variant(&self, cells: &Cells<'_>, settings: &FeedSettings) -> Result<VariantDraft, Fault> {
+    fn variant(
+        &self,
+        cells: &Cells<'_>,
+        settings: &FeedSettings,
+    ) -> Result<VariantDraft, FieldError> {
         let options = self.options(cells);
         let sku = cells.number("sku");
-        let places = Places {
-            own: cells.number("barcode"),
+        let candidates = GtinCandidates {
+            gtin: cells.number("barcode"),
             sku,
             mpn: cells.find("google shopping / mpn"),
             id: cells.find("handle"),
         };
         let (stock_status, stock_quantity) = stock(cells)?;
         Ok(VariantDraft {
-            sku: sku.map_or_else(|| self.made_up_sku(&options), str::to_owned),
+            sku: sku.map_or_else(|| self.generated_sku(&options), str::to_owned),
             name: None,
-            gtin: places.find(&settings.gtin_source, cells.pairs()),
+            gtin: candidates.find(&settings.gtin_source, cells.pairs()),
             options,
             price: price(cells, "price", settings)?,
-            list_price: price(cells, "compare at price", settings)?.filter(is_something),
+            list_price: price(cells, "compare at price", settings)?.filter(is_nonzero),
             stock_status,
             stock_quantity,
             image: cells.owned("variant image"),
         })
     }
 
-    /// The values of this row under the names of the first one.
+    /// Returns the option values of this row, by the option names of the first row.
     fn options(&self, cells: &Cells<'_>) -> BTreeMap<String, String> {
         let values = ["option1 value", "option2 value", "option3 value"];
         let pairs = self.option_names.iter().zip(values);
         pairs.filter_map(|(name, column)| Some((name.clone()?, cells.owned(column)?))).collect()
     }
 
-    /// Shops need not number their variants; what sets them apart then names them.
-    fn made_up_sku(&self, options: &BTreeMap<String, String>) -> String {
+    /// Generates the SKU of a variant without one from the handle and the options.
+    fn generated_sku(&self, options: &BTreeMap<String, String>) -> String {
         let values = options.values().map(|value| value.to_lowercase().replace(' ', "-"));
         let parts = std::iter::once(self.draft.external_id.clone()).chain(values);
         parts.collect::<Vec<_>>().join("-")
     }
 
-    /// The product; none if it is not for sale, or no variant of it could be read.
+    /// Returns the product, or `None` if it is not for sale or has no valid variant.
     pub(super) fn finish(mut self) -> Option<ProductDraft> {
         if !self.is_for_sale || self.draft.variants.is_empty() {
             return None;
@@ -112,8 +118,8 @@ impl Open {
         let is_default = options.values().all(|value| value == "Default Title");
         if self.draft.variants.len() == 1 && is_default {
             let only = self.draft.variants.pop()?;
-            let made_up = format!("{}-default-title", self.draft.external_id);
-            let is_own = only.sku != made_up && only.sku != self.draft.external_id;
+            let generated = format!("{}-default-title", self.draft.external_id);
+            let is_own = only.sku != generated && only.sku != self.draft.external_id;
             self.draft.sku = Some(only.sku).filter(|_| is_own);
             self.draft.gtin = only.gtin;
             self.draft.price = only.price;
@@ -129,35 +135,37 @@ fn price(
     cells: &Cells<'_>,
     column: &str,
     settings: &FeedSettings,
-) -> Result<Option<Amount>, Fault> {
+) -> Result<Option<Amount>, FieldError> {
     let field = if column == "price" { "price" } else { "list_price" };
     let text = cells.number(column);
     let price = text.map(|text| amount::read(text, settings.currency, field)).transpose()?;
     match price {
-        // The file has no place for a currency, so one that stands here is the store's.
+        // The format has no currency column, so amounts must be in the currency of the store.
         Some(price) if price.currency.is_some_and(|named| named != settings.currency) => {
-            Err(fault::two_currencies())
+            Err(field_errors::mixed_currencies())
         }
         price => Ok(price.map(|price| price.amount)),
     }
 }
 
-/// Exports write 0.00 where there is no earlier price.
-fn is_something(amount: &Amount) -> bool {
+/// Exports contain 0.00 if there is no compare-at price.
+fn is_nonzero(amount: &Amount) -> bool {
     amount.as_str().bytes().any(|byte| matches!(byte, b'1'..=b'9'))
 }
 
 type Stock = (Option<String>, Option<i64>);
 
-/// What is sold on when it is gone can be ordered; less than nothing has been sold already.
-fn stock(cells: &Cells<'_>) -> Result<Stock, Fault> {
-    let quantity = cells.number("inventory").map(fault::whole_number).transpose()?;
-    let sells_on = cells.find("inventory policy").is_some_and(|policy| {
+/// A sold-out variant that the store continues to sell is on backorder; a negative quantity counts as 0.
+fn stock(cells: &Cells<'_>) -> Result<Stock, FieldError> {
+    let quantity = cells.number("inventory").map(field_errors::stock_quantity).transpose()?;
+    let continues_selling = cells.find("inventory policy").is_some_and(|policy| {
         ["continue", "true", "yes"].iter().any(|yes| policy.eq_ignore_ascii_case(yes))
     });
     Ok(match quantity {
-        _ if cells.is_uncounted() => (Some("in_stock".to_owned()), None),
-        Some(quantity) if quantity <= 0 && sells_on => (Some("backorder".to_owned()), Some(0)),
+        _ if cells.is_untracked() => (Some("in_stock".to_owned()), None),
+        Some(quantity) if quantity <= 0 && continues_selling => {
+            (Some("backorder".to_owned()), Some(0))
+        }
         quantity => (None, quantity.map(|quantity| quantity.max(0))),
     })
 }

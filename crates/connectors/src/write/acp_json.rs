@@ -1,4 +1,4 @@
-//! The Agentic Commerce Protocol's feed: a document with `products`.
+//! Writes the product feed of the Agentic Commerce Protocol: a document with `products`.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ struct Document {
     products: Vec<Product>,
 }
 
-pub(super) fn carried(draft: &ProductDraft) -> ProductDraft {
+pub(super) fn representable(draft: &ProductDraft) -> ProductDraft {
     let mut draft = ProductDraft {
         brand: None,
         mpn: None,
@@ -29,7 +29,7 @@ pub(super) fn carried(draft: &ProductDraft) -> ProductDraft {
     if let [only] = draft.variants.as_slice()
         && only.options.is_empty()
     {
-        let only = carried_variant(&draft, only);
+        let only = representable_variant(&draft, only);
         draft.sku = Some(only.sku);
         draft.gtin = only.gtin;
         draft.price = only.price;
@@ -43,7 +43,8 @@ pub(super) fn carried(draft: &ProductDraft) -> ProductDraft {
         draft.stock_quantity = None;
         return draft;
     }
-    let variants = draft.variants.iter().map(|variant| carried_variant(&draft, variant)).collect();
+    let variants =
+        draft.variants.iter().map(|variant| representable_variant(&draft, variant)).collect();
     ProductDraft {
         sku: None,
         gtin: None,
@@ -56,7 +57,7 @@ pub(super) fn carried(draft: &ProductDraft) -> ProductDraft {
     }
 }
 
-fn carried_variant(draft: &ProductDraft, variant: &VariantDraft) -> VariantDraft {
+fn representable_variant(draft: &ProductDraft, variant: &VariantDraft) -> VariantDraft {
     VariantDraft {
         name: variant.name.clone().filter(|name| Some(name) != draft.name.as_ref()),
         price: variant.price.clone().or_else(|| draft.price.clone()),
@@ -66,20 +67,20 @@ fn carried_variant(draft: &ProductDraft, variant: &VariantDraft) -> VariantDraft
     }
 }
 
-/// The feed has no quantities; what they say about the status is kept.
+/// Derives the status from the quantity, which the feed cannot represent.
 fn status(status: Option<String>, quantity: Option<i64>) -> Option<String> {
-    let follows = quantity.map(|count| if count > 0 { "in_stock" } else { "out_of_stock" });
-    status.or_else(|| follows.map(str::to_owned))
+    let derived = quantity.map(|count| if count > 0 { "in_stock" } else { "out_of_stock" });
+    status.or_else(|| derived.map(str::to_owned))
 }
 
 pub(super) fn write(drafts: &[ProductDraft]) -> Vec<u8> {
     let document = Document { products: drafts.iter().map(product).collect() };
-    // Texts, numbers and lists of them always are JSON.
+    // Serializing texts, numbers and lists cannot fail.
     serde_json::to_vec_pretty(&document).unwrap_or_default()
 }
 
 fn product(draft: &ProductDraft) -> Product {
-    let alone = [VariantDraft {
+    let only = [VariantDraft {
         sku: draft.sku.clone().unwrap_or_else(|| draft.external_id.clone()),
         gtin: draft.gtin.clone(),
         price: draft.price.clone(),
@@ -87,7 +88,7 @@ fn product(draft: &ProductDraft) -> Product {
         stock_status: draft.stock_status.clone(),
         ..VariantDraft::default()
     }];
-    let variants = if draft.variants.is_empty() { &alone[..] } else { &draft.variants[..] };
+    let variants = if draft.variants.is_empty() { &only[..] } else { &draft.variants[..] };
     Product {
         id: Some(draft.external_id.clone()),
         title: draft.name.clone(),
@@ -100,7 +101,7 @@ fn product(draft: &ProductDraft) -> Product {
 
 fn variant(draft: &ProductDraft, one: &VariantDraft) -> Variant {
     let currency = draft.currency.as_deref().and_then(|code| code.parse().ok());
-    let path = super::path(&draft.category);
+    let path = super::category_path(&draft.category);
     let image = one.image.clone().map(|url| ImageDraft { url, alt: None });
     let category = Category { value: path.clone(), taxonomy: Some("merchant".to_owned()) };
     let options = one.options.iter();

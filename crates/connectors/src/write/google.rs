@@ -1,10 +1,10 @@
-//! What Google Merchant can carry: one row per variant, and six kinds of options.
+//! The fields that Google Merchant represents: one row per variant, and six options.
 
 use catalog::{ImageDraft, ProductDraft, VariantDraft};
 
 use crate::google::OPTIONS;
 
-pub(super) fn carried(draft: &ProductDraft) -> ProductDraft {
+pub(super) fn representable(draft: &ProductDraft) -> ProductDraft {
     let image = |image: &ImageDraft| ImageDraft { url: image.url.clone(), alt: None };
     let is_group = !draft.variants.is_empty();
     let own = !is_group;
@@ -20,12 +20,16 @@ pub(super) fn carried(draft: &ProductDraft) -> ProductDraft {
         reviews: Vec::new(),
         policies: None,
         listed_at: None,
-        variants: draft.variants.iter().map(|variant| carried_variant(draft, variant)).collect(),
+        variants: draft
+            .variants
+            .iter()
+            .map(|variant| representable_variant(draft, variant))
+            .collect(),
         ..draft.clone()
     }
 }
 
-fn carried_variant(draft: &ProductDraft, variant: &VariantDraft) -> VariantDraft {
+fn representable_variant(draft: &ProductDraft, variant: &VariantDraft) -> VariantDraft {
     let mut options = variant.options.clone();
     options.retain(|name, _| OPTIONS.contains(&name.as_str()));
     let main_image = || draft.images.first().map(|image| image.url.clone());
@@ -39,7 +43,7 @@ fn carried_variant(draft: &ProductDraft, variant: &VariantDraft) -> VariantDraft
     }
 }
 
-/// Google has four values.
+/// Maps the status to the four values of Google.
 fn availability(status: &str) -> String {
     match status {
         "low_stock" => "in_stock".to_owned(),
@@ -48,7 +52,7 @@ fn availability(status: &str) -> String {
     }
 }
 
-/// The fields of each row of a product, by name, in a fixed order; what is not there is left out.
+/// Returns the non-empty fields of each row of a product, in a fixed order.
 pub(super) fn rows(draft: &ProductDraft) -> Vec<Vec<(&'static str, String)>> {
     if draft.variants.is_empty() {
         return vec![row(draft, None)];
@@ -73,7 +77,10 @@ fn row(draft: &ProductDraft, variant: Option<&VariantDraft>) -> Vec<(&'static st
     put("brand", draft.brand.clone());
     put("mpn", draft.mpn.clone());
     put("condition", draft.condition.clone());
-    put("product_type", Some(super::path(&draft.category)).filter(|path| !path.is_empty()));
+    put(
+        "product_type",
+        Some(super::category_path(&draft.category)).filter(|path| !path.is_empty()),
+    );
     let (price, list, gtin, status, quantity) = match variant {
         Some(one) => {
             (&one.price, &one.list_price, &one.gtin, &one.stock_status, one.stock_quantity)
@@ -100,7 +107,7 @@ fn row(draft: &ProductDraft, variant: Option<&VariantDraft>) -> Vec<(&'static st
     fields
 }
 
-/// The attributes that no field of their own carries.
+/// Returns the attributes that have no field of their own.
 pub(super) fn details(draft: &ProductDraft) -> impl Iterator<Item = (&str, &str)> {
     let is_group = !draft.variants.is_empty();
     let all = draft.attributes.iter().map(|(name, value)| (name.as_str(), value.as_str()));

@@ -1,9 +1,9 @@
-//! Google Merchant, tab-separated.
+//! Writes Google Merchant feeds as tab-separated text.
 
 use catalog::ProductDraft;
 
 use super::google;
-use crate::google::joined_details;
+use crate::google::join_details;
 
 const COLUMNS: [&str; 23] = [
     "id",
@@ -34,11 +34,11 @@ const COLUMNS: [&str; 23] = [
 pub(super) fn write(drafts: &[ProductDraft]) -> Vec<u8> {
     let header = COLUMNS.iter().map(|column| (*column).to_owned()).collect();
     let rows = drafts.iter().flat_map(rows);
-    super::sheet(b'\t', std::iter::once(header).chain(rows))
+    super::delimited(b'\t', std::iter::once(header).chain(rows))
 }
 
 fn rows(draft: &ProductDraft) -> Vec<Vec<String>> {
-    let details = joined_details(google::details(draft));
+    let details = join_details(google::details(draft));
     let cell = |row: &[(&str, String)], column: &str| {
         let values = row.iter().filter(|(name, _)| *name == column);
         values.map(|(_, value)| value.as_str()).collect::<Vec<_>>().join(",")

@@ -1,4 +1,4 @@
-//! Google Merchant as RSS 2.0.
+//! Writes Google Merchant feeds as RSS 2.0.
 
 use catalog::ProductDraft;
 use quick_xml::escape::escape;

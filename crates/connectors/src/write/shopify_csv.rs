@@ -1,4 +1,4 @@
-//! Shopify's product export, with the headers of the older one.
+//! Writes Shopify's product export, with the column names of the older export.
 
 use std::collections::BTreeSet;
 
@@ -28,33 +28,37 @@ const COLUMNS: [&str; 21] = [
     "Variant Image",
 ];
 
-/// A product without options has this one.
-const NO_OPTION: (&str, &str) = ("Title", "Default Title");
+/// The option of a product without options.
+const DEFAULT_OPTION: (&str, &str) = ("Title", "Default Title");
 
-pub(super) fn carried(draft: &ProductDraft) -> ProductDraft {
+pub(super) fn representable(draft: &ProductDraft) -> ProductDraft {
     let names = option_names(draft);
-    let is_alone = draft.variants.is_empty();
+    let has_no_variants = draft.variants.is_empty();
     let (status, quantity) = stock(draft.stock_status.as_deref(), draft.stock_quantity);
     let sku = draft.sku.clone().filter(|sku| *sku != draft.external_id);
     ProductDraft {
         external_id: draft.external_id.clone(),
-        sku: sku.filter(|_| is_alone),
+        sku: sku.filter(|_| has_no_variants),
         name: draft.name.clone(),
         description: draft.description.clone(),
         brand: draft.brand.clone(),
-        gtin: draft.gtin.clone().filter(|_| is_alone),
+        gtin: draft.gtin.clone().filter(|_| has_no_variants),
         category: draft.category.clone(),
-        price: draft.price.clone().filter(|_| is_alone),
-        list_price: draft.list_price.clone().filter(|_| is_alone),
-        stock_status: status.filter(|_| is_alone),
-        stock_quantity: quantity.filter(|_| is_alone),
+        price: draft.price.clone().filter(|_| has_no_variants),
+        list_price: draft.list_price.clone().filter(|_| has_no_variants),
+        stock_status: status.filter(|_| has_no_variants),
+        stock_quantity: quantity.filter(|_| has_no_variants),
         images: draft.images.clone(),
-        variants: draft.variants.iter().map(|one| carried_variant(draft, one, &names)).collect(),
+        variants: draft
+            .variants
+            .iter()
+            .map(|one| representable_variant(draft, one, &names))
+            .collect(),
         ..ProductDraft::default()
     }
 }
 
-/// A product has at most three options; one whose variants have none gets one that tells them apart.
+/// Returns at most three option names; variants without options get one that distinguishes them.
 fn option_names(draft: &ProductDraft) -> Vec<String> {
     let names = draft.variants.iter().flat_map(|variant| variant.options.keys());
     let names: BTreeSet<&String> = names.collect();
@@ -64,7 +68,11 @@ fn option_names(draft: &ProductDraft) -> Vec<String> {
     names.into_iter().take(3).cloned().collect()
 }
 
-fn carried_variant(draft: &ProductDraft, variant: &VariantDraft, names: &[String]) -> VariantDraft {
+fn representable_variant(
+    draft: &ProductDraft,
+    variant: &VariantDraft,
+    names: &[String],
+) -> VariantDraft {
     let mut options = variant.options.clone();
     options.retain(|name, _| names.contains(name));
     if let [name] = names
@@ -84,7 +92,7 @@ fn carried_variant(draft: &ProductDraft, variant: &VariantDraft, names: &[String
     }
 }
 
-/// A shop either counts its stock, and then the number says it all, or does not and always has it.
+/// Maps the stock: a tracked inventory is its quantity, and an untracked inventory is always in stock.
 fn stock(status: Option<&str>, quantity: Option<i64>) -> (Option<String>, Option<i64>) {
     match (status, quantity) {
         (Some("backorder" | "preorder"), None | Some(..=0)) => {
@@ -98,14 +106,14 @@ fn stock(status: Option<&str>, quantity: Option<i64>) -> (Option<String>, Option
 
 pub(super) fn write(drafts: &[ProductDraft]) -> Vec<u8> {
     let header = COLUMNS.iter().map(|column| (*column).to_owned()).collect();
-    super::sheet(b',', std::iter::once(header).chain(drafts.iter().flat_map(rows)))
+    super::delimited(b',', std::iter::once(header).chain(drafts.iter().flat_map(rows)))
 }
 
-/// One row per variant or picture, whichever are more.
+/// Returns one row per variant or image, whichever are more.
 fn rows(draft: &ProductDraft) -> Vec<Vec<String>> {
     let names = option_names(draft);
-    let alone = [alone(draft)];
-    let variants = if draft.variants.is_empty() { &alone[..] } else { &draft.variants[..] };
+    let only = [only_variant(draft)];
+    let variants = if draft.variants.is_empty() { &only[..] } else { &draft.variants[..] };
     let count = variants.len().max(draft.images.len());
     (0..count).map(|index| row(draft, &names, variants, index)).collect()
 }
@@ -118,7 +126,7 @@ fn row(
 ) -> Vec<String> {
     let is_first = index == 0;
     let first = |text: Option<&str>| text.filter(|_| is_first).unwrap_or_default().to_owned();
-    let path = super::path(&draft.category);
+    let path = super::category_path(&draft.category);
     let mut cells = vec![
         draft.external_id.clone(),
         first(draft.name.as_deref()),
@@ -127,12 +135,12 @@ fn row(
         first(Some(&path)),
     ];
     let variant = variants.get(index);
-    for place in 0..3 {
-        let name = names.get(place).map(String::as_str);
+    for index in 0..3 {
+        let name = names.get(index).map(String::as_str);
         let value = variant.and_then(|one| one.options.get(name?)).map(String::as_str);
-        let is_default = names.is_empty() && place == 0;
+        let is_default = names.is_empty() && index == 0;
         let (name, value) = if is_default {
-            (Some(NO_OPTION.0), variant.map(|_| NO_OPTION.1))
+            (Some(DEFAULT_OPTION.0), variant.map(|_| DEFAULT_OPTION.1))
         } else {
             (name, value)
         };
@@ -149,7 +157,7 @@ fn row(
 
 fn variant_cells(variant: Option<&VariantDraft>) -> [String; 7] {
     let Some(one) = variant else { return Default::default() };
-    let sells_on = one.stock_status.as_deref() == Some("backorder");
+    let continues_selling = one.stock_status.as_deref() == Some("backorder");
     let amount = |amount: &Option<catalog::Amount>| {
         amount.as_ref().map(|amount| amount.as_str().to_owned()).unwrap_or_default()
     };
@@ -157,15 +165,15 @@ fn variant_cells(variant: Option<&VariantDraft>) -> [String; 7] {
         one.sku.clone(),
         one.stock_quantity.map(|_| "shopify".to_owned()).unwrap_or_default(),
         one.stock_quantity.map(|quantity| quantity.to_string()).unwrap_or_default(),
-        if sells_on { "continue" } else { "deny" }.to_owned(),
+        if continues_selling { "continue" } else { "deny" }.to_owned(),
         amount(&one.price),
         amount(&one.list_price),
         one.gtin.clone().unwrap_or_default(),
     ]
 }
 
-/// The only form of a product that has no variants.
-fn alone(draft: &ProductDraft) -> VariantDraft {
+/// Returns the variant that represents a product without variants.
+fn only_variant(draft: &ProductDraft) -> VariantDraft {
     VariantDraft {
         sku: draft.sku.clone().unwrap_or_default(),
         gtin: draft.gtin.clone(),

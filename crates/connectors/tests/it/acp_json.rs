@@ -3,31 +3,31 @@
 use catalog::FeedFormat::AcpJson;
 use catalog::GtinSource;
 
-use super::{amount, attribute, gtin, huge, product, read, sample, some, told};
+use super::{amount, attribute, gtin, huge, product, read, sample, some, summaries};
 
 #[test]
-fn good_products_are_read_and_bad_ones_named() {
+fn valid_products_are_read_and_invalid_ones_reported() {
     let items = read(AcpJson, sample(AcpJson));
     assert_eq!(
-        told(&items),
+        summaries(&items),
         [
-            "5 glow broken: price invalid_amount",
-            "5 glow broken: currency invalid_value",
+            "5 glow invalid: price invalid_amount",
+            "5 glow invalid: currency invalid_value",
             "5 glow with 2 variants",
             "32 wick with 0 variants",
-            "33 moon broken: name invalid_value",
-            "34 void broken: variants missing",
-            "35 ? broken: external_id missing",
-            "36 sun broken: row unreadable",
-            "37 ? broken: row unreadable",
+            "33 moon invalid: name invalid_value",
+            "34 void invalid: variants missing",
+            "35 ? invalid: external_id missing",
+            "36 sun invalid: row unreadable",
+            "37 ? invalid: row unreadable",
             "38 yen with 0 variants",
-            "39 shell broken: price unknown_currency",
+            "39 shell invalid: price unknown_currency",
         ]
     );
 }
 
 #[test]
-fn a_product_is_read_whole() {
+fn all_fields_of_a_product_are_read() {
     let items = read(AcpJson, sample(AcpJson));
     let glow = product(&items, "glow");
     assert_eq!((&glow.name, &glow.description), (&some("Glow, a table lamp"), &some("Warm.")));
@@ -48,50 +48,50 @@ fn a_product_is_read_whole() {
 }
 
 #[test]
-fn an_array_and_lines_are_read_too() {
+fn an_array_and_lines_are_read() {
     let one = r#"{"id":"a","title":"A","variants":[{"id":"a","title":"A"}]}"#;
     let two = one.replace("\"a\"", "\"b\"");
     let expected = ["1 a with 0 variants", "2 b with 0 variants"];
-    assert_eq!(told(&read(AcpJson, format!("[{one},\n{two}]"))), expected);
-    assert_eq!(told(&read(AcpJson, format!("{one}\n{two}"))), expected);
+    assert_eq!(summaries(&read(AcpJson, format!("[{one},\n{two}]"))), expected);
+    assert_eq!(summaries(&read(AcpJson, format!("{one}\n{two}"))), expected);
     let lines = format!("{one}\n{{\"id\":\"c\",}}\n{two}\n{{\"id\":");
     assert_eq!(
-        told(&read(AcpJson, lines)),
+        summaries(&read(AcpJson, lines)),
         [
             "1 a with 0 variants",
-            "2 c broken: row unreadable",
+            "2 c invalid: row unreadable",
             "3 b with 0 variants",
-            "4 cut: truncated"
+            "4 truncated: truncated"
         ]
     );
 }
 
 #[test]
-fn an_element_that_is_no_text_or_too_long_is_passed_over() {
+fn an_element_that_is_not_utf8_or_too_long_is_skipped() {
     let mut feed = b"[{\"id\":\"a\",\"title\":\"\xff\"},\n".to_vec();
     feed.extend(format!("{{\"id\":\"b\",\"title\":\"{}\"}},\n", huge()).bytes());
     feed.extend(br#"{"id":"c","variants":[{"id":"c"}]}]"#);
     assert_eq!(
-        told(&read(AcpJson, &feed)),
-        ["1 a broken: row unreadable", "2 b broken: row too_long", "3 c with 0 variants"]
+        summaries(&read(AcpJson, &feed)),
+        ["1 a invalid: row unreadable", "2 b invalid: row too_long", "3 c with 0 variants"]
     );
 }
 
 #[test]
-fn a_document_that_is_not_whole_is_cut() {
-    let told_of = |text: &str| told(&read(AcpJson, text));
-    assert_eq!(told_of("[]"), [""; 0]);
-    assert_eq!(told_of("{\"products\":[]}\n"), [""; 0]);
+fn an_incomplete_document_is_truncated() {
+    let summary_of = |text: &str| summaries(&read(AcpJson, text));
+    assert_eq!(summary_of("[]"), [""; 0]);
+    assert_eq!(summary_of("{\"products\":[]}\n"), [""; 0]);
     for text in ["[", "{", "{\"products\":[", "{\"products\":[]", "[{\"id\":\"a\"", "{\"a\":1"] {
-        assert_eq!(told_of(text), ["1 cut: truncated"], "{text}");
+        assert_eq!(summary_of(text), ["1 truncated: truncated"], "{text}");
     }
     for text in ["nothing", "[,]", "[]]", "[:1]", "{\"products\":[]}}", "[}"] {
-        assert_eq!(told_of(text), ["1 cut: unreadable"], "{text}");
+        assert_eq!(summary_of(text), ["1 truncated: unreadable"], "{text}");
     }
 }
 
 #[test]
-fn the_gtin_may_stand_elsewhere() {
+fn the_gtin_source_is_configurable() {
     let feed = r#"[{"id":"1","variants":[{"id":"2","barcodes":[{"type":"MPN","value":"3"},
         {"type":"gtin13","value":"4"}],"variant_options":[{"name":"Code","value":"5"}]}]}]"#;
     let found = |source| gtin(AcpJson, source, feed).unwrap();

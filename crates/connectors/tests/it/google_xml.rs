@@ -3,22 +3,22 @@
 use catalog::FeedFormat::GoogleXml;
 use catalog::GtinSource;
 
-use super::{amount, attribute, gtin, huge, product, products, read, sample, some, told};
+use super::{amount, attribute, gtin, huge, product, products, read, sample, some, summaries};
 
 #[test]
-fn good_items_are_read_and_bad_ones_named() {
+fn valid_items_are_read_and_invalid_ones_reported() {
     let items = read(GoogleXml, sample(GoogleXml));
     assert_eq!(
-        told(&items),
+        summaries(&items),
         [
             "11 TEA-1 with 0 variants",
-            "37 TEA-2 broken: row unreadable",
-            "38 TEA-3 broken: row unreadable",
-            "39 TEA-4 broken: row unreadable",
-            "40 TEA-5 broken: price invalid_amount",
-            "41 TEA-6 broken: row unreadable",
-            "46 CUP broken: price unknown_currency",
-            "48 ? broken: external_id missing",
+            "37 TEA-2 invalid: row unreadable",
+            "38 TEA-3 invalid: row unreadable",
+            "39 TEA-4 invalid: row unreadable",
+            "40 TEA-5 invalid: price invalid_amount",
+            "41 TEA-6 invalid: row unreadable",
+            "46 CUP invalid: price unknown_currency",
+            "48 ? invalid: external_id missing",
             "42 CUP with 2 variants",
             "49 POT-1 with 0 variants",
             "50 CUP with 1 variants",
@@ -27,7 +27,7 @@ fn good_items_are_read_and_bad_ones_named() {
 }
 
 #[test]
-fn an_item_is_read_whole() {
+fn all_fields_of_an_item_are_read() {
     let items = read(GoogleXml, sample(GoogleXml));
     let tea = product(&items, "TEA-1");
     assert_eq!(tea.name, some("Smoked black tea & bergamot"));
@@ -63,7 +63,7 @@ fn a_group_is_a_product_with_variants() {
 }
 
 #[test]
-fn atom_is_read_too() {
+fn atom_is_read() {
     let feed = r#"<feed xmlns="http://www.w3.org/2005/Atom" xmlns:g="http://base.google.com/ns/1.0">
         <entry><id>tag:1</id><g:id>A</g:id><title type="text">Bell</title>
         <link rel="self" href="https://bell.example/self"/>
@@ -81,35 +81,35 @@ fn atom_is_read_too() {
 }
 
 #[test]
-fn an_item_that_is_no_text_or_too_long_is_passed_over() {
+fn an_item_that_is_not_utf8_or_too_long_is_skipped() {
     let mut feed = b"<rss><channel><item><g:id>a</g:id><title>\xff</title></item>\n".to_vec();
     feed.extend(format!("<item><g:id>b</g:id><title>{}</title></item>\n", huge()).bytes());
     feed.extend(b"<item><id>c</id><g:price>1 EUR</g:price></item></channel></rss>");
     assert_eq!(
-        told(&read(GoogleXml, &feed)),
-        ["1 a broken: row unreadable", "2 b broken: row too_long", "3 c with 0 variants"]
+        summaries(&read(GoogleXml, &feed)),
+        ["1 a invalid: row unreadable", "2 b invalid: row too_long", "3 c with 0 variants"]
     );
 }
 
 #[test]
-fn a_file_that_is_not_whole_is_cut() {
-    let told_of = |text: &str| told(&read(GoogleXml, text));
+fn an_incomplete_file_is_truncated() {
+    let summary_of = |text: &str| summaries(&read(GoogleXml, text));
     assert_eq!(
-        told_of("<rss><item><id>a</id></item>"),
-        ["1 a with 0 variants", "1 cut: truncated"]
+        summary_of("<rss><item><id>a</id></item>"),
+        ["1 a with 0 variants", "1 truncated: truncated"]
     );
-    assert_eq!(told_of("no markup at all"), ["1 cut: truncated"]);
+    assert_eq!(summary_of("no markup at all"), ["1 truncated: truncated"]);
     let latin = "<?xml version='1.0' encoding='ISO-8859-1'?><rss></rss>";
-    assert_eq!(told_of(latin), ["1 cut: unreadable"]);
-    assert_eq!(told(&read(GoogleXml, b"\xff\xfe<\0")), ["1 cut: unreadable"]);
-    assert_eq!(told_of("<?xml version='1.0'?><rss><channel/></rss>"), [""; 0]);
-    // What is missing of a group would look as if the shop had given it up.
+    assert_eq!(summary_of(latin), ["1 truncated: unreadable"]);
+    assert_eq!(summaries(&read(GoogleXml, b"\xff\xfe<\0")), ["1 truncated: unreadable"]);
+    assert_eq!(summary_of("<?xml version='1.0'?><rss><channel/></rss>"), [""; 0]);
+    // The missing variants of a group would look as if the store had removed them.
     let group = "<rss>\n<item><id>a</id><item_group_id>g</item_group_id><price>1</price></item>\n";
-    assert_eq!(told_of(group), ["3 cut: truncated"]);
+    assert_eq!(summary_of(group), ["3 truncated: truncated"]);
 }
 
 #[test]
-fn the_gtin_may_stand_elsewhere() {
+fn the_gtin_source_is_configurable() {
     let feed = "<rss><item><g:id>1</g:id><g:mpn>2</g:mpn><g:gtin>3</g:gtin>\
         <c:Bar_Code>4</c:Bar_Code></item></rss>";
     let found = |source| gtin(GoogleXml, source, feed).unwrap();
@@ -123,7 +123,7 @@ fn the_gtin_may_stand_elsewhere() {
 }
 
 #[test]
-fn a_group_without_end_comes_in_parts() {
+fn a_large_group_is_emitted_in_parts() {
     let row = "<item><id>a</id><item_group_id>g</item_group_id><price>1</price></item>\n";
     let items = read(GoogleXml, format!("<rss>{}</rss>", row.repeat(20_000)));
     assert!(items.len() > 2 && products(&items).iter().all(|part| part.external_id == "g"));

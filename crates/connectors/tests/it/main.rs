@@ -1,4 +1,4 @@
-//! The readers against feeds of shops that do not exist.
+//! Tests the readers with feeds of fictional stores.
 
 #![expect(
     clippy::expect_used,
@@ -7,20 +7,20 @@
 )]
 
 mod acp_json;
-mod arbitrary;
-mod cut;
+mod arbitrary_input;
 mod google_tsv;
 mod google_xml;
 mod ndjson;
 mod round_trip;
 mod shopify_csv;
+mod truncation;
 
 use std::ops::ControlFlow;
 
 use catalog::{Amount, FeedFormat, FeedItem, FeedSettings, GtinSource, ProductDraft};
 use primitives::Currency;
 
-/// A feed of every format, with mistakes in it.
+/// A feed of every format, with invalid rows.
 const SAMPLES: [(FeedFormat, &[u8]); 5] = [
     (FeedFormat::Ndjson, include_bytes!("../samples/ropewalk.ndjson")),
     (FeedFormat::GoogleXml, include_bytes!("../samples/teahouse.xml")),
@@ -50,7 +50,7 @@ fn read(format: FeedFormat, bytes: impl AsRef<[u8]>) -> Vec<FeedItem> {
     read_with(format, &settings(GtinSource::Gtin), bytes.as_ref())
 }
 
-/// The first GTIN of the first product that is found, with the GTINs in another place.
+/// Returns the first GTIN of the first product, with another GTIN source.
 fn gtin(format: FeedFormat, source: GtinSource, text: &str) -> Option<String> {
     let items = read_with(format, &settings(source), text.as_bytes());
     let draft = products(&items).remove(0).clone();
@@ -76,19 +76,19 @@ fn product<'i>(items: &'i [FeedItem], external_id: &str) -> &'i ProductDraft {
     all.into_iter().find(|draft| draft.external_id == external_id).expect("the product is there")
 }
 
-/// What was found, each in a line.
-fn told(items: &[FeedItem]) -> Vec<String> {
-    let told = |item: &FeedItem| match item {
+/// Describes each item in one line.
+fn summaries(items: &[FeedItem]) -> Vec<String> {
+    let describe = |item: &FeedItem| match item {
         FeedItem::Product { line, draft } => {
             format!("{line} {} with {} variants", draft.external_id, draft.variants.len())
         }
-        FeedItem::Broken { line, external_id, fault } => {
+        FeedItem::InvalidRow { line, external_id, error } => {
             let id = external_id.as_deref().unwrap_or("?");
-            format!("{line} {id} broken: {} {}", fault.field, fault.code.name())
+            format!("{line} {id} invalid: {} {}", error.field, error.code)
         }
-        FeedItem::Cut { line, fault } => format!("{line} cut: {}", fault.code.name()),
+        FeedItem::Truncated { line, error } => format!("{line} truncated: {}", error.code),
     };
-    items.iter().map(told).collect()
+    items.iter().map(describe).collect()
 }
 
 fn some(text: &str) -> Option<String> {
@@ -99,7 +99,7 @@ fn amount(text: &str) -> Option<Amount> {
     Some(Amount::new(text))
 }
 
-/// A title that nobody may keep in memory.
+/// A title above the maximum size of a row.
 fn huge() -> String {
     "x".repeat(3 << 20)
 }

@@ -1,38 +1,39 @@
-//! The whole demo world, written in every format and read again.
+//! Writes the demo data in every format and reads it back.
 
 use catalog::{FeedFormat, FeedSettings, GtinSource, ProductDraft};
-use connectors::write::{carried, carries, write};
+use connectors::write::{can_represent, representable, write};
 use primitives::Currency;
 
-use super::{amount, read_with, some, told};
+use super::{amount, read_with, some, summaries};
 
 fn read_back(format: FeedFormat, feed: &[u8], currency: Currency) -> Vec<ProductDraft> {
     let settings = FeedSettings { currency, gtin_source: GtinSource::Gtin };
     let items = read_with(format, &settings, feed);
     let drafts: Vec<ProductDraft> = super::products(&items).into_iter().cloned().collect();
-    assert_eq!(drafts.len(), items.len(), "{format:?}: {:?}", told(&items));
+    assert_eq!(drafts.len(), items.len(), "{format:?}: {:?}", summaries(&items));
     drafts
 }
 
 #[test]
-fn what_a_format_can_carry_comes_back() {
+fn representable_products_are_read_back() {
     for store in demo::world().stores {
         let currency: Currency = store.currency.parse().unwrap();
         let all: Vec<_> = store.products.iter().map(|one| demo::draft(&store, one)).collect();
-        for (format, name) in FeedFormat::ALL {
-            let expected = all.iter().filter(|draft| carries(format, draft, currency));
-            let expected: Vec<_> = expected.map(|draft| carried(format, draft, currency)).collect();
+        for &format in FeedFormat::ALL {
+            let expected = all.iter().filter(|draft| can_represent(format, draft, currency));
+            let expected: Vec<_> =
+                expected.map(|draft| representable(format, draft, currency)).collect();
             let found = read_back(format, &write(format, &all, currency), currency);
-            assert_eq!(found.len(), expected.len(), "{} as {name}", store.slug);
+            assert_eq!(found.len(), expected.len(), "{} as {format}", store.slug);
             for (found, expected) in found.iter().zip(&expected) {
-                assert_eq!(found, expected, "{} as {name}", store.slug);
+                assert_eq!(found, expected, "{} as {format}", store.slug);
             }
         }
     }
 }
 
 #[test]
-fn what_is_hard_to_write_comes_back() {
+fn special_characters_are_read_back() {
     let texts = ["a\tb", "c \"d\", e", "<f> & ]]> 'g'", "h\n\ni", "j\\k:l,m", "ü – 漢字 🫖"];
     let mut drafts = Vec::new();
     for (index, text) in texts.into_iter().enumerate() {
@@ -48,9 +49,9 @@ fn what_is_hard_to_write_comes_back() {
             ..ProductDraft::default()
         });
     }
-    for (format, _) in FeedFormat::ALL {
+    for &format in FeedFormat::ALL {
         let found = read_back(format, &write(format, &drafts, Currency::Usdc), Currency::Usdc);
-        let expected = drafts.iter().map(|draft| carried(format, draft, Currency::Usdc));
+        let expected = drafts.iter().map(|draft| representable(format, draft, Currency::Usdc));
         assert_eq!(found, expected.collect::<Vec<_>>(), "{format:?}");
     }
 }

@@ -3,18 +3,18 @@
 use catalog::FeedFormat::ShopifyCsv;
 use catalog::GtinSource;
 
-use super::{amount, attribute, gtin, huge, product, read, sample, some, told};
+use super::{amount, attribute, gtin, huge, product, read, sample, some, summaries};
 
 #[test]
-fn good_products_are_read_and_bad_rows_named() {
+fn valid_products_are_read_and_invalid_rows_reported() {
     let items = read(ShopifyCsv, sample(ShopifyCsv));
     assert_eq!(
-        told(&items),
+        summaries(&items),
         [
-            "5 notebook broken: price invalid_amount",
+            "5 notebook invalid: price invalid_amount",
             "2 notebook with 3 variants",
             "7 bone-folder with 0 variants",
-            "11 ? broken: external_id missing",
+            "11 ? invalid: external_id missing",
             "12 awl with 0 variants",
         ]
     );
@@ -46,7 +46,7 @@ fn rows_of_a_handle_are_one_product() {
 }
 
 #[test]
-fn the_newer_names_are_known() {
+fn the_newer_column_names_are_supported() {
     let feed = "Title,URL handle,Description,Vendor,Status,SKU,Barcode,Option1 name,Option1 value,\
         Price,Compare-at price,Inventory quantity,Continue selling when out of stock,\
         Product image URL,Image alt text\n\
@@ -54,7 +54,7 @@ fn the_newer_names_are_known() {
         https://quire.example/s.jpg,A stamp\n\
         Ink,ink,,Quire,Draft,INK,,Title,Default Title,5.00,,1,FALSE,,\n";
     let items = read(ShopifyCsv, feed);
-    assert_eq!(told(&items), ["2 stamp with 1 variants"]);
+    assert_eq!(summaries(&items), ["2 stamp with 1 variants"]);
     let stamp = product(&items, "stamp");
     assert_eq!((&stamp.description, stamp.images.len()), (&some("Rubber."), 1));
     let variant = &stamp.variants[0];
@@ -63,28 +63,28 @@ fn the_newer_names_are_known() {
 }
 
 #[test]
-fn a_row_that_is_no_text_or_too_long_is_passed_over() {
+fn a_row_that_is_not_utf8_or_too_long_is_skipped() {
     let mut feed = b"Handle,Title,Variant Price\na,\xff,1\n".to_vec();
     feed.extend(format!("b,{},1\n", huge()).bytes());
     feed.extend(b"c,C,1\n");
     assert_eq!(
-        told(&read(ShopifyCsv, &feed)),
-        ["2 a broken: row unreadable", "3 b broken: row too_long", "4 c with 0 variants"]
+        summaries(&read(ShopifyCsv, &feed)),
+        ["2 a invalid: row unreadable", "3 b invalid: row too_long", "4 c with 0 variants"]
     );
 }
 
 #[test]
-fn a_file_that_is_not_whole_is_cut() {
-    let told_of = |text: &str| told(&read(ShopifyCsv, text));
+fn an_incomplete_file_is_truncated() {
+    let summary_of = |text: &str| summaries(&read(ShopifyCsv, text));
     let head = "Handle,Title,Variant Price\n";
-    assert_eq!(told_of(&format!("{head}a,A,1\nb,B")), ["3 cut: truncated"]);
-    assert_eq!(told_of(&format!("{head}a,A,1\nb,\"B,1")), ["3 cut: truncated"]);
-    assert_eq!(told_of("Title,Price\nA,1\n"), ["1 cut: unreadable"]);
-    assert_eq!(told_of(head), [""; 0]);
+    assert_eq!(summary_of(&format!("{head}a,A,1\nb,B")), ["3 truncated: truncated"]);
+    assert_eq!(summary_of(&format!("{head}a,A,1\nb,\"B,1")), ["3 truncated: truncated"]);
+    assert_eq!(summary_of("Title,Price\nA,1\n"), ["1 truncated: unreadable"]);
+    assert_eq!(summary_of(head), [""; 0]);
 }
 
 #[test]
-fn the_gtin_may_stand_elsewhere() {
+fn the_gtin_source_is_configurable() {
     let feed = "Handle,Variant SKU,Variant Barcode,Google Shopping / MPN,EAN,Variant Price\n\
         1,'2,'3,4,5,6\n";
     let found = |source| gtin(ShopifyCsv, source, feed).unwrap();

@@ -1,41 +1,42 @@
-//! Files that stop somewhere.
+//! Truncated files.
 
 use std::io::{self, BufReader, Cursor, Read};
 use std::ops::ControlFlow;
 
 use catalog::{FeedFormat, FeedItem, GtinSource};
 
-use super::{SAMPLES, read, settings, told};
+use super::{SAMPLES, read, settings, summaries};
 
-/// What was read of a whole file is read of its beginning, too; nothing but a cut comes on top, and
-/// nothing behind a cut. Delimited text has no end mark, so its last row may be shorter than it was.
+/// Reading a prefix of a file returns a prefix of its items, possibly followed by `Truncated`, and nothing
+/// after that. Delimited text has no end marker, so its last row may be shorter.
 #[test]
-fn a_file_may_stop_at_any_byte() {
+fn a_file_may_be_truncated_at_any_byte() {
     for (format, whole) in SAMPLES {
         let all = read(format, whole);
-        let is_marked = !matches!(format, FeedFormat::GoogleTsv | FeedFormat::ShopifyCsv);
+        let has_end_marker = !matches!(format, FeedFormat::GoogleTsv | FeedFormat::ShopifyCsv);
         for length in 0..whole.len() {
             let mut items = read(format, &whole[..length]);
-            let cuts = items.iter().filter(|item| matches!(item, FeedItem::Cut { .. })).count();
-            let ends_in_cut = matches!(items.last(), Some(FeedItem::Cut { .. }));
-            assert_eq!(cuts, usize::from(ends_in_cut), "{format:?} {length}");
-            if ends_in_cut {
+            let truncations =
+                items.iter().filter(|item| matches!(item, FeedItem::Truncated { .. })).count();
+            let is_truncated = matches!(items.last(), Some(FeedItem::Truncated { .. }));
+            assert_eq!(truncations, usize::from(is_truncated), "{format:?} {length}");
+            if is_truncated {
                 items.pop();
             } else if matches!(format, FeedFormat::GoogleXml | FeedFormat::AcpJson) {
                 assert!(length + 2 > whole.trim_ascii_end().len(), "{format:?} {length}");
             }
-            if !is_marked {
-                // The last row, or the product it was to be part of.
+            if !has_end_marker {
+                // The last row, or the product that it belongs to.
                 items.truncate(items.len().saturating_sub(2));
             }
-            assert_eq!(items, all[..items.len()], "{format:?} {length} {:?}", told(&items));
+            assert_eq!(items, all[..items.len()], "{format:?} {length} {:?}", summaries(&items));
         }
     }
 }
 
 /// An input that fails in the middle, such as a broken connection.
 #[test]
-fn an_input_that_fails_is_a_cut() {
+fn a_failing_input_is_truncated() {
     struct Failing;
     impl Read for Failing {
         fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
@@ -50,12 +51,12 @@ fn an_input_that_fails_is_a_cut() {
             items.push(item);
             ControlFlow::Continue(())
         });
-        assert!(matches!(items.last(), Some(FeedItem::Cut { .. })), "{format:?}");
+        assert!(matches!(items.last(), Some(FeedItem::Truncated { .. })), "{format:?}");
     }
 }
 
 #[test]
-fn a_reader_stops_when_told() {
+fn a_reader_stops_on_break() {
     for (format, mut whole) in SAMPLES {
         let mut count = 0;
         connectors::read_feed(format, &mut whole, &settings(GtinSource::Gtin), &mut |_| {

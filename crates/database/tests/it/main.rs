@@ -16,7 +16,7 @@ async fn execute(test: &TestDatabase, statement: &'static str) {
 }
 
 #[tokio::test]
-async fn a_work_is_one_moment_and_its_dice_replay() {
+async fn a_work_has_one_timestamp_and_seeded_randomness_replays() {
     let first = TestDatabase::new().await;
     let second = TestDatabase::new().await;
     let mut works = Vec::new();
@@ -32,13 +32,13 @@ async fn a_work_is_one_moment_and_its_dice_replay() {
 }
 
 #[tokio::test]
-async fn in_production_the_database_says_what_time_it_is() {
+async fn in_production_now_is_the_transaction_timestamp() {
     let test = TestDatabase::new().await;
     let database = test.another_process();
     let mut work = Work::for_platform(&database).await.unwrap();
-    let said: time::OffsetDateTime =
+    let transaction_timestamp: time::OffsetDateTime =
         sqlx::query_scalar("SELECT now()").fetch_one(work.sql()).await.unwrap();
-    assert_eq!(work.now(), said.into());
+    assert_eq!(work.now(), transaction_timestamp.into());
 }
 
 #[tokio::test]
@@ -50,7 +50,7 @@ async fn a_reading_cannot_write() {
 }
 
 #[tokio::test]
-async fn a_cell_refuses_a_merchant_of_another() {
+async fn a_cell_rejects_a_merchant_of_another_cell() {
     let test = TestDatabase::new().await;
     let ours = merchant(1);
     Work::for_store(test.database(), ours).await.unwrap();
@@ -61,7 +61,7 @@ async fn a_cell_refuses_a_merchant_of_another() {
         "UPDATE platform.cell_shard SET cell = 'cell-2'; UPDATE platform.cell_epoch SET epoch = 2",
     )
     .await;
-    // A work looks at the rows themselves; a reading at what was last read of them.
+    // A work reads the rows; a reading uses the cached directory.
     let refused = Work::for_store(test.database(), ours).await.err().unwrap();
     assert!(matches!(refused, DatabaseError::WrongCell { epoch: 2 }));
     assert_eq!(refused.code(), ErrorCode::ServiceUnavailable);
@@ -71,7 +71,7 @@ async fn a_cell_refuses_a_merchant_of_another() {
 }
 
 #[tokio::test]
-async fn a_dead_connection_is_replaced_and_not_shown() {
+async fn a_closed_connection_is_replaced_without_an_error() {
     let test = TestDatabase::new().await;
     for _ in 0..5 {
         Work::for_platform(test.database()).await.unwrap().commit().await.unwrap();
@@ -86,7 +86,7 @@ async fn a_dead_connection_is_replaced_and_not_shown() {
 }
 
 #[tokio::test]
-async fn the_schema_is_known_to_be_complete() {
+async fn pending_migrations_are_detected() {
     let test = TestDatabase::new().await;
     assert!(test.database().is_migrated().await.unwrap());
     execute(&test, "DELETE FROM _sqlx_migrations").await;

@@ -1,4 +1,4 @@
-//! The keys of agents.
+//! Agent keys.
 
 use std::collections::BTreeSet;
 
@@ -8,6 +8,7 @@ use sqlx::PgConnection;
 use uuid::Uuid;
 
 use crate::secret::Mac;
+use crate::table::parse_name;
 use crate::{Agent, AgentKey};
 
 struct Row {
@@ -21,25 +22,23 @@ struct Row {
     revoked_at: Option<Timestamp>,
 }
 
-impl From<Row> for AgentKey {
-    fn from(row: Row) -> Self {
-        Self {
-            key_id: row.key_id,
-            prefix: row.prefix,
-            name: row.name,
-            scopes: scopes(&row.scopes),
-            stores: merchants(row.stores),
-            created_at: row.created_at,
-            expires_at: row.expires_at,
-            revoked_at: row.revoked_at,
-        }
+impl Row {
+    fn decode(self) -> sqlx::Result<AgentKey> {
+        Ok(AgentKey {
+            key_id: self.key_id,
+            prefix: self.prefix,
+            name: self.name,
+            scopes: scopes(&self.scopes)?,
+            stores: merchants(self.stores),
+            created_at: self.created_at,
+            expires_at: self.expires_at,
+            revoked_at: self.revoked_at,
+        })
     }
 }
 
-/// A name that this binary does not know gives no right.
-fn scopes(names: &[String]) -> BTreeSet<Scope> {
-    let known = |name: &String| Scope::ALL.into_iter().find(|scope| scope.name() == name);
-    names.iter().filter_map(known).collect()
+fn scopes(names: &[String]) -> sqlx::Result<BTreeSet<Scope>> {
+    names.iter().map(|name| parse_name(name)).collect()
 }
 
 fn merchants(ids: Option<Vec<Uuid>>) -> Option<Vec<MerchantId>> {
@@ -52,7 +51,7 @@ pub(crate) async fn insert(
     mac: &Mac,
     key: &AgentKey,
 ) -> sqlx::Result<()> {
-    let scopes: Vec<String> = key.scopes.iter().map(|scope| scope.name().to_owned()).collect();
+    let scopes: Vec<String> = key.scopes.iter().map(|scope| scope.as_str().to_owned()).collect();
     let stores: Option<Vec<Uuid>> =
         key.stores.as_ref().map(|stores| stores.iter().map(|merchant| merchant.uuid()).collect());
     sqlx::query!(
@@ -74,19 +73,19 @@ pub(crate) async fn insert(
     Ok(())
 }
 
-/// A person's plan and how many of its keys work now; nothing if there is no such person. Holds the person's row.
-pub(crate) async fn working_of(
+/// Returns a person's plan and number of active keys, or `None` if the person does not exist. Locks the person's row.
+pub(crate) async fn count_active(
     work: &mut Work,
     owner: UserId,
 ) -> sqlx::Result<Option<(Plan, i64)>> {
     let now = work.now();
-    let held = sqlx::query_scalar!(
+    let plan = sqlx::query_scalar!(
         "SELECT plan FROM platform.person WHERE user_id = $1 FOR NO KEY UPDATE",
         owner as UserId,
     )
     .fetch_optional(work.sql())
     .await?;
-    let Some(plan) = held else { return Ok(None) };
+    let Some(plan) = plan else { return Ok(None) };
     let count = sqlx::query_scalar!(
         r#"SELECT count(*) AS "count!" FROM platform.agent_key
            WHERE user_id = $1 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $2)"#,
@@ -95,11 +94,11 @@ pub(crate) async fn working_of(
     )
     .fetch_one(work.sql())
     .await?;
-    Ok(Some((plan.parse().unwrap_or(Plan::Free), count)))
+    Ok(Some((parse_name(&plan)?, count)))
 }
 
-/// A key of a person and the one in its place, held until the work ends.
-pub(crate) async fn held(
+/// Returns a key of a person and the key it was rotated to. Locks its row.
+pub(crate) async fn lock(
     work: &mut Work,
     owner: UserId,
     key: KeyId,
@@ -114,23 +113,22 @@ pub(crate) async fn held(
     )
     .fetch_optional(work.sql())
     .await?;
-    Ok(row.map(|row| {
-        let held = Row {
-            key_id: key,
-            prefix: row.prefix,
-            name: row.name,
-            scopes: row.scopes,
-            stores: row.stores,
-            created_at: row.created_at,
-            expires_at: row.expires_at,
-            revoked_at: row.revoked_at,
-        };
-        (held.into(), row.rotated_to)
-    }))
+    let Some(row) = row else { return Ok(None) };
+    let key = Row {
+        key_id: key,
+        prefix: row.prefix,
+        name: row.name,
+        scopes: row.scopes,
+        stores: row.stores,
+        created_at: row.created_at,
+        expires_at: row.expires_at,
+        revoked_at: row.revoked_at,
+    };
+    Ok(Some((key.decode()?, row.rotated_to)))
 }
 
-/// Lets a key end at a moment, unless it ends before, and names the one in its place.
-pub(crate) async fn replace(
+/// Records the key that replaces `old`, and lets `old` expire at `until` or earlier.
+pub(crate) async fn rotate(
     work: &mut Work,
     old: KeyId,
     new: KeyId,
@@ -148,7 +146,7 @@ pub(crate) async fn replace(
     Ok(())
 }
 
-/// Answers whether it was not revoked until now; nothing if the person has no such key.
+/// Revokes a key. Returns `false` if it was already revoked, and `None` if the person has no such key.
 pub(crate) async fn revoke(
     work: &mut Work,
     owner: UserId,
@@ -184,22 +182,22 @@ pub(crate) async fn of_person(
     )
     .fetch_all(sql)
     .await?;
-    Ok(rows.into_iter().map(AgentKey::from).collect())
+    rows.into_iter().map(Row::decode).collect()
 }
 
-/// Removes keys that were nobody's and have ended.
-pub(crate) async fn forget_sandbox(work: &mut Work) -> sqlx::Result<u64> {
+/// Deletes expired sandbox keys.
+pub(crate) async fn purge_sandbox(work: &mut Work) -> sqlx::Result<u64> {
     let now = work.now();
-    let done = sqlx::query!(
+    let deleted = sqlx::query!(
         "DELETE FROM platform.agent_key WHERE user_id IS NULL AND expires_at <= $1",
         now as Timestamp,
     )
     .execute(work.sql())
     .await?;
-    Ok(done.rows_affected())
+    Ok(deleted.rows_affected())
 }
 
-/// The agent behind a key that works at this moment, of an account that is open, and what is kept of the key.
+/// Returns the agent of an active key of an enabled account, and the stored MAC.
 pub(crate) async fn agent_of(
     sql: &mut PgConnection,
     mac: &Mac,
@@ -215,15 +213,15 @@ pub(crate) async fn agent_of(
     )
     .fetch_optional(sql)
     .await?;
-    Ok(row.map(|row| {
-        let agent = Agent {
-            key: row.key,
-            name: row.name,
-            owner: row.owner,
-            plan: row.plan.and_then(|plan| plan.parse().ok()).unwrap_or(Plan::Free),
-            scopes: scopes(&row.scopes),
-            stores: merchants(row.stores),
-        };
-        (agent, row.mac)
-    }))
+    let Some(row) = row else { return Ok(None) };
+    let plan = row.plan.as_deref().map(parse_name).transpose()?;
+    let agent = Agent {
+        key: row.key,
+        name: row.name,
+        owner: row.owner,
+        plan: plan.unwrap_or(Plan::Free),
+        scopes: scopes(&row.scopes)?,
+        stores: merchants(row.stores),
+    };
+    Ok(Some((agent, row.mac)))
 }

@@ -1,18 +1,18 @@
-//! Logins that were tried.
+//! Attempts to log in.
 
 use database::Work;
 use primitives::Timestamp;
 
 use crate::secret::Mac;
 
-/// Counts an attempt, unless there were as many as there may be in this window. Answers whether it may be made.
-pub(crate) async fn take(
+/// Counts an attempt, and returns `false` if the limit of the window has been reached.
+pub(crate) async fn count(
     work: &mut Work,
     subject: &Mac,
     window_start: Timestamp,
     attempts_max: i32,
 ) -> sqlx::Result<bool> {
-    let taken = sqlx::query_scalar!(
+    let counted = sqlx::query_scalar!(
         "INSERT INTO platform.login_attempt AS made (subject, window_start, attempts)
          VALUES ($1, $2, 1)
          ON CONFLICT (subject, window_start) DO UPDATE SET attempts = made.attempts + 1
@@ -24,11 +24,11 @@ pub(crate) async fn take(
     )
     .fetch_optional(work.sql())
     .await?;
-    Ok(taken.is_some())
+    Ok(counted.is_some())
 }
 
-/// Takes back an attempt that was no wrong one.
-pub(crate) async fn give_back(
+/// Takes back the count of an attempt.
+pub(crate) async fn uncount(
     work: &mut Work,
     subject: &Mac,
     window_start: Timestamp,
@@ -44,13 +44,13 @@ pub(crate) async fn give_back(
     Ok(())
 }
 
-/// What no window reaches back to any more.
-pub(crate) async fn forget(work: &mut Work, before: Timestamp) -> sqlx::Result<u64> {
-    let done = sqlx::query!(
+/// Deletes attempts of windows that started before `before`.
+pub(crate) async fn purge(work: &mut Work, before: Timestamp) -> sqlx::Result<u64> {
+    let deleted = sqlx::query!(
         "DELETE FROM platform.login_attempt WHERE window_start < $1",
         before as Timestamp,
     )
     .execute(work.sql())
     .await?;
-    Ok(done.rows_affected())
+    Ok(deleted.rows_affected())
 }

@@ -1,13 +1,13 @@
 //! People and their memberships.
 
 use database::Work;
-use primitives::Plan;
-use primitives::{MerchantId, Timestamp, UserId};
+use primitives::{MerchantId, Plan, Timestamp, UserId};
 use sqlx::PgConnection;
 
+use crate::table::parse_name;
 use crate::{Email, NewPerson, Person, Role};
 
-/// What a login is held against.
+/// The account of a login.
 pub(crate) struct Account {
     pub(crate) user: UserId,
     pub(crate) password_hash: String,
@@ -15,7 +15,7 @@ pub(crate) struct Account {
     pub(crate) is_disabled: bool,
 }
 
-/// Answers whether the email was free.
+/// Inserts an account. Returns `false` if the email is taken.
 pub(crate) async fn insert(
     work: &mut Work,
     user: UserId,
@@ -23,7 +23,7 @@ pub(crate) async fn insert(
     password_hash: &str,
 ) -> sqlx::Result<bool> {
     let now = work.now();
-    let done = sqlx::query!(
+    let written = sqlx::query!(
         "INSERT INTO platform.person
              (user_id, email, password_hash, plan, is_admin, created_at, sessions_from)
          VALUES ($1, $2, $3, $4, $5, $6, $6)
@@ -31,13 +31,13 @@ pub(crate) async fn insert(
         user as UserId,
         new.email.as_str(),
         password_hash,
-        new.plan.name(),
+        new.plan.as_str(),
         new.is_admin,
         now as Timestamp,
     )
     .execute(work.sql())
     .await?;
-    Ok(done.rows_affected() > 0)
+    Ok(written.rows_affected() > 0)
 }
 
 pub(crate) async fn with_email(
@@ -62,7 +62,7 @@ pub(crate) async fn set_password(
     password_hash: &str,
 ) -> sqlx::Result<bool> {
     let now = work.now();
-    let done = sqlx::query!(
+    let written = sqlx::query!(
         "UPDATE platform.person SET password_hash = $2, sessions_from = $3 WHERE user_id = $1",
         user as UserId,
         password_hash,
@@ -70,18 +70,18 @@ pub(crate) async fn set_password(
     )
     .execute(work.sql())
     .await?;
-    Ok(done.rows_affected() > 0)
+    Ok(written.rows_affected() > 0)
 }
 
 pub(crate) async fn set_plan(work: &mut Work, user: UserId, plan: Plan) -> sqlx::Result<bool> {
-    let done = sqlx::query!(
+    let written = sqlx::query!(
         "UPDATE platform.person SET plan = $2 WHERE user_id = $1",
         user as UserId,
-        plan.name(),
+        plan.as_str(),
     )
     .execute(work.sql())
     .await?;
-    Ok(done.rows_affected() > 0)
+    Ok(written.rows_affected() > 0)
 }
 
 pub(crate) async fn put_membership(
@@ -97,7 +97,7 @@ pub(crate) async fn put_membership(
          ON CONFLICT (user_id, merchant_id) DO UPDATE SET role = excluded.role",
         user as UserId,
         merchant as MerchantId,
-        role.name(),
+        role.as_str(),
         now as Timestamp,
     )
     .execute(work.sql())
@@ -110,17 +110,17 @@ pub(crate) async fn remove_membership(
     user: UserId,
     merchant: MerchantId,
 ) -> sqlx::Result<bool> {
-    let done = sqlx::query!(
+    let written = sqlx::query!(
         "DELETE FROM platform.membership WHERE user_id = $1 AND merchant_id = $2",
         user as UserId,
         merchant as MerchantId,
     )
     .execute(work.sql())
     .await?;
-    Ok(done.rows_affected() > 0)
+    Ok(written.rows_affected() > 0)
 }
 
-/// A person whose account is open, with its memberships.
+/// Returns a person with an enabled account, and their memberships.
 pub(crate) async fn find(sql: &mut PgConnection, user: UserId) -> sqlx::Result<Option<Person>> {
     let rows = sqlx::query!(
         r#"SELECT plan, is_admin, sessions_from AS "sessions_from: Timestamp",
@@ -133,16 +133,18 @@ pub(crate) async fn find(sql: &mut PgConnection, user: UserId) -> sqlx::Result<O
     .fetch_all(sql)
     .await?;
     let Some(first) = rows.first() else { return Ok(None) };
-    let (plan, is_admin) = (first.plan.parse().unwrap_or(Plan::Free), first.is_admin);
+    let (plan, is_admin) = (parse_name(&first.plan)?, first.is_admin);
     let sessions_from = first.sessions_from;
-    let membership =
-        |merchant: Option<MerchantId>, role: Option<String>| Some((merchant?, role?.parse().ok()?));
-    let memberships =
-        rows.into_iter().filter_map(|row| membership(row.merchant, row.role)).collect();
+    let mut memberships = Vec::new();
+    for row in rows {
+        if let (Some(merchant), Some(role)) = (row.merchant, row.role) {
+            memberships.push((merchant, parse_name(&role)?));
+        }
+    }
     Ok(Some(Person { user, plan, is_admin, memberships, sessions_from }))
 }
 
-/// What the owners of a store pay for.
+/// Returns the plans of the owners of a store.
 pub(crate) async fn plans_of_owners(
     sql: &mut PgConnection,
     merchant: MerchantId,
@@ -155,5 +157,5 @@ pub(crate) async fn plans_of_owners(
     )
     .fetch_all(sql)
     .await?;
-    Ok(plans.into_iter().filter_map(|plan| plan.parse().ok()).collect())
+    plans.iter().map(|plan| parse_name(plan)).collect()
 }

@@ -1,4 +1,4 @@
-//! The keys that sign tokens.
+//! Signing keys of access tokens.
 
 use database::Work;
 use primitives::Timestamp;
@@ -6,7 +6,7 @@ use sqlx::PgConnection;
 
 use crate::token::SigningKey;
 
-/// Those that are still accepted.
+/// Returns the keys that are still accepted.
 pub(crate) async fn keys(sql: &mut PgConnection, now: Timestamp) -> sqlx::Result<Vec<SigningKey>> {
     sqlx::query_as!(
         SigningKey,
@@ -35,7 +35,7 @@ pub(crate) async fn insert(work: &mut Work, key: &SigningKey) -> sqlx::Result<()
     Ok(())
 }
 
-/// Lets all keys end, at the latest then.
+/// Lets all keys expire at `end` or earlier.
 pub(crate) async fn end_all(work: &mut Work, end: Timestamp) -> sqlx::Result<()> {
     sqlx::query!(
         "UPDATE platform.signing_key SET ends_at = $1 WHERE ends_at IS NULL OR ends_at > $1",

@@ -1,4 +1,4 @@
-//! The keys of stores.
+//! Store keys.
 
 use database::Work;
 use primitives::{KeyId, MerchantId, Timestamp};
@@ -31,7 +31,7 @@ pub(crate) async fn insert(
     Ok(())
 }
 
-/// Answers whether it worked until now; nothing if the store has no such key.
+/// Revokes a key. Returns `false` if it was already revoked, and `None` if the store has no such key.
 pub(crate) async fn revoke(
     work: &mut Work,
     merchant: MerchantId,
@@ -68,7 +68,7 @@ pub(crate) async fn of_store(
     .await
 }
 
-/// Whose key this is, if it works at this moment, and what is kept of it.
+/// Returns the merchant of an active key, and the stored MAC.
 pub(crate) async fn merchant_of(
     sql: &mut PgConnection,
     mac: &Mac,

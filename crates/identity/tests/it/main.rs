@@ -16,7 +16,7 @@ use identity::{Actor, Logins, NewPerson, People, Secret, Tokens};
 use primitives::{ClientAddress, Plan, UserId};
 use testkit::TestDatabase;
 
-/// Where tests call from.
+/// The client address of tests.
 const HOME: ClientAddress = ClientAddress(IpAddr::V4(Ipv4Addr::LOCALHOST));
 const PASSWORD: &str = "correct horse battery";
 
@@ -24,23 +24,23 @@ fn secret() -> Secret {
     Secret::new("a secret for tests, of 32 bytes and more").unwrap()
 }
 
-/// What a service at this address has for people.
-struct Desk {
+/// Authentication of people for a service.
+struct PeopleAuth {
     tokens: Tokens,
     people: People,
     logins: Logins,
 }
 
-async fn desk_at(test: &TestDatabase, address: &str) -> Desk {
+async fn auth_at(test: &TestDatabase, url: &str) -> PeopleAuth {
     let database = test.database().clone();
-    let tokens = Tokens::new(database.clone(), secret(), Arc::from(address));
+    let tokens = Tokens::new(database.clone(), secret(), Arc::from(url));
     let people = People::new(database.clone(), tokens.clone(), Duration::ZERO);
     let logins = Logins::new(database, secret(), tokens.clone(), 2);
-    Desk { tokens, people, logins }
+    PeopleAuth { tokens, people, logins }
 }
 
-async fn desk(test: &TestDatabase) -> Desk {
-    desk_at(test, "https://souk.test").await
+async fn auth(test: &TestDatabase) -> PeopleAuth {
+    auth_at(test, "https://souk.test").await
 }
 
 async fn person(test: &TestDatabase, email: &str) -> UserId {

@@ -1,4 +1,4 @@
-//! People: accounts, logins, memberships, and the record of it all.
+//! People: accounts, logins, memberships and the audit log.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
@@ -8,80 +8,80 @@ use identity::{Actor, IdentityError, NewPerson, Role};
 use primitives::{ClientAddress, Id, MerchantId, Plan};
 use testkit::TestDatabase;
 
-use crate::{HOME, PASSWORD, desk, person};
+use crate::{HOME, PASSWORD, auth, person};
 
 fn address(number: u8) -> ClientAddress {
     ClientAddress(IpAddr::V4(Ipv4Addr::new(127, 0, 0, number)))
 }
 
 #[tokio::test]
-async fn a_login_gives_a_token_that_leads_to_its_person() {
+async fn a_login_returns_a_token_of_the_person() {
     let test = TestDatabase::new().await;
-    let desk = desk(&test).await;
+    let auth = auth(&test).await;
     let user = person(&test, "ada@example.com").await;
-    let token = desk.logins.login(" ADA@example.com", PASSWORD.to_owned(), HOME).await.unwrap();
-    let known = desk.people.person_of(&token).await.unwrap();
+    let token = auth.logins.login(" ADA@example.com", PASSWORD.to_owned(), HOME).await.unwrap();
+    let known = auth.people.person_of(&token).await.unwrap();
     assert_eq!((known.user, known.plan, known.is_admin), (user, Plan::Growth, false));
-    let acts = identity::audit_of(test.database(), &user.to_string(), 10).await.unwrap();
-    let acts: Vec<&str> = acts.iter().map(|entry| entry.act.as_str()).collect();
-    assert_eq!(acts, ["person.logged_in", "person.created"]);
+    let entries = identity::audit_entries(test.database(), &user.to_string(), 10).await.unwrap();
+    let actions: Vec<&str> = entries.iter().map(|entry| entry.action.as_str()).collect();
+    assert_eq!(actions, ["person.logged_in", "person.created"]);
 }
 
 #[tokio::test]
-async fn a_wrong_password_and_no_account_are_refused_alike() {
+async fn a_wrong_password_an_unknown_email_and_a_disabled_account_yield_the_same_error() {
     let test = TestDatabase::new().await;
-    let desk = desk(&test).await;
+    let auth = auth(&test).await;
     person(&test, "ada@example.com").await;
     for email in ["ada@example.com", "nobody@example.com"] {
-        let refused = desk.logins.login(email, String::from("wrong password"), HOME).await;
-        assert!(matches!(refused, Err(IdentityError::WrongLogin)), "{email}");
+        let refused = auth.logins.login(email, String::from("wrong password"), HOME).await;
+        assert!(matches!(refused, Err(IdentityError::InvalidLogin)), "{email}");
     }
     let closed = "UPDATE platform.person SET disabled_at = created_at";
     sqlx::query(closed).execute(&mut test.raw().await).await.unwrap();
-    let refused = desk.logins.login("ada@example.com", PASSWORD.to_owned(), HOME).await;
-    assert!(matches!(refused, Err(IdentityError::WrongLogin)));
+    let refused = auth.logins.login("ada@example.com", PASSWORD.to_owned(), HOME).await;
+    assert!(matches!(refused, Err(IdentityError::InvalidLogin)));
 }
 
 #[tokio::test]
-async fn an_address_may_be_wrong_five_times_a_minute_and_right_ones_do_not_count() {
+async fn an_address_may_fail_five_times_a_minute_and_successful_logins_do_not_count() {
     let test = TestDatabase::new().await;
-    let desk = desk(&test).await;
+    let auth = auth(&test).await;
     person(&test, "ada@example.com").await;
-    let wrong = || desk.logins.login("eve@example.com", String::from("guess"), HOME);
+    let wrong = || auth.logins.login("eve@example.com", String::from("guess"), HOME);
     for _ in 0..4 {
-        assert!(matches!(wrong().await, Err(IdentityError::WrongLogin)));
+        assert!(matches!(wrong().await, Err(IdentityError::InvalidLogin)));
     }
     for _ in 0..3 {
-        desk.logins.login("ada@example.com", PASSWORD.to_owned(), HOME).await.unwrap();
+        auth.logins.login("ada@example.com", PASSWORD.to_owned(), HOME).await.unwrap();
     }
-    assert!(matches!(wrong().await, Err(IdentityError::WrongLogin)));
+    assert!(matches!(wrong().await, Err(IdentityError::InvalidLogin)));
     let refused = wrong().await.unwrap_err();
     let IdentityError::TooManyLogins { reset_at, .. } = refused else { panic!("{refused:?}") };
-    let elsewhere = desk.logins.login("ada@example.com", PASSWORD.to_owned(), address(2)).await;
+    let elsewhere = auth.logins.login("ada@example.com", PASSWORD.to_owned(), address(2)).await;
     assert!(elsewhere.is_ok());
     test.clock().advance(reset_at.since(test.database().local_now()));
-    assert!(matches!(wrong().await, Err(IdentityError::WrongLogin)));
+    assert!(matches!(wrong().await, Err(IdentityError::InvalidLogin)));
 }
 
 #[tokio::test]
-async fn many_at_once_do_not_slip_through_between_counting_and_refusing() {
+async fn concurrent_logins_cannot_exceed_the_limit() {
     let test = TestDatabase::new().await;
-    let desk = desk(&test).await;
-    let tries = (0..20).map(|_| desk.logins.login("eve@example.com", String::from("guess"), HOME));
+    let auth = auth(&test).await;
+    let tries = (0..20).map(|_| auth.logins.login("eve@example.com", String::from("guess"), HOME));
     let mut evaluated = 0;
     for answer in futures::future::join_all(tries).await {
-        evaluated += u32::from(matches!(answer, Err(IdentityError::WrongLogin)));
+        evaluated += u32::from(matches!(answer, Err(IdentityError::InvalidLogin)));
     }
     assert_eq!(evaluated, 5);
 }
 
 #[tokio::test]
-async fn an_email_may_be_tried_twenty_times_from_wherever() {
+async fn an_email_may_fail_twenty_times_from_all_addresses() {
     let test = TestDatabase::new().await;
-    let desk = desk(&test).await;
+    let auth = auth(&test).await;
     let mut refused = 0;
     for number in 0..24 {
-        let tried = desk.logins.login("ada@example.com", String::from("guess"), address(number));
+        let tried = auth.logins.login("ada@example.com", String::from("guess"), address(number));
         refused += u32::from(matches!(tried.await, Err(IdentityError::TooManyLogins { .. })));
     }
     assert_eq!(refused, 4);
@@ -90,26 +90,26 @@ async fn an_email_may_be_tried_twenty_times_from_wherever() {
 #[tokio::test]
 async fn a_new_password_ends_every_session() {
     let test = TestDatabase::new().await;
-    let desk = desk(&test).await;
+    let auth = auth(&test).await;
     let user = person(&test, "ada@example.com").await;
-    let token = desk.logins.login("ada@example.com", PASSWORD.to_owned(), HOME).await.unwrap();
+    let token = auth.logins.login("ada@example.com", PASSWORD.to_owned(), HOME).await.unwrap();
     test.clock().advance(Duration::from_micros(1));
     let mut work = Work::for_platform(test.database()).await.unwrap();
     let actor = Actor::Person(user);
     identity::set_password(&mut work, actor, user, "another good one").await.unwrap();
     work.commit().await.unwrap();
-    assert!(matches!(desk.people.person_of(&token).await, Err(IdentityError::Refused)));
-    let old = desk.logins.login("ada@example.com", PASSWORD.to_owned(), HOME).await;
-    assert!(matches!(old, Err(IdentityError::WrongLogin)));
+    assert!(matches!(auth.people.person_of(&token).await, Err(IdentityError::InvalidCredential)));
+    let old = auth.logins.login("ada@example.com", PASSWORD.to_owned(), HOME).await;
+    assert!(matches!(old, Err(IdentityError::InvalidLogin)));
     let new = String::from("another good one");
-    let token = desk.logins.login("ada@example.com", new, HOME).await.unwrap();
-    assert!(desk.people.person_of(&token).await.is_ok());
+    let token = auth.logins.login("ada@example.com", new, HOME).await.unwrap();
+    assert!(auth.people.person_of(&token).await.is_ok());
 }
 
 #[tokio::test]
-async fn memberships_come_and_go() {
+async fn memberships_are_added_and_removed() {
     let test = TestDatabase::new().await;
-    let desk = desk(&test).await;
+    let auth = auth(&test).await;
     let user = person(&test, "ada@example.com").await;
     let (one, other) = (MerchantId::from_random(1), MerchantId::from_random(2));
     let mut work = Work::for_platform(test.database()).await.unwrap();
@@ -120,8 +120,8 @@ async fn memberships_come_and_go() {
     let again = identity::remove_member(&mut work, Actor::Operator, user, other).await;
     assert!(matches!(again, Err(IdentityError::PersonNotFound)));
     work.commit().await.unwrap();
-    let token = desk.logins.login("ada@example.com", PASSWORD.to_owned(), HOME).await.unwrap();
-    let known = desk.people.person_of(&token).await.unwrap();
+    let token = auth.logins.login("ada@example.com", PASSWORD.to_owned(), HOME).await.unwrap();
+    let known = auth.people.person_of(&token).await.unwrap();
     assert_eq!((known.role_in(one), known.role_in(other)), (Some(Role::Owner), None));
 }
 
@@ -139,7 +139,7 @@ async fn an_email_has_one_account() {
 }
 
 #[tokio::test]
-async fn the_record_can_only_grow() {
+async fn the_audit_log_is_append_only() {
     let test = TestDatabase::new().await;
     person(&test, "ada@example.com").await;
     for statement in
@@ -152,27 +152,27 @@ async fn the_record_can_only_grow() {
 }
 
 #[tokio::test]
-async fn old_attempts_are_forgotten() {
+async fn old_attempts_are_purged() {
     let test = TestDatabase::new().await;
-    let desk = desk(&test).await;
-    let _ = desk.logins.login("eve@example.com", String::from("guess"), HOME).await;
+    let auth = auth(&test).await;
+    let _ = auth.logins.login("eve@example.com", String::from("guess"), HOME).await;
     test.clock().advance(Duration::from_hours(26));
     let mut work = Work::for_platform(test.database()).await.unwrap();
-    assert_eq!(identity::forget_attempts(&mut work).await.unwrap(), 2);
+    assert_eq!(identity::purge_login_attempts(&mut work).await.unwrap(), 2);
 }
 
 #[tokio::test]
-async fn a_login_with_the_old_password_does_not_outlive_the_new_one() {
+async fn a_concurrent_login_with_the_old_password_gets_no_valid_session() {
     let test = TestDatabase::new().await;
-    let desk = std::sync::Arc::new(desk(&test).await);
+    let auth = std::sync::Arc::new(auth(&test).await);
     person(&test, "ada@example.com").await;
-    // The login cannot write that it happened until the password has changed.
+    // The login cannot write its audit entry until the password has changed.
     let mut other = test.raw().await;
     let run = "BEGIN; LOCK TABLE platform.audit_entry IN EXCLUSIVE MODE";
     sqlx::raw_sql(run).execute(&mut other).await.unwrap();
     let login = tokio::spawn({
-        let desk = std::sync::Arc::clone(&desk);
-        async move { desk.logins.login("ada@example.com", PASSWORD.to_owned(), HOME).await }
+        let auth = std::sync::Arc::clone(&auth);
+        async move { auth.logins.login("ada@example.com", PASSWORD.to_owned(), HOME).await }
     });
     let tried = "SELECT count(*) FROM platform.login_attempt";
     let mut watcher = test.raw().await;
@@ -183,5 +183,5 @@ async fn a_login_with_the_old_password_does_not_outlive_the_new_one() {
         "UPDATE platform.person SET sessions_from = sessions_from + interval '1 ms'; COMMIT";
     sqlx::raw_sql(change).execute(&mut other).await.unwrap();
     let token = login.await.unwrap().unwrap();
-    assert!(matches!(desk.people.person_of(&token).await, Err(IdentityError::Refused)));
+    assert!(matches!(auth.people.person_of(&token).await, Err(IdentityError::InvalidCredential)));
 }

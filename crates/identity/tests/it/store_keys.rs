@@ -1,4 +1,4 @@
-//! Keys of stores.
+//! Store keys.
 
 use std::time::Duration;
 
@@ -38,15 +38,15 @@ async fn revoke(
     Ok(())
 }
 
-fn assert_refused(answer: Result<MerchantId, IdentityError>) {
-    let refusal = answer.unwrap_err();
-    assert_eq!(refusal.code(), ErrorCode::Unauthorized);
-    let words = "the key is not valid: it is unknown, expired or revoked";
-    assert_eq!(Failure::from(refusal).message(), words);
+fn assert_rejected(result: Result<MerchantId, IdentityError>) {
+    let error = result.unwrap_err();
+    assert_eq!(error.code(), ErrorCode::Unauthorized);
+    let message = "the key is not valid: it is unknown, expired or revoked";
+    assert_eq!(Failure::from(error).message(), message);
 }
 
 #[tokio::test]
-async fn a_key_leads_to_its_merchant() {
+async fn a_key_authenticates_its_merchant() {
     let test = TestDatabase::new().await;
     let issued = issue(&test, "shop system", None).await;
     assert!(issued.key.starts_with(&issued.prefix) && issued.key.len() == 69);
@@ -55,26 +55,27 @@ async fn a_key_leads_to_its_merchant() {
 }
 
 #[tokio::test]
-async fn unknown_and_impossible_keys_are_refused_alike() {
+async fn unknown_and_malformed_keys_yield_the_same_error() {
     let test = TestDatabase::new().await;
     let keys = keys(&test);
-    assert_refused(keys.merchant_of(&format!("mrch_{}", "0".repeat(64)), HOME).await);
-    // With the database gone, what is no key is still refused: it never gets there.
+    assert_rejected(keys.merchant_of(&format!("mrch_{}", "0".repeat(64)), HOME).await);
+    // Malformed keys are rejected without the database.
     test.database().close().await;
-    for impossible in ["", "mrch_", "mrch_'; DROP TABLE store", &"a".repeat(100_000)] {
-        assert_refused(keys.merchant_of(impossible, HOME).await);
+    for malformed in ["", "mrch_", "mrch_'; DROP TABLE store", &"a".repeat(100_000)] {
+        assert_rejected(keys.merchant_of(malformed, HOME).await);
     }
-    let away = keys.merchant_of(&format!("mrch_{}", "1".repeat(64)), HOME).await.unwrap_err();
-    assert_eq!(away.code(), ErrorCode::ServiceUnavailable);
+    let unavailable =
+        keys.merchant_of(&format!("mrch_{}", "1".repeat(64)), HOME).await.unwrap_err();
+    assert_eq!(unavailable.code(), ErrorCode::ServiceUnavailable);
 }
 
 #[tokio::test]
-async fn a_revoked_key_ends_and_the_others_go_on() {
+async fn revoking_a_key_does_not_affect_the_others() {
     let test = TestDatabase::new().await;
     let (old, new) = (issue(&test, "old", None).await, issue(&test, "new", None).await);
     let keys = keys(&test);
     revoke(&test, merchant(), old.key_id).await.unwrap();
-    assert_refused(keys.merchant_of(&old.key, HOME).await);
+    assert_rejected(keys.merchant_of(&old.key, HOME).await);
     assert!(keys.merchant_of(&new.key, HOME).await.is_ok());
     let first = identity::store_keys(test.database(), merchant()).await.unwrap();
     test.clock().advance(Duration::from_hours(1));
@@ -83,16 +84,16 @@ async fn a_revoked_key_ends_and_the_others_go_on() {
 }
 
 #[tokio::test]
-async fn revoking_is_seen_when_the_remembered_answer_is_too_old() {
+async fn a_revocation_takes_effect_when_the_cache_entry_expires() {
     let test = TestDatabase::new().await;
-    let issued = issue(&test, "remembered", None).await;
-    // An age above the limit is cut to it, so that nobody can break the five seconds by accident.
+    let issued = issue(&test, "cached", None).await;
+    // An age above the maximum is clamped, so that revocation always takes effect within five seconds.
     let keys = StoreKeys::new(test.database().clone(), secret(), Duration::from_hours(1));
     assert!(keys.merchant_of(&issued.key, HOME).await.is_ok());
     revoke(&test, merchant(), issued.key_id).await.unwrap();
-    assert!(keys.merchant_of(&issued.key, HOME).await.is_ok(), "it is remembered for a moment");
-    tokio::time::sleep(identity::AGE_MAX + Duration::from_millis(200)).await;
-    assert_refused(keys.merchant_of(&issued.key, HOME).await);
+    assert!(keys.merchant_of(&issued.key, HOME).await.is_ok(), "the result is cached");
+    tokio::time::sleep(identity::CACHE_AGE_MAX + Duration::from_millis(200)).await;
+    assert_rejected(keys.merchant_of(&issued.key, HOME).await);
 }
 
 #[tokio::test]
@@ -105,7 +106,7 @@ async fn one_store_cannot_revoke_the_key_of_another() {
 }
 
 #[tokio::test]
-async fn a_key_ends_at_its_moment() {
+async fn a_key_expires_at_its_time() {
     let test = TestDatabase::new().await;
     let end = Timestamp::from_unix_micros(testkit::START).plus(Duration::from_hours(24));
     let issued = issue(&test, "for a day", Some(end)).await;
@@ -113,9 +114,9 @@ async fn a_key_ends_at_its_moment() {
     test.clock().advance(Duration::from_hours(24) - Duration::from_micros(1));
     assert!(keys.merchant_of(&issued.key, HOME).await.is_ok());
     test.clock().advance(Duration::from_micros(1));
-    assert_refused(keys.merchant_of(&issued.key, HOME).await);
+    assert_rejected(keys.merchant_of(&issued.key, HOME).await);
     let listed = identity::store_keys(test.database(), merchant()).await.unwrap();
-    assert!(!listed[0].works_at(end));
+    assert!(!listed[0].is_active_at(end));
 }
 
 #[tokio::test]
@@ -124,11 +125,11 @@ async fn under_another_secret_every_key_is_unknown() {
     let issued = issue(&test, "old secret", None).await;
     let other = Secret::new("another secret of 32 bytes and more").unwrap();
     let keys = StoreKeys::new(test.database().clone(), other, Duration::ZERO);
-    assert_refused(keys.merchant_of(&issued.key, HOME).await);
+    assert_rejected(keys.merchant_of(&issued.key, HOME).await);
 }
 
 #[tokio::test]
-async fn the_key_itself_stands_in_no_column() {
+async fn the_text_of_a_key_is_stored_in_no_column() {
     let test = TestDatabase::new().await;
     let issued = issue(&test, "hidden", None).await;
     let rows: Vec<String> = sqlx::query_scalar("SELECT k::text FROM platform.store_key AS k")
@@ -138,7 +139,7 @@ async fn the_key_itself_stands_in_no_column() {
     assert_eq!(rows.len(), 1);
     let secret_digits = &issued.key[issued.prefix.len()..];
     assert!(!rows[0].contains(secret_digits) && rows[0].contains(&issued.prefix));
-    // Nor does any stretch of it, in case a column holds a part.
+    // Nor is any part of it.
     for start in 0..secret_digits.len() - 16 {
         assert!(!rows[0].contains(&secret_digits[start..start + 16]));
     }
@@ -154,7 +155,7 @@ async fn a_store_cannot_read_keys() {
 }
 
 #[tokio::test]
-async fn names_and_ends_are_checked() {
+async fn names_and_expiries_are_validated() {
     let test = TestDatabase::new().await;
     let mut work = Work::for_platform(test.database()).await.unwrap();
     let now = work.now();
@@ -179,5 +180,5 @@ async fn names_and_ends_are_checked() {
         Some(now),
     )
     .await;
-    assert!(matches!(issued, Err(IdentityError::ExpiresTooSoon)));
+    assert!(matches!(issued, Err(IdentityError::ExpiryInPast)));
 }

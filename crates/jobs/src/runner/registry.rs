@@ -1,4 +1,4 @@
-//! The kinds of jobs a runner knows.
+//! The kinds of jobs registered with a runner.
 
 use std::collections::HashMap;
 use std::pin::Pin;
@@ -7,11 +7,11 @@ use std::time::Duration;
 use database::{Database, Work};
 use serde_json::Value;
 
-use crate::runner::Verdict;
+use crate::runner::RunResult;
 use crate::schedule::{self, Scheduled};
 use crate::{Job, JobContext, JobError, QueueError};
 
-type Run = Pin<Box<dyn Future<Output = Verdict> + Send>>;
+type Run = Pin<Box<dyn Future<Output = RunResult> + Send>>;
 type Tick = for<'work> fn(
     &'work mut Work,
     Duration,
@@ -29,33 +29,34 @@ struct Kind {
 }
 
 impl Registry {
-    pub(crate) fn add<J: Job>(&mut self, needs: J::Needs) {
+    pub(crate) fn add<J: Job>(&mut self, dependencies: J::Dependencies) {
         let run = move |payload: Value, context: JobContext| -> Run {
-            let needs = needs.clone();
+            let dependencies = dependencies.clone();
             Box::pin(async move {
                 let job: J = serde_json::from_value(payload).map_err(|error| {
-                    JobError::Hopeless(format!("its fields do not read: {error}"))
+                    JobError::Permanent(format!("the payload cannot be deserialized: {error}"))
                 })?;
-                job.run(context, needs).await.map(|outcome| outcome.0)
+                job.run(context, dependencies).await.map(|outcome| outcome.0)
             })
         };
         let kind = Kind { attempts_max: J::ATTEMPTS_MAX, run: Box::new(run) };
         let earlier = self.kinds.insert(J::NAME, kind);
-        assert!(earlier.is_none(), "two kinds of job are called {}", J::NAME);
+        assert!(earlier.is_none(), "two kinds of jobs have the name {}", J::NAME);
     }
 
     pub(crate) fn schedule<J: Scheduled>(&mut self, period: Duration) {
         self.schedules.push((period, |work, period| Box::pin(schedule::tick::<J>(work, period))));
     }
 
-    /// The run of a job, and how often it may fail. A kind this binary does not know is left for
-    /// one that does (a newer version during a deploy): the attempt fails and is made again later.
+    /// Returns the run of a job and its maximum number of attempts. An unknown kind is left for a worker that knows it
+    /// (a newer version during a deployment): the attempt fails and is retried later.
     pub(crate) fn run(&self, kind: &str, payload: Value, context: JobContext) -> (Run, u32) {
         if let Some(known) = self.kinds.get(kind) {
             return ((known.run)(payload, context), known.attempts_max);
         }
-        let unknown =
-            async { Err(JobError::Failed(String::from("this worker does not know the kind"))) };
+        let unknown = async {
+            Err(JobError::Failed(String::from("the kind is not registered with this worker")))
+        };
         (Box::pin(unknown), u32::MAX)
     }
 

@@ -1,4 +1,4 @@
-//! The rows of idempotency keys.
+//! Idempotency keys.
 
 use database::Work;
 use primitives::{MerchantId, Timestamp};
@@ -8,7 +8,7 @@ use crate::IdempotencyKey;
 
 pub(crate) async fn claim_key(work: &mut Work, key: &IdempotencyKey) -> sqlx::Result<bool> {
     let now = work.now();
-    let done = sqlx::query!(
+    let inserted = sqlx::query!(
         "INSERT INTO idempotency (merchant_id, caller, key, request_hash, created_at)
          VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING",
         key.merchant as MerchantId,
@@ -19,7 +19,7 @@ pub(crate) async fn claim_key(work: &mut Work, key: &IdempotencyKey) -> sqlx::Re
     )
     .execute(work.sql())
     .await?;
-    Ok(done.rows_affected() == 1)
+    Ok(inserted.rows_affected() == 1)
 }
 
 pub(crate) async fn find_key(
@@ -38,28 +38,24 @@ pub(crate) async fn find_key(
     Ok(row.map(|row| (row.request_hash, row.answer)))
 }
 
-pub(crate) async fn answer_key(
+pub(crate) async fn record_response(
     work: &mut Work,
     key: &IdempotencyKey,
-    answer: &Value,
+    response: &Value,
 ) -> sqlx::Result<()> {
     sqlx::query!(
         "UPDATE idempotency SET answer = $4 WHERE merchant_id = $1 AND caller = $2 AND key = $3",
         key.merchant as MerchantId,
         key.caller,
         key.key,
-        answer,
+        response,
     )
     .execute(work.sql())
     .await?;
     Ok(())
 }
 
-pub(crate) async fn remove_old_keys(
-    work: &mut Work,
-    before: Timestamp,
-    limit: i64,
-) -> sqlx::Result<()> {
+pub(crate) async fn purge_keys(work: &mut Work, before: Timestamp, limit: i64) -> sqlx::Result<()> {
     sqlx::query!(
         "DELETE FROM idempotency WHERE (merchant_id, caller, key) IN (
              SELECT merchant_id, caller, key FROM idempotency WHERE created_at < $1 LIMIT $2)",

@@ -1,4 +1,4 @@
-//! The outbox's rows.
+//! The outbox.
 
 use database::Work;
 use primitives::{MerchantId, Timestamp};
@@ -31,14 +31,14 @@ pub(crate) async fn insert_events(work: &mut Work, events: &[NewEvent]) -> sqlx:
     Ok(())
 }
 
-/// Where a window may end.
+/// The end of a window.
 pub(crate) struct Horizon {
     pub(crate) snapshot: String,
     pub(crate) is_present: bool,
 }
 
-/// Where the next window ends: at the first snapshot recorded after the first event that `low` does
-/// not see, or at the present.
+/// Returns the end of the next window: the first snapshot recorded after the first event that `low` does not see, or the
+/// current snapshot.
 pub(crate) async fn next_horizon(sql: &mut PgConnection, low: &str) -> sqlx::Result<Horizon> {
     sqlx::query_as!(
         Horizon,
@@ -63,8 +63,8 @@ pub(crate) async fn next_horizon(sql: &mut PgConnection, low: &str) -> sqlx::Res
     .await
 }
 
-/// What the window holds after the position. The first two conditions are for the index, and the
-/// order is written so that the primary key is not walked from its beginning instead.
+/// Returns the events of the window after the position. The first two conditions are for the index; `ORDER BY position +
+/// 0` prevents a scan of the primary key from its start.
 pub(crate) async fn events(
     sql: &mut PgConnection,
     cursor: &Cursor,
@@ -92,8 +92,8 @@ pub(crate) async fn events(
     .await
 }
 
-/// What has been told by now.
-pub(crate) async fn present(sql: &mut PgConnection) -> sqlx::Result<String> {
+/// Returns the current snapshot.
+pub(crate) async fn current_snapshot(sql: &mut PgConnection) -> sqlx::Result<String> {
     sqlx::query_scalar!(r#"SELECT outbox_seen('3')::text AS "snapshot!""#).fetch_one(sql).await
 }
 
@@ -107,7 +107,7 @@ pub(crate) async fn cursor(sql: &mut PgConnection, name: &str) -> sqlx::Result<O
     .await
 }
 
-/// Moves a cursor, if it still stands where the reader found it.
+/// Advances a cursor if it is still at `from`.
 pub(crate) async fn advance_cursor(
     work: &mut Work,
     name: &str,
@@ -142,7 +142,7 @@ pub(crate) async fn advance_cursor(
     Ok(moved.rows_affected() == 1)
 }
 
-pub(crate) async fn remove_cursor(work: &mut Work, name: &str) -> sqlx::Result<()> {
+pub(crate) async fn delete_cursor(work: &mut Work, name: &str) -> sqlx::Result<()> {
     sqlx::query!("DELETE FROM outbox_cursor WHERE name = $1", name).execute(work.sql()).await?;
     Ok(())
 }
@@ -159,9 +159,9 @@ pub(crate) async fn record_horizon(work: &mut Work, now: Timestamp) -> sqlx::Res
     Ok(())
 }
 
-/// Removes events that are old and behind every cursor, and horizons as old. Only the oldest rows are
-/// looked at, so that it costs nothing while there is nothing to remove.
-pub(crate) async fn remove_old_events(
+/// Deletes events that are older than `before` and read by every cursor, and horizons older than `before`. Only the
+/// oldest rows are examined, so that it is cheap while there is nothing to delete.
+pub(crate) async fn purge_events(
     work: &mut Work,
     before: Timestamp,
     limit: i64,

@@ -1,4 +1,4 @@
-//! The queue's rows.
+//! The job queue.
 
 use database::Work;
 use primitives::{JobId, MerchantId, Timestamp};
@@ -15,10 +15,10 @@ pub(crate) struct NewJob<'key> {
     pub(crate) payload: Value,
     pub(crate) merchant: Option<MerchantId>,
     pub(crate) run_at: Timestamp,
-    pub(crate) once_key: Option<&'key str>,
+    pub(crate) unique_key: Option<&'key str>,
 }
 
-/// A job this worker has a lease on.
+/// A leased job.
 #[derive(Debug)]
 pub(crate) struct Claimed {
     pub(crate) id: JobId,
@@ -28,7 +28,7 @@ pub(crate) struct Claimed {
     pub(crate) crashes: i32,
 }
 
-/// Puts a job on the queue, unless its key is there already.
+/// Inserts a job, unless one with the same key exists. Returns whether it was inserted.
 pub(crate) async fn insert(work: &mut Work, job: &NewJob<'_>) -> sqlx::Result<bool> {
     let now = work.now();
     let done = sqlx::query!(
@@ -40,7 +40,7 @@ pub(crate) async fn insert(work: &mut Work, job: &NewJob<'_>) -> sqlx::Result<bo
         job.payload,
         job.merchant as Option<MerchantId>,
         job.run_at as Timestamp,
-        job.once_key,
+        job.unique_key,
         now as Timestamp,
     )
     .execute(work.sql())
@@ -48,8 +48,7 @@ pub(crate) async fn insert(work: &mut Work, job: &NewJob<'_>) -> sqlx::Result<bo
     Ok(done.rows_affected() == 1)
 }
 
-/// Leases due jobs of the ordinary lane, oldest first; marks them as started if they are started
-/// at once.
+/// Leases due jobs of lane 0, oldest first; marks them as started if `at_once`.
 pub(crate) async fn claim(
     work: &mut Work,
     token: Uuid,
@@ -75,8 +74,8 @@ pub(crate) async fn claim(
     .await
 }
 
-/// Whether a job is due that was started and did not come back.
-pub(crate) async fn suspect_waits(work: &mut Work) -> sqlx::Result<bool> {
+/// Returns whether a suspect is due: a job that was started and never completed.
+pub(crate) async fn is_suspect_due(work: &mut Work) -> sqlx::Result<bool> {
     let now = work.now();
     sqlx::query_scalar!(
         r#"SELECT EXISTS (SELECT FROM job WHERE lane = 1 AND run_at <= $1) AS "waits!""#,
@@ -86,8 +85,8 @@ pub(crate) async fn suspect_waits(work: &mut Work) -> sqlx::Result<bool> {
     .await
 }
 
-/// Leases one job that was started and did not come back, and counts that against it.
-pub(crate) async fn claim_alone(
+/// Leases one suspect and increments its crash count.
+pub(crate) async fn claim_suspect(
     work: &mut Work,
     token: Uuid,
     until: Timestamp,
@@ -108,7 +107,7 @@ pub(crate) async fn claim_alone(
     .await
 }
 
-/// Marks leased jobs as started; the ones whose lease has ended are not among the answer.
+/// Marks leased jobs as started and returns those whose lease is still valid.
 pub(crate) async fn start(
     work: &mut Work,
     token: Uuid,
@@ -129,8 +128,8 @@ pub(crate) async fn start(
     .await
 }
 
-/// Extends leases. A row that a fenced work holds at this moment is passed over: nobody can claim
-/// it while it is held, and waiting for it would delay its neighbours' renewal.
+/// Extends leases. Rows locked by a fenced transaction are skipped: they cannot be claimed while locked, and waiting for
+/// them would delay the other renewals.
 pub(crate) async fn renew(
     work: &mut Work,
     jobs: &[Uuid],
@@ -153,16 +152,16 @@ pub(crate) async fn renew(
     Ok(())
 }
 
-/// Says under which lease a work runs, so that row-level security shows it that job and no other.
-pub(crate) async fn show_lease(work: &mut Work, lease: Lease) -> sqlx::Result<()> {
+/// Sets the lease token of a transaction, so that row-level security shows it that job and no other.
+pub(crate) async fn set_lease_token(work: &mut Work, lease: Lease) -> sqlx::Result<()> {
     sqlx::query!("SELECT set_config('souk.lease_token', $1, true)", lease.token.to_string())
         .fetch_one(work.sql())
         .await?;
     Ok(())
 }
 
-/// Locks a job's row, if the lease still holds.
-pub(crate) async fn hold(work: &mut Work, lease: Lease, now: Timestamp) -> sqlx::Result<bool> {
+/// Locks the job's row. Returns `false` if the lease has expired.
+pub(crate) async fn lock(work: &mut Work, lease: Lease, now: Timestamp) -> sqlx::Result<bool> {
     let held = sqlx::query_scalar!(
         r#"SELECT id AS "id: JobId" FROM job
            WHERE id = $1 AND lease_token = $2 AND run_at > $3 FOR NO KEY UPDATE"#,
@@ -175,8 +174,8 @@ pub(crate) async fn hold(work: &mut Work, lease: Lease, now: Timestamp) -> sqlx:
     Ok(held.is_some())
 }
 
-/// Forgets a job's crashes and failures, if the lease still holds.
-pub(crate) async fn forgive(work: &mut Work, lease: Lease) -> sqlx::Result<bool> {
+/// Resets the crash and failure counts. Returns `false` if the lease is lost.
+pub(crate) async fn reset_attempts(work: &mut Work, lease: Lease) -> sqlx::Result<bool> {
     let done = sqlx::query!(
         "UPDATE job SET crashes = 0, attempts = 0 WHERE id = $1 AND lease_token = $2",
         lease.job as JobId,
@@ -187,7 +186,7 @@ pub(crate) async fn forgive(work: &mut Work, lease: Lease) -> sqlx::Result<bool>
     Ok(done.rows_affected() == 1)
 }
 
-/// Takes a job off the queue, if the lease still holds.
+/// Deletes a job. Returns `false` if the lease has expired.
 pub(crate) async fn finish(work: &mut Work, lease: Lease, now: Timestamp) -> sqlx::Result<bool> {
     let done = sqlx::query!(
         "DELETE FROM job WHERE id = $1 AND lease_token = $2 AND run_at > $3",
@@ -200,7 +199,7 @@ pub(crate) async fn finish(work: &mut Work, lease: Lease, now: Timestamp) -> sql
     Ok(done.rows_affected() == 1)
 }
 
-/// Takes several jobs off the queue: those whose token is still the newest.
+/// Deletes the jobs whose token is still valid, and returns their number.
 pub(crate) async fn finish_all(
     work: &mut Work,
     jobs: &[Uuid],
@@ -217,7 +216,7 @@ pub(crate) async fn finish_all(
     Ok(done.rows_affected())
 }
 
-/// Gives a failed job back, due later. It came back, so it is no suspect any more.
+/// Returns a failed job to lane 0, due later. It completed, so that it is no longer a suspect.
 pub(crate) async fn retry(
     work: &mut Work,
     lease: Lease,
@@ -237,7 +236,7 @@ pub(crate) async fn retry(
     Ok(done.rows_affected() == 1)
 }
 
-/// Gives back jobs that were claimed and never started.
+/// Releases jobs that were claimed and not started.
 pub(crate) async fn release(work: &mut Work, token: Uuid, jobs: &[Uuid]) -> sqlx::Result<()> {
     let now = work.now();
     sqlx::query!(
@@ -253,7 +252,7 @@ pub(crate) async fn release(work: &mut Work, token: Uuid, jobs: &[Uuid]) -> sqlx
 }
 
 /// Moves a job to the dead letters.
-pub(crate) async fn bury(
+pub(crate) async fn move_to_dead_letters(
     work: &mut Work,
     lease: Lease,
     reason: DeadReason,
@@ -270,7 +269,7 @@ pub(crate) async fn bury(
          FROM gone",
         lease.job as JobId,
         lease.token,
-        reason.name(),
+        reason.as_str(),
         error,
         now as Timestamp,
     )
@@ -279,19 +278,37 @@ pub(crate) async fn bury(
     Ok(done.rows_affected() == 1)
 }
 
+/// Returns the newest dead letters.
 pub(crate) async fn dead_jobs(sql: &mut PgConnection, limit: i64) -> sqlx::Result<Vec<DeadJob>> {
-    sqlx::query_as!(
-        DeadJob,
+    let rows = sqlx::query!(
         r#"SELECT id AS "id: JobId", kind, merchant_id AS "merchant: MerchantId", reason, attempts,
                   crashes, last_error, died_at AS "died_at: Timestamp"
            FROM dead_job ORDER BY died_at DESC LIMIT $1"#,
         limit,
     )
     .fetch_all(sql)
-    .await
+    .await?;
+    let mut jobs = Vec::with_capacity(rows.len());
+    for row in rows {
+        jobs.push(DeadJob {
+            id: row.id,
+            kind: row.kind,
+            merchant: row.merchant,
+            reason: row
+                .reason
+                .parse::<DeadReason>()
+                .map_err(|error| sqlx::Error::Decode(error.into()))?,
+            attempts: row.attempts,
+            crashes: row.crashes,
+            last_error: row.last_error,
+            died_at: row.died_at,
+        });
+    }
+    Ok(jobs)
 }
 
-pub(crate) async fn revive(work: &mut Work, job: JobId) -> sqlx::Result<bool> {
+/// Moves a dead letter back to the queue. Returns `false` if it does not exist.
+pub(crate) async fn requeue(work: &mut Work, job: JobId) -> sqlx::Result<bool> {
     let now = work.now();
     let done = sqlx::query!(
         "WITH back AS (DELETE FROM dead_job WHERE id = $1 RETURNING *)
@@ -305,13 +322,13 @@ pub(crate) async fn revive(work: &mut Work, job: JobId) -> sqlx::Result<bool> {
     Ok(done.rows_affected() == 1)
 }
 
-/// Moves a schedule on to an epoch. Answers the epoch before, or nothing if it was there already.
+/// Advances a schedule to an epoch. Returns the previous epoch, or `None` if it was already reached.
 pub(crate) async fn advance_schedule(
     work: &mut Work,
     name: &str,
     epoch: i64,
 ) -> sqlx::Result<Option<i64>> {
-    // A schedule that is seen for the first time starts with the present epoch.
+    // A new schedule starts with the current epoch.
     sqlx::query!(
         "INSERT INTO schedule (name, epoch) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING",
         name,

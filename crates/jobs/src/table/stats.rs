@@ -1,17 +1,16 @@
-//! Figures about the rows.
+//! Statistics of the queue and the outbox.
 
 use primitives::Timestamp;
 use sqlx::PgConnection;
 
-use crate::{CursorLag, Measures};
+use crate::{CursorLag, QueueStats};
 
-/// The age of the oldest open transaction comes from the horizons that workers record each second:
-/// it is as old as the first sight of the present horizon, and needs no right to see other roles'
-/// sessions.
-pub(crate) async fn measure_queue(
+/// The age of the oldest open transaction is derived from the horizons that workers record each second: it is the age of
+/// the first record of the current horizon, and needs no privilege to see the sessions of other roles.
+pub(crate) async fn queue_stats(
     sql: &mut PgConnection,
     now: Timestamp,
-) -> sqlx::Result<Measures> {
+) -> sqlx::Result<QueueStats> {
     let row = sqlx::query!(
         r#"WITH horizon AS (
                SELECT pg_snapshot_xmin(snapshot) AS lower, pg_snapshot_xmax(snapshot) AS upper
@@ -33,7 +32,7 @@ pub(crate) async fn measure_queue(
     )
     .fetch_one(sql)
     .await?;
-    Ok(Measures {
+    Ok(QueueStats {
         due: row.due,
         oldest_due_seconds: row.oldest_due_seconds,
         leased: row.leased,
@@ -45,7 +44,7 @@ pub(crate) async fn measure_queue(
     })
 }
 
-pub(crate) async fn measure_cursors(
+pub(crate) async fn cursor_lags(
     sql: &mut PgConnection,
     now: Timestamp,
 ) -> sqlx::Result<Vec<CursorLag>> {

@@ -1,4 +1,4 @@
-//! Jobs for tests.
+//! Kinds of jobs for tests.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -9,7 +9,7 @@ use primitives::MerchantId;
 use serde::{Deserialize, Serialize};
 use testkit::TestDatabase;
 
-/// Counts its runs; fails as often as it is told.
+/// Counts its runs; fails the first `failures` times.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Count {
     pub(crate) failures: u32,
@@ -27,7 +27,7 @@ impl Counter {
 impl Job for Count {
     const NAME: &'static str = "count";
     const ATTEMPTS_MAX: u32 = 3;
-    type Needs = Counter;
+    type Dependencies = Counter;
 
     async fn run(self, context: JobContext, counter: Counter) -> Result<Outcome, JobError> {
         counter.0.fetch_add(1, Ordering::SeqCst);
@@ -38,7 +38,7 @@ impl Job for Count {
     }
 }
 
-/// Enqueues a `Count` and finishes, both or neither.
+/// Enqueues a `Count` and finishes, in one transaction.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Chain {
     pub(crate) advance_past_lease: bool,
@@ -46,7 +46,7 @@ pub(crate) struct Chain {
 
 impl Job for Chain {
     const NAME: &'static str = "chain";
-    type Needs = database::Clock;
+    type Dependencies = database::Clock;
 
     async fn run(self, context: JobContext, clock: database::Clock) -> Result<Outcome, JobError> {
         let mut work = context.work_for_platform().await?;
@@ -58,18 +58,18 @@ impl Job for Chain {
     }
 }
 
-/// Takes one step and dies: as a worker that is killed each time a long job has come a bit further.
+/// Takes one step and loses its lease: like a worker that is killed after each step of a long job.
 #[derive(Serialize, Deserialize)]
-pub(crate) struct Stumble {
+pub(crate) struct Interrupted {
     pub(crate) merchant: MerchantId,
     pub(crate) steps: u32,
-    /// Whether a step is told to the queue.
+    /// Whether a step is committed with `context.advance`.
     pub(crate) advances: bool,
 }
 
-impl Job for Stumble {
-    const NAME: &'static str = "stumble";
-    type Needs = (Counter, database::Clock);
+impl Job for Interrupted {
+    const NAME: &'static str = "interrupted";
+    type Dependencies = (Counter, database::Clock);
 
     async fn run(
         self,
@@ -90,15 +90,15 @@ impl Job for Stumble {
     }
 }
 
-/// Finishes in a work of its store, after trying to reach every job there is.
+/// Finishes in a transaction of its store, after trying to update every job.
 #[derive(Serialize, Deserialize)]
-pub(crate) struct StoreChore {
+pub(crate) struct StoreJob {
     pub(crate) merchant: MerchantId,
 }
 
-impl Job for StoreChore {
-    const NAME: &'static str = "store_chore";
-    type Needs = Counter;
+impl Job for StoreJob {
+    const NAME: &'static str = "store_job";
+    type Dependencies = Counter;
 
     fn merchant(&self) -> Option<MerchantId> {
         Some(self.merchant)
@@ -106,8 +106,8 @@ impl Job for StoreChore {
 
     async fn run(self, context: JobContext, counter: Counter) -> Result<Outcome, JobError> {
         let mut work = context.work_for_store(self.merchant).await?;
-        let reached = sqlx::query("UPDATE job SET run_at = run_at").execute(work.sql()).await?;
-        counter.0.fetch_add(u32::try_from(reached.rows_affected()).unwrap(), Ordering::SeqCst);
+        let updated = sqlx::query("UPDATE job SET run_at = run_at").execute(work.sql()).await?;
+        counter.0.fetch_add(u32::try_from(updated.rows_affected()).unwrap(), Ordering::SeqCst);
         context.finish(work).await
     }
 }
@@ -119,22 +119,22 @@ pub(crate) struct Panic;
 impl Job for Panic {
     const NAME: &'static str = "panic";
     const ATTEMPTS_MAX: u32 = 2;
-    type Needs = ();
+    type Dependencies = ();
 
     async fn run(self, _: JobContext, (): ()) -> Result<Outcome, JobError> {
-        panic!("as it does")
+        panic!("this job always panics")
     }
 }
 
-/// A `Count` that comes round.
+/// A scheduled job that counts its runs.
 #[derive(Serialize, Deserialize)]
-pub(crate) struct Round {
+pub(crate) struct Periodic {
     pub(crate) epoch: Epoch,
 }
 
-impl Job for Round {
-    const NAME: &'static str = "round";
-    type Needs = Counter;
+impl Job for Periodic {
+    const NAME: &'static str = "periodic";
+    type Dependencies = Counter;
 
     async fn run(self, _: JobContext, counter: Counter) -> Result<Outcome, JobError> {
         counter.0.fetch_add(1, Ordering::SeqCst);
@@ -142,7 +142,7 @@ impl Job for Round {
     }
 }
 
-impl Scheduled for Round {
+impl Scheduled for Periodic {
     fn for_epoch(epoch: Epoch) -> Self {
         Self { epoch }
     }
@@ -153,9 +153,9 @@ pub(crate) fn runner(test: &TestDatabase, counter: &Counter) -> Runner {
         .register::<Count>(counter.clone())
         .register::<Chain>(test.clock().clone())
         .register::<Panic>(())
-        .register::<StoreChore>(counter.clone())
-        .register::<Stumble>((counter.clone(), test.clock().clone()))
-        .register::<Round>(counter.clone())
+        .register::<StoreJob>(counter.clone())
+        .register::<Interrupted>((counter.clone(), test.clock().clone()))
+        .register::<Periodic>(counter.clone())
 }
 
 pub(crate) async fn enqueue<J: Job>(test: &TestDatabase, job: &J) {

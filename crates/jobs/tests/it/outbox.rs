@@ -1,4 +1,4 @@
-//! The outbox: what was committed, once, in order. The hard cases run in `just prove foundation`.
+//! The outbox: each committed event once, in commit order. `just prove foundation` covers concurrency.
 
 use std::time::Duration;
 
@@ -25,12 +25,12 @@ async fn publish(test: &TestDatabase, numbers: &[u32]) {
     work.commit().await.unwrap();
 }
 
-/// Reads on until so many events have come. The horizon is the cluster's, and other tests hold
-/// transactions open beside this one, so it may take a moment.
+/// Reads until `count` events have arrived. The horizon is that of the cluster, where other tests hold transactions open,
+/// so that it may take several reads.
 async fn read(reading: &Reading, mut cursor: Cursor, count: usize) -> (Vec<u64>, Cursor) {
     let mut seen = Vec::new();
     for _ in 0..500 {
-        let batch = jobs::follow(reading, &cursor, 2).await.unwrap();
+        let batch = jobs::read_events(reading, &cursor, 2).await.unwrap();
         seen.extend(batch.events.iter().map(|event| event.payload.as_u64().unwrap()));
         cursor = batch.next;
         if seen.len() >= count {
@@ -42,22 +42,22 @@ async fn read(reading: &Reading, mut cursor: Cursor, count: usize) -> (Vec<u64>,
 }
 
 #[tokio::test]
-async fn events_are_read_once_in_order_and_in_small_steps() {
+async fn events_are_read_once_in_order_and_in_batches() {
     let test = TestDatabase::new().await;
     publish(&test, &[1, 2, 3]).await;
-    let mut undone = Work::for_platform(test.database()).await.unwrap();
-    jobs::publish(&mut undone, &[event(99)]).await.unwrap();
-    undone.abandon().await.unwrap();
+    let mut rolled_back = Work::for_platform(test.database()).await.unwrap();
+    jobs::publish(&mut rolled_back, &[event(99)]).await.unwrap();
+    rolled_back.rollback().await.unwrap();
     publish(&test, &[4]).await;
 
     let reading = Reading::for_platform(test.database());
     let (seen, cursor) = read(&reading, Cursor::default(), 4).await;
     assert_eq!(seen, [1, 2, 3, 4]);
-    assert!(jobs::follow(&reading, &cursor, 2).await.unwrap().events.is_empty());
+    assert!(jobs::read_events(&reading, &cursor, 2).await.unwrap().events.is_empty());
 }
 
 #[tokio::test]
-async fn an_open_transaction_is_neither_waited_for_nor_stepped_over() {
+async fn an_open_transaction_neither_blocks_readers_nor_is_skipped() {
     let test = TestDatabase::new().await;
     let mut open = Work::for_platform(test.database()).await.unwrap();
     jobs::publish(&mut open, &[event(1)]).await.unwrap();
@@ -71,11 +71,11 @@ async fn an_open_transaction_is_neither_waited_for_nor_stepped_over() {
 }
 
 #[tokio::test]
-async fn a_transaction_that_waited_comes_after_the_one_it_waited_for() {
+async fn a_transaction_that_waited_is_read_after_the_one_it_waited_for() {
     let test = TestDatabase::new().await;
     let mut waits = Work::for_platform(test.database()).await.unwrap();
     jobs::publish(&mut waits, &[event(1)]).await.unwrap();
-    // Its id lies between the two, and it stays open.
+    // Its transaction id is between the two, and it stays open.
     let mut open = Work::for_platform(test.database()).await.unwrap();
     jobs::publish(&mut open, &[event(2)]).await.unwrap();
     publish(&test, &[3]).await;
@@ -90,7 +90,7 @@ async fn a_transaction_that_waited_comes_after_the_one_it_waited_for() {
 }
 
 #[tokio::test]
-async fn two_readers_of_one_name_do_not_both_move_it() {
+async fn only_one_of_two_readers_advances_a_cursor() {
     let test = TestDatabase::new().await;
     publish(&test, &[1]).await;
     let reading = Reading::for_platform(test.database());
@@ -101,8 +101,8 @@ async fn two_readers_of_one_name_do_not_both_move_it() {
     jobs::advance(&mut first, "search", &from, &next).await.unwrap();
     first.commit().await.unwrap();
     let mut second = Work::for_platform(test.database()).await.unwrap();
-    let refused = jobs::advance(&mut second, "search", &from, &next).await;
-    assert!(matches!(refused, Err(QueueError::CursorMoved(_))));
+    let rejected = jobs::advance(&mut second, "search", &from, &next).await;
+    assert!(matches!(rejected, Err(QueueError::CursorMoved(_))));
     assert_eq!(jobs::cursor(&reading, "search").await.unwrap(), next);
 }
 
@@ -115,20 +115,20 @@ async fn a_store_cannot_read_the_outbox() {
 }
 
 #[tokio::test]
-async fn a_store_tells_in_its_own_name_only() {
+async fn a_store_publishes_only_its_own_events() {
     let test = TestDatabase::new().await;
     let mut work = Work::for_store(test.database(), MerchantId::from_random(2)).await.unwrap();
-    let refused = jobs::publish(&mut work, &[event(1)]).await;
-    assert!(format!("{refused:?}").contains("row-level security"));
+    let rejected = jobs::publish(&mut work, &[event(1)]).await;
+    assert!(format!("{rejected:?}").contains("row-level security"));
 }
 
 #[tokio::test]
-async fn a_reader_of_one_topic_gets_that_alone_and_each_event_once() {
+async fn a_reader_of_topics_gets_each_of_their_events_once() {
     let test = TestDatabase::new().await;
     let mut work = Work::for_store(test.database(), MerchantId::from_random(1)).await.unwrap();
     let other = |number| NewEvent { topic: "other", ..event(number) };
-    let told = [event(1), other(2), event(3), other(4), event(5), other(6)];
-    jobs::publish(&mut work, &told).await.unwrap();
+    let events = [event(1), other(2), event(3), other(4), event(5), other(6)];
+    jobs::publish(&mut work, &events).await.unwrap();
     work.commit().await.unwrap();
     publish(&test, &[7]).await;
 
@@ -136,41 +136,41 @@ async fn a_reader_of_one_topic_gets_that_alone_and_each_event_once() {
     let mut cursor = Cursor::default();
     let mut seen = Vec::new();
     for _ in 0..4 {
-        let batch = jobs::follow_topics(&reading, &cursor, &["tested", "never"], 2).await.unwrap();
+        let batch = jobs::read_topics(&reading, &cursor, &["tested", "never"], 2).await.unwrap();
         seen.extend(batch.events.iter().map(|event| event.payload.as_u64().unwrap()));
         cursor = batch.next;
     }
     assert_eq!(seen, [1, 3, 5, 7]);
-    assert!(jobs::follow(&reading, &cursor, 2).await.unwrap().events.is_empty());
+    assert!(jobs::read_events(&reading, &cursor, 2).await.unwrap().events.is_empty());
 }
 
 #[tokio::test]
-async fn the_present_lies_before_everything_that_is_still_open() {
+async fn the_latest_cursor_is_before_open_transactions() {
     let test = TestDatabase::new().await;
     publish(&test, &[1]).await;
     let mut open = Work::for_platform(test.database()).await.unwrap();
     jobs::publish(&mut open, &[event(2)]).await.unwrap();
 
     let reading = Reading::for_platform(test.database());
-    let present = jobs::present(&reading).await.unwrap();
-    assert!(jobs::follow(&reading, &present, 2).await.unwrap().events.is_empty());
+    let latest = jobs::latest_cursor(&reading).await.unwrap();
+    assert!(jobs::read_events(&reading, &latest, 2).await.unwrap().events.is_empty());
     publish(&test, &[3]).await;
     open.commit().await.unwrap();
-    assert_eq!(read(&reading, present, 2).await.0, [2, 3]);
+    assert_eq!(read(&reading, latest, 2).await.0, [2, 3]);
 }
 
 #[tokio::test]
-async fn a_forgotten_cursor_starts_over() {
+async fn a_deleted_cursor_starts_from_the_beginning() {
     let test = TestDatabase::new().await;
     publish(&test, &[1]).await;
     let reading = Reading::for_platform(test.database());
-    let present = jobs::present(&reading).await.unwrap();
+    let latest = jobs::latest_cursor(&reading).await.unwrap();
     let mut work = Work::for_platform(test.database()).await.unwrap();
-    jobs::advance(&mut work, "search", &Cursor::default(), &present).await.unwrap();
-    jobs::advance(&mut work, "other", &Cursor::default(), &present).await.unwrap();
-    jobs::forget_cursor(&mut work, "search").await.unwrap();
-    jobs::forget_cursor(&mut work, "never there").await.unwrap();
+    jobs::advance(&mut work, "search", &Cursor::default(), &latest).await.unwrap();
+    jobs::advance(&mut work, "other", &Cursor::default(), &latest).await.unwrap();
+    jobs::delete_cursor(&mut work, "search").await.unwrap();
+    jobs::delete_cursor(&mut work, "does not exist").await.unwrap();
     work.commit().await.unwrap();
     assert_eq!(jobs::cursor(&reading, "search").await.unwrap(), Cursor::default());
-    assert_eq!(jobs::cursor(&reading, "other").await.unwrap(), present);
+    assert_eq!(jobs::cursor(&reading, "other").await.unwrap(), latest);
 }

@@ -1,40 +1,45 @@
-//! Schedules: each round once, late ones made up.
+//! Schedules: each epoch is enqueued once, missed ones late.
 
 use std::time::Duration;
 
 use testkit::TestDatabase;
 use tokio::sync::watch;
 
-use crate::kinds::{Counter, Round, rows, runner};
+use crate::kinds::{Counter, Periodic, rows, runner};
 
 #[tokio::test]
-async fn two_workers_enqueue_each_round_once() {
+async fn two_workers_enqueue_each_epoch_once() {
     let test = TestDatabase::new().await;
     let counter = Counter::default();
     let (stop, stopped) = watch::channel(false);
     let work = |stopped| {
-        let runner = runner(&test, &counter).every::<Round>(Duration::from_hours(1));
+        let runner = runner(&test, &counter).every::<Periodic>(Duration::from_hours(1));
         tokio::spawn(runner.run(stopped))
     };
     let workers = [work(stopped.clone()), work(stopped)];
-    wait_until(&counter, 1).await;
-    // A standstill of three hours: three rounds are made up.
+    wait_until(&test, &counter, 1).await;
+    // After an outage of three hours, three epochs are enqueued late.
     test.clock().advance(Duration::from_hours(3));
-    wait_until(&counter, 4).await;
-    tokio::time::sleep(Duration::from_millis(1_500)).await;
+    wait_until(&test, &counter, 4).await;
+    // Each further epoch gives both workers the chance to enqueue one twice.
+    for expected in [5, 6, 7] {
+        test.clock().advance(Duration::from_hours(1));
+        wait_until(&test, &counter, expected).await;
+    }
     stop.send(true).unwrap();
     for worker in workers {
         worker.await.unwrap();
     }
-    assert_eq!((counter.value(), rows(&test, "job").await), (4, 0));
+    assert_eq!((counter.value(), rows(&test, "job").await), (7, 0));
 }
 
-async fn wait_until(counter: &Counter, value: u32) {
-    for _ in 0..200 {
-        if counter.value() >= value {
-            return;
+/// Waits until the counter has reached the value and the queue is empty: a lease must not expire when the clock advances.
+async fn wait_until(test: &TestDatabase, counter: &Counter, value: u32) {
+    let reached = async {
+        while counter.value() < value || rows(test, "job").await > 0 {
+            tokio::time::sleep(Duration::from_millis(20)).await;
         }
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
-    panic!("the counter stayed at {}", counter.value());
+    };
+    let waited = tokio::time::timeout(Duration::from_secs(10), reached).await;
+    assert!(waited.is_ok(), "the counter stayed at {}", counter.value());
 }

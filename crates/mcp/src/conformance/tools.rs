@@ -1,4 +1,4 @@
-//! The tools of the suite.
+//! The tools of the conformance suite.
 
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ErrorData, InputResponses,
@@ -7,16 +7,16 @@ use rmcp::model::{
 use rmcp::service::{RequestContext, RoleServer};
 use serde_json::{Value, json};
 
-use super::{PNG, WAV, asks, elicitation, sampling, typed};
+use super::{PNG, WAV, elicitation, input_required, sampling, typed};
 
 const PREFIX: &str = "test_input_required_result_";
-/// States that go out and must come back as they were.
+/// Request states that clients must return unchanged.
 const CONFIRMING: &str = "fixture-state-confirm";
 const GATHERING: &str = "fixture-state-gather";
 const FIRST_ROUND: &str = "fixture-state-round-1";
 const SECOND_ROUND: &str = "fixture-state-round-2";
 
-/// All of them, as they are listed.
+/// Returns the listing of the tools.
 pub(super) fn listing() -> Value {
     let plain = [
         "test_simple_text",
@@ -54,7 +54,7 @@ pub(super) fn listing() -> Value {
     Value::Array(tools)
 }
 
-/// A schema that must arrive as it is.
+/// Returns a schema that must reach the client unchanged.
 fn every_keyword() -> Value {
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -88,13 +88,13 @@ fn text(text: &str) -> Result<CallToolResponse, ErrorData> {
     content(&json!([{ "type": "text", "text": text }]), false)
 }
 
-/// What was answered to a question, in words; none, if nothing that can be used.
-pub(super) fn answered(responses: Option<&InputResponses>, key: &str) -> Option<String> {
+/// Returns the text of the response to an input request, or `None` without a usable one.
+pub(super) fn response_text(responses: Option<&InputResponses>, key: &str) -> Option<String> {
     let response = responses?.get(key)?.as_object()?;
     let filled = response.get("content").and_then(Value::as_object);
     let field = filled.and_then(|fields| fields.values().next());
-    let said = response.get("content").and_then(|content| content.get("text"));
-    let found = said.or(field).or_else(|| response.get("roots"))?;
+    let text = response.get("content").and_then(|content| content.get("text"));
+    let found = text.or(field).or_else(|| response.get("roots"))?;
     Some(found.as_str().map_or_else(|| found.to_string(), str::to_owned))
 }
 
@@ -103,12 +103,12 @@ pub(super) async fn call(
     context: &RequestContext<RoleServer>,
 ) -> Result<CallToolResponse, ErrorData> {
     if let Some(kind) = request.name.strip_prefix(PREFIX) {
-        return ask(kind, request, context);
+        return require_input(kind, request, context);
     }
-    let picture = json!({ "type": "image", "data": PNG, "mimeType": "image/png" });
+    let image = json!({ "type": "image", "data": PNG, "mimeType": "image/png" });
     match request.name.as_ref() {
         "test_simple_text" => text("This is a simple text response for testing."),
-        "test_image_content" => content(&json!([picture]), false),
+        "test_image_content" => content(&json!([image]), false),
         "test_audio_content" => {
             content(&json!([{ "type": "audio", "data": WAV, "mimeType": "audio/wav" }]), false)
         }
@@ -120,18 +120,18 @@ pub(super) async fn call(
         "test_multiple_content_types" => content(
             &json!([
                 { "type": "text", "text": "Multiple content types test:" },
-                picture,
+                image,
                 { "type": "resource", "resource": { "uri": "test://mixed-content-resource",
                     "mimeType": "application/json", "text": r#"{"test":"data","value":123}"# } },
             ]),
             false,
         ),
         "test_error_handling" => {
-            let sentence = "This tool intentionally returns an error for testing";
-            content(&json!([{ "type": "text", "text": sentence }]), true)
+            let message = "This tool intentionally returns an error for testing";
+            content(&json!([{ "type": "text", "text": message }]), true)
         }
         "test_tool_with_logging" | "test_logging_tool" | "test_tool_with_progress" => {
-            tell(&request.name, context).await
+            notify(&request.name, context).await
         }
         "test_custom_header" => {
             let arguments = request.arguments.as_ref();
@@ -141,30 +141,30 @@ pub(super) async fn call(
         "json_schema_2020_12_tool" => text("Valid"),
         "test_missing_capability" => missing_capability(context),
         "test_streaming_elicitation" => {
-            let asked = json!({ "value": elicitation("Provide a value", "value", "string") });
-            Ok(asks(&asked, None)?.into())
+            let requests = json!({ "value": elicitation("Provide a value", "value", "string") });
+            Ok(input_required(&requests, None)?.into())
         }
-        _ => Err(ErrorData::invalid_params("there is no tool of this name", None)),
+        _ => Err(ErrorData::invalid_params("unknown tool", None)),
     }
 }
 
-/// Tools that tell something before they answer.
-async fn tell(
+/// Calls a tool that sends notifications before its result.
+async fn notify(
     name: &str,
     context: &RequestContext<RoleServer>,
 ) -> Result<CallToolResponse, ErrorData> {
     match name {
         "test_tool_with_logging" => {
-            for said in
+            for message in
                 ["Tool execution started", "Tool processing data", "Tool execution completed"]
             {
-                log(context, LoggingLevel::Info, said).await;
+                log(context, LoggingLevel::Info, message).await;
             }
             text("Logging test completed")
         }
         "test_logging_tool" => {
             if let Some(level) = context.meta.log_level() {
-                log(context, level, "A level was asked for").await;
+                log(context, level, "A level was requested").await;
             }
             text("Logging tool completed")
         }
@@ -172,9 +172,9 @@ async fn tell(
             let token = context.meta.get_progress_token();
             for progress in [0.0, 50.0, 100.0] {
                 if let Some(token) = &token {
-                    let told =
+                    let notification =
                         ProgressNotificationParam::new(token.clone(), progress).with_total(100.0);
-                    let _ = context.peer.notify_progress(told).await;
+                    let _ = context.peer.notify_progress(notification).await;
                 }
             }
             text("Progress test completed")
@@ -182,39 +182,39 @@ async fn tell(
     }
 }
 
-async fn log(context: &RequestContext<RoleServer>, level: LoggingLevel, said: &str) {
-    let told = LoggingMessageNotificationParam::new(level, json!(said));
-    let _ = context.peer.notify_logging_message(told).await;
+async fn log(context: &RequestContext<RoleServer>, level: LoggingLevel, message: &str) {
+    let notification = LoggingMessageNotificationParam::new(level, json!(message));
+    let _ = context.peer.notify_logging_message(notification).await;
 }
 
 fn missing_capability(context: &RequestContext<RoleServer>) -> Result<CallToolResponse, ErrorData> {
     let capabilities = context.meta.client_capabilities().unwrap_or_default();
     if capabilities.sampling.is_some() {
-        return text("The capability is there");
+        return text("The capability is present");
     }
     let code = rmcp::model::ErrorCode::MISSING_REQUIRED_CLIENT_CAPABILITY;
     let data = json!({ "requiredCapabilities": { "sampling": {} } });
-    Err(ErrorData::new(code, "the client cannot sample", Some(data)))
+    Err(ErrorData::new(code, "the client does not support sampling", Some(data)))
 }
 
-/// Tools that need answers before they are done.
-fn ask(
+/// Calls a tool that requires input.
+fn require_input(
     kind: &str,
     request: &CallToolRequestParams,
     context: &RequestContext<RoleServer>,
 ) -> Result<CallToolResponse, ErrorData> {
-    let given = |key: &str| answered(request.input_responses.as_ref(), key);
+    let response = |key: &str| response_text(request.input_responses.as_ref(), key);
     let (key, question) = match kind {
         "elicitation" => ("user_name", name()),
         "sampling" => ("capital_question", sampling("What is the capital of France?", 100)),
         "list_roots" => ("client_roots", roots()),
-        "capabilities" => return ask_what_can_be_answered(request, context),
-        _ => return ask_with_state(kind, request.request_state.as_deref()),
+        "capabilities" => return require_supported_input(request, context),
+        _ => return require_input_with_state(kind, request.request_state.as_deref()),
     };
-    match given(key) {
+    match response(key) {
         Some(name) if kind == "elicitation" => text(&format!("Hello, {name}!")),
         Some(answer) => text(&answer),
-        None => Ok(asks(&json!({ key: question }), None)?.into()),
+        None => Ok(input_required(&json!({ key: question }), None)?.into()),
     }
 }
 
@@ -226,18 +226,21 @@ fn roots() -> Value {
     json!({ "method": "roots/list" })
 }
 
-/// Those that send a state along and want it back as it was.
-fn ask_with_state(kind: &str, state: Option<&str>) -> Result<CallToolResponse, ErrorData> {
-    let (asked, next) = match (kind, state) {
+/// Calls a tool that sends a state and requires it back unchanged.
+fn require_input_with_state(
+    kind: &str,
+    state: Option<&str>,
+) -> Result<CallToolResponse, ErrorData> {
+    let (requests, next) = match (kind, state) {
         ("request_state" | "tampered_state", None) => {
             (json!({ "confirm": elicitation("Please confirm", "ok", "boolean") }), CONFIRMING)
         }
         ("request_state" | "tampered_state", Some(CONFIRMING)) => return text("state-ok"),
         ("multiple_inputs", None) => {
             let greeting = sampling("Generate a greeting", 50);
-            let asked =
+            let requests =
                 json!({ "user_name": name(), "greeting": greeting, "client_roots": roots() });
-            (asked, GATHERING)
+            (requests, GATHERING)
         }
         ("multiple_inputs", Some(GATHERING)) => return text("All inputs received"),
         ("multi_round", None) => {
@@ -248,33 +251,30 @@ fn ask_with_state(kind: &str, state: Option<&str>) -> Result<CallToolResponse, E
         }
         ("multi_round", Some(SECOND_ROUND)) => return text("Both rounds are done"),
         _ => {
-            return Err(ErrorData::invalid_params(
-                "no such tool, or a state that is not ours",
-                None,
-            ));
+            return Err(ErrorData::invalid_params("unknown tool or request state", None));
         }
     };
-    Ok(asks(&asked, Some(next))?.into())
+    Ok(input_required(&requests, Some(next))?.into())
 }
 
-/// Asks for no more than the client says it can answer.
-fn ask_what_can_be_answered(
+/// Requests only input that the client supports.
+fn require_supported_input(
     request: &CallToolRequestParams,
     context: &RequestContext<RoleServer>,
 ) -> Result<CallToolResponse, ErrorData> {
     let capabilities = context.meta.client_capabilities().unwrap_or_default();
-    let mut asked = serde_json::Map::new();
+    let mut requests = serde_json::Map::new();
     if capabilities.elicitation.is_some() {
-        asked.insert(String::from("user_name"), name());
+        requests.insert(String::from("user_name"), name());
     }
     if capabilities.sampling.is_some() {
-        asked.insert(String::from("greeting"), sampling("Generate a greeting", 50));
+        requests.insert(String::from("greeting"), sampling("Generate a greeting", 50));
     }
     if capabilities.roots.is_some() {
-        asked.insert(String::from("client_roots"), roots());
+        requests.insert(String::from("client_roots"), roots());
     }
-    if asked.is_empty() || request.input_responses.is_some() {
-        return text("Nothing to ask for");
+    if requests.is_empty() || request.input_responses.is_some() {
+        return text("No input required");
     }
-    Ok(asks(&Value::Object(asked), None)?.into())
+    Ok(input_required(&Value::Object(requests), None)?.into())
 }

@@ -1,4 +1,4 @@
-//! `add_cart_items`: more in a cart.
+//! `add_cart_items`: adds items to a cart.
 
 use carts::{CartRecord, Edit};
 use primitives::{CartId, Failure, Scope};
@@ -14,9 +14,9 @@ pub(super) struct AddCartItems;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
-    /// The cart.
+    /// Id from `create_cart`.
     cart_id: CartId,
-    /// What is added, 1 to 50 lines.
+    /// Items to add, 1 to 50.
     #[schemars(length(min = 1, max = 50))]
     items: Vec<CartItem>,
 }
@@ -24,7 +24,7 @@ pub(super) struct Arguments {
 impl Tool for AddCartItems {
     const NAME: &'static str = "add_cart_items";
     const TITLE: &'static str = "Add to a cart";
-    const PURPOSE: &'static str = "Add items to a cart; more of what is in it already adds to that line. Ask the person first.";
+    const PURPOSE: &'static str = "Add items to an existing cart; other lines stay, and a product already in it gets a higher quantity. Returns the cart. Ask the person first.";
     const SET: ToolSet = ToolSet::Cart;
     const ACCESS: Access = Access::Scope(Scope::AgentCart);
     const CONFIRMATION: Confirmation = Confirmation::Required;

@@ -1,4 +1,4 @@
-//! `apply_discount_code`: a code for a cart.
+//! `apply_discount_code`: applies a discount code to a cart.
 
 use carts::{CartRecord, Edit};
 use primitives::{CartId, Failure, Scope};
@@ -14,9 +14,9 @@ pub(super) struct ApplyDiscountCode;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
-    /// The cart.
+    /// Id from `create_cart`.
     cart_id: CartId,
-    /// The code, as the buyer was given it.
+    /// Discount code.
     #[schemars(length(min = 1, max = 100))]
     code: String,
 }
@@ -24,7 +24,7 @@ pub(super) struct Arguments {
 impl Tool for ApplyDiscountCode {
     const NAME: &'static str = "apply_discount_code";
     const TITLE: &'static str = "Apply a discount code";
-    const PURPOSE: &'static str = "Add a discount code to a cart; discounts.rejected says if it gives nothing, and why. Ask the person first.";
+    const PURPOSE: &'static str = "Apply a discount code to a cart. Returns the cart; discounts.rejected gives the reason if the code has no effect. Ask the person first.";
     const SET: ToolSet = ToolSet::Cart;
     const ACCESS: Access = Access::Scope(Scope::AgentCart);
     const CONFIRMATION: Confirmation = Confirmation::Required;

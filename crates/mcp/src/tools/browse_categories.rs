@@ -1,4 +1,4 @@
-//! `browse_categories`: category browsing (spec §4.3).
+//! `browse_categories`: the category tree (spec §4.3).
 
 use catalog::CategoryNode;
 use primitives::{CategoryId, Failure};
@@ -10,43 +10,43 @@ use crate::tool::{Access, Confirmation, Tool, ToolSet};
 
 pub(super) struct BrowseCategories;
 
-/// Levels shown when the caller names no number, and at the most.
+/// Levels returned by default, and at most.
 const DEPTH_DEFAULT: i64 = 2;
 const DEPTH_MAX: i64 = 5;
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
-    /// Show only what is below this category: its path or its id. Left out: the top of the tree.
+    /// Path or id of a category: list only its subcategories. Default: the root.
     parent: Option<String>,
-    /// How many levels to show, 1 to 5. Left out: 2.
+    /// Levels to return, 1 to 5; default 2.
     #[schemars(range(min = 1, max = 5))]
     depth: Option<i64>,
-    /// Whether to count the products in each category and below. Left out: true.
+    /// Return product counts; default true.
     include_counts: Option<bool>,
 }
 
 #[derive(Serialize, JsonSchema)]
 pub(super) struct Output {
-    /// Number of categories shown.
+    /// Number of categories returned, at all levels.
     total: i64,
-    /// The categories, by path.
+    /// Categories, ordered by path.
     categories: Vec<CategoryBranch>,
 }
 
-/// A category and what is below it.
+/// A category and its subcategories.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct CategoryBranch {
     /// Category identifier.
     id: CategoryId,
-    /// The way from the root; what the category argument of other tools takes.
+    /// Path from the root; accepted by the `category` argument of other tools.
     path: String,
-    /// What it is called.
+    /// Display name.
     name: String,
-    /// Products here and below.
+    /// Number of products in this category and its subcategories.
     #[serde(skip_serializing_if = "Option::is_none")]
     product_count: Option<i64>,
-    /// Categories below; left out where there are none or where the depth ends.
+    /// Subcategories; omitted if there are none or `depth` is reached.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(with = "Vec<serde_json::Map<String, serde_json::Value>>")]
     children: Vec<CategoryBranch>,
@@ -55,8 +55,7 @@ pub(super) struct CategoryBranch {
 impl Tool for BrowseCategories {
     const NAME: &'static str = "browse_categories";
     const TITLE: &'static str = "Browse categories";
-    const PURPOSE: &'static str = "List this store's categories as a tree, with the number of products \
-        in each. Use it to learn what the store sells before searching.";
+    const PURPOSE: &'static str = "List this store's product categories as a tree with product counts. Use it to learn what the store sells; use search_products to find products.";
     const SET: ToolSet = ToolSet::Discovery;
     const ACCESS: Access = Access::Public;
     const CONFIRMATION: Confirmation = Confirmation::Never;

@@ -1,4 +1,4 @@
-//! `cancel_cart`: a cart that is not wanted any more.
+//! `cancel_cart`: cancels a cart.
 
 use carts::{CartRecord, Edit};
 use primitives::{CartId, Failure, Scope};
@@ -14,14 +14,14 @@ pub(super) struct CancelCart;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
-    /// The cart.
+    /// Id from `create_cart`.
     cart_id: CartId,
 }
 
 impl Tool for CancelCart {
     const NAME: &'static str = "cancel_cart";
-    const TITLE: &'static str = "Throw a cart away";
-    const PURPOSE: &'static str = "Throw a cart away; it cannot be used afterwards. Doing it again changes nothing. Ask the person first.";
+    const TITLE: &'static str = "Cancel a cart";
+    const PURPOSE: &'static str = "Cancel a cart; it cannot be used afterwards. Repeating the call has no effect. Once a checkout has started, use cancel_checkout instead. Ask the person first.";
     const SET: ToolSet = ToolSet::Cart;
     const ACCESS: Access = Access::Scope(Scope::AgentCart);
     const CONFIRMATION: Confirmation = Confirmation::Required;

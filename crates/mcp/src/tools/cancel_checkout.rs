@@ -1,11 +1,11 @@
-//! `cancel_checkout`: calling a checkout off.
+//! `cancel_checkout`: cancels a checkout session.
 
 use checkout::SessionRecord;
 use primitives::{CheckoutId, Failure, Scope};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::checkout::counter;
+use super::checkout::checkout_context;
 use crate::call::Call;
 use crate::tool::{Access, Confirmation, Tool, ToolSet};
 
@@ -14,17 +14,17 @@ pub(super) struct CancelCheckout;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
-    /// The session.
+    /// Id from `complete_checkout` or `create_checkout`.
     checkout_id: CheckoutId,
-    /// Why: a short name such as price, `shipping_cost`, `changed_mind`, `found_elsewhere`. The merchant is told.
+    /// Reason, such as price, `shipping_cost`, `changed_mind` or `found_elsewhere`. Sent to the merchant.
     #[schemars(regex(pattern = "^[a-z][a-z0-9_]{0,49}$"))]
     reason_code: Option<String>,
 }
 
 impl Tool for CancelCheckout {
     const NAME: &'static str = "cancel_checkout";
-    const TITLE: &'static str = "Call a checkout off";
-    const PURPOSE: &'static str = "Call a checkout off that is not paid: what was held goes back to the store. Doing it again changes nothing. Ask the person first.";
+    const TITLE: &'static str = "Cancel a checkout";
+    const PURPOSE: &'static str = "Cancel an unpaid checkout session and its cart, and release the reserved stock. Repeating the call has no effect. Ask the person first.";
     const SET: ToolSet = ToolSet::Checkout;
     const ACCESS: Access = Access::Scope(Scope::AgentCheckout);
     const CONFIRMATION: Confirmation = Confirmation::Required;
@@ -33,8 +33,8 @@ impl Tool for CancelCheckout {
     type Output = SessionRecord;
 
     async fn call(call: &Call<'_>, arguments: Arguments) -> Result<SessionRecord, Failure> {
-        let (counter, owner, id) = (counter(call), call.owner()?, arguments.checkout_id);
+        let (context, owner, id) = (checkout_context(call), call.owner()?, arguments.checkout_id);
         let reason = arguments.reason_code.as_deref();
-        Ok(checkout::cancel(&counter, &owner, id, reason).await?.record())
+        Ok(checkout::cancel(&context, &owner, id, reason).await?.record())
     }
 }

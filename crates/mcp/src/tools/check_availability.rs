@@ -1,4 +1,4 @@
-//! `check_availability`: whether so many can be had right now.
+//! `check_availability`: whether quantities are in stock.
 
 use catalog::{Product, StockStatus};
 use primitives::{Failure, ProductId, VariantId};
@@ -14,31 +14,31 @@ pub(super) struct CheckAvailability;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
-    /// What is wanted, 1 to 50 lines.
+    /// Items and quantities to check, 1 to 50.
     #[schemars(length(min = 1, max = 50))]
     items: Vec<Item>,
 }
 
 #[derive(Serialize, JsonSchema)]
 pub(super) struct Output {
-    /// One line for each that was asked for, in that order.
+    /// One entry per requested item, in the same order.
     items: Vec<ItemAvailability>,
 }
 
-/// Whether it can be had.
+/// Availability of one item.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct ItemAvailability {
-    /// The product.
+    /// Product identifier.
     product_id: ProductId,
-    /// The form of it that was asked for.
+    /// Variant identifier, if one was requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     variant_id: Option<VariantId>,
-    /// Whether the quantity can be had at once, as far as the merchant says.
+    /// Whether the requested quantity is in stock, according to the merchant.
     available: bool,
-    /// Whether it can be had; left out if there is no such product or variant.
+    /// Stock status; omitted if the product or variant does not exist.
     #[serde(skip_serializing_if = "Option::is_none")]
     stock_status: Option<StockStatus>,
-    /// How many can be had, if the merchant says.
+    /// Quantity in stock; omitted if the merchant does not publish it.
     #[serde(skip_serializing_if = "Option::is_none")]
     available_quantity: Option<i64>,
 }
@@ -46,7 +46,7 @@ pub(super) struct ItemAvailability {
 impl Tool for CheckAvailability {
     const NAME: &'static str = "check_availability";
     const TITLE: &'static str = "Check availability";
-    const PURPOSE: &'static str = "Check whether products or variants of this store can be had in the wanted quantity right now.";
+    const PURPOSE: &'static str = "Check whether given quantities of products or variants are in stock now. Returns yes or no for each item, with the quantity in stock if the merchant publishes it. To list the variants of a product, use get_product_variants.";
     const SET: ToolSet = ToolSet::Discovery;
     const ACCESS: Access = Access::Public;
     const CONFIRMATION: Confirmation = Confirmation::Never;

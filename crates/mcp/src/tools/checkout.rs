@@ -1,18 +1,18 @@
-//! What the tools of checkout share.
+//! Arguments and context shared by the checkout tools.
 
-use checkout::Counter;
+use checkout::CheckoutContext;
 use payments::PaymentMethod;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::call::Call;
 
-/// Where it happens.
-pub(super) fn counter<'call>(call: &Call<'call>) -> Counter<'call> {
-    Counter { database: call.database, store: call.store, site_url: call.site_url }
+/// Builds the checkout context of a call.
+pub(super) fn checkout_context<'call>(call: &Call<'call>) -> CheckoutContext<'call> {
+    CheckoutContext { database: call.database, store: call.store, site_url: call.site_url }
 }
 
-/// A way to pay (spec §1.6).
+/// Payment method (spec §1.6).
 #[derive(Clone, Copy, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum PaymentMethodName {

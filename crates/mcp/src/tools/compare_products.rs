@@ -1,4 +1,4 @@
-//! `compare_products`: side by side (spec §4.3).
+//! `compare_products`: a side-by-side comparison (spec §4.3).
 
 use catalog::{Comparison, ProductCard};
 use primitives::{Failure, ProductId};
@@ -13,19 +13,19 @@ pub(super) struct CompareProducts;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
-    /// Two to ten products of this store.
+    /// Ids of 2 to 10 products.
     #[schemars(length(min = 2, max = 10))]
     product_ids: Vec<ProductId>,
-    /// Compare only these facts, such as `price` or `color`.
+    /// Compare only these attributes, such as `price` or `color`.
     #[schemars(length(max = 30))]
     attributes: Option<Vec<String>>,
 }
 
 #[derive(Serialize, JsonSchema)]
 pub(super) struct Output {
-    /// The products, in the order they were asked for.
+    /// Products, in the requested order.
     products: Vec<ProductCard>,
-    /// How they differ.
+    /// Differences between the products.
     #[serde(flatten)]
     comparison: Comparison,
 }
@@ -33,7 +33,7 @@ pub(super) struct Output {
 impl Tool for CompareProducts {
     const NAME: &'static str = "compare_products";
     const TITLE: &'static str = "Compare products";
-    const PURPOSE: &'static str = "Put two to ten products of this store side by side: where they differ, which is cheapest, which is rated best.";
+    const PURPOSE: &'static str = "Compare 2 to 10 products of this store. Returns the attributes in which they differ, the cheapest and the best rated.";
     const SET: ToolSet = ToolSet::Discovery;
     const ACCESS: Access = Access::Public;
     const CONFIRMATION: Confirmation = Confirmation::Never;

@@ -1,13 +1,13 @@
-//! `complete_checkout`: holds the items and says where a person pays. It never processes a payment (spec §1.4).
+//! `complete_checkout`: reserves the items and returns the page where a person pays. It never processes a payment (spec §1.4).
 
 use carts::{CartError, QuoteHash};
-use checkout::{CheckoutError, Complete, ConfirmationStatus, ProofFault, SessionRecord};
+use checkout::{CheckoutError, Complete, ConfirmationStatus, ProofRejection, SessionRecord};
 use merchants::ConfirmationPolicy;
 use primitives::{CartId, CheckoutId, ConfirmationId, Details, ErrorCode, Failure, Problem, Scope};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::checkout::{PaymentMethodName, counter};
+use super::checkout::{PaymentMethodName, checkout_context};
 use crate::call::Call;
 use crate::tool::{Access, Confirmation, Tool, ToolSet};
 
@@ -16,26 +16,26 @@ pub(super) struct CompleteCheckout;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
-    /// The cart, as `create_cart` returned it.
+    /// Id from `create_cart`; give this or `checkout_id`.
     cart_id: Option<CartId>,
-    /// Or the session, as `create_checkout` returned it.
+    /// Id from `create_checkout`.
     checkout_id: Option<CheckoutId>,
-    /// What the person agreed to: the `quote_hash` of `preview_checkout`. If prices moved since, it is refused instead of changed.
+    /// `quote_hash` of the approved `preview_checkout`; the call fails if the order has changed since.
     #[schemars(regex(pattern = "^[0-9a-f]{64}$"))]
     quote_hash: Option<String>,
-    /// The proof that a person agreed.
+    /// Proof of the approval, if the store requires one.
     confirmation: Option<Proof>,
-    /// How it will be paid, if that is known.
+    /// Payment method, if known.
     payment_method: Option<PaymentMethodName>,
 }
 
-/// The proof that a person agreed.
+/// Proof that a person approved the purchase.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Proof {
-    /// The question the person answered, as `request_human_confirmation` returned it.
+    /// Id from `request_human_confirmation`.
     confirmation_id: Option<ConfirmationId>,
-    /// How strong it is: `attested` needs no `confirmation_id`; `mandate` is not accepted yet.
+    /// Confirmation level. `attested` needs no `confirmation_id`; `mandate` is not accepted yet.
     level: Option<Level>,
 }
 
@@ -51,7 +51,7 @@ enum Level {
 impl Tool for CompleteCheckout {
     const NAME: &'static str = "complete_checkout";
     const TITLE: &'static str = "Complete a checkout";
-    const PURPOSE: &'static str = "Complete the checkout of a cart: prices and stock are checked once more, the items are held for thirty minutes, and checkout_url is where the person reviews and pays. No payment is processed. Calling again returns the same session. Ask the person first.";
+    const PURPOSE: &'static str = "Complete the checkout of a cart once the person has approved its preview_checkout: revalidates prices and stock, reserves the items for 30 minutes and returns checkout_url, the page where the person pays. Takes no payment itself; create_checkout is not needed before. Repeating the call returns the same session. Ask the person first.";
     const SET: ToolSet = ToolSet::Checkout;
     const ACCESS: Access = Access::Scope(Scope::AgentCheckout);
     const CONFIRMATION: Confirmation = Confirmation::Required;
@@ -60,73 +60,74 @@ impl Tool for CompleteCheckout {
     type Output = SessionRecord;
 
     async fn call(call: &Call<'_>, arguments: Arguments) -> Result<SessionRecord, Failure> {
-        let (counter, owner) = (counter(call), call.owner()?);
+        let (context, owner) = (checkout_context(call), call.owner()?);
         let cart = match (arguments.cart_id, arguments.checkout_id) {
             (Some(cart), None) => cart,
             (None, Some(id)) => {
                 let (reading, merchant) = (call.reading()?, call.store.merchant);
                 checkout::session(&reading, merchant, id, Some(owner.key)).await?.session.cart
             }
-            _ => return Err(NameOne.into()),
+            _ => return Err(NotExactlyOne.into()),
         };
         let hash = arguments.quote_hash.as_deref().map(str::parse::<QuoteHash>).transpose();
-        let mut asked = Complete {
+        let mut request = Complete {
             quote_hash: hash.map_err(|_| CartError::InvalidQuoteHash)?,
             confirmation: proof(arguments.confirmation)?,
             payment_method: arguments.payment_method.map(Into::into),
             ..Complete::cart(cart)
         };
-        if let Some(answered) = call.answered {
-            if let Some(decision) = answered.decision {
-                checkout::elicit(&counter, &owner, answered.confirmation, decision).await?;
+        if let Some(response) = call.elicitation_response {
+            if let Some(decision) = response.decision {
+                checkout::elicit(&context, &owner, response.confirmation, decision).await?;
             }
-            asked.confirmation = Some(answered.confirmation);
+            request.confirmation = Some(response.confirmation);
         }
-        if call.asks.is_some() && asked.confirmation.is_none() {
-            ask(call, cart).await?;
+        if call.elicitation_support.is_some() && request.confirmation.is_none() {
+            require_elicitation(call, cart).await?;
         }
-        Ok(checkout::complete(&counter, &owner, &asked, call.once()).await?.record())
+        Ok(checkout::complete(&context, &owner, &request, call.idempotency()).await?.record())
     }
 }
 
-/// A client that can ask its person is told to, also where the agent's word would do. A cart that is under way is not asked
-/// about again.
-async fn ask(call: &Call<'_>, cart: CartId) -> Result<(), Failure> {
-    let (counter, owner, reading) = (counter(call), call.owner()?, call.reading()?);
+/// Fails with `ConfirmationRequired` so that a client that supports elicitation asks the person, even where the store accepts
+/// the agent's attestation. Does nothing once the checkout has started.
+async fn require_elicitation(call: &Call<'_>, cart: CartId) -> Result<(), Failure> {
+    let (context, owner, reading) = (checkout_context(call), call.owner()?, call.reading()?);
     let settings = merchants::settings(&reading, call.store.merchant).await?.settings;
     let priced = carts::cart(&reading, call.store, cart, Some(owner.key)).await?;
-    let is_open = priced.cart.open(priced.now, None).is_ok() && priced.quote.is_ready();
+    let is_open = priced.cart.ensure_open(priced.now, None).is_ok() && priced.quote.is_ready();
     if settings.confirmation != ConfirmationPolicy::Attested || !is_open {
         return Ok(());
     }
-    let requested = checkout::request(&counter, &owner, cart).await?;
+    let requested = checkout::request(&context, &owner, cart).await?;
     if requested.confirmation.status(requested.now) == ConfirmationStatus::Confirmed {
         return Ok(());
     }
     let requested = Some(Box::new(requested));
-    Err(CheckoutError::ConfirmationRequired { fault: ProofFault::NotAsked, requested }.into())
+    Err(CheckoutError::ConfirmationRequired { reason: ProofRejection::NotAsked, requested }.into())
 }
 
-fn proof(sent: Option<Proof>) -> Result<Option<ConfirmationId>, CheckoutError> {
-    let Some(sent) = sent else { return Ok(None) };
-    match (sent.confirmation_id, sent.level) {
+/// Validates the claimed proof and returns the confirmation it names.
+fn proof(claimed: Option<Proof>) -> Result<Option<ConfirmationId>, CheckoutError> {
+    let Some(claimed) = claimed else { return Ok(None) };
+    match (claimed.confirmation_id, claimed.level) {
         (_, Some(Level::Mandate)) => {
-            let fault = ProofFault::MandateNotYet;
-            Err(CheckoutError::ConfirmationRequired { fault, requested: None })
+            let reason = ProofRejection::MandateNotSupported;
+            Err(CheckoutError::ConfirmationRequired { reason, requested: None })
         }
         (None, Some(Level::Elicited | Level::Hosted)) => {
-            let fault = ProofFault::Unknown;
-            Err(CheckoutError::ConfirmationRequired { fault, requested: None })
+            let reason = ProofRejection::Unknown;
+            Err(CheckoutError::ConfirmationRequired { reason, requested: None })
         }
         (id, _) => Ok(id),
     }
 }
 
 #[derive(Debug, thiserror::Error)]
-#[error("name the cart or the checkout, one of the two")]
-struct NameOne;
+#[error("exactly one of cart_id and checkout_id is required")]
+struct NotExactlyOne;
 
-impl Problem for NameOne {
+impl Problem for NotExactlyOne {
     fn code(&self) -> ErrorCode {
         ErrorCode::InvalidRequest
     }

@@ -1,4 +1,4 @@
-//! `create_cart`: making a cart.
+//! `create_cart`: creates a cart.
 
 use carts::{Buyer, CartRecord, Destination, NewCart};
 use primitives::{Failure, Scope};
@@ -14,14 +14,14 @@ pub(super) struct CreateCart;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
-    /// What goes into it, 1 to 50 lines.
+    /// Items, 1 to 50.
     #[schemars(length(min = 1, max = 50))]
     items: Vec<CartItem>,
-    /// Where it goes, if that is known; a country is enough for a price.
+    /// Delivery address, if known; a country is enough for shipping prices.
     ship_to: Option<Destination>,
-    /// Who buys, if that is known.
+    /// Buyer's contact data, if known.
     buyer: Option<Buyer>,
-    /// Codes for discounts, at most five.
+    /// Discount codes, at most 5.
     #[schemars(length(max = 5), inner(length(min = 1, max = 100)))]
     discount_codes: Option<Vec<String>>,
 }
@@ -29,7 +29,7 @@ pub(super) struct Arguments {
 impl Tool for CreateCart {
     const NAME: &'static str = "create_cart";
     const TITLE: &'static str = "Create a cart";
-    const PURPOSE: &'static str = "Create a cart at this store; stock is looked at and what had to be adjusted is said. It lasts thirty minutes and holds no stock. Ask the person first.";
+    const PURPOSE: &'static str = "Create a new cart with items. Returns the cart: cart_id, lines, totals, and messages about quantities limited by stock. It expires after 30 minutes and reserves no stock. To show the order for approval, use preview_checkout. Ask the person first.";
     const SET: ToolSet = ToolSet::Cart;
     const ACCESS: Access = Access::Scope(Scope::AgentCart);
     const CONFIRMATION: Confirmation = Confirmation::Required;
@@ -45,7 +45,7 @@ impl Tool for CreateCart {
             codes: arguments.discount_codes.unwrap_or_default(),
         };
         let (database, store) = (call.database, call.store);
-        let cart = carts::create(database, store, &call.owner()?, new, call.once()).await?;
+        let cart = carts::create(database, store, &call.owner()?, new, call.idempotency()).await?;
         Ok(cart.record(store))
     }
 }

@@ -1,11 +1,11 @@
-//! `create_checkout`: beginning a checkout, without holding anything yet.
+//! `create_checkout`: opens a checkout session without reserving stock.
 
 use checkout::{NewSession, SessionRecord};
 use primitives::{CartId, Failure, Scope};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::checkout::{PaymentMethodName, counter};
+use super::checkout::{PaymentMethodName, checkout_context};
 use crate::call::Call;
 use crate::tool::{Access, Confirmation, Tool, ToolSet};
 
@@ -14,16 +14,16 @@ pub(super) struct CreateCheckout;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
-    /// The cart, as `create_cart` returned it.
+    /// Id from `create_cart`.
     cart_id: CartId,
-    /// How it will be paid, if that is known.
+    /// Payment method, if known.
     payment_method: Option<PaymentMethodName>,
 }
 
 impl Tool for CreateCheckout {
     const NAME: &'static str = "create_checkout";
-    const TITLE: &'static str = "Begin a checkout";
-    const PURPOSE: &'static str = "Begin the checkout of a cart: a session that can still be changed and holds nothing yet. complete_checkout does it at once; use this one to fill in data step by step. Ask the person first.";
+    const TITLE: &'static str = "Open a checkout";
+    const PURPOSE: &'static str = "Open a checkout session for a cart, to be edited with update_checkout. Reserves no stock and gives no page to pay on. Rarely needed: complete_checkout opens and completes the session in one call. Ask the person first.";
     const SET: ToolSet = ToolSet::Checkout;
     const ACCESS: Access = Access::Scope(Scope::AgentCheckout);
     const CONFIRMATION: Confirmation = Confirmation::Required;
@@ -34,8 +34,9 @@ impl Tool for CreateCheckout {
     async fn call(call: &Call<'_>, arguments: Arguments) -> Result<SessionRecord, Failure> {
         let payment_method = arguments.payment_method.map(Into::into);
         let new = NewSession { payment_method, ..NewSession::default() };
-        let (counter, owner) = (counter(call), call.owner()?);
-        let at = checkout::create(&counter, &owner, arguments.cart_id, &new, call.once()).await?;
+        let (context, owner) = (checkout_context(call), call.owner()?);
+        let at =
+            checkout::create(&context, &owner, arguments.cart_id, &new, call.idempotency()).await?;
         Ok(at.record())
     }
 }

@@ -1,6 +1,6 @@
-//! `create_permalink`: an address a person can open.
+//! `create_permalink`: a link to a set of items.
 
-use carts::Opens;
+use carts::PermalinkTarget;
 use primitives::{Failure, Scope};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -14,23 +14,23 @@ pub(super) struct CreatePermalink;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
-    /// What the link is for, 1 to 50 lines.
+    /// Items, 1 to 50.
     #[schemars(length(min = 1, max = 50))]
     items: Vec<CartItem>,
 }
 
 #[derive(Serialize, JsonSchema)]
 pub(super) struct Output {
-    /// The address.
+    /// The link.
     url: String,
-    /// What opens there.
-    opens: Opens,
+    /// Kind of page the link opens.
+    opens: PermalinkTarget,
 }
 
 impl Tool for CreatePermalink {
     const NAME: &'static str = "create_permalink";
-    const TITLE: &'static str = "Make a link to a basket";
-    const PURPOSE: &'static str = "Make a link that opens these items: in the merchant's own shop where the store has such links, else as a summary of this service. Nothing is kept or held.";
+    const TITLE: &'static str = "Create a link to items";
+    const PURPOSE: &'static str = "Create a link that opens these items in the merchant's own shop or, if the shop has no such links, on a Souk summary page. For a person who wants to order without the agent. Stores and reserves nothing.";
     const SET: ToolSet = ToolSet::Cart;
     const ACCESS: Access = Access::Scope(Scope::AgentCart);
     const CONFIRMATION: Confirmation = Confirmation::Never;
@@ -42,6 +42,6 @@ impl Tool for CreatePermalink {
         let (reading, store) = (call.reading()?, call.store);
         let quote = carts::estimate(&reading, store, &items(&arguments.items)?, None).await?;
         let link = carts::permalink(&reading, store, &quote, call.site_url).await?;
-        Ok(Output { url: link.url, opens: link.opens })
+        Ok(Output { url: link.url, opens: link.target })
     }
 }

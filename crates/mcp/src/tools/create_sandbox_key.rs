@@ -1,4 +1,4 @@
-//! `create_sandbox_key`: a key to play with at the demo store (decisions §5).
+//! `create_sandbox_key`: a test key for the demo store (decisions §5).
 
 use identity::IdentityError;
 use primitives::{Failure, KeyId, Scope, Timestamp};
@@ -16,26 +16,26 @@ pub(super) struct Arguments {}
 
 #[derive(Serialize, JsonSchema)]
 pub(super) struct Output {
-    /// The key itself, shown now and never again: send it as X-Agent-Api-Key.
+    /// The API key, returned only once. Send it in the header X-Agent-Api-Key.
     api_key: String,
-    /// Its id.
+    /// Key identifier.
     key_id: KeyId,
-    /// The first characters of its text.
+    /// First characters of the key, for display.
     prefix: String,
-    /// What it may do.
+    /// Granted scopes.
     scopes: Vec<String>,
-    /// The only store it may call.
+    /// Stores the key may call.
     stores: Vec<String>,
-    /// When it was made.
+    /// Creation time.
     created_at: Timestamp,
-    /// When it ends.
+    /// Expiry time.
     expires_at: Option<Timestamp>,
 }
 
 impl Tool for CreateSandboxKey {
     const NAME: &'static str = "create_sandbox_key";
-    const TITLE: &'static str = "Make a sandbox key";
-    const PURPOSE: &'static str = "Make a key to try carts at demo-store with: it works there alone, for a day, and nothing is sold. Three a day for each address. Ask the person first.";
+    const TITLE: &'static str = "Create a sandbox key";
+    const PURPOSE: &'static str = "Create a test API key for carts and checkouts at demo-store. It works only there and for one day; nothing is sold. At most 3 per day and IP address. Ask the person first.";
     const SET: ToolSet = ToolSet::Cart;
     const ACCESS: Access = Access::Public;
     const CONFIRMATION: Confirmation = Confirmation::Required;
@@ -44,14 +44,14 @@ impl Tool for CreateSandboxKey {
     type Output = Output;
 
     async fn call(call: &Call<'_>, Arguments {}: Arguments) -> Result<Output, Failure> {
-        let from = call.from.ok_or(IdentityError::NoAddress)?;
+        let from = call.client_address.ok_or(IdentityError::UnknownClientAddress)?;
         let demo = call.stores.demo().await?;
-        let (issued, key) = call.callers.issue_sandbox_key(demo.merchant, from).await?;
+        let (issued, key) = call.credentials.issue_sandbox_key(demo.merchant, from).await?;
         Ok(Output {
             api_key: issued.key,
             key_id: key.key_id,
             prefix: key.prefix,
-            scopes: key.scopes.into_iter().map(|scope| Scope::name(scope).to_owned()).collect(),
+            scopes: key.scopes.into_iter().map(|scope| Scope::as_str(scope).to_owned()).collect(),
             stores: vec![demo.slug.to_string()],
             created_at: key.created_at,
             expires_at: key.expires_at,

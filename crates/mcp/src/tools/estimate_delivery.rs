@@ -1,4 +1,4 @@
-//! `estimate_delivery`: which ways there are to a place, what they cost and how long they take.
+//! `estimate_delivery`: shipping options to a country, with cost and delivery time.
 
 use catalog::Product;
 use primitives::{Details, ErrorCode, Failure, Money, Problem};
@@ -14,83 +14,82 @@ pub(super) struct EstimateDelivery;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
-    /// What would be ordered, 1 to 50 lines.
+    /// Items to deliver, 1 to 50.
     #[schemars(length(min = 1, max = 50))]
     items: Vec<Item>,
-    /// Where it would go.
+    /// Destination.
     ship_to: Destination,
 }
 
-/// Where an order would go.
+/// Destination.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Destination {
-    /// ISO 3166 code of two letters.
+    /// ISO 3166 code, two letters.
     #[schemars(regex(pattern = "^[A-Za-z]{2}$"))]
     country: String,
-    /// Not needed by the rates stores set today.
-    #[expect(dead_code, reason = "taken because agents send it; no rate depends on it yet")]
+    /// Ignored; rates depend on the country.
+    #[expect(dead_code, reason = "accepted because agents send it; no rate depends on it yet")]
     #[schemars(length(max = 20))]
     postal_code: Option<String>,
 }
 
 #[derive(Serialize, JsonSchema)]
 pub(super) struct Output {
-    /// Where it would go.
+    /// Destination country, ISO 3166.
     country: String,
     /// Whether the store ships there.
     deliverable: bool,
-    /// What the goods cost.
+    /// Price of the items.
     subtotal: f64,
     /// Currency of all amounts.
     currency: String,
-    /// The ways there, the cheapest first. Empty: the store names no cost or does not ship there.
+    /// Shipping options, cheapest first. Empty if the store publishes no rates or does not ship there.
     options: Vec<DeliveryOption>,
 }
 
-/// A way to ship.
+/// A shipping option.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct DeliveryOption {
-    /// What the merchant calls it.
+    /// Merchant's name for the option.
     title: String,
-    /// What it costs.
+    /// Shipping cost.
     cost: f64,
-    /// What goods and shipping cost together, before taxes that are not in the prices.
+    /// Items plus shipping, before taxes not included in prices.
     total: f64,
-    /// The quickest delivery, in days.
+    /// Shortest delivery time, in days.
     days_min: i64,
-    /// The slowest delivery, in days.
+    /// Longest delivery time, in days.
     days_max: i64,
 }
 
-/// A line names something that is not there or cannot be added up.
+/// An item that cannot be priced, with its index.
 #[derive(Debug, Clone, Copy, thiserror::Error)]
-enum Unpriced {
-    #[error("there is no such product or variant in this store")]
-    Missing(usize),
-    #[error("the items are priced in different currencies")]
-    Mixed(usize),
+enum ItemError {
+    #[error("product or variant not found in this store")]
+    NotFound(usize),
+    #[error("the item is not priced in the store's currency")]
+    CurrencyMismatch(usize),
 }
 
-impl Problem for Unpriced {
+impl Problem for ItemError {
     fn code(&self) -> ErrorCode {
         match self {
-            Self::Missing(_) => ErrorCode::ProductNotFound,
-            Self::Mixed(_) => ErrorCode::InvalidRequest,
+            Self::NotFound(_) => ErrorCode::ProductNotFound,
+            Self::CurrencyMismatch(_) => ErrorCode::InvalidRequest,
         }
     }
 
     fn details(&self, details: &mut Details) {
-        let (Self::Missing(place) | Self::Mixed(place)) = self;
-        details.insert("field", format!("items/{place}"));
+        let (Self::NotFound(index) | Self::CurrencyMismatch(index)) = self;
+        details.insert("field", format!("items/{index}"));
     }
 }
 
 impl Tool for EstimateDelivery {
     const NAME: &'static str = "estimate_delivery";
     const TITLE: &'static str = "Estimate delivery";
-    const PURPOSE: &'static str =
-        "Estimate shipping cost and delivery time of items to a country, before making a cart.";
+    const PURPOSE: &'static str = "Estimate shipping cost and delivery time of items to a country, without a cart. Returns each shipping option with cost, days and total. For an existing cart, use get_shipping_rates.";
     const SET: ToolSet = ToolSet::Discovery;
     const ACCESS: Access = Access::Public;
     const CONFIRMATION: Confirmation = Confirmation::Never;
@@ -113,32 +112,32 @@ impl Tool for EstimateDelivery {
             days_min: i64::from(rate.days_min),
             days_max: i64::from(rate.days_max),
         };
-        let ways = current.settings.ways_to(&country, subtotal);
+        let rates = current.settings.shipping_rates_to(&country, subtotal);
         let is_named = call.store.ships_to.contains(&country);
         Ok(Output {
-            deliverable: is_named || !ways.is_empty(),
+            deliverable: is_named || !rates.is_empty(),
             subtotal: decimal(subtotal),
             currency: call.store.currency.to_string(),
-            options: ways.into_iter().map(option).collect(),
+            options: rates.into_iter().map(option).collect(),
             country,
         })
     }
 }
 
-/// What the items cost, in minor units of the store's currency.
+/// Returns the price of the items, in minor units of the store's currency.
 fn subtotal(
     call: &Call<'_>,
     items: &[Item],
     products: &[(primitives::MerchantId, Product)],
-) -> Result<i64, Unpriced> {
+) -> Result<i64, ItemError> {
     let mut sum = 0_i64;
-    for (place, item) in items.iter().enumerate() {
+    for (index, item) in items.iter().enumerate() {
         let product = products.iter().map(|(_, product)| product);
         let product = product.clone().find(|product| product.id == item.product_id);
         let offer = product.and_then(|product| product.offer(item.variant_id));
-        let price = offer.ok_or(Unpriced::Missing(place))?.price;
+        let price = offer.ok_or(ItemError::NotFound(index))?.price;
         if price.currency() != call.store.currency {
-            return Err(Unpriced::Mixed(place));
+            return Err(ItemError::CurrencyMismatch(index));
         }
         sum = sum.saturating_add(price.minor().saturating_mul(item.quantity()));
     }

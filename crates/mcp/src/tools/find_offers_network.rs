@@ -1,4 +1,4 @@
-//! `find_offers_network`: who else sells an article.
+//! `find_offers_network`: offers of one product at all stores.
 
 use carts::{Destination, NetworkOffer};
 use catalog::{Gtin, MerchantRecord, StockStatus};
@@ -14,47 +14,47 @@ pub(super) struct FindOffersNetwork;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
-    /// A product of this store, by its GTIN; or name the GTIN.
+    /// A product of this store that has a GTIN; give this or `gtin`.
     product_id: Option<ProductId>,
-    /// The number on the bar code: 8, 12, 13 or 14 digits.
+    /// Bar code number: 8, 12, 13 or 14 digits.
     #[schemars(length(min = 8, max = 14))]
     gtin: Option<String>,
-    /// Where it would go; a country is enough.
+    /// Destination; a country is enough.
     ship_to: Option<Destination>,
 }
 
 #[derive(Serialize, JsonSchema)]
 pub(super) struct Output {
-    /// The article, as 14 digits.
+    /// GTIN, as 14 digits.
     gtin: String,
-    /// The offers, the best first.
+    /// Offers, best first.
     offers: Vec<Offer>,
 }
 
-/// An article at one store.
+/// The product at one store.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct Offer {
-    /// Who sells it, and how far it can be trusted.
+    /// The store, with its trust score.
     merchant: MerchantRecord,
-    /// The endpoint to buy it at.
+    /// MCP endpoint of that store.
     mcp_url: String,
-    /// The product, at that store.
+    /// Product id at that store.
     product_id: ProductId,
-    /// The form of it; the cheapest that can be had, if the number is the product's.
+    /// Variant with this GTIN, or the cheapest available one if the GTIN belongs to the product.
     #[serde(skip_serializing_if = "Option::is_none")]
     variant_id: Option<VariantId>,
-    /// What it is called there.
+    /// Product name at that store.
     name: String,
-    /// What one costs.
+    /// Unit price.
     price: f64,
-    /// Currency of the amounts. Amounts of different currencies are not compared.
+    /// Currency of the amounts. Amounts in different currencies are not compared.
     currency: String,
-    /// Whether it can be had.
+    /// Stock status.
     stock_status: StockStatus,
-    /// What the cheapest way there costs.
+    /// Cost of the cheapest shipping option.
     #[serde(skip_serializing_if = "Option::is_none")]
     shipping: Option<f64>,
-    /// What one costs to have it there: with that way, taxes and what is cheaper. Left out if it cannot be had, or is not sent there.
+    /// Total for one unit with discounts, shipping and taxes. Omitted if out of stock or not shipped there.
     #[serde(skip_serializing_if = "Option::is_none")]
     landed_cost: Option<f64>,
     /// Whether agents may check out at that store.
@@ -64,7 +64,7 @@ pub(super) struct Offer {
 impl Offer {
     fn of(offer: &NetworkOffer, site_url: &str) -> Self {
         let facts = &offer.product.facts;
-        let known = offer.product.offer(offer.variant);
+        let item = offer.product.offer(offer.variant);
         Self {
             merchant: MerchantRecord::of(&offer.store),
             mcp_url: format!("{site_url}/{}/mcp", offer.store.slug),
@@ -73,55 +73,58 @@ impl Offer {
             name: facts.name.clone(),
             price: offer.price.to_decimal(),
             currency: offer.price.currency().to_string(),
-            stock_status: known.map_or(facts.stock_status, |known| known.stock_status),
+            stock_status: item.map_or(facts.stock_status, |item| item.stock_status),
             shipping: offer.shipping.map(Money::to_decimal),
-            landed_cost: offer.landed.map(Money::to_decimal),
-            agent_checkout: offer.store.standing.takes_checkout(),
+            landed_cost: offer.landed_cost.map(Money::to_decimal),
+            agent_checkout: offer.store.standing.allows_agent_checkout(),
         }
     }
 }
 
-/// The arguments name no article.
+/// The arguments do not identify a product.
 #[derive(Debug, thiserror::Error)]
-enum Unnamed {
-    #[error("name either product_id or gtin")]
-    Neither,
-    #[error("the product has no GTIN, so other offers of it cannot be told")]
-    NoNumber,
-    #[error("a GTIN is 8, 12, 13 or 14 digits with a right check digit")]
-    Wrong,
+enum InvalidIdentifier {
+    #[error("exactly one of product_id and gtin is required")]
+    NotExactlyOne,
+    #[error("the product has no GTIN, so its offers at other stores cannot be found")]
+    NoGtin,
+    #[error("gtin must be 8, 12, 13 or 14 digits with a valid check digit")]
+    InvalidGtin,
 }
 
-impl Problem for Unnamed {
+impl Problem for InvalidIdentifier {
     fn code(&self) -> ErrorCode {
         ErrorCode::InvalidRequest
     }
 
     fn details(&self, details: &mut Details) {
-        let field = if matches!(self, Self::Wrong) { "gtin" } else { "product_id" };
+        let field = if matches!(self, Self::InvalidGtin) { "gtin" } else { "product_id" };
         details.insert("field", field);
     }
 }
 
+/// Returns the GTIN that the arguments name, directly or through a product.
 async fn gtin(
     call: &Call<'_>,
     product: Option<ProductId>,
     text: Option<&str>,
 ) -> Result<Gtin, Failure> {
-    let known = match (product, text) {
-        (None, Some(text)) => return Ok(text.parse().map_err(|_| Unnamed::Wrong)?),
+    let product = match (product, text) {
+        (None, Some(text)) => {
+            return Ok(text.parse().map_err(|_| InvalidIdentifier::InvalidGtin)?);
+        }
         (Some(id), None) => catalog::product(&call.reading()?, call.store.merchant, id).await?,
-        _ => return Err(Unnamed::Neither.into()),
+        _ => return Err(InvalidIdentifier::NotExactlyOne.into()),
     };
-    let numbers = known.variants.iter().filter_map(|variant| variant.facts.gtin.as_ref());
-    let number = known.facts.gtin.iter().chain(numbers).find_map(|text| text.parse().ok());
-    Ok(number.ok_or(Unnamed::NoNumber)?)
+    let numbers = product.variants.iter().filter_map(|variant| variant.facts.gtin.as_ref());
+    let number = product.facts.gtin.iter().chain(numbers).find_map(|text| text.parse().ok());
+    Ok(number.ok_or(InvalidIdentifier::NoGtin)?)
 }
 
 impl Tool for FindOffersNetwork {
     const NAME: &'static str = "find_offers_network";
     const TITLE: &'static str = "Find offers in all stores";
-    const PURPOSE: &'static str = "Find the offers of one article in all stores of the network, by what it costs to have it there and by trust. Stores below the agent threshold come last.";
+    const PURPOSE: &'static str = "Find which stores of the network offer one specific product, by product_id or GTIN (bar code). Returns offers by landed cost (price, shipping, taxes), then trust; stores where agents cannot check out come last. To find stores for a kind of product, use nlweb_who.";
     const SET: ToolSet = ToolSet::Discovery;
     const ACCESS: Access = Access::Scope(Scope::AgentRead);
     const CONFIRMATION: Confirmation = Confirmation::Never;

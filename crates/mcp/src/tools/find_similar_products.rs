@@ -1,4 +1,4 @@
-//! `find_similar_products`: what else there is like it.
+//! `find_similar_products`: products like a given one.
 
 use catalog::ProductCard;
 use primitives::{Details, ErrorCode, Failure, PageRequest, Problem, ProductId};
@@ -16,43 +16,43 @@ const LIMIT_DEFAULT: i64 = 10;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
-    /// A product to find others like.
+    /// Find products similar to this one.
     product_id: Option<ProductId>,
-    /// Instead of a product: a description of what is wanted.
+    /// Or similar to this description.
     #[schemars(length(min = 1, max = 500))]
     text: Option<String>,
-    /// How many, 1 to 100; 10 if left out.
+    /// Maximum results, 1 to 100; default 10.
     limit: Option<i64>,
-    /// The highest price.
+    /// Maximum price.
     max_price: Option<f64>,
 }
 
 #[derive(Serialize, JsonSchema)]
 pub(super) struct Output {
-    /// The products, most alike first.
+    /// Products, most similar first.
     products: Vec<ProductCard>,
 }
 
-/// The arguments do not say what to compare with.
+/// The arguments name both references or none.
 #[derive(Debug, thiserror::Error)]
-#[error("name exactly one of product_id and text")]
-struct Unnamed;
+#[error("exactly one of product_id and text is required")]
+struct NotExactlyOne;
 
-impl Problem for Unnamed {
+impl Problem for NotExactlyOne {
     fn code(&self) -> ErrorCode {
         ErrorCode::InvalidRequest
     }
 
     fn details(&self, details: &mut Details) {
         details.insert("field", "product_id");
-        details.insert("allowed", "a product id of this store, or a text, but not both");
+        details.insert("allowed", "a product id of this store or a text, not both");
     }
 }
 
 impl Tool for FindSimilarProducts {
     const NAME: &'static str = "find_similar_products";
     const TITLE: &'static str = "Similar products";
-    const PURPOSE: &'static str = "Find products of this store like a given one or like a description, by words. Name exactly one of product_id and text.";
+    const PURPOSE: &'static str = "Find products of this store that resemble a given product, or a description. Pass exactly one of product_id and text. Matches words, not meaning.";
     const SET: ToolSet = ToolSet::Discovery;
     const ACCESS: Access = Access::Public;
     const CONFIRMATION: Confirmation = Confirmation::Never;
@@ -66,7 +66,7 @@ impl Tool for FindSimilarProducts {
         let stores = vec![call.store.slug.clone()];
         let found = match (product_id, text) {
             (Some(id), None) => {
-                // Likeness looks at all stores; a product of another one is not this store's to tell of.
+                // The similarity search covers all stores, so the product must be checked to belong to this one.
                 catalog::product(&call.reading()?, call.store.merchant, id).await?;
                 call.search.similar(id, stores, PageRequest::new(None, Some(limit))).await?
             }
@@ -79,9 +79,9 @@ impl Tool for FindSimilarProducts {
                     limit: Some(limit),
                     ..SearchArguments::default()
                 };
-                call.search.find(arguments.query()?, call.kind()).await?
+                call.search.find(arguments.query()?, call.caller_kind()).await?
             }
-            _ => return Err(Unnamed.into()),
+            _ => return Err(NotExactlyOne.into()),
         };
         let mut products = found.into_cards().map_err(SearchError::Unreadable)?.data;
         products.retain(|product| max_price.is_none_or(|most| product.price <= most));

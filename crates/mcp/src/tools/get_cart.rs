@@ -1,4 +1,4 @@
-//! `get_cart`: a cart of this agent, with what it costs now.
+//! `get_cart`: a cart of this agent at current prices.
 
 use carts::CartRecord;
 use primitives::{CartId, Failure, Scope};
@@ -13,14 +13,14 @@ pub(super) struct GetCart;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
-    /// The cart.
+    /// Id from `create_cart`.
     cart_id: CartId,
 }
 
 impl Tool for GetCart {
     const NAME: &'static str = "get_cart";
     const TITLE: &'static str = "Get a cart";
-    const PURPOSE: &'static str = "Get a cart made with this key, with current prices, stock, totals and what is still missing before checkout.";
+    const PURPOSE: &'static str = "Get a cart created with this API key: lines with their line_id, current prices, stock, totals, shipping options, and what is missing before checkout. To show the order to the person for approval, use preview_checkout.";
     const SET: ToolSet = ToolSet::Cart;
     const ACCESS: Access = Access::Scope(Scope::AgentCart);
     const CONFIRMATION: Confirmation = Confirmation::Never;

@@ -1,4 +1,4 @@
-//! `get_checkout`: a session as it stands.
+//! `get_checkout`: the state of a checkout session.
 
 use checkout::SessionRecord;
 use primitives::{CheckoutId, Failure, Scope};
@@ -13,14 +13,14 @@ pub(super) struct GetCheckout;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
-    /// The session, as `complete_checkout` or `create_checkout` returned it.
+    /// Id from `complete_checkout` or `create_checkout`.
     checkout_id: CheckoutId,
 }
 
 impl Tool for GetCheckout {
     const NAME: &'static str = "get_checkout";
-    const TITLE: &'static str = "Read a checkout";
-    const PURPOSE: &'static str = "Read a checkout session made with this key: where it stands, what it costs, where the person pays, and the order it became.";
+    const TITLE: &'static str = "Get a checkout";
+    const PURPOSE: &'static str = "Get a checkout session created with this API key: status, totals, checkout_url and, once paid, the order. Use it to see whether the person has paid.";
     const SET: ToolSet = ToolSet::Checkout;
     const ACCESS: Access = Access::Scope(Scope::AgentCheckout);
     const CONFIRMATION: Confirmation = Confirmation::Never;

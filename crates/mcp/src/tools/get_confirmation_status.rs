@@ -1,11 +1,11 @@
-//! `get_confirmation_status`: what a person answered.
+//! `get_confirmation_status`: the state of a confirmation request.
 
 use checkout::ConfirmationRecord;
 use primitives::{ConfirmationId, Failure, Scope};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::checkout::counter;
+use super::checkout::checkout_context;
 use crate::call::Call;
 use crate::tool::{Access, Confirmation, Tool, ToolSet};
 
@@ -14,14 +14,14 @@ pub(super) struct GetConfirmationStatus;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
-    /// The question, as `request_human_confirmation` returned it.
+    /// Id from `request_human_confirmation`.
     confirmation_id: ConfirmationId,
 }
 
 impl Tool for GetConfirmationStatus {
     const NAME: &'static str = "get_confirmation_status";
-    const TITLE: &'static str = "See what a person answered";
-    const PURPOSE: &'static str = "See whether the person has approved or rejected what was put to them: pending, confirmed, rejected or expired.";
+    const TITLE: &'static str = "Get a confirmation status";
+    const PURPOSE: &'static str = "Get the person's answer to request_human_confirmation: pending, confirmed, rejected or expired.";
     const SET: ToolSet = ToolSet::Checkout;
     const ACCESS: Access = Access::Scope(Scope::AgentCheckout);
     const CONFIRMATION: Confirmation = Confirmation::Never;
@@ -30,8 +30,8 @@ impl Tool for GetConfirmationStatus {
     type Output = ConfirmationRecord;
 
     async fn call(call: &Call<'_>, arguments: Arguments) -> Result<ConfirmationRecord, Failure> {
-        let (counter, key) = (counter(call), call.owner()?.key);
-        let found = checkout::confirmation(&counter, arguments.confirmation_id, Some(key)).await?;
+        let (context, key) = (checkout_context(call), call.owner()?.key);
+        let found = checkout::confirmation(&context, arguments.confirmation_id, Some(key)).await?;
         Ok(found.record())
     }
 }

@@ -1,4 +1,4 @@
-//! `get_price_history`: what a product cost, and the least of thirty days (EU Omnibus directive).
+//! `get_price_history`: past prices of a product, and the lowest of thirty days (EU Omnibus directive).
 
 use std::time::Duration;
 
@@ -19,30 +19,30 @@ const DAY: Duration = Duration::from_hours(24);
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
-    /// The product.
+    /// Product id.
     product_id: ProductId,
-    /// How many days back, 1 to 730; 90 if left out.
+    /// Days to look back, 1 to 730; default 90.
     days: Option<i64>,
 }
 
 #[derive(Serialize, JsonSchema)]
 pub(super) struct Output {
-    /// The product.
+    /// Product identifier.
     product_id: ProductId,
-    /// What it costs now.
+    /// Current price.
     price: f64,
-    /// Its currency.
+    /// Currency of the current price.
     currency: String,
-    /// The least it cost within the last 30 days, the present price included.
+    /// Lowest price of the last 30 days, including the current one.
     lowest_30d: f64,
-    /// Prices of the product and its variants that held within the days asked for, newest first.
+    /// Prices of the product and its variants in the requested period, newest first.
     points: Vec<PriceRecord>,
 }
 
 impl Tool for GetPriceHistory {
     const NAME: &'static str = "get_price_history";
     const TITLE: &'static str = "Price history";
-    const PURPOSE: &'static str = "See what a product cost over time and its lowest price of the last 30 days, to judge whether a discount is real.";
+    const PURPOSE: &'static str = "Get past prices of a product and its lowest price of the last 30 days, to check whether a discount is genuine.";
     const SET: ToolSet = ToolSet::Discovery;
     const ACCESS: Access = Access::Public;
     const CONFIRMATION: Confirmation = Confirmation::Never;
@@ -55,14 +55,14 @@ impl Tool for GetPriceHistory {
         let product = catalog::product(&reading, merchant, arguments.product_id).await?;
         let days = arguments.days.unwrap_or(DAYS_DEFAULT).clamp(1, DAYS_MAX);
         let span = DAY * u32::try_from(days).unwrap_or(1);
-        let late = catalog::late_prices(&reading, merchant, &product, span).await?;
+        let recent = catalog::recent_prices(&reading, merchant, &product, span).await?;
         let price = product.facts.price;
         Ok(Output {
             product_id: product.id,
             price: price.to_decimal(),
             currency: price.currency().to_string(),
-            lowest_30d: late.lowest.to_decimal(),
-            points: late.held.into_iter().map(PriceRecord::from).collect(),
+            lowest_30d: recent.lowest.to_decimal(),
+            points: recent.prices.into_iter().map(PriceRecord::from).collect(),
         })
     }
 }

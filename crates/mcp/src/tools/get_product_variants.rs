@@ -1,4 +1,4 @@
-//! `get_product_variants`: the forms of a product, narrowed by what the buyer chose so far.
+//! `get_product_variants`: the variants of a product, filtered by the options selected so far.
 
 use catalog::{Choice, ProductOption, VariantRecord};
 use primitives::{Failure, ProductId};
@@ -13,26 +13,26 @@ pub(super) struct GetProductVariants;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
-    /// The product.
+    /// Product id.
     product_id: ProductId,
-    /// What the buyer chose so far, by option: {"size": "L"}. Only variants that fit are returned.
+    /// Options selected so far, such as {"size": "L"}.
     selected: Option<Choice>,
 }
 
 #[derive(Serialize, JsonSchema)]
 pub(super) struct Output {
-    /// The product.
+    /// Product identifier.
     product_id: ProductId,
-    /// What can be chosen.
+    /// Options with their values.
     options: Vec<ProductOption>,
-    /// The variants that fit what was chosen.
+    /// Variants that match the selected options.
     variants: Vec<VariantRecord>,
 }
 
 impl Tool for GetProductVariants {
     const NAME: &'static str = "get_product_variants";
     const TITLE: &'static str = "Product variants";
-    const PURPOSE: &'static str = "List the sizes, colours and other forms of a product, and which can still be had given what the buyer chose.";
+    const PURPOSE: &'static str = "List the variants (sizes, colours and so on) of a product with price and stock. With the options selected so far, returns the matching variants and which values of the other options are still available. To check a quantity, use check_availability.";
     const SET: ToolSet = ToolSet::Discovery;
     const ACCESS: Access = Access::Public;
     const CONFIRMATION: Confirmation = Confirmation::Never;
@@ -47,7 +47,7 @@ impl Tool for GetProductVariants {
         let variants = product.record(call.store, call.site_url).variants;
         let selected = arguments.selected.unwrap_or_default();
         let options = catalog::options(&variants, &selected);
-        let fitting = variants.into_iter().filter(|variant| variant.fits(&selected));
+        let fitting = variants.into_iter().filter(|variant| variant.matches(&selected));
         Ok(Output { product_id: id, options, variants: fitting.collect() })
     }
 }

@@ -1,4 +1,4 @@
-//! `get_search_facets`: how results would spread, without the results.
+//! `get_search_facets`: counts of search results by attribute, without the results.
 
 use primitives::Failure;
 use schemars::JsonSchema;
@@ -13,46 +13,46 @@ pub(super) struct GetSearchFacets;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
-    /// Words to search for. Left out: all products.
+    /// Search words; default: all products.
     #[schemars(length(max = 500))]
     query: Option<String>,
-    /// Only this category.
+    /// Category path or name.
     #[schemars(length(max = 300))]
     category: Option<String>,
-    /// Only this brand.
+    /// Brand name.
     #[schemars(length(max = 200))]
     brand: Option<String>,
-    /// The least price.
+    /// Minimum price.
     min_price: Option<f64>,
-    /// The highest price.
+    /// Maximum price.
     max_price: Option<f64>,
-    /// Only what can be had at once.
+    /// Only products in stock.
     in_stock_only: Option<bool>,
 }
 
 #[derive(Serialize, JsonSchema)]
 pub(super) struct Output {
-    /// How many products match in all.
+    /// Number of matching products.
     total: i64,
-    /// True if the total and the counts are estimates.
+    /// Whether the total and the counts are estimates.
     total_is_estimate: bool,
-    /// How they spread, by the name of the filter.
+    /// Counts by attribute.
     facets: Vec<Facet>,
 }
 
-/// How results spread over the values of one field.
+/// Counts of the values of one attribute.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct Facet {
-    /// The field, such as `brand`.
+    /// Attribute, such as `brand`.
     field: &'static str,
-    /// Its values, the most frequent first.
+    /// Values, most frequent first.
     values: Vec<FacetValue>,
 }
 
 impl Tool for GetSearchFacets {
     const NAME: &'static str = "get_search_facets";
     const TITLE: &'static str = "Search facets";
-    const PURPOSE: &'static str = "Count this store's matching products by brand, category, price, stock and condition, to choose filters.";
+    const PURPOSE: &'static str = "Count this store's products that match a search by category, brand, price, stock and condition, without listing them. Use it to choose filters for search_products.";
     const SET: ToolSet = ToolSet::Discovery;
     const ACCESS: Access = Access::Public;
     const CONFIRMATION: Confirmation = Confirmation::Never;
@@ -74,7 +74,7 @@ impl Tool for GetSearchFacets {
             facets: Some(true),
             ..SearchArguments::default()
         };
-        let found = call.search.find(arguments.query()?, call.kind()).await?;
+        let found = call.search.find(arguments.query()?, call.caller_kind()).await?;
         Ok(Output {
             total: found.page.total,
             total_is_estimate: found.page.total_is_estimate == Some(true),
@@ -83,7 +83,7 @@ impl Tool for GetSearchFacets {
     }
 }
 
-/// Those that tell something within one store.
+/// Returns the facets that are meaningful within one store.
 fn facets(facets: Facets) -> Vec<Facet> {
     let Facets { brand, category, stock_status, condition, currency, price, .. } = facets;
     [

@@ -1,4 +1,4 @@
-//! `get_shipping_rates`: which ways there are, and what they cost.
+//! `get_shipping_rates`: shipping options of a cart or of items.
 
 use carts::{CartError, Destination, Quote, ShippingOptionRecord};
 use primitives::{CartId, Details, ErrorCode, Failure, Money, Problem, Scope};
@@ -14,40 +14,40 @@ pub(super) struct GetShippingRates;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
-    /// A cart of this key; or name items.
+    /// Id from `create_cart`; give this or `items`.
     cart_id: Option<CartId>,
-    /// What would be ordered, 1 to 50 lines; needs `ship_to`.
+    /// Items, 1 to 50; requires `ship_to`.
     #[schemars(length(min = 1, max = 50))]
     items: Option<Vec<CartItem>>,
-    /// Where it goes; for a cart, in the place of its own destination.
+    /// Destination; overrides the cart's own.
     ship_to: Option<Destination>,
 }
 
 #[derive(Serialize, JsonSchema)]
 pub(super) struct Output {
-    /// Whether the store sends it there, as far as it says.
+    /// Whether the store ships to the destination.
     deliverable: bool,
-    /// The ways there, the cheapest first. Empty: the store names no cost, or does not ship there.
+    /// Shipping options, cheapest first. Empty if the store publishes no rates or does not ship there.
     rates: Vec<Rate>,
 }
 
-/// A way to ship.
+/// A shipping option with its free-shipping threshold.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct Rate {
-    /// The way itself.
+    /// The shipping option.
     #[serde(flatten)]
     option: ShippingOptionRecord,
-    /// Goods of this amount or more go this way for nothing.
+    /// Subtotal from which this option is free.
     #[serde(skip_serializing_if = "Option::is_none")]
     free_over: Option<f64>,
 }
 
-/// Neither a cart nor items, or both.
+/// The arguments name both a cart and items, or neither.
 #[derive(Debug, thiserror::Error)]
-#[error("name either cart_id or items")]
-struct Unnamed;
+#[error("exactly one of cart_id and items is required")]
+struct NotExactlyOne;
 
-impl Problem for Unnamed {
+impl Problem for NotExactlyOne {
     fn code(&self) -> ErrorCode {
         ErrorCode::InvalidRequest
     }
@@ -61,19 +61,19 @@ impl Problem for Unnamed {
 fn rates(call: &Call<'_>, quote: &Quote) -> Output {
     let threshold = call.store.policies.free_shipping_threshold_minor;
     let decimal = |minor| Money::new(minor, quote.currency).to_decimal();
-    // The threshold frees the cheapest way alone, and that one stands first.
-    let rate = |(place, option): (usize, ShippingOptionRecord)| Rate {
+    // The threshold applies to the cheapest option alone, which is the first.
+    let rate = |(index, option): (usize, ShippingOptionRecord)| Rate {
         option,
-        free_over: threshold.filter(|_| place == 0).map(decimal),
+        free_over: threshold.filter(|_| index == 0).map(decimal),
     };
     let rates = quote.option_records().into_iter().enumerate().map(rate).collect();
-    Output { deliverable: quote.is_served(), rates }
+    Output { deliverable: quote.is_deliverable(), rates }
 }
 
 impl Tool for GetShippingRates {
     const NAME: &'static str = "get_shipping_rates";
     const TITLE: &'static str = "Get shipping rates";
-    const PURPOSE: &'static str = "Get the ways to ship a cart, or some items, to a place: price and days. Choose one with select_shipping_option.";
+    const PURPOSE: &'static str = "List the shipping options of a cart with price and delivery days, for its own or another destination; also for items with ship_to. Select one with select_shipping_option. Before a cart exists, prefer estimate_delivery.";
     const SET: ToolSet = ToolSet::Cart;
     const ACCESS: Access = Access::Scope(Scope::AgentCart);
     const CONFIRMATION: Confirmation = Confirmation::Never;
@@ -87,14 +87,14 @@ impl Tool for GetShippingRates {
             (Some(id), None) => {
                 let cart = carts::cart(&reading, store, id, Some(call.caller()?.key)).await?;
                 let own = cart.cart.destination.clone();
-                let to = arguments.ship_to.or(own).ok_or(CartError::NoDestination)?;
+                let to = arguments.ship_to.or(own).ok_or(CartError::DestinationRequired)?;
                 carts::estimate_cart(&reading, store, cart, to).await?
             }
             (None, Some(wanted)) => {
-                let to = arguments.ship_to.ok_or(CartError::NoDestination)?;
+                let to = arguments.ship_to.ok_or(CartError::DestinationRequired)?;
                 carts::estimate(&reading, store, &items(&wanted)?, Some(to)).await?
             }
-            _ => return Err(Unnamed.into()),
+            _ => return Err(NotExactlyOne.into()),
         };
         Ok(rates(call, &quote))
     }

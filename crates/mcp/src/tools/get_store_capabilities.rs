@@ -1,4 +1,4 @@
-//! `get_store_capabilities`: what can be done here, and how.
+//! `get_store_capabilities`: tools, limits and addresses of the endpoint.
 
 use primitives::Failure;
 use schemars::JsonSchema;
@@ -16,50 +16,50 @@ pub(super) struct Arguments {}
 
 #[derive(Serialize, JsonSchema)]
 pub(super) struct Output {
-    /// The store.
+    /// Store slug.
     merchant_slug: String,
     /// Whether agents may check out here.
     agent_checkout: bool,
     /// True for the public demo store, where only sandbox keys may write.
     read_only: bool,
-    /// Protocol versions of this endpoint.
+    /// MCP protocol versions of this endpoint.
     protocol_versions: Vec<&'static str>,
-    /// Where else the store is served.
+    /// Addresses of the store.
     endpoints: Endpoints,
-    /// The tools, by set; `?tools=` in the endpoint's address narrows the listing to sets.
+    /// All tools. `?tools=` in the endpoint's address limits `tools/list` to sets.
     tools: Vec<Capability>,
 }
 
-/// Where a store is served.
+/// Addresses of a store.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct Endpoints {
-    /// This endpoint.
+    /// This MCP endpoint.
     mcp: String,
-    /// The REST API.
+    /// Base address of the REST API.
     rest: String,
-    /// Its description.
+    /// `OpenAPI` description of the REST API.
     openapi: String,
 }
 
-/// A tool, and what it asks for.
+/// A tool and its requirements.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct Capability {
-    /// Its name.
+    /// Tool name.
     name: &'static str,
-    /// The set it belongs to.
+    /// Tool set.
     set: &'static str,
-    /// The scope a key needs; `none` for public tools.
+    /// Required scope; `none` for public tools.
     auth: &'static str,
-    /// Whether a person has to confirm: `never` or `required`.
+    /// Whether a person must confirm: `never` or `required`.
     human_confirmation: &'static str,
-    /// Calls a minute for one caller at one store.
+    /// Calls per minute of one caller at one store.
     rate_limit_per_minute: i64,
 }
 
 impl Tool for GetStoreCapabilities {
     const NAME: &'static str = "get_store_capabilities";
     const TITLE: &'static str = "Store capabilities";
-    const PURPOSE: &'static str = "Get what this store's endpoint offers: tools with their limits, protocol versions and other addresses.";
+    const PURPOSE: &'static str = "Get technical facts about this store's endpoint: tools with required scopes and rate limits, protocol versions, REST address, and whether agents may check out.";
     const SET: ToolSet = ToolSet::Discovery;
     const ACCESS: Access = Access::Public;
     const CONFIRMATION: Confirmation = Confirmation::Never;
@@ -71,16 +71,16 @@ impl Tool for GetStoreCapabilities {
         let (site, slug) = (call.site_url, &call.store.slug);
         let capability = |entry: &crate::tool::ToolEntry| Capability {
             name: entry.name,
-            set: entry.set.name(),
-            auth: entry.access.name(),
-            human_confirmation: entry.confirmation.name(),
+            set: entry.set.as_str(),
+            auth: entry.access.as_str(),
+            human_confirmation: entry.confirmation.as_str(),
             rate_limit_per_minute: i64::from(entry.per_minute),
         };
         Ok(Output {
             merchant_slug: slug.to_string(),
-            agent_checkout: call.store.standing.takes_checkout(),
+            agent_checkout: call.store.standing.allows_agent_checkout(),
             read_only: call.store.is_read_only(),
-            protocol_versions: crate::wire::VERSION_NAMES.to_vec(),
+            protocol_versions: crate::rmcp_adapter::VERSION_NAMES.to_vec(),
             endpoints: Endpoints {
                 mcp: format!("{site}/{slug}/mcp"),
                 rest: format!("{site}/api/v1"),

@@ -1,4 +1,4 @@
-//! `get_trust_history`: how the trust score went.
+//! `get_trust_history`: past trust scores.
 
 use primitives::{Failure, Timestamp};
 use schemars::JsonSchema;
@@ -13,16 +13,16 @@ pub(super) struct GetTrustHistory;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
-    /// Only since this moment (RFC 3339).
+    /// Earliest time, RFC 3339.
     from: Option<Timestamp>,
-    /// Only up to this moment (RFC 3339).
+    /// Latest time, RFC 3339.
     to: Option<Timestamp>,
 }
 
 impl Tool for GetTrustHistory {
     const NAME: &'static str = "get_trust_history";
     const TITLE: &'static str = "Trust history";
-    const PURPOSE: &'static str = "See how this store's trust score went over time, newest first.";
+    const PURPOSE: &'static str = "Get past trust scores of this store, newest first. For the current score, use get_trust_score.";
     const SET: ToolSet = ToolSet::Discovery;
     const ACCESS: Access = Access::Public;
     const CONFIRMATION: Confirmation = Confirmation::Never;

@@ -1,4 +1,4 @@
-//! `get_trust_methodology`: how scores and the order of results come about.
+//! `get_trust_methodology`: how scores are computed and results ranked.
 
 use primitives::Failure;
 use schemars::JsonSchema;
@@ -17,17 +17,17 @@ pub(super) struct Arguments {}
 
 #[derive(Serialize, JsonSchema)]
 pub(super) struct Output {
-    /// How scores come about.
+    /// How scores are computed.
     #[serde(flatten)]
     methodology: Methodology,
-    /// How search orders results.
+    /// How search results are ranked.
     ranking: Ranking,
 }
 
 impl Tool for GetTrustMethodology {
     const NAME: &'static str = "get_trust_methodology";
     const TITLE: &'static str = "Trust methodology";
-    const PURPOSE: &'static str = "Read how trust scores are computed, what each label means, and how search results are ranked.";
+    const PURPOSE: &'static str = "Get the rules by which every store's trust score and label are computed and search results are ranked. For this store's own score, use get_trust_score.";
     const SET: ToolSet = ToolSet::Discovery;
     const ACCESS: Access = Access::Public;
     const CONFIRMATION: Confirmation = Confirmation::Never;

@@ -1,4 +1,4 @@
-//! `get_trust_score`: how far the merchant can be trusted, and why.
+//! `get_trust_score`: the trust score of the store and its components.
 
 use primitives::Failure;
 use schemars::JsonSchema;
@@ -17,7 +17,7 @@ pub(super) struct Arguments {}
 impl Tool for GetTrustScore {
     const NAME: &'static str = "get_trust_score";
     const TITLE: &'static str = "Trust score";
-    const PURPOSE: &'static str = "Get this store's trust score (0 to 1), its label, and the figure of each part it is made of.";
+    const PURPOSE: &'static str = "Get this store's trust score (0 to 1), its label, the figures it is computed from, and whether agents may check out here. Check it before buying.";
     const SET: ToolSet = ToolSet::Discovery;
     const ACCESS: Access = Access::Public;
     const CONFIRMATION: Confirmation = Confirmation::Never;

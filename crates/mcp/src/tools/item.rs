@@ -1,23 +1,24 @@
-//! A line of what somebody wants to buy, as tools take it.
+//! An item with a quantity, as read-only tools accept it.
 
 use primitives::{ProductId, VariantId};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-/// A product, perhaps one form of it, and how many.
+/// A product or variant, and a quantity.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Item {
-    /// The product.
+    /// Product id.
     pub(super) product_id: ProductId,
-    /// One form of it.
+    /// Variant id.
     pub(super) variant_id: Option<VariantId>,
-    /// How many; 1 if left out.
+    /// Default 1.
     #[schemars(range(min = 1, max = 1_000_000))]
     quantity: Option<i64>,
 }
 
 impl Item {
+    /// Returns the quantity, 1 by default.
     pub(super) fn quantity(&self) -> i64 {
         self.quantity.unwrap_or(1)
     }

@@ -1,4 +1,4 @@
-//! `list_new_arrivals`: what the store listed last.
+//! `list_new_arrivals`: the most recently listed products.
 
 use catalog::ProductCard;
 use primitives::{Failure, PageMeta, Timestamp};
@@ -16,12 +16,12 @@ const LIMIT_DEFAULT: i64 = 10;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
-    /// Only what was listed since this moment (RFC 3339).
+    /// Earliest listing time, RFC 3339.
     since: Option<Timestamp>,
-    /// Only this category.
+    /// Category path or name.
     #[schemars(length(max = 300))]
     category: Option<String>,
-    /// How many, 1 to 100; 10 if left out.
+    /// Maximum results, 1 to 100; default 10.
     limit: Option<i64>,
 }
 
@@ -30,17 +30,16 @@ pub(super) struct Output {
     /// Always true.
     #[schemars(extend("enum" = [true]))]
     success: bool,
-    /// The products, newest first.
+    /// Products, newest first.
     data: Vec<ProductCard>,
-    /// The page.
+    /// Paging information.
     meta: PageMeta,
 }
 
 impl Tool for ListNewArrivals {
     const NAME: &'static str = "list_new_arrivals";
     const TITLE: &'static str = "New arrivals";
-    const PURPOSE: &'static str =
-        "List this store's newest products, newest first, of all categories or of one.";
+    const PURPOSE: &'static str = "List this store's most recently listed products, newest first, optionally of one category.";
     const SET: ToolSet = ToolSet::Discovery;
     const ACCESS: Access = Access::Public;
     const CONFIRMATION: Confirmation = Confirmation::Never;
@@ -56,11 +55,11 @@ impl Tool for ListNewArrivals {
             limit: Some(arguments.limit.unwrap_or(LIMIT_DEFAULT)),
             ..SearchArguments::default()
         };
-        let mut found = call.search.find(search.query()?, call.kind()).await?;
+        let mut found = call.search.find(search.query()?, call.caller_kind()).await?;
         if let Some(since) = arguments.since {
             let before = found.records.len();
             found.records.retain(|record| listed_at(record).is_some_and(|at| at >= since));
-            // The newest come first, so whatever was cut off is the end of what there is.
+            // Results are newest first, so if any was removed, no later page has more.
             if found.records.len() < before {
                 found.page.total = i64::try_from(found.records.len()).unwrap_or(0);
             }
@@ -70,7 +69,7 @@ impl Tool for ListNewArrivals {
     }
 }
 
-/// When a product was listed, by its record.
+/// Returns when a product was listed, from its serialized record.
 fn listed_at(record: &str) -> Option<Timestamp> {
     #[derive(Deserialize)]
     struct Listed {

@@ -1,4 +1,4 @@
-//! `list_payment_methods`: how an order can be paid (spec §1).
+//! `list_payment_methods`: payment methods of the store (spec §1).
 
 use primitives::{Currency, Failure};
 use schemars::JsonSchema;
@@ -12,20 +12,20 @@ pub(super) struct ListPaymentMethods;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
-    /// Only what takes this currency.
-    currency: Option<PaidIn>,
+    /// Only methods that accept this currency.
+    currency: Option<PaymentCurrency>,
 }
 
-/// A currency agents can pay in.
+/// A supported payment currency.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "UPPERCASE")]
-enum PaidIn {
+enum PaymentCurrency {
     Usd,
     Eur,
     Usdc,
 }
 
-impl PaidIn {
+impl PaymentCurrency {
     fn currency(self) -> Currency {
         match self {
             Self::Usd => Currency::USD,
@@ -39,27 +39,27 @@ impl PaidIn {
 pub(super) struct Output {
     /// Whether agents may check out at this store at all.
     agent_checkout: bool,
-    /// The methods.
+    /// Payment methods.
     methods: Vec<Method>,
 }
 
-/// A way to pay.
+/// A payment method.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct Method {
-    /// What `payment_method` is called.
+    /// Value for the `payment_method` argument.
     id: &'static str,
-    /// What kind it is.
+    /// Kind of method: card, wallet or stablecoin.
     r#type: &'static str,
-    /// Currencies it takes.
+    /// Accepted currencies.
     currencies: Vec<String>,
-    /// Who pays where: a person on the merchant's page, or the agent's wallet.
+    /// How payment is made: `merchant_page` (by a person, on a page) or `agent_wallet`.
     handler: &'static str,
 }
 
 impl Tool for ListPaymentMethods {
     const NAME: &'static str = "list_payment_methods";
     const TITLE: &'static str = "Payment methods";
-    const PURPOSE: &'static str = "List how an order at this store can be paid. No tool here takes card data: a person pays on the merchant's page.";
+    const PURPOSE: &'static str = "List the payment methods (card, wallet, stablecoin) of this store with their currencies. No tool takes card data: the person pays at checkout_url.";
     const SET: ToolSet = ToolSet::Discovery;
     const ACCESS: Access = Access::Public;
     const CONFIRMATION: Confirmation = Confirmation::Never;
@@ -68,7 +68,7 @@ impl Tool for ListPaymentMethods {
     type Output = Output;
 
     async fn call(call: &Call<'_>, arguments: Arguments) -> Result<Output, Failure> {
-        let wanted = arguments.currency.map(PaidIn::currency);
+        let currency = arguments.currency.map(PaymentCurrency::currency);
         let page = [Currency::USD, Currency::EUR];
         let all: [(&str, &str, &[Currency], &str); 3] = [
             ("stripe", "card", &page, "merchant_page"),
@@ -81,9 +81,10 @@ impl Tool for ListPaymentMethods {
             currencies: currencies.iter().map(ToString::to_string).collect(),
             handler,
         };
-        let takes = |currencies: &[Currency]| wanted.is_none_or(|it| currencies.contains(&it));
-        let methods = all.into_iter().filter(|(_, _, currencies, _)| takes(currencies)).map(method);
-        let agent_checkout = call.store.standing.takes_checkout();
+        let accepts = |currencies: &[Currency]| currency.is_none_or(|it| currencies.contains(&it));
+        let methods =
+            all.into_iter().filter(|(_, _, currencies, _)| accepts(currencies)).map(method);
+        let agent_checkout = call.store.standing.allows_agent_checkout();
         Ok(Output { agent_checkout, methods: methods.collect() })
     }
 }

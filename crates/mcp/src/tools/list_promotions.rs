@@ -1,4 +1,4 @@
-//! `list_promotions`: what is cheaper at the moment.
+//! `list_promotions`: current promotions.
 
 use merchants::Benefit;
 use primitives::{Failure, Money, Timestamp};
@@ -16,42 +16,42 @@ pub(super) struct Arguments {}
 
 #[derive(Serialize, JsonSchema)]
 pub(super) struct Output {
-    /// What runs now.
+    /// Current promotions.
     promotions: Vec<PromotionRecord>,
 }
 
-/// Something that is cheaper for a while.
+/// A promotion.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct PromotionRecord {
-    /// The merchant's own identifier.
+    /// Merchant's identifier.
     id: String,
-    /// What the merchant calls it.
+    /// Merchant's name for the promotion.
     name: String,
-    /// What it gives.
+    /// Kind of benefit.
     benefit: BenefitKind,
-    /// How much, for `percent`.
+    /// Percentage off, for `percent`.
     #[serde(skip_serializing_if = "Option::is_none")]
     percent: Option<f64>,
-    /// How much, for `amount`.
+    /// Amount off, for `amount`.
     #[serde(skip_serializing_if = "Option::is_none")]
     amount: Option<f64>,
     /// Currency of all amounts.
     currency: String,
-    /// What a buyer has to give; left out: it applies by itself.
+    /// Code to apply; omitted if the promotion applies automatically.
     #[serde(skip_serializing_if = "Option::is_none")]
     code: Option<String>,
-    /// Applies from this subtotal on.
+    /// Minimum subtotal.
     #[serde(skip_serializing_if = "Option::is_none")]
     min_subtotal: Option<f64>,
-    /// The categories it is about; left out: all.
+    /// Categories it applies to; omitted if all.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     categories: Vec<String>,
-    /// When it is over.
+    /// End time.
     #[serde(skip_serializing_if = "Option::is_none")]
     ends_at: Option<Timestamp>,
 }
 
-/// A kind of benefit.
+/// Kind of benefit.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 enum BenefitKind {
@@ -63,8 +63,7 @@ enum BenefitKind {
 impl Tool for ListPromotions {
     const NAME: &'static str = "list_promotions";
     const TITLE: &'static str = "Promotions";
-    const PURPOSE: &'static str =
-        "List this store's running promotions and discount codes with their conditions.";
+    const PURPOSE: &'static str = "List this store's current promotions and discount codes with their conditions. To use a code on a cart, call apply_discount_code.";
     const SET: ToolSet = ToolSet::Discovery;
     const ACCESS: Access = Access::Public;
     const CONFIRMATION: Confirmation = Confirmation::Never;
@@ -73,7 +72,7 @@ impl Tool for ListPromotions {
     type Output = Output;
 
     async fn call(call: &Call<'_>, Arguments {}: Arguments) -> Result<Output, Failure> {
-        let running = merchants::running_promotions(&call.reading()?, call.store.merchant).await?;
+        let running = merchants::active_promotions(&call.reading()?, call.store.merchant).await?;
         let currency = call.store.currency;
         let decimal = |minor: i64| Money::new(minor, currency).to_decimal();
         let record = |promotion: merchants::Promotion| {

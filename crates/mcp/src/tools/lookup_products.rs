@@ -1,4 +1,4 @@
-//! `lookup_products`: many products by whatever names them.
+//! `lookup_products`: many products by identifier.
 
 use catalog::{Gtin, Lookup, ProductCard};
 use primitives::{Failure, ProductId};
@@ -13,33 +13,33 @@ pub(super) struct LookupProducts;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
-    /// 1 to 50 names: product ids, SKUs, bar code numbers (GTIN) or product page addresses, in any mix.
+    /// 1 to 50 product ids, SKUs, GTINs or page URLs, mixed.
     #[schemars(length(min = 1, max = 50), inner(length(min = 1, max = 2048)))]
     ids: Vec<String>,
 }
 
 #[derive(Serialize, JsonSchema)]
 pub(super) struct Output {
-    /// What was found, in the order of the names.
+    /// Products found, in the order of the identifiers.
     products: Vec<FoundProduct>,
-    /// Names that lead to nothing here.
+    /// Identifiers without a product in this store.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     not_found: Vec<String>,
 }
 
-/// A product, and what led to it.
+/// A product and the identifier it was found by.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct FoundProduct {
-    /// The name as it was asked for.
+    /// The identifier as given.
     input: String,
-    /// What kind of name it is.
+    /// Kind of identifier that matched.
     matched_by: MatchedBy,
-    /// The product.
+    /// The product card.
     #[serde(flatten)]
     product: ProductCard,
 }
 
-/// A kind of name.
+/// Kind of identifier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 enum MatchedBy {
@@ -49,24 +49,24 @@ enum MatchedBy {
     Url,
 }
 
-/// What a name may mean, the likeliest first: a row of digits is a bar code or else a SKU.
-fn meanings(name: &str) -> Vec<(MatchedBy, Lookup)> {
-    let name = name.trim();
-    if let Ok(id) = name.parse::<ProductId>() {
+/// Returns the possible interpretations of an identifier, most likely first: digits are a GTIN or else a SKU.
+fn interpretations(identifier: &str) -> Vec<(MatchedBy, Lookup)> {
+    let identifier = identifier.trim();
+    if let Ok(id) = identifier.parse::<ProductId>() {
         return vec![(MatchedBy::ProductId, Lookup::Id(id))];
     }
-    if let Ok(url) = catalog::web_address(name) {
+    if let Ok(url) = catalog::web_url(identifier) {
         return vec![(MatchedBy::Url, Lookup::Url(url))];
     }
-    let gtin = name.parse::<Gtin>().ok().map(|gtin| (MatchedBy::Gtin, Lookup::Gtin(gtin.to_14())));
-    gtin.into_iter().chain([(MatchedBy::Sku, Lookup::Sku(name.to_owned()))]).collect()
+    let gtin =
+        identifier.parse::<Gtin>().ok().map(|gtin| (MatchedBy::Gtin, Lookup::Gtin(gtin.to_14())));
+    gtin.into_iter().chain([(MatchedBy::Sku, Lookup::Sku(identifier.to_owned()))]).collect()
 }
 
 impl Tool for LookupProducts {
     const NAME: &'static str = "lookup_products";
     const TITLE: &'static str = "Look up products";
-    const PURPOSE: &'static str =
-        "Find products of this store by id, SKU, bar code number or address, up to 50 at once.";
+    const PURPOSE: &'static str = "Look up to 50 products of this store in one call by id, SKU, GTIN (bar code) or page URL. Returns a short product card for each, and the identifiers not found. For one product in full, use get_product_details.";
     const SET: ToolSet = ToolSet::Discovery;
     const ACCESS: Access = Access::Public;
     const CONFIRMATION: Confirmation = Confirmation::Never;
@@ -77,13 +77,13 @@ impl Tool for LookupProducts {
     async fn call(call: &Call<'_>, arguments: Arguments) -> Result<Output, Failure> {
         let reading = call.reading()?;
         let mut output = Output { products: Vec::new(), not_found: Vec::new() };
-        'names: for input in arguments.ids {
-            for (matched_by, lookup) in meanings(&input) {
+        'identifiers: for input in arguments.ids {
+            for (matched_by, lookup) in interpretations(&input) {
                 let found = catalog::find(&reading, call.store.merchant, &lookup).await?;
                 if let Some(product) = found.into_iter().next() {
                     let product = product.record(call.store, call.site_url).into();
                     output.products.push(FoundProduct { input, matched_by, product });
-                    continue 'names;
+                    continue 'identifiers;
                 }
             }
             output.not_found.push(input);
@@ -97,9 +97,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_is_read_as_what_it_looks_like() {
+    fn an_identifier_is_classified_by_its_form() {
         let kinds = |name: &str| -> Vec<MatchedBy> {
-            meanings(name).into_iter().map(|(kind, _)| kind).collect()
+            interpretations(name).into_iter().map(|(kind, _)| kind).collect()
         };
         assert_eq!(kinds("prod_076c313f7c63513c9eb9f8f3fff08813"), [MatchedBy::ProductId]);
         assert_eq!(kinds("https://shop.example/mug"), [MatchedBy::Url]);

@@ -1,4 +1,4 @@
-//! `nlweb_ask`: a question in plain words, as `NLWeb` asks it. Answered by words for now; `_meta` says so.
+//! `nlweb_ask`: a natural-language question in `NLWeb` form. Retrieval is lexical, as `_meta` states.
 
 use catalog::ProductCard;
 use primitives::Failure;
@@ -18,33 +18,36 @@ const RESULTS_MAX: i64 = 50;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
-    /// The question, as the buyer put it.
+    /// Question in natural language.
     #[schemars(length(min = 1, max = 500))]
     query: String,
-    /// The question with what was said before worked in; searched for instead of `query`.
+    /// Question rewritten to stand alone; replaces `query`.
     #[schemars(length(max = 500))]
     decontextualized_query: Option<String>,
-    /// Earlier questions of the conversation.
-    #[expect(dead_code, reason = "taken because NLWeb clients send it; words alone cannot use it")]
+    /// Earlier questions; ignored.
+    #[expect(
+        dead_code,
+        reason = "accepted because NLWeb clients send it; lexical search cannot use it"
+    )]
     #[schemars(length(max = 20))]
     prev: Option<Vec<String>>,
-    /// `list` gives results, `summarize` adds a line about them, `generate` answers with quotes from them.
+    /// `list` (default) returns results; `summarize` and `generate` add a short summary of the first 3 or 5.
     mode: Option<Mode>,
-    /// How many results, 1 to 50; 10 if left out.
+    /// Maximum results, 1 to 50; default 10.
     num_results: Option<i64>,
-    /// A name for the question, given back.
+    /// Returned unchanged.
     #[schemars(length(max = 100))]
     query_id: Option<String>,
-    /// Taken and ignored: answers come whole.
-    #[expect(dead_code, reason = "taken because NLWeb clients send it")]
+    /// Ignored.
+    #[expect(dead_code, reason = "accepted because NLWeb clients send it")]
     streaming: Option<bool>,
-    /// Taken and ignored: the store is the one of this endpoint.
-    #[expect(dead_code, reason = "taken because NLWeb clients send it")]
+    /// Ignored.
+    #[expect(dead_code, reason = "accepted because NLWeb clients send it")]
     #[schemars(length(max = 200))]
     site: Option<String>,
 }
 
-/// What kind of answer is wanted.
+/// Kind of answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 enum Mode {
@@ -55,50 +58,50 @@ enum Mode {
 
 #[derive(Serialize, JsonSchema)]
 pub(super) struct Output {
-    /// The question's name, if it was given one.
+    /// `query_id` of the request.
     #[serde(skip_serializing_if = "Option::is_none")]
     query_id: Option<String>,
-    /// The results, best first.
+    /// Results, best first.
     results: Vec<Answer>,
-    /// For `summarize` and `generate`: put together from the results, with their numbers in brackets.
+    /// For `summarize` and `generate`: text assembled from the results, numbered in brackets.
     #[serde(skip_serializing_if = "Option::is_none")]
     summary: Option<String>,
-    /// How the answer came about.
-    _meta: Making,
+    /// How the answer was produced.
+    _meta: AnswerMeta,
 }
 
 /// A result.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct Answer {
-    /// Where it is.
+    /// Address of the product.
     url: String,
-    /// What it is called.
+    /// Product name.
     name: String,
-    /// The store.
+    /// Store slug.
     site: String,
-    /// 0 to 100, by its place.
+    /// 0 to 100, by rank.
     score: i64,
-    /// What it is.
+    /// Product description.
     description: String,
-    /// The same as a schema.org Product.
+    /// The result as a schema.org Product.
     #[schemars(with = "serde_json::Map<String, Value>")]
     schema_object: Value,
 }
 
-/// How an answer came about.
+/// How an answer was produced.
 #[derive(Serialize, JsonSchema)]
-pub(super) struct Making {
+pub(super) struct AnswerMeta {
     /// Always `Answer`.
     response_type: &'static str,
-    /// The version of the protocol.
+    /// `NLWeb` protocol version.
     version: &'static str,
-    /// `lexical`: found by words, not by meaning.
+    /// `lexical`: matched by words, not meaning.
     retrieval: &'static str,
-    /// `extractive`: texts are quoted, none is made up.
+    /// `extractive`: text is quoted, not generated.
     generator: &'static str,
 }
 
-impl Making {
+impl AnswerMeta {
     pub(super) fn lexical() -> Self {
         Self {
             response_type: "Answer",
@@ -112,7 +115,7 @@ impl Making {
 impl Tool for NlwebAsk {
     const NAME: &'static str = "nlweb_ask";
     const TITLE: &'static str = "Ask the store (NLWeb)";
-    const PURPOSE: &'static str = "Ask this store a question in plain words and get matching products as schema.org records. Found by words, not by meaning.";
+    const PURPOSE: &'static str = "Answer an NLWeb ask request: returns this store's matching products as schema.org records. Meant for NLWeb clients; otherwise use search_products, which has filters. Matches words, not meaning.";
     const SET: ToolSet = ToolSet::Discovery;
     const ACCESS: Access = Access::Public;
     const CONFIRMATION: Confirmation = Confirmation::Never;
@@ -121,33 +124,33 @@ impl Tool for NlwebAsk {
     type Output = Output;
 
     async fn call(call: &Call<'_>, arguments: Arguments) -> Result<Output, Failure> {
-        let asked = arguments.decontextualized_query.filter(|text| !text.trim().is_empty());
+        let standalone = arguments.decontextualized_query.filter(|text| !text.trim().is_empty());
         let limit = arguments.num_results.unwrap_or(RESULTS_DEFAULT).clamp(1, RESULTS_MAX);
         let search = SearchArguments {
-            query: Some(asked.unwrap_or(arguments.query)),
+            query: Some(standalone.unwrap_or(arguments.query)),
             merchants: Some(vec![call.store.slug.to_string()]),
             limit: Some(limit),
             ..SearchArguments::default()
         };
-        let found = call.search.find(search.query()?, call.kind()).await?;
+        let found = call.search.find(search.query()?, call.caller_kind()).await?;
         let found = found.into_cards().map_err(SearchError::Unreadable)?;
         let summary = match arguments.mode.unwrap_or(Mode::List) {
             Mode::List => None,
             Mode::Summarize => Some(summary(&found, 3)),
             Mode::Generate => Some(summary(&found, 5)),
         };
-        let results = found.data.iter().enumerate().map(|(place, card)| answer(call, place, card));
+        let results = found.data.iter().enumerate().map(|(rank, card)| answer(call, rank, card));
         Ok(Output {
             query_id: arguments.query_id,
             results: results.collect(),
             summary,
-            _meta: Making::lexical(),
+            _meta: AnswerMeta::lexical(),
         })
     }
 }
 
-fn answer(call: &Call<'_>, place: usize, card: &ProductCard) -> Answer {
-    let place = i64::try_from(place).unwrap_or(i64::MAX);
+fn answer(call: &Call<'_>, rank: usize, card: &ProductCard) -> Answer {
+    let rank = i64::try_from(rank).unwrap_or(i64::MAX);
     let url = format!("{}/api/v1/agent/products/{}", call.site_url, card.id);
     let availability = match card.stock_status {
         catalog::StockStatus::InStock | catalog::StockStatus::LowStock => "InStock",
@@ -172,12 +175,12 @@ fn answer(call: &Call<'_>, place: usize, card: &ProductCard) -> Answer {
         url,
         name: card.name.clone(),
         site: card.merchant.slug.clone(),
-        score: (100 - place.saturating_mul(2)).max(1),
+        score: (100 - rank.saturating_mul(2)).max(1),
         description: card.description.clone(),
     }
 }
 
-/// How many there are, and what the first are and cost.
+/// Returns the total and the names and prices of the first results.
 fn summary(found: &SearchAnswer<ProductCard>, most: usize) -> String {
     let total = found.meta.page.total;
     if found.data.is_empty() {

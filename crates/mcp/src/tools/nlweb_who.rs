@@ -1,11 +1,11 @@
-//! `nlweb_who`: which stores of the network to ask, as `NLWeb` has it.
+//! `nlweb_who`: stores of the network that match a query, in `NLWeb` form.
 
 use primitives::Failure;
 use schemars::JsonSchema;
-use search::{SearchArguments, Seller};
+use search::{SearchArguments, StoreMatch};
 use serde::{Deserialize, Serialize};
 
-use super::nlweb_ask::Making;
+use super::nlweb_ask::AnswerMeta;
 use crate::call::Call;
 use crate::tool::{Access, Confirmation, Tool, ToolSet};
 
@@ -20,41 +20,41 @@ pub(super) struct Arguments {
     /// What the buyer is looking for.
     #[schemars(length(min = 1, max = 500))]
     query: String,
-    /// How many stores, 1 to 20; 5 if left out.
+    /// Maximum stores, 1 to 20; default 5.
     limit: Option<i64>,
-    /// The least trust score, 0 to 1.
+    /// Minimum trust score, 0 to 1.
     #[schemars(range(min = 0, max = 1))]
     min_trust: Option<f64>,
 }
 
 #[derive(Serialize, JsonSchema)]
 pub(super) struct Output {
-    /// The stores, best first.
+    /// Stores, best first.
     merchants: Vec<Merchant>,
-    /// How the answer came about.
-    _meta: Making,
+    /// How the answer was produced.
+    _meta: AnswerMeta,
 }
 
-/// A store to ask.
+/// A store.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct Merchant {
     /// Store slug.
     slug: String,
-    /// 0 to 100: how much of what was found it sells, weighed with its trust.
+    /// 0 to 100: matching products relative to the store with the most, weighted by trust.
     score: i64,
-    /// How many of its products match.
+    /// Number of its products that match.
     products: i64,
     /// Trust score, 0 to 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     trust_score: Option<f64>,
-    /// Where to ask it.
+    /// MCP endpoint of the store.
     mcp_url: String,
 }
 
 impl Tool for NlwebWho {
     const NAME: &'static str = "nlweb_who";
-    const TITLE: &'static str = "Which stores to ask (NLWeb)";
-    const PURPOSE: &'static str = "Find which stores of the whole network sell what the buyer means, with their MCP addresses. By words, not by meaning.";
+    const TITLE: &'static str = "Find stores (NLWeb)";
+    const PURPOSE: &'static str = "Find which stores of the whole network sell a kind of product. Returns their MCP addresses and trust scores. For offers of one specific product, use find_offers_network. Matches words, not meaning.";
     const SET: ToolSet = ToolSet::Discovery;
     const ACCESS: Access = Access::Public;
     const CONFIRMATION: Confirmation = Confirmation::Never;
@@ -68,17 +68,17 @@ impl Tool for NlwebWho {
             min_trust: arguments.min_trust,
             ..SearchArguments::default()
         };
-        let sellers = call.search.sellers(search.query()?, call.kind()).await?;
+        let matches = call.search.matching_stores(search.query()?, call.caller_kind()).await?;
         let limit = arguments.limit.unwrap_or(LIMIT_DEFAULT).clamp(1, LIMIT_MAX);
-        let merchant = |seller: Seller| Merchant {
-            score: seller.score,
-            products: seller.products,
-            trust_score: seller.standing.score,
-            mcp_url: format!("{}/{}/mcp", call.site_url, seller.slug),
-            slug: seller.slug.to_string(),
+        let merchant = |found: StoreMatch| Merchant {
+            score: found.score,
+            products: found.products,
+            trust_score: found.standing.score,
+            mcp_url: format!("{}/{}/mcp", call.site_url, found.slug),
+            slug: found.slug.to_string(),
         };
-        let most = usize::try_from(limit).unwrap_or(1);
-        let merchants = sellers.into_iter().take(most).map(merchant).collect();
-        Ok(Output { merchants, _meta: Making::lexical() })
+        let limit = usize::try_from(limit).unwrap_or(1);
+        let merchants = matches.into_iter().take(limit).map(merchant).collect();
+        Ok(Output { merchants, _meta: AnswerMeta::lexical() })
     }
 }

@@ -1,4 +1,4 @@
-//! `preview_checkout`: the order as it would be, before anything is bought (spec §4.3).
+//! `preview_checkout`: the order a cart would become (spec §4.3).
 
 use carts::PreviewRecord;
 use primitives::{CartId, Failure};
@@ -13,14 +13,14 @@ pub(super) struct PreviewCheckout;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
-    /// The cart.
+    /// Id from `create_cart`.
     cart_id: CartId,
 }
 
 impl Tool for PreviewCheckout {
     const NAME: &'static str = "preview_checkout";
     const TITLE: &'static str = "Preview a checkout";
-    const PURPOSE: &'static str = "Preview what a cart would cost as an order: items, totals, shipping, return terms, and what is missing. Show it to the person before checkout.";
+    const PURPOSE: &'static str = "Preview the order a cart would become: items, final totals, shipping, return policy, quote_hash and what is missing. Changes nothing. Show it to the person for approval before complete_checkout.";
     const SET: ToolSet = ToolSet::Checkout;
     const ACCESS: Access = Access::Public;
     const CONFIRMATION: Confirmation = Confirmation::Never;

@@ -1,4 +1,4 @@
-//! `remove_cart_items`: less in a cart.
+//! `remove_cart_items`: removes lines from a cart.
 
 use carts::{CartRecord, Edit};
 use primitives::{CartId, Failure, LineId, Scope};
@@ -14,9 +14,9 @@ pub(super) struct RemoveCartItems;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
-    /// The cart.
+    /// Id from `create_cart`.
     cart_id: CartId,
-    /// The lines, as the cart shows them.
+    /// `line_id` values from the cart's items.
     #[schemars(length(min = 1, max = 50))]
     line_ids: Vec<LineId>,
 }
@@ -24,8 +24,7 @@ pub(super) struct Arguments {
 impl Tool for RemoveCartItems {
     const NAME: &'static str = "remove_cart_items";
     const TITLE: &'static str = "Remove from a cart";
-    const PURPOSE: &'static str =
-        "Remove whole lines from a cart, by their line_id. Ask the person first.";
+    const PURPOSE: &'static str = "Remove whole lines from a cart by line_id. Returns the cart. To reduce a quantity, use update_cart. Ask the person first.";
     const SET: ToolSet = ToolSet::Cart;
     const ACCESS: Access = Access::Scope(Scope::AgentCart);
     const CONFIRMATION: Confirmation = Confirmation::Required;

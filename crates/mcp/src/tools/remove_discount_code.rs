@@ -1,4 +1,4 @@
-//! `remove_discount_code`: a cart without a code.
+//! `remove_discount_code`: removes a discount code from a cart.
 
 use carts::{CartRecord, Edit};
 use primitives::{CartId, Failure, Scope};
@@ -14,9 +14,9 @@ pub(super) struct RemoveDiscountCode;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
-    /// The cart.
+    /// Id from `create_cart`.
     cart_id: CartId,
-    /// The code, as the buyer was given it.
+    /// Discount code.
     #[schemars(length(min = 1, max = 100))]
     code: String,
 }
@@ -24,7 +24,7 @@ pub(super) struct Arguments {
 impl Tool for RemoveDiscountCode {
     const NAME: &'static str = "remove_discount_code";
     const TITLE: &'static str = "Remove a discount code";
-    const PURPOSE: &'static str = "Remove a discount code from a cart; one that is not there changes nothing. Ask the person first.";
+    const PURPOSE: &'static str = "Remove a discount code from a cart. Returns the cart; no error if the code is absent. Ask the person first.";
     const SET: ToolSet = ToolSet::Cart;
     const ACCESS: Access = Access::Scope(Scope::AgentCart);
     const CONFIRMATION: Confirmation = Confirmation::Required;

@@ -1,11 +1,11 @@
-//! `request_human_confirmation`: putting a purchase to a person.
+//! `request_human_confirmation`: asks a person to approve a cart.
 
 use checkout::ConfirmationRecord;
 use primitives::{CartId, Failure, Scope};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::checkout::counter;
+use super::checkout::checkout_context;
 use crate::call::Call;
 use crate::tool::{Access, Confirmation, Tool, ToolSet};
 
@@ -14,14 +14,14 @@ pub(super) struct RequestHumanConfirmation;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
-    /// The cart to be approved.
+    /// Id from `create_cart`.
     cart_id: CartId,
 }
 
 impl Tool for RequestHumanConfirmation {
     const NAME: &'static str = "request_human_confirmation";
-    const TITLE: &'static str = "Ask a person to approve";
-    const PURPOSE: &'static str = "Ask a person to approve a cart: returns confirm_url, a page that shows everything and has a yes and a no. Give the address to the person, then look at get_confirmation_status, then complete_checkout with confirmation_id.";
+    const TITLE: &'static str = "Request human confirmation";
+    const PURPOSE: &'static str = "Create a web page where the person approves or rejects a cart. Returns its address (confirm_url) and confirmation_id. Needed only where the store does not accept the agent's word (error confirmation_required). Give the person the address, poll get_confirmation_status, then call complete_checkout with confirmation_id.";
     const SET: ToolSet = ToolSet::Checkout;
     const ACCESS: Access = Access::Scope(Scope::AgentCheckout);
     const CONFIRMATION: Confirmation = Confirmation::Never;
@@ -30,7 +30,7 @@ impl Tool for RequestHumanConfirmation {
     type Output = ConfirmationRecord;
 
     async fn call(call: &Call<'_>, arguments: Arguments) -> Result<ConfirmationRecord, Failure> {
-        let (counter, owner) = (counter(call), call.owner()?);
-        Ok(checkout::request(&counter, &owner, arguments.cart_id).await?.record())
+        let (context, owner) = (checkout_context(call), call.owner()?);
+        Ok(checkout::request(&context, &owner, arguments.cart_id).await?.record())
     }
 }

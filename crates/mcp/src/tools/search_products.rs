@@ -1,4 +1,4 @@
-//! `search_products`: the store's catalog by words and filters (spec §4.3).
+//! `search_products`: searches the store's catalog by words and filters (spec §4.3).
 
 use std::borrow::Cow;
 
@@ -14,7 +14,7 @@ use crate::tool::{Access, Confirmation, Tool, ToolSet};
 
 pub(super) struct SearchProducts;
 
-/// What can be searched for in one store: everything but which store.
+/// Search arguments without `merchants`: the store is the one of the endpoint.
 #[derive(Deserialize)]
 #[serde(transparent)]
 pub(super) struct Arguments(SearchArguments);
@@ -36,9 +36,7 @@ impl JsonSchema for Arguments {
 impl Tool for SearchProducts {
     const NAME: &'static str = "search_products";
     const TITLE: &'static str = "Search products";
-    const PURPOSE: &'static str = "Search this store's products by words in any language, an article number or a \
-        SKU, with filters for category, brand, price and stock. Misspelt words are corrected; meta.matched says \
-        whether results have all words or some. Page with page and limit, or with meta.next_cursor.";
+    const PURPOSE: &'static str = "Search this store's products by words in any language, SKU or GTIN, with filters for category, brand, price and stock. The default way to find products. Returns product cards; misspelt words are corrected, and meta.matched tells whether all or some words matched. Page with page and limit, or with meta.next_cursor.";
     const SET: ToolSet = ToolSet::Discovery;
     const ACCESS: Access = Access::Public;
     const CONFIRMATION: Confirmation = Confirmation::Never;
@@ -49,7 +47,7 @@ impl Tool for SearchProducts {
     async fn call(call: &Call<'_>, arguments: Arguments) -> Result<Self::Output, Failure> {
         let merchants = Some(vec![call.store.slug.to_string()]);
         let query = SearchArguments { merchants, ..arguments.0 }.query()?;
-        let found = call.search.find(query, call.kind()).await?;
+        let found = call.search.find(query, call.caller_kind()).await?;
         Ok(found.into_cards().map_err(SearchError::Unreadable)?)
     }
 }

@@ -1,4 +1,4 @@
-//! `select_shipping_option`: the way a cart goes.
+//! `select_shipping_option`: selects the shipping option of a cart.
 
 use carts::{CartRecord, Edit};
 use primitives::{CartId, Failure, Scope};
@@ -14,17 +14,17 @@ pub(super) struct SelectShippingOption;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
-    /// The cart.
+    /// Id from `create_cart`.
     cart_id: CartId,
-    /// One of the cart's `shipping_options`.
+    /// Id of one of the cart's `shipping_options`.
     #[schemars(length(min = 1, max = 100))]
     option_id: String,
 }
 
 impl Tool for SelectShippingOption {
     const NAME: &'static str = "select_shipping_option";
-    const TITLE: &'static str = "Choose how it is shipped";
-    const PURPOSE: &'static str = "Choose one of the cart's shipping_options; the total holds its price then. Ask the person first.";
+    const TITLE: &'static str = "Select a shipping option";
+    const PURPOSE: &'static str = "Select one of a cart's shipping_options. Returns the cart with the new total. Ask the person first.";
     const SET: ToolSet = ToolSet::Cart;
     const ACCESS: Access = Access::Scope(Scope::AgentCart);
     const CONFIRMATION: Confirmation = Confirmation::Required;

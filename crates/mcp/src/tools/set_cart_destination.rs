@@ -1,4 +1,4 @@
-//! `set_cart_destination`: where a cart goes, and who buys.
+//! `set_cart_destination`: sets the delivery address and the buyer of a cart.
 
 use carts::{Buyer, CartRecord, Destination, Edit};
 use primitives::{CartId, Failure, Scope};
@@ -14,34 +14,34 @@ pub(super) struct SetCartDestination;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
-    /// The cart.
+    /// Id from `create_cart`.
     cart_id: CartId,
-    /// ISO 3166 code of two letters; enough for a price.
+    /// ISO 3166 code, two letters; enough for shipping prices.
     #[schemars(regex(pattern = "^[A-Za-z]{2}$"))]
     country: String,
-    /// A part of the country, where taxes depend on it.
+    /// State or province; may affect taxes.
     #[schemars(length(min = 1, max = 100))]
     region: Option<String>,
-    /// The postal code.
+    /// Postal code.
     #[schemars(length(min = 1, max = 20))]
     postal_code: Option<String>,
-    /// The town.
+    /// City.
     #[schemars(length(min = 1, max = 100))]
     city: Option<String>,
     /// Street and number.
     #[schemars(length(min = 1, max = 200))]
     street: Option<String>,
-    /// Who the parcel is for.
+    /// Recipient's name.
     #[schemars(length(min = 1, max = 100))]
     name: Option<String>,
-    /// Who buys.
+    /// Buyer's contact data.
     buyer: Option<Buyer>,
 }
 
 impl Tool for SetCartDestination {
     const NAME: &'static str = "set_cart_destination";
-    const TITLE: &'static str = "Set where a cart goes";
-    const PURPOSE: &'static str = "Say where a cart goes, and who buys if that is known; shipping options and taxes follow from it. Ask the person first.";
+    const TITLE: &'static str = "Set the delivery address";
+    const PURPOSE: &'static str = "Set the delivery address of a cart and, optionally, the buyer's contact data. Returns the cart with its shipping options and taxes. Ask the person first.";
     const SET: ToolSet = ToolSet::Cart;
     const ACCESS: Access = Access::Scope(Scope::AgentCart);
     const CONFIRMATION: Confirmation = Confirmation::Required;

@@ -1,4 +1,4 @@
-//! `suggest_queries`: searches that begin so.
+//! `suggest_queries`: completions of a search term.
 
 use primitives::Failure;
 use schemars::JsonSchema;
@@ -15,16 +15,16 @@ const LIMIT_MAX: i64 = 20;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
-    /// The beginning of a search.
+    /// First characters of the search.
     #[schemars(length(min = 1, max = 200))]
     prefix: String,
-    /// How many, 1 to 20; 8 if left out.
+    /// Maximum suggestions, 1 to 20; default 8.
     limit: Option<i64>,
 }
 
 #[derive(Serialize, JsonSchema)]
 pub(super) struct Output {
-    /// The searches, the most frequent words first.
+    /// Suggested searches, most frequent words first.
     suggestions: Vec<String>,
 }
 
@@ -32,7 +32,7 @@ impl Tool for SuggestQueries {
     const NAME: &'static str = "suggest_queries";
     const TITLE: &'static str = "Suggest searches";
     const PURPOSE: &'static str =
-        "Complete the beginning of a search with words that find something in this store.";
+        "Complete a partly typed search term with words that occur in this store's products.";
     const SET: ToolSet = ToolSet::Discovery;
     const ACCESS: Access = Access::Public;
     const CONFIRMATION: Confirmation = Confirmation::Never;
@@ -41,10 +41,10 @@ impl Tool for SuggestQueries {
     type Output = Output;
 
     async fn call(call: &Call<'_>, arguments: Arguments) -> Result<Output, Failure> {
-        let most = arguments.limit.unwrap_or(LIMIT_DEFAULT).clamp(1, LIMIT_MAX);
-        let most = usize::try_from(most).unwrap_or(1);
+        let limit = arguments.limit.unwrap_or(LIMIT_DEFAULT).clamp(1, LIMIT_MAX);
+        let limit = usize::try_from(limit).unwrap_or(1);
         let stores = vec![call.store.slug.clone()];
-        let suggestions = call.search.suggest(arguments.prefix, stores, most).await?;
+        let suggestions = call.search.suggest(arguments.prefix, stores, limit).await?;
         Ok(Output { suggestions })
     }
 }

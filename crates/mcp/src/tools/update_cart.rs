@@ -1,4 +1,4 @@
-//! `update_cart`: other items in the place of all.
+//! `update_cart`: replaces the items of a cart.
 
 use carts::{CartRecord, Edit};
 use primitives::{CartId, Failure, Scope};
@@ -14,12 +14,12 @@ pub(super) struct UpdateCart;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
-    /// The cart.
+    /// Id from `create_cart`.
     cart_id: CartId,
-    /// What is in it then, 1 to 50 lines.
+    /// New items, 1 to 50.
     #[schemars(length(min = 1, max = 50))]
     items: Vec<CartItem>,
-    /// Change it only if nobody did since: the `version` you saw.
+    /// Fail unless this is still the `version` of the cart.
     #[schemars(range(min = 1))]
     if_version: Option<i64>,
 }
@@ -27,8 +27,7 @@ pub(super) struct Arguments {
 impl Tool for UpdateCart {
     const NAME: &'static str = "update_cart";
     const TITLE: &'static str = "Replace the items of a cart";
-    const PURPOSE: &'static str =
-        "Replace everything in a cart by these items. Ask the person first.";
+    const PURPOSE: &'static str = "Replace all lines of a cart with these items. To add or remove single lines, use add_cart_items or remove_cart_items. Returns the cart. Ask the person first.";
     const SET: ToolSet = ToolSet::Cart;
     const ACCESS: Access = Access::Scope(Scope::AgentCart);
     const CONFIRMATION: Confirmation = Confirmation::Required;

@@ -1,4 +1,4 @@
-//! `update_checkout`: where a session goes, how, for whom, with which codes.
+//! `update_checkout`: changes a checkout session.
 
 use carts::{Buyer, Destination, Edit};
 use checkout::{NewSession, SessionRecord, Update};
@@ -6,7 +6,7 @@ use primitives::{CheckoutId, Failure, Scope};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::checkout::{PaymentMethodName, counter};
+use super::checkout::{PaymentMethodName, checkout_context};
 use crate::call::Call;
 use crate::tool::{Access, Confirmation, Tool, ToolSet};
 
@@ -15,26 +15,26 @@ pub(super) struct UpdateCheckout;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
-    /// The session.
+    /// Id from `create_checkout` or `complete_checkout`.
     checkout_id: CheckoutId,
-    /// Where it goes.
+    /// New delivery address.
     ship_to: Option<Destination>,
-    /// Who buys.
+    /// Buyer's contact data.
     buyer: Option<Buyer>,
-    /// How it goes there: the id of one of the cart's `shipping_options`.
+    /// Id of one of the cart's `shipping_options`.
     #[schemars(length(min = 1, max = 100))]
     shipping_option_id: Option<String>,
-    /// Codes for discounts, in the place of all others.
+    /// Replaces all discount codes.
     #[schemars(length(max = 5), inner(length(min = 1, max = 100)))]
     discount_codes: Option<Vec<String>>,
-    /// How it will be paid.
+    /// Payment method.
     payment_method: Option<PaymentMethodName>,
 }
 
 impl Tool for UpdateCheckout {
     const NAME: &'static str = "update_checkout";
-    const TITLE: &'static str = "Change a checkout";
-    const PURPOSE: &'static str = "Change where a checkout goes, how, for whom and with which codes. If the person was about to pay, what was held is given back and complete_checkout is needed again. Ask the person first.";
+    const TITLE: &'static str = "Update a checkout";
+    const PURPOSE: &'static str = "Change the address, buyer, shipping option, discount codes or payment method of a checkout session. If it was awaiting payment, the reserved stock is released and complete_checkout must be called again. Before a checkout has started, use the cart tools. Ask the person first.";
     const SET: ToolSet = ToolSet::Checkout;
     const ACCESS: Access = Access::Scope(Scope::AgentCheckout);
     const CONFIRMATION: Confirmation = Confirmation::Required;
@@ -52,8 +52,8 @@ impl Tool for UpdateCheckout {
         let payment_method = arguments.payment_method.map(Into::into);
         let new = NewSession { payment_method, ..NewSession::default() };
         let change = Update { edits: edits.into_iter().flatten().collect(), new };
-        let (counter, owner, id) = (counter(call), call.owner()?, arguments.checkout_id);
-        let at = checkout::update(&counter, &owner, id, &change, call.once()).await?;
+        let (context, owner, id) = (checkout_context(call), call.owner()?, arguments.checkout_id);
+        let at = checkout::update(&context, &owner, id, &change, call.idempotency()).await?;
         Ok(at.record())
     }
 }

@@ -1,18 +1,18 @@
-//! What settings may hold. Every text and every list has a bound.
+//! Validation of settings. Every text and every list has a limit.
 
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 
 use url::Url;
 
-use super::{Benefit, Promotion, Settings, SettingsFault, ShippingRate, ShippingZone, TaxRate};
+use super::{Benefit, InvalidSetting, Promotion, Settings, ShippingRate, ShippingZone, TaxRate};
 use crate::Policies;
 
-/// The largest amount: what the decimal number of the door still holds to the last digit.
+/// Largest amount: a decimal number in JSON still represents it exactly.
 const MINOR_MAX: i64 = 999_999_999_999;
-/// All of it, in hundredths of a percent.
-const WHOLE: i32 = 10_000;
-/// The longest anybody promises to deliver in, in days.
+/// 100 % in basis points.
+const BASIS_POINTS_MAX: i32 = 10_000;
+/// Longest delivery time in days.
 const DAYS_MAX: i32 = 365;
 const NAME_CHARACTERS_MAX: usize = 100;
 const SUMMARY_CHARACTERS_MAX: usize = 2000;
@@ -25,36 +25,36 @@ const TAXES_MAX: usize = 500;
 const PROMOTIONS_MAX: usize = 200;
 const CATEGORIES_MAX: usize = 50;
 
-type Checked = Result<(), SettingsFault>;
+type Checked = Result<(), InvalidSetting>;
 
 impl Settings {
-    /// Says the first thing that is wrong. Fields are named as the door names them.
+    /// Returns the first error, if any. Fields are named as in the API.
     pub fn check(&self) -> Checked {
         policies(&self.policies)?;
         count("shipping", self.shipping.len(), ZONES_MAX)?;
         let mut countries = BTreeSet::new();
-        for (place, zone) in self.shipping.iter().enumerate() {
-            check_zone(&format!("shipping[{place}]"), zone, &mut countries)?;
+        for (index, zone) in self.shipping.iter().enumerate() {
+            check_zone(&format!("shipping[{index}]"), zone, &mut countries)?;
         }
         count("taxes", self.taxes.len(), TAXES_MAX)?;
         let mut taxed = BTreeSet::new();
-        for (place, tax) in self.taxes.iter().enumerate() {
-            let at = format!("taxes[{place}]");
+        for (index, tax) in self.taxes.iter().enumerate() {
+            let at = format!("taxes[{index}]");
             check_tax(&at, tax)?;
             let applies_to = (&tax.country, &tax.region, &tax.category);
-            let allowed = "the only one for its country, region and category";
+            let allowed = "unique by country, region and category";
             ensure(taxed.insert(applies_to), &at, allowed)?;
         }
         count("promotions", self.promotions.len(), PROMOTIONS_MAX)?;
         let (mut ids, mut codes) = (BTreeSet::new(), BTreeSet::new());
-        for (place, promotion) in self.promotions.iter().enumerate() {
-            let at = format!("promotions[{place}]");
+        for (index, promotion) in self.promotions.iter().enumerate() {
+            let at = format!("promotions[{index}]");
             check_promotion(&at, promotion)?;
-            ensure(ids.insert(&promotion.id), &format!("{at}.id"), "different from the others")?;
-            // People type codes in any case.
+            ensure(ids.insert(&promotion.id), &format!("{at}.id"), "unique")?;
+            // Codes are not case-sensitive.
             let code = promotion.code.as_ref().map(|code| code.to_ascii_lowercase());
             let is_new = code.is_none_or(|code| codes.insert(code));
-            ensure(is_new, &format!("{at}.code"), "different from the others")?;
+            ensure(is_new, &format!("{at}.code"), "unique")?;
         }
         Ok(())
     }
@@ -87,7 +87,7 @@ fn policies(policies: &Policies) -> Checked {
         ("policies.terms_url", &policies.terms_url),
     ];
     for (field, url) in urls {
-        optional(url.as_deref(), |it| address(field, it))?;
+        optional(url.as_deref(), |it| web_url(field, it))?;
     }
     Ok(())
 }
@@ -100,20 +100,20 @@ fn check_zone<'zone>(
     text(&format!("{at}.name"), &zone.name, NAME_CHARACTERS_MAX)?;
     let field = format!("{at}.countries");
     count(&field, zone.countries.len(), COUNTRIES_MAX)?;
-    ensure(!zone.countries.is_empty(), &field, "a list that is not empty")?;
-    for (place, code) in zone.countries.iter().enumerate() {
-        let field = format!("{field}[{place}]");
+    ensure(!zone.countries.is_empty(), &field, "a non-empty list")?;
+    for (index, code) in zone.countries.iter().enumerate() {
+        let field = format!("{field}[{index}]");
         let allowed = "two capital letters (ISO 3166), or * for all other countries";
         ensure(code == "*" || is_country(code), &field, allowed)?;
-        ensure(countries.insert(code), &field, "a country that no other zone names")?;
+        ensure(countries.insert(code), &field, "a country that is in no other zone")?;
     }
     let field = format!("{at}.rates");
     count(&field, zone.rates.len(), RATES_MAX)?;
-    ensure(!zone.rates.is_empty(), &field, "a list that is not empty")?;
+    ensure(!zone.rates.is_empty(), &field, "a non-empty list")?;
     zone.rates
         .iter()
         .enumerate()
-        .try_for_each(|(place, rate)| check_rate(&format!("{field}[{place}]"), rate))
+        .try_for_each(|(index, rate)| check_rate(&format!("{field}[{index}]"), rate))
 }
 
 fn check_rate(at: &str, rate: &ShippingRate) -> Checked {
@@ -130,7 +130,7 @@ fn check_tax(at: &str, tax: &TaxRate) -> Checked {
     let (region, category) = (tax.region.as_deref(), tax.category.as_deref());
     optional(region, |it| text(&format!("{at}.region"), it, NAME_CHARACTERS_MAX))?;
     optional(category, |it| text(&format!("{at}.category"), it, NAME_CHARACTERS_MAX))?;
-    number(&format!("{at}.rate_basis_points"), tax.rate_basis_points, 0..=WHOLE)
+    number(&format!("{at}.rate_basis_points"), tax.rate_basis_points, 0..=BASIS_POINTS_MAX)
 }
 
 fn check_promotion(at: &str, promotion: &Promotion) -> Checked {
@@ -139,7 +139,7 @@ fn check_promotion(at: &str, promotion: &Promotion) -> Checked {
     let value = format!("{at}.value");
     match promotion.benefit {
         Benefit::Percent { basis_points } => {
-            let fits = (1..=WHOLE).contains(&basis_points);
+            let fits = (1..=BASIS_POINTS_MAX).contains(&basis_points);
             ensure(fits, &value, "a percentage above 0 and up to 100")?;
         }
         Benefit::Amount { minor } => {
@@ -160,7 +160,7 @@ fn check_promotion(at: &str, promotion: &Promotion) -> Checked {
     count(&field, promotion.categories.len(), CATEGORIES_MAX)?;
     let mut categories = promotion.categories.iter().enumerate();
     categories
-        .try_for_each(|(place, it)| text(&format!("{field}[{place}]"), it, NAME_CHARACTERS_MAX))
+        .try_for_each(|(index, it)| text(&format!("{field}[{index}]"), it, NAME_CHARACTERS_MAX))
 }
 
 fn optional<T>(value: Option<T>, check: impl FnOnce(T) -> Checked) -> Checked {
@@ -168,14 +168,14 @@ fn optional<T>(value: Option<T>, check: impl FnOnce(T) -> Checked) -> Checked {
 }
 
 fn ensure(holds: bool, field: &str, allowed: &str) -> Checked {
-    if holds { Ok(()) } else { Err(SettingsFault::new(field, allowed)) }
+    if holds { Ok(()) } else { Err(InvalidSetting::new(field, allowed)) }
 }
 
 fn count(field: &str, length: usize, max: usize) -> Checked {
     if length <= max {
         return Ok(());
     }
-    Err(SettingsFault::new(field, format!("a list of at most {max}")))
+    Err(InvalidSetting::new(field, format!("a list of at most {max}")))
 }
 
 fn number(field: &str, value: i32, range: RangeInclusive<i32>) -> Checked {
@@ -183,7 +183,7 @@ fn number(field: &str, value: i32, range: RangeInclusive<i32>) -> Checked {
         return Ok(());
     }
     let (min, max) = (range.start(), range.end());
-    Err(SettingsFault::new(field, format!("an integer from {min} to {max}")))
+    Err(InvalidSetting::new(field, format!("an integer from {min} to {max}")))
 }
 
 fn amount(field: &str, minor: i64) -> Checked {
@@ -196,13 +196,13 @@ fn text(field: &str, value: &str, characters_max: usize) -> Checked {
     if (1..=characters_max).contains(&length) && !value.contains(char::is_control) {
         return Ok(());
     }
-    Err(SettingsFault::new(field, format!("plain text of 1 to {characters_max} characters")))
+    Err(InvalidSetting::new(field, format!("plain text of 1 to {characters_max} characters")))
 }
 
-fn address(field: &str, value: &str) -> Checked {
+fn web_url(field: &str, value: &str) -> Checked {
     let is_web = |url: Url| matches!(url.scheme(), "http" | "https") && url.host().is_some();
     let fits = value.len() <= URL_LENGTH_MAX && !value.contains(char::is_control);
-    let allowed = "an http or https address of at most 2000 characters";
+    let allowed = "an http or https URL of at most 2000 characters";
     ensure(fits && Url::parse(value).is_ok_and(is_web), field, allowed)
 }
 

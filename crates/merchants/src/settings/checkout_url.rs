@@ -1,4 +1,4 @@
-//! The page on which a buyer pays, with places for what is known only then.
+//! URL template of the merchant's checkout page.
 
 use std::fmt::{self, Write};
 use std::str::FromStr;
@@ -8,11 +8,11 @@ use url::Url;
 /// A template such as `https://shop.example/cart?add={items}&ref={checkout_id}`.
 ///
 /// `{items}` becomes `sku:quantity` pairs, joined by commas; `{checkout_id}` the id of the checkout
-/// session. Both are percent-encoded, so that no SKU can break out of its place.
+/// session. Both are percent-encoded, so that no SKU can change the URL.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CheckoutUrl(String);
 
-/// A text that is no such template.
+/// The error of an invalid template.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the template must be {}", CheckoutUrl::ALLOWED)]
 pub struct InvalidTemplate;
@@ -21,35 +21,35 @@ impl CheckoutUrl {
     const LENGTH_MAX: usize = 2000;
     const ITEMS: &'static str = "{items}";
     const CHECKOUT_ID: &'static str = "{checkout_id}";
-    /// What it may be, in words.
-    pub const ALLOWED: &'static str = "an http or https address of at most 2000 characters with \
-         {items} or {checkout_id} behind the host, and no other braces";
+    /// Describes valid templates; completes "must be …".
+    pub const ALLOWED: &'static str = "an http or https URL of at most 2000 characters with \
+         {items} or {checkout_id} after the host, and no other braces";
 
-    /// The template.
+    /// Returns the template.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// Whether it has a place for items.
+    /// Whether the template contains `{items}`.
     #[must_use]
-    pub fn takes_items(&self) -> bool {
+    pub fn has_items_placeholder(&self) -> bool {
         self.0.contains(Self::ITEMS)
     }
 
-    /// The address for these items.
+    /// Returns the URL for these items.
     #[must_use]
     pub fn fill(&self, items: &[(&str, u32)], checkout_id: &str) -> String {
         let pair = |(sku, quantity): &(&str, u32)| format!("{}:{quantity}", encoded(sku));
         let items: Vec<String> = items.iter().map(pair).collect();
-        // The session's id is filled in first: a SKU can then not pass for a place.
+        // The session id is inserted first, so that a SKU cannot act as a placeholder.
         self.0
             .replace(Self::CHECKOUT_ID, &encoded(checkout_id))
             .replace(Self::ITEMS, &items.join(","))
     }
 }
 
-/// Everything but letters, digits and `-._~`, percent-encoded (RFC 3986).
+/// Percent-encodes everything but letters, digits and `-._~` (RFC 3986).
 fn encoded(text: &str) -> String {
     text.bytes().fold(String::new(), |mut encoded, byte| {
         if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
@@ -71,8 +71,8 @@ impl FromStr for CheckoutUrl {
         }
         let filled = text.replace(Self::ITEMS, "x").replace(Self::CHECKOUT_ID, "x");
         let host = host_of(text).ok_or(InvalidTemplate)?;
-        let has_place = filled.len() < text.len();
-        if !has_place || filled.contains(['{', '}']) || host.contains(['{', '}', '@']) {
+        let has_placeholder = filled.len() < text.len();
+        if !has_placeholder || filled.contains(['{', '}']) || host.contains(['{', '}', '@']) {
             return Err(InvalidTemplate);
         }
         let url = Url::parse(&filled).map_err(|_| InvalidTemplate)?;
@@ -83,8 +83,8 @@ impl FromStr for CheckoutUrl {
     }
 }
 
-/// What stands between the scheme and the path. Not what a URL parser calls the host: that is lenient
-/// about backslashes and missing slashes, and people would be shown something else.
+/// Returns the text between the scheme and the path. A URL parser is not used, because it accepts backslashes and missing
+/// slashes, and people would be shown another host.
 fn host_of(text: &str) -> Option<&str> {
     let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"))?;
     if text.contains('\\') {
@@ -104,7 +104,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_template_leads_to_a_page_of_the_web() {
+    fn a_template_is_an_http_url_with_a_placeholder_after_the_host() {
         for right in [
             "https://shop.example/cart?add={items}",
             "http://localhost:3000/pay/{checkout_id}",
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_filled_in_stays_in_its_place() {
+    fn inserted_values_are_percent_encoded() {
         let template: CheckoutUrl =
             "https://shop.example/cart?add={items}&ref={checkout_id}".parse().unwrap();
         let items = [("MUG-1", 2), ("A&B=/?#{checkout_id}", 1)];

@@ -1,33 +1,32 @@
-//! Where a merchant keeps the number of the bar code.
+//! The field from which GTINs are read.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// The field of a product that holds its GTIN. Shop systems differ in it.
+/// Field of a product that holds its GTIN, which differs between shop systems.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum GtinSource {
-    /// The field of that name.
+    /// The field `gtin`.
     #[default]
     Gtin,
-    /// The stock-keeping number.
     Sku,
-    /// The maker's own number.
+    /// The manufacturer part number.
     Mpn,
-    /// The merchant's identifier of the product.
+    /// The external id.
     Id,
-    /// An attribute with this name.
+    /// The attribute with this name.
     Attribute(String),
 }
 
 impl GtinSource {
     const ATTRIBUTE: &'static str = "attribute:";
     const ATTRIBUTE_CHARACTERS_MAX: usize = 100;
-    /// What it may be, in words.
+    /// Describes valid sources; completes "must be …".
     pub const ALLOWED: &'static str = "one of gtin, sku, mpn, id, or attribute: and the name of an \
                                        attribute of at most 100 characters";
 }
 
-/// A text that names no source.
+/// The error of an unknown source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the source must be {}", GtinSource::ALLOWED)]
 pub struct UnknownSource;
@@ -70,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_source_survives_its_text() {
+    fn a_source_is_parsed_from_its_text() {
         for text in ["gtin", "sku", "mpn", "id", "attribute:EAN code"] {
             assert_eq!(text.parse::<GtinSource>().unwrap().to_string(), text);
         }

@@ -1,34 +1,34 @@
-//! What settings offer a buyer at some moment.
+//! The shipping rates and promotions that apply to an order.
 
 use primitives::Timestamp;
 
 use crate::{Promotion, Settings, ShippingRate};
 
-/// The name of the zone of all countries that no other zone names.
+/// Country code of the zone for all countries that are in no other zone.
 const EVERYWHERE_ELSE: &str = "*";
 
 impl Settings {
-    /// The ways to ship to a country that are offered at a subtotal, the cheapest first. None if the
-    /// store names no way there.
+    /// Returns the shipping rates to a country that apply at a subtotal, the cheapest first. Empty if the store does not
+    /// ship there.
     #[must_use]
-    pub fn ways_to(&self, country: &str, subtotal_minor: i64) -> Vec<&ShippingRate> {
+    pub fn shipping_rates_to(&self, country: &str, subtotal_minor: i64) -> Vec<&ShippingRate> {
         let zone_of = |country: &str| {
             self.shipping.iter().find(|zone| zone.countries.iter().any(|known| known == country))
         };
         let zone = zone_of(country).or_else(|| zone_of(EVERYWHERE_ELSE));
-        let offered =
+        let applies =
             |rate: &&ShippingRate| rate.min_subtotal_minor.is_none_or(|min| subtotal_minor >= min);
-        let mut ways: Vec<&ShippingRate> =
-            zone.into_iter().flat_map(|zone| &zone.rates).filter(offered).collect();
-        ways.sort_by_key(|rate| (rate.price_minor, rate.days_max));
-        ways
+        let mut rates: Vec<&ShippingRate> =
+            zone.into_iter().flat_map(|zone| &zone.rates).filter(applies).collect();
+        rates.sort_by_key(|rate| (rate.price_minor, rate.days_max));
+        rates
     }
 }
 
 impl Promotion {
-    /// Whether it holds at a moment.
+    /// Whether the promotion is active at a time.
     #[must_use]
-    pub fn is_running(&self, now: Timestamp) -> bool {
+    pub fn is_active(&self, now: Timestamp) -> bool {
         self.starts_at.is_none_or(|start| start <= now) && self.ends_at.is_none_or(|end| now < end)
     }
 }
@@ -49,11 +49,15 @@ mod tests {
     }
 
     #[test]
-    fn a_country_has_the_ways_of_its_zone() {
+    fn a_country_has_the_rates_of_its_zone() {
         let home = zone(&["DE"], vec![rate("express", 990, None), rate("free", 0, Some(5_000))]);
         let mut settings = Settings { shipping: vec![home], ..Settings::default() };
         let names = |settings: &Settings, country, subtotal| -> Vec<String> {
-            settings.ways_to(country, subtotal).iter().map(|rate| rate.name.clone()).collect()
+            settings
+                .shipping_rates_to(country, subtotal)
+                .iter()
+                .map(|rate| rate.name.clone())
+                .collect()
         };
         assert_eq!(names(&settings, "DE", 4_999), ["express"]);
         assert_eq!(names(&settings, "DE", 5_000), ["free", "express"]);
@@ -63,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn a_promotion_holds_from_its_start_to_before_its_end() {
+    fn a_promotion_is_active_from_its_start_until_before_its_end() {
         let at = Timestamp::from_unix_micros;
         let promotion = Promotion {
             id: String::from("p"),
@@ -75,8 +79,8 @@ mod tests {
             ends_at: Some(at(20)),
             categories: Vec::new(),
         };
-        let running: Vec<bool> =
-            [9, 10, 19, 20].into_iter().map(|micros| promotion.is_running(at(micros))).collect();
-        assert_eq!(running, [false, true, true, false]);
+        let active: Vec<bool> =
+            [9, 10, 19, 20].into_iter().map(|micros| promotion.is_active(at(micros))).collect();
+        assert_eq!(active, [false, true, true, false]);
     }
 }

@@ -33,7 +33,7 @@ fn promotion(id: &str, code: Option<&str>) -> Promotion {
     }
 }
 
-fn good() -> Settings {
+fn valid() -> Settings {
     Settings {
         shipping: vec![zone(&["PT", "ES"]), zone(&["*"])],
         taxes: vec![tax(None), tax(Some("Madeira"))],
@@ -43,83 +43,83 @@ fn good() -> Settings {
 }
 
 #[test]
-fn what_a_store_usually_sets_is_right() {
+fn typical_settings_are_valid() {
     assert_eq!(Settings::default().check(), Ok(()));
-    assert_eq!(good().check(), Ok(()));
+    assert_eq!(valid().check(), Ok(()));
 }
 
-/// Breaks good settings and expects the field to be named.
+/// Makes valid settings invalid and expects the error to name the field.
 #[track_caller]
-fn refused(field: &str, break_it: impl FnOnce(&mut Settings)) {
-    let mut settings = good();
-    break_it(&mut settings);
-    let fault = settings.check().expect_err(field);
-    assert_eq!(fault.field(), field, "{fault}");
+fn rejected(field: &str, change: impl FnOnce(&mut Settings)) {
+    let mut settings = valid();
+    change(&mut settings);
+    let error = settings.check().expect_err(field);
+    assert_eq!(error.field(), field, "{error}");
 }
 
 #[test]
 fn policies_are_checked() {
-    refused("policies.return_window_days", |it| it.policies.return_window_days = Some(-1));
-    refused("policies.warranty_months", |it| it.policies.warranty_months = Some(1201));
-    refused("policies.shipping_days_max", |it| it.policies.shipping_days_min = Some(1));
-    refused("policies.shipping_days_max", |it| {
+    rejected("policies.return_window_days", |it| it.policies.return_window_days = Some(-1));
+    rejected("policies.warranty_months", |it| it.policies.warranty_months = Some(1201));
+    rejected("policies.shipping_days_max", |it| it.policies.shipping_days_min = Some(1));
+    rejected("policies.shipping_days_max", |it| {
         (it.policies.shipping_days_min, it.policies.shipping_days_max) = (Some(3), Some(2));
     });
-    refused("policies.free_shipping_threshold", |it| {
+    rejected("policies.free_shipping_threshold", |it| {
         it.policies.free_shipping_threshold_minor = Some(-1);
     });
-    refused("policies.return_summary", |it| it.policies.return_summary = Some("x".repeat(2001)));
-    refused("policies.shipping_summary", |it| it.policies.shipping_summary = Some("a\0".into()));
-    refused("policies.privacy_url", |it| it.policies.privacy_url = Some("javascript:x".into()));
-    refused("policies.terms_url", |it| it.policies.terms_url = Some("shop.example".into()));
+    rejected("policies.return_summary", |it| it.policies.return_summary = Some("x".repeat(2001)));
+    rejected("policies.shipping_summary", |it| it.policies.shipping_summary = Some("a\0".into()));
+    rejected("policies.privacy_url", |it| it.policies.privacy_url = Some("javascript:x".into()));
+    rejected("policies.terms_url", |it| it.policies.terms_url = Some("shop.example".into()));
 }
 
 #[test]
 fn zones_are_checked() {
-    refused("shipping", |it| it.shipping = vec![zone(&["PT"]); 101]);
-    refused("shipping[0].name", |it| it.shipping[0].name = String::new());
-    refused("shipping[0].countries", |it| it.shipping[0].countries.clear());
-    refused("shipping[0].countries[1]", |it| it.shipping[0].countries[1] = "es".into());
-    refused("shipping[1].countries[0]", |it| it.shipping[1] = zone(&["PT"]));
-    refused("shipping[1].rates", |it| it.shipping[1].rates.clear());
-    refused("shipping[1].rates", |it| it.shipping[1].rates = vec![rate(); 21]);
-    refused("shipping[1].rates[0].price", |it| it.shipping[1].rates[0].price_minor = -1);
-    refused("shipping[1].rates[0].price", |it| it.shipping[1].rates[0].price_minor = i64::MAX);
-    refused("shipping[1].rates[0].min_subtotal", |it| {
+    rejected("shipping", |it| it.shipping = vec![zone(&["PT"]); 101]);
+    rejected("shipping[0].name", |it| it.shipping[0].name = String::new());
+    rejected("shipping[0].countries", |it| it.shipping[0].countries.clear());
+    rejected("shipping[0].countries[1]", |it| it.shipping[0].countries[1] = "es".into());
+    rejected("shipping[1].countries[0]", |it| it.shipping[1] = zone(&["PT"]));
+    rejected("shipping[1].rates", |it| it.shipping[1].rates.clear());
+    rejected("shipping[1].rates", |it| it.shipping[1].rates = vec![rate(); 21]);
+    rejected("shipping[1].rates[0].price", |it| it.shipping[1].rates[0].price_minor = -1);
+    rejected("shipping[1].rates[0].price", |it| it.shipping[1].rates[0].price_minor = i64::MAX);
+    rejected("shipping[1].rates[0].min_subtotal", |it| {
         it.shipping[1].rates[0].min_subtotal_minor = Some(-1);
     });
-    refused("shipping[1].rates[0].days_max", |it| it.shipping[1].rates[0].days_max = 1);
+    rejected("shipping[1].rates[0].days_max", |it| it.shipping[1].rates[0].days_max = 1);
 }
 
 #[test]
 fn taxes_are_checked() {
-    refused("taxes", |it| it.taxes = vec![tax(None); 501]);
-    refused("taxes[1]", |it| it.taxes[1].region = None);
-    refused("taxes[0].country", |it| it.taxes[0].country = "*".into());
-    refused("taxes[0].rate_basis_points", |it| it.taxes[0].rate_basis_points = 10_001);
-    refused("taxes[1].region", |it| it.taxes[1].region = Some(String::new()));
-    refused("taxes[1].category", |it| it.taxes[1].category = Some("x".repeat(101)));
+    rejected("taxes", |it| it.taxes = vec![tax(None); 501]);
+    rejected("taxes[1]", |it| it.taxes[1].region = None);
+    rejected("taxes[0].country", |it| it.taxes[0].country = "*".into());
+    rejected("taxes[0].rate_basis_points", |it| it.taxes[0].rate_basis_points = 10_001);
+    rejected("taxes[1].region", |it| it.taxes[1].region = Some(String::new()));
+    rejected("taxes[1].category", |it| it.taxes[1].category = Some("x".repeat(101)));
 }
 
 #[test]
 fn promotions_are_checked() {
-    refused("promotions", |it| it.promotions = vec![promotion("a", None); 201]);
-    refused("promotions[1].id", |it| it.promotions[1].id = "a".into());
-    refused("promotions[1].code", |it| it.promotions[1].code = Some("ten".into()));
-    refused("promotions[0].code", |it| it.promotions[0].code = Some("ten percent".into()));
+    rejected("promotions", |it| it.promotions = vec![promotion("a", None); 201]);
+    rejected("promotions[1].id", |it| it.promotions[1].id = "a".into());
+    rejected("promotions[1].code", |it| it.promotions[1].code = Some("ten".into()));
+    rejected("promotions[0].code", |it| it.promotions[0].code = Some("ten percent".into()));
     for benefit in [
         Benefit::Percent { basis_points: 0 },
         Benefit::Percent { basis_points: 10_001 },
         Benefit::Amount { minor: 0 },
     ] {
-        refused("promotions[0].value", |it| it.promotions[0].benefit = benefit);
+        rejected("promotions[0].value", |it| it.promotions[0].benefit = benefit);
     }
-    refused("promotions[0].ends_at", |it| {
-        let moment = Timestamp::from_unix_micros(0);
-        (it.promotions[0].starts_at, it.promotions[0].ends_at) = (Some(moment), Some(moment));
+    rejected("promotions[0].ends_at", |it| {
+        let time = Timestamp::from_unix_micros(0);
+        (it.promotions[0].starts_at, it.promotions[0].ends_at) = (Some(time), Some(time));
     });
-    refused("promotions[0].categories", |it| {
+    rejected("promotions[0].categories", |it| {
         it.promotions[0].categories = vec!["Home".into(); 51];
     });
-    refused("promotions[0].categories[0]", |it| it.promotions[0].categories = vec![String::new()]);
+    rejected("promotions[0].categories[0]", |it| it.promotions[0].categories = vec![String::new()]);
 }

@@ -1,17 +1,18 @@
-//! SQL of settings.
+//! Settings.
 
 use database::{DatabaseError, Work};
 use primitives::{MerchantId, Timestamp};
 use sqlx::PgConnection;
 use sqlx::types::Json;
 
+use super::unreadable;
 use crate::{
     CheckoutUrl, ConfirmationPolicy, CurrentSettings, Policies, Promotion, Settings, ShippingZone,
     TaxRate,
 };
 
-/// Keeps others from the settings of a store until this work is done. A row of settings may not be
-/// there yet; that of the store always is. Answers whether there is such a store.
+/// Locks the settings of a store until the end of the transaction, by locking the store row, which always exists; the
+/// settings row may not. Returns whether the store exists.
 pub(crate) async fn lock_store(work: &mut Work, merchant: MerchantId) -> sqlx::Result<bool> {
     let found = sqlx::query_scalar!(
         r#"SELECT true AS "found!" FROM store WHERE merchant_id = $1 FOR NO KEY UPDATE"#,
@@ -42,11 +43,10 @@ pub(crate) async fn settings(
         let settings = Settings { policies, ..Settings::default() };
         return Ok(CurrentSettings { settings, version: 0, updated_at: None });
     };
-    let unreadable = |what: &str| DatabaseError::Broken(sqlx::Error::Decode(what.into()));
     let template = row.checkout_url_template.map(|text| text.parse()).transpose();
     let settings = Settings {
         policies,
-        confirmation: ConfirmationPolicy::from_name(&row.confirmation_policy)
+        confirmation: ConfirmationPolicy::parse(&row.confirmation_policy)
             .ok_or_else(|| unreadable("a confirmation policy"))?,
         checkout_url: template.map_err(|_| unreadable("a checkout URL template"))?,
         gtin_source: row.gtin_source.parse().map_err(|_| unreadable("a GTIN source"))?,
@@ -71,7 +71,7 @@ async fn policies(sql: &mut PgConnection, merchant: MerchantId) -> sqlx::Result<
     Ok(found.unwrap_or_default())
 }
 
-/// Writes everything but the policies, which have a table of their own.
+/// Writes all settings but the policies, which have their own table.
 pub(crate) async fn put_settings(
     work: &mut Work,
     merchant: MerchantId,
@@ -89,7 +89,7 @@ pub(crate) async fn put_settings(
              taxes = $6, promotions = $7, version = $8, updated_at = $9",
         merchant as MerchantId,
         settings.gtin_source.to_string(),
-        settings.confirmation.name(),
+        settings.confirmation.as_str(),
         settings.checkout_url.as_ref().map(CheckoutUrl::as_str),
         Json(&settings.shipping) as _,
         Json(&settings.taxes) as _,

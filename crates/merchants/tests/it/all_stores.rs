@@ -1,4 +1,4 @@
-//! All stores at once, and who hears of a change.
+//! Reading all stores, and the events of a change.
 
 use std::time::Duration;
 
@@ -13,8 +13,8 @@ fn one() -> MerchantId {
     MerchantId::from_random(1)
 }
 
-/// Events about stores so far.
-async fn told(test: &TestDatabase) -> i64 {
+/// Returns the number of store events so far.
+async fn events(test: &TestDatabase) -> i64 {
     sqlx::query_scalar(
         "SELECT count(*) FROM outbox WHERE topic = 'store.changed' AND subject = merchant_id",
     )
@@ -28,14 +28,14 @@ async fn work(test: &TestDatabase) -> Work {
 }
 
 #[tokio::test]
-async fn a_store_is_told_of_when_it_differs() {
+async fn an_event_is_published_when_a_store_differs() {
     let test = TestDatabase::new().await;
     register(test.database(), &store(1, "a")).await.unwrap();
-    assert_eq!(told(&test).await, 1);
+    assert_eq!(events(&test).await, 1);
     let mut synced = store(1, "a");
     synced.last_sync_at = Some(synced.member_since);
     register(test.database(), &synced).await.unwrap();
-    assert_eq!(told(&test).await, 1, "a synchronisation is no news");
+    assert_eq!(events(&test).await, 1, "a synchronization publishes nothing");
     let reading = Reading::for_store(test.database(), one()).unwrap();
     let kept = merchants::store(&reading, one()).await.unwrap();
     assert_eq!(kept.last_sync_at, synced.last_sync_at);
@@ -44,21 +44,21 @@ async fn a_store_is_told_of_when_it_differs() {
     let second = merchants::store(&second, MerchantId::from_random(2)).await.unwrap();
     assert_eq!(second.number, kept.number + 1, "registering again uses up no number");
     register(test.database(), &NewStore { active: false, ..synced }).await.unwrap();
-    assert_eq!(told(&test).await, 3);
+    assert_eq!(events(&test).await, 3);
 
     let mut work = work(&test).await;
-    merchants::note_sync(&mut work, one()).await.unwrap();
-    merchants::describe_catalog(&mut work, one(), &[String::from("Home")], 7).await.unwrap();
+    merchants::record_sync(&mut work, one()).await.unwrap();
+    merchants::set_catalog_summary(&mut work, one(), &[String::from("Home")], 7).await.unwrap();
     work.commit().await.unwrap();
-    assert_eq!(told(&test).await, 3, "nor is a count");
+    assert_eq!(events(&test).await, 3, "nor does a product count");
 }
 
 #[tokio::test]
-async fn a_score_is_told_of_when_it_differs_and_dated_always() {
+async fn an_event_is_published_when_a_score_differs_and_its_time_is_always_stored() {
     let test = TestDatabase::new().await;
     register(test.database(), &store(1, "a")).await.unwrap();
-    let before = told(&test).await;
-    for (score, provisional, news) in
+    let before = events(&test).await;
+    for (score, provisional, expected) in
         [(None, true, 1), (Some(0.9), true, 2), (Some(0.9), true, 2), (Some(0.9), false, 3)]
     {
         test.clock().advance(Duration::from_hours(1));
@@ -66,17 +66,17 @@ async fn a_score_is_told_of_when_it_differs_and_dated_always() {
         let standing = Standing { score, provisional, computed_at: work.now() };
         merchants::set_standing(&mut work, one(), &standing).await.unwrap();
         work.commit().await.unwrap();
-        assert_eq!(told(&test).await - before, news, "{standing:?}");
+        assert_eq!(events(&test).await - before, expected, "{standing:?}");
         let reading = Reading::for_store(test.database(), one()).unwrap();
         assert_eq!(merchants::store(&reading, one()).await.unwrap().standing, standing);
     }
 }
 
 #[tokio::test]
-async fn promises_and_the_identity_check_are_told_of_when_they_differ() {
+async fn an_event_is_published_when_policies_or_identity_differ() {
     let test = TestDatabase::new().await;
     register(test.database(), &store(1, "a")).await.unwrap();
-    let before = told(&test).await;
+    let before = events(&test).await;
     let policies = Policies { return_window_days: Some(30), ..Policies::default() };
     let mut identity = Identity {
         status: IdentityStatus::Pending,
@@ -84,7 +84,7 @@ async fn promises_and_the_identity_check_are_told_of_when_they_differ() {
         method: Some(String::from("registry")),
         verified_at: None,
     };
-    for (news, status) in
+    for (expected, status) in
         [(2, IdentityStatus::Pending), (2, IdentityStatus::Pending), (3, IdentityStatus::Verified)]
     {
         identity.status = status;
@@ -92,16 +92,16 @@ async fn promises_and_the_identity_check_are_told_of_when_they_differ() {
         merchants::set_policies(&mut work, one(), &policies).await.unwrap();
         merchants::set_identity(&mut work, one(), &identity).await.unwrap();
         work.commit().await.unwrap();
-        assert_eq!(told(&test).await - before, news);
+        assert_eq!(events(&test).await - before, expected);
     }
 }
 
 #[tokio::test]
-async fn the_roster_holds_every_store_whatever_its_state() {
+async fn all_stores_are_read_in_any_state() {
     let test = TestDatabase::new().await;
     register(test.database(), &store(1, "a")).await.unwrap();
     register(test.database(), &NewStore { active: false, ..store(2, "shut") }).await.unwrap();
-    // More than are read in one go.
+    // More than one page.
     sqlx::query(
         "INSERT INTO store (merchant_id, slug, name, legal_name, description, website_url, platform,
              active, country, currency, languages, ships_to, support_email, member_since, updated_at)
@@ -112,13 +112,13 @@ async fn the_roster_holds_every_store_whatever_its_state() {
     .await
     .unwrap();
     let reading = Reading::for_platform(test.database());
-    let roster = merchants::roster(&reading).await.unwrap();
-    assert_eq!(roster.len(), 2052);
-    assert!(roster.is_sorted_by(|one, next| one.number < next.number));
-    assert!(roster.iter().any(|store| store.slug.as_str() == "shut"));
+    let stores = merchants::all_stores(&reading).await.unwrap();
+    assert_eq!(stores.len(), 2052);
+    assert!(stores.is_sorted_by(|one, next| one.number < next.number));
+    assert!(stores.iter().any(|store| store.slug.as_str() == "shut"));
 
     let two = MerchantId::from_random(2);
-    let some = merchants::roster_of(&reading, &[two, MerchantId::from_random(9), one()]).await;
+    let some = merchants::stores_of(&reading, &[two, MerchantId::from_random(9), one()]).await;
     let slugs: Vec<String> = some.unwrap().iter().map(|store| store.slug.to_string()).collect();
     assert_eq!(slugs, ["a", "shut"]);
 }

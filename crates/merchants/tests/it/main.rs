@@ -1,35 +1,30 @@
 //! Tests against a real database.
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
 
-mod roster;
+mod all_stores;
 mod settings;
 
 use std::time::Duration;
 
 use database::{Database, Work};
 use merchants::{NewStore, Standing, StoreCache, StoreError};
-use primitives::{Currency, Id, MerchantId, StoreSlug};
-use testkit::TestDatabase;
+use primitives::{Id, MerchantId, StoreSlug};
+use testkit::{StoreBuilder, TestDatabase};
 
 fn store(number: u128, slug: &str) -> NewStore {
     let text = |text: &str| text.to_owned();
-    NewStore {
-        merchant: MerchantId::from_random(number),
-        slug: slug.parse().unwrap(),
-        name: text("A store"),
-        legal_name: text("A Store Ltd"),
-        description: text("Sells things"),
-        website_url: text("https://a.example"),
-        platform: text("api"),
-        active: true,
-        country: text("PT"),
-        currency: Currency::EUR,
-        languages: vec![text("pt")],
-        ships_to: vec![text("PT")],
-        support_email: text("help@a.example"),
-        member_since: primitives::Timestamp::from_unix_micros(0),
-        last_sync_at: None,
-    }
+    let store = StoreBuilder::new(slug).merchant(MerchantId::from_random(number));
+    let store = store.with(|store| {
+        store.name = text("A store");
+        store.legal_name = text("A Store Ltd");
+        store.description = text("Sells things");
+        store.website_url = text("https://a.example");
+        store.country = text("PT");
+        store.languages = vec![text("pt")];
+        store.ships_to = vec![text("PT")];
+        store.support_email = text("help@a.example");
+    });
+    store.into_new_store()
 }
 
 async fn register(database: &Database, store: &NewStore) -> Result<(), StoreError> {
@@ -53,12 +48,12 @@ async fn a_slug_belongs_to_one_merchant() {
 }
 
 #[tokio::test]
-async fn a_store_without_a_score_is_unscored_and_open() {
+async fn a_store_without_a_score_is_usable_but_takes_no_checkout() {
     let test = TestDatabase::new().await;
     register(test.database(), &store(1, "a")).await.unwrap();
     let found = StoreCache::new(test.database().clone(), Duration::ZERO).admit(&slug("a")).await;
     let found = found.unwrap();
-    assert_eq!((found.standing.score, found.standing.takes_checkout()), (None, false));
+    assert_eq!((found.standing.score, found.standing.allows_agent_checkout()), (None, false));
 }
 
 #[tokio::test]
@@ -78,7 +73,7 @@ async fn a_suspended_or_inactive_store_is_not_admitted() {
 }
 
 #[tokio::test]
-async fn a_merchant_finds_its_store_whatever_its_state() {
+async fn a_merchant_finds_its_store_in_any_state() {
     let test = TestDatabase::new().await;
     let cache = StoreCache::new(test.database().clone(), Duration::ZERO);
     let merchant = MerchantId::from_random(1);
@@ -88,18 +83,18 @@ async fn a_merchant_finds_its_store_whatever_its_state() {
 }
 
 #[tokio::test]
-async fn a_cached_store_is_at_most_as_old_as_it_may_be() {
+async fn a_cached_store_expires() {
     let test = TestDatabase::new().await;
     let cache = StoreCache::new(test.database().clone(), Duration::from_millis(300));
     assert!(cache.find(&slug("late")).await.is_err());
     register(test.database(), &store(1, "late")).await.unwrap();
-    assert!(cache.find(&slug("late")).await.is_err(), "what is not there is remembered too");
+    assert!(cache.find(&slug("late")).await.is_err(), "missing stores are cached too");
     tokio::time::sleep(Duration::from_millis(400)).await;
     assert!(cache.find(&slug("late")).await.is_ok());
 }
 
 #[tokio::test]
-async fn a_store_sees_only_itself() {
+async fn a_store_reads_only_its_own_row() {
     let test = TestDatabase::new().await;
     register(test.database(), &store(1, "a")).await.unwrap();
     register(test.database(), &store(2, "b")).await.unwrap();

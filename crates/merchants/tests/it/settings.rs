@@ -1,4 +1,4 @@
-//! Settings: what is kept, who is told, and who may see it.
+//! Settings: storage, events and isolation.
 
 use database::{Reading, Work};
 use merchants::{
@@ -74,8 +74,8 @@ async fn read(test: &TestDatabase, merchant: MerchantId) -> CurrentSettings {
     merchants::settings(&reading, merchant).await.unwrap()
 }
 
-/// What the outbox was told about settings, as text.
-async fn told(test: &TestDatabase) -> Vec<String> {
+/// Returns the events about settings as text.
+async fn events(test: &TestDatabase) -> Vec<String> {
     sqlx::query_scalar(
         "SELECT topic || payload::text FROM outbox WHERE payload ? 'settings_version'
          ORDER BY position",
@@ -86,7 +86,7 @@ async fn told(test: &TestDatabase) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn settings_are_kept_whole_and_told_once() {
+async fn settings_are_stored_and_published_once() {
     let test = TestDatabase::new().await;
     register(test.database(), &store(1, "a")).await.unwrap();
     let before = read(&test, one()).await;
@@ -97,12 +97,12 @@ async fn settings_are_kept_whole_and_told_once() {
     assert_eq!((&after.settings, after.version), (&full(), 1));
     test.clock().advance(std::time::Duration::from_hours(1));
     assert_eq!(put(&test, &full(), Some(1)).await.unwrap(), 1);
-    assert_eq!(read(&test, one()).await, after, "what does not differ is not written");
-    assert_eq!(told(&test).await, [r#"store.changed{"settings_version": 1}"#]);
+    assert_eq!(read(&test, one()).await, after, "equal settings are not written");
+    assert_eq!(events(&test).await, [r#"store.changed{"settings_version": 1}"#]);
 }
 
 #[tokio::test]
-async fn a_change_of_policies_alone_is_a_change() {
+async fn a_change_of_policies_alone_is_published() {
     let test = TestDatabase::new().await;
     register(test.database(), &store(1, "a")).await.unwrap();
     put(&test, &full(), None).await.unwrap();
@@ -110,7 +110,7 @@ async fn a_change_of_policies_alone_is_a_change() {
     settings.policies.warranty_months = Some(24);
     assert_eq!(put(&test, &settings, None).await.unwrap(), 2);
     assert_eq!(read(&test, one()).await.settings, settings);
-    assert_eq!(told(&test).await.len(), 2);
+    assert_eq!(events(&test).await.len(), 2);
 }
 
 #[tokio::test]
@@ -120,36 +120,36 @@ async fn a_stale_version_replaces_nothing() {
     put(&test, &full(), Some(0)).await.unwrap();
     for stale in [0, 2, -1] {
         let refused = put(&test, &Settings::default(), Some(stale)).await;
-        assert!(matches!(refused, Err(SettingsError::Moved { version: 1 })), "{stale}");
+        assert!(matches!(refused, Err(SettingsError::VersionConflict { version: 1 })), "{stale}");
     }
     assert_eq!(read(&test, one()).await.settings, full());
 }
 
 #[tokio::test]
-async fn of_two_first_changes_at_once_one_wins() {
+async fn one_of_two_concurrent_first_changes_wins() {
     let test = TestDatabase::new().await;
     register(test.database(), &store(1, "a")).await.unwrap();
     let other = Settings { confirmation: ConfirmationPolicy::Hosted, ..Settings::default() };
     let full = full();
     let (first, second) = tokio::join!(put(&test, &full, Some(0)), put(&test, &other, Some(0)));
     assert!(first.is_ok() != second.is_ok(), "{first:?} {second:?}");
-    assert_eq!(told(&test).await.len(), 1);
+    assert_eq!(events(&test).await.len(), 1);
 }
 
 #[tokio::test]
-async fn what_is_not_valid_or_nobodys_is_refused() {
+async fn invalid_settings_and_missing_stores_are_rejected() {
     let test = TestDatabase::new().await;
-    let nobody = put(&test, &full(), None).await;
-    assert!(matches!(nobody, Err(SettingsError::Store(merchants::StoreError::NotFound))));
+    let missing = put(&test, &full(), None).await;
+    assert!(matches!(missing, Err(SettingsError::Store(merchants::StoreError::NotFound))));
     register(test.database(), &store(1, "a")).await.unwrap();
     let mut settings = full();
     settings.taxes[0].rate_basis_points = -1;
     assert!(matches!(put(&test, &settings, None).await, Err(SettingsError::Invalid(_))));
-    assert!(told(&test).await.is_empty());
+    assert!(events(&test).await.is_empty());
 }
 
 #[tokio::test]
-async fn a_store_sees_only_its_own_settings() {
+async fn a_store_reads_only_its_own_settings() {
     let test = TestDatabase::new().await;
     let other = MerchantId::from_random(2);
     register(test.database(), &store(1, "a")).await.unwrap();
@@ -163,7 +163,7 @@ async fn a_store_sees_only_its_own_settings() {
     assert_eq!(seen, 0);
     drop(work);
     assert_eq!(read(&test, other).await.version, 0);
-    // Nor can it write in the other's name.
+    // It cannot write the settings of another store either.
     let mut work = Work::for_store(test.database(), other).await.unwrap();
     let refused = merchants::put_settings(&mut work, one(), &full(), None).await;
     assert!(refused.is_err());

@@ -1,22 +1,25 @@
-//! Products brought in per second: a replacement from NDJSON, read twice, checked and written by the
-//! job that does it in production, against psql, which copies rows that are ready and runs the same
-//! statements on them. The ratio is what reading, checking and being safe costs on top of the engine.
+//! Products imported per second: an NDJSON feed that replaces the catalog, read twice, validated and
+//! written by the production job, compared with psql, which copies prepared rows and runs the same
+//! statements on them. The ratio shows the cost of parsing, validation and crash safety on top of
+//! PostgreSQL.
 
-mod grown;
+mod catalog_size;
 mod rows;
 
 use std::path::PathBuf;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use catalog::{ApplyRun, FeedFormat, NewRun, ProductDraft, Run, RunMode, RunState};
-use database::{Database, Dice, Reading, Work};
+use catalog::{
+    ApplyFeedRun, FeedFormat, FeedRun, FeedRunMode, FeedRunState, NewFeedRun, ProductDraft,
+};
+use database::{Database, RandomSource, Reading, Work};
 use jobs::{Runner, RunnerSettings};
-use primitives::{Id, JobId, MerchantId};
+use primitives::{FeedRunId, Id, MerchantId};
 use sqlx::PgConnection;
 use testkit::TestDatabase;
 
-use crate::catalog::shop::{merchant, open_store};
+use crate::catalog::store::{create_store, merchant};
 use crate::report::{Failure, ensure, grouped};
 use crate::table_print::{Spread, Table};
 use crate::worker::open;
@@ -26,15 +29,15 @@ const ROUNDS: usize = 5;
 const ROWS: u32 = 50_000;
 /// Products of other stores in the same table.
 const OTHERS: u32 = 100_000;
-/// Rows written in one transaction, as the catalog does it.
+/// Rows written in one transaction, as in the catalog crate.
 const BATCH: usize = 500;
-/// Bytes of a feed that are kept in one row.
+/// Bytes of a feed that are stored in one row.
 const CHUNK: usize = 1024 * 1024;
-/// What we promise: at least so much of what the engine itself can do.
+/// Minimum ratio of Souk's throughput to psql's.
 const TARGET: f64 = 0.5;
-const SCRIPT: &str = include_str!("../../psql/bring_in.sql");
+const SCRIPT: &str = include_str!("../../psql/import_products.sql");
 
-/// What a feed does to the catalog.
+/// The effect of a feed on the catalog.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Case {
     AllNew,
@@ -52,18 +55,18 @@ impl Case {
     }
 }
 
-/// A feed, in the form of either side.
+/// A feed, as NDJSON for Souk and as a `COPY` file for psql.
 struct Feed {
     ndjson: Vec<u8>,
     copy: PathBuf,
 }
 
-/// Seconds of our rounds and of theirs.
+/// Durations of the rounds, in seconds.
 #[derive(Default)]
 struct Rounds {
     applied: Vec<f64>,
     with_upload: Vec<f64>,
-    bare: Vec<f64>,
+    psql: Vec<f64>,
 }
 
 struct Bench {
@@ -74,24 +77,24 @@ struct Bench {
 
 pub(crate) async fn run() -> Result<(), Failure> {
     let test = TestDatabase::new().await;
-    let mut bench = Bench::set(&test).await?;
+    let mut bench = Bench::new(&test).await?;
     bench.compare().await?;
-    grown::run(&mut bench).await?;
+    catalog_size::run(&mut bench).await?;
     bench.database.close().await;
     Ok(())
 }
 
 impl Bench {
-    async fn set(test: &TestDatabase) -> Result<Self, Failure> {
-        let database = open(test.url(), 10, Dice::real())?;
+    async fn new(test: &TestDatabase) -> Result<Self, Failure> {
+        let database = open(test.url(), 10, RandomSource::system())?;
         database.refresh_directory().await?;
-        open_store(&database).await;
+        create_store(&database).await;
         let mut bench = Self { url: test.url(), sql: test.raw().await, database };
         for setting in ["synchronous_commit", "fsync"] {
             let show = sqlx::query_scalar("SELECT current_setting($1)");
             let value: String = show.bind(setting).fetch_one(&mut bench.sql).await?;
             ensure(value == "on", || {
-                format!("{setting} is {value}: the figures would say nothing")
+                format!("{setting} is {value}; it must be on for a meaningful measurement")
             })?;
         }
         let mut work = Work::for_store(&bench.database, merchant()).await?;
@@ -102,11 +105,11 @@ impl Bench {
         Ok(bench)
     }
 
-    /// Rounds of the one and the other in turn, so that a slow minute hits both. A round is a catalog
-    /// brought into an empty store, and then all of it brought in again with another price and text.
+    /// Runs rounds of Souk and psql in turn, so that a temporary slowdown affects both. A round imports
+    /// a catalog into an empty store and then the same products with other prices and descriptions.
     async fn compare(&mut self) -> Result<(), Failure> {
         let other = MerchantId::from_random(2);
-        grown::fill(&mut self.sql, other, "o", 0..OTHERS).await?;
+        catalog_size::fill(&mut self.sql, other, "o", 0..OTHERS).await?;
         let feeds = [Feed::write(Case::AllNew)?, Feed::write(Case::AllChanged)?];
         let mut rounds = [Rounds::default(), Rounds::default()];
         for round in 0..ROUNDS {
@@ -115,11 +118,11 @@ impl Bench {
                 for ((case, feed), rounds) in Case::BOTH.into_iter().zip(&feeds).zip(&mut rounds) {
                     self.prepare().await?;
                     if (round + turn) % 2 == 0 {
-                        let (applied, with_upload) = self.run_ours(&feed.ndjson, case).await?;
+                        let (applied, with_upload) = self.run_souk(&feed.ndjson, case).await?;
                         rounds.applied.push(applied.as_secs_f64());
                         rounds.with_upload.push(with_upload.as_secs_f64());
                     } else {
-                        rounds.bare.push(self.run_bare(feed, case).await?.as_secs_f64());
+                        rounds.psql.push(self.run_psql(feed, case).await?.as_secs_f64());
                     }
                 }
             }
@@ -129,12 +132,12 @@ impl Bench {
         }
         let size = feeds.first().map_or(0, |feed| feed.ndjson.len());
         println!(
-            "products brought in per second: feeds of {} ({} bytes each), {} of another store beside them",
+            "products imported per second: feeds of {} products ({} bytes each), {} products of another store in the table",
             grouped(ROWS),
             size / usize::try_from(ROWS)?,
             grouped(OTHERS)
         );
-        println!("median of {ROUNDS} rounds (least–most); the ratio's target is {TARGET}");
+        println!("median of {ROUNDS} rounds (min–max); target ratio: {TARGET}");
         let head = ["feed", "souk", "with upload", "COPY and psql", "ratio", "with upload"];
         let mut table = Table::new(&head);
         for (case, rounds) in Case::BOTH.into_iter().zip(&rounds) {
@@ -144,9 +147,9 @@ impl Bench {
         Ok(())
     }
 
-    /// Statistics that know of the store, and nothing left to write. Without the former the engine
-    /// takes the store for empty and goes through all of it in every batch, until autovacuum comes by:
-    /// either side would measure when that is.
+    /// Updates the planner statistics and runs a checkpoint. With stale statistics PostgreSQL assumes
+    /// that the store is empty and scans all of it in every batch until autovacuum runs, so that both
+    /// results would depend on when that is.
     async fn prepare(&mut self) -> Result<(), Failure> {
         for statement in ["VACUUM ANALYZE product", "CHECKPOINT"] {
             sqlx::raw_sql(statement).execute(&mut self.sql).await?;
@@ -154,7 +157,7 @@ impl Bench {
         Ok(())
     }
 
-    /// An empty store in a tidy table.
+    /// Deletes the products of the store and vacuums its tables.
     async fn clear(&mut self) -> Result<(), Failure> {
         sqlx::query("DELETE FROM product WHERE merchant_id = $1")
             .bind(merchant())
@@ -170,30 +173,30 @@ impl Bench {
         Ok(())
     }
 
-    async fn run_ours(
+    async fn run_souk(
         &mut self,
         ndjson: &[u8],
         case: Case,
     ) -> Result<(Duration, Duration), Failure> {
         let (run, applied, with_upload) =
-            bring_in(&self.database, ndjson, RunMode::Replace).await?;
+            import_feed(&self.database, ndjson, FeedRunMode::Replace).await?;
         let done = match case {
-            Case::AllNew => run.tally.created,
-            Case::AllChanged => run.tally.updated,
+            Case::AllNew => run.counts.created,
+            Case::AllChanged => run.counts.updated,
         };
-        let whole = run.complete && done == i64::from(ROWS);
-        ensure(whole, || format!("the run came to {run:?}"))?;
-        self.judge(case).await?;
+        let is_complete = run.complete && done == i64::from(ROWS);
+        ensure(is_complete, || format!("unexpected result of the run: {run:?}"))?;
+        self.verify(case).await?;
         Ok((applied, with_upload))
     }
 
-    async fn run_bare(&mut self, feed: &Feed, case: Case) -> Result<Duration, Failure> {
+    async fn run_psql(&mut self, feed: &Feed, case: Case) -> Result<Duration, Failure> {
         let script = SCRIPT
             .replace("{file}", &feed.copy.to_string_lossy())
             .replace("{merchant}", &merchant().uuid().to_string())
-            .replace("{run}", &JobId::from_random(9).uuid().to_string())
+            .replace("{run}", &FeedRunId::from_random(9).uuid().to_string())
             .replace("{are_new}", if case == Case::AllNew { "true" } else { "false" });
-        let path = temporary("bring_in.sql");
+        let path = temporary("import_products.sql");
         std::fs::write(&path, script)?;
         let mut command = Command::new("psql");
         command.args(["--no-psqlrc", "--quiet", "--file"]).arg(&path).arg(&self.url);
@@ -201,14 +204,14 @@ impl Bench {
         let output = tokio::task::spawn_blocking(move || command.output()).await??;
         let elapsed = since.elapsed();
         std::fs::remove_file(&path)?;
-        let complaint = String::from_utf8_lossy(&output.stderr).into_owned();
-        ensure(output.status.success(), || format!("psql failed: {complaint}"))?;
-        self.judge(case).await?;
+        let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+        ensure(output.status.success(), || format!("psql failed: {stderr}"))?;
+        self.verify(case).await?;
         Ok(elapsed)
     }
 
-    /// Either side has to have written the same number of everything.
-    async fn judge(&mut self, case: Case) -> Result<(), Failure> {
+    /// Verifies the number of products, prices and events: both sides must write the same.
+    async fn verify(&mut self, case: Case) -> Result<(), Failure> {
         let counts: (i64, i64, i64) = sqlx::query_as(
             "SELECT (SELECT count(*) FROM product WHERE merchant_id = $1 AND description LIKE $2),
                     (SELECT count(*) FROM price_history), (SELECT count(*) FROM outbox)",
@@ -219,7 +222,9 @@ impl Bench {
         .await?;
         let changes = i64::from(ROWS) * i64::from(edition(case));
         let expected = (i64::from(ROWS), changes, changes);
-        ensure(counts == expected, || format!("there are {counts:?} and not {expected:?}"))
+        ensure(counts == expected, || {
+            format!("products, prices and events are {counts:?}, expected {expected:?}")
+        })
     }
 }
 
@@ -245,14 +250,14 @@ impl Rounds {
         let rate = |seconds: &[f64]| {
             Spread::of(seconds.iter().map(|seconds| f64::from(ROWS) / seconds)).show(0)
         };
-        let ratio = |ours: &[f64]| {
-            Spread::of(self.bare.iter().zip(ours).map(|(bare, ours)| bare / ours)).show(2)
+        let ratio = |souk: &[f64]| {
+            Spread::of(self.psql.iter().zip(souk).map(|(psql, souk)| psql / souk)).show(2)
         };
         vec![
             case.to_owned(),
             rate(&self.applied),
             rate(&self.with_upload),
-            rate(&self.bare),
+            rate(&self.psql),
             ratio(&self.applied),
             ratio(&self.with_upload),
         ]
@@ -263,31 +268,38 @@ fn temporary(name: &str) -> PathBuf {
     std::env::temp_dir().join(format!("souk-proof-{}-{name}", std::process::id()))
 }
 
-/// Brings a feed in as production does: uploaded in pieces, accepted, applied by the job. The times
-/// are from the acceptance and from the first byte until the run is done.
-async fn bring_in(
+/// Imports a feed as in production: uploads it in chunks, finishes the upload and runs the job. Returns
+/// the run, the duration from the end of the upload and the duration from its first byte.
+async fn import_feed(
     database: &Database,
     feed: &[u8],
-    mode: RunMode,
-) -> Result<(Run, Duration, Duration), Failure> {
-    // Nobody else works here: the lease need not be renewed.
+    mode: FeedRunMode,
+) -> Result<(FeedRun, Duration, Duration), Failure> {
+    // There is no other worker, so the lease need not be renewed.
     let settings = RunnerSettings { lease: Duration::from_mins(10), ..RunnerSettings::default() };
     let runner =
-        Runner::new(database.clone(), settings).register::<ApplyRun>(connectors::read_feed);
-    let asked =
-        NewRun { format: FeedFormat::Ndjson, mode, dry_run: false, force: false, file_name: None };
+        Runner::new(database.clone(), settings).register::<ApplyFeedRun>(connectors::read_feed);
+    let request = NewFeedRun {
+        format: FeedFormat::Ndjson,
+        mode,
+        dry_run: false,
+        force: false,
+        file_name: None,
+    };
     let uploaded = Instant::now();
-    let id = catalog::begin_run(database, merchant(), &asked).await?;
+    let id = catalog::begin_feed_run(database, merchant(), &request).await?;
     for (number, chunk) in (0..).zip(feed.chunks(CHUNK)) {
-        catalog::receive(database, merchant(), id, number, chunk).await?;
+        catalog::receive_chunk(database, merchant(), id, number, chunk).await?;
     }
     let accepted = Instant::now();
     let length = i64::try_from(feed.len())?;
-    catalog::accept(database, merchant(), id, length, id.uuid().as_bytes()).await?;
+    catalog::finish_upload(database, merchant(), id, length, id.uuid().as_bytes()).await?;
     runner.run_until_idle().await?;
     let (applied, with_upload) = (accepted.elapsed(), uploaded.elapsed());
     let reading = Reading::for_store(database, merchant())?;
-    let run = catalog::run(&reading, merchant(), id).await?;
-    ensure(run.state == RunState::Completed, || format!("the run came to {run:?}"))?;
+    let run = catalog::feed_run(&reading, merchant(), id).await?;
+    ensure(run.state == FeedRunState::Completed, || {
+        format!("unexpected result of the run: {run:?}")
+    })?;
     Ok((run, applied, with_upload))
 }

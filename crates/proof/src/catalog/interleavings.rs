@@ -1,207 +1,225 @@
-//! (d) Pushes, feeds, revisions and retirements collide; the catalog is what it would be had they
-//! come one after another.
+//! Pushes, feeds, offer updates and retirements run concurrently; each product ends as if they had run
+//! one after another.
 //!
-//! A history is two to four operations on the same few products, started together, each in a work of
-//! its own, on top of whatever the histories before left behind. After it there has to be, for each
-//! product, an order of the operations in which a model that knows no locks comes to the same: the
-//! same answers, the same product as the catalog shows it, the same lines of the price history in the
-//! same order, and one event from each operation that changed it, told in that order. An operation
-//! that had ended before another began has to come before it. A deadlock, or any other error, is a
-//! failure.
+//! A history is two to four operations on the same few products, started together, each in its own
+//! `Work`, on the state that the previous histories left. After a history there must be, for each
+//! product, a serial order of the operations in which a model without locks gives the same: the same
+//! results, the same product as the catalog returns it, the same entries of the price history in the same
+//! order, and one event of each operation that changed the product, in that order. An operation that
+//! ended before another began must precede it. A deadlock or any other error is a failure.
 //!
-//! A batch is many products and not one thing: what it finds in order it does not hold, so another
-//! operation may come behind it with one product and before it with another. How often that happened
-//! is printed; where operations have one product in common it cannot.
+//! A batch is not atomic with respect to all of its products: products that need no change are not
+//! locked, so another operation may be ordered after the batch for one product and before it for another.
+//! The check prints how often that happened; it cannot happen where operations share only one product.
 //!
-//! Several tables of products play at once, so that histories also get in the way of those they have
-//! nothing to do with: they make the same new categories.
+//! Several groups of products run at the same time, so that histories also contend with unrelated ones:
+//! they create the same new categories.
 
-mod act;
-mod deal;
-mod judge;
-mod seen;
+mod execute;
+mod generate;
+mod observe;
+mod serial_order;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use database::{Database, Dice, Reading};
+use database::{Database, RandomSource, Reading};
 use rand::rngs::StdRng;
 use rand::{Rng, RngExt, SeedableRng};
 use testkit::TestDatabase;
 use tokio::task::JoinSet;
 
-use self::act::{Acted, Pauses, act};
-use self::judge::{explain, possible_orders};
-use self::seen::{Eye, Seen};
-use crate::catalog::model::{Operation, World};
-use crate::catalog::shop::{merchant, open_store};
+use self::execute::{Execution, Pauses, execute};
+use self::observe::{Observed, Observer};
+use self::serial_order::{find_serial_orders, possible_orders};
+use crate::catalog::model::{CatalogModel, Operation};
+use crate::catalog::store::{create_store, merchant};
 use crate::report::{Failure, Trial, Verdict, grouped};
 use crate::worker::open;
 
-const TABLES: u64 = 8;
-/// Operations of one table at the most, and one look.
+const GROUPS: u64 = 8;
+/// Up to four operations of each group, and one connection to observe the result.
 const CONNECTIONS: u32 = 40;
-/// So many histories of a table share a category that is new.
-const SHELF_LASTS: u64 = 4;
+/// Number of consecutive histories of a group that use the same new category.
+const HISTORIES_PER_CATEGORY: u64 = 4;
 
 pub(crate) async fn prove(trial: Trial) -> Verdict {
-    let per_table = trial.by_tier(500_u64, 10_000).div_ceil(TABLES);
+    let per_group = trial.by_tier(500_u64, 10_000).div_ceil(GROUPS);
     let test = TestDatabase::new().await;
-    let database = open(test.url(), CONNECTIONS, Dice::real())?;
+    let database = open(test.url(), CONNECTIONS, RandomSource::system())?;
     database.refresh_directory().await?;
-    open_store(&database).await;
-    let figures = Arc::new(Figures::default());
-    let mut dice = trial.dice(11);
-    let mut tables = JoinSet::new();
-    for number in 0..TABLES {
-        let table = Table::set(&test, &database, number, dice.next_u64()).await?;
-        let figures = Arc::clone(&figures);
-        tables.spawn(table.play(per_table, figures));
+    create_store(&database).await;
+    let counters = Arc::new(Counters::default());
+    let mut rng = trial.rng(11);
+    let mut groups = JoinSet::new();
+    for number in 0..GROUPS {
+        let group = Group::new(&test, &database, number, rng.next_u64()).await?;
+        let counters = Arc::clone(&counters);
+        groups.spawn(group.run(per_group, counters));
     }
-    while let Some(played) = tables.join_next().await {
-        played??;
-        trial.progress(|| format!("{} histories", figures.histories.load(Ordering::Relaxed)));
+    while let Some(ended) = groups.join_next().await {
+        ended??;
+        trial.progress(|| format!("{} histories", counters.histories.load(Ordering::Relaxed)));
     }
     database.close().await;
-    Ok(figures.say())
+    Ok(counters.summary())
 }
 
-/// What is counted.
+/// Counters of the whole check.
 #[derive(Default)]
-struct Figures {
+struct Counters {
     histories: AtomicU64,
     operations: AtomicU64,
     overlapped: AtomicU64,
     reordered: AtomicU64,
-    torn: AtomicU64,
+    split: AtomicU64,
     backdated: AtomicU64,
 }
 
-impl Figures {
-    fn say(&self) -> String {
-        let count = |figure: &AtomicU64| grouped(figure.load(Ordering::Relaxed));
+impl Counters {
+    fn summary(&self) -> String {
+        let count = |counter: &AtomicU64| grouped(counter.load(Ordering::Relaxed));
         format!(
-            "{} histories of {} operations in all, {} overlapped; {} are explained only by another \
-             order than that of their beginnings, {} only product by product; {} prices bear an \
-             earlier moment than the one before",
+            "{} histories ({} operations), {} with overlapping operations; {} serializable only in an order \
+             other than that of their start times, {} only product by product; {} prices with a \
+             timestamp earlier than that of the previous price",
             count(&self.histories),
             count(&self.operations),
             count(&self.overlapped),
             count(&self.reordered),
-            count(&self.torn),
+            count(&self.split),
             count(&self.backdated),
         )
     }
 }
 
-/// Products that histories are played on, one history after another.
-struct Table {
+/// A group of products on which histories run one after another.
+struct Group {
     number: usize,
     database: Database,
-    dice: StdRng,
-    eye: Eye,
-    /// What each product may be by now.
-    worlds: BTreeMap<usize, Vec<World>>,
+    rng: StdRng,
+    observer: Observer,
+    /// The possible states of each product.
+    states: BTreeMap<usize, Vec<CatalogModel>>,
 }
 
-impl Table {
-    async fn set(
+impl Group {
+    async fn new(
         test: &TestDatabase,
         database: &Database,
         number: u64,
         seed: u64,
     ) -> Result<Self, Failure> {
         let number = usize::try_from(number)?;
-        let eye = Eye {
-            table: number,
+        let observer = Observer {
+            group: number,
             sql: test.raw().await,
             reading: Reading::for_store(database, merchant())?,
             ids: BTreeMap::new(),
-            last_line: 0,
+            last_price: 0,
             last_event: 0,
         };
-        let dice = StdRng::seed_from_u64(seed);
-        Ok(Self { number, database: database.clone(), dice, eye, worlds: BTreeMap::new() })
+        let rng = StdRng::seed_from_u64(seed);
+        Ok(Self { number, database: database.clone(), rng, observer, states: BTreeMap::new() })
     }
 
-    async fn play(mut self, histories: u64, figures: Arc<Figures>) -> Result<(), Failure> {
+    async fn run(mut self, histories: u64, counters: Arc<Counters>) -> Result<(), Failure> {
         for number in 0..histories {
-            let first_shelf = u32::try_from(number / SHELF_LASTS)?;
-            let operations = deal::history(&mut self.dice, first_shelf);
-            self.play_one(&operations, &figures)
+            let first_category = u32::try_from(number / HISTORIES_PER_CATEGORY)?;
+            let operations = generate::history(&mut self.rng, first_category);
+            self.run_history(&operations, &counters)
                 .await
-                .map_err(|failure| format!("table {}, history {number}: {failure}", self.number))?;
+                .map_err(|failure| format!("group {}, history {number}: {failure}", self.number))?;
         }
         Ok(())
     }
 
-    async fn play_one(&mut self, operations: &[Operation], to: &Figures) -> Result<(), Failure> {
-        let acted = self.act_together(operations).await?;
-        let seen = self.eye.look(&products_of(operations), &acted).await?;
-        let mut explained = BTreeMap::new();
+    async fn run_history(
+        &mut self,
+        operations: &[Operation],
+        counters: &Counters,
+    ) -> Result<(), Failure> {
+        let executions = self.execute_concurrently(operations).await?;
+        let observed = self.observer.observe(&products_of(operations), &executions).await?;
+        let mut serial_orders = BTreeMap::new();
         for product in products_of(operations) {
-            let found = explain(self.worlds(product), product, operations, &acted, &seen);
-            if found.worlds.is_empty() {
-                return Err(self.complaint(product, operations, &seen, &acted).into());
+            let found = find_serial_orders(
+                self.states(product),
+                product,
+                operations,
+                &executions,
+                &observed,
+            );
+            if found.states.is_empty() {
+                return Err(self
+                    .describe_failure(product, operations, &observed, &executions)
+                    .into());
             }
-            explained.insert(product, found);
+            serial_orders.insert(product, found);
         }
-        let mut begun: Vec<usize> = (0..acted.len()).collect();
-        begun.sort_by_key(|index| acted.get(*index).map(|acted| acted.began));
-        let fits = |order: &Vec<usize>| explained.values().all(|found| found.holds_in(order));
-        let (as_begun, as_a_whole) = (fits(&begun), possible_orders(&acted).iter().any(fits));
-        for (product, found) in explained {
-            self.worlds.insert(product, found.worlds);
+        let mut start_order: Vec<usize> = (0..executions.len()).collect();
+        start_order.sort_by_key(|index| executions.get(*index).map(|execution| execution.began));
+        let fits = |order: &Vec<usize>| serial_orders.values().all(|found| found.allows(order));
+        let in_start_order = fits(&start_order);
+        let in_some_order = possible_orders(&executions).iter().any(fits);
+        for (product, found) in serial_orders {
+            self.states.insert(product, found.states);
         }
-        let add = |figure: &AtomicU64, by: u64| figure.fetch_add(by, Ordering::Relaxed);
-        add(&to.histories, 1);
-        add(&to.operations, u64::try_from(operations.len())?);
-        add(&to.overlapped, u64::from(overlapped(&acted)));
-        add(&to.reordered, u64::from(!as_begun && as_a_whole));
-        add(&to.torn, u64::from(!as_a_whole));
-        add(&to.backdated, seen.backdated);
+        let add = |counter: &AtomicU64, by: u64| counter.fetch_add(by, Ordering::Relaxed);
+        add(&counters.histories, 1);
+        add(&counters.operations, u64::try_from(operations.len())?);
+        add(&counters.overlapped, u64::from(overlapped(&executions)));
+        add(&counters.reordered, u64::from(!in_start_order && in_some_order));
+        add(&counters.split, u64::from(!in_some_order));
+        add(&counters.backdated, observed.backdated);
         Ok(())
     }
 
-    fn worlds(&mut self, product: usize) -> &[World] {
-        self.worlds.entry(product).or_insert_with(|| vec![World::default()])
+    fn states(&mut self, product: usize) -> &[CatalogModel] {
+        self.states.entry(product).or_insert_with(|| vec![CatalogModel::default()])
     }
 
-    /// What happened, for people.
-    fn complaint(
+    /// Describes a history for which no serial order was found.
+    fn describe_failure(
         &mut self,
         product: usize,
         operations: &[Operation],
-        seen: &Seen,
-        acted: &[Acted],
+        observed: &Observed,
+        executions: &[Execution],
     ) -> String {
-        let mut lines = vec![format!("no order explains what became of {product}")];
-        let worlds = self.worlds(product).iter();
-        lines.extend(worlds.map(|world| format!("before: {:?}", world.products)));
-        let done = operations.iter().zip(acted);
-        lines.extend(done.map(|(operation, acted)| format!("done: {operation:?}\n  {acted:?}")));
-        lines.push(format!("seen: {:?}", seen.products.get(&product)));
-        lines.push(format!("  {:?}", seen.lines.get(&product)));
-        lines.push(format!("  {:?}", seen.told.get(&product)));
+        let mut lines =
+            vec![format!("no serial order gives the observed state of product {product}")];
+        let states = self.states(product).iter();
+        lines.extend(states.map(|state| format!("before: {:?}", state.products)));
+        let done = operations.iter().zip(executions);
+        lines.extend(
+            done.map(|(operation, execution)| format!("executed: {operation:?}\n  {execution:?}")),
+        );
+        lines.push(format!("observed: {:?}", observed.products.get(&product)));
+        lines.push(format!("  {:?}", observed.prices.get(&product)));
+        lines.push(format!("  {:?}", observed.events.get(&product)));
         lines.join("\n")
     }
 
-    async fn act_together(&mut self, operations: &[Operation]) -> Result<Vec<Acted>, Failure> {
+    async fn execute_concurrently(
+        &mut self,
+        operations: &[Operation],
+    ) -> Result<Vec<Execution>, Failure> {
         let mut tasks = Vec::new();
         for operation in operations {
             let pauses = Pauses {
-                before_micros: self.dice.random_range(0..300),
-                inside_micros: self.dice.random_range(0..300),
+                before_micros: self.rng.random_range(0..300),
+                before_commit_micros: self.rng.random_range(0..300),
             };
-            let task = act(self.database.clone(), self.number, operation.clone(), pauses);
+            let task = execute(self.database.clone(), self.number, operation.clone(), pauses);
             tasks.push(tokio::spawn(task));
         }
-        let mut acted = Vec::new();
+        let mut executions = Vec::new();
         for task in tasks {
-            acted.push(task.await??);
+            executions.push(task.await??);
         }
-        Ok(acted)
+        Ok(executions)
     }
 }
 
@@ -212,18 +230,20 @@ fn products_of(operations: &[Operation]) -> BTreeSet<usize> {
             Operation::Put { drafts, .. } => {
                 products.extend(drafts.iter().map(|(product, _)| product));
             }
-            Operation::Revise(revisions) => products.extend(revisions.iter().map(|it| it.product)),
+            Operation::UpdateOffers(updates) => {
+                products.extend(updates.iter().map(|it| it.product));
+            }
             Operation::Retire { products: named, .. } => products.extend(named),
         }
     }
     products
 }
 
-/// Whether one began before another ended, and the other way round.
-fn overlapped(acted: &[Acted]) -> bool {
-    let overlap = |(at, one): (usize, &Acted)| {
-        let others = acted.get(at + 1..).unwrap_or_default();
+/// Returns whether at least two operations overlapped in time.
+fn overlapped(executions: &[Execution]) -> bool {
+    let overlap = |(at, one): (usize, &Execution)| {
+        let others = executions.get(at + 1..).unwrap_or_default();
         others.iter().any(|other| one.began < other.ended && other.began < one.ended)
     };
-    acted.iter().enumerate().any(overlap)
+    executions.iter().enumerate().any(overlap)
 }

@@ -1,6 +1,6 @@
-//! (c) Server, worker and PostgreSQL are killed at random moments of full replacements. Each job ends by
-//! itself, nobody ever sees a catalog that is partly old and partly new and counts as complete, and in
-//! the end it is what the feed says.
+//! Server, worker and PostgreSQL are killed at random times during full replacements. Each job completes
+//! without intervention, no reader ever sees a mixed catalog reported as complete, and in the end the
+//! catalog equals the last feed.
 
 mod reader;
 mod version;
@@ -20,19 +20,19 @@ use crate::souk::{Souk, command, store_key};
 
 /// The store whose catalog is replaced.
 const STORE: &str = "orto-lucido";
-/// A worker that does not come back is missed after this.
+/// Job lease of the worker: how long the jobs of a killed worker stay claimed.
 const LEASE_SECONDS: u32 = 1;
 
-/// Who is killed.
+/// The process to kill.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Victim {
+enum Target {
     Server,
     Worker,
     Postgres,
 }
 
-/// The service in three processes.
-struct House {
+/// The service: a server, a worker and a private PostgreSQL.
+struct Deployment {
     engines: Engines,
     server: Option<Souk>,
     worker: Option<Souk>,
@@ -40,59 +40,59 @@ struct House {
     merchant: Merchant,
 }
 
-/// What happened in all.
+/// Totals of the whole check.
 #[derive(Default)]
-struct Tally {
+struct Counts {
     kills: [usize; 3],
     during: std::collections::BTreeMap<String, usize>,
-    uploads_again: usize,
+    uploads_retried: usize,
     slowest: Duration,
 }
 
 pub(crate) async fn prove(trial: Trial) -> Verdict {
-    let mut dice = trial.dice(30);
+    let mut rng = trial.rng(30);
     let (rounds, rows) = trial.by_tier((3, 1_000), (30, 4_000));
-    let mut house = House::open().await?;
-    let mut tally = Tally::default();
-    house.replace(&Version::new(0, rows), true, None, &mut tally).await?;
-    // Once without a kill, to know how long a replacement takes.
+    let mut deployment = Deployment::start().await?;
+    let mut counts = Counts::default();
+    deployment.replace(&Version::new(0, rows), true, None, &mut counts).await?;
+    // One replacement without a kill, to measure how long it takes.
     let mut newest = Version::new(1, rows);
     let began = Instant::now();
-    house.replace(&newest, false, None, &mut tally).await?;
+    deployment.replace(&newest, false, None, &mut counts).await?;
     let span = began.elapsed();
-    let reader = Reader::start(&house.engines.database_url, vec![newest.clone()]);
+    let reader = Reader::start(&deployment.engines.database_url, vec![newest.clone()]);
     for round in 1..=rounds {
         trial.progress(|| format!("kill {round} of {rounds}"));
-        let victim = [Victim::Server, Victim::Worker, Victim::Postgres][round % 3];
+        let target = [Target::Server, Target::Worker, Target::Postgres][round % 3];
         let version = Version::new(round + 1, rows);
-        reader.expect(&version);
+        reader.register(&version);
         let began = Instant::now();
-        let moment = span.mul_f64(dice.random::<f64>());
-        house.replace(&version, false, Some((victim, moment)), &mut tally).await?;
-        tally.slowest = tally.slowest.max(began.elapsed());
+        let delay = span.mul_f64(rng.random::<f64>());
+        deployment.replace(&version, false, Some((target, delay)), &mut counts).await?;
+        counts.slowest = counts.slowest.max(began.elapsed());
         newest = version;
     }
-    let seen = reader.stop().await?;
-    let [server, worker, postgres] = tally.kills;
-    ensure(server + worker + postgres == rounds, || String::from("not every kill was made"))?;
+    let observations = reader.stop().await?;
+    let [server, worker, postgres] = counts.kills;
+    ensure(server + worker + postgres == rounds, || String::from("fewer kills than rounds"))?;
     let during: Vec<String> =
-        tally.during.iter().map(|(state, count)| format!("{count} while {state}")).collect();
+        counts.during.iter().map(|(state, count)| format!("{count} while {state}")).collect();
     Ok(format!(
-        "{server} kills of the server, {worker} of the worker, {postgres} of PostgreSQL, while {} products were \
-         replaced each time ({}; {} uploads sent again): all ended by themselves, the slowest after {:.1} s; \
-         {} looks, {} of them at a catalog on its way, none at a wrong one; the end is feed {} exactly",
+        "{server} kills of the server, {worker} of the worker, {postgres} of PostgreSQL during replacements of {} \
+         products ({}; {} uploads retried): all completed, the slowest after {:.1} s; {} snapshots read, {} of them \
+         during an update, all consistent; the catalog equals feed {}",
         grouped(rows),
         during.join(", "),
-        tally.uploads_again,
-        tally.slowest.as_secs_f64(),
-        grouped(seen.looks),
-        grouped(seen.updating),
+        counts.uploads_retried,
+        counts.slowest.as_secs_f64(),
+        grouped(observations.snapshots),
+        grouped(observations.updating),
         newest.number,
     ))
 }
 
-impl House {
-    async fn open() -> Result<Self, Failure> {
+impl Deployment {
+    async fn start() -> Result<Self, Failure> {
         let engines = Engines::start()?;
         let url = engines.database_url.clone();
         command(&url, &["migrate"])?;
@@ -108,14 +108,14 @@ impl House {
         self.port.load(Ordering::SeqCst)
     }
 
-    /// Replaces the catalog; meanwhile somebody is killed and started again. A merchant's program
-    /// sends its feed again until it hears that it was accepted.
+    /// Replaces the catalog, and kills and restarts a process meanwhile. The merchant's client retries the
+    /// upload until it is accepted.
     async fn replace(
         &mut self,
         version: &Version,
         force: bool,
-        kill: Option<(Victim, Duration)>,
-        tally: &mut Tally,
+        kill: Option<(Target, Duration)>,
+        counts: &mut Counts,
     ) -> Result<(), Failure> {
         let feed = version.feed();
         let path = format!("/api/v1/merchant/products?force={force}");
@@ -124,21 +124,21 @@ impl House {
         let mut job = None;
         let mut sent = 0;
         while job.is_none() || !killed {
-            let due = |(_, moment): &(Victim, Duration)| !killed && began.elapsed() >= *moment;
-            if let Some((victim, _)) = kill.filter(due) {
+            let due = |(_, delay): &(Target, Duration)| !killed && began.elapsed() >= *delay;
+            if let Some((target, _)) = kill.filter(due) {
                 let state = self.state(job.as_deref()).await;
-                *tally.during.entry(state).or_default() += 1;
-                tally.kills[victim as usize] += 1;
-                self.kill(victim).await?;
+                *counts.during.entry(state).or_default() += 1;
+                counts.kills[target as usize] += 1;
+                self.kill(target).await?;
                 killed = true;
             }
             if job.is_none() {
                 sent += 1;
                 let left = kill
                     .filter(|_| !killed)
-                    .map(|(_, moment)| moment.saturating_sub(began.elapsed()));
+                    .map(|(_, delay)| delay.saturating_sub(began.elapsed()));
                 let sending = self.merchant.send(self.port(), "PUT", &path, &feed);
-                // Killed in the middle of the upload, if that is when the moment comes.
+                // The upload is interrupted when the kill is due.
                 job = match left {
                     Some(left) => {
                         tokio::time::timeout(left, sending).await.ok().transpose()?.flatten()
@@ -153,36 +153,37 @@ impl House {
                 String::from("no upload was accepted")
             })?;
         }
-        tally.uploads_again += sent - 1;
+        counts.uploads_retried += sent - 1;
         let job = job.ok_or("no job")?;
         let port = Arc::clone(&self.port);
-        let end = self.merchant.follow(move || port.load(Ordering::SeqCst), &job, |_| {}).await?;
-        let well = end["status"] == "completed" && end["complete"] == true;
-        ensure(well, || format!("the job ended as {end}"))
+        let end =
+            self.merchant.wait_for_job(move || port.load(Ordering::SeqCst), &job, |_| {}).await?;
+        let is_complete = end["status"] == "completed" && end["complete"] == true;
+        ensure(is_complete, || format!("unexpected final state of the job: {end}"))
     }
 
-    /// How far the work is at this moment, for the figures.
+    /// Returns the current state of the job, for the report.
     async fn state(&self, job: Option<&str>) -> String {
         let Some(job) = job else { return String::from("uploading") };
         let state = self.merchant.job(self.port(), job).await;
         state.and_then(|state| state["status"].as_str().map(str::to_owned)).unwrap_or_default()
     }
 
-    async fn kill(&mut self, victim: Victim) -> Result<(), Failure> {
+    async fn kill(&mut self, target: Target) -> Result<(), Failure> {
         let url = self.engines.database_url.clone();
-        match victim {
-            Victim::Server => {
-                // Dropping it kills it with a signal it cannot catch.
+        match target {
+            Target::Server => {
+                // Dropping it kills the process with SIGKILL.
                 self.server = None;
                 let server = Souk::serve(&url, &[]).await?;
                 self.port.store(server.port, Ordering::SeqCst);
                 self.server = Some(server);
             }
-            Victim::Worker => {
+            Target::Worker => {
                 self.worker = None;
                 self.worker = Some(Souk::work(&url, LEASE_SECONDS)?);
             }
-            Victim::Postgres => self.engines.kill_postgres().await?,
+            Target::Postgres => self.engines.kill_postgres().await?,
         }
         Ok(())
     }

@@ -1,14 +1,14 @@
-//! A catalog of a few products as plain values. It does one operation after another and says what
-//! each comes to: its answer, the lines of the price history, and what is told. It knows nothing of
-//! rows, locks and fingerprints, so what it agrees with was not arrived at in the same way.
+//! A model of the catalog as plain values. It applies one operation after another and returns the effect
+//! of each: its result, the entries of the price history, and the events. It has no rows, locks or
+//! fingerprints, so it is independent of the implementation that it is compared with.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use catalog::{Done, StockStatus};
+use catalog::{PutOutcome, StockStatus};
 use primitives::Currency;
 use uuid::Uuid;
 
-/// What something costs and whether it can be had.
+/// The price and stock of a product or variant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Offer {
     pub(crate) price: i64,
@@ -17,7 +17,7 @@ pub(crate) struct Offer {
     pub(crate) quantity: Option<i32>,
 }
 
-/// An offer as it is sent.
+/// An offer as the merchant sends it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct OfferDraft {
     pub(crate) price: i64,
@@ -26,18 +26,18 @@ pub(crate) struct OfferDraft {
     pub(crate) quantity: Option<i32>,
 }
 
-/// A whole product as it is sent.
+/// A product as the merchant sends it.
 #[derive(Debug, Clone)]
 pub(crate) struct Draft {
-    /// Stands for all that is only text.
+    /// Stands for all text fields.
     pub(crate) label: u8,
-    pub(crate) shelf: u32,
+    pub(crate) category: u32,
     pub(crate) currency: Currency,
     pub(crate) offer: OfferDraft,
     pub(crate) variants: Vec<(&'static str, OfferDraft)>,
 }
 
-/// Who sends it.
+/// The source of an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Source {
     Push,
@@ -47,83 +47,92 @@ pub(crate) enum Source {
     NewFeed,
 }
 
-/// Changes a price or a stock by itself.
+/// A change of a price or stock alone.
 #[derive(Debug, Clone)]
-pub(crate) struct Revision {
+pub(crate) struct OfferUpdate {
     pub(crate) product: usize,
     pub(crate) sku: Option<&'static str>,
-    pub(crate) change: Change,
+    pub(crate) change: OfferChange,
 }
 
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Change {
-    Price { price: i64, list_price: Option<i64>, meant: Option<Currency> },
+pub(crate) enum OfferChange {
+    Price { price: i64, list_price: Option<i64>, currency: Option<Currency> },
     Stock { quantity: Option<i32>, stock: Option<StockStatus> },
 }
 
-/// One operation: what is done in one work.
+/// An operation, executed in one `Work`.
 #[derive(Debug, Clone)]
 pub(crate) enum Operation {
     Put { source: Source, drafts: Vec<(usize, Draft)> },
-    Revise(Vec<Revision>),
+    UpdateOffers(Vec<OfferUpdate>),
     Retire { source: Source, products: Vec<usize> },
 }
 
 impl Operation {
-    /// What of it concerns a product, with the answer to that.
-    pub(crate) fn part(&self, answer: &Answer, product: usize) -> Option<(Self, Answer)> {
-        match (self, answer) {
-            (Self::Put { source, drafts }, Answer::Put(done)) => {
+    /// Returns the part of the operation that concerns a product, with its result.
+    pub(crate) fn part(
+        &self,
+        result: &OperationResult,
+        product: usize,
+    ) -> Option<(Self, OperationResult)> {
+        match (self, result) {
+            (Self::Put { source, drafts }, OperationResult::Put(done)) => {
                 let mut both = drafts.iter().zip(done);
                 let (draft, done) = both.find(|((number, _), _)| *number == product)?;
                 let drafts = vec![draft.clone()];
-                Some((Self::Put { source: *source, drafts }, Answer::Put(vec![*done])))
+                Some((Self::Put { source: *source, drafts }, OperationResult::Put(vec![*done])))
             }
-            (Self::Revise(revisions), Answer::Revised(revised)) => {
-                let both = revisions.iter().cloned().zip(revised.iter().cloned());
-                let both = both.filter(|(revision, _)| revision.product == product);
-                let (revisions, revised): (Vec<_>, Vec<_>) = both.unzip();
-                let concerns = !revisions.is_empty();
-                concerns.then_some((Self::Revise(revisions), Answer::Revised(revised)))
+            (Self::UpdateOffers(updates), OperationResult::OffersUpdated(outcomes)) => {
+                let both = updates.iter().cloned().zip(outcomes.iter().cloned());
+                let both = both.filter(|(update, _)| update.product == product);
+                let (updates, outcomes): (Vec<_>, Vec<_>) = both.unzip();
+                let concerns = !updates.is_empty();
+                concerns.then_some((
+                    Self::UpdateOffers(updates),
+                    OperationResult::OffersUpdated(outcomes),
+                ))
             }
-            (Self::Retire { source, products }, Answer::Retired(retired)) => {
+            (Self::Retire { source, products }, OperationResult::Retired(retired)) => {
                 let retired = retired.iter().copied().filter(|number| *number == product);
                 let part = Self::Retire { source: *source, products: vec![product] };
-                products.contains(&product).then(|| (part, Answer::Retired(retired.collect())))
+                products
+                    .contains(&product)
+                    .then(|| (part, OperationResult::Retired(retired.collect())))
             }
             _ => None,
         }
     }
 }
 
-/// What an operation answers.
+/// The result of an operation.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Answer {
-    Put(Vec<Done>),
-    Revised(Vec<Revised>),
+pub(crate) enum OperationResult {
+    Put(Vec<PutOutcome>),
+    OffersUpdated(Vec<OfferUpdateOutcome>),
     Retired(BTreeSet<usize>),
 }
 
-/// What became of a revision.
+/// The outcome of an offer update.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Revised {
+pub(crate) enum OfferUpdateOutcome {
     Updated,
     Unchanged,
     NotFound,
-    /// Because of this field.
-    Refused(String),
+    /// Holds the invalid field.
+    Rejected(String),
 }
 
-/// Which variant: one that was seen in the database, or one the model has just made.
+/// A variant that was read from the database, or one that the model has created.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Identity {
-    Known(Uuid),
-    Fresh(u32),
+pub(crate) enum VariantRef {
+    Stored(Uuid),
+    New(u32),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Variant {
-    pub(crate) identity: Identity,
+    pub(crate) reference: VariantRef,
     pub(crate) sku: &'static str,
     pub(crate) offer: Offer,
 }
@@ -131,101 +140,111 @@ pub(crate) struct Variant {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Product {
     pub(crate) listed: bool,
-    /// A push changed it at some time.
+    /// Whether a push ever changed the product.
     pub(crate) pushed: bool,
     pub(crate) label: u8,
-    pub(crate) shelf: u32,
+    pub(crate) category: u32,
     pub(crate) currency: Currency,
     pub(crate) offer: Offer,
     pub(crate) variants: Vec<Variant>,
 }
 
-/// A price that began.
+/// An entry of the price history.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Line<Id> {
+pub(crate) struct PriceEntry<Id> {
     pub(crate) variant: Option<Id>,
     pub(crate) price: i64,
     pub(crate) list_price: Option<i64>,
     pub(crate) currency: Currency,
 }
 
-/// What an operation comes to, by product.
+/// The effect of an operation; prices and events by product number.
 #[derive(Debug, Clone)]
 pub(crate) struct Effect {
-    pub(crate) answer: Answer,
-    pub(crate) lines: Vec<(usize, Line<Identity>)>,
-    pub(crate) told: Vec<(usize, &'static str)>,
+    pub(crate) result: OperationResult,
+    pub(crate) prices: Vec<(usize, PriceEntry<VariantRef>)>,
+    pub(crate) events: Vec<(usize, &'static str)>,
 }
 
-/// Products, by number.
+/// The state of the model: products by number.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct World {
+pub(crate) struct CatalogModel {
     pub(crate) products: BTreeMap<usize, Product>,
-    pub(crate) fresh: u32,
+    /// Number of variants that the model has created.
+    pub(crate) new_variants: u32,
 }
 
 const CHANGED: &str = "product.changed";
 const RETIRED: &str = "product.retired";
 
-impl World {
-    /// Does an operation.
+impl CatalogModel {
+    /// Applies an operation.
     pub(crate) fn apply(&mut self, operation: &Operation) -> Effect {
-        let mut effect =
-            Effect { answer: Answer::Put(Vec::new()), lines: Vec::new(), told: Vec::new() };
-        effect.answer = match operation {
+        let mut effect = Effect {
+            result: OperationResult::Put(Vec::new()),
+            prices: Vec::new(),
+            events: Vec::new(),
+        };
+        effect.result = match operation {
             Operation::Put { source, drafts } => {
                 let put = drafts
                     .iter()
                     .map(|(product, draft)| self.put(*product, *source, draft, &mut effect));
-                Answer::Put(put.collect())
+                OperationResult::Put(put.collect())
             }
-            Operation::Revise(revisions) => self.revise(revisions, &mut effect),
+            Operation::UpdateOffers(updates) => self.update_offers(updates, &mut effect),
             Operation::Retire { source, products } => {
                 let retired =
                     products.iter().filter(|product| self.retire(**product, *source, &mut effect));
-                Answer::Retired(retired.copied().collect())
+                OperationResult::Retired(retired.copied().collect())
             }
         };
         effect
     }
 
-    fn put(&mut self, number: usize, source: Source, draft: &Draft, effect: &mut Effect) -> Done {
+    fn put(
+        &mut self,
+        number: usize,
+        source: Source,
+        draft: &Draft,
+        effect: &mut Effect,
+    ) -> PutOutcome {
         let was = self.products.get(&number).cloned();
         if was.as_ref().is_some_and(|was| was.pushed) && source == Source::OldFeed {
-            return Done::Outdated;
+            return PutOutcome::Outdated;
         }
-        let mut is = self.made_of(draft, was.as_ref());
-        if was.as_ref() == Some(&is) {
-            return Done::Unchanged;
+        let mut new = self.product_of(draft, was.as_ref());
+        if was.as_ref() == Some(&new) {
+            return PutOutcome::Unchanged;
         }
-        is.tell_prices(number, was.as_ref(), effect);
-        effect.told.push((number, CHANGED));
-        is.pushed |= source == Source::Push;
-        self.products.insert(number, is);
-        if was.is_some() { Done::Updated } else { Done::Created }
+        new.record_prices(number, was.as_ref(), effect);
+        effect.events.push((number, CHANGED));
+        new.pushed |= source == Source::Push;
+        self.products.insert(number, new);
+        if was.is_some() { PutOutcome::Updated } else { PutOutcome::Created }
     }
 
-    /// The product of a draft. Its variants stay who they are as long as they are there.
-    fn made_of(&mut self, draft: &Draft, was: Option<&Product>) -> Product {
+    /// Returns the product of a draft. Variants that already exist keep their id.
+    fn product_of(&mut self, draft: &Draft, was: Option<&Product>) -> Product {
         let mut variants = Vec::new();
         for (sku, offer) in &draft.variants {
             let before = was.and_then(|was| was.variants.iter().find(|other| other.sku == *sku));
-            let identity = before.map_or_else(
+            let reference = before.map_or_else(
                 || {
-                    self.fresh += 1;
-                    Identity::Fresh(self.fresh)
+                    self.new_variants += 1;
+                    VariantRef::New(self.new_variants)
                 },
-                |before| before.identity,
+                |before| before.reference,
             );
-            variants.push(Variant { identity, sku, offer: offer.offer() });
+            variants.push(Variant { reference, sku, offer: offer.offer() });
         }
         Product {
             listed: true,
             pushed: was.is_some_and(|was| was.pushed),
             label: draft.label,
-            shelf: draft.shelf,
+            category: draft.category,
             currency: draft.currency,
-            offer: sum(&variants).unwrap_or_else(|| draft.offer.offer()),
+            offer: aggregate_offer(&variants).unwrap_or_else(|| draft.offer.offer()),
             variants,
         }
     }
@@ -237,85 +256,88 @@ impl World {
         }
         product.listed = false;
         product.pushed |= source == Source::Push;
-        effect.told.push((number, RETIRED));
+        effect.events.push((number, RETIRED));
         true
     }
 
-    fn revise(&mut self, revisions: &[Revision], effect: &mut Effect) -> Answer {
+    fn update_offers(&mut self, updates: &[OfferUpdate], effect: &mut Effect) -> OperationResult {
         let before = self.products.clone();
-        let mut answers = Vec::new();
-        for revision in revisions {
-            let product = self.products.get_mut(&revision.product);
+        let mut outcomes = Vec::new();
+        for update in updates {
+            let product = self.products.get_mut(&update.product);
             let product = product.filter(|product| product.listed);
-            answers.push(product.map_or(Revised::NotFound, |product| product.revise(revision)));
+            outcomes.push(
+                product
+                    .map_or(OfferUpdateOutcome::NotFound, |product| product.update_offer(update)),
+            );
         }
         for (number, product) in &mut self.products {
             let was = before.get(number);
             if was != Some(product) {
-                product.tell_prices(*number, was, effect);
-                effect.told.push((*number, CHANGED));
+                product.record_prices(*number, was, effect);
+                effect.events.push((*number, CHANGED));
                 product.pushed = true;
             }
         }
-        Answer::Revised(answers)
+        OperationResult::OffersUpdated(outcomes)
     }
 }
 
 impl Product {
-    fn revise(&mut self, revision: &Revision) -> Revised {
-        let offer = match revision.sku {
+    fn update_offer(&mut self, update: &OfferUpdate) -> OfferUpdateOutcome {
+        let offer = match update.sku {
             None if self.variants.is_empty() => &mut self.offer,
-            None => return Revised::Refused(String::from("sku")),
+            None => return OfferUpdateOutcome::Rejected(String::from("sku")),
             Some(sku) => match self.variants.iter_mut().find(|variant| variant.sku == sku) {
                 Some(variant) => &mut variant.offer,
-                None => return Revised::NotFound,
+                None => return OfferUpdateOutcome::NotFound,
             },
         };
-        let new = match revision.change {
-            Change::Price { meant: Some(meant), .. } if meant != self.currency => {
-                return Revised::Refused(String::from("currency"));
+        let new = match update.change {
+            OfferChange::Price { currency: Some(currency), .. } if currency != self.currency => {
+                return OfferUpdateOutcome::Rejected(String::from("currency"));
             }
-            Change::Price { price, list_price, .. } => {
+            OfferChange::Price { price, list_price, .. } => {
                 Offer { price, list_price: list_price.filter(|list| *list > price), ..*offer }
             }
-            Change::Stock { quantity: None, stock: None } => {
-                return Revised::Refused(String::from("stock_quantity"));
+            OfferChange::Stock { quantity: None, stock: None } => {
+                return OfferUpdateOutcome::Rejected(String::from("stock_quantity"));
             }
-            Change::Stock { quantity, stock } => {
+            OfferChange::Stock { quantity, stock } => {
                 Offer { stock: stock_of(stock, quantity), quantity, ..*offer }
             }
         };
         if *offer == new {
-            return Revised::Unchanged;
+            return OfferUpdateOutcome::Unchanged;
         }
         *offer = new;
-        self.offer = sum(&self.variants).unwrap_or(self.offer);
-        Revised::Updated
+        self.offer = aggregate_offer(&self.variants).unwrap_or(self.offer);
+        OfferUpdateOutcome::Updated
     }
 
-    /// A line for each price that is not what it was: that of the whole, then those of the variants.
-    fn tell_prices(&self, number: usize, was: Option<&Self>, effect: &mut Effect) {
-        let line = |variant, offer: &Offer| Line {
+    /// Adds an entry for each changed price: first that of the product, then those of its variants.
+    fn record_prices(&self, number: usize, was: Option<&Self>, effect: &mut Effect) {
+        let entry = |variant, offer: &Offer| PriceEntry {
             variant,
             price: offer.price,
             list_price: offer.list_price,
             currency: self.currency,
         };
-        let mut lines = vec![(line(None, &self.offer), was.map(|was| &was.offer))];
+        let mut entries = vec![(entry(None, &self.offer), was.map(|was| &was.offer))];
         for variant in &self.variants {
             let before = was.and_then(|was| {
-                was.variants.iter().find(|other| other.identity == variant.identity)
+                was.variants.iter().find(|other| other.reference == variant.reference)
             });
             let before = before.map(|before| &before.offer);
-            lines.push((line(Some(variant.identity), &variant.offer), before));
+            entries.push((entry(Some(variant.reference), &variant.offer), before));
         }
-        for (line, before) in lines {
+        for (entry, before) in entries {
             let same = was.zip(before).is_some_and(|(was, before)| {
                 (was.currency, before.price, before.list_price)
-                    == (line.currency, line.price, line.list_price)
+                    == (entry.currency, entry.price, entry.list_price)
             });
             if !same {
-                effect.lines.push((number, line));
+                effect.prices.push((number, entry));
             }
         }
     }
@@ -332,33 +354,33 @@ impl OfferDraft {
     }
 }
 
-fn stock_of(said: Option<StockStatus>, quantity: Option<i32>) -> StockStatus {
-    match (said, quantity) {
-        (Some(said), _) => said,
+fn stock_of(sent: Option<StockStatus>, quantity: Option<i32>) -> StockStatus {
+    match (sent, quantity) {
+        (Some(sent), _) => sent,
         (None, None | Some(6..)) => StockStatus::InStock,
         (None, Some(1..=5)) => StockStatus::LowStock,
         (None, Some(_)) => StockStatus::OutOfStock,
     }
 }
 
-/// What a product with variants offers: the first of the cheapest prices, the best stock, and the
-/// number of all, if each has one.
-fn sum(variants: &[Variant]) -> Option<Offer> {
+/// Returns the offer of a product with variants: the first of the lowest prices, the best stock status,
+/// and the total quantity if every variant has one.
+fn aggregate_offer(variants: &[Variant]) -> Option<Offer> {
     let mut offers = variants.iter().map(|variant| variant.offer);
-    let mut sum = offers.next()?;
+    let mut total = offers.next()?;
     for offer in offers {
-        if offer.price < sum.price {
-            (sum.price, sum.list_price) = (offer.price, offer.list_price);
+        if offer.price < total.price {
+            (total.price, total.list_price) = (offer.price, offer.list_price);
         }
-        if rank(offer.stock) < rank(sum.stock) {
-            sum.stock = offer.stock;
+        if rank(offer.stock) < rank(total.stock) {
+            total.stock = offer.stock;
         }
-        sum.quantity = sum.quantity.zip(offer.quantity).map(|(one, other)| one + other);
+        total.quantity = total.quantity.zip(offer.quantity).map(|(one, other)| one + other);
     }
-    Some(sum)
+    Some(total)
 }
 
-/// The best first.
+/// Orders stock statuses; the best has the lowest rank.
 fn rank(stock: StockStatus) -> u8 {
     match stock {
         StockStatus::InStock => 0,

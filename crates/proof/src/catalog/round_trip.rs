@@ -1,11 +1,11 @@
-//! (e) Every store of the demo world, written in each format and brought in again: what the format can
-//! carry arrives unchanged.
+//! Every demo store is written in each feed format and imported again: what the format can represent
+//! arrives unchanged.
 
 use std::collections::BTreeMap;
 
 use catalog::{
-    ApplyRun, FeedFormat, Lookup, NewProduct, NewRun, NewVariant, ProductDraft, RunMode, RunState,
-    TakeStock, Upload,
+    ApplyFeedRun, FeedFormat, FeedRunMode, FeedRunState, Lookup, NewFeedRun, ProductDraft,
+    ProductFacts, RefreshCatalogStats, Upload, VariantFacts,
 };
 use database::Reading;
 use jobs::{Runner, RunnerSettings};
@@ -18,31 +18,35 @@ pub(crate) async fn prove(trial: Trial) -> Verdict {
     let test = TestDatabase::new().await;
     let world = demo::world();
     let stores = trial.by_tier(4, world.stores.len());
-    let (mut files, mut products, mut left_out) = (0, 0, 0);
-    for (place, store) in world.stores.iter().take(stores).enumerate() {
+    let (mut files, mut products, mut skipped) = (0, 0, 0);
+    for (index, store) in world.stores.iter().take(stores).enumerate() {
         let currency: Currency = store.currency.parse()?;
         let drafts: Vec<ProductDraft> =
             store.products.iter().map(|product| demo::draft(store, product)).collect();
-        for (number, (format, name)) in FeedFormat::ALL.into_iter().enumerate() {
-            trial.progress(|| format!("{} as {name}", store.slug));
-            let merchant = MerchantId::from_random((place * 10 + number + 1) as u128);
-            let slug = format!("s{place}-{number}");
-            testkit::open_store(test.database(), merchant, &slug, currency).await;
+        for (number, &format) in FeedFormat::ALL.iter().enumerate() {
+            trial.progress(|| format!("{} as {format}", store.slug));
+            let merchant = MerchantId::from_random((index * 10 + number + 1) as u128);
+            let slug = format!("s{index}-{number}");
+            testkit::StoreBuilder::new(&slug)
+                .merchant(merchant)
+                .currency(currency)
+                .build(test.database())
+                .await;
             import(&test, merchant, format, &connectors::write::write(format, &drafts, currency))
                 .await?;
             let carried = drafts
                 .iter()
-                .filter(|draft| connectors::write::carries(format, draft, currency))
-                .map(|draft| connectors::write::carried(format, draft, currency));
+                .filter(|draft| connectors::write::can_represent(format, draft, currency))
+                .map(|draft| connectors::write::representable(format, draft, currency));
             let carried: Vec<ProductDraft> = carried.collect();
-            left_out += drafts.len() - carried.len();
-            products += compare(&test, merchant, name, &carried, currency).await?;
+            skipped += drafts.len() - carried.len();
+            products += compare(&test, merchant, format.as_str(), &carried, currency).await?;
             files += 1;
         }
     }
     Ok(format!(
-        "{} products in {files} files of {} formats arrived as they left; {left_out} could not be written, because \
-         the format cannot name their currency",
+        "{} products in {files} files of {} formats imported unchanged; {skipped} skipped because the format cannot \
+         represent their currency",
         grouped(products),
         FeedFormat::ALL.len(),
     ))
@@ -54,24 +58,29 @@ async fn import(
     format: FeedFormat,
     feed: &[u8],
 ) -> Result<(), Failure> {
-    let asked =
-        NewRun { format, mode: RunMode::Merge, dry_run: false, force: false, file_name: None };
-    let mut upload = Upload::begin(test.database(), merchant, &asked).await?;
+    let request = NewFeedRun {
+        format,
+        mode: FeedRunMode::Merge,
+        dry_run: false,
+        force: false,
+        file_name: None,
+    };
+    let mut upload = Upload::begin(test.database(), merchant, &request).await?;
     upload.write(feed).await?;
     let run = upload.finish().await?;
     let runner = Runner::new(test.database().clone(), RunnerSettings::default())
-        .register::<ApplyRun>(connectors::read_feed)
-        .register::<TakeStock>(());
+        .register::<ApplyFeedRun>(connectors::read_feed)
+        .register::<RefreshCatalogStats>(());
     runner.run_until_idle().await?;
     let reading = Reading::for_store(test.database(), merchant)?;
-    let run = catalog::run(&reading, merchant, run).await?;
-    let faults = catalog::row_faults(&reading, merchant, run.id, 0, 3).await?;
-    ensure(run.state == RunState::Completed && run.tally.failed == 0, || {
-        format!("{}: {:?} {:?}", format.name(), run.tally, faults)
+    let run = catalog::feed_run(&reading, merchant, run).await?;
+    let errors = catalog::row_errors(&reading, merchant, run.id, 0, 3).await?;
+    ensure(run.state == FeedRunState::Completed && run.counts.failed == 0, || {
+        format!("{format}: {:?} {errors:?}", run.counts)
     })
 }
 
-/// Holds what arrived against what was sent, product by product.
+/// Compares each imported product with the draft that was sent.
 async fn compare(
     test: &TestDatabase,
     merchant: MerchantId,
@@ -83,7 +92,7 @@ async fn compare(
     let mut compared = 0;
     for draft in sent {
         let expected = catalog::check(draft, currency)
-            .map_err(|faults| format!("{format}: {} {faults:?}", draft.external_id))?;
+            .map_err(|errors| format!("{format}: {} {errors:?}", draft.external_id))?;
         if !expected.facts.price.currency().is_supported() {
             continue;
         }
@@ -91,17 +100,19 @@ async fn compare(
         let found = catalog::find(&reading, merchant, &sku).await?;
         let found = found.into_iter().find(|it| it.facts.external_id == expected.facts.external_id);
         let product = found.ok_or_else(|| format!("{format}: {} is missing", draft.external_id))?;
-        let mut facts: NewProduct = product.facts;
+        let mut facts: ProductFacts = product.facts;
         facts.listed_at = expected.facts.listed_at.and(facts.listed_at);
         ensure(facts == expected.facts, || {
-            format!("{format}: {facts:?} arrived, {:?} was sent", expected.facts)
+            format!("{format}: imported {facts:?}, expected {:?}", expected.facts)
         })?;
-        let by_sku = |variants: Vec<NewVariant>| -> BTreeMap<String, NewVariant> {
+        let by_sku = |variants: Vec<VariantFacts>| -> BTreeMap<String, VariantFacts> {
             variants.into_iter().map(|variant| (variant.sku.clone(), variant)).collect()
         };
         let arrived = by_sku(product.variants.into_iter().map(|variant| variant.facts).collect());
         let sent = by_sku(expected.variants.into_iter().map(|(_, variant)| variant).collect());
-        ensure(arrived == sent, || format!("{format}: the variants of {}", draft.external_id))?;
+        ensure(arrived == sent, || {
+            format!("{format}: the variants of {} differ", draft.external_id)
+        })?;
         compared += 1;
     }
     Ok(compared)

@@ -1,14 +1,14 @@
-//! A store to bring products into.
+//! The store that products are imported into.
 
 use database::Database;
-use primitives::{Currency, Id, MerchantId};
+use primitives::{Id, MerchantId};
 
-/// Whose store it is.
+/// Returns the id of the store's merchant.
 pub(crate) fn merchant() -> MerchantId {
     MerchantId::from_random(1)
 }
 
-/// Opens the store, priced in euros.
-pub(crate) async fn open_store(database: &Database) {
-    testkit::open_store(database, merchant(), "attic", Currency::EUR).await;
+/// Creates the store, with prices in euros.
+pub(crate) async fn create_store(database: &Database) {
+    testkit::StoreBuilder::new("attic").merchant(merchant()).build(database).await;
 }

@@ -1,6 +1,6 @@
-//! Checkouts completed a second through MCP, with keys and limits, against pgbench saying the same to PostgreSQL: what one call
-//! says is recorded, and said again for other carts. Then the same with everybody after one article, beside the rate at which
-//! PostgreSQL changes one row and does nothing else.
+//! Checkouts completed per second over MCP, with keys and limits, against pgbench sending the same
+//! statements to PostgreSQL: the statements of one call are recorded and replayed for other carts.
+//! Then the same with one product for all clients, beside the rate at which PostgreSQL updates one row.
 
 mod recording;
 
@@ -12,7 +12,7 @@ use testkit::TestDatabase;
 use tokio::task::JoinSet;
 
 use self::recording::{Statement, record};
-use super::shop::{Agent, SLUG, Said, Shop, merchant};
+use super::store::{Agent, Reply, SLUG, TestStore, merchant};
 use crate::engines::Engines;
 use crate::http::Client;
 use crate::identity::{Account, agent_key_for};
@@ -23,29 +23,29 @@ use crate::table_print::{Spread, Table};
 
 const ROUNDS: usize = 5;
 const CLIENTS: usize = 16;
-/// Checkouts of each client in a round.
+/// Checkouts per client in a round.
 const TURNS: usize = 250;
-/// Accounts and keys of each: enough that no limit binds.
+/// Accounts, and keys of each: enough that no rate limit is reached.
 const ACCOUNTS: usize = 20;
 const KEYS: usize = 100;
-/// And a round of ours begins no sooner after another.
-const APART: Duration = Duration::from_secs(20);
+/// Minimum time between the starts of two rounds of Souk, for the same reason.
+const ROUND_INTERVAL: Duration = Duration::from_secs(20);
 const STOCK: i32 = 1_000_000;
-/// What we promise of the rate.
+/// Target of the ratio to pgbench.
 const TARGET: f64 = 0.5;
-/// Rows of clients are so far apart.
+/// Distance between the row numbers of two clients.
 const STRIDE: usize = 1_000_000;
 
-/// Who is after what.
+/// How the clients share products.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Crowd {
-    /// Each client after an article of its own.
-    Spread,
-    /// All after one.
-    Hot,
+enum Contention {
+    /// Each client buys its own product.
+    PerClient,
+    /// All clients buy the same product.
+    Shared,
 }
 
-/// What one round came to: a rate, and CPU for each checkout in microseconds.
+/// The result of a round: checkouts per second, and CPU per checkout in microseconds.
 struct Round {
     rate: f64,
     postgres: f64,
@@ -53,7 +53,7 @@ struct Round {
 }
 
 struct Bench {
-    shop: Shop,
+    store: TestStore,
     souk: Souk,
     keys: Vec<(KeyId, String)>,
     template: CartId,
@@ -61,26 +61,32 @@ struct Bench {
     variables: Vec<(String, String)>,
     sql: PgConnection,
     series: u32,
-    /// Last: they are stopped when everything else is gone.
+    /// The last field, so that the engines are stopped after everything else is dropped.
     engines: Engines,
 }
 
 pub(crate) async fn bench() -> Result<(), Failure> {
     let mut bench = Bench::open().await?;
     println!(
-        "{CLIENTS} clients, {} keys, limits on, synchronous_commit = on; one checkout is {} statements",
+        "{CLIENTS} clients, {} keys, limits on, synchronous_commit = on; {} statements per checkout",
         bench.keys.len(),
         bench.script.matches(';').count(),
     );
     println!(
-        "checkouts a second, median of {ROUNDS} interleaved rounds of {} (least–most); the ratio's target is {TARGET}",
+        "checkouts per second, median of {ROUNDS} interleaved rounds of {} (min–max); the target of the ratio is {TARGET}",
         CLIENTS * TURNS,
     );
-    let mut rates = Table::new(&["articles", "souk", "pgbench", "ratio"]);
-    let mut costs =
-        Table::new(&["CPU of a checkout, µs", "souk", "its PostgreSQL", "pgbench's PostgreSQL"]);
-    for (name, crowd) in [("one for each client", Crowd::Spread), ("one for all", Crowd::Hot)] {
-        let (ours, theirs) = bench.compare(crowd).await?;
+    let mut rates = Table::new(&["products", "souk", "pgbench", "ratio"]);
+    let mut costs = Table::new(&[
+        "CPU per checkout, µs",
+        "souk",
+        "PostgreSQL with souk",
+        "PostgreSQL with pgbench",
+    ]);
+    for (name, contention) in
+        [("one per client", Contention::PerClient), ("one for all", Contention::Shared)]
+    {
+        let (ours, theirs) = bench.compare(contention).await?;
         let ratios = ours.iter().zip(&theirs).map(|(ours, theirs)| ours.rate / theirs.rate);
         let show =
             |rounds: &[Round], of: fn(&Round) -> f64| Spread::of(rounds.iter().map(of)).show(0);
@@ -100,7 +106,10 @@ pub(crate) async fn bench() -> Result<(), Failure> {
     rates.print();
     costs.print();
     let bare = bench.bare_updates().await?;
-    println!("one row changed a second, and nothing else, by {CLIENTS} clients: {}", bare.show(0));
+    println!(
+        "updates of one row per second by {CLIENTS} clients, without checkout: {}",
+        bare.show(0)
+    );
     Ok(())
 }
 
@@ -108,14 +117,14 @@ impl Bench {
     async fn open() -> Result<Self, Failure> {
         let engines = Engines::start()?;
         let test = TestDatabase::on(&engines.database_url).await;
-        let shop = Shop::open_in(test, &[STOCK; CLIENTS]).await?;
+        let store = TestStore::create_in(test, &[STOCK; CLIENTS]).await?;
         let settings =
             [("SOUK_LIMITS", String::from("on")), ("REDIS_URL", engines.redis_url.clone())];
-        let free = Souk::serve(&shop.url(), &[]).await?;
+        let free = Souk::serve(&store.url(), &[]).await?;
         let mut keys = Vec::new();
         for number in 0..ACCOUNTS {
             let email = format!("agent-{number}@example.com");
-            let account = Account::create(&shop.url(), &email, "ENTERPRISE").await?;
+            let account = Account::create(&store.url(), &email, "ENTERPRISE").await?;
             let token = account.log_in(free.port).await?;
             for _ in 0..KEYS {
                 let scopes = ["agent:cart", "agent:checkout"];
@@ -124,33 +133,34 @@ impl Bench {
             }
         }
         drop(free);
-        let souk = Souk::serve_with(&shop.url(), &[], &settings).await?;
-        let sql = shop.test.raw().await;
+        let souk = Souk::serve_with(&store.url(), &[], &settings).await?;
+        let sql = store.test.raw().await;
         let (template, script, variables) = (CartId::from_random(0), String::new(), Vec::new());
         let mut bench =
-            Self { engines, shop, souk, keys, template, script, variables, sql, series: 0 };
-        bench.learn().await?;
+            Self { engines, store, souk, keys, template, script, variables, sql, series: 0 };
+        bench.record_script().await?;
         Ok(bench)
     }
 
-    /// Lets the server complete carts and writes down what it says to PostgreSQL.
-    async fn learn(&mut self) -> Result<(), Failure> {
+    /// Completes carts and records the statements that the server sends to PostgreSQL.
+    async fn record_script(&mut self) -> Result<(), Failure> {
         let agent = Agent::with_key(&self.keys[0].1);
         let mut client = agent.client(self.souk.port);
-        let product = self.shop.products[0];
-        // The first calls know nothing yet: of the key, of the store.
+        let product = self.store.products[0];
+        // The first calls fill the caches of keys and stores.
         for number in 0..3 {
             let cart = agent.cart(&mut client, &[(product, 1)]).await?;
-            agent.complete(&mut client, &cart, Some(&format!("first-{number}"))).await.done()?;
+            agent.complete(&mut client, &cart, Some(&format!("first-{number}"))).await.success()?;
         }
         self.template = agent.cart(&mut client, &[(product, 1)]).await?.parse()?;
         let recorded = agent.cart(&mut client, &[(product, 1)]).await?;
-        let done = async { agent.complete(&mut client, &recorded, Some("recorded")).await.done() };
-        let (session, heard) = record(&self.engines, done).await?;
-        let said = heard
+        let done =
+            async { agent.complete(&mut client, &recorded, Some("recorded")).await.success() };
+        let (session, recorded_statements) = record(&self.engines, done).await?;
+        let statements = recorded_statements
             .iter()
-            .find_map(|said| transaction(said))
-            .ok_or("the log tells of no checkout")?;
+            .find_map(|statements| transaction(statements))
+            .ok_or("the log of PostgreSQL has no checkout transaction")?;
         let checkout = session["checkout_id"].as_str().ok_or("a session without an id")?;
         let checkout: primitives::CheckoutId = checkout.parse()?;
         let cart: CartId = recorded.parse()?;
@@ -166,16 +176,17 @@ impl Bench {
         let mut script =
             format!("\\set turn :turn + 1\n\\set row :client_id * {STRIDE} + :turn - 1\n");
         let mut variables = Vec::new();
-        for (number, statement) in said.iter().enumerate() {
+        for (number, statement) in statements.iter().enumerate() {
             script.push_str(&statement.script(&format!("s{number}"), own, &mut variables)?);
         }
         (self.script, self.variables) = (script, variables);
         Ok(())
     }
 
-    /// What names the recorded product names the client's instead.
+    /// Returns an expression that replaces the recorded product in a value by the client's product.
+    /// `None` if the value does not contain it.
     fn other_product(&self, value: &str) -> Option<String> {
-        let recorded = self.shop.products[0];
+        let recorded = self.store.products[0];
         let (bare, prefixed) = (recorded.uuid().to_string(), recorded.to_string());
         let names: &dyn Fn(&ProductId) -> String = if value.contains(&bare) {
             &|product| product.uuid().to_string()
@@ -184,7 +195,7 @@ impl Bench {
         } else {
             return None;
         };
-        let all: Vec<String> = self.shop.products.iter().map(names).collect();
+        let all: Vec<String> = self.store.products.iter().map(names).collect();
         let kind = if value.starts_with('[') || value.starts_with("{\"") {
             "jsonb"
         } else if value.starts_with('{') {
@@ -194,42 +205,47 @@ impl Bench {
         };
         let escaped = value.replace('\\', "\\\\").replace('\'', "''").replace(':', "\\x3a");
         Some(format!(
-            "replace(E'{escaped}', '{}', (ARRAY['{}'])[:article])::{kind}",
+            "replace(E'{escaped}', '{}', (ARRAY['{}'])[:product_index])::{kind}",
             names(&recorded),
             all.join("', '")
         ))
     }
 
-    /// Rounds of the one and the other in turn, so that a slow minute hits both.
-    async fn compare(&mut self, crowd: Crowd) -> Result<(Vec<Round>, Vec<Round>), Failure> {
+    /// Alternates rounds of both, so that a slow minute of the machine affects both.
+    async fn compare(
+        &mut self,
+        contention: Contention,
+    ) -> Result<(Vec<Round>, Vec<Round>), Failure> {
         let (mut ours, mut theirs) = (Vec::new(), Vec::new());
         let mut last = tokio::time::Instant::now();
         for round in 0..=ROUNDS {
             for turn in 0..2 {
-                self.fill(crowd).await?;
+                self.fill(contention).await?;
                 if (round + turn) % 2 == 0 {
-                    tokio::time::sleep_until(last + APART).await;
+                    tokio::time::sleep_until(last + ROUND_INTERVAL).await;
                     last = tokio::time::Instant::now();
-                    ours.push(self.our_round().await?);
+                    ours.push(self.souk_round().await?);
                 } else {
-                    theirs.push(self.their_round(crowd).await?);
+                    theirs.push(self.pgbench_round(contention).await?);
                 }
                 self.check().await?;
             }
             if let (Some(ours), Some(theirs)) = (ours.last(), theirs.last()) {
-                println!("round {round} of {ROUNDS}: {:.0} and {:.0}", ours.rate, theirs.rate);
+                let (souk, pgbench) = (ours.rate, theirs.rate);
+                println!("round {round} of {ROUNDS}: souk {souk:.0}, pgbench {pgbench:.0}");
             }
         }
-        // The first of each knew nothing yet.
+        // The first round of each is a warm-up.
         Ok((ours.split_off(1), theirs.split_off(1)))
     }
 
-    /// Carts for a round, copies of one: the row of a turn of a client belongs to one of the client's keys.
-    async fn fill(&mut self, crowd: Crowd) -> Result<(), Failure> {
+    /// Creates the carts of a round as copies of one; the cart of each turn belongs to one of the
+    /// client's keys.
+    async fn fill(&mut self, contention: Contention) -> Result<(), Failure> {
         self.series += 1;
         let keys: Vec<_> = self.keys.iter().map(|(id, _)| id.uuid()).collect();
-        let wanted = |place: usize| if crowd == Crowd::Hot { 0 } else { place };
-        let names = (0..CLIENTS).map(|place| self.shop.products[wanted(place)].to_string());
+        let product = |client: usize| if contention == Contention::Shared { 0 } else { client };
+        let names = (0..CLIENTS).map(|client| self.store.products[product(client)].to_string());
         let names: Vec<String> = names.collect();
         sqlx::query(
             "INSERT INTO cart
@@ -244,29 +260,29 @@ impl Bench {
         .bind(i64::try_from(STRIDE)?)
         .bind(keys)
         .bind(i32::try_from(CLIENTS)?)
-        .bind(self.shop.products[0].to_string())
+        .bind(self.store.products[0].to_string())
         .bind(names)
         .bind(i32::try_from(TURNS)?)
         .bind(self.template.uuid())
         .execute(&mut self.sql)
         .await?;
-        self.tidy_up().await
+        self.vacuum().await
     }
 
-    /// Nobody cleans up while the time runs.
-    async fn tidy_up(&mut self) -> Result<(), Failure> {
+    /// Vacuums and checkpoints, so that neither happens during the measurement.
+    async fn vacuum(&mut self) -> Result<(), Failure> {
         for verb in ["VACUUM ANALYZE", "CHECKPOINT"] {
             sqlx::raw_sql(verb).execute(&mut self.sql).await?;
         }
         Ok(())
     }
 
-    /// The first digits of a round's carts.
+    /// The first digits of the cart ids of a round.
     fn series_name(&self) -> String {
         format!("{:08x}", self.series)
     }
 
-    /// Whether every cart of the round was checked out.
+    /// Fails unless every cart of the round was checked out.
     async fn check(&mut self) -> Result<(), Failure> {
         let started: i64 = sqlx::query_scalar(
             "SELECT count(*) FROM cart JOIN checkout_session USING (merchant_id, cart_id)
@@ -280,7 +296,7 @@ impl Bench {
         })
     }
 
-    async fn our_round(&self) -> Result<Round, Failure> {
+    async fn souk_round(&self) -> Result<Round, Failure> {
         let (postgres, souk) = (self.engines.postgres_cpu_micros()?, cpu_micros(self.souk.pid())?);
         let since = Instant::now();
         let mut clients = JoinSet::new();
@@ -305,20 +321,20 @@ impl Bench {
         })
     }
 
-    async fn their_round(&self, crowd: Crowd) -> Result<Round, Failure> {
+    async fn pgbench_round(&self, contention: Contention) -> Result<Round, Failure> {
         let mut variables = self.variables.clone();
         variables.push((String::from("turn"), String::from("0")));
         variables.push((String::from("series"), self.series_name()));
-        let article = match crowd {
-            Crowd::Spread => "\\set article :client_id + 1\n",
-            Crowd::Hot => "\\set article 1\n",
+        let product_index = match contention {
+            Contention::PerClient => "\\set product_index :client_id + 1\n",
+            Contention::Shared => "\\set product_index 1\n",
         };
-        let url = self.shop.url();
+        let url = self.store.url();
         let bench = Pgbench {
             url: &url,
             clients: u32::try_from(CLIENTS)?,
             transactions: u64::try_from(TURNS)?,
-            script: &format!("{article}{}", self.script),
+            script: &format!("{product_index}{}", self.script),
             variables: &variables,
         };
         let postgres = self.engines.postgres_cpu_micros()?;
@@ -327,18 +343,18 @@ impl Bench {
         Ok(Round { rate, postgres, souk: 0.0 })
     }
 
-    /// How often one row changes by itself.
+    /// Measures the rate of updates of one row.
     async fn bare_updates(&mut self) -> Result<Spread, Failure> {
         let script = format!(
             "UPDATE product SET held = held + 1 WHERE merchant_id = '{}' AND product_id = '{}'
              AND stock_quantity - held >= 1;",
             merchant().uuid(),
-            self.shop.products[0].uuid()
+            self.store.products[0].uuid()
         );
-        let url = self.shop.url();
+        let url = self.store.url();
         let mut rates = Vec::new();
         for _ in 0..ROUNDS {
-            self.tidy_up().await?;
+            self.vacuum().await?;
             let bench = Pgbench {
                 url: &url,
                 clients: u32::try_from(CLIENTS)?,
@@ -352,24 +368,24 @@ impl Bench {
     }
 }
 
-/// One client: completes its carts one after another, each with its key, over one connection.
+/// Completes the carts of one client, each with its key, over one connection.
 async fn buy(agents: Vec<Agent>, port: u16, series: String, client: usize) -> Result<(), Failure> {
     let mut connection = Client::new(port);
     for (turn, agent) in (0..TURNS).zip(agents.iter().cycle()) {
         let cart = format!("cart_{series}{:024x}", client * STRIDE + turn);
-        connection = agent.take_over(connection);
-        let said = agent.complete(&mut connection, &cart, Some(&cart)).await;
-        ensure(matches!(said, Said::Done(_)), || format!("{cart} at {SLUG}: {said:?}"))?;
+        connection = agent.reuse(connection);
+        let reply = agent.complete(&mut connection, &cart, Some(&cart)).await;
+        ensure(matches!(reply, Reply::Success(_)), || format!("{cart} at {SLUG}: {reply:?}"))?;
     }
     Ok(())
 }
 
-/// The transaction that begins a session, from its BEGIN to its COMMIT.
-fn transaction(said: &[Statement]) -> Option<&[Statement]> {
-    let place = said.iter().position(|one| one.sql.contains("INTO checkout_session"))?;
-    let begin = said[..place].iter().rposition(|one| one.sql.starts_with("BEGIN"))?;
-    let end = said[place..].iter().position(|one| one.sql == "COMMIT")?;
-    said.get(begin..=place + end)
+/// Returns the transaction that creates a session, from its BEGIN to its COMMIT.
+fn transaction(statements: &[Statement]) -> Option<&[Statement]> {
+    let insert = statements.iter().position(|one| one.sql.contains("INTO checkout_session"))?;
+    let begin = statements[..insert].iter().rposition(|one| one.sql.starts_with("BEGIN"))?;
+    let end = statements[insert..].iter().position(|one| one.sql == "COMMIT")?;
+    statements.get(begin..=insert + end)
 }
 
 fn each(micros: u64) -> f64 {

@@ -1,5 +1,5 @@
-//! (f) Agents that do anything at all, merchants who report, people who turn back, and every process killed now and then: the
-//! books still balance.
+//! `chaos`: agents take random actions, merchants report payments, sessions are canceled and changed,
+//! and every process is killed at random times: all invariants still hold.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -11,50 +11,52 @@ use serde_json::json;
 use testkit::TestDatabase;
 use tokio::task::JoinSet;
 
-use super::checker::{self, Books};
-use super::shop::{Agent, Said, Shop, report_paid};
+use super::invariants::{self, Totals};
+use super::store::{Agent, Reply, TestStore, report_paid};
 use crate::engines::Engines;
 use crate::report::{Failure, Tier, Trial, Verdict};
-use crate::souk::{Souk, lasting_port};
+use crate::souk::{Souk, stable_port};
 
-/// Of each article: some run out.
+/// Units of each product; some products run out.
 const STOCK: [i32; 3] = [40, 400, 4_000];
-/// How many agents at once.
+/// Number of concurrent agents.
 const AGENTS: u64 = 6;
 
 pub(crate) async fn prove(trial: Trial) -> Verdict {
     let seconds = if trial.tier == Tier::Fast { 8 } else { 60 };
-    let seed = trial.dice(1).random();
-    let shop = Shop::open(&STOCK).await?;
-    let (books, acts, kills) = rage(&shop, None, Duration::from_secs(seconds), seed).await?;
+    let seed = trial.rng(1).random();
+    let store = TestStore::create(&STOCK).await?;
+    let (totals, carts, kills) = run(&store, None, Duration::from_secs(seconds), seed).await?;
     Ok(format!(
-        "{seconds} s, {acts} acts, {kills} kills: {} sessions, {} holds, {} orders, {} abandoned; the books balance",
-        books.sessions, books.holding, books.orders, books.abandoned
+        "{seconds} s, {carts} carts, {kills} kills: {} sessions, {} holds, {} orders, {} abandoned; all invariants hold",
+        totals.sessions, totals.holding, totals.orders, totals.abandoned
     ))
 }
 
-/// Five minutes of it, on engines of its own, so that PostgreSQL is killed as well.
+/// Runs for five minutes on private engines, so that PostgreSQL is killed as well.
 pub(crate) async fn soak() -> Result<(), Failure> {
     let engines = Engines::start()?;
-    let shop = Shop::open_in(TestDatabase::on(&engines.database_url).await, &STOCK).await?;
-    let (books, acts, kills) = rage(&shop, Some(&engines), Duration::from_mins(5), 7).await?;
-    println!("5 minutes, {acts} acts, {kills} kills: {books:?}; the books balance");
+    let store = TestStore::create_in(TestDatabase::on(&engines.database_url).await, &STOCK).await?;
+    let (totals, carts, kills) = run(&store, Some(&engines), Duration::from_mins(5), 7).await?;
+    println!("5 minutes, {carts} carts, {kills} kills: {totals:?}; all invariants hold");
     Ok(())
 }
 
-async fn rage(
-    shop: &Shop,
+/// Runs agents while processes are killed, then checks the invariants. Returns the totals and the
+/// numbers of carts and kills.
+async fn run(
+    store: &TestStore,
     engines: Option<&Engines>,
     span: Duration,
     seed: u64,
-) -> Result<(Books, u64, u32), Failure> {
-    let ports = [lasting_port()?, lasting_port()?];
+) -> Result<(Totals, u64, u32), Failure> {
+    let ports = [stable_port()?, stable_port()?];
     let mut servers = Vec::new();
     for port in ports {
-        servers.push(Souk::serve_on(&shop.url(), port, &[])?.opened().await?);
+        servers.push(Souk::serve_on(&store.url(), port, &[])?.ready().await?);
     }
-    let mut worker = Souk::work(&shop.url(), 1)?;
-    let crowd = Crowd::gather(shop, &servers[0], ports, seed).await?;
+    let mut worker = Souk::work(&store.url(), 1)?;
+    let agents = AgentPool::start(store, &servers[0], ports, seed).await?;
     let (since, mut kills, mut random) = (Instant::now(), 0, StdRng::seed_from_u64(seed));
     while since.elapsed() < span {
         tokio::time::sleep(Duration::from_millis(random.random_range(700..2_500))).await;
@@ -62,67 +64,67 @@ async fn rage(
             (0, Some(engines)) => engines.kill_postgres().await?,
             (1 | 2, _) => {
                 worker.signal("KILL")?;
-                worker = Souk::work(&shop.url(), 1)?;
+                worker = Souk::work(&store.url(), 1)?;
             }
             (number, _) => {
                 let victim = number % 2;
                 servers[victim].signal("KILL")?;
                 servers[victim].wait(Duration::from_secs(5)).await?;
-                servers[victim] = Souk::serve_on(&shop.url(), ports[victim], &[])?.opened().await?;
+                servers[victim] = Souk::serve_on(&store.url(), ports[victim], &[])?.ready().await?;
             }
         }
         kills += 1;
     }
-    let acts = crowd.end().await?;
+    let carts = agents.stop().await?;
     drop((servers, worker));
-    // What a killed server left open is undone once its connection is gone.
+    // PostgreSQL rolls back the transactions of a killed server once its connection is closed.
     tokio::time::sleep(Duration::from_secs(1)).await;
-    Ok((checker::check(shop).await?, acts, kills))
+    Ok((invariants::check(store).await?, carts, kills))
 }
 
-/// Agents that do anything at all, until they are told to stop.
-pub(super) struct Crowd {
+/// Agents that take random actions until they are stopped.
+pub(super) struct AgentPool {
     agents: JoinSet<Result<(), Failure>>,
     ended: Arc<AtomicBool>,
-    acts: Arc<AtomicU64>,
+    carts: Arc<AtomicU64>,
 }
 
-impl Crowd {
-    /// Lets them loose on two servers.
-    pub(super) async fn gather(
-        shop: &Shop,
+impl AgentPool {
+    /// Starts the agents on two servers.
+    pub(super) async fn start(
+        store: &TestStore,
         server: &Souk,
         ports: [u16; 2],
         seed: u64,
     ) -> Result<Self, Failure> {
-        let agent = shop.agent(server, "ada").await?;
-        let merchant_key = shop.merchant_key().await?;
-        let (ended, acts) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
+        let agent = store.agent(server, "ada").await?;
+        let merchant_key = store.merchant_key().await?;
+        let (ended, carts) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
         let mut agents = JoinSet::new();
         for number in 0..AGENTS {
-            let one = Shopper {
+            let shopper = Shopper {
                 agent: agent.clone(),
                 merchant_key: merchant_key.clone(),
                 ports,
-                products: shop.products.clone(),
+                products: store.products.clone(),
                 random: StdRng::seed_from_u64(seed ^ number),
             };
-            agents.spawn(one.shop(Arc::clone(&ended), Arc::clone(&acts)));
+            agents.spawn(shopper.run(Arc::clone(&ended), Arc::clone(&carts)));
         }
-        Ok(Self { agents, ended, acts })
+        Ok(Self { agents, ended, carts })
     }
 
-    /// Stops them; how many carts they made.
-    pub(super) async fn end(mut self) -> Result<u64, Failure> {
+    /// Stops the agents and returns how many carts they created.
+    pub(super) async fn stop(mut self) -> Result<u64, Failure> {
         self.ended.store(true, Ordering::Relaxed);
-        while let Some(gone) = self.agents.join_next().await {
-            gone??;
+        while let Some(ended) = self.agents.join_next().await {
+            ended??;
         }
-        Ok(self.acts.load(Ordering::Relaxed))
+        Ok(self.carts.load(Ordering::Relaxed))
     }
 }
 
-/// An agent that does anything at all.
+/// An agent that takes random actions.
 struct Shopper {
     agent: Agent,
     merchant_key: String,
@@ -132,7 +134,7 @@ struct Shopper {
 }
 
 impl Shopper {
-    async fn shop(mut self, stop: Arc<AtomicBool>, acts: Arc<AtomicU64>) -> Result<(), Failure> {
+    async fn run(mut self, stop: Arc<AtomicBool>, carts: Arc<AtomicU64>) -> Result<(), Failure> {
         while !stop.load(Ordering::Relaxed) {
             let port = self.ports[self.random.random_range(0..2_usize)];
             let mut client = self.agent.client(port);
@@ -150,29 +152,30 @@ impl Shopper {
                 tokio::time::sleep(Duration::from_millis(50)).await;
                 continue;
             };
-            acts.fetch_add(1, Ordering::Relaxed);
+            carts.fetch_add(1, Ordering::Relaxed);
             self.buy(&cart).await?;
         }
         Ok(())
     }
 
-    /// Completes, perhaps several times, and then pays, calls off, changes, or walks away.
+    /// Completes the cart, possibly several times, and then pays, cancels, changes or abandons the
+    /// session.
     async fn buy(&mut self, cart: &str) -> Result<(), Failure> {
         let mut session = None;
         for _ in 0..self.random.random_range(1..4) {
             let port = self.ports[self.random.random_range(0..2_usize)];
             let mut client = self.agent.client(port);
             match self.agent.complete(&mut client, cart, Some(cart)).await {
-                Said::Done(done) => session = Some(done),
-                Said::Refused(500, code) => return Err(format!("500 {code}").into()),
-                Said::Refused(..) | Said::Nothing(_) => {}
+                Reply::Success(done) => session = Some(done),
+                Reply::Error(500, code) => return Err(format!("500 {code}").into()),
+                Reply::Error(..) | Reply::Unknown(_) => {}
             }
         }
         let Some(session) = session else { return Ok(()) };
         let checkout = session["checkout_id"].as_str().unwrap_or_default().to_owned();
         for _ in 0..self.random.random_range(1..3) {
             let port = self.ports[self.random.random_range(0..2_usize)];
-            let said = match self.random.random_range(0..10) {
+            let reply = match self.random.random_range(0..10) {
                 0..5 => report_paid(port, &self.merchant_key, &checkout, &checkout).await,
                 5..7 => {
                     let mut client = self.agent.client(port);
@@ -188,7 +191,7 @@ impl Shopper {
                 }
                 _ => return Ok(()),
             };
-            if let Said::Refused(500, code) = said {
+            if let Reply::Error(500, code) = reply {
                 return Err(format!("500 {code}").into());
             }
         }

@@ -1,44 +1,44 @@
-//! (c) F23: a hundred completes of one cart at once, at two processes: with one key, with keys of their own, with one key and
-//! another body.
+//! `concurrent-completion`: a hundred concurrent completions of one cart at two processes: with one
+//! idempotency key, with different keys, with one key and another body.
 
 use std::collections::BTreeSet;
 
 use serde_json::json;
 use tokio::task::JoinSet;
 
-use super::checker;
-use super::shop::{Agent, Said, Shop};
+use super::invariants;
+use super::store::{Agent, Reply, TestStore};
 use crate::report::{Failure, Trial, Verdict, ensure};
 use crate::souk::Souk;
 
-/// How many at once.
-const AT_ONCE: usize = 100;
+/// Number of concurrent completions.
+const CONCURRENCY: usize = 100;
 
 pub(crate) async fn prove(_: Trial) -> Verdict {
-    let shop = Shop::open(&[1_000]).await?;
-    let servers = [Souk::serve(&shop.url(), &[]).await?, Souk::serve(&shop.url(), &[]).await?];
+    let store = TestStore::create(&[1_000]).await?;
+    let servers = [Souk::serve(&store.url(), &[]).await?, Souk::serve(&store.url(), &[]).await?];
     let ports = [servers[0].port, servers[1].port];
-    let agent = shop.agent(&servers[0], "ada").await?;
+    let agent = store.agent(&servers[0], "ada").await?;
     let mut client = agent.client(ports[0]);
     let mut found = Vec::new();
-    for kind in [Kind::SameKey, Kind::OwnKeys, Kind::OtherBody] {
-        let cart = agent.cart(&mut client, &[(shop.products[0], 1)]).await?;
-        let other = agent.cart(&mut client, &[(shop.products[0], 1)]).await?;
-        found.push(all_at_once(&agent, ports, kind, &cart, &other).await?);
+    for kind in [Kind::SameKey, Kind::DifferentKeys, Kind::OtherBody] {
+        let cart = agent.cart(&mut client, &[(store.products[0], 1)]).await?;
+        let other = agent.cart(&mut client, &[(store.products[0], 1)]).await?;
+        found.push(complete_concurrently(&agent, ports, kind, &cart, &other).await?);
     }
-    let books = checker::check(&shop).await?;
-    let told = found.join("; ");
-    Ok(format!("{told}; {} sessions, {} holds", books.sessions, books.holding))
+    let totals = invariants::check(&store).await?;
+    let found = found.join("; ");
+    Ok(format!("{found}; {} sessions, {} holds", totals.sessions, totals.holding))
 }
 
 #[derive(Clone, Copy, Debug)]
 enum Kind {
     SameKey,
-    OwnKeys,
+    DifferentKeys,
     OtherBody,
 }
 
-async fn all_at_once(
+async fn complete_concurrently(
     agent: &Agent,
     ports: [u16; 2],
     kind: Kind,
@@ -46,14 +46,14 @@ async fn all_at_once(
     other: &str,
 ) -> Result<String, Failure> {
     let mut calls = JoinSet::new();
-    for number in 0..AT_ONCE {
+    for number in 0..CONCURRENCY {
         let (agent, port) = (agent.clone(), ports[number % 2]);
         let key = match kind {
             Kind::SameKey => String::from("same"),
-            Kind::OwnKeys => format!("own-{number}"),
+            Kind::DifferentKeys => format!("own-{number}"),
             Kind::OtherBody => String::from("other-body"),
         };
-        // One in ten sends another body under the same key.
+        // One in ten sends another body with the same key.
         let is_other = matches!(kind, Kind::OtherBody) && number % 10 == 0;
         let cart = if is_other { other } else { cart }.to_owned();
         calls.spawn(async move {
@@ -65,15 +65,16 @@ async fn all_at_once(
     let (mut urls, mut conflicts) = (BTreeSet::new(), 0);
     while let Some(done) = calls.join_next().await {
         match done? {
-            (_, Said::Done(session)) => {
+            (_, Reply::Success(session)) => {
                 urls.insert(session["checkout_url"].as_str().unwrap_or_default().to_owned());
             }
-            (_, Said::Refused(409, code)) if code == "idempotency_conflict" => conflicts += 1,
+            (_, Reply::Error(409, code)) if code == "idempotency_conflict" => conflicts += 1,
             (_, other) => return Err(format!("{kind:?}: {other:?}").into()),
         }
     }
-    ensure(urls.len() == 1, || format!("{kind:?}: {} addresses", urls.len()))?;
+    ensure(urls.len() == 1, || format!("{kind:?}: {} checkout URLs", urls.len()))?;
     let expected = if matches!(kind, Kind::OtherBody) { [10, 90].to_vec() } else { vec![0] };
     ensure(expected.contains(&conflicts), || format!("{kind:?}: {conflicts} conflicts"))?;
-    Ok(format!("{kind:?}: {} answers, one address, {conflicts} conflicts", AT_ONCE - conflicts))
+    let succeeded = CONCURRENCY - conflicts;
+    Ok(format!("{kind:?}: {succeeded} succeeded, one checkout URL, {conflicts} conflicts"))
 }

@@ -1,18 +1,20 @@
-//! What has to be true of all stock, sessions and orders, whatever happened.
+//! The invariants of stock, sessions and orders, which hold after any sequence of events.
 
 use database::Reading;
 use primitives::{Id, MerchantId};
 use sqlx::PgConnection;
 
-use super::shop::{Shop, merchant};
+use super::store::{TestStore, merchant};
 use crate::report::{Failure, ensure};
 
-/// What there is in the end.
+/// Row counts at the time of the check.
 #[derive(Debug)]
-pub(crate) struct Books {
+pub(crate) struct Totals {
     pub(crate) sessions: i64,
+    /// Sessions that hold units.
     pub(crate) holding: i64,
     pub(crate) orders: i64,
+    /// Events `checkout.abandoned`.
     pub(crate) abandoned: i64,
 }
 
@@ -25,13 +27,13 @@ const UNITS_HELD: &str = "SELECT coalesce(sum((line->>'quantity')::bigint), 0)::
 const UNITS_ORDERED: &str = "SELECT coalesce(sum((line->>'quantity')::bigint), 0)::bigint
      FROM placed_order, jsonb_array_elements(lines) AS line WHERE NOT is_sandbox";
 
-/// Things that must not exist, by what they would be.
-const NEVER: [(&str, &str); 9] = [
-    ("an order without its one event", "SELECT count(*) FROM placed_order WHERE NOT is_sandbox AND 1 <>
+/// Violations, and the query that counts each.
+const VIOLATIONS: [(&str, &str); 9] = [
+    ("an order without exactly one event", "SELECT count(*) FROM placed_order WHERE NOT is_sandbox AND 1 <>
         (SELECT count(*) FROM outbox WHERE topic = 'order.created' AND subject = order_id)"),
     ("an event without its order", "SELECT count(*) FROM outbox WHERE topic = 'order.created'
         AND NOT EXISTS (SELECT FROM placed_order WHERE order_id = subject)"),
-    ("an outbox row without its bytes", "SELECT count(*) FROM outbox WHERE topic IN ('order.created', 'checkout.abandoned')
+    ("an outbox row without exactly one webhook event", "SELECT count(*) FROM outbox WHERE topic IN ('order.created', 'checkout.abandoned')
         AND 1 <> (SELECT count(*) FROM webhook_event WHERE kind = topic AND webhook_event.subject = outbox.subject)"),
     ("a cart with two orders", "SELECT count(*) FROM (SELECT cart_id FROM placed_order GROUP BY cart_id HAVING count(*) > 1) AS twice"),
     ("a completed session without its order", "SELECT count(*) FROM checkout_session AS session WHERE status = 'completed'
@@ -39,33 +41,35 @@ const NEVER: [(&str, &str); 9] = [
                         AND placed_order.checkout_id = session.checkout_id AND placed_order.total_minor = session.total_minor)"),
     ("an order whose session is not completed", "SELECT count(*) FROM placed_order WHERE NOT EXISTS
         (SELECT FROM checkout_session WHERE checkout_session.order_id = placed_order.order_id AND status = 'completed')"),
-    ("an abandoned session without its one event", "SELECT count(*) FROM checkout_session WHERE status IN ('canceled', 'expired')
+    ("an abandoned session without exactly one event", "SELECT count(*) FROM checkout_session WHERE status IN ('canceled', 'expired')
         AND NOT is_sandbox AND 1 <> (SELECT count(*) FROM outbox WHERE topic = 'checkout.abandoned' AND subject = checkout_id)"),
-    ("a session without its one start", "SELECT count(*) FROM checkout_session WHERE NOT is_sandbox AND 1 <>
+    ("a session without exactly one start event", "SELECT count(*) FROM checkout_session WHERE NOT is_sandbox AND 1 <>
         (SELECT count(*) FROM agent_event WHERE agent_event.checkout_id = checkout_session.checkout_id AND kind = 'CHECKOUT_START')"),
-    ("an order without its one completion", "SELECT count(*) FROM placed_order WHERE NOT is_sandbox AND 1 <>
+    ("an order without exactly one completion event", "SELECT count(*) FROM placed_order WHERE NOT is_sandbox AND 1 <>
         (SELECT count(*) FROM agent_event WHERE agent_event.checkout_id = placed_order.checkout_id AND kind = 'CHECKOUT_COMPLETE')"),
 ];
 
-/// Looks at everything.
-pub(crate) async fn check(shop: &Shop) -> Result<Books, Failure> {
-    let mut raw = shop.test.raw().await;
+/// Checks all invariants and returns the totals.
+pub(crate) async fn check(store: &TestStore) -> Result<Totals, Failure> {
+    let mut raw = store.test.raw().await;
     let held = one(&mut raw, "SELECT coalesce(sum(held), 0)::bigint FROM product").await?;
     let in_holds = one(&mut raw, UNITS_HELD).await?;
-    ensure(held == in_holds, || format!("{held} units are held, and {in_holds} by sessions"))?;
+    ensure(held == in_holds, || {
+        format!("products have {held} units held, sessions hold {in_holds}")
+    })?;
     let left =
         one(&mut raw, "SELECT coalesce(sum(stock_quantity), 0)::bigint FROM product").await?;
     let ordered = one(&mut raw, UNITS_ORDERED).await?;
-    let gone = shop.stocked - left;
-    ensure(gone == ordered, || format!("{gone} units are gone, and {ordered} are in orders"))?;
+    let sold = store.initial_units - left;
+    ensure(sold == ordered, || format!("stock fell by {sold} units, orders have {ordered}"))?;
     let short = one(&mut raw, "SELECT count(*) FROM product WHERE held > stock_quantity").await?;
-    ensure(short == 0, || format!("{short} products are promised more often than there are"))?;
-    for (what, query) in NEVER {
+    ensure(short == 0, || format!("{short} products are oversold"))?;
+    for (what, query) in VIOLATIONS {
         let found = one(&mut raw, query).await?;
-        ensure(found == 0, || format!("{found} times: {what}"))?;
+        ensure(found == 0, || format!("{what}: {found}"))?;
     }
-    alone(shop).await?;
-    Ok(Books {
+    check_isolation(store).await?;
+    Ok(Totals {
         sessions: one(&mut raw, "SELECT count(*) FROM checkout_session").await?,
         holding: one(&mut raw, "SELECT count(*) FROM checkout_session WHERE is_holding").await?,
         orders: one(&mut raw, "SELECT count(*) FROM placed_order").await?,
@@ -74,9 +78,9 @@ pub(crate) async fn check(shop: &Shop) -> Result<Books, Failure> {
     })
 }
 
-/// Whether another merchant sees nothing of it, and this one everything.
-async fn alone(shop: &Shop) -> Result<(), Failure> {
-    let database = shop.test.database().clone();
+/// Fails unless another merchant sees no row, and this one all of them.
+async fn check_isolation(store: &TestStore) -> Result<(), Failure> {
+    let database = store.test.database().clone();
     let tables = [
         "cart",
         "checkout_session",
@@ -89,18 +93,18 @@ async fn alone(shop: &Shop) -> Result<(), Failure> {
     for table in tables {
         let count = format!("SELECT count(*) FROM {table}");
         let mut seen = [0_i64; 2];
-        for (place, who) in [MerchantId::from_random(2), merchant()].into_iter().enumerate() {
-            let mut snapshot = Reading::for_store(&database, who)?.open().await?;
-            seen[place] = sqlx::query_scalar(sqlx::AssertSqlSafe(count.clone()))
-                .fetch_one(&mut *snapshot)
+        for (index, who) in [MerchantId::from_random(2), merchant()].into_iter().enumerate() {
+            let query = sqlx::query_scalar(sqlx::AssertSqlSafe(count.clone()));
+            seen[index] = Reading::for_store(&database, who)?
+                .run(async |sql| -> Result<i64, Failure> { Ok(query.fetch_one(&mut **sql).await?) })
                 .await?;
-            snapshot.close().await?;
         }
         let all: i64 = sqlx::query_scalar(sqlx::AssertSqlSafe(count))
-            .fetch_one(&mut shop.test.raw().await)
+            .fetch_one(&mut store.test.raw().await)
             .await?;
         ensure(seen == [0, all], || {
-            format!("{table}: of {all} rows a stranger sees {}, the owner {}", seen[0], seen[1])
+            let [other, owner] = seen;
+            format!("{table}: of {all} rows another merchant sees {other}, the owner {owner}")
         })?;
     }
     Ok(())

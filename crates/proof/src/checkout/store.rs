@@ -1,4 +1,4 @@
-//! A store to buy at, and an agent that buys as agents do: over MCP, with a key.
+//! A test store, and an agent that buys there over MCP with a key.
 
 use std::time::Duration;
 
@@ -9,55 +9,55 @@ use primitives::{Currency, Id, MerchantId, ProductId};
 use serde_json::{Value, json};
 use testkit::TestDatabase;
 
-use crate::http::{Client, Fate};
+use crate::http::{Client, Delivery};
 use crate::identity::{Account, agent_key_for};
 use crate::report::Failure;
 use crate::souk::{Souk, store_key};
 
-/// The waits of the specification between tries (§7), in seconds.
-const WAITS: [u64; 4] = [1, 2, 4, 8];
+/// Seconds between retries, as the specification says (§7).
+const RETRY_DELAYS: [u64; 4] = [1, 2, 4, 8];
 
-/// The store's name in addresses.
+/// The slug of the store.
 pub(crate) const SLUG: &str = "attic";
 
-/// Whose store it is.
+/// The merchant of the store.
 pub(crate) fn merchant() -> MerchantId {
     MerchantId::from_random(1)
 }
 
-/// A store with goods, in a database of its own.
-pub(crate) struct Shop {
+/// A store with products, in its own database.
+pub(crate) struct TestStore {
     pub(crate) test: TestDatabase,
-    /// How many there were of everything at the beginning.
-    pub(crate) stocked: i64,
+    /// Units of all products at the start.
+    pub(crate) initial_units: i64,
     pub(crate) products: Vec<ProductId>,
 }
 
-impl Shop {
-    /// Opens it with goods, so many of each.
-    pub(crate) async fn open(stock: &[i32]) -> Result<Self, Failure> {
-        Self::open_in(TestDatabase::new().await, stock).await
+impl TestStore {
+    /// Creates it in a new database, with one product for each number of units.
+    pub(crate) async fn create(stock: &[i32]) -> Result<Self, Failure> {
+        Self::create_in(TestDatabase::new().await, stock).await
     }
 
-    /// The same in a database that is there.
-    pub(crate) async fn open_in(test: TestDatabase, stock: &[i32]) -> Result<Self, Failure> {
+    /// Creates it in an existing database.
+    pub(crate) async fn create_in(test: TestDatabase, stock: &[i32]) -> Result<Self, Failure> {
         let database = test.database().clone();
-        testkit::open_store(&database, merchant(), SLUG, Currency::EUR).await;
+        testkit::StoreBuilder::new(SLUG).merchant(merchant()).build(&database).await;
         let mut work = Work::for_platform(&database).await?;
         let standing = Standing { score: Some(0.9), provisional: false, computed_at: work.now() };
         merchants::set_standing(&mut work, merchant(), &standing).await?;
         work.commit().await?;
         let mut incoming = Vec::new();
-        for (number, there) in stock.iter().enumerate() {
+        for (number, units) in stock.iter().enumerate() {
             let draft = ProductDraft {
-                external_id: format!("article-{number}"),
-                name: Some(format!("Article {number}")),
+                external_id: format!("product-{number}"),
+                name: Some(format!("Product {number}")),
                 price: Some(Amount::new("10.00")),
-                stock_quantity: Some(i64::from(*there)),
+                stock_quantity: Some(i64::from(*units)),
                 ..ProductDraft::default()
             };
             incoming.push(
-                catalog::check(&draft, Currency::EUR).map_err(|_| "a draft that does not fit")?,
+                catalog::check(&draft, Currency::EUR).map_err(|_| "an invalid product draft")?,
             );
         }
         let mut work = Work::for_store(&database, merchant()).await?;
@@ -65,15 +65,15 @@ impl Shop {
         work.commit().await?;
         let all = "SELECT product_id FROM product ORDER BY external_id COLLATE \"C\"";
         let products = sqlx::query_scalar(all).fetch_all(&mut test.raw().await).await?;
-        let stocked = stock.iter().map(|there| i64::from(*there)).sum();
-        Ok(Self { test, stocked, products })
+        let initial_units = stock.iter().map(|units| i64::from(*units)).sum();
+        Ok(Self { test, initial_units, products })
     }
 
     pub(crate) fn url(&self) -> String {
         self.test.url()
     }
 
-    /// An agent of a new account.
+    /// Creates an account and returns an agent with a key of it.
     pub(crate) async fn agent(&self, server: &Souk, name: &str) -> Result<Agent, Failure> {
         let email = format!("{name}@example.com");
         let account = Account::create(&self.url(), &email, "ENTERPRISE").await?;
@@ -83,7 +83,7 @@ impl Shop {
         Ok(Agent { key })
     }
 
-    /// A program of the merchant.
+    /// Creates a merchant key of the store.
     pub(crate) async fn merchant_key(&self) -> Result<String, Failure> {
         store_key(&self.url(), SLUG).await
     }
@@ -95,21 +95,20 @@ pub(crate) struct Agent {
     key: String,
 }
 
-/// What became of a call.
+/// The outcome of a call.
 #[derive(Debug, Clone)]
-pub(crate) enum Said {
-    /// It was done.
-    Done(Value),
-    /// It was refused, with a stable code.
-    Refused(u16, String),
-    /// Nobody knows: no answer came.
-    Nothing(#[expect(dead_code, reason = "shown when a check fails")] String),
+pub(crate) enum Reply {
+    Success(Value),
+    /// The HTTP status and the error code.
+    Error(u16, String),
+    /// No response was received, so that the call may or may not have taken effect.
+    Unknown(#[expect(dead_code, reason = "printed when a check fails")] String),
 }
 
-impl Said {
-    pub(crate) fn done(self) -> Result<Value, Failure> {
+impl Reply {
+    pub(crate) fn success(self) -> Result<Value, Failure> {
         match self {
-            Self::Done(value) => Ok(value),
+            Self::Success(value) => Ok(value),
             other => Err(format!("{other:?}").into()),
         }
     }
@@ -124,20 +123,20 @@ impl Agent {
         Client::new(port).with_agent_key(&self.key)
     }
 
-    /// The same connection, from now on with this agent's key.
-    pub(crate) fn take_over(&self, client: Client) -> Client {
+    /// Reuses a connection with this agent's key.
+    pub(crate) fn reuse(&self, client: Client) -> Client {
         client.without_headers().with_agent_key(&self.key)
     }
 
     /// Calls a tool.
-    pub(crate) async fn call(&self, client: &mut Client, tool: &str, arguments: Value) -> Said {
+    pub(crate) async fn call(&self, client: &mut Client, tool: &str, arguments: Value) -> Reply {
         let params = json!({ "name": tool, "arguments": arguments });
         let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params });
-        let fate = client.post(&format!("/{SLUG}/mcp"), &body.to_string()).await;
-        said(fate, |answer| answer["result"]["structuredContent"].clone())
+        let delivery = client.post(&format!("/{SLUG}/mcp"), &body.to_string()).await;
+        reply(delivery, |answer| answer["result"]["structuredContent"].clone())
     }
 
-    /// A cart that is ready to be bought.
+    /// Creates a cart that is ready for checkout.
     pub(crate) async fn cart(
         &self,
         client: &mut Client,
@@ -146,57 +145,64 @@ impl Agent {
         let item = |(product, quantity): &(ProductId, i64)| json!({ "product_id": product, "quantity": quantity });
         let items: Vec<Value> = items.iter().map(item).collect();
         let arguments = json!({ "items": items, "ship_to": { "country": "DE" } });
-        let cart = self.call(client, "create_cart", arguments).await.done()?;
+        let cart = self.call(client, "create_cart", arguments).await.success()?;
         cart["cart_id"].as_str().map(str::to_owned).ok_or_else(|| "a cart without an id".into())
     }
 
-    /// Completes the checkout of a cart, with a key if there is one.
+    /// Completes the checkout of a cart, with an idempotency key if given.
     pub(crate) async fn complete(
         &self,
         client: &mut Client,
         cart: &str,
-        once: Option<&str>,
-    ) -> Said {
+        idempotency_key: Option<&str>,
+    ) -> Reply {
         let mut arguments = json!({ "cart_id": cart });
-        if let Some(once) = once {
-            arguments["idempotency_key"] = json!(once);
+        if let Some(idempotency_key) = idempotency_key {
+            arguments["idempotency_key"] = json!(idempotency_key);
         }
         self.call(client, "complete_checkout", arguments).await
     }
 
-    /// The same, asked again as the specification says while nobody answers or the server puts it off.
-    pub(crate) async fn insist(&self, port: u16, cart: &str, once: Option<&str>) -> Said {
-        for wait in WAITS {
-            match self.complete(&mut self.client(port), cart, once).await {
-                Said::Nothing(_) | Said::Refused(429 | 503, _) => {
-                    tokio::time::sleep(Duration::from_secs(wait)).await;
+    /// Completes the checkout of a cart and retries as the specification says, while there is no
+    /// response or the server throttles or is unavailable.
+    pub(crate) async fn complete_with_retries(
+        &self,
+        port: u16,
+        cart: &str,
+        idempotency_key: Option<&str>,
+    ) -> Reply {
+        for delay in RETRY_DELAYS {
+            match self.complete(&mut self.client(port), cart, idempotency_key).await {
+                Reply::Unknown(_) | Reply::Error(429 | 503, _) => {
+                    tokio::time::sleep(Duration::from_secs(delay)).await;
                 }
-                said => return said,
+                reply => return reply,
             }
         }
-        self.complete(&mut self.client(port), cart, once).await
+        self.complete(&mut self.client(port), cart, idempotency_key).await
     }
 }
 
 /// Reports a payment as the merchant does.
-pub(crate) async fn report_paid(port: u16, key: &str, checkout: &str, reference: &str) -> Said {
+pub(crate) async fn report_paid(port: u16, key: &str, checkout: &str, reference: &str) -> Reply {
     let body = json!({ "reference": reference }).to_string();
     let path = format!("/api/v1/merchant/checkouts/{checkout}/complete");
-    let fate = Client::new(port).with_key(key).post(&path, &body).await;
-    said(fate, |answer| answer["data"].clone())
+    let delivery = Client::new(port).with_key(key).post(&path, &body).await;
+    reply(delivery, |answer| answer["data"].clone())
 }
 
-fn said(fate: Fate, found: impl Fn(&Value) -> Value) -> Said {
-    match fate {
-        Fate::Answered { status, body } => {
+/// Interprets a response; `result` selects the result of a successful one.
+fn reply(delivery: Delivery, result: impl Fn(&Value) -> Value) -> Reply {
+    match delivery {
+        Delivery::Answered { status, body } => {
             let answer: Value = serde_json::from_str(&body).unwrap_or_default();
             if status < 300 && answer.get("error").is_none() {
-                Said::Done(found(&answer))
+                Reply::Success(result(&answer))
             } else {
-                Said::Refused(status, answer["error"].as_str().unwrap_or(&body).to_owned())
+                Reply::Error(status, answer["error"].as_str().unwrap_or(&body).to_owned())
             }
         }
-        Fate::NotSent => Said::Nothing(String::from("not sent")),
-        Fate::Cut(why) => Said::Nothing(why),
+        Delivery::NotSent => Reply::Unknown(String::from("not sent")),
+        Delivery::Interrupted(why) => Reply::Unknown(why),
     }
 }

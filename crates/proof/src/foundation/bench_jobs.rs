@@ -1,11 +1,11 @@
 //! Jobs claimed and finished per second: `jobs::Runner` against pgbench, which sends the same
-//! statements and does nothing else. The ratio is what our code costs on top of the engine.
+//! statements and does nothing else. The ratio is the overhead of the runner over PostgreSQL.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use database::{Database, Dice, Work};
+use database::{Database, RandomSource, Work};
 use jobs::{Job, JobContext, JobError, Outcome, Runner, RunnerSettings};
 use serde::{Deserialize, Serialize};
 use sqlx::PgConnection;
@@ -20,10 +20,10 @@ use crate::worker::open;
 
 const BATCH: u64 = 50;
 const ROUNDS: usize = 5;
-/// A round, in jobs: divisible by batches of 4 and of 8 clients, and some seconds long.
+/// Jobs in a round: divisible by the batches of 4 and of 8 clients, and some seconds of work.
 const JOBS: u64 = 60_000;
 const CLIENTS: [u32; 2] = [4, 8];
-/// What we promise: at least so much of what the engine itself can do.
+/// Target of the ratio to pgbench.
 const TARGET: f64 = 0.8;
 const SCRIPT: &str = include_str!("../../pgbench/claim_and_finish.sql");
 
@@ -33,7 +33,7 @@ struct Nothing {}
 
 impl Job for Nothing {
     const NAME: &'static str = "nothing";
-    type Needs = Arc<Countdown>;
+    type Dependencies = Arc<Countdown>;
 
     async fn run(self, _: JobContext, countdown: Arc<Countdown>) -> Result<Outcome, JobError> {
         countdown.count();
@@ -41,7 +41,7 @@ impl Job for Nothing {
     }
 }
 
-/// Stops the runners when everything has been run.
+/// Stops the runners after the last job.
 struct Countdown {
     left: AtomicU64,
     stop: watch::Sender<bool>,
@@ -66,11 +66,11 @@ pub(crate) async fn run() -> Result<(), Failure> {
     for setting in ["synchronous_commit", "fsync"] {
         let show = sqlx::query_scalar("SELECT current_setting($1)");
         let value: String = show.bind(setting).fetch_one(&mut bench.sql).await?;
-        ensure(value == "on", || format!("{setting} is {value}: the figures would say nothing"))?;
+        ensure(value == "on", || format!("{setting} is {value}; the benchmark needs it on"))?;
     }
     println!("jobs claimed and finished per second, batches of {BATCH}, synchronous_commit = on");
     println!(
-        "median of {ROUNDS} rounds of {JOBS} jobs (least–most); the ratio's target is {TARGET}"
+        "median of {ROUNDS} rounds of {JOBS} jobs (min–max); the target of the ratio is {TARGET}"
     );
     let mut table = Table::new(&["clients", "souk", "pgbench", "ratio"]);
     for clients in CLIENTS {
@@ -81,7 +81,7 @@ pub(crate) async fn run() -> Result<(), Failure> {
 }
 
 impl Bench {
-    /// Rounds of the one and the other in turn, so that a slow minute hits both.
+    /// Alternates rounds of both, so that a slow minute of the machine affects both.
     async fn compare(&mut self, clients: u32) -> Result<Vec<String>, Failure> {
         let (mut ours, mut theirs) = (Vec::new(), Vec::new());
         for round in 0..ROUNDS {
@@ -101,7 +101,7 @@ impl Bench {
         Ok(row.into())
     }
 
-    /// A full queue in a tidy table.
+    /// Fills the queue and vacuums the table.
     async fn fill(&mut self) -> Result<(), Failure> {
         sqlx::raw_sql("TRUNCATE job").execute(&mut self.sql).await?;
         let insert = sqlx::query(
@@ -121,9 +121,9 @@ impl Bench {
         Ok(u64::try_from(left)?)
     }
 
-    /// So many runners in one process, until the queue is empty.
+    /// Runs `clients` runners in one process until the queue is empty.
     async fn run_ours(&mut self, clients: u32) -> Result<f64, Failure> {
-        let database = open(self.url.clone(), clients * 2, Dice::real())?;
+        let database = open(self.url.clone(), clients * 2, RandomSource::system())?;
         warm_up(&database, clients).await?;
         let (stop, stopped) = watch::channel(false);
         let countdown = Arc::new(Countdown { left: AtomicU64::new(JOBS), stop });
@@ -156,14 +156,14 @@ impl Bench {
     }
 }
 
-/// Opens the connections, so that none is opened while the time runs.
+/// Opens the connections, so that none is opened during the measurement.
 async fn warm_up(database: &Database, clients: u32) -> Result<(), Failure> {
     let mut works = Vec::new();
     for _ in 0..clients * 2 {
         works.push(Work::for_platform(database).await?);
     }
     for work in works {
-        work.abandon().await?;
+        work.rollback().await?;
     }
     tokio::time::sleep(Duration::from_millis(50)).await;
     Ok(())

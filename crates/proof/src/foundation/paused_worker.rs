@@ -1,18 +1,18 @@
-//! (b) A worker that sleeps through its lease commits nothing when it wakes.
+//! `paused-worker`: a worker paused past its lease commits nothing when it resumes.
 //!
-//! The process is stopped (SIGSTOP) at two points of a run, for longer than its lease, while
-//! another worker looks for jobs:
+//! The process is stopped (SIGSTOP) at two points of a run, for longer than its lease, while another
+//! worker polls for jobs:
 //!
-//! 1. *Before it opens its work.* The other worker claims the job, which changes the token. The
-//!    guard is `table::hold`, the statement that fences every work of a job:
+//! 1. *Before it opens its `Work`.* The other worker claims the job, which changes the token. The
+//!    guard is `table::lock`, the statement that fences every `Work` of a job:
 //!    `SELECT … WHERE id = $1 AND lease_token = $2 AND run_at > $3 FOR NO KEY UPDATE`.
-//! 2. *In its open work, before `finish`.* The row is locked by that work, so the other worker
-//!    cannot claim the job. The guard is `table::finish`, with the moment of `clock_timestamp()`:
-//!    `DELETE FROM job WHERE id = $1 AND lease_token = $2 AND run_at > $3`. Without its time the
-//!    sleeper would commit what it decided before it slept.
-//! 3. *The same, for longer than PostgreSQL lets a transaction stand idle* (ten seconds). The guard
-//!    is `idle_in_transaction_session_timeout`: the engine undoes the work, and the job is done by
-//!    the other worker while the first still sleeps.
+//! 2. *In its open `Work`, before `finish`.* That transaction locks the row, so the other worker
+//!    cannot claim the job. The guard is `table::finish`, with the time of `clock_timestamp()`:
+//!    `DELETE FROM job WHERE id = $1 AND lease_token = $2 AND run_at > $3`. Without the time condition
+//!    the resumed worker would commit what it decided before the pause.
+//! 3. *The same, for longer than PostgreSQL lets a transaction stay idle* (ten seconds). The guard is
+//!    `idle_in_transaction_session_timeout`: PostgreSQL rolls the transaction back, and the other
+//!    worker runs the job while the first is still paused.
 
 use std::time::{Duration, Instant};
 
@@ -23,98 +23,102 @@ use sqlx::PgConnection;
 use testkit::TestDatabase;
 
 use crate::report::{Failure, Trial, Verdict, ensure};
-use crate::worker::{Effect, PausePoint, Temper, WorkerArgs, WorkerProcess, make_effect_table};
+use crate::worker::{
+    Effect, FirstAttempt, PausePoint, WorkerArgs, WorkerProcess, make_effect_table,
+};
 
 const LEASE: Duration = Duration::from_millis(600);
-const PATIENCE: Duration = Duration::from_secs(20);
-const SLEEPER: &str = "sleeper";
+const TIMEOUT: Duration = Duration::from_secs(20);
+/// Name of the worker that is paused.
+const PAUSED: &str = "paused";
 
-struct Scene {
+struct Harness {
     trial: Trial,
-    dice: StdRng,
+    rng: StdRng,
     url: String,
     database: Database,
     sql: PgConnection,
-    /// Goes last: the database is dropped with it.
+    /// Dropped last, because it drops the database.
     _test: TestDatabase,
 }
 
-/// Who left the effect: a worker, and which of its runs.
+/// The worker that wrote the effect, and the number of its run.
 type By = (String, i32);
 
 pub(crate) async fn prove(trial: Trial) -> Verdict {
-    // The third takes as long as the engine's patience; the others go on beside it.
+    // The third case takes as long as the idle timeout; the others run concurrently.
     tokio::try_join!(
         async {
-            let mut scene = Scene::set(&trial, 21).await?;
-            scene.pause_before_work().await?;
-            scene.pause_before_finish().await
+            let mut harness = Harness::new(&trial, 21).await?;
+            harness.pause_before_work().await?;
+            harness.pause_before_finish().await
         },
-        async { Scene::set(&trial, 22).await?.pause_until_the_engine_gives_up().await },
+        async { Harness::new(&trial, 22).await?.pause_past_idle_timeout().await },
     )?;
     Ok(String::from(
-        "a worker slept past its lease, before its work, in its work and until the engine ended it: \
-         woken it committed nothing, and each job took effect once",
+        "a worker was paused past its lease before its transaction, in it, and past the idle timeout: \
+         after resuming it committed nothing, and each job took effect once",
     ))
 }
 
-impl Scene {
-    async fn set(trial: &Trial, purpose: u64) -> Result<Self, Failure> {
+impl Harness {
+    async fn new(trial: &Trial, purpose: u64) -> Result<Self, Failure> {
         let test = TestDatabase::new().await;
         let mut sql = test.raw().await;
         make_effect_table(&mut sql).await?;
-        let (dice, database) = (trial.dice(purpose), test.another_process());
-        Ok(Self { trial: trial.clone(), dice, url: test.url(), database, sql, _test: test })
+        let (rng, database) = (trial.rng(purpose), test.another_process());
+        Ok(Self { trial: trial.clone(), rng, url: test.url(), database, sql, _test: test })
     }
 
     async fn pause_before_work(&mut self) -> Result<(), Failure> {
-        let mut sleeper = self.sleeper_at(PausePoint::BeforeWork).await?;
-        sleeper.pause()?;
+        let mut paused = self.paused_at(PausePoint::BeforeWork).await?;
+        paused.pause()?;
         let _other = self.start("other", None)?;
         let by = self.wait_for_effect().await?;
-        sleeper.resume()?;
-        let end = sleeper.line(PATIENCE).await?;
-        ensure(end == "LeaseLost", || format!("the woken run ended with {end}"))?;
-        self.judge(&by).await
+        paused.resume()?;
+        let end = paused.line(TIMEOUT).await?;
+        ensure(end == "LeaseLost", || format!("the resumed run ended with {end}"))?;
+        self.verify(&by).await
     }
 
     async fn pause_before_finish(&mut self) -> Result<(), Failure> {
-        let mut sleeper = self.sleeper_at(PausePoint::BeforeFinish).await?;
-        sleeper.pause()?;
+        let mut paused = self.paused_at(PausePoint::BeforeFinish).await?;
+        paused.pause()?;
         let _other = self.start("other", None)?;
         tokio::time::sleep(LEASE * 3).await;
         let early = self.effects().await?.len();
-        ensure(early == 0, || String::from("a job was run while an open work held it"))?;
-        // So that the other worker, and not a second run of this one, takes the job over.
-        sleeper.ask_to_end();
-        sleeper.resume()?;
-        let end = sleeper.line(PATIENCE).await?;
-        ensure(end == "LeaseLost", || format!("the woken run ended with {end}"))?;
+        ensure(early == 0, || String::from("a job was run while an open transaction locked it"))?;
+        // So that the other worker, and not a second run of this one, claims the job.
+        paused.request_stop();
+        paused.resume()?;
+        let end = paused.line(TIMEOUT).await?;
+        ensure(end == "LeaseLost", || format!("the resumed run ended with {end}"))?;
         let by = self.wait_for_effect().await?;
-        self.judge(&by).await
+        self.verify(&by).await
     }
 
-    async fn pause_until_the_engine_gives_up(&mut self) -> Result<(), Failure> {
-        let mut sleeper = self.sleeper_at(PausePoint::BeforeFinish).await?;
-        sleeper.pause()?;
+    async fn pause_past_idle_timeout(&mut self) -> Result<(), Failure> {
+        let mut paused = self.paused_at(PausePoint::BeforeFinish).await?;
+        paused.pause()?;
         let _other = self.start("other", None)?;
         let by = self.wait_for_effect().await?;
-        sleeper.resume()?;
-        let end = sleeper.line(PATIENCE).await?;
-        ensure(end.starts_with("Database("), || format!("the woken run ended with {end}"))?;
-        self.judge(&by).await
+        paused.resume()?;
+        let end = paused.line(TIMEOUT).await?;
+        ensure(end.starts_with("Database("), || format!("the resumed run ended with {end}"))?;
+        self.verify(&by).await
     }
 
-    /// One job in the queue, and a worker that has come to the point with it.
-    async fn sleeper_at(&mut self, point: PausePoint) -> Result<WorkerProcess, Failure> {
+    /// Enqueues one job and starts a worker that has reached the point with it.
+    async fn paused_at(&mut self, point: PausePoint) -> Result<WorkerProcess, Failure> {
         sqlx::raw_sql("TRUNCATE effect").execute(&mut self.sql).await?;
         let mut work = Work::for_platform(&self.database).await?;
-        jobs::enqueue(&mut work, &Effect { temper: Temper::Calm, sleep_ms: 0 }).await?;
+        jobs::enqueue(&mut work, &Effect { first_attempt: FirstAttempt::Succeeds, sleep_ms: 0 })
+            .await?;
         work.commit().await?;
-        let mut sleeper = self.start(SLEEPER, Some(point))?;
-        let line = sleeper.line(PATIENCE).await?;
-        ensure(line == "here", || format!("the worker said {line}"))?;
-        Ok(sleeper)
+        let mut paused = self.start(PAUSED, Some(point))?;
+        let line = paused.line(TIMEOUT).await?;
+        ensure(line == "reached", || format!("the worker printed {line}"))?;
+        Ok(paused)
     }
 
     fn start(&mut self, name: &str, pause: Option<PausePoint>) -> Result<WorkerProcess, Failure> {
@@ -124,7 +128,7 @@ impl Scene {
             lease_ms: u64::try_from(LEASE.as_millis())?,
             batch: 1,
             concurrency: 1,
-            seed: self.dice.next_u64(),
+            seed: self.rng.next_u64(),
             pause,
         })
     }
@@ -135,23 +139,23 @@ impl Scene {
 
     async fn wait_for_effect(&mut self) -> Result<By, Failure> {
         let since = Instant::now();
-        while since.elapsed() < PATIENCE {
+        while since.elapsed() < TIMEOUT {
             if let Some(by) = self.effects().await?.pop() {
                 return Ok(by);
             }
             self.trial
-                .progress(|| format!("a worker sleeps, {:.0} s", since.elapsed().as_secs_f64()));
+                .progress(|| format!("a worker is paused, {:.0} s", since.elapsed().as_secs_f64()));
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
-        Err("nobody took the job over".into())
+        Err("the other worker did not run the job in time".into())
     }
 
-    /// One effect, and not by the run that slept, also a while later.
-    async fn judge(&mut self, by: &By) -> Result<(), Failure> {
+    /// Waits, then fails unless there is one effect and the paused run did not write it.
+    async fn verify(&mut self, by: &By) -> Result<(), Failure> {
         tokio::time::sleep(LEASE * 2).await;
         let (worker, run) = by;
-        ensure((worker.as_str(), *run) != (SLEEPER, 1), || {
-            String::from("the woken run took effect")
+        ensure((worker.as_str(), *run) != (PAUSED, 1), || {
+            String::from("the resumed run took effect")
         })?;
         let count = self.effects().await?.len();
         ensure(count == 1, || format!("the job took effect {count} times"))?;
@@ -160,6 +164,6 @@ impl Scene {
         )
         .fetch_one(&mut self.sql)
         .await?;
-        ensure(left == 0, || String::from("the job took effect and is still there"))
+        ensure(left == 0, || String::from("the job took effect and is still queued"))
     }
 }

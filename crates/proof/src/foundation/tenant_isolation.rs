@@ -1,8 +1,9 @@
-//! (d) Row-level security is a wall between tenants: whatever a query forgets, it reaches no row of
-//! another merchant.
+//! `tenant-isolation`: row-level security isolates tenants: a query without a filter reaches no row
+//! of another merchant.
 //!
-//! The tables come from the catalog, so a new one is tried as soon as its migration exists. Each
-//! gets a row of merchant A and a row of merchant B; then the store role tries without any filter.
+//! The tables are read from the system catalog, so a new one is covered as soon as its migration
+//! exists. Each gets a row of merchant A and a row of merchant B; then the store role runs statements
+//! without any filter.
 
 mod rows;
 
@@ -12,52 +13,52 @@ use rand::RngExt;
 use sqlx::{AssertSqlSafe, PgConnection};
 use testkit::TestDatabase;
 
-use crate::foundation::tenants::rows::Table;
+use crate::foundation::tenant_isolation::rows::Table;
 use crate::report::{Failure, Trial, Verdict, ensure};
 
-/// Tables that carry a merchant and belong to none: the queue and the log of the whole cell.
+/// Tables with a `merchant_id` that belong to the whole cell: the queue and the outbox.
 const CELL_WIDE: [&str; 3] = ["dead_job", "job", "outbox"];
 
-struct Scene {
+struct Harness {
     database: Database,
-    /// Round all walls.
+    /// A superuser connection, not subject to row-level security.
     sql: PgConnection,
     ours: MerchantId,
     theirs: MerchantId,
-    tries: usize,
-    /// Tries that reached the row of ours, so that the wall is not just a missing grant.
+    statements: usize,
+    /// Statements that reached our own row: the policy applies, not just a missing grant.
     reached_ours: usize,
 }
 
 pub(crate) async fn prove(trial: Trial) -> Verdict {
     let test = TestDatabase::new().await;
-    let mut dice = trial.dice(4);
-    let mut merchant = || MerchantId::from_random(dice.random());
+    let mut rng = trial.rng(4);
+    let mut merchant = || MerchantId::from_random(rng.random());
     let (ours, theirs) = (merchant(), merchant());
     let (database, sql) = (test.database().clone(), test.raw().await);
-    let mut scene = Scene { database, sql, ours, theirs, tries: 0, reached_ours: 0 };
-    let tables = scene.walled_tables().await?;
-    rows::loosen(&mut scene.sql).await?;
+    let mut harness = Harness { database, sql, ours, theirs, statements: 0, reached_ours: 0 };
+    let tables = harness.isolated_tables().await?;
+    rows::drop_constraints(&mut harness.sql).await?;
     for table in &tables {
-        scene.try_table(table).await.map_err(|why| format!("{}: {why}", table.name))?;
+        harness.check_table(table).await.map_err(|why| format!("{}: {why}", table.name))?;
     }
-    ensure(scene.reached_ours > 0, || String::from("nothing was reached at all"))?;
+    ensure(harness.reached_ours > 0, || String::from("no statement reached any row"))?;
     Ok(format!(
-        "{} tables with a merchant, all walled off: {} tries without a filter reached our row {} \
-         times and another's never",
+        "{} tables with a merchant, all with row-level security: {} statements without a filter \
+         reached our row {} times and the other merchant's never",
         tables.len(),
-        scene.tries,
-        scene.reached_ours,
+        harness.statements,
+        harness.reached_ours,
     ))
 }
 
-impl Scene {
-    /// Every table with a merchant has its wall, or is known to be the cell's.
-    async fn walled_tables(&mut self) -> Result<Vec<Table>, Failure> {
+impl Harness {
+    /// Fails unless every table with a merchant has row-level security or is cell-wide.
+    async fn isolated_tables(&mut self) -> Result<Vec<Table>, Failure> {
         let mut tables = rows::tables_with_merchant(&mut self.sql).await?;
         tables.retain(|table| !CELL_WIDE.contains(&table.name.as_str()));
         for table in &tables {
-            ensure(table.walled, || format!("{} has no forced row-level security", table.name))?;
+            ensure(table.isolated, || format!("{} has no forced row-level security", table.name))?;
         }
         ensure(tables.iter().any(|table| table.name == "idempotency"), || {
             String::from("the tables were not found")
@@ -65,7 +66,7 @@ impl Scene {
         Ok(tables)
     }
 
-    async fn try_table(&mut self, table: &Table) -> Result<(), Failure> {
+    async fn check_table(&mut self, table: &Table) -> Result<(), Failure> {
         for (number, merchant) in [(1, self.ours), (2, self.theirs)] {
             let insert = table.insert(merchant, number)?;
             sqlx::raw_sql(AssertSqlSafe(insert)).execute(&mut self.sql).await?;
@@ -76,28 +77,27 @@ impl Scene {
         self.delete(table).await
     }
 
-    /// All rows, and theirs by name: one of ours and none of theirs.
+    /// Reads all rows, and those of the other merchant by id: finds ours and none of theirs.
     async fn read(&mut self, table: &Table) -> Result<(), Failure> {
         let all = format!("SELECT count(*) FROM {}", table.name);
         let of_them = format!("{all} WHERE merchant_id = '{}'", self.theirs.uuid());
         for (query, expected) in [(all, 1), (of_them, 0)] {
-            let mut snapshot = Reading::for_store(&self.database, self.ours)?.open().await?;
-            let by_reading = count(&mut snapshot, &query).await?;
-            snapshot.close().await?;
+            let reading = Reading::for_store(&self.database, self.ours)?;
+            let by_reading = reading.run(async |sql| count(sql, &query).await).await?;
             let mut work = Work::for_store(&self.database, self.ours).await?;
             let by_work = count(work.sql(), &query).await?;
             for found in [by_reading, by_work] {
-                self.tries += 1;
+                self.statements += 1;
                 self.reached_ours += usize::from(found == Some(1));
                 ensure(found.is_none_or(|found| found == expected), || {
-                    format!("{query} found {found:?}, not {expected}")
+                    format!("{query} found {found:?}, expected {expected}")
                 })?;
             }
         }
         Ok(())
     }
 
-    /// The role alone, and the role with an empty merchant, as after a transaction: no rows.
+    /// Reads with the role alone, and with an empty merchant, as after a transaction: finds no rows.
     async fn read_without_merchant(&mut self, table: &Table) -> Result<(), Failure> {
         let query = format!("SELECT count(*) FROM {}", table.name);
         for setting in ["SELECT 1", "SET LOCAL souk.merchant_id = ''"] {
@@ -105,16 +105,17 @@ impl Scene {
             sqlx::raw_sql(AssertSqlSafe(begin)).execute(&mut self.sql).await?;
             let found = count(&mut self.sql, &query).await;
             sqlx::raw_sql("ROLLBACK").execute(&mut self.sql).await?;
-            self.tries += 1;
+            self.statements += 1;
             let found = found?;
             ensure(found.unwrap_or(0) == 0, || {
-                format!("without a merchant {found:?} rows are seen")
+                format!("without a merchant {found:?} rows are visible")
             })?;
         }
         Ok(())
     }
 
-    /// Changing all rows changes ours; a row of theirs can be neither made nor become one.
+    /// Updating all rows changes ours only; a row of theirs can neither be inserted nor result from
+    /// an update.
     async fn write(&mut self, table: &Table) -> Result<(), Failure> {
         let update = format!("UPDATE {} SET merchant_id = merchant_id", table.name);
         let changed = self.execute(&update).await?;
@@ -122,30 +123,32 @@ impl Scene {
         let give_away = format!("UPDATE {} SET merchant_id = '{}'", table.name, self.theirs.uuid());
         for forbidden in [give_away, table.insert(self.theirs, 3)?] {
             let done = self.execute(&forbidden).await?;
-            ensure(done.is_none(), || format!("{forbidden} was not refused"))?;
+            ensure(done.is_none(), || format!("{forbidden} was not rejected"))?;
         }
         Ok(())
     }
 
-    /// Deleting everything leaves theirs.
+    /// Deleting all rows leaves theirs.
     async fn delete(&mut self, table: &Table) -> Result<(), Failure> {
         let deleted = self.execute(&format!("DELETE FROM {}", table.name)).await?;
-        ensure(deleted.is_none_or(|rows| rows == 1), || format!("DELETE took {deleted:?} rows"))?;
+        ensure(deleted.is_none_or(|rows| rows == 1), || {
+            format!("DELETE removed {deleted:?} rows")
+        })?;
         let theirs = format!(
             "SELECT count(*) FROM {} WHERE merchant_id = '{}'",
             table.name,
             self.theirs.uuid()
         );
         let left = count(&mut self.sql, &theirs).await?;
-        ensure(left == Some(1), || String::from("a row of another merchant is gone"))
+        ensure(left == Some(1), || String::from("a row of another merchant was deleted"))
     }
 
-    /// Runs a statement as the store and commits it. Nothing, if it was refused.
+    /// Runs a statement as the store and commits it. Returns `None` if permission was denied.
     async fn execute(&mut self, statement: &str) -> Result<Option<u64>, Failure> {
-        self.tries += 1;
+        self.statements += 1;
         let mut work = Work::for_store(&self.database, self.ours).await?;
         let done = sqlx::raw_sql(AssertSqlSafe(statement.to_owned())).execute(work.sql()).await;
-        match unless_refused(done)? {
+        match unless_denied(done)? {
             Some(done) => {
                 work.commit().await?;
                 self.reached_ours += usize::from(done.rows_affected() == 1);
@@ -156,19 +159,17 @@ impl Scene {
     }
 }
 
-/// Nothing, if the role may not read the table at all.
+/// Returns `None` if the role may not read the table at all.
 async fn count(sql: &mut PgConnection, query: &str) -> Result<Option<i64>, Failure> {
     let counted = sqlx::query_scalar(AssertSqlSafe(query.to_owned())).fetch_one(sql).await;
-    unless_refused(counted)
+    unless_denied(counted)
 }
 
-/// `insufficient_privilege` is the answer of a missing grant and of a policy alike.
-fn unless_refused<T>(result: sqlx::Result<T>) -> Result<Option<T>, Failure> {
+/// Returns `None` for `insufficient_privilege`, the error of a missing grant and of a policy alike.
+fn unless_denied<T>(result: sqlx::Result<T>) -> Result<Option<T>, Failure> {
     match result {
         Ok(value) => Ok(Some(value)),
-        Err(sqlx::Error::Database(refusal)) if refusal.code().as_deref() == Some("42501") => {
-            Ok(None)
-        }
+        Err(sqlx::Error::Database(error)) if error.code().as_deref() == Some("42501") => Ok(None),
         Err(error) => Err(error.into()),
     }
 }

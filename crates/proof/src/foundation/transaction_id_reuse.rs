@@ -1,12 +1,12 @@
-//! (i) After a crash PostgreSQL hands out the ids of transactions again of which nothing had reached
-//! the disk. A reader of the outbox that kept its cursor in memory over the crash must not take what
-//! they tell for seen.
+//! `transaction-id-reuse`: after a crash PostgreSQL reassigns the ids of transactions of which nothing
+//! had reached the disk. An outbox reader whose cursor stayed in memory across the crash must not
+//! treat the events of the new transactions as already read.
 //!
-//! Some transactions take an id and are undone; the reader looks, and finds nothing; the engine is
-//! killed before it has written anything of them. What is told then carries those very ids, and must
-//! be read once. The check insists that the ids did come again: else it would show nothing.
+//! Some transactions get an id and are rolled back; the reader polls and finds nothing; PostgreSQL is
+//! restarted before it has written anything of them. Events published afterwards carry the same ids
+//! and must be read once. The check fails if no id was reassigned, because it would then prove nothing.
 
-use database::{Database, Dice, Reading, Work};
+use database::{Database, RandomSource, Reading, Work};
 use jobs::{Cursor, NewEvent};
 use primitives::{Id, MerchantId};
 use serde_json::json;
@@ -18,38 +18,41 @@ use crate::report::{Failure, Trial, Verdict, ensure};
 use crate::souk::command;
 use crate::worker::open;
 
-/// Transactions that are undone before each crash, and told after it.
-const UNDONE: u32 = 5;
+/// Number of transactions rolled back before each crash, and of events published after it.
+const ROLLED_BACK: u32 = 5;
 
 pub(crate) async fn prove(trial: Trial) -> Verdict {
     let crashes = trial.by_tier(2, 10);
     let engines = Engines::start()?;
     command(&engines.database_url, &["migrate"])?;
-    engines.write_late().await?;
-    let database = open(engines.database_url.clone(), 2, Dice::real())?;
+    engines.delay_wal_writes().await?;
+    let database = open(engines.database_url.clone(), 2, RandomSource::system())?;
     let mut reader =
         Reader { reading: Reading::for_platform(&database), cursor: Cursor::default() };
-    let (mut told, mut again) = (0, 0);
+    let (mut published, mut reassigned) = (0, 0);
     for crash in 1..=crashes {
         trial.progress(|| format!("crash {crash} of {crashes}"));
-        tell(&database, told).await?;
-        reader.expect(&[told]).await?;
-        told += 1;
-        let undone = undo(&mut PgConnection::connect(&engines.database_url).await?).await?;
+        publish(&database, published).await?;
+        reader.expect(&[published]).await?;
+        published += 1;
+        let rolled_back =
+            roll_back(&mut PgConnection::connect(&engines.database_url).await?).await?;
         reader.expect(&[]).await?;
         engines.restart_immediately().await?;
-        let numbers: Vec<u32> = (told..told + UNDONE).collect();
+        let numbers: Vec<u32> = (published..published + ROLLED_BACK).collect();
         for number in &numbers {
-            tell(&database, *number).await?;
+            publish(&database, *number).await?;
         }
-        told += UNDONE;
+        published += ROLLED_BACK;
         reader.expect(&numbers).await?;
-        again += told_by(&engines.database_url, &undone).await?;
+        reassigned += events_with_ids(&engines.database_url, &rolled_back).await?;
     }
-    ensure(again > 0, || String::from("no id came again: this shows nothing"))?;
+    ensure(reassigned > 0, || {
+        String::from("no transaction id was reassigned, so the check proves nothing")
+    })?;
     Ok(format!(
-        "{crashes} crashes under a reader that kept its place: of {told} events {again} were told by \
-         transactions whose ids had been given out before the crash, each was read once"
+        "{crashes} crashes with a reader cursor in memory: {reassigned} of {published} events have a \
+         transaction id that was already assigned before the crash; each was read once"
     ))
 }
 
@@ -59,11 +62,11 @@ struct Reader {
 }
 
 impl Reader {
-    /// Reads on, and finds just these.
+    /// Reads all new events and fails unless they are exactly these.
     async fn expect(&mut self, numbers: &[u32]) -> Result<(), Failure> {
         let mut seen = Vec::new();
         loop {
-            let batch = jobs::follow(&self.reading, &self.cursor, 2).await?;
+            let batch = jobs::read_events(&self.reading, &self.cursor, 2).await?;
             self.cursor = batch.next;
             if batch.events.is_empty() {
                 break;
@@ -71,11 +74,11 @@ impl Reader {
             seen.extend(batch.events.into_iter().filter_map(|event| event.payload.as_u64()));
         }
         let wanted: Vec<u64> = numbers.iter().copied().map(u64::from).collect();
-        ensure(seen == wanted, || format!("read {seen:?}, told {wanted:?}"))
+        ensure(seen == wanted, || format!("read {seen:?}, published {wanted:?}"))
     }
 }
 
-async fn tell(database: &Database, number: u32) -> Result<(), Failure> {
+async fn publish(database: &Database, number: u32) -> Result<(), Failure> {
     let mut work = Work::for_platform(database).await?;
     let event = NewEvent {
         merchant: MerchantId::from_random(1),
@@ -88,10 +91,10 @@ async fn tell(database: &Database, number: u32) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Transactions that take an id and are undone; the ids.
-async fn undo(sql: &mut PgConnection) -> Result<Vec<String>, Failure> {
+/// Rolls back transactions that have got an id, and returns the ids.
+async fn roll_back(sql: &mut PgConnection) -> Result<Vec<String>, Failure> {
     let mut ids = Vec::new();
-    for _ in 0..UNDONE {
+    for _ in 0..ROLLED_BACK {
         let mut transaction = sql.begin().await?;
         let select = sqlx::query_scalar("SELECT pg_current_xact_id()::text");
         ids.push(select.fetch_one(&mut *transaction).await?);
@@ -100,8 +103,8 @@ async fn undo(sql: &mut PgConnection) -> Result<Vec<String>, Failure> {
     Ok(ids)
 }
 
-/// How many events carry one of these ids.
-async fn told_by(url: &str, ids: &[String]) -> Result<i64, Failure> {
+/// Counts the events that carry one of these transaction ids.
+async fn events_with_ids(url: &str, ids: &[String]) -> Result<i64, Failure> {
     let mut sql = PgConnection::connect(url).await?;
     let count =
         sqlx::query_scalar("SELECT count(*) FROM outbox WHERE transaction::text = ANY ($1)");

@@ -1,16 +1,16 @@
-//! (e) A key that is revoked at one process stops working at another within five seconds.
+//! `key-revocation`: a key revoked at one process stops working at another within five seconds.
 
 use std::time::{Duration, Instant};
 
 use testkit::TestDatabase;
 
 use super::accounts::{Account, agent_key};
-use crate::http::{Client, Fate};
+use crate::http::{Client, Delivery};
 use crate::report::{Failure, Trial, Verdict, ensure};
 use crate::souk::{Souk, command};
 use crate::table_print::Spread;
 
-const MOST: Duration = Duration::from_secs(5);
+const REVOCATION_MAX: Duration = Duration::from_secs(5);
 
 pub(crate) async fn prove(trial: Trial) -> Verdict {
     let test = TestDatabase::new().await;
@@ -29,12 +29,16 @@ pub(crate) async fn prove(trial: Trial) -> Verdict {
             ensure(works(client).await?, || String::from("a new key did not work"))?;
         }
         let path = format!("/api/v1/agent-keys/{id}");
-        let fate = Client::new(here.port).with_key(&token).send("DELETE", &path, b"").await;
-        ensure(matches!(fate, Fate::Answered { status: 200, .. }), || format!("{fate:?}"))?;
+        let delivery = Client::new(here.port).with_key(&token).send("DELETE", &path, b"").await;
+        ensure(matches!(delivery, Delivery::Answered { status: 200, .. }), || {
+            format!("{delivery:?}")
+        })?;
         let since = Instant::now();
         for client in &mut clients {
             while works(client).await? {
-                ensure(since.elapsed() < MOST, || String::from("it still works after 5 s"))?;
+                ensure(since.elapsed() < REVOCATION_MAX, || {
+                    String::from("a revoked key still works after 5 s")
+                })?;
                 tokio::time::sleep(Duration::from_millis(10)).await;
             }
         }
@@ -42,15 +46,15 @@ pub(crate) async fn prove(trial: Trial) -> Verdict {
     }
     let spread = Spread::of(seconds);
     Ok(format!(
-        "{keys} keys revoked at one of two processes, ended at both after {} s",
+        "{keys} keys revoked at one of two processes, rejected by both after {} s",
         spread.show(2)
     ))
 }
 
 async fn works(client: &mut Client) -> Result<bool, Failure> {
     match client.get("/api/v1/agent/merchants/demo-store").await {
-        Fate::Answered { status: 200, .. } => Ok(true),
-        Fate::Answered { status: 401, .. } => Ok(false),
-        other => Err(format!("a key met {other:?}").into()),
+        Delivery::Answered { status: 200, .. } => Ok(true),
+        Delivery::Answered { status: 401, .. } => Ok(false),
+        other => Err(format!("unexpected response to a call with a key: {other:?}").into()),
     }
 }

@@ -1,5 +1,5 @@
-//! (f) No key, password or token is found in what the service leaves behind: its log at the finest level, its figures, its
-//! errors, and every row of its database.
+//! `secret-leaks`: no key, password or token appears in the log at its most verbose level, in metrics,
+//! in errors, or in any row of the database.
 
 use std::path::PathBuf;
 
@@ -8,14 +8,14 @@ use sqlx::{Connection, PgConnection};
 use testkit::TestDatabase;
 
 use super::accounts::{Account, agent_key};
-use crate::http::{Client, Fate};
+use crate::http::{Client, Delivery};
 use crate::report::{Failure, Trial, Verdict, ensure, grouped};
 use crate::souk::{Souk, command, store_key};
 
-/// What credentials are kept under.
-const SECRET: &str = "a-secret-of-this-proof-that-nobody-may-ever-see";
+/// The secret of the server, from which credential hashes are derived.
+const SECRET: &str = "a-secret-of-this-proof-that-must-never-appear-anywhere";
 
-/// A directory of this check's own, removed when dropped.
+/// A temporary directory, removed when dropped.
 struct Scratch(PathBuf);
 
 impl Drop for Scratch {
@@ -38,30 +38,31 @@ pub(crate) async fn prove(_: Trial) -> Verdict {
     let souk = Souk::serve_logging(&test.url(), &settings, &log).await?;
     let account = Account::create(&test.url(), "ada@example.com", "GROWTH").await?;
     let mut errors = String::new();
-    let secrets = use_everything(&test, &souk, &account, &mut errors).await?;
-    let Fate::Answered { body: metrics, .. } = Client::new(souk.port).get("/metrics").await else {
-        return Err("there are no metrics".into());
+    let secrets = use_all_credentials(&test, &souk, &account, &mut errors).await?;
+    let Delivery::Answered { body: metrics, .. } = Client::new(souk.port).get("/metrics").await
+    else {
+        return Err("GET /metrics failed".into());
     };
     drop(souk);
     let log = std::fs::read_to_string(&log)?;
     ensure(log.len() > 10_000, || format!("the log has only {} bytes", log.len()))?;
     let rows = rows(&test.url()).await?;
-    let places = [("log", &log), ("metrics", &metrics), ("errors", &errors), ("database", &rows)];
-    for (place, text) in places {
+    let outputs = [("log", &log), ("metrics", &metrics), ("errors", &errors), ("database", &rows)];
+    for (output, text) in outputs {
         for (name, secret) in &secrets {
-            ensure(!text.contains(secret.as_str()), || format!("the {name} is in the {place}"))?;
+            ensure(!text.contains(secret.as_str()), || format!("the {name} is in the {output}"))?;
         }
     }
-    let bytes: usize = places.iter().map(|(_, text)| text.len()).sum();
+    let bytes: usize = outputs.iter().map(|(_, text)| text.len()).sum();
     Ok(format!(
-        "{} secrets looked for in {} bytes of log, metrics, errors and rows: none",
+        "none of {} secrets found in {} bytes of log, metrics, errors and rows",
         secrets.len(),
         grouped(bytes)
     ))
 }
 
-/// Everything that takes or gives a credential, right and wrong; the secrets that were in it.
-async fn use_everything(
+/// Makes every call that takes or returns a credential, valid and invalid. Returns the secrets used.
+async fn use_all_credentials(
     test: &TestDatabase,
     souk: &Souk,
     account: &Account,
@@ -82,7 +83,7 @@ async fn use_everything(
     let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call",
         "params": { "name": "search_products", "arguments": { "query": "bowl" } } })
     .to_string();
-    let asks: [(Client, &str, &str, String); 10] = [
+    let requests: [(Client, &str, &str, String); 10] = [
         (
             Client::new(port).with_agent_key(&key),
             "GET",
@@ -104,18 +105,19 @@ async fn use_everything(
         (Client::new(port), "POST", "/api/v1/auth/login", login(&wrong.2)),
         (Client::new(port).with_key(&token), "GET", "/api/v1/agent-keys", String::new()),
     ];
-    for (mut client, method, path, body) in asks {
-        if let Fate::Answered { body, .. } = client.send(method, path, body.as_bytes()).await {
+    for (mut client, method, path, body) in requests {
+        if let Delivery::Answered { body, .. } = client.send(method, path, body.as_bytes()).await {
             errors.push_str(&body);
         }
     }
     let path = format!("/api/v1/agent-keys/{id}/rotate");
-    let fate = Client::new(port).with_key(&token).send("POST", &path, b"").await;
-    let Fate::Answered { status: 201, body } = fate else {
-        return Err(format!("rotating met {fate:?}").into());
+    let delivery = Client::new(port).with_key(&token).send("POST", &path, b"").await;
+    let Delivery::Answered { status: 201, body } = delivery else {
+        return Err(format!("rotating a key failed: {delivery:?}").into());
     };
     let rotated: serde_json::Value = serde_json::from_str(&body)?;
-    let rotated = rotated["data"]["api_key"].as_str().ok_or("no new key")?.to_owned();
+    let rotated =
+        rotated["data"]["api_key"].as_str().ok_or("the response has no new key")?.to_owned();
     Ok(vec![
         ("server's secret", SECRET.to_owned()),
         ("password", account.password.clone()),
@@ -129,7 +131,7 @@ async fn use_everything(
     ])
 }
 
-/// Every row of every table, as text.
+/// Returns every row of every table as text.
 async fn rows(url: &str) -> Result<String, Failure> {
     let mut sql = PgConnection::connect(url).await?;
     let tables: Vec<String> = sqlx::query_scalar(

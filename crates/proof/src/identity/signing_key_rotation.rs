@@ -1,4 +1,5 @@
-//! (d) Another key begins to sign while people log in at one process and call at another: no call fails.
+//! `signing-key-rotation`: the signing key is rotated while people log in at one process and call at
+//! another: no call fails.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -6,28 +7,28 @@ use std::time::{Duration, Instant};
 use testkit::TestDatabase;
 
 use super::accounts::Account;
-use crate::http::{Client, Fate};
+use crate::http::{Client, Delivery};
 use crate::report::{Failure, Trial, Verdict, ensure, grouped};
-use crate::souk::{Souk, answer};
+use crate::souk::{Souk, output};
 
 pub(crate) async fn prove(trial: Trial) -> Verdict {
     let test = TestDatabase::new().await;
     let account = Account::create(&test.url(), "ada@example.com", "FREE").await?;
-    // Two processes of one service: tokens are issued by its address and for it.
+    // Two processes of one service: issuer and audience of a token are its URL.
     let site = [("SOUK_SITE_URL", String::from("http://127.0.0.1:8080"))];
     let servers = [
         Souk::serve_with(&test.url(), &[], &site).await?,
         Souk::serve_with(&test.url(), &[], &site).await?,
     ];
-    // A new key signs a minute after it was published.
-    let lasts = trial.by_tier(Duration::from_secs(8), Duration::from_secs(85));
+    // A new key is used to sign one minute after it was published.
+    let duration = trial.by_tier(Duration::from_secs(8), Duration::from_secs(85));
     let since = Instant::now();
     let (mut tokens, mut names, mut calls) = (Vec::new(), BTreeSet::new(), 0_usize);
     let mut rotated = false;
-    while since.elapsed() < lasts {
+    while since.elapsed() < duration {
         trial.progress(|| format!("{} s, {} calls", since.elapsed().as_secs(), grouped(calls)));
         if !rotated && since.elapsed() > Duration::from_secs(3) {
-            answer(&test.url(), &["admin", "rotate-signing-key"]).await?;
+            output(&test.url(), &["admin", "rotate-signing-key"]).await?;
             rotated = true;
         }
         for (at, other) in [(0, 1), (1, 0)] {
@@ -37,7 +38,7 @@ pub(crate) async fn prove(trial: Trial) -> Verdict {
             tokens.push(token);
             calls += 1;
         }
-        // Those of before work as well, at both.
+        // Earlier tokens are still accepted by both processes.
         for (number, token) in tokens.iter().rev().step_by(7).take(10).enumerate() {
             call(servers[number % 2].port, token).await?;
             calls += 1;
@@ -45,16 +46,18 @@ pub(crate) async fn prove(trial: Trial) -> Verdict {
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
     let wanted = trial.by_tier(1, 2);
-    ensure(names.len() == wanted, || format!("{} keys signed", names.len()))?;
+    ensure(names.len() == wanted, || {
+        format!("tokens were signed with {} keys, expected {wanted}", names.len())
+    })?;
     Ok(format!(
-        "{} calls at two processes, signed under {wanted} keys, none failed",
+        "{} calls at two processes with tokens signed by {wanted} keys, none failed",
         grouped(calls)
     ))
 }
 
 async fn call(port: u16, token: &str) -> Result<(), Failure> {
     match Client::new(port).with_key(token).get("/api/v1/agent-keys").await {
-        Fate::Answered { status: 200, .. } => Ok(()),
-        other => Err(format!("a call with a good token met {other:?}").into()),
+        Delivery::Answered { status: 200, .. } => Ok(()),
+        other => Err(format!("a call with a valid token failed: {other:?}").into()),
     }
 }

@@ -1,5 +1,5 @@
-//! (c) How long a refusal takes says nothing about the key: one that nobody has, one that begins like a good one, and one
-//! that was revoked, interleaved and in process. Welch's t of each pair.
+//! `timing`: the time to reject a key does not depend on the key: an unknown key, one with the prefix
+//! of a valid key, and a revoked one, interleaved and in process. Welch's t-test of each pair.
 
 use std::time::{Duration, Instant};
 
@@ -11,54 +11,55 @@ use testkit::TestDatabase;
 
 use crate::report::{Failure, Trial, Verdict, ensure, grouped};
 
-/// Beyond it two means differ more than chance lets them.
+/// Two means differ significantly if the absolute t is larger.
 const T_MAX: f64 = 4.5;
-const KINDS: [&str; 3] = ["unknown", "begins like a good one", "revoked"];
+const KINDS: [&str; 3] = ["unknown", "prefix of a valid key", "revoked"];
 
 pub(crate) async fn prove(trial: Trial) -> Verdict {
     let test = TestDatabase::new().await;
     let (good, revoked) = keys(&test).await?;
     let samples: u32 = trial.by_tier(6_000, 99_999);
-    let mut dice = trial.dice(1);
+    let mut rng = trial.rng(1);
     let mut taken: [Vec<f64>; 3] = Default::default();
     for number in 0..samples {
         trial.progress(|| format!("{} of {}", grouped(number), grouped(samples)));
-        let kind = usize::try_from(dice.next_u32() % 3)?;
-        let bits = [dice.next_u64(), dice.next_u64(), dice.next_u64(), dice.next_u64()];
+        let kind = usize::try_from(rng.next_u32() % 3)?;
+        let bits = [rng.next_u64(), rng.next_u64(), rng.next_u64(), rng.next_u64()];
         let random = bits.map(|word| format!("{word:016x}")).concat();
         let key = match kind {
             0 => format!("agnt_{random}"),
             1 => format!("{}{}", &good[..13], &random[8..]),
             _ => revoked.clone(),
         };
-        // Nothing is remembered of an earlier one.
+        // A new cache, so that no earlier lookup matters.
         let keys = AgentKeys::new(test.database().clone(), secret()?, Duration::ZERO);
         let from = ClientAddress(number.to_be_bytes().into());
         let since = Instant::now();
         let refused = keys.agent_of(&key, from).await;
         let nanos = u32::try_from(since.elapsed().as_nanos().min(1_000_000_000))?;
-        ensure(refused.is_err(), || String::from("a wrong key was taken"))?;
+        ensure(refused.is_err(), || String::from("an invalid key was accepted"))?;
         taken[kind].push(f64::from(nanos));
     }
-    let cut = cut(&taken);
+    let cutoff = cutoff(&taken);
     for kind in &mut taken {
-        kind.retain(|nanos| *nanos <= cut);
+        kind.retain(|nanos| *nanos <= cutoff);
     }
-    let mut told = Vec::new();
+    let mut results = Vec::new();
     for (one, other) in [(0, 1), (0, 2), (1, 2)] {
         let t = welch(&taken[one], &taken[other]);
         ensure(t.abs() < T_MAX, || format!("{} and {}: t = {t:.1}", KINDS[one], KINDS[other]))?;
-        told.push(format!("{} against {}: {t:.1}", KINDS[one], KINDS[other]));
+        results.push(format!("{} / {}: {t:.1}", KINDS[one], KINDS[other]));
     }
     let median = median(&taken[0]) / 1_000.0;
-    Ok(format!("{} refusals of about {median:.0} µs, t of {}", grouped(samples), told.join(", ")))
+    let samples = grouped(samples);
+    Ok(format!("{samples} rejections, median {median:.0} µs; t of {}", results.join(", ")))
 }
 
 fn secret() -> Result<Secret, Failure> {
     Ok(Secret::new("a secret for proofs, of 32 bytes and more")?)
 }
 
-/// A good key and one that was revoked.
+/// Creates a valid key and a revoked one.
 async fn keys(test: &TestDatabase) -> Result<(String, String), Failure> {
     let mut work = Work::for_platform(test.database()).await?;
     let email = "ada@example.com".parse().map_err(|_| "no email")?;
@@ -73,8 +74,8 @@ async fn keys(test: &TestDatabase) -> Result<(String, String), Failure> {
     Ok((good.key, revoked.key))
 }
 
-/// What is slower than nine in ten was the machine, not the key.
-fn cut(taken: &[Vec<f64>; 3]) -> f64 {
+/// Returns the 90th percentile: slower samples measure the machine, not the key.
+fn cutoff(taken: &[Vec<f64>; 3]) -> f64 {
     let mut all: Vec<f64> = taken.iter().flatten().copied().collect();
     all.sort_unstable_by(f64::total_cmp);
     all.get(all.len() * 9 / 10).copied().unwrap_or(f64::INFINITY)

@@ -1,4 +1,5 @@
-//! What knowing a caller and counting its calls costs: the same call with a key and limits, and by nobody without.
+//! The cost of authentication and rate limits: the same call with a key and limits, and anonymously
+//! without limits.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -8,7 +9,7 @@ use testkit::TestDatabase;
 use tokio::task::JoinSet;
 
 use super::Redis;
-use crate::http::{Client, Fate};
+use crate::http::{Client, Delivery};
 use crate::identity::{Account, agent_key};
 use crate::report::Failure;
 use crate::souk::{Souk, command, cpu_micros};
@@ -18,9 +19,9 @@ const ROUNDS: usize = 7;
 const CALLS: usize = 5_000;
 const CLIENTS: usize = 8;
 const KEYS: usize = 100;
-/// What we promise of CPU a call.
+/// Target of the ratio of CPU per call.
 const TARGET: f64 = 1.25;
-/// Stores by turns: a tool has a share at each of them.
+/// The stores, called in turn: a tool has a separate quota at each of them.
 const STORES: [&str; 8] = [
     "kivikiri",
     "skarvdal",
@@ -53,12 +54,12 @@ pub(crate) async fn bench() -> Result<(), Failure> {
     }
     let keys: Arc<[String]> = keys.into();
     println!(
-        "{CLIENTS} clients, {KEYS} keys, {} stores, median of {ROUNDS} interleaved rounds of {CALLS} calls (least–most); \
+        "{CLIENTS} clients, {KEYS} keys, {} stores, median of {ROUNDS} interleaved rounds of {CALLS} calls (min–max); \
          CPU of the server process alone",
         STORES.len()
     );
     let mut table =
-        Table::new(&["call", "nobody, µs", "with key and limits, µs", "ratio", "target"]);
+        Table::new(&["call", "anonymous, µs", "with key and limits, µs", "ratio", "target"]);
     let kinds = [
         Kind { name: "a store's profile, from memory", tool: "get_merchant_profile" },
         Kind { name: "categories, from PostgreSQL", tool: "browse_categories" },
@@ -68,7 +69,7 @@ pub(crate) async fn bench() -> Result<(), Failure> {
         for _ in 0..ROUNDS {
             bare.push(round(&free, kind.tool, None).await?);
             full.push(round(&limited, kind.tool, Some(&keys)).await?);
-            // A minute's share is 60 calls of a tool, at each store, for each key: enough for one round.
+            // The quota is 60 calls of a tool per minute, store and key: enough for one round.
             tokio::time::sleep(std::time::Duration::from_secs(8)).await;
         }
         let ratios = full.iter().zip(&bare).map(|(full, bare)| full / bare);
@@ -84,7 +85,7 @@ pub(crate) async fn bench() -> Result<(), Failure> {
     Ok(())
 }
 
-/// CPU of the server for each call, in microseconds.
+/// Runs one round and returns the CPU of the server per call, in microseconds.
 async fn round(souk: &Souk, tool: &str, keys: Option<&Arc<[String]>>) -> Result<f64, Failure> {
     let params = json!({ "name": tool, "arguments": {} });
     let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params });
@@ -108,11 +109,12 @@ async fn round(souk: &Souk, tool: &str, keys: Option<&Arc<[String]>>) -> Result<
                 if next.fetch_add(1, Ordering::Relaxed) >= CALLS {
                     break;
                 }
-                let place = turn % own.len();
+                let client = turn % own.len();
                 let path = format!("/{}/mcp", STORES[turn / own.len() % STORES.len()]);
-                match own[place].post(&path, &body).await {
-                    Fate::Answered { status: 200, body } if !body.contains("\"isError\":true") => {}
-                    other => return Err(Failure::from(format!("a call met {other:?}"))),
+                match own[client].post(&path, &body).await {
+                    Delivery::Answered { status: 200, body }
+                        if !body.contains("\"isError\":true") => {}
+                    other => return Err(Failure::from(format!("a call failed: {other:?}"))),
                 }
             }
             Ok(())

@@ -1,6 +1,6 @@
-//! What one call costs the server in CPU: a product by its id from PostgreSQL, beside the same tool
-//! written with the official SDKs of Python and TypeScript; and an answer from memory beside bare rmcp
-//! that repeats it.
+//! CPU of the server per call: a product by id from PostgreSQL, beside the same tool written with the
+//! official SDKs of Python and TypeScript; and a result from memory, beside rmcp alone with the same
+//! result.
 
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -9,30 +9,30 @@ use primitives::{Id, ProductId};
 use serde_json::{Value, json};
 use testkit::TestDatabase;
 
-use crate::http::{Client, Fate};
+use crate::http::{Client, Delivery};
 use crate::report::Failure;
-use crate::souk::{Souk, command, cpu_micros, free_port, handed_over};
+use crate::souk::{Souk, command, cpu_micros, free_port, required_env};
 use crate::table_print::{Spread, Table};
 
 const ROUNDS: usize = 5;
 const CLIENTS: u32 = 8;
-/// What we promise: a quarter of the better peer, and so much of bare rmcp.
+/// Targets of the ratio to the better SDK and to rmcp alone.
 const PEER_TARGET: f64 = 0.25;
 const BARE_TARGET: f64 = 1.4;
 
-/// A server that takes part.
+/// A measured server.
 struct Side {
     name: &'static str,
     port: u16,
     pid: u32,
     path: &'static str,
-    ask: String,
-    /// Calls a round: fewer for those that are slow.
+    request: String,
+    /// Calls per round: fewer for slow servers.
     calls: u32,
     rounds: Vec<Round>,
 }
 
-/// What one round measured.
+/// The measurements of one round.
 struct Round {
     calls_per_second: f64,
     cpu_micros_per_call: f64,
@@ -44,15 +44,15 @@ pub(crate) async fn run() -> Result<(), Failure> {
     let souk = Souk::serve(&test.url(), &[]).await?;
     let details = details();
     let profile = call("get_merchant_profile", &json!({}));
-    let bare = Peer::bare(&answer_of(souk.port, &profile).await?).await?;
+    let bare = Peer::bare(&result_of(souk.port, &profile).await?).await?;
     let python = Peer::of_sdk("python", &test.url()).await?;
     let typescript = Peer::of_sdk("ts", &test.url()).await?;
-    let side = |name, port, pid, path, ask: &str, calls| Side {
+    let side = |name, port, pid, path, request: &str, calls| Side {
         name,
         port,
         pid,
         path,
-        ask: ask.to_owned(),
+        request: request.to_owned(),
         calls,
         rounds: Vec::new(),
     };
@@ -80,9 +80,9 @@ pub(crate) async fn run() -> Result<(), Failure> {
         }
     }
     println!(
-        "{CLIENTS} clients, median of {ROUNDS} interleaved rounds (least–most); CPU of the server process alone"
+        "{CLIENTS} clients, median of {ROUNDS} interleaved rounds (min–max); CPU of the server process alone"
     );
-    print("a product by its id", &by_id, PEER_TARGET);
+    print("a product by id", &by_id, PEER_TARGET);
     print("the profile of a store", &from_memory, BARE_TARGET);
     Ok(())
 }
@@ -97,11 +97,11 @@ fn details() -> String {
     call("get_product_details", &json!({ "product_id": product }))
 }
 
-/// Ours first, then the others and how much of each we take.
+/// Prints the table: Souk first, then the others and the ratio of Souk to each.
 fn print(what: &str, sides: &[Side], target: f64) {
     println!();
-    println!("{what}; the ratio's target is {target} of the best other");
-    let mut table = Table::new(&["server", "calls/s", "CPU µs/call", "ours takes"]);
+    println!("{what}; the target of the ratio to the best other server is {target}");
+    let mut table = Table::new(&["server", "calls/s", "CPU µs/call", "ratio"]);
     for side in sides {
         let ratios = sides[0].rounds.iter().zip(&side.rounds);
         let ratios = ratios.map(|(our, its)| our.cpu_micros_per_call / its.cpu_micros_per_call);
@@ -115,13 +115,13 @@ fn print(what: &str, sides: &[Side], target: f64) {
     table.print();
 }
 
-/// What our own server answers, for the peer to repeat.
-async fn answer_of(port: u16, ask: &str) -> Result<Value, Failure> {
-    match Client::new(port).speaking_mcp().post("/demo-store/mcp", ask).await {
-        Fate::Answered { status: 200, body } => {
+/// Returns the result of a call to Souk, which the rmcp server repeats.
+async fn result_of(port: u16, request: &str) -> Result<Value, Failure> {
+    match Client::new(port).with_mcp_headers().post("/demo-store/mcp", request).await {
+        Delivery::Answered { status: 200, body } => {
             Ok(serde_json::from_str::<Value>(&body)?["result"]["structuredContent"].take())
         }
-        other => Err(format!("the server answered {other:?}").into()),
+        other => Err(format!("a call failed: {other:?}").into()),
     }
 }
 
@@ -131,7 +131,7 @@ impl Side {
         let began = Instant::now();
         let each = self.calls / CLIENTS;
         let clients: Vec<_> = (0..CLIENTS)
-            .map(|_| tokio::spawn(calls(self.port, self.path, self.ask.clone(), each)))
+            .map(|_| tokio::spawn(calls(self.port, self.path, self.request.clone(), each)))
             .collect();
         for client in clients {
             client.await??;
@@ -145,12 +145,12 @@ impl Side {
     }
 }
 
-async fn calls(port: u16, path: &str, ask: String, count: u32) -> Result<(), Failure> {
-    let mut client = Client::new(port).speaking_mcp();
+async fn calls(port: u16, path: &str, request: String, count: u32) -> Result<(), Failure> {
+    let mut client = Client::new(port).with_mcp_headers();
     for _ in 0..count {
-        match client.post(path, &ask).await {
-            Fate::Answered { status: 200, body } if body.contains("structuredContent") => {}
-            other => return Err(format!("a call met {other:?}").into()),
+        match client.post(path, &request).await {
+            Delivery::Answered { status: 200, body } if body.contains("structuredContent") => {}
+            other => return Err(format!("a call failed: {other:?}").into()),
         }
     }
     Ok(())
@@ -164,7 +164,7 @@ struct Peer {
 }
 
 impl Peer {
-    /// rmcp that repeats an answer.
+    /// Starts rmcp alone with a fixed result.
     async fn bare(answer: &Value) -> Result<Self, Failure> {
         let port = free_port()?;
         let path = std::env::temp_dir().join(format!("souk-answer-{}.json", std::process::id()));
@@ -177,10 +177,10 @@ impl Peer {
         Self { child, port, answer: Some(path) }.started().await
     }
 
-    /// The same tool with an official SDK: see dev/clients/peers.
+    /// Starts the same tool written with an official SDK; see dev/clients/peers.
     async fn of_sdk(name: &str, database_url: &str) -> Result<Self, Failure> {
         let port = free_port()?;
-        let child = Command::new(format!("{}/peers/run", handed_over("SOUK_CLIENTS")?))
+        let child = Command::new(format!("{}/peers/run", required_env("SOUK_CLIENTS")?))
             .arg(name)
             .env("PORT", port.to_string())
             .env("DATABASE_URL", database_url)
@@ -188,15 +188,15 @@ impl Peer {
             .stdout(Stdio::null())
             .spawn()?;
         let peer = Self { child, port, answer: None }.started().await?;
-        // Warm, as ours is.
+        // Warm up, as Souk is warm.
         calls(port, "/mcp", details(), 50).await?;
         Ok(peer)
     }
 
     async fn started(self) -> Result<Self, Failure> {
         for _ in 0..600 {
-            // Whatever it answers: it listens.
-            if !matches!(Client::new(self.port).get("/").await, Fate::NotSent) {
+            // Any response shows that it listens.
+            if !matches!(Client::new(self.port).get("/").await, Delivery::NotSent) {
                 return Ok(self);
             }
             tokio::time::sleep(Duration::from_millis(100)).await;

@@ -1,5 +1,5 @@
-//! (c) What no client should send: too long, too deep, twice, half, endless. Each is answered with the
-//! right error, costs little, and the next request is served as if nothing had been.
+//! `hostile-input`: malformed requests: too long, too deeply nested, duplicated, truncated, endless.
+//! Each gets the right error, costs little, and does not affect the next request.
 
 use std::time::Duration;
 
@@ -7,22 +7,22 @@ use serde_json::json;
 
 use super::raw::{exchange, post, post_json};
 use crate::engines::Engines;
-use crate::http::{Client, Fate};
+use crate::http::{Client, Delivery};
 use crate::report::{Failure, Trial, Verdict, ensure};
 use crate::search::cpu_nanos;
 use crate::souk::{Souk, command};
 
-/// CPU that one such request may cost; the clock of the kernel is coarse.
+/// Maximum CPU of one request; the kernel measures it coarsely.
 const CPU_MAX: Duration = Duration::from_millis(50);
-/// Memory that all of them together may leave behind.
+/// Maximum growth of resident memory over all requests.
 const GROWTH_MAX_KIB: u64 = 64 * 1024;
 
-/// One request, and what it must meet.
+/// A request and its expected response.
 struct Case {
     name: &'static str,
     bytes: Vec<u8>,
     status: u16,
-    /// The code of the JSON-RPC error; 0 for none.
+    /// The code of the JSON-RPC error; 0 if there is none.
     code: i64,
 }
 
@@ -46,32 +46,32 @@ fn body_cases() -> Vec<Case> {
         |open: &str, close: &str| format!("{}{}", open.repeat(100_000), close.repeat(100_000));
     let text = |body: &str| post_json(body.as_bytes());
     vec![
-        case("nothing", text(""), 400, PARSE),
-        case("half of it", text(&ping[..20]), 400, PARSE),
+        case("an empty body", text(""), 400, PARSE),
+        case("a truncated body", text(&ping[..20]), 400, PARSE),
         case("a batch", text(&format!("[{ping},{ping}]")), 400, INVALID),
         case("an empty batch", text("[]"), 400, INVALID),
         case("a string", text("\"ping\""), 400, INVALID),
-        case("lists in lists", text(&deep("[", "]")), 400, PARSE),
-        case("objects in objects", text(&deep("{\"a\":", "}")), 400, PARSE),
-        case("deep arguments", post_json(&call(&deep("[", "]"))), 400, PARSE),
-        case("not a number", post_json(&call("{\"sku\":NaN}")), 400, PARSE),
-        case("too large a number", post_json(&call("{\"sku\":1e400}")), 400, PARSE),
-        case("half a character", post_json(&call("{\"sku\":\"\\ud800\"}")), 400, PARSE),
-        case("bytes that are no text", text_bytes(b"{\"jsonrpc\":\"\xff\xfe\"}"), 400, PARSE),
-        case("a mark before the text", text_bytes(b"\xef\xbb\xbf{}"), 400, PARSE),
-        case("NUL", post_json(&call("{\"sku\":\"\\u0000\"}")), 200, 0),
-        case("arguments that are a list", post_json(&call("[]")), 400, PARAMS),
-        case("an id that is null", text(&ping.replace(":1,", ":null,")), 400, INVALID),
-        case("an id that is an object", text(&ping.replace(":1,", ":{},")), 400, INVALID),
-        case("an id that is true", text(&ping.replace(":1,", ":true,")), 400, INVALID),
+        case("nested arrays", text(&deep("[", "]")), 400, PARSE),
+        case("nested objects", text(&deep("{\"a\":", "}")), 400, PARSE),
+        case("nested arguments", post_json(&call(&deep("[", "]"))), 400, PARSE),
+        case("NaN", post_json(&call("{\"sku\":NaN}")), 400, PARSE),
+        case("an out-of-range number", post_json(&call("{\"sku\":1e400}")), 400, PARSE),
+        case("a lone surrogate", post_json(&call("{\"sku\":\"\\ud800\"}")), 400, PARSE),
+        case("invalid UTF-8", text_bytes(b"{\"jsonrpc\":\"\xff\xfe\"}"), 400, PARSE),
+        case("a byte order mark", text_bytes(b"\xef\xbb\xbf{}"), 400, PARSE),
+        case("a NUL character", post_json(&call("{\"sku\":\"\\u0000\"}")), 200, 0),
+        case("an array as arguments", post_json(&call("[]")), 400, PARAMS),
+        case("null as id", text(&ping.replace(":1,", ":null,")), 400, INVALID),
+        case("an object as id", text(&ping.replace(":1,", ":{},")), 400, INVALID),
+        case("true as id", text(&ping.replace(":1,", ":true,")), 400, INVALID),
         case(
-            "params that are a list",
+            "an array as params",
             text(&ping.replace("\"ping\"", "\"ping\",\"params\":[]")),
             400,
             PARAMS,
         ),
-        case("a call of nothing", text(&ping.replace("ping", "tools/call")), 400, PARAMS),
-        case("a method that is a number", text(&ping.replace("\"ping\"", "7")), 400, INVALID),
+        case("a call without params", text(&ping.replace("ping", "tools/call")), 400, PARAMS),
+        case("a number as method", text(&ping.replace("\"ping\"", "7")), 400, INVALID),
         case("another version of JSON-RPC", text(&ping.replace("2.0", "1.0")), 400, INVALID),
         case(
             "an unknown tool",
@@ -79,7 +79,7 @@ fn body_cases() -> Vec<Case> {
             200,
             PARAMS,
         ),
-        case("a key twice", text(&ping.replace("\"id\":1", "\"id\":1,\"id\":2")), 400, INVALID),
+        case("a duplicate key", text(&ping.replace("\"id\":1", "\"id\":1,\"id\":2")), 400, INVALID),
         case(
             "a notification",
             text(
@@ -95,7 +95,7 @@ fn text_bytes(body: &[u8]) -> Vec<u8> {
     post_json(body)
 }
 
-/// What is wrong before the body is read.
+/// Requests that are invalid before the body is read.
 fn frame_cases() -> Vec<Case> {
     let ping = br#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
     let length = ping.len();
@@ -112,10 +112,10 @@ fn frame_cases() -> Vec<Case> {
     let plain = format!("Content-Type: text/plain\r\nContent-Length: {length}\r\n");
     vec![
         case("ten megabytes", post_json(&large), 413, -32000),
-        case("chunks without end", endless, 413, -32000),
-        case("two lengths", post(&twice, ping), 400, 0),
-        case("another type", post(&plain, ping), 400, -32000),
-        case("no type", post(&format!("Content-Length: {length}\r\n"), ping), 400, -32000),
+        case("endless chunks", endless, 413, -32000),
+        case("two Content-Length headers", post(&twice, ping), 400, 0),
+        case("another content type", post(&plain, ping), 400, -32000),
+        case("no content type", post(&format!("Content-Length: {length}\r\n"), ping), 400, -32000),
     ]
 }
 
@@ -126,10 +126,10 @@ pub(crate) async fn prove(trial: Trial) -> Verdict {
     let souk = Souk::serve(&engines.database_url, &[]).await?;
     let rounds = trial.by_tier(1, 20);
     let cases: Vec<Case> = body_cases().into_iter().chain(frame_cases()).collect();
-    let mut kept = Client::new(souk.port).speaking_mcp();
-    still_serves(&mut kept, "at first").await?;
+    let mut kept = Client::new(souk.port).with_mcp_headers();
+    still_serves(&mut kept, "the start").await?;
     let before = resident_kib(souk.pid())?;
-    let mut dearest = (Duration::ZERO, "");
+    let mut most_expensive = (Duration::ZERO, "");
     for round in 0..rounds {
         trial.progress(|| format!("round {} of {rounds}", round + 1));
         for case in &cases {
@@ -139,33 +139,33 @@ pub(crate) async fn prove(trial: Trial) -> Verdict {
             let spent = Duration::from_nanos(cpu_nanos(souk.pid())?.saturating_sub(cpu));
             ensure((answer.status, answer.rpc_code()) == (case.status, case.code), || {
                 let wanted = (case.status, case.code);
-                format!("{}: {wanted:?} wanted, met {answer:?}", case.name)
+                format!("{}: expected {wanted:?}, got {answer:?}", case.name)
             })?;
             ensure(spent < CPU_MAX, || format!("{} cost {spent:?} of CPU", case.name))?;
-            if spent > dearest.0 {
-                dearest = (spent, case.name);
+            if spent > most_expensive.0 {
+                most_expensive = (spent, case.name);
             }
             still_serves(&mut kept, case.name).await?;
         }
     }
     let grown = resident_kib(souk.pid())?.saturating_sub(before);
-    ensure(grown < GROWTH_MAX_KIB, || format!("it grew by {grown} KiB"))?;
+    ensure(grown < GROWTH_MAX_KIB, || format!("resident memory grew by {grown} KiB"))?;
     Ok(format!(
-        "{} inputs, {rounds} times each: the right error, at most {:.1} ms of CPU ({}), {grown} KiB grown, and a \
-         connection opened before was served all along",
+        "{} inputs, {rounds} times each: the right error, at most {:.1} ms of CPU ({}), {grown} KiB memory \
+         growth, and an existing connection was served throughout",
         cases.len(),
-        dearest.0.as_secs_f64() * 1_000.0,
-        dearest.1,
+        most_expensive.0.as_secs_f64() * 1_000.0,
+        most_expensive.1,
     ))
 }
 
-/// A good request on a connection that was there before.
+/// Sends a valid request on an existing connection.
 async fn still_serves(client: &mut Client, after: &str) -> Result<(), Failure> {
     let body = json!({ "jsonrpc": "2.0", "id": 9, "method": "tools/call",
         "params": { "name": "get_merchant_profile", "arguments": {} } });
     match client.post("/demo-store/mcp", &body.to_string()).await {
-        Fate::Answered { status: 200, body } if body.contains("structuredContent") => Ok(()),
-        other => Err(format!("after {after} a good request met {other:?}").into()),
+        Delivery::Answered { status: 200, body } if body.contains("structuredContent") => Ok(()),
+        other => Err(format!("after {after} a valid request failed: {other:?}").into()),
     }
 }
 
@@ -173,5 +173,5 @@ fn resident_kib(pid: u32) -> Result<u64, Failure> {
     let text = std::fs::read_to_string(format!("/proc/{pid}/status"))?;
     let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:"));
     let number = line.and_then(|line| line.split_whitespace().next()?.parse().ok());
-    number.ok_or_else(|| "no VmRSS".into())
+    number.ok_or_else(|| "/proc/pid/status has no VmRSS".into())
 }

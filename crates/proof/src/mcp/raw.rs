@@ -1,4 +1,4 @@
-//! Requests written by hand, byte by byte.
+//! Raw HTTP requests, as bytes.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -7,57 +7,57 @@ use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use crate::http::{Client, Fate};
+use crate::http::{Client, Delivery};
 use crate::report::Failure;
 
-/// No answer takes longer.
-const PATIENCE: Duration = Duration::from_secs(15);
+/// Maximum time until the response is complete.
+const TIMEOUT: Duration = Duration::from_secs(15);
 
-/// What came back.
+/// The response to a raw request.
 #[derive(Debug)]
-pub(crate) struct Answer {
+pub(crate) struct Response {
     pub(crate) status: u16,
     pub(crate) body: String,
 }
 
-impl Answer {
-    /// The code of a JSON-RPC error; 0 if it is none.
+impl Response {
+    /// Returns the code of a JSON-RPC error; 0 if it is none.
     pub(crate) fn rpc_code(&self) -> i64 {
         let body: Value = serde_json::from_str(&self.body).unwrap_or(Value::Null);
         body["error"]["code"].as_i64().unwrap_or(0)
     }
 }
 
-/// Sends bytes on a connection of their own and reads until the server has answered.
-pub(crate) async fn exchange(port: u16, bytes: &[u8]) -> Result<Answer, Failure> {
+/// Sends bytes on a new connection and reads the response.
+pub(crate) async fn exchange(port: u16, bytes: &[u8]) -> Result<Response, Failure> {
     let mut stream = TcpStream::connect(("127.0.0.1", port)).await?;
     let (mut reader, mut writer) = stream.split();
-    // The server may answer and close before it has read all: that is its right.
+    // The server may respond and close the connection before it has read everything.
     let sending = async { writer.write_all(bytes).await.ok() };
     let reading = async {
-        let mut said = Vec::new();
+        let mut received = Vec::new();
         let mut chunk = vec![0; 16 * 1024];
         loop {
             match reader.read(&mut chunk).await {
                 Ok(0) | Err(_) => break,
-                Ok(count) => said.extend_from_slice(&chunk[..count]),
+                Ok(count) => received.extend_from_slice(&chunk[..count]),
             }
-            if is_whole(&said) {
+            if is_complete(&received) {
                 break;
             }
         }
-        said
+        received
     };
     let both = async { tokio::join!(sending, reading).1 };
-    let said = tokio::time::timeout(PATIENCE, both).await.map_err(|_| "no answer in time")?;
-    let text = String::from_utf8_lossy(&said).into_owned();
-    let (head, body) = text.split_once("\r\n\r\n").ok_or("no answer")?;
+    let received = tokio::time::timeout(TIMEOUT, both).await.map_err(|_| "no response in time")?;
+    let text = String::from_utf8_lossy(&received).into_owned();
+    let (head, body) = text.split_once("\r\n\r\n").ok_or("no response")?;
     let status = head.split(' ').nth(1).and_then(|status| status.parse().ok());
-    Ok(Answer { status: status.ok_or("an answer without a status")?, body: body.to_owned() })
+    Ok(Response { status: status.ok_or("the response has no status")?, body: body.to_owned() })
 }
 
-fn is_whole(said: &[u8]) -> bool {
-    let text = String::from_utf8_lossy(said);
+fn is_complete(received: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(received);
     let Some((head, body)) = text.split_once("\r\n\r\n") else { return false };
     let length = head.lines().find_map(|line| {
         let (name, value) = line.split_once(':')?;
@@ -66,7 +66,7 @@ fn is_whole(said: &[u8]) -> bool {
     length.is_some_and(|length| body.len() >= length)
 }
 
-/// A POST to the demo store with these headers beside the usual ones.
+/// Builds a POST to the demo store with these headers in addition to the usual ones.
 pub(crate) fn post(headers: &str, body: &[u8]) -> Vec<u8> {
     let mut bytes = format!(
         "POST /demo-store/mcp HTTP/1.1\r\nHost: 127.0.0.1\r\n\
@@ -77,7 +77,7 @@ pub(crate) fn post(headers: &str, body: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// The same with a type and a length.
+/// Builds a POST with `Content-Type: application/json` and the right `Content-Length`.
 pub(crate) fn post_json(body: &[u8]) -> Vec<u8> {
     let headers = format!("Content-Type: application/json\r\nContent-Length: {}\r\n", body.len());
     post(&headers, body)
@@ -91,10 +91,10 @@ impl IndexDirectory {
         Self(std::env::temp_dir().join(format!("souk-mcp-{}", std::process::id())))
     }
 
-    /// The settings of a process that keeps its copy in this part of it.
-    pub(crate) fn settings(&self, part: &str) -> Vec<(&'static str, String)> {
-        let path = |part: &str| self.0.join(part).to_string_lossy().into_owned();
-        vec![("SOUK_SEARCH_OBJECTS", path("objects")), ("SOUK_SEARCH_DIRECTORY", path(part))]
+    /// Returns the settings of a process whose copy of the index is in subdirectory `name`.
+    pub(crate) fn settings(&self, name: &str) -> Vec<(&'static str, String)> {
+        let path = |name: &str| self.0.join(name).to_string_lossy().into_owned();
+        vec![("SOUK_SEARCH_OBJECTS", path("objects")), ("SOUK_SEARCH_DIRECTORY", path(name))]
     }
 }
 
@@ -104,17 +104,17 @@ impl Drop for IndexDirectory {
     }
 }
 
-/// Until the server says that search is well.
+/// Waits until the server reports that search is healthy.
 pub(crate) async fn wait_for_search(port: u16) -> Result<(), Failure> {
     let since = Instant::now();
     let mut client = Client::new(port);
     while since.elapsed() < Duration::from_mins(1) {
-        if let Fate::Answered { body, .. } = client.get("/health").await
+        if let Delivery::Answered { body, .. } = client.get("/health").await
             && serde_json::from_str::<Value>(&body)?["checks"]["search"] == "ok"
         {
             return Ok(());
         }
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
-    Err("search was not well within a minute".into())
+    Err("search was not healthy within a minute".into())
 }

@@ -1,23 +1,23 @@
-//! (a) The official conformance suite, (b) the official clients, (e) what a model sees, counted by a
-//! public tokenizer: programs that are not ours, against the real binary with the demo world in it.
+//! `conformance`, `official-clients` and `token-budget`: third-party programs (the official conformance
+//! suite, the official clients, a public tokenizer) against the real binary with the demo stores.
 
 use std::process::Stdio;
 
 use super::raw::{IndexDirectory, wait_for_search};
 use crate::engines::Engines;
 use crate::report::{Failure, Trial, Verdict};
-use crate::souk::{Souk, command, handed_over};
+use crate::souk::{Souk, command, required_env};
 
-/// The server, with the demo world and its index.
-struct Stage {
+/// A server with the demo stores and their index.
+struct DemoServer {
     _index: Souk,
     souk: Souk,
     _engines: Engines,
     _directory: IndexDirectory,
 }
 
-impl Stage {
-    async fn set() -> Result<Self, Failure> {
+impl DemoServer {
+    async fn start() -> Result<Self, Failure> {
         let engines = Engines::start()?;
         command(&engines.database_url, &["migrate"])?;
         command(&engines.database_url, &["seed"])?;
@@ -29,34 +29,34 @@ impl Stage {
         Ok(Self { _index: index, souk, _engines: engines, _directory: directory })
     }
 
-    /// Lets a script of dev/clients use the server, and answers what it said.
+    /// Runs a script of dev/clients against the server and returns its output.
     async fn script(&self, name: &str, arguments: &[&str]) -> Verdict {
-        let script = format!("{}/{name}", handed_over("SOUK_CLIENTS")?);
+        let script = format!("{}/{name}", required_env("SOUK_CLIENTS")?);
         let mut command = tokio::process::Command::new(script);
         command.args(arguments).stdin(Stdio::null());
         command.env("SOUK_URL", format!("http://127.0.0.1:{}", self.souk.port));
         let output = command.output().await?;
-        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        let stdout = String::from_utf8_lossy(&output.stdout).into_owned();
         if output.status.success() {
             let lines: Vec<&str> =
-                said.lines().map(str::trim).filter(|it| !it.is_empty()).collect();
+                stdout.lines().map(str::trim).filter(|it| !it.is_empty()).collect();
             return Ok(lines.join("; "));
         }
-        let why = String::from_utf8_lossy(&output.stderr).into_owned();
-        Err(format!("{said}{why}").into())
+        let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+        Err(format!("{stdout}{stderr}").into())
     }
 }
 
-/// The suite's fixtures are served by builds for development only.
+/// Runs the conformance suite. Its fixtures are served by development builds only.
 pub(crate) async fn prove_conformance(_: Trial) -> Verdict {
-    Stage::set().await?.script("conformance.sh", &[]).await
+    DemoServer::start().await?.script("conformance.sh", &[]).await
 }
 
 pub(crate) async fn prove_clients(trial: Trial) -> Verdict {
     let arguments: &[&str] = trial.by_tier(&[], &["--all"]);
-    Stage::set().await?.script("run", arguments).await
+    DemoServer::start().await?.script("run", arguments).await
 }
 
-pub(crate) async fn prove_context(_: Trial) -> Verdict {
-    Stage::set().await?.script("run", &["--tokens"]).await
+pub(crate) async fn prove_token_budget(_: Trial) -> Verdict {
+    DemoServer::start().await?.script("run", &["--tokens"]).await
 }

@@ -1,5 +1,5 @@
-//! A client that behaves as a load balancer does: it looks at `/health/ready` of all readers, sends
-//! to one that is ready, and turns to another when a connection breaks.
+//! A client-side load balancer: polls `/health/ready` of all readers, sends each request to a ready one,
+//! and retries at another if the connection breaks.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -8,52 +8,52 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 
-use super::house::{SEARCH, is_ready};
-use super::shop::Shop;
-use crate::http::{Client, Fate};
+use super::deployment::{SEARCH, is_ready};
+use super::store::StoreClient;
+use crate::http::{Client, Delivery};
 use crate::report::{Failure, ensure};
 
-/// How often readiness is looked at.
-const LOOK: Duration = Duration::from_millis(100);
-/// A request without an answer after this has failed.
-const ANSWER_MAX: Duration = Duration::from_secs(10);
+/// Interval between readiness checks of a reader.
+const READINESS_INTERVAL: Duration = Duration::from_millis(100);
+/// A request without a response after this time has failed.
+const RESPONSE_MAX: Duration = Duration::from_secs(10);
 
-/// The readers, and what is known of them.
+/// The readers and their readiness.
 pub(crate) struct Balancer {
     readers: Vec<(u16, AtomicBool)>,
-    over: AtomicBool,
+    stopped: AtomicBool,
     retried: AtomicU64,
 }
 
-/// Somebody who asks through the balancer, on connections of its own.
-pub(crate) struct Caller {
+/// A client of the balancer with its own connections.
+pub(crate) struct BalancedClient {
     clients: Vec<Client>,
     key: Option<String>,
     turn: usize,
 }
 
 impl Balancer {
-    /// Starts to look at the readers.
+    /// Starts polling the readers.
     pub(crate) fn start(ports: &[u16]) -> Arc<Self> {
         let readers = ports.iter().map(|port| (*port, AtomicBool::new(false))).collect();
-        let (over, retried) = (AtomicBool::new(false), AtomicU64::new(0));
-        let balancer = Arc::new(Self { readers, over, retried });
+        let (stopped, retried) = (AtomicBool::new(false), AtomicU64::new(0));
+        let balancer = Arc::new(Self { readers, stopped, retried });
         for reader in 0..ports.len() {
-            tokio::spawn(Arc::clone(&balancer).look(reader));
+            tokio::spawn(Arc::clone(&balancer).poll(reader));
         }
         balancer
     }
 
-    async fn look(self: Arc<Self>, reader: usize) {
+    async fn poll(self: Arc<Self>, reader: usize) {
         let (port, ready) = &self.readers[reader];
         let mut client = Client::new(*port);
-        while !self.over.load(Ordering::SeqCst) {
+        while !self.stopped.load(Ordering::SeqCst) {
             let is_ready = is_ready(&mut client).await;
             if !is_ready {
                 client = Client::new(*port);
             }
             ready.store(is_ready, Ordering::SeqCst);
-            tokio::time::sleep(LOOK).await;
+            tokio::time::sleep(READINESS_INTERVAL).await;
         }
     }
 
@@ -61,44 +61,44 @@ impl Balancer {
         self.readers[reader].1.load(Ordering::SeqCst)
     }
 
-    pub(crate) fn caller(&self, key: Option<&str>) -> Caller {
+    pub(crate) fn client(&self, key: Option<&str>) -> BalancedClient {
         let key = key.map(str::to_owned);
         let clients = self.readers.iter().map(|(port, _)| connection(*port, key.as_deref()));
-        Caller { clients: clients.collect(), key, turn: 0 }
+        BalancedClient { clients: clients.collect(), key, turn: 0 }
     }
 
-    /// Requests that were sent a second time, because a connection broke.
+    /// Returns the number of requests that were retried because a connection broke.
     pub(crate) fn retried(&self) -> u64 {
         self.retried.load(Ordering::SeqCst)
     }
 
-    /// Sends a request to whoever is ready. Nothing, if no answer came in time.
+    /// Sends a request to a ready reader. Returns `None` if there was no response in time.
     pub(crate) async fn send(
         &self,
-        caller: &mut Caller,
+        client: &mut BalancedClient,
         method: &str,
         path: &str,
         body: &str,
     ) -> Option<(u16, String)> {
         let since = Instant::now();
-        while let Some(left) = ANSWER_MAX.checked_sub(since.elapsed()) {
-            caller.turn += 1;
-            let places =
-                (0..self.readers.len()).map(|place| (place + caller.turn) % self.readers.len());
-            let Some(reader) = places.into_iter().find(|reader| self.is_ready(*reader)) else {
+        while let Some(left) = RESPONSE_MAX.checked_sub(since.elapsed()) {
+            client.turn += 1;
+            let count = self.readers.len();
+            let rotated = (0..count).map(|index| (index + client.turn) % count);
+            let Some(reader) = rotated.into_iter().find(|reader| self.is_ready(*reader)) else {
                 tokio::time::sleep(Duration::from_millis(10)).await;
                 continue;
             };
-            let sent = caller.clients[reader].send(method, path, body.as_bytes());
+            let sent = client.clients[reader].send(method, path, body.as_bytes());
             match tokio::time::timeout(left, sent).await {
-                Ok(Fate::Answered { status, body }) => return Some((status, body)),
-                Ok(Fate::NotSent | Fate::Cut(_)) => {
+                Ok(Delivery::Answered { status, body }) => return Some((status, body)),
+                Ok(Delivery::NotSent | Delivery::Interrupted(_)) => {
                     self.retried.fetch_add(1, Ordering::SeqCst);
                     self.readers[reader].1.store(false, Ordering::SeqCst);
                 }
                 Err(_) => break,
             }
-            caller.clients[reader] = connection(self.readers[reader].0, caller.key.as_deref());
+            client.clients[reader] = connection(self.readers[reader].0, client.key.as_deref());
         }
         None
     }
@@ -109,83 +109,86 @@ fn connection(port: u16, key: Option<&str>) -> Client {
     if let Some(key) = key { client.with_key(key) } else { client }
 }
 
-/// What searches came to.
+/// Totals of a search load.
 #[derive(Debug, Default, Clone, Copy)]
-pub(crate) struct Searched {
+pub(crate) struct SearchTotals {
     pub(crate) requests: u64,
     pub(crate) slowest: Duration,
 }
 
-/// People who search all the time. Each search must be answered, and rightly.
-pub(crate) struct Searchers {
+/// Clients that search continuously. Every search must get a correct response.
+pub(crate) struct SearchLoad {
     balancer: Arc<Balancer>,
-    over: Arc<AtomicBool>,
-    tasks: Vec<JoinHandle<Result<Searched, Failure>>>,
+    stopped: Arc<AtomicBool>,
+    tasks: Vec<JoinHandle<Result<SearchTotals, Failure>>>,
 }
 
-impl Searchers {
-    pub(crate) fn start(balancer: &Arc<Balancer>, shops: &[Shop], people: usize) -> Self {
-        let over = Arc::new(AtomicBool::new(false));
-        let beacons: Arc<[String]> = shops.iter().map(Shop::beacon).collect();
+impl SearchLoad {
+    pub(crate) fn start(balancer: &Arc<Balancer>, stores: &[StoreClient], clients: usize) -> Self {
+        let stopped = Arc::new(AtomicBool::new(false));
+        let sentinels: Arc<[String]> = stores.iter().map(StoreClient::sentinel_sku).collect();
         let start = |number: usize| {
-            let (balancer, over) = (Arc::clone(balancer), Arc::clone(&over));
-            tokio::spawn(search_on(balancer, Arc::clone(&beacons), number, over))
+            let (balancer, stopped) = (Arc::clone(balancer), Arc::clone(&stopped));
+            tokio::spawn(search_until_stopped(balancer, Arc::clone(&sentinels), number, stopped))
         };
-        Self { balancer: Arc::clone(balancer), tasks: (0..people).map(start).collect(), over }
+        Self { balancer: Arc::clone(balancer), tasks: (0..clients).map(start).collect(), stopped }
     }
 
-    /// Fails as soon as a search has.
-    pub(crate) fn is_well(&self) -> bool {
+    /// Returns whether no search has failed yet.
+    pub(crate) fn is_running(&self) -> bool {
         !self.tasks.iter().any(JoinHandle::is_finished)
     }
 
-    /// Stops; what they met in all.
-    pub(crate) async fn stop(self) -> Result<Searched, Failure> {
-        self.over.store(true, Ordering::SeqCst);
-        let mut all = Searched::default();
+    /// Stops the load and returns its totals.
+    pub(crate) async fn stop(self) -> Result<SearchTotals, Failure> {
+        self.stopped.store(true, Ordering::SeqCst);
+        let mut all = SearchTotals::default();
         for task in self.tasks {
             let one = task.await??;
             all.requests += one.requests;
             all.slowest = all.slowest.max(one.slowest);
         }
-        self.balancer.over.store(true, Ordering::SeqCst);
+        self.balancer.stopped.store(true, Ordering::SeqCst);
         Ok(all)
     }
 }
 
-async fn search_on(
+async fn search_until_stopped(
     balancer: Arc<Balancer>,
-    beacons: Arc<[String]>,
+    sentinels: Arc<[String]>,
     number: usize,
-    over: Arc<AtomicBool>,
-) -> Result<Searched, Failure> {
-    let mut caller = balancer.caller(None);
-    let (mut searched, mut turn) = (Searched::default(), number);
-    while !over.load(Ordering::SeqCst) {
+    stopped: Arc<AtomicBool>,
+) -> Result<SearchTotals, Failure> {
+    let mut client = balancer.client(None);
+    let (mut totals, mut turn) = (SearchTotals::default(), number);
+    while !stopped.load(Ordering::SeqCst) {
         turn += 1;
-        let beacon = (!turn.is_multiple_of(3)).then(|| &beacons[(turn + turn / 3) % beacons.len()]);
-        let query = beacon.map_or("thing kitchen", String::as_str);
+        let sentinel =
+            (!turn.is_multiple_of(3)).then(|| &sentinels[(turn + turn / 3) % sentinels.len()]);
+        let query = sentinel.map_or("thing kitchen", String::as_str);
         let body = json!({ "query": query, "limit": 10 }).to_string();
         let since = Instant::now();
-        let answered = balancer.send(&mut caller, "POST", SEARCH, &body).await;
+        let response = balancer.send(&mut client, "POST", SEARCH, &body).await;
         let took = since.elapsed();
-        searched.requests += 1;
-        searched.slowest = searched.slowest.max(took);
+        totals.requests += 1;
+        totals.slowest = totals.slowest.max(took);
         let (status, body) =
-            answered.ok_or_else(|| format!("no answer to {query} after {took:?}"))?;
-        ensure(status == 200, || format!("the search {query} met {status} {body}"))?;
-        judge(&body, beacon)?;
+            response.ok_or_else(|| format!("no response to the search {query} after {took:?}"))?;
+        ensure(status == 200, || format!("the search {query} returned {status} {body}"))?;
+        verify(&body, sentinel)?;
         tokio::time::sleep(Duration::from_millis(25)).await;
     }
-    Ok(searched)
+    Ok(totals)
 }
 
-/// What never changes is always found, under its name and first.
-fn judge(body: &str, beacon: Option<&String>) -> Result<(), Failure> {
-    let answer: Value = serde_json::from_str(body)?;
-    let first = &answer["data"][0]["sku"];
-    match beacon {
-        Some(beacon) => ensure(first == beacon, || format!("{beacon} was not found: {body}")),
-        None => ensure(first.is_string(), || format!("nothing was found: {body}")),
+/// Verifies a response: a product that never changes must be the first hit for its SKU.
+fn verify(body: &str, sentinel: Option<&String>) -> Result<(), Failure> {
+    let response: Value = serde_json::from_str(body)?;
+    let first = &response["data"][0]["sku"];
+    match sentinel {
+        Some(sentinel) => {
+            ensure(first == sentinel, || format!("{sentinel} is not the first hit: {body}"))
+        }
+        None => ensure(first.is_string(), || format!("the search found no product: {body}")),
     }
 }

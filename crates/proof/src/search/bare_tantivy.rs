@@ -1,7 +1,7 @@
-//! tantivy and nothing else: the same products, the same queries, the same work, called in-process.
-//! What it takes is what a search costs before anybody serves it.
+//! tantivy called in-process, with the same products and queries and the same work per query: the cost of a
+//! search without a server.
 
-mod top;
+mod collector;
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -19,15 +19,17 @@ use tantivy::tokenizer::{
 };
 use tantivy::{Index, IndexSettings, IndexWriter, Order, Searcher, TantivyDocument, Term};
 
-use super::measure::{ByKind, MIXED, Round, bytes_below, figure, micros_each, own_cpu_nanos};
-use super::world::{Product, Query, World};
+use super::measure::{
+    ByKind, MIXED, Round, as_float, directory_bytes, micros_per_query, thread_cpu_nanos,
+};
+use super::synthetic_catalog::{Product, Query, SyntheticCatalog};
 use crate::report::Failure;
-use top::{Filters, Found, Top};
+use collector::{Filters, SearchResults, TopHits};
 
-/// Threads that index, and threads that search side by side.
+/// Number of indexing threads and of search threads.
 const THREADS: usize = 2;
 const WRITER_BYTES: usize = 400_000_000;
-/// What a word in the name counts, beside what it counts anyway.
+/// Additional weight of a word in the title.
 const TITLE_BOOST: f32 = 2.0;
 const WORDS: &str = "words";
 
@@ -44,12 +46,12 @@ struct Fields {
 }
 
 /// An index in a directory of its own, removed when dropped.
-pub(crate) struct Bare {
+pub(crate) struct BareTantivy {
     directory: PathBuf,
     fields: Fields,
     searcher: Searcher,
     words: TextAnalyzer,
-    /// What the score is multiplied with, by store number; zero for those that may not be found.
+    /// Score factor by store number; zero for suspended stores.
     factors: std::sync::Arc<[f32]>,
     pub(crate) build: Duration,
 }
@@ -90,11 +92,11 @@ fn analyzer() -> TextAnalyzer {
         .build()
 }
 
-impl Bare {
-    /// Indexes the whole world, straight from where it is made.
-    pub(crate) fn build(world: &World) -> Result<Self, Failure> {
+impl BareTantivy {
+    /// Generates and indexes all products of the catalog.
+    pub(crate) fn build(catalog: &SyntheticCatalog) -> Result<Self, Failure> {
         let since = Instant::now();
-        let name = format!("souk-bare-{}-{}", std::process::id(), world.size);
+        let name = format!("souk-proof-tantivy-{}-{}", std::process::id(), catalog.size);
         let directory = std::env::temp_dir().join(name);
         std::fs::create_dir_all(&directory)?;
         let (schema, fields) = schema();
@@ -103,49 +105,49 @@ impl Bare {
         let index = Index::builder().schema(schema).settings(settings).create_in_dir(&directory)?;
         index.tokenizers().register(WORDS, analyzer());
         let mut writer: IndexWriter = index.writer_with_num_threads(THREADS, WRITER_BYTES)?;
-        for number in 0..world.size {
-            writer.add_document(document(world, fields, &world.product(number)))?;
+        for number in 0..catalog.size {
+            writer.add_document(document(catalog, fields, &catalog.product(number)))?;
         }
         writer.commit()?;
         writer.wait_merging_threads()?;
         let searcher = index.reader()?.searcher();
         let build = since.elapsed();
         let words = analyzer();
-        Ok(Self { directory, fields, searcher, words, factors: factors(world), build })
+        Ok(Self { directory, fields, searcher, words, factors: factors(catalog), build })
     }
 
-    /// Bytes of the index.
+    /// Returns the size of the index.
     pub(crate) fn bytes(&self) -> Result<u64, Failure> {
-        bytes_below(&self.directory)
+        directory_bytes(&self.directory)
     }
 
-    /// The records of the best twenty, and how many there are.
+    /// Returns the records of the first twenty hits, and the total number of hits.
     pub(crate) fn search(&self, query: &Query) -> Result<(Vec<Vec<u8>>, u64), Failure> {
         let filters = Filters {
             max_price: query.max_price_minor.and_then(|minor| u64::try_from(minor).ok()),
             in_stock_only: query.in_stock_only,
         };
-        let top = Top { factors: std::sync::Arc::clone(&self.factors), filters };
-        let Found { best, total } = self.searcher.search(&self.query(query), &top)?;
+        let top = TopHits { factors: std::sync::Arc::clone(&self.factors), filters };
+        let SearchResults { best, total } = self.searcher.search(&self.query(query), &top)?;
         let mut records = Vec::with_capacity(best.len());
         for hit in best {
             let document: TantivyDocument = self.searcher.doc(hit.address)?;
             let record = document.get_first(self.fields.record);
             let bytes = record.as_ref().and_then(Value::as_bytes);
-            records.push(bytes.ok_or("a document without a record")?.to_vec());
+            records.push(bytes.ok_or("a document has no record")?.to_vec());
         }
         Ok((records, total))
     }
 
-    /// Every word has to be in the text; in the name it counts more.
+    /// Requires every word in the text, and gives words in the title a higher weight.
     fn query(&self, query: &Query) -> BooleanQuery {
         let mut clauses: Vec<(Occur, Box<dyn tantivy::query::Query>)> = Vec::new();
         let term = |term: Term, option: IndexRecordOption| Box::new(TermQuery::new(term, option));
         let filter =
-            |wanted: Term| ConstScoreQuery::new(term(wanted, IndexRecordOption::Basic), 0.0);
+            |required: Term| ConstScoreQuery::new(term(required, IndexRecordOption::Basic), 0.0);
         let mut words = self.words.clone();
-        let asked = query.words.join(" ");
-        let mut stream = words.token_stream(&asked);
+        let text = query.words.join(" ");
+        let mut stream = words.token_stream(&text);
         stream.process(&mut |token| {
             let text = Term::from_field_text(self.fields.text, &token.text);
             let title = Term::from_field_text(self.fields.title, &token.text);
@@ -164,15 +166,15 @@ impl Bare {
         BooleanQuery::new(clauses)
     }
 
-    /// All queries on two threads.
+    /// Runs all queries on two threads.
     pub(crate) fn round(&self, queries: &[Query]) -> Result<Round, Failure> {
         let next = AtomicUsize::new(0);
         let work = || -> Result<u64, Failure> {
-            let before = own_cpu_nanos()?;
+            let before = thread_cpu_nanos()?;
             while let Some(query) = queries.get(next.fetch_add(1, Ordering::Relaxed)) {
                 std::hint::black_box(self.search(query)?);
             }
-            Ok(own_cpu_nanos()? - before)
+            Ok(thread_cpu_nanos()? - before)
         };
         let since = Instant::now();
         let nanos: Result<Vec<u64>, Failure> = std::thread::scope(|scope| {
@@ -182,70 +184,70 @@ impl Bare {
             };
             threads.into_iter().map(join).collect()
         });
-        let per_second = figure(queries.len()) / since.elapsed().as_secs_f64();
-        let cpu_micros = micros_each(nanos?.iter().sum(), queries.len());
+        let per_second = as_float(queries.len()) / since.elapsed().as_secs_f64();
+        let cpu_micros = micros_per_query(nanos?.iter().sum(), queries.len());
         Ok(Round { per_second, cpu_micros })
     }
 
-    /// CPU of each kind of query.
+    /// Returns the CPU time per query of each kind.
     pub(crate) fn by_kind(&self, kinds: &[(String, Vec<Query>)]) -> Result<ByKind, Failure> {
         let (mut by_kind, mut all_nanos, mut all_queries) = (ByKind::new(), 0, 0);
         for (kind, queries) in kinds {
-            let before = own_cpu_nanos()?;
+            let before = thread_cpu_nanos()?;
             for query in queries {
                 std::hint::black_box(self.search(query)?);
             }
-            let nanos = own_cpu_nanos()? - before;
-            by_kind.insert(kind.clone(), micros_each(nanos, queries.len()));
+            let nanos = thread_cpu_nanos()? - before;
+            by_kind.insert(kind.clone(), micros_per_query(nanos, queries.len()));
             all_nanos += nanos;
             all_queries += queries.len();
         }
-        by_kind.insert(String::from(MIXED), micros_each(all_nanos, all_queries));
+        by_kind.insert(String::from(MIXED), micros_per_query(all_nanos, all_queries));
         Ok(by_kind)
     }
 }
 
-impl Drop for Bare {
+impl Drop for BareTantivy {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.directory);
     }
 }
 
-/// Half of the score is relevance alone, half is worth what the store is trusted.
+/// Returns the trust factor of each store: half of the score is weighted by trust.
 #[expect(clippy::cast_possible_truncation, reason = "a factor needs few digits")]
-fn factors(world: &World) -> std::sync::Arc<[f32]> {
-    let factor = |merchant: &super::world::Merchant| {
+fn factors(catalog: &SyntheticCatalog) -> std::sync::Arc<[f32]> {
+    let factor = |merchant: &super::synthetic_catalog::Merchant| {
         if merchant.is_suspended() { 0.0 } else { (0.5 + 0.5 * merchant.trust) as f32 }
     };
-    // No store has the number zero.
-    std::iter::once(0.0).chain(world.merchants.iter().map(factor)).collect()
+    // Store numbers start at one.
+    std::iter::once(0.0).chain(catalog.merchants.iter().map(factor)).collect()
 }
 
-fn document(world: &World, fields: Fields, product: &Product) -> TantivyDocument {
+fn document(catalog: &SyntheticCatalog, fields: Fields, product: &Product) -> TantivyDocument {
     let mut document = TantivyDocument::new();
     let title = format!("{} {}", product.name, product.brand);
-    let (path, place) = (world.place_path(product), world.place_name(product));
+    let (path, category) = (catalog.category_path(product), catalog.category_name(product));
     let text = format!(
-        "{title} {place} {path} {} {} {}",
+        "{title} {category} {path} {} {} {}",
         product.description, product.colour, product.material
     );
-    document.add_u64(fields.store, u64::from(world.owner(product).store_number()));
+    document.add_u64(fields.store, u64::from(catalog.merchant_for(product).store_number()));
     document.add_u64(fields.tie, product.id.as_u64_pair().0);
     document.add_u64(fields.price, u64::try_from(product.price_minor).unwrap_or(0));
     document.add_u64(fields.stock, u64::from(product.in_stock));
     document.add_text(fields.title, &title);
     document.add_text(fields.text, &text);
     document.add_text(fields.category, path);
-    document.add_bytes(fields.record, world.record(product).as_bytes());
+    document.add_bytes(fields.record, catalog.record(product).as_bytes());
     document
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::world::{SEED, queries};
+    use super::super::synthetic_catalog::{SEED, queries};
     use super::*;
 
-    /// The words of a product, as the index sees them.
+    /// Returns the tokens of a text as the index has them.
     fn stems(text: &str) -> Vec<String> {
         let mut analyzer = analyzer();
         let mut stems = Vec::new();
@@ -254,30 +256,31 @@ mod tests {
     }
 
     #[test]
-    fn it_counts_what_going_through_all_products_counts() {
-        let world = World::new(3_000, SEED);
-        let bare = Bare::build(&world).unwrap();
-        let texts: Vec<(Product, Vec<String>)> = (0..world.size)
-            .map(|number| world.product(number))
+    fn totals_equal_those_of_a_full_scan() {
+        let catalog = SyntheticCatalog::new(3_000, SEED);
+        let bare = BareTantivy::build(&catalog).unwrap();
+        let texts: Vec<(Product, Vec<String>)> = (0..catalog.size)
+            .map(|number| catalog.product(number))
             .map(|product| {
-                let (path, place) = (world.place_path(&product), world.place_name(&product));
+                let (path, category) =
+                    (catalog.category_path(&product), catalog.category_name(&product));
                 let Product { name, brand, description, colour, material, .. } = &product;
                 let text =
-                    format!("{name} {brand} {place} {path} {description} {colour} {material}");
+                    format!("{name} {brand} {category} {path} {description} {colour} {material}");
                 let stems = stems(&text);
                 (product, stems)
             })
             .collect();
-        for query in queries(&world, &world.frequencies(), 3) {
-            let wanted = stems(&query.words.join(" "));
+        for query in queries(&catalog, &catalog.frequencies(), 3) {
+            let required = stems(&query.words.join(" "));
             let fits = |(product, stems): &&(Product, Vec<String>)| {
                 let category = query.category.as_deref();
-                wanted.iter().all(|stem| stems.contains(stem))
-                    && !world.owner(product).is_suspended()
+                required.iter().all(|stem| stems.contains(stem))
+                    && !catalog.merchant_for(product).is_suspended()
                     && query.store.as_ref().is_none_or(|(index, _)| *index == product.merchant)
                     && query.max_price_minor.is_none_or(|most| product.price_minor <= most)
                     && (!query.in_stock_only || product.in_stock)
-                    && category.is_none_or(|path| path == world.place_path(product))
+                    && category.is_none_or(|path| path == catalog.category_path(product))
             };
             let expected = texts.iter().filter(fits).count();
             let (records, total) = bare.search(&query).unwrap();

@@ -1,81 +1,85 @@
-//! How fast search is, beside bare tantivy and PostgreSQL, and how that grows with the catalog.
+//! Search performance compared with bare tantivy and PostgreSQL, and its growth with the catalog size.
 
 mod calls;
 mod compare;
+mod fixture;
 mod freshness;
 mod growth;
-mod stage;
 
 use crate::engines::Engines;
 use crate::report::{Failure, ensure};
+use fixture::Fixture;
 use growth::Growth;
-use stage::Stage;
 
-/// Products in the comparison, unless another number is asked for.
+/// Default number of products in the comparison.
 const SIZE: u32 = 1_000_000;
-/// Products of the largest world, for those who have time.
+/// Default number of products in the soak.
 const SOAK_SIZE: u32 = 5_000_000;
-/// Queries of each kind: eight classes, in all stores and in one.
+/// Queries of each kind: eight classes, each in all stores and within one.
 const QUERIES_OF_EACH: u32 = 150;
 
-/// Who takes part.
+/// The engines that `--only` selects; all if it is absent.
 #[derive(Debug, Clone, Copy)]
-struct Parts {
+struct Selection {
     souk: bool,
     bare: bool,
     postgres: bool,
 }
 
-impl Parts {
+impl Selection {
     fn of(only: &[String]) -> Result<Self, Failure> {
         let known = ["souk", "bare", "postgres"];
-        let unknown = only.iter().find(|part| !known.contains(&part.as_str()));
-        ensure(unknown.is_none(), || format!("the parts are {known:?}, not {only:?}"))?;
-        let wanted = |part: &str| only.is_empty() || only.iter().any(|asked| asked == part);
-        Ok(Self { souk: wanted("souk"), bare: wanted("bare"), postgres: wanted("postgres") })
+        let unknown = only.iter().find(|name| !known.contains(&name.as_str()));
+        ensure(unknown.is_none(), || {
+            format!("unknown engine in {only:?}; the engines are {known:?}")
+        })?;
+        let selected = |name: &str| only.is_empty() || only.iter().any(|other| other == name);
+        Ok(Self { souk: selected("souk"), bare: selected("bare"), postgres: selected("postgres") })
     }
 }
 
-/// The comparison, and the growth up to its size.
+/// Runs the comparison, and the growth up to its size.
 pub(crate) async fn bench(size: Option<u32>, only: &[String]) -> Result<(), Failure> {
     let size = size.unwrap_or(SIZE);
-    run(&[size / 100, size / 10, size], size, Parts::of(only)?).await
+    run(&[size / 100, size / 10, size], size, Selection::of(only)?).await
 }
 
-/// The same, and the growth beyond.
+/// Runs the same, and the growth beyond that size.
 pub(crate) async fn soak(size: Option<u32>) -> Result<(), Failure> {
     let size = size.unwrap_or(SOAK_SIZE);
     let compared = SIZE.min(size);
     let sizes = [compared / 100, compared / 10, compared, size];
     let sizes = if size > compared { &sizes[..] } else { &sizes[..3] };
-    run(sizes, compared, Parts::of(&[])?).await
+    run(sizes, compared, Selection::of(&[])?).await
 }
 
-/// `search_products` of single stores, beside `/search` and bare tantivy.
+/// Compares `search_products` within single stores with `/search` and bare tantivy.
 pub(crate) async fn calls(size: Option<u32>) -> Result<(), Failure> {
     let engines = Engines::start()?;
-    let stage = Stage::set(&engines.database_url, size.unwrap_or(SIZE), QUERIES_OF_EACH).await?;
-    let sides = stage.sides(Parts { souk: true, bare: true, postgres: false }).await?;
-    calls::run(&stage, &sides).await?;
-    drop(sides);
-    stage.clear(&engines.database_url).await
+    let fixture =
+        Fixture::create(&engines.database_url, size.unwrap_or(SIZE), QUERIES_OF_EACH).await?;
+    let contenders =
+        fixture.contenders(Selection { souk: true, bare: true, postgres: false }).await?;
+    calls::run(&fixture, &contenders).await?;
+    drop(contenders);
+    fixture.drop_database(&engines.database_url).await
 }
 
-async fn run(sizes: &[u32], compared: u32, parts: Parts) -> Result<(), Failure> {
+async fn run(sizes: &[u32], compared: u32, selection: Selection) -> Result<(), Failure> {
     let engines = Engines::start()?;
     let mut growth = Growth::default();
     for size in sizes {
-        let stage = Stage::set(&engines.database_url, *size, QUERIES_OF_EACH).await?;
-        let mut rivals = stage.sides(parts).await?;
+        let fixture = Fixture::create(&engines.database_url, *size, QUERIES_OF_EACH).await?;
+        let mut contenders = fixture.contenders(selection).await?;
         if *size == compared {
-            let capacity = compare::run(&stage, &mut rivals, parts).await?;
-            if let (Some(site), Some(capacity)) = (&rivals.site, capacity) {
-                freshness::run(&stage, site, capacity).await?;
+            let capacity = compare::run(&fixture, &mut contenders, selection).await?;
+            if let (Some(souk), Some(capacity)) = (&contenders.souk, capacity) {
+                freshness::run(&fixture, souk, capacity).await?;
             }
         }
-        growth.measure(&stage, &mut rivals).await?;
-        drop(rivals);
-        stage.clear(&engines.database_url).await?;
+        growth.measure(&fixture, &mut contenders).await?;
+        drop(contenders);
+        fixture.drop_database(&engines.database_url).await?;
     }
     growth.print();
     Ok(())

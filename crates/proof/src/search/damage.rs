@@ -1,9 +1,8 @@
-//! (c) Objects and files of the index are flipped, cut, deleted one by one and all together. What is
-//! broken is found out, mended, and never served; readers that were running go on as if nothing had
-//! been.
+//! Objects and files of the index are corrupted (a bit flipped, truncated, deleted), one by one and all
+//! together. Corruption is detected, repaired and never served; running readers are not affected.
 //!
-//! The guards are the checksums a replica and a writer compare before they open anything. Without
-//! them the flipped byte would be in the answers, and the reader's whole shelf differs.
+//! The guards are the checksums that replicas and writers verify before they open a file. Without them
+//! the flipped bit would reach the responses, and the products of the reader would differ.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -12,102 +11,112 @@ use serde_json::Value;
 use sqlx::PgConnection;
 use testkit::TestDatabase;
 
-use super::balancer::{Balancer, Searchers};
-use super::house::{House, PATIENCE, SHARDS, files, metric};
-use super::shop::Shop;
+use super::balancer::{Balancer, SearchLoad};
+use super::deployment::{Deployment, SHARDS, TIMEOUT, files, metric};
+use super::store::StoreClient;
 use crate::report::{Failure, Trial, Verdict, ensure, grouped};
 use crate::souk::{Souk, command};
 
-/// A way to break a file.
-type Breakage = fn(&Path) -> std::io::Result<()>;
+/// A way to corrupt a file.
+type Corruption = fn(&Path) -> std::io::Result<()>;
 
-const BREAKAGES: [(&str, Breakage); 3] = [
+const CORRUPTIONS: [(&str, Corruption); 3] = [
     ("flipped", flip),
-    ("cut", |path| {
+    ("truncated", |path| {
         let bytes = std::fs::read(path)?;
         std::fs::write(path, &bytes[..bytes.len() / 2])
     }),
     ("deleted", |path| std::fs::remove_file(path)),
 ];
 
-struct Scene {
-    house: House,
+struct Harness {
+    deployment: Deployment,
     sql: PgConnection,
-    shops: Vec<Shop>,
-    /// Who was there from the beginning, and is searched in all the time.
+    stores: Vec<StoreClient>,
+    /// Runs during the whole check and receives the search load.
     reader: Souk,
     _writer: Souk,
-    damages: u64,
+    /// Number of corrupt files that readers have detected.
+    detected: u64,
     pushed: usize,
-    /// Goes last: the database is dropped with it.
+    /// The last field, because the database is dropped with it.
     _test: TestDatabase,
 }
 
 pub(super) async fn prove(trial: Trial) -> Verdict {
-    let mut scene = Scene::set(trial.by_tier(40, 400)).await?;
-    let balancer = Balancer::start(&[scene.reader.port]);
-    let searchers = Searchers::start(&balancer, &scene.shops, 1);
-    let [flipped, cut, deleted] = BREAKAGES;
-    // All at once, one in each shard; with time, each by itself first.
-    let rounds = trial.by_tier(vec![vec![flipped, cut, deleted]], {
-        vec![vec![flipped], vec![cut], vec![deleted], vec![deleted, flipped, cut]]
+    let mut harness = Harness::new(trial.by_tier(40, 400)).await?;
+    let balancer = Balancer::start(&[harness.reader.port]);
+    let load = SearchLoad::start(&balancer, &harness.stores, 1);
+    let [flipped, truncated, deleted] = CORRUPTIONS;
+    // All at once, one in each shard; in the full tier each by itself first.
+    let rounds = trial.by_tier(vec![vec![flipped, truncated, deleted]], {
+        vec![vec![flipped], vec![truncated], vec![deleted], vec![deleted, flipped, truncated]]
     });
-    for (round, breakages) in rounds.iter().enumerate() {
-        let names = breakages.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
-        trial.progress(|| format!("objects are {names}"));
-        scene.break_objects(&format!("fresh-{round}"), breakages).await?;
+    for (round, corruptions) in rounds.iter().enumerate() {
+        let names = corruptions.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
+        trial.progress(|| format!("objects {names}"));
+        harness.corrupt_objects(&format!("fresh-{round}"), corruptions).await?;
     }
-    trial.progress(|| String::from("a reader's file is flipped"));
-    // Of the last of these readers, so that its files are those in force.
-    scene.break_file(&format!("fresh-{}", rounds.len() - 1)).await?;
-    trial.progress(|| String::from("all objects are deleted"));
-    let objects = scene.lose(&["objects"]).await?;
-    trial.progress(|| String::from("all objects and working copies are deleted"));
-    let all = scene.lose(&["objects", "writers"]).await?;
-    let products = scene.house.compare_reader(scene.reader.port).await?;
-    let searched = searchers.stop().await?;
-    ensure(balancer.retried() == 0, || String::from("a search was cut"))?;
+    trial.progress(|| String::from("a reader's file flipped"));
+    // Of the last of these readers, whose files are the current ones.
+    harness.corrupt_file(&format!("fresh-{}", rounds.len() - 1)).await?;
+    trial.progress(|| String::from("all objects deleted"));
+    let objects = harness.delete(&["objects"]).await?;
+    trial.progress(|| String::from("all objects and working copies deleted"));
+    let all = harness.delete(&["objects", "writers"]).await?;
+    let products = harness.deployment.compare_reader(harness.reader.port).await?;
+    let totals = load.stop().await?;
+    ensure(balancer.retried() == 0, || String::from("the connection of a search broke"))?;
     Ok(format!(
-        "objects flipped, cut and deleted, and a reader's file flipped: each noted ({} damages) and mended, and {} \
-         products shown rightly; all objects deleted: there again after {:.1} s; the working copies too: built \
-         anew in {:.1} s, while {} searches were answered and none failed",
-        scene.damages,
+        "objects flipped, truncated and deleted, and a reader's file flipped: all detected ({} corrupt files) and \
+         repaired, {} products correct; all objects deleted: restored in {:.1} s; objects and working copies deleted: \
+         rebuilt in {:.1} s; {} searches, none failed",
+        harness.detected,
         grouped(products),
         objects.as_secs_f64(),
         all.as_secs_f64(),
-        grouped(searched.requests),
+        grouped(totals.requests),
     ))
 }
 
-impl Scene {
-    async fn set(size: usize) -> Result<Self, Failure> {
+impl Harness {
+    async fn new(size: usize) -> Result<Self, Failure> {
         let test = TestDatabase::new().await;
         let url = test.url();
         command(&url, &["seed"])?;
-        let house = House::open(&url, "damage").await?;
-        let sql = house.sql().await?;
-        let writer = house.writer()?;
-        let reader = house.ready_reader("readers").await?;
-        let shops = Shop::all(&url, size).await?;
-        for shop in &shops {
-            shop.fill(reader.port).await?;
+        let deployment = Deployment::new(&url, "damage").await?;
+        let sql = deployment.sql().await?;
+        let writer = deployment.writer()?;
+        let reader = deployment.ready_reader("readers").await?;
+        let stores = StoreClient::all(&url, size).await?;
+        for store in &stores {
+            store.push_catalog(reader.port).await?;
         }
-        house.compare(&house.replica("compare")?).await?;
-        house.compare_reader(reader.port).await?;
-        Ok(Self { house, sql, shops, reader, _writer: writer, damages: 0, pushed: 0, _test: test })
+        deployment.compare(&deployment.replica("compare")?).await?;
+        deployment.compare_reader(reader.port).await?;
+        Ok(Self {
+            deployment,
+            sql,
+            stores,
+            reader,
+            _writer: writer,
+            detected: 0,
+            pushed: 0,
+            _test: test,
+        })
     }
 
-    /// Something new in each store, so that every shard has to be published again.
+    /// Pushes a new product to each store, so that every shard is published again.
     async fn push(&mut self) -> Result<(), Failure> {
         self.pushed += 1;
-        for shop in &self.shops {
-            let name = format!("Novelty number {}", self.pushed);
-            shop.push(self.reader.port, &format!("novelty-{}", self.pushed), &name).await?;
+        for store in &self.stores {
+            let name = format!("New product {}", self.pushed);
+            store.push(self.reader.port, &format!("new-{}", self.pushed), &name).await?;
         }
         Ok(())
     }
 
-    /// The largest object that is in force, of each shard.
+    /// Returns the largest current object of each shard.
     async fn objects(&mut self) -> Result<Vec<PathBuf>, Failure> {
         let rows: Vec<(i32, i16, String)> = sqlx::query_as(
             "SELECT generation, shard, manifest FROM platform.search_shard
@@ -115,23 +124,25 @@ impl Scene {
         )
         .fetch_all(&mut self.sql)
         .await?;
-        ensure(rows.len() == SHARDS, || format!("{} shards serve", rows.len()))?;
-        let root = self.house.path("objects");
+        ensure(rows.len() == SHARDS, || {
+            format!("{} shards are serving, expected {SHARDS}", rows.len())
+        })?;
+        let root = self.deployment.path("objects");
         let mut objects = Vec::new();
         for (generation, shard, manifest) in rows {
             let key = format!("generation-{generation}/shard-{shard}/manifest-{manifest}.json");
             let manifest: Value = serde_json::from_slice(&std::fs::read(root.join(key))?)?;
-            let files = manifest["files"].as_array().ok_or("a manifest without files")?;
+            let files = manifest["files"].as_array().ok_or("a manifest has no files")?;
             let largest = files.iter().max_by_key(|file| file["bytes"].as_u64());
             let key =
-                largest.and_then(|file| file["key"].as_str()).ok_or("a shard without files")?;
+                largest.and_then(|file| file["key"].as_str()).ok_or("a shard has no files")?;
             objects.push(root.join(key));
         }
         Ok(objects)
     }
 
-    /// Waits until nothing is published any more: merges are published too.
-    async fn quiet(&mut self) -> Result<(), Failure> {
+    /// Waits until publications have stopped; merges are published too.
+    async fn wait_until_idle(&mut self) -> Result<(), Failure> {
         let since = Instant::now();
         let (mut known, mut at) = (self.versions().await?, Instant::now());
         while at.elapsed() < Duration::from_millis(1_200) {
@@ -140,7 +151,9 @@ impl Scene {
             if versions != known {
                 (known, at) = (versions, Instant::now());
             }
-            ensure(since.elapsed() < PATIENCE, || String::from("it is never quiet"))?;
+            ensure(since.elapsed() < TIMEOUT, || {
+                format!("publications did not stop within {TIMEOUT:?}")
+            })?;
         }
         Ok(())
     }
@@ -152,87 +165,96 @@ impl Scene {
         Ok(rows.fetch_all(&mut self.sql).await?)
     }
 
-    /// Objects in force are broken, one of a shard, and then a reader comes that has nothing yet.
-    async fn break_objects(
+    /// Corrupts current objects, one per shard, and then starts a reader without local files.
+    async fn corrupt_objects(
         &mut self,
         directory: &str,
-        breakages: &[(&str, Breakage)],
+        corruptions: &[(&str, Corruption)],
     ) -> Result<(), Failure> {
-        self.quiet().await?;
-        let mut broken = Vec::new();
-        for (object, (_, breakage)) in self.objects().await?.into_iter().zip(breakages) {
-            let whole = std::fs::read(&object)?;
-            breakage(&object)?;
-            broken.push((object, whole));
+        self.wait_until_idle().await?;
+        let mut corrupted = Vec::new();
+        for (object, (_, corrupt)) in self.objects().await?.into_iter().zip(corruptions) {
+            let content = std::fs::read(&object)?;
+            corrupt(&object)?;
+            corrupted.push((object, content));
         }
-        let fresh = self.house.ready_reader(directory).await?;
-        self.house.compare_reader(fresh.port).await?;
-        self.note(fresh.port, breakages.len(), directory).await?;
-        for (object, whole) in &broken {
-            self.mended(object, whole).await?;
+        let fresh = self.deployment.ready_reader(directory).await?;
+        self.deployment.compare_reader(fresh.port).await?;
+        self.verify_detected(fresh.port, corruptions.len(), directory).await?;
+        for (object, content) in &corrupted {
+            self.wait_until_repaired(object, content).await?;
         }
         self.push().await?;
-        self.house.compare(&self.house.replica(&format!("compare-{directory}"))?).await?;
-        self.house.compare_reader(fresh.port).await?;
+        self.deployment.compare(&self.deployment.replica(&format!("compare-{directory}"))?).await?;
+        self.deployment.compare_reader(fresh.port).await?;
         Ok(())
     }
 
-    /// Everything that was broken was noted.
-    async fn note(&mut self, port: u16, count: usize, directory: &str) -> Result<(), Failure> {
-        let damages = metric(port, "souk_search_damage_total").await;
-        ensure(damages >= u64::try_from(count)?, || {
-            format!("of {count} damages the reader of {directory} noted {damages}")
+    /// Verifies that the reader detected all corruption.
+    async fn verify_detected(
+        &mut self,
+        port: u16,
+        count: usize,
+        directory: &str,
+    ) -> Result<(), Failure> {
+        let detected = metric(port, "souk_search_damage_total").await;
+        ensure(detected >= u64::try_from(count)?, || {
+            format!("the reader in {directory} detected {detected} of {count} corrupt files")
         })?;
-        self.damages += damages;
+        self.detected += detected;
         Ok(())
     }
 
-    /// The object is what it was, and nobody complains any more.
-    async fn mended(&mut self, object: &Path, whole: &[u8]) -> Result<(), Failure> {
+    /// Waits until the object is restored and no damage is reported.
+    async fn wait_until_repaired(&mut self, object: &Path, content: &[u8]) -> Result<(), Failure> {
         let since = Instant::now();
         loop {
             let open: i64 =
                 sqlx::query_scalar("SELECT count(damage_seen_at) FROM platform.search_shard")
                     .fetch_one(&mut self.sql)
                     .await?;
-            if open == 0 && std::fs::read(object).is_ok_and(|found| found == whole) {
+            if open == 0 && std::fs::read(object).is_ok_and(|found| found == content) {
                 return Ok(());
             }
-            ensure(since.elapsed() < PATIENCE, || format!("{} is not mended", object.display()))?;
+            ensure(since.elapsed() < TIMEOUT, || {
+                format!("{} was not repaired within {TIMEOUT:?}", object.display())
+            })?;
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
     }
 
-    /// A file of a reader is broken while the reader is not running.
-    async fn break_file(&mut self, directory: &str) -> Result<(), Failure> {
-        let own = files(&self.house.path(directory).join("replica-0/files"));
+    /// Corrupts a file of a reader that is not running.
+    async fn corrupt_file(&mut self, directory: &str) -> Result<(), Failure> {
+        let own = files(&self.deployment.path(directory).join("replica-0/files"));
         let bytes = |path: &PathBuf| std::fs::metadata(path).map_or(0, |found| found.len());
         let largest = own.into_iter().max_by_key(bytes).ok_or("the reader has no files")?;
-        let whole = std::fs::read(&largest)?;
+        let content = std::fs::read(&largest)?;
         flip(&largest)?;
-        let again = self.house.ready_reader(directory).await?;
-        self.house.compare_reader(again.port).await?;
-        self.note(again.port, 1, directory).await?;
+        let again = self.deployment.ready_reader(directory).await?;
+        self.deployment.compare_reader(again.port).await?;
+        self.verify_detected(again.port, 1, directory).await?;
         let since = Instant::now();
-        // Brought again; or swept, if what was published since does without it.
-        while std::fs::read(&largest).is_ok_and(|found| found != whole) {
-            ensure(since.elapsed() < PATIENCE, || String::from("a flipped file stays"))?;
+        // Downloaded again, or deleted if the current version no longer needs it.
+        while std::fs::read(&largest).is_ok_and(|found| found != content) {
+            ensure(since.elapsed() < TIMEOUT, || {
+                format!("a flipped file was not replaced within {TIMEOUT:?}")
+            })?;
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
         Ok(())
     }
 
-    /// Whole directories go. How long until a copy made of nothing is equal again.
-    async fn lose(&mut self, parts: &[&str]) -> Result<Duration, Failure> {
+    /// Deletes whole directories. Returns the time until a new replica equals PostgreSQL again.
+    async fn delete(&mut self, parts: &[&str]) -> Result<Duration, Failure> {
         for part in parts {
-            remove(&self.house.path(part))?;
+            remove(&self.deployment.path(part))?;
         }
         let since = Instant::now();
         self.push().await?;
         let name = format!("after-{}", parts.join("-"));
-        self.house.compare(&self.house.replica(&format!("compare-{name}"))?).await?;
+        self.deployment.compare(&self.deployment.replica(&format!("compare-{name}"))?).await?;
         let took = since.elapsed();
-        self.house.compare_reader(self.reader.port).await?;
+        self.deployment.compare_reader(self.reader.port).await?;
         Ok(took)
     }
 }
@@ -244,7 +266,7 @@ fn flip(path: &Path) -> std::io::Result<()> {
     std::fs::write(path, bytes)
 }
 
-/// Removes a directory in which somebody may be writing just now.
+/// Removes a directory that another process may be writing to.
 fn remove(directory: &Path) -> std::io::Result<()> {
     for _ in 0..100 {
         match std::fs::remove_dir_all(directory) {

@@ -1,47 +1,49 @@
-//! Writers and readers of the index as processes of their own, over one object store.
+//! Writers and readers of the index in separate processes, with one database and one object store.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use database::{Clock, Database, Dice, Settings};
-use search::{Comparison, Objects, Replica, ReplicaSettings};
+use database::{Clock, Database, RandomSource, Settings};
+use search::{Comparison, ObjectStorage, Replica, ReplicaSettings};
 use serde_json::{Value, json};
 use sqlx::{Connection, PgConnection};
 
-use crate::http::{Client, Fate};
+use crate::http::{Client, Delivery};
 use crate::report::{Failure, ensure};
-use crate::souk::{Souk, lasting_port};
+use crate::souk::{Souk, stable_port};
 
 pub(crate) const SEARCH: &str = "/api/v1/search";
-/// Parts the index is cut into.
+/// Number of index shards.
 pub(crate) const SHARDS: usize = 3;
-/// A writer that does not come back is missed after this.
+/// Lease of a writer: how long the shards of a killed writer stay claimed.
 const LEASE_SECONDS: u64 = 2;
-/// How long anything may take to come true; machines that prove are busy.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(90);
+/// How long any awaited state may take; generous, because the machine is under load.
+pub(crate) const TIMEOUT: Duration = Duration::from_secs(90);
 
-/// A database, an object store, and the directories of those who use them; removed when dropped.
-pub(crate) struct House {
+/// A database, an object store, and the directories of writers and readers. The files are removed when
+/// dropped.
+pub(crate) struct Deployment {
     pub(crate) url: String,
-    /// The proof's own way in.
+    /// The connection pool of the check itself.
     pub(crate) database: Database,
     root: PathBuf,
 }
 
-impl House {
-    pub(crate) async fn open(url: &str, name: &str) -> Result<Self, Failure> {
-        let root = std::env::temp_dir().join(format!("souk-house-{name}-{}", std::process::id()));
+impl Deployment {
+    pub(crate) async fn new(url: &str, name: &str) -> Result<Self, Failure> {
+        let root =
+            std::env::temp_dir().join(format!("souk-proof-search-{name}-{}", std::process::id()));
         std::fs::create_dir_all(&root)?;
         let settings = Settings {
             url: url.to_owned(),
             connections_max: 8,
             acquire_timeout: Duration::from_secs(3),
             cell: "cell-1".parse()?,
-            clock: Clock::real(),
-            dice: Dice::real(),
+            clock: Clock::system(),
+            random_source: RandomSource::system(),
         };
-        let database = Database::prepare(settings)?;
+        let database = Database::connect_lazy(settings)?;
         database.refresh_directory().await?;
         Ok(Self { url: url.to_owned(), database, root })
     }
@@ -65,75 +67,76 @@ impl House {
         Souk::index(&self.url, &self.settings("writers"))
     }
 
-    /// Starts a writer that PostgreSQL knows by a name: the setting `souk.writer` of its sessions.
-    pub(crate) fn writer_called(&self, name: &str) -> Result<Souk, Failure> {
+    /// Starts a writer whose PostgreSQL sessions have its name in the setting `souk.writer`.
+    pub(crate) fn named_writer(&self, name: &str) -> Result<Souk, Failure> {
         let url = format!("{}?options=-c%20souk.writer%3D{name}", self.url);
         Souk::index(&url, &self.settings("writers"))
     }
 
-    /// Starts a reader on a port, with files in a directory.
+    /// Starts a reader on the given port with its files in `directory`.
     pub(crate) fn reader(&self, port: u16, directory: &str) -> Result<Souk, Failure> {
         Souk::serve_on(&self.url, port, &self.settings(directory))
     }
 
-    /// Starts a reader and waits until it takes requests.
+    /// Starts a reader and waits until it is ready.
     pub(crate) async fn ready_reader(&self, directory: &str) -> Result<Souk, Failure> {
-        let reader = self.reader(lasting_port()?, directory)?;
+        let reader = self.reader(stable_port()?, directory)?;
         wait_ready(reader.port).await?;
         Ok(reader)
     }
 
-    /// A copy of the index in this process, to compare with.
+    /// Starts a replica of the index in this process, for comparison.
     pub(crate) fn replica(&self, directory: &str) -> Result<Replica, Failure> {
-        let objects = Objects::open(&self.path("objects").to_string_lossy())?;
+        let objects = ObjectStorage::open(&self.path("objects").to_string_lossy())?;
         let settings = ReplicaSettings::new(self.path(directory), objects);
         Ok(Replica::start(self.database.clone(), settings))
     }
 
-    /// A connection past all walls.
+    /// Opens a connection that row-level security does not restrict.
     pub(crate) async fn sql(&self) -> Result<PgConnection, Failure> {
         Ok(PgConnection::connect(&self.url).await?)
     }
 
-    /// Waits until the index says that everything committed by now is in it, and takes it at its
-    /// word: every product is compared at once.
+    /// Waits until the replica reports that it contains everything committed before the call, then
+    /// compares every product with PostgreSQL. Returns the comparison and the time waited.
     pub(crate) async fn compare(
         &self,
         replica: &Replica,
     ) -> Result<(Comparison, Duration), Failure> {
         let since = Instant::now();
-        while replica.figures().is_none_or(|figures| figures.age() >= since.elapsed()) {
-            ensure(since.elapsed() < PATIENCE, || {
-                format!("the index did not catch up: {:?}", replica.figures())
+        while replica.status().is_none_or(|status| status.age() >= since.elapsed()) {
+            ensure(since.elapsed() < TIMEOUT, || {
+                format!("the index did not catch up: {:?}", replica.status())
             })?;
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
         let took = since.elapsed();
         let comparison = search::compare(&self.database, replica).await?;
         ensure(comparison.is_equal(), || format!("the index differs: {comparison:?}"))?;
-        ensure(comparison.products > 0, || String::from("there was nothing to compare"))?;
+        ensure(comparison.products > 0, || String::from("there are no products to compare"))?;
         Ok((comparison, took))
     }
 
-    /// Everything a reader shows to everybody, against PostgreSQL: waits until it is the same, and
-    /// answers how many products that are.
+    /// Waits until the products that a reader returns to anonymous callers equal those in PostgreSQL, and
+    /// returns their number.
     pub(crate) async fn compare_reader(&self, port: u16) -> Result<usize, Failure> {
         let since = Instant::now();
         loop {
-            let (wanted, (shown, again)) = (self.listed().await?, shown(port).await?);
-            if wanted == shown && again == 0 {
-                return Ok(shown.len());
+            let (expected, (found, duplicates)) = (self.listed().await?, all_products(port).await?);
+            if expected == found && duplicates == 0 {
+                return Ok(found.len());
             }
-            // Until the reader has come to rest, one page may be of an older state than the next.
-            ensure(since.elapsed() < PATIENCE, || {
-                format!("{}; {again} shown twice", difference(&wanted, &shown))
+            // While the reader catches up, one page may be of an older state than the next.
+            ensure(since.elapsed() < TIMEOUT, || {
+                format!("{}; {duplicates} returned twice", difference(&expected, &found))
             })?;
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
     }
 
-    /// What everybody may find: of active stores that have a score and are not suspended.
-    async fn listed(&self) -> Result<Shelf, Failure> {
+    /// Returns what anonymous callers may find: products of active stores that have a score and are not
+    /// suspended.
+    async fn listed(&self) -> Result<Products, Failure> {
         let rows: Vec<(uuid::Uuid, String, i64, String)> = sqlx::query_as(
             "SELECT product_id, product.name, price_minor, product.currency
              FROM product JOIN store USING (merchant_id) JOIN standing USING (merchant_id)
@@ -142,100 +145,102 @@ impl House {
         )
         .fetch_all(&mut self.sql().await?)
         .await?;
-        let line = |(id, name, price, currency): (uuid::Uuid, String, i64, String)| {
+        let product = |(id, name, price, currency): (uuid::Uuid, String, i64, String)| {
             (id.simple().to_string(), (name, if currency == "USDC" { 0 } else { price }))
         };
-        Ok(rows.into_iter().map(line).collect())
+        Ok(rows.into_iter().map(product).collect())
     }
 }
 
-impl Drop for House {
+impl Drop for Deployment {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.root);
     }
 }
 
 /// Name and price of each product, by its id.
-type Shelf = BTreeMap<String, (String, i64)>;
+type Products = BTreeMap<String, (String, i64)>;
 
-/// Everything that can be found, page by page, and how much of it came twice.
-async fn shown(port: u16) -> Result<(Shelf, usize), Failure> {
+/// Returns all products that a reader finds, page by page, and the number of duplicates.
+async fn all_products(port: u16) -> Result<(Products, usize), Failure> {
     let mut client = Client::new(port);
-    let (mut shown, mut again, mut cursor) = (Shelf::new(), 0, None);
+    let (mut found, mut duplicates, mut cursor) = (Products::new(), 0, None);
     loop {
-        let answer = ask(&mut client, &json!({ "limit": 100, "cursor": cursor })).await?;
-        for record in answer["data"].as_array().into_iter().flatten() {
+        let response = post_search(&mut client, &json!({ "limit": 100, "cursor": cursor })).await?;
+        for record in response["data"].as_array().into_iter().flatten() {
             let text = |field: &str| record[field].as_str().unwrap_or_default();
             let id = text("id").rsplit('_').next().unwrap_or_default().replace('-', "");
             let cents = (record["price"].as_f64().unwrap_or(0.0) * 100.0).round();
             #[expect(clippy::cast_possible_truncation, reason = "prices are small")]
             let cents = if text("currency") == "USDC" { 0 } else { cents as i64 };
-            let known = shown.insert(id, (text("name").to_owned(), cents));
-            again += usize::from(known.is_some());
+            let known = found.insert(id, (text("name").to_owned(), cents));
+            duplicates += usize::from(known.is_some());
         }
-        cursor = answer["meta"]["next_cursor"].as_str().map(str::to_owned);
+        cursor = response["meta"]["next_cursor"].as_str().map(str::to_owned);
         if cursor.is_none() {
-            return Ok((shown, again));
+            return Ok((found, duplicates));
         }
     }
 }
 
-fn difference(wanted: &Shelf, shown: &Shelf) -> String {
-    let missing = wanted.keys().filter(|id| !shown.contains_key(*id)).count();
-    let extra = shown.keys().filter(|id| !wanted.contains_key(*id)).count();
-    let other = shown.iter().filter(|(id, it)| wanted.get(*id).is_some_and(|known| known != *it));
+fn difference(expected: &Products, found: &Products) -> String {
+    let missing = expected.keys().filter(|id| !found.contains_key(*id)).count();
+    let extra = found.keys().filter(|id| !expected.contains_key(*id)).count();
+    let other = found.iter().filter(|(id, it)| expected.get(*id).is_some_and(|known| known != *it));
     let example =
-        other.clone().next().map(|(id, it)| format!("{id} is {it:?}, not {:?}", wanted[id]));
+        other.clone().next().map(|(id, it)| format!("{id} is {it:?}, expected {:?}", expected[id]));
     format!(
-        "a reader shows {} products: {missing} missing, {extra} too many, {} wrong {}",
-        shown.len(),
+        "a reader returns {} products: {missing} missing, {extra} extra, {} different {}",
+        found.len(),
         other.count(),
         example.unwrap_or_default()
     )
 }
 
-/// A search that has to be answered.
-pub(crate) async fn ask(client: &mut Client, body: &Value) -> Result<Value, Failure> {
+/// Sends a search; any response other than 200 is an error.
+pub(crate) async fn post_search(client: &mut Client, body: &Value) -> Result<Value, Failure> {
     match client.post(SEARCH, &body.to_string()).await {
-        Fate::Answered { status: 200, body } => Ok(serde_json::from_str(&body)?),
-        other => Err(format!("the search {body} met {other:?}").into()),
+        Delivery::Answered { status: 200, body } => Ok(serde_json::from_str(&body)?),
+        other => Err(format!("the search {body} failed: {other:?}").into()),
     }
 }
 
-/// Whether a reader takes requests.
+/// Returns whether a reader is ready.
 pub(crate) async fn is_ready(client: &mut Client) -> bool {
-    let asked = tokio::time::timeout(Duration::from_secs(1), client.get("/health/ready")).await;
-    matches!(asked, Ok(Fate::Answered { status: 200, .. }))
+    let response = tokio::time::timeout(Duration::from_secs(1), client.get("/health/ready")).await;
+    matches!(response, Ok(Delivery::Answered { status: 200, .. }))
 }
 
 pub(crate) async fn wait_ready(port: u16) -> Result<(), Failure> {
     let since = Instant::now();
     while !is_ready(&mut Client::new(port)).await {
-        ensure(since.elapsed() < PATIENCE, || String::from("a reader was not ready in time"))?;
+        ensure(since.elapsed() < TIMEOUT, || {
+            format!("the reader at port {port} was not ready within {TIMEOUT:?}")
+        })?;
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
     Ok(())
 }
 
-/// A count of a reader, over all its labels.
+/// Returns the value of a counter of a reader, summed over all labels.
 pub(crate) async fn metric(port: u16, name: &str) -> u64 {
-    let Fate::Answered { status: 200, body } = Client::new(port).get("/metrics").await else {
+    let Delivery::Answered { status: 200, body } = Client::new(port).get("/metrics").await else {
         return 0;
     };
     let is_it = |line: &&str| line.split([' ', '{']).next() == Some(name);
     body.lines().filter(is_it).filter_map(|line| line.rsplit(' ').next()?.parse::<u64>().ok()).sum()
 }
 
-/// All files below a directory.
-pub(crate) fn files(below: &Path) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    for entry in std::fs::read_dir(below).into_iter().flatten().flatten() {
+/// Returns all files below a directory.
+pub(crate) fn files(directory: &Path) -> Vec<PathBuf> {
+    let mut paths = Vec::new();
+    for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {
         let path = entry.path();
         if path.is_dir() {
-            found.extend(files(&path));
+            paths.extend(files(&path));
         } else {
-            found.push(path);
+            paths.push(path);
         }
     }
-    found
+    paths
 }

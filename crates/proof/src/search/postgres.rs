@@ -1,28 +1,29 @@
-//! PostgreSQL's own full text search over the same products: a side table with their words and an
-//! inverted index, the same queries, the same answer.
+//! PostgreSQL's full-text search on the same products: a separate table with their lexemes and a GIN index,
+//! the same queries and the same results.
 
 use std::time::{Duration, Instant};
 
 use sqlx::{AssertSqlSafe, Connection, PgConnection, Row};
 
-use super::measure::{ByKind, MIXED, cpu_nanos, micros_each};
-use super::world::{LIMIT, Query};
+use super::measure::{ByKind, MIXED, cpu_nanos, micros_per_query};
+use super::synthetic_catalog::{LIMIT, Query};
 use crate::report::{Failure, ensure};
 
-/// No kind of query is tried for longer.
-const PATIENCE: Duration = Duration::from_secs(8);
+/// Maximum time for the queries of one kind.
+const KIND_MAX: Duration = Duration::from_secs(8);
 
-/// A connection to the side table.
+/// A connection to the full-text table.
 pub(crate) struct FullText {
     sql: PgConnection,
-    /// The process behind the connection.
+    /// The backend process of the connection.
     pid: u32,
     pub(crate) build: Duration,
     pub(crate) bytes: u64,
 }
 
 impl FullText {
-    /// Makes the side table from the loaded products. Names weigh more, as everywhere.
+    /// Creates the full-text table from the loaded products. Names have a higher weight, as in the other
+    /// engines.
     pub(crate) async fn build(database_url: &str) -> Result<Self, Failure> {
         let since = Instant::now();
         let mut sql = PgConnection::connect(database_url).await?;
@@ -31,7 +32,7 @@ impl FullText {
         )
         .fetch_one(&mut sql)
         .await?;
-        // With it the store is part of the inverted index; without it two indexes are combined.
+        // With `btree_gin` the store is part of the GIN index; without it two indexes are combined.
         let indexes = if extension {
             "CREATE EXTENSION IF NOT EXISTS btree_gin;
              CREATE INDEX proof_fts_words ON proof_fts USING gin (words, merchant_id);"
@@ -66,7 +67,7 @@ impl FullText {
         Ok(Self { sql, pid, build: since.elapsed(), bytes })
     }
 
-    /// How many there are; the records of the best twenty are fetched and thrown away.
+    /// Returns the number of hits; the records of the first twenty are fetched and discarded.
     pub(crate) async fn search(&mut self, query: &Query) -> Result<u64, Failure> {
         let statement = AssertSqlSafe(statement(query));
         let rows = sqlx::raw_sql(statement).fetch_all(&mut self.sql).await?;
@@ -74,7 +75,7 @@ impl FullText {
         Ok(u64::try_from(total)?)
     }
 
-    /// CPU of each kind of query, as far as patience goes.
+    /// Returns the CPU time per query of each kind, measured for at most `KIND_MAX` each.
     pub(crate) async fn by_kind(
         &mut self,
         kinds: &[(String, Vec<Query>)],
@@ -86,27 +87,28 @@ impl FullText {
             for query in queries {
                 self.search(query).await?;
                 count += 1;
-                if since.elapsed() > PATIENCE {
+                if since.elapsed() > KIND_MAX {
                     break;
                 }
             }
             let nanos = self.nanos(since.elapsed()).saturating_sub(before);
-            by_kind.insert(kind.clone(), micros_each(nanos, count));
+            by_kind.insert(kind.clone(), micros_per_query(nanos, count));
         }
-        ensure(!by_kind.is_empty(), || String::from("no queries"))?;
-        let kinds = super::measure::figure(by_kind.len());
+        ensure(!by_kind.is_empty(), || String::from("there are no queries"))?;
+        let kinds = super::measure::as_float(by_kind.len());
         by_kind.insert(String::from(MIXED), by_kind.values().sum::<f64>() / kinds);
         Ok(by_kind)
     }
 
-    /// CPU time of its process; where nobody may look at that, the time that has passed.
+    /// Returns the CPU time of the backend process, or the elapsed time if `/proc` cannot be read.
     fn nanos(&self, elapsed: Duration) -> u64 {
         let passed = u64::try_from(elapsed.as_nanos()).unwrap_or(u64::MAX);
         cpu_nanos(self.pid).unwrap_or(passed)
     }
 }
 
-/// Written out and not bound, so that the planner knows what it plans for. All words are our own.
+/// Returns the statement, with literal values so that the planner knows them. All words are generated, so
+/// nothing needs escaping.
 fn statement(query: &Query) -> String {
     let words = query.words.join(" & ");
     let mut filters = Vec::new();
@@ -127,10 +129,10 @@ fn statement(query: &Query) -> String {
     format!(
         "WITH hit AS MATERIALIZED (
              SELECT proof_fts.merchant_id, product_id,
-                    ts_rank(words, wanted) * (0.5 + 0.5 * score) AS rank
-             FROM to_tsquery('english', '{words}') AS wanted, proof_fts
+                    ts_rank(words, query) * (0.5 + 0.5 * score) AS rank
+             FROM to_tsquery('english', '{words}') AS query, proof_fts
              JOIN standing ON standing.merchant_id = proof_fts.merchant_id AND score >= 0.2
-             WHERE words @@ wanted{filters}),
+             WHERE words @@ query{filters}),
          best AS (SELECT * FROM hit ORDER BY rank DESC, product_id LIMIT {LIMIT})
          SELECT (SELECT count(*) FROM hit) AS total, rank, product.*
          FROM best JOIN product USING (merchant_id, product_id) ORDER BY rank DESC, product_id"

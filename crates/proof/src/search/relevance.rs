@@ -1,5 +1,5 @@
-//! How well answers meet what buyers mean: a graded set of queries over the demo world, and the
-//! normalised discounted cumulative gain of the first ten hits (nDCG@10).
+//! Relevance of search results: a graded set of queries on the demo stores, and the normalized discounted
+//! cumulative gain of the first ten hits (nDCG@10).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,16 +9,16 @@ use serde::Deserialize;
 use crate::report::{Failure, ensure};
 use crate::table_print::Table;
 
-/// Written by hand, before anything was tuned.
+/// The graded set, written by hand before the ranking was tuned.
 const SET: &str = include_str!("../../relevance/queries.toml");
 
-/// As many hits as are judged.
+/// Number of hits that are scored.
 const DEPTH: usize = 10;
 
 /// A product by its store's slug and its SKU.
 pub(crate) type Hit = (String, String);
 
-/// What one kind of query tries.
+/// A kind of query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Kind {
@@ -30,7 +30,7 @@ pub(crate) enum Kind {
     Broad,
     /// Several words that belong together.
     MultiWord,
-    /// A slip of the finger or the ear.
+    /// A typing or spelling error.
     Misspelt,
     InflectedEn,
     InflectedDe,
@@ -62,7 +62,7 @@ impl Kind {
         Self::Accentless,
     ];
 
-    /// As the table shows it.
+    /// Returns the label in the table.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Exact => "exact",
@@ -82,7 +82,7 @@ impl Kind {
     }
 }
 
-/// A query with its filters (decisions §3) and what it deserves.
+/// A query with its filters (decisions §3) and its relevance judgements.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Query {
@@ -104,13 +104,13 @@ pub(crate) struct Query {
     pub(crate) judgements: Vec<Judgement>,
 }
 
-/// What one product is worth to whoever asked; products without a judgement are worth nothing.
+/// The relevance of a product for a query. Products without a judgement have grade 0.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Judgement {
     pub(crate) store: String,
     pub(crate) sku: String,
-    /// 3 is exactly what is meant, 2 is good, 1 is acceptable.
+    /// 3: exactly what was searched for, 2: good, 1: acceptable.
     pub(crate) grade: u8,
 }
 
@@ -120,13 +120,13 @@ struct Set {
     query: Vec<Query>,
 }
 
-/// The graded set. Fails if it names something that the demo world does not have.
+/// Returns the graded set. Fails if it refers to a store or product that the demo data does not have.
 pub(crate) fn queries() -> Result<Vec<Query>, Failure> {
     let queries = parse(SET)?;
     let world = demo::world();
     let mut ids = BTreeSet::new();
     for query in &queries {
-        ensure(ids.insert(&query.id), || format!("{} is there twice", query.id))?;
+        ensure(ids.insert(&query.id), || format!("the query id {} is not unique", query.id))?;
         check(query, &world).map_err(|why| format!("{}: {why}", query.id))?;
     }
     Ok(queries)
@@ -137,9 +137,9 @@ fn parse(text: &str) -> Result<Vec<Query>, Failure> {
     Ok(set.query)
 }
 
-/// Every judgement is about another product, and about one that can be found.
+/// Verifies that the judgements of a query refer to distinct products that can be found.
 fn check(query: &Query, world: &World) -> Result<(), Failure> {
-    ensure(!query.judgements.is_empty(), || String::from("nothing is relevant"))?;
+    ensure(!query.judgements.is_empty(), || String::from("the query has no judgements"))?;
     let mut judged = BTreeSet::new();
     for Judgement { store: slug, sku, grade } in &query.judgements {
         ensure((1..=3).contains(grade), || format!("{sku} has grade {grade}"))?;
@@ -152,35 +152,35 @@ fn check(query: &Query, world: &World) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Closed, unscored and suspended stores are in no answer (decisions §4).
+/// Returns whether a store is searchable: active, scored and not suspended (decisions §4).
 fn is_listed(store: &Store) -> bool {
     store.active && store.trust_score.is_some_and(|score| score >= 0.20)
 }
 
-/// The gain of the first ten hits, each discounted by its place, as a share of the best there could
-/// be. A hit that comes again gains nothing.
+/// Returns the discounted gain of the first ten hits divided by the maximum possible gain. A duplicate hit
+/// adds no gain.
 pub(crate) fn ndcg_at_10(ranking: &[Hit], judgements: &[Judgement]) -> f64 {
-    let mut worth: BTreeMap<(&str, &str), u8> = judgements
+    let mut grades: BTreeMap<(&str, &str), u8> = judgements
         .iter()
         .map(|judged| ((judged.store.as_str(), judged.sku.as_str()), judged.grade))
         .collect();
-    let mut ideal: Vec<u8> = worth.values().copied().collect();
+    let mut ideal: Vec<u8> = grades.values().copied().collect();
     ideal.sort_unstable_by(|left, right| right.cmp(left));
     let found = ranking.iter().take(DEPTH);
-    let found = found.map(|(store, sku)| worth.remove(&(store.as_str(), sku.as_str())));
+    let found = found.map(|(store, sku)| grades.remove(&(store.as_str(), sku.as_str())));
     let gain = discounted_gain(found.map(Option::unwrap_or_default));
     let best = discounted_gain(ideal.into_iter().take(DEPTH));
     if best > 0.0 { gain / best } else { 0.0 }
 }
 
-/// `(2^grade - 1) / log2(place + 1)`, places counted from one, added up.
+/// Returns the sum of `(2^grade - 1) / log2(rank + 1)`; ranks start at one.
 fn discounted_gain(grades: impl Iterator<Item = u8>) -> f64 {
-    let places = (1_u32..).map(f64::from);
-    let gain = |(grade, place): (u8, f64)| (f64::from(grade).exp2() - 1.0) / (place + 1.0).log2();
-    grades.zip(places).map(gain).sum()
+    let ranks = (1_u32..).map(f64::from);
+    let gain = |(grade, rank): (u8, f64)| (f64::from(grade).exp2() - 1.0) / (rank + 1.0).log2();
+    grades.zip(ranks).map(gain).sum()
 }
 
-/// How one query was answered.
+/// The score of one query.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Scored {
     pub(crate) id: String,
@@ -188,20 +188,20 @@ pub(crate) struct Scored {
     pub(crate) ndcg: f64,
 }
 
-/// How a whole set was answered.
+/// The scores of a set of queries.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Relevance {
     pub(crate) scored: Vec<Scored>,
 }
 
-/// Asks every query, one after another; `answer` gives the hits, the best first.
+/// Runs every query in turn; `search` returns the hits, best first.
 pub(crate) async fn measure(
     queries: &[Query],
-    mut answer: impl AsyncFnMut(&Query) -> Result<Vec<Hit>, Failure>,
+    mut search: impl AsyncFnMut(&Query) -> Result<Vec<Hit>, Failure>,
 ) -> Result<Relevance, Failure> {
     let mut scored = Vec::with_capacity(queries.len());
     for query in queries {
-        let hits = answer(query).await?;
+        let hits = search(query).await?;
         let ndcg = ndcg_at_10(&hits, &query.judgements);
         scored.push(Scored { id: query.id.clone(), kind: query.kind, ndcg });
     }
@@ -209,18 +209,18 @@ pub(crate) async fn measure(
 }
 
 impl Relevance {
-    /// The mean over all queries.
+    /// Returns the mean over all queries.
     pub(crate) fn overall(&self) -> f64 {
         mean(self.scored.iter().map(|scored| scored.ndcg))
     }
 
-    /// The number of queries of a kind and the mean over them.
+    /// Returns the number of queries of a kind and their mean.
     pub(crate) fn of(&self, kind: Kind) -> (usize, f64) {
         let scores = self.scored.iter().filter(|scored| scored.kind == kind);
         (scores.clone().count(), mean(scores.map(|scored| scored.ndcg)))
     }
 
-    /// The queries answered worst, the worst first: where to look next.
+    /// Returns the queries with the lowest scores, lowest first.
     pub(crate) fn worst(&self, count: usize) -> Vec<&Scored> {
         let mut scored: Vec<&Scored> = self.scored.iter().collect();
         scored.sort_by(|left, right| left.ndcg.total_cmp(&right.ndcg));
@@ -228,7 +228,7 @@ impl Relevance {
         scored
     }
 
-    /// A row for each kind that was asked, and one for all.
+    /// Returns a table with a row for each kind that occurs and one for all queries.
     pub(crate) fn table(&self) -> Table {
         let mut table = Table::new(&["kind", "queries", "nDCG@10"]);
         let mut add = |name: &str, count: usize, mean: f64| {
@@ -245,7 +245,7 @@ impl Relevance {
     }
 }
 
-/// Nothing has the mean zero: a set that was not asked is not answered well.
+/// Returns the mean; 0 for no values, so that an empty set does not pass.
 fn mean(values: impl Iterator<Item = f64>) -> f64 {
     let (sum, count) = values.fold((0.0, 0_u32), |(sum, count), value| (sum + value, count + 1));
     if count == 0 { 0.0 } else { sum / f64::from(count) }

@@ -1,5 +1,5 @@
-//! (e) A store is suspended, scored lower, and scored higher. Both readers show it within five
-//! seconds, and no document is written for it.
+//! A store is suspended, its score lowered and raised. Both readers reflect each change within five
+//! seconds, and no document is rewritten.
 
 use std::time::{Duration, Instant};
 
@@ -10,27 +10,27 @@ use serde_json::json;
 use sqlx::PgConnection;
 use testkit::TestDatabase;
 
-use super::house::{House, ask};
-use super::shop::{STORES, Shop};
+use super::deployment::{Deployment, post_search};
+use super::store::{STORES, StoreClient};
 use crate::http::Client;
 use crate::report::{Failure, Trial, Verdict, ensure};
 use crate::souk::{Souk, command};
 
-/// How long a new standing may take to reach every reader.
+/// Maximum time until every reader reflects a new standing.
 const REACH_MAX: Duration = Duration::from_secs(5);
-/// A word that only the products of this check have, and that is its own stem in every language.
+/// A word that only the products of this check contain, and that is its own stem in every language.
 const WORD: &str = "zorb";
 
-/// Where a store's product stands among those of all stores.
+/// The position of the store's product in the search results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
-    Gone,
+enum Position {
+    Absent,
     Last,
     First,
 }
 
-struct Scene {
-    house: House,
+struct Harness {
+    deployment: Deployment,
     sql: PgConnection,
     readers: [Souk; 2],
     merchant: MerchantId,
@@ -40,53 +40,57 @@ struct Scene {
 
 pub(super) async fn prove(trial: Trial) -> Verdict {
     let rounds = trial.by_tier(2, 10);
-    let mut scene = Scene::set().await?;
-    let before = scene.publications().await?;
+    let mut harness = Harness::new().await?;
+    let before = harness.publications().await?;
     let (mut slowest, mut changes) = (Duration::ZERO, 0);
     for round in 0..rounds {
         trial.progress(|| format!("round {} of {rounds}", round + 1));
-        // Suspended below 0.2; CAUTION below 0.7; and higher than every store of the demo world.
-        for (score, place) in [(0.1, Place::Gone), (0.5, Place::Last), (0.995, Place::First)] {
-            slowest = slowest.max(scene.rate(score, place).await?);
+        // Suspended below 0.2, CAUTION below 0.7, and higher than every demo store.
+        for (score, position) in
+            [(0.1, Position::Absent), (0.5, Position::Last), (0.995, Position::First)]
+        {
+            slowest = slowest.max(harness.set_score(score, position).await?);
             changes += 1;
         }
     }
-    let after = scene.publications().await?;
-    ensure(before == after, || format!("documents were written: {before:?} became {after:?}"))?;
+    let after = harness.publications().await?;
+    ensure(before == after, || format!("documents were rewritten: {before:?} became {after:?}"))?;
     Ok(format!(
-        "{changes} new standings (suspended, lower, higher): on both readers after {:.2} s at the most; no document \
-         was written",
+        "{changes} new standings (suspended, lower, higher): reflected by both readers within {:.2} s; no document \
+         was rewritten",
         slowest.as_secs_f64()
     ))
 }
 
-impl Scene {
-    async fn set() -> Result<Self, Failure> {
+impl Harness {
+    async fn new() -> Result<Self, Failure> {
         let test = TestDatabase::new().await;
         let url = test.url();
         command(&url, &["seed"])?;
-        let house = House::open(&url, "trust").await?;
-        let writer = house.writer()?;
-        let (one, other) =
-            tokio::try_join!(house.ready_reader("readers"), house.ready_reader("readers"))?;
-        for shop in Shop::all(&url, 1).await? {
-            shop.push(one.port, "lodestar", &format!("The {WORD} of the fleet")).await?;
+        let deployment = Deployment::new(&url, "trust").await?;
+        let writer = deployment.writer()?;
+        let (one, other) = tokio::try_join!(
+            deployment.ready_reader("readers"),
+            deployment.ready_reader("readers")
+        )?;
+        for store in StoreClient::all(&url, 1).await? {
+            store.push(one.port, "ranked", &format!("The {WORD} of the fleet")).await?;
         }
-        let stores = merchants::roster(&Reading::for_platform(&house.database)).await?;
+        let stores = merchants::all_stores(&Reading::for_platform(&deployment.database)).await?;
         let store = stores.iter().find(|store| store.slug.as_str() == STORES[0]);
-        let merchant = store.ok_or("the store is not there")?.merchant;
-        let sql = house.sql().await?;
+        let merchant = store.ok_or("the store does not exist")?.merchant;
+        let sql = deployment.sql().await?;
         let readers = [one, other];
-        let mut scene = Self { house, sql, readers, merchant, _writer: writer, _test: test };
-        scene.settle().await?;
-        Ok(scene)
+        let mut harness = Self { deployment, sql, readers, merchant, _writer: writer, _test: test };
+        harness.settle().await?;
+        Ok(harness)
     }
 
-    /// Waits until both readers have all products and nothing is published any more.
+    /// Waits until both readers have all products and publications have stopped.
     async fn settle(&mut self) -> Result<(), Failure> {
-        self.house.compare(&self.house.replica("compare")?).await?;
+        self.deployment.compare(&self.deployment.replica("compare")?).await?;
         for reader in &self.readers {
-            self.house.compare_reader(reader.port).await?;
+            self.deployment.compare_reader(reader.port).await?;
         }
         let mut known = self.publications().await?;
         loop {
@@ -106,9 +110,9 @@ impl Scene {
         Ok(rows.fetch_all(&mut self.sql).await?)
     }
 
-    /// Sets a standing; how long until both readers show it.
-    async fn rate(&mut self, score: f64, wanted: Place) -> Result<Duration, Failure> {
-        let mut work = Work::for_store(&self.house.database, self.merchant).await?;
+    /// Sets the score and returns the time until both readers reflect it.
+    async fn set_score(&mut self, score: f64, expected: Position) -> Result<Duration, Failure> {
+        let mut work = Work::for_store(&self.deployment.database, self.merchant).await?;
         let computed_at = work.now();
         let standing = Standing { score: Some(score), provisional: false, computed_at };
         merchants::set_standing(&mut work, self.merchant, &standing).await?;
@@ -116,15 +120,15 @@ impl Scene {
         let since = Instant::now();
         let mut clients = self.readers.each_ref().map(|reader| Client::new(reader.port));
         loop {
-            // Asked first: what came later than this is not counted.
-            let asked = since.elapsed();
-            let places = [place(&mut clients[0]).await?, place(&mut clients[1]).await?];
-            if places == [Some(wanted); 2] {
+            // Read before the search, so that the duration of the search does not count.
+            let waited = since.elapsed();
+            let positions = [position(&mut clients[0]).await?, position(&mut clients[1]).await?];
+            if positions == [Some(expected); 2] {
                 return Ok(since.elapsed());
             }
-            ensure(asked < REACH_MAX, || {
+            ensure(waited < REACH_MAX, || {
                 format!(
-                    "the score {score} should make it {wanted:?}; after {asked:?} it is {places:?}"
+                    "with the score {score} the product should be {expected:?}; after {waited:?} it is {positions:?}"
                 )
             })?;
             tokio::time::sleep(Duration::from_millis(20)).await;
@@ -132,16 +136,16 @@ impl Scene {
     }
 }
 
-/// Where the store's product stands.
-async fn place(client: &mut Client) -> Result<Option<Place>, Failure> {
-    let answer = ask(client, &json!({ "query": WORD, "limit": 50 })).await?;
-    let hits = answer["data"].as_array().ok_or("an answer without data")?;
-    ensure(hits.len() + 1 >= STORES.len(), || format!("only {} hits", hits.len()))?;
+/// Returns the position of the store's product; `None` if it is neither absent, first nor last.
+async fn position(client: &mut Client) -> Result<Option<Position>, Failure> {
+    let response = post_search(client, &json!({ "query": WORD, "limit": 50 })).await?;
+    let hits = response["data"].as_array().ok_or("the response has no data")?;
+    ensure(hits.len() + 1 >= STORES.len(), || format!("too few hits: {}", hits.len()))?;
     let at = hits.iter().position(|hit| hit["merchant"]["slug"] == STORES[0]);
     Ok(match at {
-        None => Some(Place::Gone),
-        Some(0) => Some(Place::First),
-        Some(at) if at + 1 == hits.len() => Some(Place::Last),
+        None => Some(Position::Absent),
+        Some(0) => Some(Position::First),
+        Some(at) if at + 1 == hits.len() => Some(Position::Last),
         Some(_) => None,
     })
 }

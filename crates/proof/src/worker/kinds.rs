@@ -1,4 +1,4 @@
-//! The jobs that workers run here.
+//! The jobs that worker processes run.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, Ordering};
@@ -11,43 +11,43 @@ use uuid::Uuid;
 
 use crate::worker::PausePoint;
 
-/// How long a run waits to be paused. The parent needs a few milliseconds to do it.
+/// How long a run waits to be paused. The parent needs a few milliseconds to send the signal.
 const PAUSE_EXPECTED: Duration = Duration::from_millis(500);
 
-/// Leaves a row behind, exactly once if the queue keeps its promise.
+/// Inserts a row into `effect`, exactly once if the queue works as designed.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Effect {
-    pub(crate) temper: Temper,
+    pub(crate) first_attempt: FirstAttempt,
     pub(crate) sleep_ms: u64,
 }
 
-/// What happens at the first attempt.
+/// How the first attempt ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) enum Temper {
-    Calm,
-    FailsOnce,
-    PanicsOnce,
+pub(crate) enum FirstAttempt {
+    Succeeds,
+    Fails,
+    Panics,
 }
 
-/// Takes its worker down.
+/// Aborts its worker process.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Poison {}
 
-/// Who runs an effect.
+/// The worker that runs an [`Effect`].
 #[derive(Clone)]
-pub(crate) struct Needs {
+pub(crate) struct Dependencies {
     worker: Arc<str>,
     pause: Option<PausePoint>,
     runs: Arc<AtomicI32>,
 }
 
-impl Needs {
+impl Dependencies {
     pub(crate) fn new(worker: String, pause: Option<PausePoint>) -> Self {
         Self { worker: worker.into(), pause, runs: Arc::default() }
     }
 }
 
-/// Where effects are kept: no key, so that a second one shows.
+/// Creates the table of effects. It has no primary key, so that a second effect of a job is visible.
 pub(crate) async fn make_effect_table(sql: &mut PgConnection) -> sqlx::Result<()> {
     let statements =
         "CREATE TABLE effect (job uuid NOT NULL, worker text NOT NULL, run integer NOT NULL);
@@ -58,12 +58,16 @@ pub(crate) async fn make_effect_table(sql: &mut PgConnection) -> sqlx::Result<()
 
 impl Job for Effect {
     const NAME: &'static str = "effect";
-    type Needs = Needs;
+    type Dependencies = Dependencies;
 
-    async fn run(self, context: JobContext, needs: Needs) -> Result<Outcome, JobError> {
-        let number = needs.runs.fetch_add(1, Ordering::SeqCst) + 1;
-        let pause = needs.pause.filter(|_| number == 1);
-        let ended = self.leave_row(context, &needs.worker, number, pause).await;
+    async fn run(
+        self,
+        context: JobContext,
+        dependencies: Dependencies,
+    ) -> Result<Outcome, JobError> {
+        let number = dependencies.runs.fetch_add(1, Ordering::SeqCst) + 1;
+        let pause = dependencies.pause.filter(|_| number == 1);
+        let ended = self.write_effect(context, &dependencies.worker, number, pause).await;
         if pause.is_some() {
             println!(
                 "{}",
@@ -75,7 +79,7 @@ impl Job for Effect {
 }
 
 impl Effect {
-    async fn leave_row(
+    async fn write_effect(
         self,
         context: JobContext,
         worker: &str,
@@ -83,17 +87,17 @@ impl Effect {
         pause: Option<PausePoint>,
     ) -> Result<Outcome, JobError> {
         tokio::time::sleep(Duration::from_millis(self.sleep_ms)).await;
-        match self.temper {
-            Temper::FailsOnce if context.attempt() == 1 => {
+        match self.first_attempt {
+            FirstAttempt::Fails if context.attempt() == 1 => {
                 return Err(JobError::Failed(String::from("the first attempt fails")));
             }
-            Temper::PanicsOnce if context.attempt() == 1 => panic!("the first attempt panics"),
+            FirstAttempt::Panics if context.attempt() == 1 => panic!("the first attempt panics"),
             _ => {}
         }
-        be_paused(pause, PausePoint::BeforeWork).await;
+        wait_for_pause(pause, PausePoint::BeforeWork).await;
         let mut work = context.work_for_platform().await?;
         insert_effect(work.sql(), context.job().uuid(), worker, run).await?;
-        be_paused(pause, PausePoint::BeforeFinish).await;
+        wait_for_pause(pause, PausePoint::BeforeFinish).await;
         context.finish(work).await
     }
 }
@@ -109,17 +113,17 @@ async fn insert_effect(
     Ok(())
 }
 
-/// Tells the parent that the point is reached, and gives it the time to act.
-async fn be_paused(wanted: Option<PausePoint>, here: PausePoint) {
-    if wanted == Some(here) {
-        println!("here");
+/// Reports to the parent that the point is reached, and waits for the signal.
+async fn wait_for_pause(wanted: Option<PausePoint>, reached: PausePoint) {
+    if wanted == Some(reached) {
+        println!("reached");
         tokio::time::sleep(PAUSE_EXPECTED).await;
     }
 }
 
 impl Job for Poison {
     const NAME: &'static str = "poison";
-    type Needs = ();
+    type Dependencies = ();
 
     async fn run(self, _: JobContext, (): ()) -> Result<Outcome, JobError> {
         std::process::abort()

@@ -1,4 +1,4 @@
-//! A worker process, as its parent holds it. It is killed when the handle goes.
+//! The parent's handle of a worker process. The process is killed when the handle is dropped.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
@@ -31,11 +31,11 @@ impl WorkerProcess {
         }
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.spawn()?;
-        let (said, lines) = unbounded_channel();
+        let (sender, lines) = unbounded_channel();
         if let Some(output) = child.stdout.take() {
             std::thread::spawn(move || {
                 for line in BufReader::new(output).lines().map_while(Result::ok) {
-                    if said.send(line).is_err() {
+                    if sender.send(line).is_err() {
                         break;
                     }
                 }
@@ -44,25 +44,25 @@ impl WorkerProcess {
         Ok(Self { child, lines })
     }
 
-    /// The next line it prints.
-    pub(crate) async fn line(&mut self, patience: Duration) -> Result<String, Failure> {
-        let line = timeout(patience, self.lines.recv()).await;
-        line.ok().flatten().ok_or_else(|| "the worker says nothing".into())
+    /// Waits for the next line it prints.
+    pub(crate) async fn line(&mut self, limit: Duration) -> Result<String, Failure> {
+        let line = timeout(limit, self.lines.recv()).await;
+        line.ok().flatten().ok_or_else(|| "the worker printed nothing in time".into())
     }
 
-    /// Whether it has ended, by itself or killed.
+    /// Returns whether the process has exited.
     pub(crate) fn has_ended(&mut self) -> Result<bool, Failure> {
         Ok(self.child.try_wait()?.is_some())
     }
 
-    /// SIGKILL: it has no time to do anything.
+    /// Kills it with SIGKILL.
     pub(crate) fn kill(&mut self) -> Result<(), Failure> {
         self.child.kill()?;
         self.child.wait()?;
         Ok(())
     }
 
-    /// Freezes it where it is.
+    /// Stops it with SIGSTOP.
     pub(crate) fn pause(&self) -> Result<(), Failure> {
         self.signal("STOP")
     }
@@ -77,15 +77,15 @@ impl WorkerProcess {
         ensure(status.success(), || format!("SIG{name} could not be sent"))
     }
 
-    /// Asks it to end; it claims nothing more.
-    pub(crate) fn ask_to_end(&mut self) {
+    /// Requests a graceful stop: it claims no further jobs.
+    pub(crate) fn request_stop(&mut self) {
         self.child.stdin = None;
     }
 }
 
 impl Drop for WorkerProcess {
     fn drop(&mut self) {
-        // It may have ended already, which is just as well.
+        // It may have exited already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

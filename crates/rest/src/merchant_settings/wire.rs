@@ -1,57 +1,57 @@
-//! Settings on the wire: decimal amounts in the store's currency. The same record goes both ways, so
-//! that what was read can be changed and sent back.
+//! Settings on the wire: decimal amounts in the store's currency. Request and response are the same record, so that
+//! a response can be edited and sent back.
 
-mod given;
-mod taken;
+mod parse;
+mod serialize;
 
 use catalog::Amount;
 use merchants::{
-    Benefit, CheckoutUrl, ConfirmationPolicy, CurrentSettings, GtinSource, Policies, Promotion,
-    Settings, SettingsFault, ShippingRate, ShippingZone, TaxRate,
+    Benefit, CheckoutUrl, ConfirmationPolicy, CurrentSettings, GtinSource, InvalidSetting,
+    Policies, Promotion, Settings, ShippingRate, ShippingZone, TaxRate,
 };
 use primitives::{Currency, Money, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What a store has set. Amounts are in the store's currency.
+/// Settings of a store. Amounts are in the store's currency.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct SettingsRecord {
-    /// How often the settings were changed. Sent back, it guards against replacing what somebody
-    /// else changed meanwhile; left out, whatever is there is replaced.
+    /// Version of the settings, incremented by every change. If sent, the settings are replaced only if they still
+    /// have this version; omitted: they are replaced unconditionally.
     #[serde(default)]
     pub(super) version: Option<i64>,
-    /// When they were last changed. Ignored when sent.
+    /// Time of the last change. Ignored in requests.
     #[serde(default)]
     updated_at: Option<Timestamp>,
-    /// The currency of all amounts. May be left out; if sent, it must be the store's.
+    /// Currency of all amounts. Optional in requests; must equal the store's currency.
     #[serde(default)]
     #[schemars(length(max = 4))]
     currency: Option<String>,
-    /// What the store promises.
+    /// Policies of the store.
     #[serde(default)]
     policies: SettingsPolicies,
-    /// The least proof that a person agreed to an order.
+    /// Minimum level of human confirmation for an order.
     #[serde(default)]
     confirmation_policy: ConfirmationName,
-    /// Where a buyer pays. `{items}` becomes `sku:quantity` pairs joined by commas, `{checkout_id}`
-    /// the id of the checkout session; at least one of them stands behind the host.
+    /// URL of the page where a buyer pays. `{items}` is replaced by `sku:quantity` pairs separated by commas,
+    /// `{checkout_id}` by the id of the checkout session; at least one of them is required after the host.
     #[serde(default)]
     #[schemars(length(max = 2000))]
     checkout_url_template: Option<String>,
-    /// Which field of a product holds its GTIN: `gtin`, `sku`, `mpn`, `id` or `attribute:<name>`.
+    /// The field of a product that contains its GTIN: `gtin`, `sku`, `mpn`, `id` or `attribute:<name>`.
     #[serde(default = "gtin")]
     #[schemars(length(max = 110))]
     gtin_source: String,
-    /// What shipping costs, by country.
+    /// Shipping rates by country.
     #[serde(default)]
     #[schemars(length(max = 100))]
     shipping: Vec<ShippingZoneRecord>,
-    /// What taxes apply.
+    /// Tax rates.
     #[serde(default)]
     #[schemars(length(max = 500))]
     taxes: Vec<TaxRateRecord>,
-    /// What is cheaper for a while.
+    /// Promotions.
     #[serde(default)]
     #[schemars(length(max = 200))]
     promotions: Vec<PromotionRecord>,
@@ -61,114 +61,114 @@ fn gtin() -> String {
     GtinSource::Gtin.to_string()
 }
 
-/// What a store promises. What it does not promise is left out.
+/// Policies of a store. Omitted fields are unspecified.
 #[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 struct SettingsPolicies {
-    /// Days to return in; 0 means never.
+    /// Days within which an order may be returned; 0: no returns.
     #[schemars(range(min = 0, max = 3650))]
     return_window_days: Option<i32>,
-    /// Orders from this amount ship free.
+    /// Minimum order amount for free shipping.
     free_shipping_threshold: Option<Decimal>,
-    /// The quickest delivery, in days.
+    /// Shortest delivery time, in days.
     #[schemars(range(min = 0, max = 365))]
     shipping_days_min: Option<i32>,
-    /// The slowest delivery, in days.
+    /// Longest delivery time, in days.
     #[schemars(range(min = 0, max = 365))]
     shipping_days_max: Option<i32>,
-    /// How returns work, in the merchant's words.
+    /// Return policy, in the merchant's words.
     #[schemars(length(max = 2000))]
     return_summary: Option<String>,
-    /// How shipping works, in the merchant's words.
+    /// Shipping policy, in the merchant's words.
     #[schemars(length(max = 2000))]
     shipping_summary: Option<String>,
-    /// The privacy policy.
+    /// URL of the privacy policy.
     #[schemars(length(max = 2000))]
     privacy_url: Option<String>,
-    /// The terms of sale.
+    /// URL of the terms of sale.
     #[schemars(length(max = 2000))]
     terms_url: Option<String>,
-    /// The warranty.
+    /// Warranty period, in months.
     #[schemars(range(min = 0, max = 1200))]
     warranty_months: Option<i32>,
 }
 
-/// The least proof that a person agreed to an order.
+/// Minimum level of human confirmation for an order.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(rename = "ConfirmationPolicy")]
 enum ConfirmationName {
-    /// The agent says so; the person still pays on the merchant's page.
+    /// The agent states that the person agreed; the person still pays on the merchant's page.
     #[default]
     Attested,
-    /// A person pressed Confirm on our page.
+    /// The person approved the purchase on Souk's confirmation page.
     Hosted,
     /// A verified mandate.
     Mandate,
 }
 
-/// Countries that cost the same to ship to.
+/// Countries with the same shipping rates.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "ShippingZone")]
 struct ShippingZoneRecord {
-    /// What the merchant calls it.
+    /// Name.
     #[schemars(length(min = 1, max = 100))]
     name: String,
-    /// ISO 3166 codes of two letters, or `*` for every country no other zone names.
+    /// ISO 3166 two-letter codes, or `*` for every country in no other zone.
     #[schemars(length(min = 1, max = 300))]
     countries: Vec<String>,
-    /// The ways there.
+    /// Shipping rates of the zone.
     #[schemars(length(min = 1, max = 20))]
     rates: Vec<ShippingRateRecord>,
 }
 
-/// A way to ship, and what it costs.
+/// A shipping rate.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "ShippingRate")]
 struct ShippingRateRecord {
-    /// What the merchant calls it.
+    /// Name.
     #[schemars(length(min = 1, max = 100))]
     name: String,
-    /// What it costs.
+    /// Price.
     price: Decimal,
-    /// Offered from this subtotal on.
+    /// Minimum subtotal for this rate.
     #[serde(default)]
     min_subtotal: Option<Decimal>,
-    /// The quickest delivery, in days.
+    /// Shortest delivery time, in days.
     #[schemars(range(min = 0, max = 365))]
     days_min: i32,
-    /// The slowest delivery, in days.
+    /// Longest delivery time, in days.
     #[schemars(range(min = 0, max = 365))]
     days_max: i32,
 }
 
-/// A tax, and what it applies to.
+/// A tax rate.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "TaxRate")]
 struct TaxRateRecord {
-    /// Where the goods go: an ISO 3166 code of two letters.
+    /// Destination country: ISO 3166 two-letter code.
     #[schemars(length(min = 2, max = 2))]
     country: String,
-    /// A part of the country; left out: all of it.
+    /// Region of the country; omitted: the whole country.
     #[serde(default)]
     #[schemars(length(max = 100))]
     region: Option<String>,
-    /// A category of goods; left out: all of them.
+    /// Product category; omitted: all categories.
     #[serde(default)]
     #[schemars(length(max = 100))]
     category: Option<String>,
-    /// How much, in hundredths of a percent: 2300 is 23 %.
+    /// Rate in basis points (hundredths of a percent): 2300 is 23 %.
     #[schemars(range(min = 0, max = 10_000))]
     rate_basis_points: i32,
-    /// Whether prices already hold it.
+    /// Whether prices include this tax.
     #[serde(default)]
     included: bool,
 }
 
-/// Something that is cheaper for a while.
+/// A promotion.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "Promotion")]
@@ -176,47 +176,46 @@ struct PromotionRecord {
     /// The merchant's own identifier.
     #[schemars(length(min = 1, max = 100))]
     id: String,
-    /// What the merchant calls it.
+    /// Name.
     #[schemars(length(min = 1, max = 100))]
     name: String,
-    /// What it gives.
+    /// Kind of discount.
     kind: PromotionKind,
-    /// The percentage, with at most two digits behind the point, or the amount. Left out when
-    /// shipping is free.
+    /// The percentage, with at most two decimal places, or the amount. Omitted for `free_shipping`.
     #[serde(default)]
     value: Option<Decimal>,
-    /// What a buyer has to type; left out: it applies by itself.
+    /// Discount code that the buyer enters; omitted: the promotion applies automatically.
     #[serde(default)]
     #[schemars(length(min = 1, max = 50))]
     code: Option<String>,
-    /// Applies from this subtotal on.
+    /// Minimum subtotal for the promotion.
     #[serde(default)]
     min_subtotal: Option<Decimal>,
-    /// When it begins.
+    /// Start of the promotion.
     #[serde(default)]
     starts_at: Option<Timestamp>,
-    /// When it is over.
+    /// End of the promotion.
     #[serde(default)]
     ends_at: Option<Timestamp>,
-    /// The categories it is about; empty: all.
+    /// Categories to which the promotion applies; empty: all.
     #[serde(default)]
     #[schemars(length(max = 50))]
     categories: Vec<String>,
 }
 
-/// What a promotion gives.
+/// Kind of discount.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 enum PromotionKind {
-    /// So many percent less.
+    /// A percentage off.
     Percent,
-    /// So much less.
+    /// A fixed amount off.
     Amount,
-    /// Shipping costs nothing.
+    /// Free shipping.
     FreeShipping,
 }
 
-/// A decimal amount. It comes as a number or a text and is never rounded; it goes as a number.
+/// A decimal amount: a number or a string in requests, never rounded; a number in responses.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(transparent)]
 struct Decimal(Amount);
@@ -236,7 +235,7 @@ impl JsonSchema for Decimal {
     }
 }
 
-/// Percentages have two digits behind the point, as euros do, so they are read as such.
+/// Percentages have two decimal places, as euros do, so the same parser serves both.
 const PERCENT: Currency = Currency::EUR;
 
 impl Decimal {
@@ -244,13 +243,13 @@ impl Decimal {
         Self(Amount::new(Money::new(minor, currency).to_decimal_text()))
     }
 
-    fn minor(&self, field: &str, currency: Currency) -> Result<i64, SettingsFault> {
+    fn minor(&self, field: &str, currency: Currency) -> Result<i64, InvalidSetting> {
         let money = Money::from_decimal_text(self.0.as_str(), currency);
         let allowed = || {
             let digits = currency.decimals();
-            format!("a decimal amount with at most {digits} digits behind the point")
+            format!("a decimal amount with at most {digits} decimal places")
         };
-        money.map(Money::minor).map_err(|_| SettingsFault::new(field, allowed()))
+        money.map(Money::minor).map_err(|_| InvalidSetting::new(field, allowed()))
     }
 }
 
@@ -258,17 +257,17 @@ fn minor(
     amount: Option<&Decimal>,
     field: &str,
     currency: Currency,
-) -> Result<Option<i64>, SettingsFault> {
+) -> Result<Option<i64>, InvalidSetting> {
     amount.map(|amount| amount.minor(field, currency)).transpose()
 }
 
-/// The one place where the text of a merchant enters settings, and where it is cleaned. Whether it is
-/// too long is for `Settings::check` to say, which names the field.
+/// Cleans text of a merchant; all of it enters settings through here. `Settings::check` checks the length, because it
+/// knows the field.
 fn cleaned(text: &str) -> String {
     catalog::one_line(text, usize::MAX).into_owned()
 }
 
-/// An empty text says as little as none.
+/// Cleans optional text; empty text counts as none.
 fn cleaned_option(text: Option<&String>) -> Option<String> {
     text.map(|text| cleaned(text)).filter(|text| !text.is_empty())
 }

@@ -1,17 +1,17 @@
-//! Carts, as agents make them across stores.
+//! Carts of agents.
 
 use axum::body::Body;
 use axum::http::{Method, Request};
 use serde_json::{Value, json};
 
-use crate::document::assert_described_for;
 use crate::door::Answer;
-use crate::market::{Market, assert_refused, mug};
+use crate::market::{Market, assert_error, mug};
+use crate::openapi::assert_described_for;
 
 const UNKNOWN: &str = "cart_00000000000000000000000000000000";
 
-/// A call on a cart, held against its description.
-async fn ask(market: &Market, method: Method, id: &str, body: &Value) -> Answer {
+/// Calls a cart endpoint and validates the response against its schema.
+async fn call(market: &Market, method: Method, id: &str, body: &Value) -> Answer {
     let (path, described) = match id {
         "" => (String::from("/agent/cart"), "/agent/cart"),
         id => (format!("/agent/cart/{id}"), "/agent/cart/{cart_id}"),
@@ -28,29 +28,29 @@ async fn ask(market: &Market, method: Method, id: &str, body: &Value) -> Answer 
 }
 
 #[tokio::test]
-async fn a_cart_answers_as_described_from_its_making_to_its_end() {
+async fn a_cart_matches_its_schema_from_creation_to_cancellation() {
     let (market, shop) = Market::with_shop().await;
     let ids = market.stock(&shop, &[mug("mug", json!(12.5)), mug("bowl", json!(20))]).await;
     let new =
         json!({ "merchant_slug": "shop", "items": [{ "product_id": ids[0], "quantity": 2 }] });
-    let made = ask(&market, Method::POST, "", &new).await;
+    let made = call(&market, Method::POST, "", &new).await;
     assert_eq!((made.status, &made.body["data"]["totals"]["total"]), (201, &json!(25.0)));
     let id = made.body["data"]["cart_id"].as_str().unwrap();
-    assert_eq!(ask(&market, Method::GET, id, &Value::Null).await.body, made.body);
+    assert_eq!(call(&market, Method::GET, id, &Value::Null).await.body, made.body);
     let items = json!({ "items": [{ "product_id": ids[1] }] });
-    let replaced = ask(&market, Method::PUT, id, &items).await;
+    let replaced = call(&market, Method::PUT, id, &items).await;
     assert_eq!(replaced.body["data"]["totals"]["total"], 20.0);
     let change = json!({ "destination": { "country": "de", "city": "Köln" } });
-    let changed = ask(&market, Method::PATCH, id, &change).await;
+    let changed = call(&market, Method::PATCH, id, &change).await;
     assert_eq!(changed.body["data"]["destination"], json!({ "country": "DE", "city": "Köln" }));
-    let thrown = ask(&market, Method::DELETE, id, &Value::Null).await;
-    assert_eq!(thrown.body["data"]["status"], "canceled");
-    let late = ask(&market, Method::PUT, id, &items).await;
-    assert_eq!(late.refusal(), (409, "cart_closed"));
+    let canceled = call(&market, Method::DELETE, id, &Value::Null).await;
+    assert_eq!(canceled.body["data"]["status"], "canceled");
+    let late = call(&market, Method::PUT, id, &items).await;
+    assert_eq!(late.error(), (409, "cart_closed"));
 }
 
 #[tokio::test]
-async fn what_is_wrong_with_a_cart_is_named() {
+async fn an_invalid_cart_is_rejected_with_its_error() {
     let (market, shop) = Market::with_shop().await;
     let ids = market.stock(&shop, &[mug("mug", json!(12.5))]).await;
     let items = json!([{ "product_id": ids[0] }]);
@@ -70,23 +70,23 @@ async fn what_is_wrong_with_a_cart_is_named() {
         (with("discount_codes", json!(["1", "2", "3", "4", "5", "6"])), 400, "invalid_request"),
         (with("anything", json!(1)), 400, "invalid_request"),
     ] {
-        let answer = ask(&market, Method::POST, "", &new).await;
-        assert_eq!(answer.refusal(), (status, code), "{new}");
+        let answer = call(&market, Method::POST, "", &new).await;
+        assert_eq!(answer.error(), (status, code), "{new}");
     }
     for method in [Method::GET, Method::DELETE] {
-        let answer = ask(&market, method, UNKNOWN, &Value::Null).await;
-        assert_eq!(answer.refusal(), (404, "cart_not_found"));
+        let answer = call(&market, method, UNKNOWN, &Value::Null).await;
+        assert_eq!(answer.error(), (404, "cart_not_found"));
     }
-    let answer = ask(&market, Method::GET, "ignore", &Value::Null).await;
-    assert_refused(&answer, 400, "invalid_request", Some("cart_id"));
+    let answer = call(&market, Method::GET, "ignore", &Value::Null).await;
+    assert_error(&answer, 400, "invalid_request", Some("cart_id"));
 }
 
 #[tokio::test]
-async fn without_a_demo_store_there_is_no_sandbox() {
+async fn a_sandbox_key_requires_the_demo_store() {
     let (market, _) = Market::with_shop().await;
     let answer = market.door.call(Method::POST, "/api/v1/sandbox/key").await;
     assert_described_for("post", "/sandbox/key", &answer);
-    assert_eq!(answer.refusal(), (404, "store_not_found"));
+    assert_eq!(answer.error(), (404, "store_not_found"));
     market.open("demo-store", Some(0.9), true).await;
     let answer = market.door.call(Method::POST, "/api/v1/sandbox/key").await;
     assert_described_for("post", "/sandbox/key", &answer);

@@ -1,4 +1,4 @@
-//! Products, as agents read them across stores.
+//! Product data for agents, across stores.
 
 use std::slice::from_ref;
 use std::time::Duration;
@@ -7,9 +7,9 @@ use axum::body::Body;
 use axum::http::Request;
 use serde_json::{Value, json};
 
-use crate::document::{assert_described, assert_described_for};
 use crate::door::Answer;
-use crate::market::{GTIN, Market, assert_refused, mug, with};
+use crate::market::{GTIN, Market, assert_error, mug, with};
+use crate::openapi::{assert_described, assert_described_for};
 
 const UNKNOWN: &str = "prod_00000000000000000000000000000000";
 
@@ -21,7 +21,7 @@ async fn compare(market: &Market, ids: &Value) -> Answer {
     answer
 }
 
-/// The slugs of the stores whose products an answer lists.
+/// The slugs of the stores whose products a response lists.
 fn sellers(answer: &Answer) -> Vec<&str> {
     let products = answer.body["data"].as_array().unwrap_or_else(|| panic!("{}", answer.body));
     products.iter().map(|product| product["merchant"]["slug"].as_str().unwrap()).collect()
@@ -39,21 +39,21 @@ async fn a_product_is_read_by_its_id_alone() {
     assert_eq!(product["policies"]["return_window_days"], 30);
     for path in ["products", "availability"] {
         let answer = market.door.get(&format!("/api/v1/agent/{path}/{UNKNOWN}")).await;
-        assert_refused(&answer, 404, "product_not_found", Some("product_id"));
+        assert_error(&answer, 404, "product_not_found", Some("product_id"));
         let answer = market.door.get(&format!("/api/v1/agent/{path}/ignore")).await;
-        assert_refused(&answer, 400, "invalid_request", Some("product_id"));
+        assert_error(&answer, 400, "invalid_request", Some("product_id"));
     }
     let profile = market.door.get("/api/v1/agent/merchants/shop").await;
     assert_described("/agent/merchants/{slug}", &profile);
     assert_eq!(profile.body["data"]["slug"], "shop");
     assert_eq!(
-        market.door.get("/api/v1/agent/merchants/none").await.refusal(),
+        market.door.get("/api/v1/agent/merchants/none").await.error(),
         (404, "store_not_found")
     );
 }
 
 #[tokio::test]
-async fn what_a_store_agents_may_not_call_on_sells_is_not_served() {
+async fn products_of_closed_and_suspended_stores_are_not_served() {
     let market = Market::new().await;
     let suspended = market.open("suspended", Some(0.1), true).await;
     let closed = market.open("closed", Some(0.9), false).await;
@@ -71,33 +71,33 @@ async fn what_a_store_agents_may_not_call_on_sells_is_not_served() {
             ("availability", ""),
         ] {
             let answer = market.door.get(&format!("/api/v1/agent/{path}/{}{suffix}", ids[0])).await;
-            assert_eq!(answer.refusal(), refusal, "{path}{suffix}");
+            assert_eq!(answer.error(), refusal, "{path}{suffix}");
             assert_described(&format!("/agent/{path}/{{product_id}}{suffix}"), &answer);
         }
-        assert_eq!(compare(&market, &json!([ids[0], fine[0]])).await.refusal(), refusal);
+        assert_eq!(compare(&market, &json!([ids[0], fine[0]])).await.error(), refusal);
     }
     for address in [format!("/api/v1/agent/products?gtin={GTIN}"), String::from("/api/v1/deals")] {
         assert_eq!(sellers(&market.door.get(&address).await), ["good"], "{address}");
     }
     let answer =
         market.door.get(&format!("/api/v1/agent/products?gtin={GTIN}&merchant=suspended")).await;
-    assert_eq!(answer.refusal(), (403, "store_suspended"));
-    assert_eq!(market.door.get("/api/v1/stores/closed/new-arrivals").await.refusal().0, 404);
+    assert_eq!(answer.error(), (403, "store_suspended"));
+    assert_eq!(market.door.get("/api/v1/stores/closed/new-arrivals").await.error().0, 404);
 }
 
 #[tokio::test]
-async fn a_price_agents_cannot_pay_hides_the_product() {
+async fn a_product_in_an_unsupported_currency_is_not_found() {
     let (market, shop) = Market::with_shop().await;
     let yen = with(mug("yen", json!(500)), json!({ "currency": "JPY", "sku": "Y" }));
     let ids = market.stock(&shop, &[yen]).await;
     let answer = market.door.get(&format!("/api/v1/agent/products/{}", ids[0])).await;
-    assert_eq!(answer.refusal(), (404, "product_not_found"));
+    assert_eq!(answer.error(), (404, "product_not_found"));
     let found = market.door.get("/api/v1/agent/products?merchant=shop&sku=Y").await;
     assert_eq!(found.body["data"], json!([]));
 }
 
 #[tokio::test]
-async fn products_are_found_by_number_in_all_stores_and_by_sku_and_address_in_one() {
+async fn products_are_found_by_gtin_in_all_stores_and_by_sku_and_url_in_one() {
     let market = Market::new().await;
     let fair = market.open("fair", Some(0.75), true).await;
     let best = market.open("best", Some(0.97), true).await;
@@ -119,7 +119,7 @@ async fn products_are_found_by_number_in_all_stores_and_by_sku_and_address_in_on
             assert_eq!(sellers(&answer), ["best", "fair"], "{gtin}");
             assert_eq!(answer.body["meta"]["total"], 2);
         } else {
-            assert_refused(&answer, 400, "invalid_request", Some("gtin"));
+            assert_error(&answer, 400, "invalid_request", Some("gtin"));
         }
     }
     assert_eq!(sellers(&find(&format!("gtin={GTIN}&merchant=fair")).await), ["fair"]);
@@ -139,14 +139,14 @@ async fn products_are_found_by_number_in_all_stores_and_by_sku_and_address_in_on
         ("url=ignore&merchant=fair", "url"),
         ("gtin=9520000000004&sku=ignore", "gtin"),
     ] {
-        assert_refused(&find(query).await, 400, "invalid_request", Some(field));
+        assert_error(&find(query).await, 400, "invalid_request", Some(field));
     }
-    assert_refused(&find("sku=1&merchant=ignore_me").await, 400, "invalid_slug", Some("merchant"));
-    assert_eq!(find("sku=1&merchant=none").await.refusal(), (404, "store_not_found"));
+    assert_error(&find("sku=1&merchant=ignore_me").await, 400, "invalid_slug", Some("merchant"));
+    assert_eq!(find("sku=1&merchant=none").await.error(), (404, "store_not_found"));
 }
 
 #[tokio::test]
-async fn products_are_compared_side_by_side() {
+async fn products_are_compared() {
     let market = Market::new().await;
     let cheap = market.open("cheap", Some(0.75), true).await;
     let best = market.open("best", Some(0.97), true).await;
@@ -171,12 +171,12 @@ async fn products_are_compared_side_by_side() {
     let two = compare(&market, &json!([a, b])).await;
     assert!(two.body["data"]["differences"].get("size").is_none());
     let eleven: Vec<String> = (0..11).map(|number| format!("prod_{number:032x}")).collect();
-    for ids in
-        [json!([]), json!([a]), json!([a, a]), json!(eleven), json!(["ignore", a]), json!("ignore")]
-    {
-        assert_refused(&compare(&market, &ids).await, 400, "invalid_request", Some("product_ids"));
+    for ids in [json!([]), json!([a]), json!([a, a]), json!(eleven), json!("ignore")] {
+        assert_error(&compare(&market, &ids).await, 400, "invalid_request", Some("product_ids"));
     }
-    assert_refused(
+    let answer = compare(&market, &json!(["ignore", a])).await;
+    assert_error(&answer, 400, "invalid_request", Some("product_ids[0]"));
+    assert_error(
         &compare(&market, &json!([a, UNKNOWN])).await,
         404,
         "product_not_found",
@@ -185,7 +185,7 @@ async fn products_are_compared_side_by_side() {
 }
 
 #[tokio::test]
-async fn availability_is_of_the_product_and_of_each_form() {
+async fn availability_covers_the_product_and_each_variant() {
     let (market, shop) = Market::with_shop().await;
     let shirt = json!({ "variants": [
         { "sku": "S", "options": { "size": "S" }, "stock_quantity": 2 },
@@ -196,14 +196,17 @@ async fn availability_is_of_the_product_and_of_each_form() {
     assert_described("/agent/availability/{product_id}", &answer);
     let data = &answer.body["data"];
     assert_eq!(data["stock_status"], "low_stock");
-    assert!(data.get("available_quantity").is_none(), "one of them has no number: {data}");
+    assert!(
+        data.get("available_quantity").is_none(),
+        "the quantity of one variant is unknown: {data}"
+    );
     assert_eq!(data["variants"][0]["available_quantity"], 2);
     assert_eq!(data["variants"][1]["stock_status"], "backorder");
     assert_eq!(data["variants"][1]["options"], json!({ "size": "M" }));
 }
 
 #[tokio::test]
-async fn deals_begin_with_the_largest_reduction() {
+async fn deals_are_sorted_by_discount() {
     let market = Market::new().await;
     let good = market.open("good", Some(0.9), true).await;
     let doubtful = market.open("doubtful", Some(0.6), true).await;
@@ -233,12 +236,12 @@ async fn deals_begin_with_the_largest_reduction() {
     assert_eq!(deals("?min_discount=0&page=9").await.body["meta"]["total"], 3);
     for least in ["-1", "101", "NaN", "ignore"] {
         let answer = deals(&format!("?min_discount={least}")).await;
-        assert_refused(&answer, 400, "invalid_request", Some("min_discount"));
+        assert_error(&answer, 400, "invalid_request", Some("min_discount"));
     }
 }
 
 #[tokio::test]
-async fn new_arrivals_come_in_pages() {
+async fn new_arrivals_are_paged() {
     let (market, shop) = Market::with_shop().await;
     for id in ["first", "second", "third"] {
         market.stock(&shop, &[mug(id, json!(1))]).await;
@@ -252,20 +255,27 @@ async fn new_arrivals_come_in_pages() {
     let all = page("").await;
     let skus: Vec<_> = all.body["data"].as_array().unwrap().iter().map(|it| &it["sku"]).collect();
     assert_eq!(skus, ["third", "second", "first"]);
-    assert_eq!(all.body["meta"]["total"], 3, "though the store has not been counted yet");
+    assert_eq!(
+        all.body["meta"]["total"], 3,
+        "although the catalog statistics are not refreshed yet"
+    );
     let second = page("?limit=2&page=2").await;
     assert_eq!(second.body["data"][0]["sku"], "first");
     assert_eq!(second.body["meta"]["total"], 3);
-    assert_eq!(page("?page=9").await.body["meta"]["total"], 0, "as the store was last counted");
-    assert_refused(&page("?limit=ignore").await, 400, "invalid_request", Some("limit"));
     assert_eq!(
-        market.door.get("/api/v1/stores/none/new-arrivals").await.refusal(),
+        page("?page=9").await.body["meta"]["total"],
+        0,
+        "the total of the last catalog statistics"
+    );
+    assert_error(&page("?limit=ignore").await, 400, "invalid_request", Some("limit"));
+    assert_eq!(
+        market.door.get("/api/v1/stores/none/new-arrivals").await.error(),
         (404, "store_not_found")
     );
 }
 
 #[tokio::test]
-async fn reviews_say_who_vouches_for_them() {
+async fn reviews_name_their_source() {
     let (market, shop) = Market::with_shop().await;
     let review = |id: &str, day: u8| {
         json!({ "external_id": id, "stars": 4, "title": "<b>Good</b>", "text": "Holds coffee.",

@@ -1,4 +1,4 @@
-//! The door under test, with or without a database behind it.
+//! The door under test, with or without a database.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -6,9 +6,9 @@ use std::time::Duration;
 use axum::Router;
 use axum::body::Body;
 use axum::http::{HeaderMap, Method, Request};
-use database::{Clock, Database, Dice, Settings};
+use database::{Clock, Database, RandomSource, Settings};
 use http_body_util::BodyExt;
-use identity::{Callers, Secret};
+use identity::{CredentialStore, Secret};
 use merchants::StoreCache;
 use primitives::{RequestId, Timestamp};
 use rest::{CheckState, Health, Rest};
@@ -20,8 +20,8 @@ use tower::ServiceExt;
 
 pub(crate) const SITE_URL: &str = "https://souk.example";
 
-/// All engines work.
-pub(crate) const WELL: Health = Health {
+/// All dependencies work.
+pub(crate) const HEALTHY: Health = Health {
     database: CheckState::Ok,
     redis: CheckState::Ok,
     search: CheckState::NotConfigured,
@@ -32,7 +32,7 @@ pub(crate) const WELL: Health = Health {
 pub(crate) struct Door {
     pub(crate) router: Router,
     pub(crate) health: watch::Sender<Health>,
-    /// The key that is sent to endpoints for agents.
+    /// Sent with requests to agent endpoints.
     pub(crate) agent_key: Option<String>,
 }
 
@@ -47,8 +47,8 @@ impl Answer {
         self.headers.get(name).map_or("", |value| value.to_str().unwrap())
     }
 
-    /// Status and code of an error, whose envelope is complete.
-    pub(crate) fn refusal(&self) -> (u16, &str) {
+    /// Returns status and code of an error, after checking that its envelope is complete.
+    pub(crate) fn error(&self) -> (u16, &str) {
         assert_eq!(self.header("content-type"), "application/json");
         assert_eq!(self.header("cache-control"), "no-store");
         assert!(self.body["message"].is_string(), "{}", self.body);
@@ -63,30 +63,40 @@ impl Door {
         Self::to(test.database().clone())
     }
 
-    /// Nothing listens at the database's address.
+    /// A door whose database is unreachable.
     pub(crate) fn without_database() -> Self {
-        let database = Database::prepare(Settings {
+        let database = Database::connect_lazy(Settings {
             url: String::from("postgres://souk@127.0.0.1:1/nothing"),
             connections_max: 1,
             acquire_timeout: Duration::from_millis(100),
             cell: "cell-1".parse().unwrap(),
             clock: Clock::fixed(Timestamp::from_unix_micros(START)),
-            dice: Dice::seeded(1),
+            random_source: RandomSource::seeded(1),
         });
         Self::to(database.unwrap())
     }
 
     fn to(database: Database) -> Self {
-        let (health, seen) = watch::channel(WELL);
+        let (health, seen) = watch::channel(HEALTHY);
         let stores = StoreCache::new(database.clone(), Duration::ZERO);
         let site_url: Arc<str> = SITE_URL.into();
         let (url, age) = (Arc::clone(&site_url), Duration::ZERO);
-        let callers = Callers::new(&database, &secret(), url, age, 1);
-        let search =
-            Search::away(database.clone(), stores.clone(), SearchSettings::new("http://souk.test"));
-        let gate = limits::Gate::open_to_all();
-        let router =
-            rest::router(Rest { database, stores, search, callers, gate, site_url, health: seen });
+        let credentials = CredentialStore::new(&database, &secret(), url, age, 1);
+        let search = Search::without_index(
+            database.clone(),
+            stores.clone(),
+            SearchSettings::new("http://souk.test"),
+        );
+        let admission = limits::AdmissionControl::unlimited();
+        let router = rest::router(Rest {
+            database,
+            stores,
+            search,
+            credentials,
+            admission,
+            site_url,
+            health: seen,
+        });
         Self { router, health, agent_key: None }
     }
 
@@ -94,7 +104,7 @@ impl Door {
         self.call(Method::GET, uri).await
     }
 
-    /// Sends a request, with the key if it goes to an endpoint for agents.
+    /// Sends a request, with the agent key if it goes to an agent endpoint.
     pub(crate) async fn send(&self, mut request: Request<Body>) -> Answer {
         let for_agents = request.uri().path().starts_with("/api/v1/agent/");
         if let Some(key) = self.agent_key.as_ref().filter(|_| for_agents) {
@@ -109,12 +119,12 @@ impl Door {
     }
 }
 
-/// What the door keeps credentials under.
+/// The secret that protects credentials.
 pub(crate) fn secret() -> Secret {
     Secret::new("a secret for tests, of 32 bytes and more").unwrap()
 }
 
-/// Sends a request as the server would: with its id among the extensions.
+/// Sends a request as the server does: with request id and client address in the extensions.
 pub(crate) async fn send(router: &Router, mut request: Request<Body>) -> Answer {
     let id = RequestId::from_caller("req_of_this_test").unwrap();
     request.extensions_mut().insert(id);

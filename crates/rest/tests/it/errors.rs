@@ -12,32 +12,32 @@ use serde::Deserialize;
 use crate::door::{Answer, Door, send};
 
 #[tokio::test]
-async fn an_unknown_address_points_to_the_documentation() {
+async fn an_unknown_path_points_to_the_documentation() {
     let door = Door::without_database();
     for address in
         ["/api/v1", "/api/v1/", "/api/v1/nothing", "/api/v1/stores/a/b", "/api/v1/health/"]
     {
         let answer = door.get(address).await;
-        assert_eq!(answer.refusal(), (404, "not_found"), "{address}");
+        assert_eq!(answer.error(), (404, "not_found"), "{address}");
         assert!(answer.body["details"]["hint"].as_str().unwrap().contains("/api/docs"));
     }
-    assert_eq!(door.call(Method::DELETE, "/api/v1/nothing").await.refusal(), (404, "not_found"));
+    assert_eq!(door.call(Method::DELETE, "/api/v1/nothing").await.error(), (404, "not_found"));
 }
 
 #[tokio::test]
-async fn a_wrong_method_names_the_right_ones() {
+async fn an_unsupported_method_names_the_supported_ones() {
     let door = Door::without_database();
     for address in
         ["/api/v1/stores/directory", "/api/v1/stores/a", "/health", "/api/v1/openapi.json"]
     {
         let answer = door.call(Method::POST, address).await;
-        assert_eq!(answer.refusal(), (405, "method_not_allowed"), "{address}");
+        assert_eq!(answer.error(), (405, "method_not_allowed"), "{address}");
         assert_eq!(answer.header("allow"), "GET,HEAD");
     }
 }
 
 #[tokio::test]
-async fn a_query_that_cannot_be_read_names_field_and_range() {
+async fn an_invalid_query_names_field_and_range() {
     let door = Door::without_database();
     let wrong = [
         ("page=two", "page"),
@@ -53,7 +53,7 @@ async fn a_query_that_cannot_be_read_names_field_and_range() {
     ];
     for (query, field) in wrong {
         let answer = door.get(&format!("/api/v1/stores/directory?{query}")).await;
-        assert_eq!(answer.refusal(), (400, "invalid_request"), "{query}");
+        assert_eq!(answer.error(), (400, "invalid_request"), "{query}");
         assert_eq!(answer.body["details"]["field"], field, "{query}");
     }
     let answer = door.get("/api/v1/stores/directory?min_trust=ignore+all+instructions").await;
@@ -66,7 +66,7 @@ async fn a_query_that_cannot_be_read_names_field_and_range() {
           "type": "number"
         },
         "field": "min_trust",
-        "hint": "GET /api/docs shows the parameters of every endpoint",
+        "hint": "GET /api/docs describes the parameters of every endpoint",
         "request_id": "req_of_this_test",
         "retryable": false
       },
@@ -77,27 +77,27 @@ async fn a_query_that_cannot_be_read_names_field_and_range() {
 }
 
 #[tokio::test]
-async fn a_parameter_given_twice_is_refused() {
+async fn a_repeated_parameter_is_rejected() {
     let answer = Door::without_database().get("/api/v1/stores/directory?page=1&page=2").await;
-    assert_eq!(answer.refusal(), (400, "invalid_request"));
+    assert_eq!(answer.error(), (400, "invalid_request"));
 }
 
 #[tokio::test]
-async fn a_slug_that_is_none_is_refused_before_anything_is_asked() {
+async fn an_invalid_slug_is_rejected_before_any_query() {
     let door = Door::without_database();
     for slug in ["demo_store", "a%20b", "%ff", "%00", "%C3%A9", &"a".repeat(64)] {
         let answer = door.get(&format!("/api/v1/stores/{slug}")).await;
-        assert_eq!(answer.refusal(), (400, "invalid_slug"), "{slug}");
+        assert_eq!(answer.error(), (400, "invalid_slug"), "{slug}");
         assert_eq!(answer.body["details"]["field"], "slug");
     }
 }
 
 #[tokio::test]
-async fn a_database_that_is_away_is_no_mistake_of_the_caller() {
+async fn an_unavailable_database_is_reported_as_503() {
     let door = Door::without_database();
     for address in ["/api/v1/stores/demo-store", "/api/v1/stores/directory"] {
         let answer = door.get(address).await;
-        assert_eq!(answer.refusal(), (503, "service_unavailable"), "{address}");
+        assert_eq!(answer.error(), (503, "service_unavailable"), "{address}");
         assert_eq!(answer.header("retry-after"), "30");
         assert_eq!(answer.body["details"]["retryable"], true);
         assert!(!answer.body.to_string().contains("127.0.0.1"));
@@ -105,7 +105,7 @@ async fn a_database_that_is_away_is_no_mistake_of_the_caller() {
 }
 
 #[tokio::test]
-async fn a_request_without_an_id_is_still_answered() {
+async fn a_request_without_an_id_gets_an_error_envelope() {
     use tower::ServiceExt;
     let router = Door::without_database().router;
     let request = Request::get("/api/v1/nothing").body(Body::empty()).unwrap();
@@ -114,7 +114,7 @@ async fn a_request_without_an_id_is_still_answered() {
     assert!(String::from_utf8_lossy(&body).contains("req_unknown"));
 }
 
-/// The MCP door lies partly under the same prefix; the whole site has a fallback of its own.
+/// The MCP door shares the prefix, and the site has its own fallback.
 #[tokio::test]
 async fn other_doors_can_be_merged_in() {
     let mcp = Router::new()
@@ -135,7 +135,7 @@ async fn other_doors_can_be_merged_in() {
     }
 }
 
-/// What a test endpoint takes.
+/// The body of a test endpoint.
 #[derive(Deserialize, JsonSchema)]
 struct Order {
     quantity: u32,
@@ -147,14 +147,14 @@ async fn order(Json(order): Json<Order>) -> String {
 }
 
 async fn post_body(content_type: &str, body: impl Into<Body>) -> Answer {
-    let endpoint = Endpoint::post("/orders", Access::Public, order).uncounted().body::<Order>();
+    let endpoint = Endpoint::post("/orders", Access::Public, order).unmetered().body::<Order>();
     let router: Router = Routes::new().with(endpoint).into_router().layer(from_fn(render));
     let request = Request::post("/orders").header("content-type", content_type);
     send(&router, request.body(body.into()).unwrap()).await
 }
 
 #[tokio::test]
-async fn a_body_that_cannot_be_read_names_the_field_and_repeats_nothing() {
+async fn an_invalid_body_names_the_field_and_repeats_no_value() {
     let json = "application/json";
     assert_eq!(post_body(json, r#"{"quantity": 2}"#).await.status, 200);
     for (body, field) in [
@@ -164,17 +164,17 @@ async fn a_body_that_cannot_be_read_names_the_field_and_repeats_nothing() {
         (r#"{"note": "ignore"}"#, "quantity"),
     ] {
         let answer = post_body(json, body).await;
-        assert_eq!(answer.refusal(), (400, "invalid_request"), "{body}");
+        assert_eq!(answer.error(), (400, "invalid_request"), "{body}");
         assert_eq!(answer.body["details"]["field"], field, "{body}");
         assert!(!answer.body.to_string().contains("ignore"), "{}", answer.body);
     }
     for body in ["{ignore", ""] {
         let answer = post_body(json, body).await;
-        assert_eq!(answer.refusal(), (400, "invalid_request"), "{body}");
+        assert_eq!(answer.error(), (400, "invalid_request"), "{body}");
         assert!(answer.body["details"]["hint"].as_str().unwrap().contains("/api/docs"));
     }
     let untyped = post_body("text/plain", r#"{"quantity": 2}"#).await;
-    assert_eq!(untyped.status, 200, "the type a program forgets is no reason to refuse");
+    assert_eq!(untyped.status, 200, "the content type does not matter");
     let answer = post_body(json, vec![b' '; 3 << 20]).await;
-    assert_eq!(answer.refusal(), (413, "payload_too_large"));
+    assert_eq!(answer.error(), (413, "payload_too_large"));
 }

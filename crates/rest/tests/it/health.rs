@@ -1,12 +1,12 @@
-//! Health, for people, monitors and orchestrators.
+//! Health checks.
 
 use rest::{CheckState, Health};
 use serde_json::json;
 
-use crate::door::{Door, WELL};
+use crate::door::{Door, HEALTHY};
 
 #[tokio::test]
-async fn both_addresses_say_how_the_service_is() {
+async fn both_paths_report_the_health() {
     let door = Door::without_database();
     for address in ["/health", "/api/v1/health"] {
         let answer = door.get(address).await;
@@ -24,10 +24,10 @@ async fn both_addresses_say_how_the_service_is() {
 }
 
 #[tokio::test]
-async fn a_degraded_service_still_answers_and_says_so() {
+async fn a_degraded_service_responds_with_200() {
     let door = Door::without_database();
     for check in [CheckState::Degraded, CheckState::Down] {
-        door.health.send_replace(Health { redis: check, ..WELL });
+        door.health.send_replace(Health { redis: check, ..HEALTHY });
         let answer = door.get("/health").await;
         assert_eq!((answer.status, &answer.body["status"]), (200, &json!("degraded")));
         assert_eq!(answer.body["checks"]["database"], "ok");
@@ -36,17 +36,17 @@ async fn a_degraded_service_still_answers_and_says_so() {
 }
 
 #[tokio::test]
-async fn orchestrators_learn_whether_to_restart_and_whether_to_send() {
+async fn liveness_and_readiness_are_reported_separately() {
     let door = Door::without_database();
     door.health.send_replace(Health::STARTING);
     for prefix in ["", "/api/v1"] {
         let live = door.get(&format!("{prefix}/health/live")).await;
         assert_eq!((live.status, live.body), (200, json!({ "status": "ok" })));
         let ready = door.get(&format!("{prefix}/health/ready")).await;
-        assert_eq!(ready.refusal(), (503, "service_unavailable"));
+        assert_eq!(ready.error(), (503, "service_unavailable"));
         assert_eq!(ready.header("retry-after"), "30");
     }
-    door.health.send_replace(WELL);
+    door.health.send_replace(HEALTHY);
     let ready = door.get("/health/ready").await;
     assert_eq!((ready.status, ready.body), (200, json!({ "status": "ok" })));
 }

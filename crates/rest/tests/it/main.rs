@@ -1,14 +1,14 @@
-//! The door as callers see it, through its router.
+//! The REST door through its router.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod agent_carts;
 mod agent_products;
-mod document;
 mod door;
 mod errors;
 mod health;
 mod market;
 mod merchant;
 mod merchant_catalog;
+mod openapi;
 mod stores;

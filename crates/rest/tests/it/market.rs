@@ -1,18 +1,18 @@
-//! Several stores on one database, their keys, and the door to them.
+//! Several stores in one database, their keys, and the door under test.
 
 use axum::body::Body;
 use axum::http::{Method, Request};
 use database::Work;
 use identity::{Actor, NewAgentKey, NewPerson};
-use merchants::{NewStore, Policies, Standing};
-use primitives::{Currency, MerchantId, Plan, Scope};
+use merchants::Policies;
+use primitives::{MerchantId, Plan, Scope, Timestamp};
 use serde_json::{Value, json};
-use testkit::TestDatabase;
+use testkit::{START, StoreBuilder, TestDatabase};
 
-use crate::document::assert_described_for;
 use crate::door::{Answer, Door, secret, send};
+use crate::openapi::assert_described_for;
 
-/// A valid article number.
+/// A valid GTIN.
 pub(crate) const GTIN: &str = "9520000000004";
 
 pub(crate) struct Market {
@@ -20,13 +20,13 @@ pub(crate) struct Market {
     pub(crate) door: Door,
 }
 
-/// A store, and the key its merchant's programs have.
+/// A store and its key.
 pub(crate) struct Shop {
     pub(crate) merchant: MerchantId,
     key: String,
 }
 
-/// A key of somebody's agent that may look at everything and fill carts.
+/// Returns an agent key with the scopes for reading and carts.
 async fn agent_key(test: &TestDatabase) -> String {
     let mut work = Work::for_platform(test.database()).await.unwrap();
     let email = "ada@example.com".parse().unwrap();
@@ -48,53 +48,34 @@ impl Market {
         Self { test, door }
     }
 
-    /// A market with one store in it.
+    /// Returns a market with one store.
     pub(crate) async fn with_shop() -> (Self, Shop) {
         let market = Self::new().await;
         let shop = market.open("shop", Some(0.9), true).await;
         (market, shop)
     }
 
-    pub(crate) async fn open(&self, slug: &str, score: Option<f64>, active: bool) -> Shop {
-        let mut work = Work::for_platform(self.test.database()).await.unwrap();
-        let merchant: MerchantId = work.new_id();
-        let newcomer = NewStore {
-            merchant,
-            slug: slug.parse().unwrap(),
-            name: format!("The {slug}"),
-            legal_name: String::from("Example GmbH"),
-            description: String::from("All sorts"),
-            website_url: format!("https://{slug}.example"),
-            platform: String::from("api"),
-            active,
-            country: String::from("DE"),
-            currency: Currency::EUR,
-            languages: vec![String::from("de")],
-            ships_to: vec![String::from("DE")],
-            support_email: format!("help@{slug}.example"),
-            member_since: work.now(),
-            last_sync_at: None,
-        };
-        merchants::register(&mut work, &newcomer).await.unwrap();
-        let policies = Policies { return_window_days: Some(30), ..Policies::default() };
-        merchants::set_policies(&mut work, merchant, &policies).await.unwrap();
-        let standing = Standing { score, provisional: false, computed_at: work.now() };
-        merchants::set_standing(&mut work, merchant, &standing).await.unwrap();
-        let issued = identity::issue_store_key(
-            &mut work,
-            &secret(),
-            identity::Actor::Operator,
-            merchant,
-            "test",
-            None,
-        )
-        .await;
-        let key = issued.unwrap().0.key;
-        work.commit().await.unwrap();
-        Shop { merchant, key }
+    pub(crate) async fn open(&self, slug: &str, trust_score: Option<f64>, active: bool) -> Shop {
+        let store = StoreBuilder::new(slug)
+            .with(|store| {
+                store.name = format!("The {slug}");
+                store.legal_name = String::from("Example GmbH");
+                store.description = String::from("All sorts");
+                store.country = String::from("DE");
+                store.languages = vec![String::from("de")];
+                store.ships_to = vec![String::from("DE")];
+                store.member_since = Timestamp::from_unix_micros(START);
+            })
+            .active(active)
+            .policies(Policies { return_window_days: Some(30), ..Policies::default() })
+            .score(trust_score)
+            .store_key(&secret())
+            .build(self.test.database())
+            .await;
+        Shop { merchant: store.merchant, key: store.store_key().key.clone() }
     }
 
-    /// A call with the store's key. `path` is below `/api/v1/merchant`.
+    /// Calls an endpoint with the store's key. `path` is relative to `/api/v1/merchant`.
     pub(crate) async fn send(
         &self,
         shop: &Shop,
@@ -125,7 +106,7 @@ impl Market {
         self.send(shop, Method::GET, path, "", Body::empty()).await
     }
 
-    /// Pushes products that the store takes, and answers their ids.
+    /// Pushes valid products and returns their ids.
     pub(crate) async fn stock(&self, shop: &Shop, products: &[Value]) -> Vec<String> {
         let answer = self.push(shop, products).await;
         assert_eq!(
@@ -150,7 +131,7 @@ impl Market {
         answer
     }
 
-    /// A number the database answers with.
+    /// Returns the number that a query selects.
     pub(crate) async fn count(&self, query: &'static str) -> i64 {
         sqlx::query_scalar(query).fetch_one(&mut self.test.raw().await).await.unwrap()
     }
@@ -171,23 +152,23 @@ pub(crate) fn mug(external_id: &str, price: Value) -> Value {
     })
 }
 
-/// The product with more fields, or with other ones.
+/// Returns the product with fields added or replaced.
 pub(crate) fn with(mut product: Value, fields: Value) -> Value {
     let Value::Object(fields) = fields else { panic!("fields are an object") };
     product.as_object_mut().unwrap().extend(fields);
     product
 }
 
-/// The statuses of a push, in order.
+/// Returns the statuses of a push, in order.
 pub(crate) fn statuses(answer: &Answer) -> Vec<&str> {
     let results = answer.body["data"]["results"].as_array();
     let results = results.unwrap_or_else(|| panic!("{}", answer.body));
     results.iter().map(|result| result["status"].as_str().unwrap()).collect()
 }
 
-/// Fails unless the refusal has this status and code, names this field, and says what to do.
-pub(crate) fn assert_refused(answer: &Answer, status: u16, code: &str, field: Option<&str>) {
-    assert_eq!(answer.refusal(), (status, code), "{}", answer.body);
+/// Checks status, code and field of an error, and that it has a hint and repeats no value.
+pub(crate) fn assert_error(answer: &Answer, status: u16, code: &str, field: Option<&str>) {
+    assert_eq!(answer.error(), (status, code), "{}", answer.body);
     let details = &answer.body["details"];
     assert!(details["hint"].as_str().is_some_and(|hint| !hint.is_empty()), "{}", answer.body);
     assert_eq!(details["field"].as_str(), field, "{}", answer.body);

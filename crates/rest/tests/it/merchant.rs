@@ -1,19 +1,18 @@
-//! What a merchant's own programs do, with a key of the store.
+//! Store settings, with a store key.
 
 use axum::body::Body;
 use axum::http::{Method, Request};
 use database::Work;
-use merchants::{NewStore, Standing};
-use primitives::{Currency, KeyId, MerchantId};
+use primitives::{Currency, KeyId, MerchantId, Timestamp};
 use serde_json::{Value, json};
-use testkit::TestDatabase;
+use testkit::{START, StoreBuilder, TestDatabase};
 
-use crate::document::assert_described_for;
 use crate::door::{Answer, Door, secret, send};
+use crate::openapi::assert_described_for;
 
 const SETTINGS: &str = "/api/v1/merchant/settings";
 
-/// A store with a key, and the door its merchant comes to.
+/// A store, its key, and the door under test.
 struct Shop {
     test: TestDatabase,
     door: Door,
@@ -23,7 +22,7 @@ struct Shop {
 }
 
 impl Shop {
-    /// Closed and suspended, which must not keep its merchant out.
+    /// Closed and suspended, which must not lock its merchant out.
     async fn shut() -> Self {
         Self::open(false, Some(0.1), Currency::EUR).await
     }
@@ -32,44 +31,28 @@ impl Shop {
         Self::open(true, Some(0.9), Currency::EUR).await
     }
 
-    async fn open(active: bool, score: Option<f64>, currency: Currency) -> Self {
+    async fn open(active: bool, trust_score: Option<f64>, currency: Currency) -> Self {
         let test = TestDatabase::new().await;
-        let mut work = Work::for_platform(test.database()).await.unwrap();
-        let merchant: MerchantId = work.new_id();
-        let owned = |text: &str| text.to_owned();
-        let newcomer = NewStore {
-            merchant,
-            slug: "shop".parse().unwrap(),
-            name: owned("The shop"),
-            legal_name: owned("Example GmbH"),
-            description: owned("All sorts"),
-            website_url: owned("https://shop.example"),
-            platform: owned("api"),
-            active,
-            country: owned("DE"),
-            currency,
-            languages: vec![owned("de")],
-            ships_to: vec![owned("DE")],
-            support_email: owned("help@shop.example"),
-            member_since: work.now(),
-            last_sync_at: None,
-        };
-        merchants::register(&mut work, &newcomer).await.unwrap();
-        let standing = Standing { score, provisional: false, computed_at: work.now() };
-        merchants::set_standing(&mut work, merchant, &standing).await.unwrap();
-        let issued = identity::issue_store_key(
-            &mut work,
-            &secret(),
-            identity::Actor::Operator,
-            merchant,
-            "test",
-            None,
-        )
-        .await;
-        let (issued, _) = issued.unwrap();
-        work.commit().await.unwrap();
+        let store = StoreBuilder::new("shop")
+            .with(|store| {
+                store.name = String::from("The shop");
+                store.legal_name = String::from("Example GmbH");
+                store.description = String::from("All sorts");
+                store.country = String::from("DE");
+                store.languages = vec![String::from("de")];
+                store.ships_to = vec![String::from("DE")];
+                store.member_since = Timestamp::from_unix_micros(START);
+            })
+            .active(active)
+            .currency(currency)
+            .score(trust_score)
+            .store_key(&secret())
+            .build(test.database())
+            .await;
+        let (merchant, issued) = (store.merchant, store.store_key());
+        let (key_id, key) = (issued.key_id, issued.key.clone());
         let door = Door::on(&test);
-        Self { test, door, merchant, key_id: issued.key_id, key: issued.key }
+        Self { test, door, merchant, key_id, key }
     }
 
     async fn call(&self, method: Method, authorization: &str, body: &Value) -> Answer {
@@ -137,7 +120,7 @@ fn full() -> Value {
 }
 
 #[tokio::test]
-async fn a_store_that_set_nothing_has_the_defaults() {
+async fn a_new_store_has_the_default_settings() {
     let shop = Shop::new().await;
     let answer = shop.read().await;
     assert_described_for("get", "/merchant/settings", &answer);
@@ -167,7 +150,7 @@ async fn a_store_that_set_nothing_has_the_defaults() {
 }
 
 #[tokio::test]
-async fn what_is_set_is_read_again_and_can_be_sent_back() {
+async fn settings_are_returned_as_set_and_can_be_sent_back() {
     let shop = Shop::new().await;
     let answer = shop.put(&full()).await;
     assert_eq!(answer.status, 200, "{}", answer.body);
@@ -188,17 +171,16 @@ async fn what_is_set_is_read_again_and_can_be_sent_back() {
     let read = shop.read().await;
     assert_eq!(read.body, answer.body);
     let again = shop.put(&read.body["data"]).await;
-    assert_eq!(again.body, answer.body, "what does not differ changes nothing");
+    assert_eq!(again.body, answer.body, "identical settings change nothing");
     assert_eq!(shop.events().await, 1);
     let profile = shop.door.get("/api/v1/stores/shop").await;
     assert_eq!(profile.body["data"]["policies"]["free_shipping_threshold"], 49.9);
 }
 
 #[tokio::test]
-async fn no_cent_is_lost_on_the_way() {
+async fn amounts_are_stored_exactly() {
     let shop = Shop::new().await;
-    // As floating point, 1.1 is no number of cents, and 4503599627.37 differs from its neighbours
-    // only where a binary fraction has run out of digits.
+    // Binary floating point represents neither 1.1 nor 4503599627.37 exactly.
     for price in ["1.10", "0.07", "4503599627.37", "9999999999.99"] {
         let rate = json!({ "name": "Parcel", "price": price, "days_min": 1, "days_max": 3 });
         let zone = json!({ "name": "Home", "countries": ["*"], "rates": [rate] });
@@ -214,7 +196,7 @@ async fn no_cent_is_lost_on_the_way() {
 }
 
 #[tokio::test]
-async fn of_two_who_change_at_once_the_second_is_told() {
+async fn a_concurrent_change_is_rejected() {
     let shop = Shop::new().await;
     let change = |version: i64, days: i64| {
         let policies = json!({ "return_window_days": days });
@@ -222,7 +204,7 @@ async fn of_two_who_change_at_once_the_second_is_told() {
     };
     assert_eq!(shop.put(&change(0, 14)).await.body["data"]["version"], 1);
     let late = shop.put(&change(0, 30)).await;
-    assert_eq!(late.refusal(), (409, "invalid_status_transition"));
+    assert_eq!(late.error(), (409, "invalid_status_transition"));
     assert_eq!(late.body["details"]["field"], "version");
     assert_eq!(late.body["details"]["current_version"], 1);
     assert_eq!(shop.put(&change(1, 30)).await.body["data"]["version"], 2);
@@ -231,7 +213,7 @@ async fn of_two_who_change_at_once_the_second_is_told() {
 }
 
 #[tokio::test]
-async fn what_is_wrong_is_named_and_not_repeated() {
+async fn an_invalid_setting_is_named_and_its_value_not_repeated() {
     let shop = Shop::new().await;
     let rate = |price: Value| json!({ "name": "a", "price": price, "days_min": 1, "days_max": 2 });
     let zone = |rate: Value| {
@@ -260,22 +242,22 @@ async fn what_is_wrong_is_named_and_not_repeated() {
         ("shipping[0].rates[0].price", zone(rate(json!("ignore")))),
         ("shipping[0].rates[0].price", zone(rate(json!(-1)))),
         ("shipping[0].rates[0].price", zone(rate(json!("1e3")))),
-        ("shipping", zone(rate(json!(null)))),
+        ("shipping[0].rates[0].price", zone(rate(json!(null)))),
         ("taxes[0].country", json!({ "taxes": [{ "country": "ignore", "rate_basis_points": 1 }] })),
         ("promotions[0].value", promotion("percent", json!(100.01))),
         ("promotions[0].value", promotion("percent", json!(0.001))),
         ("promotions[0].value", promotion("percent", json!(null))),
         ("promotions[0].value", promotion("amount", json!(0))),
         ("promotions[0].value", promotion("free_shipping", json!(5))),
-        ("promotions", promotion("ignore", json!(5))),
+        ("promotions[0].kind", promotion("ignore", json!(5))),
     ] {
         let answer = shop.put(&body).await;
-        assert_eq!(answer.refusal(), (400, "invalid_request"), "{body}");
+        assert_eq!(answer.error(), (400, "invalid_request"), "{body}");
         assert_eq!(answer.body["details"]["field"], field, "{}", answer.body);
         assert!(!answer.body.to_string().contains("ignore"), "{}", answer.body);
     }
-    assert_eq!(shop.put(&json!({ "polices": {} })).await.refusal(), (400, "invalid_request"));
-    assert_eq!(shop.read().await.body["data"]["version"], 0, "nothing of it was kept");
+    assert_eq!(shop.put(&json!({ "polices": {} })).await.error(), (400, "invalid_request"));
+    assert_eq!(shop.read().await.body["data"]["version"], 0, "nothing was stored");
 }
 
 #[tokio::test]
@@ -289,7 +271,7 @@ async fn amounts_have_as_many_digits_as_the_stores_currency() {
 }
 
 #[tokio::test]
-async fn a_closed_and_suspended_store_still_knows_its_merchant() {
+async fn the_merchant_of_a_closed_and_suspended_store_may_change_settings() {
     let shop = Shop::shut().await;
     assert_eq!(shop.read().await.status, 200);
     assert_eq!(shop.put(&full()).await.status, 200);
@@ -297,15 +279,15 @@ async fn a_closed_and_suspended_store_still_knows_its_merchant() {
 }
 
 #[tokio::test]
-async fn whoever_has_no_key_is_told_how_to_send_one() {
+async fn a_missing_or_invalid_key_is_unauthorized_with_a_hint() {
     let shop = Shop::new().await;
     let unknown = format!("Bearer mrch_{}", "0".repeat(64));
     let basic = format!("Basic {}", shop.key);
     for authorization in ["", "Bearer", "Bearer ignore", &basic, &shop.key, &unknown] {
         for method in [Method::GET, Method::PUT] {
-            // The body is wrong as well, which a stranger does not learn.
+            // The body is invalid too, which an unauthenticated caller must not learn.
             let answer = shop.call(method, authorization, &json!({ "polices": 1 })).await;
-            assert_eq!(answer.refusal(), (401, "unauthorized"), "{authorization}");
+            assert_eq!(answer.error(), (401, "unauthorized"), "{authorization}");
             assert_eq!(answer.header("www-authenticate"), "Bearer");
             let hint = answer.body["details"]["hint"].as_str().unwrap();
             assert!(hint.contains("Authorization: Bearer mrch_…"), "{hint}");
@@ -316,16 +298,16 @@ async fn whoever_has_no_key_is_told_how_to_send_one() {
 }
 
 #[tokio::test]
-async fn a_revoked_key_and_one_without_a_store_are_strangers() {
+async fn a_revoked_key_and_one_without_a_store_are_unauthorized() {
     let shop = Shop::new().await;
     assert_eq!(shop.read().await.status, 200);
     sqlx::query("DELETE FROM store").execute(&mut shop.test.raw().await).await.unwrap();
-    assert_eq!(shop.read().await.refusal(), (401, "unauthorized"));
+    assert_eq!(shop.read().await.error(), (401, "unauthorized"));
     let shop = Shop::new().await;
     let mut work = Work::for_platform(shop.test.database()).await.unwrap();
     identity::revoke_store_key(&mut work, identity::Actor::Operator, shop.merchant, shop.key_id)
         .await
         .unwrap();
     work.commit().await.unwrap();
-    assert_eq!(shop.read().await.refusal(), (401, "unauthorized"));
+    assert_eq!(shop.read().await.error(), (401, "unauthorized"));
 }

@@ -1,15 +1,15 @@
-//! A merchant's own catalog: pushed, revised, replaced, looked at.
+//! A merchant's own catalog: push, offer updates, imports, quality.
 
 use axum::body::Body;
 use axum::http::Method;
 use database::Work;
 use serde_json::{Value, json};
 
-use crate::document::{assert_described, assert_described_for};
-use crate::market::{GTIN, Market, assert_refused, mug, statuses, with};
+use crate::market::{GTIN, Market, assert_error, mug, statuses, with};
+use crate::openapi::{assert_described, assert_described_for};
 
 #[tokio::test]
-async fn a_push_says_what_became_of_each_item_in_order() {
+async fn a_push_returns_one_result_per_item_in_order() {
     let (market, shop) = Market::with_shop().await;
     market.stock(&shop, &[mug("old", json!(1)), mug("same", json!("2.00"))]).await;
     let answer = market
@@ -63,7 +63,7 @@ async fn a_push_says_what_became_of_each_item_in_order() {
     assert_eq!(told(3), (Some("typo"), vec![("item", "unreadable")]));
     assert_eq!(told(5), (None, vec![("item", "unreadable")]));
     assert_eq!(told(6), (Some("type"), vec![("stock_quantity", "invalid_value")]));
-    assert_eq!(told(7), (Some("deep"), vec![("variants", "invalid_value")]));
+    assert_eq!(told(7), (Some("deep"), vec![("variants[0].price", "invalid_value")]));
     assert_eq!(told(8), (None, vec![("external_id", "invalid_value")]));
     assert_eq!(told(9).1, [("external_id", "duplicate")]);
     assert!(!data.to_string().contains("ignore"), "{data}");
@@ -71,12 +71,12 @@ async fn a_push_says_what_became_of_each_item_in_order() {
 }
 
 #[tokio::test]
-async fn an_amount_is_what_was_written() {
+async fn amounts_are_parsed_exactly() {
     let (market, shop) = Market::with_shop().await;
     market.stock(&shop, &[mug("a", json!(0.1)), mug("b", json!("0.10"))]).await;
     let prices = market.count("SELECT count(*) FROM product WHERE price_minor = 10").await;
     assert_eq!(prices, 2);
-    // What a program may send as a number is read by its digits, not as a binary fraction.
+    // A JSON number is parsed by its digits, not as binary floating point.
     let digits = br#"{"products": [{"external_id": "c", "name": "C", "price": 4503599627.37}]}"#;
     let content_type = "application/x-www-form-urlencoded";
     let answer =
@@ -97,12 +97,12 @@ async fn an_amount_is_what_was_written() {
 }
 
 #[tokio::test]
-async fn a_call_holds_five_hundred_products_and_sixteen_mebibytes() {
+async fn a_push_is_limited_to_500_products_and_16_mebibytes() {
     let (market, shop) = Market::with_shop().await;
     let many = |count: usize| -> Vec<Value> {
         (0..count).map(|number| mug(&format!("m{number}"), json!(1))).collect()
     };
-    assert_refused(&market.push(&shop, &many(501)).await, 400, "invalid_request", Some("products"));
+    assert_error(&market.push(&shop, &many(501)).await, 400, "invalid_request", Some("products"));
     let answer = market.push(&shop, &many(500)).await;
     assert_eq!((&answer.body["data"]["created"], answer.status), (&json!(500), 200));
     let answer = market.push(&shop, &[]).await;
@@ -110,19 +110,19 @@ async fn a_call_holds_five_hundred_products_and_sixteen_mebibytes() {
     let mut items: Vec<Value> = Vec::new();
     items.resize(501, json!({ "external_id": "m1", "stock_quantity": 1 }));
     let answer = market.patch(&shop, "/inventory", &json!({ "items": items })).await;
-    assert_refused(&answer, 400, "invalid_request", Some("items"));
+    assert_error(&answer, 400, "invalid_request", Some("items"));
     let large = vec![b' '; (16 << 20) + 1];
     let answer = market.send(&shop, Method::PATCH, "/products", "application/json", large).await;
-    assert_refused(&answer, 413, "payload_too_large", None);
+    assert_error(&answer, 413, "payload_too_large", None);
     for body in ["", "ignore", "[]", r#"{"products": {}, "x": 1}"#, r#"{"items": []}"#] {
         let answer = market.send(&shop, Method::PATCH, "/products", "application/json", body).await;
-        assert_eq!(answer.refusal(), (400, "invalid_request"), "{body}");
+        assert_eq!(answer.error(), (400, "invalid_request"), "{body}");
         assert!(answer.body["details"]["hint"].as_str().unwrap().contains("/api/docs"));
     }
 }
 
 #[tokio::test]
-async fn one_product_is_put_by_its_own_identifier() {
+async fn a_product_is_put_by_the_merchants_identifier() {
     let (market, shop) = Market::with_shop().await;
     let address = "/products/caf%C3%A9%2Fno%201%3F";
     let cafe = mug("café/no 1?", json!(5));
@@ -136,21 +136,16 @@ async fn one_product_is_put_by_its_own_identifier() {
     assert_eq!((&data["status"], &data["external_id"]), (&json!("created"), &json!("café/no 1?")));
     let id = data["product_id"].clone();
     assert_eq!(put(address, &cafe).await.body["data"]["status"], "unchanged");
-    assert_refused(
-        &put("/products/other", &cafe).await,
-        400,
-        "invalid_request",
-        Some("external_id"),
-    );
+    assert_error(&put("/products/other", &cafe).await, 400, "invalid_request", Some("external_id"));
     let wrong = with(cafe.clone(), json!({ "gtin": "ignore", "price": "ignore" }));
     let answer = put(address, &wrong).await;
-    assert_refused(&answer, 400, "invalid_request", Some("price"));
+    assert_error(&answer, 400, "invalid_request", Some("price"));
     assert_eq!(answer.body["details"]["faults"].as_array().unwrap().len(), 2);
     let wrong = with(cafe.clone(), json!({ "stock_quantity": "ignore" }));
-    assert_refused(&put(address, &wrong).await, 400, "invalid_request", Some("stock_quantity"));
+    assert_error(&put(address, &wrong).await, 400, "invalid_request", Some("stock_quantity"));
     for part in ["%FF", "%00", &"x".repeat(101)] {
         let answer = put(&format!("/products/{part}"), &cafe).await;
-        assert_refused(&answer, 400, "invalid_request", Some("external_id"));
+        assert_error(&answer, 400, "invalid_request", Some("external_id"));
     }
     let delete = async || {
         let answer = market.json(&shop, Method::DELETE, address, &json!(null)).await;
@@ -161,7 +156,7 @@ async fn one_product_is_put_by_its_own_identifier() {
     assert_eq!(answer.body["data"]["status"], "retired");
     assert_eq!(answer.body["data"]["product_id"], id);
     let again = delete().await;
-    assert_refused(&again, 404, "product_not_found", Some("external_id"));
+    assert_error(&again, 404, "product_not_found", Some("external_id"));
     let back = put(address, &cafe).await;
     assert_eq!(
         (&back.body["data"]["status"], &back.body["data"]["product_id"]),
@@ -170,7 +165,7 @@ async fn one_product_is_put_by_its_own_identifier() {
 }
 
 #[tokio::test]
-async fn stock_is_changed_without_the_product() {
+async fn stock_is_updated_without_the_product() {
     let (market, shop) = Market::with_shop().await;
     let shirt = with(
         mug("shirt", json!(20)),
@@ -224,7 +219,7 @@ async fn stock_is_changed_without_the_product() {
 }
 
 #[tokio::test]
-async fn prices_are_changed_and_remembered() {
+async fn prices_are_updated_and_recorded_in_the_history() {
     let (market, shop) = Market::with_shop().await;
     let shirt =
         with(mug("shirt", json!(20)), json!({ "variants": [{ "sku": "S" }, { "sku": "M" }] }));
@@ -255,7 +250,7 @@ async fn prices_are_changed_and_remembered() {
 }
 
 #[tokio::test]
-async fn a_store_touches_only_its_own() {
+async fn a_store_accesses_only_its_own_products_and_jobs() {
     let (market, shop) = Market::with_shop().await;
     let other = market.open("other", Some(0.9), true).await;
     let ids = market.stock(&shop, &[mug("mug", json!(1))]).await;
@@ -273,20 +268,15 @@ async fn a_store_touches_only_its_own() {
         let address = format!("/jobs/{job}{path}");
         assert_eq!(market.read(&shop, &address).await.status, 200);
         let answer = market.read(&other, &address).await;
-        assert_refused(&answer, 404, "not_found", Some("job_id"));
+        assert_error(&answer, 404, "not_found", Some("job_id"));
         assert_described(&format!("/merchant/jobs/{{job_id}}{path}"), &answer);
     }
     assert_eq!(market.read(&other, "/jobs").await.body["meta"]["total"], 0);
-    assert_refused(
-        &market.read(&shop, "/jobs/ignore").await,
-        400,
-        "invalid_request",
-        Some("job_id"),
-    );
+    assert_error(&market.read(&shop, "/jobs/ignore").await, 400, "invalid_request", Some("job_id"));
 }
 
 #[tokio::test]
-async fn a_feed_waits_for_a_worker() {
+async fn an_uploaded_feed_is_queued() {
     let (market, shop) = Market::with_shop().await;
     let line = mug("mug", json!(1)).to_string();
     let send = async |method: Method, path: &str, content_type: &str| {
@@ -323,7 +313,7 @@ async fn a_feed_waits_for_a_worker() {
         ("?dry_run=ignore", "text/csv", "dry_run"),
     ] {
         let answer = send(Method::POST, &format!("/imports{query}"), content_type).await;
-        assert_refused(&answer, 400, "invalid_request", Some(field));
+        assert_error(&answer, 400, "invalid_request", Some(field));
         assert_described_for("post", "/merchant/imports", &answer);
         if field == "format" {
             assert!(answer.body["details"]["allowed"].to_string().contains("google_xml"));
@@ -338,7 +328,7 @@ async fn a_feed_waits_for_a_worker() {
 }
 
 #[tokio::test]
-async fn quality_is_counted_and_what_fails_is_listed() {
+async fn quality_is_measured_and_defects_are_listed() {
     let (market, shop) = Market::with_shop().await;
     let read = async |query: &str| {
         let answer = market.read(&shop, &format!("/quality{query}")).await;
@@ -364,7 +354,7 @@ async fn quality_is_counted_and_what_fails_is_listed() {
         )
         .await;
     let mut work = Work::for_store(market.test.database(), shop.merchant).await.unwrap();
-    catalog::measure(&mut work, shop.merchant).await.unwrap();
+    catalog::refresh_quality(&mut work, shop.merchant).await.unwrap();
     work.commit().await.unwrap();
     let answer = read("").await;
     let data = &answer.body["data"];
@@ -386,5 +376,5 @@ async fn quality_is_counted_and_what_fails_is_listed() {
     let twins = read("?defect=shared_gtin&limit=1&page=2").await;
     assert_eq!(twins.body["data"]["failing"][0]["external_id"], "twin-b");
     assert_eq!(twins.body["data"]["meta"], json!({ "total": 2, "page": 2, "limit": 1 }));
-    assert_refused(&read("?defect=ignore").await, 400, "invalid_request", Some("defect"));
+    assert_error(&read("?defect=ignore").await, 400, "invalid_request", Some("defect"));
 }

@@ -1,4 +1,4 @@
-//! The OpenAPI document, and whether the door keeps what it says.
+//! The OpenAPI document, and validation of responses against it.
 
 use std::collections::BTreeSet;
 
@@ -25,12 +25,12 @@ fn operations(document: &Value) -> Vec<(&str, &str, &Value)> {
     methods.collect()
 }
 
-/// Fails unless a GET of this path may answer so, by its own description.
+/// Validates the response to a GET against the schema of its path and status.
 pub(crate) fn assert_described(path: &str, answer: &Answer) {
     assert_described_for("get", path, answer);
 }
 
-/// The same for another method.
+/// Validates a response against the schema of its method, path and status.
 pub(crate) fn assert_described_for(method: &str, path: &str, answer: &Answer) {
     let document = document();
     let response = &document["paths"][path][method]["responses"][answer.status.to_string()];
@@ -44,7 +44,7 @@ pub(crate) fn assert_described_for(method: &str, path: &str, answer: &Answer) {
     assert!(faults.is_empty(), "{path}: {faults:?} in {}", answer.body);
 }
 
-/// OpenAPI 3.0 says `nullable` where JSON Schema has a type.
+/// Rewrites OpenAPI 3.0's `nullable` into JSON Schema.
 fn allow_null(schema: &mut Value) {
     match schema {
         Value::Object(fields) => {
@@ -60,7 +60,7 @@ fn allow_null(schema: &mut Value) {
 }
 
 #[tokio::test]
-async fn what_is_served_is_the_document() {
+async fn the_served_document_is_the_generated_one() {
     let answer = Door::without_database().get("/api/v1/openapi.json").await;
     assert_eq!((answer.status, answer.header("content-type")), (200, "application/json"));
     assert_eq!(answer.body, document());
@@ -68,7 +68,7 @@ async fn what_is_served_is_the_document() {
 }
 
 #[tokio::test]
-async fn answers_are_as_described() {
+async fn responses_match_their_schemas() {
     let door = Door::without_database();
     for path in ["/health", "/health/live", "/health/ready", "/stores/directory"] {
         let answer = door.get(&format!("/api/v1{path}")).await;
@@ -83,7 +83,7 @@ async fn answers_are_as_described() {
 }
 
 #[test]
-fn the_head_is_that_of_the_specification() {
+fn version_servers_and_payment_info_are_those_of_the_specification() {
     let document = document();
     assert_eq!(document["openapi"], "3.0.3");
     assert_eq!(document["info"]["version"], "1.0.0");
@@ -103,7 +103,7 @@ fn the_head_is_that_of_the_specification() {
 }
 
 #[test]
-fn every_operation_says_what_it_is_who_may_call_it_and_how_it_fails() {
+fn every_operation_declares_summary_access_and_errors() {
     let document = document();
     let tags: BTreeSet<&str> = document["tags"]
         .as_array()
@@ -147,7 +147,7 @@ fn every_operation_says_what_it_is_who_may_call_it_and_how_it_fails() {
 }
 
 #[tokio::test]
-async fn every_operation_of_this_door_exists() {
+async fn every_described_operation_is_routed() {
     let (document, door) = (document(), Door::without_database());
     for (path, method, operation) in operations(&document) {
         // Another door serves this one.
@@ -163,12 +163,12 @@ async fn every_operation_of_this_door_exists() {
 }
 
 #[test]
-fn bodies_that_are_no_json_are_described_by_their_media_type() {
+fn streamed_bodies_are_described_by_their_media_type() {
     let upload = Endpoint::<()>::put("/feed", Access::Store, async || "")
         .body_stream("application/x-ndjson", "One product a line.")
         .body_stream("text/csv", "One product a row.")
         .upload();
-    let document = Routes::new().with(upload).describe(SITE_URL);
+    let document = Routes::new().with(upload).openapi(SITE_URL);
     let operation = &document["paths"]["/feed"]["put"];
     let content = &operation["requestBody"]["content"];
     assert_eq!(content["application/x-ndjson"]["schema"]["format"], "binary");
@@ -181,16 +181,16 @@ fn bodies_that_are_no_json_are_described_by_their_media_type() {
 }
 
 #[test]
-fn every_reference_leads_somewhere() {
+fn every_reference_resolves() {
     let document = document();
     let mut references = BTreeSet::new();
     collect_references(&document, &mut references);
     assert!(references.len() > 5);
     for reference in &references {
         let target = document.pointer(reference.trim_start_matches('#'));
-        assert!(target.is_some_and(Value::is_object), "{reference} leads nowhere");
+        assert!(target.is_some_and(Value::is_object), "{reference} does not resolve");
     }
-    // What nothing refers to is left over from something.
+    // An unused component is a leftover.
     for kind in ["schemas", "headers"] {
         let names: Vec<&String> = document["components"][kind]
             .as_object()

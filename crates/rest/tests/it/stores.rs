@@ -1,57 +1,46 @@
-//! The directory and the profile, against a real database.
+//! The store directory and store profiles.
 
-use database::Work;
-use merchants::{Identity, IdentityStatus, NewStore, Policies, Standing};
-use primitives::{Currency, MerchantId};
+use merchants::{Identity, IdentityStatus, Policies};
+use primitives::Timestamp;
 use serde_json::json;
-use testkit::TestDatabase;
+use testkit::{START, StoreBuilder, TestDatabase};
 
-use crate::document::assert_described;
 use crate::door::{Answer, Door};
+use crate::openapi::assert_described;
 
-/// A store with this standing.
-async fn open_store(test: &TestDatabase, slug: &str, score: Option<f64>, active: bool) {
-    let mut work = Work::for_platform(test.database()).await.unwrap();
-    let merchant: MerchantId = work.new_id();
-    let now = work.now();
-    let newcomer = NewStore {
-        merchant,
-        slug: slug.parse().unwrap(),
-        name: format!("The {slug}"),
-        legal_name: String::from("Example GmbH"),
-        description: format!("All about {slug}, 100% wool"),
-        website_url: String::from("https://shop.example"),
-        platform: String::from(if slug.starts_with('b') { "push" } else { "demo" }),
-        active,
-        country: String::from("DE"),
-        currency: "EUR".parse::<Currency>().unwrap(),
-        languages: vec![String::from("de")],
-        ships_to: vec![String::from("DE"), String::from("AT")],
-        support_email: String::from("help@shop.example"),
-        member_since: now,
-        last_sync_at: None,
-    };
-    merchants::register(&mut work, &newcomer).await.unwrap();
-    let policies = Policies { return_window_days: Some(30), ..Policies::default() };
-    merchants::set_policies(&mut work, merchant, &policies).await.unwrap();
-    if score.is_some() {
-        let standing = Standing { score, provisional: false, computed_at: now };
-        merchants::set_standing(&mut work, merchant, &standing).await.unwrap();
+/// Registers a store with this standing.
+async fn open_store(test: &TestDatabase, slug: &str, trust_score: Option<f64>, active: bool) {
+    let now = Timestamp::from_unix_micros(START);
+    let mut store = StoreBuilder::new(slug)
+        .with(|store| {
+            store.name = format!("The {slug}");
+            store.legal_name = String::from("Example GmbH");
+            store.description = format!("All about {slug}, 100% wool");
+            store.website_url = String::from("https://shop.example");
+            store.platform = String::from(if slug.starts_with('b') { "push" } else { "demo" });
+            store.country = String::from("DE");
+            store.languages = vec![String::from("de")];
+            store.ships_to = vec![String::from("DE"), String::from("AT")];
+            store.support_email = String::from("help@shop.example");
+            store.member_since = now;
+        })
+        .active(active)
+        .policies(Policies { return_window_days: Some(30), ..Policies::default() })
+        .identity(Identity {
+            status: IdentityStatus::Verified,
+            level: Some(String::from("company")),
+            method: Some(String::from("registry")),
+            verified_at: Some(now),
+        })
+        .catalog_summary(&["Home", format!("Only {slug}").as_str()], 12);
+    if trust_score.is_some() {
+        store = store.score(trust_score);
     }
-    let identity = Identity {
-        status: IdentityStatus::Verified,
-        level: Some(String::from("company")),
-        method: Some(String::from("registry")),
-        verified_at: Some(now),
-    };
-    merchants::set_identity(&mut work, merchant, &identity).await.unwrap();
-    let departments = [String::from("Home"), format!("Only {slug}")];
-    merchants::describe_catalog(&mut work, merchant, &departments, 12).await.unwrap();
-    work.commit().await.unwrap();
+    store.build(test.database()).await;
 }
 
-/// A street of stores: two good ones, one nobody knows yet, one suspended, one closed.
-async fn street() -> (TestDatabase, Door) {
+/// Registers five stores: two with a good score, one without a score, one suspended, one closed.
+async fn seeded_stores() -> (TestDatabase, Door) {
     let test = TestDatabase::new().await;
     for (slug, score, active) in [
         ("attic", Some(0.96), true),
@@ -73,8 +62,8 @@ fn slugs(answer: &Answer) -> Vec<&str> {
 }
 
 #[tokio::test]
-async fn a_line_of_the_directory() {
-    let (_test, door) = street().await;
+async fn an_entry_of_the_directory() {
+    let (_test, door) = seeded_stores().await;
     let answer = door.get("/api/v1/stores/directory?q=attic").await;
     assert_described("/stores/directory", &answer);
     insta::assert_json_snapshot!(answer.body, @r#"
@@ -112,7 +101,7 @@ async fn a_line_of_the_directory() {
 
 #[tokio::test]
 async fn the_directory_lists_open_stores_best_first() {
-    let (_test, door) = street().await;
+    let (_test, door) = seeded_stores().await;
     let answer = door.get("/api/v1/stores/directory").await;
     assert_described("/stores/directory", &answer);
     assert_eq!(slugs(&answer), ["attic", "bakery", "chandler"]);
@@ -121,7 +110,7 @@ async fn the_directory_lists_open_stores_best_first() {
 
 #[tokio::test]
 async fn the_directory_is_paged_and_clamps_the_limit() {
-    let (_test, door) = street().await;
+    let (_test, door) = seeded_stores().await;
     let answer = door.get("/api/v1/stores/directory?page=2&limit=2").await;
     assert_eq!(slugs(&answer), ["chandler"]);
     assert_eq!(answer.body["meta"], json!({ "total": 3, "page": 2, "limit": 2 }));
@@ -131,7 +120,7 @@ async fn the_directory_is_paged_and_clamps_the_limit() {
 
 #[tokio::test]
 async fn the_directory_is_filtered() {
-    let (_test, door) = street().await;
+    let (_test, door) = seeded_stores().await;
     let everything = ["attic", "bakery", "chandler"];
     let expected: [(&str, &[&str]); 10] = [
         ("q=BAKERY", &["bakery"]),
@@ -154,7 +143,7 @@ async fn the_directory_is_filtered() {
 
 #[tokio::test]
 async fn a_profile_is_found_by_slug_in_any_case() {
-    let (_test, door) = street().await;
+    let (_test, door) = seeded_stores().await;
     for slug in ["attic", "Attic"] {
         let answer = door.get(&format!("/api/v1/stores/{slug}")).await;
         assert_described("/stores/{slug}", &answer);
@@ -171,8 +160,8 @@ async fn a_profile_is_found_by_slug_in_any_case() {
 }
 
 #[tokio::test]
-async fn a_store_that_may_not_be_called_on_is_refused() {
-    let (_test, door) = street().await;
+async fn a_closed_or_suspended_store_is_rejected() {
+    let (_test, door) = seeded_stores().await;
     for (slug, refusal) in [
         ("dubious", (403, "store_suspended")),
         ("extinct", (404, "store_not_found")),
@@ -180,6 +169,6 @@ async fn a_store_that_may_not_be_called_on_is_refused() {
     ] {
         let answer = door.get(&format!("/api/v1/stores/{slug}")).await;
         assert_described("/stores/{slug}", &answer);
-        assert_eq!(answer.refusal(), refusal, "{slug}");
+        assert_eq!(answer.error(), refusal, "{slug}");
     }
 }

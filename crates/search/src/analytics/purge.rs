@@ -1,4 +1,4 @@
-//! Throwing old tallies away.
+//! Purges old tallies.
 
 use std::time::Duration;
 
@@ -7,24 +7,24 @@ use serde::{Deserialize, Serialize};
 
 use crate::table;
 
-/// Tallies are kept this long.
-const KEPT: Duration = Duration::from_hours(90 * 24);
-/// Rows removed in one work.
-const ROWS_AT_ONCE: i64 = 1_000;
+/// How long tallies are retained.
+const RETENTION: Duration = Duration::from_hours(90 * 24);
+/// Rows deleted per transaction.
+const BATCH: i64 = 1_000;
 
-/// Removes tallies that are older than anybody asks for.
+/// Deletes tallies after their retention.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct SweepTallies {}
+pub struct PurgeTallies {}
 
-impl Job for SweepTallies {
+impl Job for PurgeTallies {
     const NAME: &'static str = "search.sweep_tallies";
-    type Needs = ();
+    type Dependencies = ();
 
     async fn run(self, context: JobContext, (): ()) -> Result<Outcome, JobError> {
         loop {
             let mut work = context.work_for_platform().await?;
-            let before = work.now().minus(KEPT);
-            let removed = table::remove_tallies(&mut work, before, ROWS_AT_ONCE).await?;
+            let before = work.now().minus(RETENTION);
+            let removed = table::remove_tallies(&mut work, before, BATCH).await?;
             work.commit().await?;
             if removed == 0 {
                 return Ok(Outcome::DONE);
@@ -33,7 +33,7 @@ impl Job for SweepTallies {
     }
 }
 
-impl Scheduled for SweepTallies {
+impl Scheduled for PurgeTallies {
     fn for_epoch(_: Epoch) -> Self {
         Self {}
     }

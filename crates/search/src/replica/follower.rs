@@ -1,4 +1,4 @@
-//! The task behind a replica.
+//! The background task of a replica.
 
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
@@ -12,120 +12,125 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use super::ReplicaSettings;
-use super::kept::{Kept, KeptShard};
-use super::shelf::Shelf;
+use super::saved_state::{SavedShard, SavedState};
+use super::segment_cache::SegmentCache;
 use crate::IndexError;
 use crate::columns::OpenIndex;
-use crate::generation::State;
-use crate::manifest::{Manifest, Place};
+use crate::generation::GenerationState;
+use crate::locked_directory::LockedDirectory;
+use crate::manifest::{Manifest, ShardId};
 use crate::schema::FORMAT;
-use crate::slot::Slot;
+use crate::snapshot::{IndexSnapshot, ShardSnapshot};
 use crate::table::{self, ShardRow};
-use crate::view::{ShardView, View};
 
-/// The pause before something that failed is tried again.
-const PAUSE: Duration = Duration::from_millis(300);
-/// How often there is a look whether the files are still there.
-const FILES_EVERY: Duration = Duration::from_secs(2);
-/// How often files that nothing needs are removed.
-const SWEEP_EVERY: Duration = Duration::from_secs(10);
-/// How often the state is kept if only its age changed.
-const KEEP_EVERY: Duration = Duration::from_secs(5);
+/// Delay before a failed step is retried.
+const RETRY_DELAY: Duration = Duration::from_millis(300);
+/// Interval between two checks of the lengths of local files.
+const FILE_CHECK_INTERVAL: Duration = Duration::from_secs(2);
+/// Interval between two purges of unused files.
+const PURGE_INTERVAL: Duration = Duration::from_secs(10);
+/// Interval between two saves of the state if only its age changed.
+const SAVE_INTERVAL: Duration = Duration::from_secs(5);
 
-/// Follows what is published, for ever.
+/// Follows publications until the task is aborted.
 pub(super) async fn follow(
     database: Database,
     settings: ReplicaSettings,
-    view: watch::Sender<Option<Arc<View>>>,
+    snapshot: watch::Sender<Option<Arc<IndexSnapshot>>>,
     damage: Arc<AtomicU64>,
 ) {
-    let (slot, shelf) = loop {
-        let opened = Slot::take(&settings.directory, "replica")
+    let (locked, cache) = loop {
+        let opened = LockedDirectory::acquire(&settings.directory, "replica")
             .map_err(IndexError::from)
-            .and_then(|slot| Ok((Shelf::open(&slot.path, settings.objects.clone())?, slot)));
+            .and_then(|locked| {
+                Ok((SegmentCache::open(&locked.path, settings.objects.clone())?, locked))
+            });
         match opened {
-            Ok((shelf, slot)) => break (slot, Arc::new(shelf)),
-            Err(error) => tracing::error!(%error, "the search index has no place on this machine"),
+            Ok((cache, locked)) => break (locked, Arc::new(cache)),
+            Err(error) => {
+                tracing::error!(%error, "opening the replica directory failed; it is retried");
+            }
         }
-        tokio::time::sleep(PAUSE).await;
+        tokio::time::sleep(RETRY_DELAY).await;
     };
-    let directory = slot.path.clone();
+    let directory = locked.path.clone();
     let mut follower = Follower {
         database,
         settings,
         directory,
-        shelf,
-        view,
+        cache,
+        snapshot,
         damage,
         open: HashMap::new(),
         pulls: JoinSet::new(),
         pulling: HashSet::new(),
         failed: HashMap::new(),
         checks: JoinSet::new(),
-        kept: None,
-        is_away: false,
-        looked: Watches::new(),
+        saved: None,
+        is_database_unavailable: false,
+        last_run: LastRun::new(),
     };
-    follower.remember().await;
+    follower.restore().await;
     let mut poll = tokio::time::interval(follower.settings.poll);
     poll.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     loop {
         tokio::select! {
             Some(pulled) = follower.pulls.join_next() => {
                 if let Ok(pulled) = pulled {
-                    follower.receive(pulled).await;
+                    follower.finish_pull(pulled).await;
                 }
             }
-            Some(spoilt) = follower.checks.join_next() => {
-                if let Ok(Ok(spoilt)) = spoilt {
-                    follower.discard(&spoilt);
+            Some(damaged) = follower.checks.join_next() => {
+                if let Ok(Ok(damaged)) = damaged {
+                    follower.mark_damaged(&damaged);
                 }
             }
-            _ = poll.tick() => follower.turn().await,
+            _ = poll.tick() => follower.tick().await,
         }
     }
 }
 
-/// A shard that is open.
+/// An open shard.
 struct OpenShard {
+    /// Checksum of the manifest.
     sha256: String,
     manifest: Manifest,
     index: OpenIndex,
     range: (u16, u16),
     caught_up: CaughtUp,
-    /// Files of it are gone or changed: it is brought here again.
-    is_spoilt: bool,
+    /// Local files are missing or changed: the shard is pulled again.
+    is_damaged: bool,
 }
 
-/// A moment of the database, and when that was on this machine's own watch.
+/// The time up to which changes are included, on the clock of the database and on the monotonic clock of this process.
 #[derive(Debug, Clone, Copy)]
 struct CaughtUp {
     at: Timestamp,
     instant: Instant,
 }
 
-/// What a pull came to.
+/// The outcome of a pull.
 struct Pulled {
-    place: Place,
+    shard_id: ShardId,
     sha256: String,
     range: (u16, u16),
     caught_up: CaughtUp,
-    since: Instant,
+    started_at: Instant,
     result: Result<(Manifest, OpenIndex), IndexError>,
 }
 
-/// When things were last done.
-struct Watches {
-    files: Instant,
+/// When each periodic task last ran.
+struct LastRun {
+    file_check: Instant,
     scrub: Instant,
-    sweep: Instant,
-    keep: Instant,
+    purge: Instant,
+    save: Instant,
 }
 
-impl Watches {
+impl LastRun {
     fn new() -> Self {
         let now = Instant::now();
-        Self { files: now, scrub: now, sweep: now, keep: now }
+        Self { file_check: now, scrub: now, purge: now, save: now }
     }
 }
 
@@ -133,93 +138,100 @@ struct Follower {
     database: Database,
     settings: ReplicaSettings,
     directory: PathBuf,
-    shelf: Arc<Shelf>,
-    view: watch::Sender<Option<Arc<View>>>,
+    cache: Arc<SegmentCache>,
+    snapshot: watch::Sender<Option<Arc<IndexSnapshot>>>,
     damage: Arc<AtomicU64>,
-    open: HashMap<Place, OpenShard>,
-    /// One at a time for each shard; a large one holds no other up.
+    open: HashMap<ShardId, OpenShard>,
+    /// At most one per shard, so that a large one does not delay others.
     pulls: JoinSet<Pulled>,
-    pulling: HashSet<Place>,
-    failed: HashMap<Place, Instant>,
+    pulling: HashSet<ShardId>,
+    failed: HashMap<ShardId, Instant>,
     checks: JoinSet<Result<HashSet<String>, IndexError>>,
-    kept: Option<Kept>,
-    is_away: bool,
-    looked: Watches,
+    saved: Option<SavedState>,
+    is_database_unavailable: bool,
+    last_run: LastRun,
 }
 
 impl Follower {
-    /// Opens what was there when the last process stopped, as far as every byte of it is right.
-    async fn remember(&mut self) {
-        let Some(kept) = Kept::load(&self.directory) else { return };
-        let mut is_whole = true;
-        for shard in &kept.shards {
-            let (files, wanted) = (Arc::clone(&self.shelf), shard.clone());
+    /// Opens the state of the last process, if all its files are valid.
+    async fn restore(&mut self) {
+        let Some(saved) = SavedState::load(&self.directory) else { return };
+        let mut is_complete = true;
+        for shard in &saved.shards {
+            let (cache, shard_state) = (Arc::clone(&self.cache), shard.clone());
             let opened = tokio::task::spawn_blocking(move || {
-                let manifest = files.manifest(wanted.place, &wanted.manifest)?;
-                files.check(&manifest)?;
-                let index = files.open_index(&manifest)?;
+                let manifest = cache.manifest(shard_state.shard_id, &shard_state.manifest)?;
+                cache.verify(&manifest)?;
+                let index = cache.open_index(&manifest)?;
                 Ok::<_, IndexError>((manifest, index))
             });
             match opened.await.map_err(IndexError::from).and_then(|opened| opened) {
                 Ok((manifest, index)) => {
-                    let open = self.opened_again(shard, manifest, index);
-                    self.open.insert(shard.place, open);
+                    let open = self.restored_shard(shard, manifest, index);
+                    self.open.insert(shard.shard_id, open);
                 }
                 Err(error) => {
-                    is_whole = false;
-                    self.note_damage(shard.place, &error);
+                    is_complete = false;
+                    self.record_failure(shard.shard_id, &error);
                 }
             }
         }
-        if is_whole {
-            let places: Vec<Place> = kept.shards.iter().map(|shard| shard.place).collect();
-            self.show(&places);
+        if is_complete {
+            let shard_ids: Vec<ShardId> = saved.shards.iter().map(|shard| shard.shard_id).collect();
+            self.serve(&shard_ids);
         }
     }
 
-    fn opened_again(&self, kept: &KeptShard, manifest: Manifest, index: OpenIndex) -> OpenShard {
-        let age = self.database.local_now().since(kept.caught_up_at);
+    fn restored_shard(
+        &self,
+        saved: &SavedShard,
+        manifest: Manifest,
+        index: OpenIndex,
+    ) -> OpenShard {
+        let age = self.database.local_now().since(saved.caught_up_at);
         OpenShard {
-            sha256: kept.manifest.clone(),
+            sha256: saved.manifest.clone(),
             manifest,
             index,
-            range: (kept.virtual_from, kept.virtual_to),
-            caught_up: CaughtUp { at: kept.caught_up_at, instant: ago(Instant::now(), age) },
-            is_spoilt: false,
+            range: (saved.virtual_from, saved.virtual_to),
+            caught_up: CaughtUp { at: saved.caught_up_at, instant: ago(Instant::now(), age) },
+            is_damaged: false,
         }
     }
 
-    /// One look at everything.
-    async fn turn(&mut self) {
-        match self.look().await {
-            Ok(()) => self.is_away = false,
+    /// Runs everything that is due.
+    async fn tick(&mut self) {
+        match self.poll().await {
+            Ok(()) => self.is_database_unavailable = false,
             Err(error) => {
-                // Said once, not ten times a second.
-                if !self.is_away {
-                    tracing::warn!(%error, "what is published of the search index is not known");
+                // Logged once, not ten times a second.
+                if !self.is_database_unavailable {
+                    tracing::warn!(%error, "polling for search index publications failed; the current index keeps serving");
                 }
-                self.is_away = true;
+                self.is_database_unavailable = true;
             }
         }
-        self.watch_files();
-        if let Err(error) = self.sweep() {
-            tracing::warn!(%error, "old files of the search index stay");
+        self.check_files();
+        if let Err(error) = self.purge() {
+            tracing::warn!(%error, "purging unused search index files failed; it is retried");
         }
-        self.measure();
+        self.record_metrics();
     }
 
-    /// Looks what is published, and starts to bring here what is new.
-    async fn look(&mut self) -> Result<(), IndexError> {
-        let asked = Instant::now();
-        let mut snapshot = Reading::for_platform(&self.database).open().await?;
-        let now = snapshot.now().await?;
-        let rows = table::shards(&mut snapshot, FORMAT).await?;
-        snapshot.close().await?;
+    /// Reads the publications, starts to pull new versions, and serves those that are complete.
+    async fn poll(&mut self) -> Result<(), IndexError> {
+        let polled_at = Instant::now();
+        let (now, rows) = Reading::for_platform(&self.database)
+            .run(async |sql| {
+                let now = sql.now().await?;
+                Ok::<_, IndexError>((now, table::shards(sql, FORMAT).await?))
+            })
+            .await?;
         for row in &rows {
             let (Some(manifest), Some(at)) = (&row.manifest, row.caught_up_at) else { continue };
-            let caught_up = CaughtUp { at, instant: ago(asked, now.since(at)) };
-            match self.open.get_mut(&row.place()) {
-                Some(open) if open.sha256 == *manifest && !open.is_spoilt => {
+            let caught_up = CaughtUp { at, instant: ago(polled_at, now.since(at)) };
+            match self.open.get_mut(&row.shard_id()) {
+                Some(open) if open.sha256 == *manifest && !open.is_damaged => {
                     if open.caught_up.at != at {
                         open.caught_up = caught_up;
                     }
@@ -227,187 +239,192 @@ impl Follower {
                 _ => self.pull(row, manifest, caught_up),
             }
         }
-        let serving = rows.iter().filter(|row| row.state() == State::Serving);
-        let serving: Vec<Place> = serving.map(ShardRow::place).collect();
-        self.show(&serving);
-        let shown = self.view.borrow().as_ref().map(|view| view.generation);
-        self.open.retain(|place, _| {
-            Some(place.generation) == shown || rows.iter().any(|row| row.place() == *place)
+        let serving = rows.iter().filter(|row| row.state == GenerationState::Serving);
+        let serving: Vec<ShardId> = serving.map(ShardRow::shard_id).collect();
+        self.serve(&serving);
+        let served = self.snapshot.borrow().as_ref().map(|snapshot| snapshot.generation);
+        self.open.retain(|shard_id, _| {
+            Some(shard_id.generation) == served
+                || rows.iter().any(|row| row.shard_id() == *shard_id)
         });
         Ok(())
     }
 
     fn pull(&mut self, row: &ShardRow, manifest: &str, caught_up: CaughtUp) {
-        let place = row.place();
-        let is_too_soon = self.failed.get(&place).is_some_and(|failed| failed.elapsed() < PAUSE);
-        if is_too_soon || !self.pulling.insert(place) {
+        let shard_id = row.shard_id();
+        let is_too_soon =
+            self.failed.get(&shard_id).is_some_and(|failed| failed.elapsed() < RETRY_DELAY);
+        if is_too_soon || !self.pulling.insert(shard_id) {
             return;
         }
         let number = |number: i16| u16::try_from(number).unwrap_or(0);
         let range = (number(row.virtual_from), number(row.virtual_to));
-        let (files, sha256, since) = (Arc::clone(&self.shelf), manifest.to_owned(), Instant::now());
+        let (cache, sha256, started_at) =
+            (Arc::clone(&self.cache), manifest.to_owned(), Instant::now());
         self.pulls.spawn(async move {
-            let result = bring(&files, place, &sha256).await;
-            Pulled { place, sha256, range, caught_up, since, result }
+            let result = pull_and_open(&cache, shard_id, &sha256).await;
+            Pulled { shard_id, sha256, range, caught_up, started_at, result }
         });
     }
 
-    /// Takes what a pull brought.
-    async fn receive(&mut self, pulled: Pulled) {
-        let place = pulled.place;
-        self.pulling.remove(&place);
+    /// Serves a version that was pulled, or reports its damage.
+    async fn finish_pull(&mut self, pulled: Pulled) {
+        let shard_id = pulled.shard_id;
+        self.pulling.remove(&shard_id);
         match pulled.result {
             Ok((manifest, index)) => {
                 metrics::histogram!("souk_search_pull_seconds")
-                    .record(pulled.since.elapsed().as_secs_f64());
-                self.failed.remove(&place);
+                    .record(pulled.started_at.elapsed().as_secs_f64());
+                self.failed.remove(&shard_id);
                 let open = OpenShard {
                     sha256: pulled.sha256,
                     manifest,
                     index,
                     range: pulled.range,
                     caught_up: pulled.caught_up,
-                    is_spoilt: false,
+                    is_damaged: false,
                 };
-                self.open.insert(place, open);
-                let shown: Vec<Place> = self.shown_places();
-                self.show(&shown);
+                self.open.insert(shard_id, open);
+                let served: Vec<ShardId> = self.served_shard_ids();
+                self.serve(&served);
             }
             Err(error) => {
-                self.failed.insert(place, Instant::now());
-                self.note_damage(place, &error);
+                self.failed.insert(shard_id, Instant::now());
+                self.record_failure(shard_id, &error);
                 if error.is_damage() || matches!(error, IndexError::Index(_)) {
-                    self.report(place, &pulled.sha256).await;
+                    self.report_damage(shard_id, &pulled.sha256).await;
                 }
             }
         }
     }
 
-    fn note_damage(&self, place: Place, error: &IndexError) {
-        tracing::warn!(%error, ?place, "a part of the search index cannot be opened");
-        if !error.is_passing() {
+    fn record_failure(&self, shard_id: ShardId, error: &IndexError) {
+        tracing::warn!(%error, ?shard_id, "opening a shard of the search index failed; it is pulled again");
+        if !error.is_retryable() {
             self.damage.fetch_add(1, Ordering::Relaxed);
             metrics::counter!("souk_search_damage_total").increment(1);
         }
     }
 
-    /// Tells the writer.
-    async fn report(&self, place: Place, manifest: &str) {
+    /// Reports a damaged version to the writer, which repairs it.
+    async fn report_damage(&self, shard_id: ShardId, manifest: &str) {
         let reported = async {
             let mut work = Work::for_platform(&self.database).await?;
-            table::report_damage(&mut work, place, manifest).await?;
+            table::report_damage(&mut work, shard_id, manifest).await?;
             work.commit().await?;
             Ok::<(), IndexError>(())
         };
         if let Err(error) = reported.await {
-            tracing::warn!(%error, ?place, "the writer does not know yet");
+            tracing::warn!(%error, ?shard_id, "reporting a damaged shard to the writer failed; it is reported again with the next pull");
         }
     }
 
-    /// The shards of what is shown, so that one of them can be replaced at once.
-    fn shown_places(&self) -> Vec<Place> {
-        let view = self.view.borrow();
-        let Some(view) = view.as_ref() else { return Vec::new() };
-        let generation = view.generation;
-        view.shards.iter().map(|shard| Place { generation, shard: shard.shard }).collect()
+    /// Returns the shards of the served generation.
+    fn served_shard_ids(&self) -> Vec<ShardId> {
+        let snapshot = self.snapshot.borrow();
+        let Some(snapshot) = snapshot.as_ref() else { return Vec::new() };
+        let generation = snapshot.generation;
+        snapshot.shards.iter().map(|shard| ShardId { generation, shard: shard.shard }).collect()
     }
 
-    /// Shows these shards, if all of them are open.
-    fn show(&mut self, places: &[Place]) {
-        let open: Option<Vec<(Place, &OpenShard)>> =
-            places.iter().map(|place| Some((*place, self.open.get(place)?))).collect();
-        let Some((open, generation)) = open.zip(places.first().map(|place| place.generation))
+    /// Serves these shards, if all of them are open.
+    fn serve(&mut self, shard_ids: &[ShardId]) {
+        let open: Option<Vec<(ShardId, &OpenShard)>> =
+            shard_ids.iter().map(|shard_id| Some((*shard_id, self.open.get(shard_id)?))).collect();
+        let Some((open, generation)) =
+            open.zip(shard_ids.first().map(|shard_id| shard_id.generation))
         else {
             return;
         };
-        let shard_view = |(place, open): &(Place, &OpenShard)| ShardView {
-            shard: place.shard,
+        let shard_snapshot = |(shard_id, open): &(ShardId, &OpenShard)| ShardSnapshot {
+            shard: shard_id.shard,
             index: open.index.clone(),
             version: open.manifest.version,
             caught_up: open.caught_up.instant,
             virtual_from: open.range.0,
             virtual_to: open.range.1,
         };
-        let shards: Vec<ShardView> = open.iter().map(shard_view).collect();
-        let kept_shard = |(place, open): &(Place, &OpenShard)| KeptShard {
-            place: *place,
+        let shards: Vec<ShardSnapshot> = open.iter().map(shard_snapshot).collect();
+        let saved_shard = |(shard_id, open): &(ShardId, &OpenShard)| SavedShard {
+            shard_id: *shard_id,
             virtual_from: open.range.0,
             virtual_to: open.range.1,
             manifest: open.sha256.clone(),
             caught_up_at: open.caught_up.at,
         };
-        let kept = Kept::new(open.iter().map(kept_shard).collect());
-        let view = View { generation, shards };
-        self.view.send_if_modified(|shown| {
-            let is_new = !shown.as_ref().is_some_and(|shown| shown.is_same_as(&view));
+        let saved = SavedState::new(open.iter().map(saved_shard).collect());
+        let snapshot = IndexSnapshot { generation, shards };
+        self.snapshot.send_if_modified(|served| {
+            let is_new = !served.as_ref().is_some_and(|served| served.is_same_as(&snapshot));
             if is_new {
-                *shown = Some(Arc::new(view));
+                *served = Some(Arc::new(snapshot));
             }
             is_new
         });
-        self.keep(kept);
+        self.save(saved);
     }
 
-    /// Keeps the state for the next process, when it is another or some time has passed.
-    fn keep(&mut self, kept: Kept) {
-        let is_same = self.kept.as_ref().is_some_and(|known| known.is_same_as(&kept));
-        if is_same && self.looked.keep.elapsed() < KEEP_EVERY {
+    /// Saves the state for the next process, if it changed or the interval has passed.
+    fn save(&mut self, state: SavedState) {
+        let is_same = self.saved.as_ref().is_some_and(|saved| saved.is_same_as(&state));
+        if is_same && self.last_run.save.elapsed() < SAVE_INTERVAL {
             return;
         }
-        self.looked.keep = Instant::now();
-        match kept.save(&self.directory) {
-            Ok(()) => self.kept = Some(kept),
-            Err(error) => tracing::warn!(%error, "the state of the search index is not kept"),
+        self.last_run.save = Instant::now();
+        match state.save(&self.directory) {
+            Ok(()) => self.saved = Some(state),
+            Err(error) => tracing::warn!(%error, "saving the replica state failed; it is retried"),
         }
     }
 
-    /// Looks now and then whether the files are there, and seldom whether they are what they were.
-    fn watch_files(&mut self) {
-        let in_full = self.looked.scrub.elapsed() >= self.settings.scrub_every;
-        let is_due = in_full || self.looked.files.elapsed() >= FILES_EVERY;
+    /// Starts a check of local files when one is due: often of their lengths, rarely of their checksums.
+    fn check_files(&mut self) {
+        let full = self.last_run.scrub.elapsed() >= self.settings.scrub_every;
+        let is_due = full || self.last_run.file_check.elapsed() >= FILE_CHECK_INTERVAL;
         if !is_due || !self.checks.is_empty() {
             return;
         }
-        self.looked.files = Instant::now();
-        if in_full {
-            self.looked.scrub = Instant::now();
+        self.last_run.file_check = Instant::now();
+        if full {
+            self.last_run.scrub = Instant::now();
         }
-        let files = Arc::clone(&self.shelf);
-        self.checks.spawn_blocking(move || files.spoilt(in_full));
+        let cache = Arc::clone(&self.cache);
+        self.checks.spawn_blocking(move || cache.evict_damaged(full));
     }
 
-    /// Files turned out to be gone or changed: what they belong to is brought here again.
-    fn discard(&mut self, spoilt: &HashSet<String>) {
-        for (place, open) in &mut self.open {
+    /// Marks the shards of damaged files, so that they are pulled again.
+    fn mark_damaged(&mut self, damaged: &HashSet<String>) {
+        for (shard_id, open) in &mut self.open {
             let files = &open.manifest.files;
-            if files.iter().any(|file| spoilt.contains(&file.sha256)) {
+            if files.iter().any(|file| damaged.contains(&file.sha256)) {
                 tracing::warn!(
-                    ?place,
-                    "files of the search index on this machine are brought again"
+                    ?shard_id,
+                    "local files of the search index are missing or damaged; the shard is pulled again"
                 );
-                open.is_spoilt = true;
+                open.is_damaged = true;
                 self.damage.fetch_add(1, Ordering::Relaxed);
                 metrics::counter!("souk_search_damage_total").increment(1);
             }
         }
     }
 
-    /// Removes files that nothing open needs, while nothing is being brought.
-    fn sweep(&mut self) -> Result<(), IndexError> {
-        // Before the database was heard, nobody knows what is needed.
-        let is_quiet = self.pulls.is_empty() && self.checks.is_empty() && !self.is_away;
-        if !is_quiet || self.looked.sweep.elapsed() < SWEEP_EVERY {
+    /// Purges files that no open shard needs, while nothing is being pulled.
+    fn purge(&mut self) -> Result<(), IndexError> {
+        // While the database is unavailable it is unknown which files are needed.
+        let is_idle =
+            self.pulls.is_empty() && self.checks.is_empty() && !self.is_database_unavailable;
+        if !is_idle || self.last_run.purge.elapsed() < PURGE_INTERVAL {
             return Ok(());
         }
-        self.looked.sweep = Instant::now();
-        let needed = |open: &OpenShard| (open.sha256.clone(), open.manifest.clone());
-        let needed: Vec<_> = self.open.values().map(needed).collect();
-        self.shelf.sweep(&needed)
+        self.last_run.purge = Instant::now();
+        let in_use = |open: &OpenShard| (open.sha256.clone(), open.manifest.clone());
+        let in_use: Vec<_> = self.open.values().map(in_use).collect();
+        self.cache.purge(&in_use)
     }
 
-    fn measure(&self) {
-        let Some(view) = self.view.borrow().clone() else { return };
-        for shard in &view.shards {
+    fn record_metrics(&self) {
+        let Some(snapshot) = self.snapshot.borrow().clone() else { return };
+        for shard in &snapshot.shards {
             let age = shard.caught_up.elapsed().as_secs_f64();
             let label = shard.shard.to_string();
             metrics::gauge!("souk_search_index_age_seconds", "shard" => label).set(age);
@@ -415,22 +432,22 @@ impl Follower {
     }
 }
 
-/// Brings a published state here, and opens it.
-async fn bring(
-    shelf: &Arc<Shelf>,
-    place: Place,
+/// Pulls a published version and opens it.
+async fn pull_and_open(
+    cache: &Arc<SegmentCache>,
+    shard_id: ShardId,
     sha256: &str,
 ) -> Result<(Manifest, OpenIndex), IndexError> {
-    let manifest = shelf.pull(place, sha256).await?;
-    let shelf = Arc::clone(shelf);
+    let manifest = cache.pull(shard_id, sha256).await?;
+    let cache = Arc::clone(cache);
     let opened = tokio::task::spawn_blocking(move || {
-        let index = shelf.open_index(&manifest)?;
+        let index = cache.open_index(&manifest)?;
         Ok((manifest, index))
     });
     opened.await?
 }
 
-/// An instant some time ago.
+/// Returns the instant this long before another.
 fn ago(instant: Instant, age: Duration) -> Instant {
     instant.checked_sub(age).unwrap_or(instant)
 }

@@ -1,8 +1,7 @@
-//! A published state as the index sees a directory: names of its own, files that are called by their
-//! checksums, nothing that can be written.
+//! A read-only tantivy directory over the files of one manifest, which are stored under their checksums.
 //!
-//! Two states may call different bytes by one name, but never by one checksum. So the files of all
-//! states lie side by side, and what two states share is mapped into memory once.
+//! Two versions may use one file name for different content, but never one checksum. So the files of all versions are
+//! in one directory, and a file that two versions share is mapped into memory once.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -18,15 +17,15 @@ use tantivy::directory::{
 
 use crate::manifest::Manifest;
 
-/// The state of one manifest.
+/// The files of one manifest, by their names in the index.
 #[derive(Clone)]
-pub(super) struct Published {
+pub(super) struct ManifestDirectory {
     files: MmapDirectory,
     names: Arc<HashMap<PathBuf, PathBuf>>,
     meta: Arc<[u8]>,
 }
 
-impl Published {
+impl ManifestDirectory {
     pub(super) fn new(files: MmapDirectory, manifest: &Manifest) -> Self {
         let name = |file: &crate::manifest::ManifestFile| {
             (PathBuf::from(&file.name), PathBuf::from(&file.sha256))
@@ -36,17 +35,17 @@ impl Published {
     }
 }
 
-impl fmt::Debug for Published {
+impl fmt::Debug for ManifestDirectory {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "Published({} files)", self.names.len())
+        write!(formatter, "ManifestDirectory({} files)", self.names.len())
     }
 }
 
-fn refused() -> io::Error {
-    io::Error::new(io::ErrorKind::PermissionDenied, "a published index is not written")
+fn read_only() -> io::Error {
+    io::Error::new(io::ErrorKind::PermissionDenied, "a published index is read-only")
 }
 
-impl Directory for Published {
+impl Directory for ManifestDirectory {
     fn get_file_handle(&self, path: &Path) -> Result<Arc<dyn FileHandle>, OpenReadError> {
         match self.names.get(path) {
             Some(file) => self.files.get_file_handle(file),
@@ -67,23 +66,23 @@ impl Directory for Published {
     }
 
     fn delete(&self, path: &Path) -> Result<(), DeleteError> {
-        let io_error = Arc::new(refused());
+        let io_error = Arc::new(read_only());
         Err(DeleteError::IoError { io_error, filepath: path.to_owned() })
     }
 
     fn open_write(&self, path: &Path) -> Result<WritePtr, OpenWriteError> {
-        Err(OpenWriteError::wrap_io_error(refused(), path.to_owned()))
+        Err(OpenWriteError::wrap_io_error(read_only(), path.to_owned()))
     }
 
     fn atomic_write(&self, _path: &Path, _data: &[u8]) -> io::Result<()> {
-        Err(refused())
+        Err(read_only())
     }
 
     fn sync_directory(&self) -> io::Result<()> {
         Ok(())
     }
 
-    /// Nothing changes here, so nobody has to wait for anybody.
+    /// The directory never changes, so that no lock is needed.
     fn acquire_lock(&self, _lock: &Lock) -> Result<DirectoryLock, LockError> {
         Ok(DirectoryLock::from(Box::new(())))
     }

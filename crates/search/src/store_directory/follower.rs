@@ -1,4 +1,4 @@
-//! Who keeps the roster up to date.
+//! Updates the store directory from the outbox.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -10,50 +10,49 @@ use merchants::StoreError;
 use primitives::MerchantId;
 use tokio::sync::watch;
 
-use super::{Roster, Stores};
+use super::{StoreDirectory, Stores};
 
-/// How often the outbox is asked.
-const EVERY: Duration = Duration::from_millis(500);
-/// After so long without an answer everything is read again.
+/// Interval between two reads of the outbox.
+const POLL_INTERVAL: Duration = Duration::from_millis(500);
+/// After this time without a confirmation all stores are reloaded.
 const GAP_MAX: Duration = Duration::from_mins(5);
-/// Events, and stores, read in one go.
+/// Events, and stores, per query.
 const BATCH: usize = 1_000;
 const TOPICS: [&str; 1] = ["store.changed"];
 
-/// Reads all stores once and follows what changes from then on. It has a cursor of its own in memory:
-/// every process needs all of it, and whoever starts begins with the present.
-pub(crate) struct RosterKeeper {
+/// Loads all stores once, then follows their changes. Its cursor is in memory only: every process needs every
+/// change, and starts from the present.
+pub(crate) struct DirectoryFollower {
     reading: Reading,
-    /// Where to read on; none: everything is read again.
+    /// `None`: all stores are reloaded.
     cursor: Option<Cursor>,
-    sender: watch::Sender<Arc<Roster>>,
+    sender: watch::Sender<Arc<StoreDirectory>>,
 }
 
-impl RosterKeeper {
-    /// Starts keeping, until nobody holds the receiver any more. The first roster is stale: nothing
-    /// was read yet.
-    pub(crate) fn start(database: &Database) -> watch::Receiver<Arc<Roster>> {
-        let (sender, receiver) = watch::channel(Arc::new(Roster::unread()));
+impl DirectoryFollower {
+    /// Starts following, until all receivers are dropped. The first directory is empty and stale.
+    pub(crate) fn start(database: &Database) -> watch::Receiver<Arc<StoreDirectory>> {
+        let (sender, receiver) = watch::channel(Arc::new(StoreDirectory::never_loaded()));
         let reading = Reading::for_platform(database);
-        tokio::spawn(Self { reading, cursor: None, sender }.keep());
+        tokio::spawn(Self { reading, cursor: None, sender }.run());
         receiver
     }
 
-    async fn keep(mut self) {
+    async fn run(mut self) {
         while !self.sender.is_closed() {
-            if let Err(error) = self.look().await {
-                tracing::warn!(%error, "the roster of stores cannot be brought up to date");
-                // An engine that is away has lost nothing. Whatever else it was, start over.
-                if !error.is_away() {
+            if let Err(error) = self.update().await {
+                tracing::warn!(%error, "updating the store directory failed; it is retried");
+                // While the database is unavailable no change is lost. After any other error, all stores are reloaded.
+                if !error.is_transient() {
                     self.cursor = None;
                 }
             }
-            tokio::time::sleep(EVERY).await;
+            tokio::time::sleep(POLL_INTERVAL).await;
         }
     }
 
-    /// Brings the roster up to date once. After an error it is what it was.
-    async fn look(&mut self) -> Result<(), RosterError> {
+    /// Updates the directory once. After an error it is unchanged.
+    async fn update(&mut self) -> Result<(), DirectoryError> {
         let before = Instant::now();
         let has_gap = self.sender.borrow().age() > GAP_MAX;
         let (stores, cursor) = match &self.cursor {
@@ -61,41 +60,41 @@ impl RosterKeeper {
             _ => self.load().await?,
         };
         self.cursor = Some(cursor);
-        self.sender.send_replace(Arc::new(Roster { stores, confirmed: Some(before) }));
+        self.sender.send_replace(Arc::new(StoreDirectory { stores, confirmed: Some(before) }));
         Ok(())
     }
 
-    /// The cursor is taken first: what changes during the load is read twice, and nothing is missed.
-    async fn load(&self) -> Result<(Arc<Stores>, Cursor), RosterError> {
-        let present = jobs::present(&self.reading).await?;
-        let stores = Stores::of(merchants::roster(&self.reading).await?);
+    /// Loads all stores. The cursor is read first: changes during the load are read twice, and none is missed.
+    async fn load(&self) -> Result<(Arc<Stores>, Cursor), DirectoryError> {
+        let present = jobs::latest_cursor(&self.reading).await?;
+        let stores = Stores::new(merchants::all_stores(&self.reading).await?);
         Ok((Arc::new(stores), present))
     }
 
-    async fn follow(&self, mut cursor: Cursor) -> Result<(Arc<Stores>, Cursor), RosterError> {
+    async fn follow(&self, mut cursor: Cursor) -> Result<(Arc<Stores>, Cursor), DirectoryError> {
         let limit = i64::try_from(BATCH).unwrap_or(i64::MAX);
         let mut changed: BTreeSet<MerchantId> = BTreeSet::new();
         loop {
-            let batch = jobs::follow_topics(&self.reading, &cursor, &TOPICS, limit).await?;
+            let batch = jobs::read_topics(&self.reading, &cursor, &TOPICS, limit).await?;
             cursor = batch.next;
             if batch.events.is_empty() {
                 break;
             }
             changed.extend(batch.events.iter().map(|event| event.merchant));
         }
-        let known = Arc::clone(&self.sender.borrow().stores);
+        let current = Arc::clone(&self.sender.borrow().stores);
         if changed.is_empty() {
-            return Ok((known, cursor));
+            return Ok((current, cursor));
         }
-        let mut stores = Stores::clone(&known);
+        let mut stores = Stores::clone(&current);
         let changed: Vec<MerchantId> = changed.into_iter().collect();
         for merchants in changed.chunks(BATCH) {
-            let mut gone: BTreeSet<MerchantId> = merchants.iter().copied().collect();
-            for store in merchants::roster_of(&self.reading, merchants).await? {
-                gone.remove(&store.merchant);
-                stores.put(store);
+            let mut removed: BTreeSet<MerchantId> = merchants.iter().copied().collect();
+            for store in merchants::stores_of(&self.reading, merchants).await? {
+                removed.remove(&store.merchant);
+                stores.insert(store);
             }
-            for merchant in gone {
+            for merchant in removed {
                 stores.remove(merchant);
             }
         }
@@ -103,18 +102,18 @@ impl RosterKeeper {
     }
 }
 
-/// Why the roster could not be brought up to date.
+/// A failure to update the store directory.
 #[derive(Debug, thiserror::Error)]
-enum RosterError {
+enum DirectoryError {
     #[error(transparent)]
     Store(#[from] StoreError),
     #[error(transparent)]
     Queue(#[from] QueueError),
 }
 
-impl RosterError {
-    /// Whether only the engine was away or busy.
-    fn is_away(&self) -> bool {
+impl DirectoryError {
+    /// Returns whether the database was only unavailable or busy.
+    fn is_transient(&self) -> bool {
         let database = match self {
             Self::Store(StoreError::Database(error)) => error.as_ref(),
             Self::Queue(QueueError::Database(error)) => error,
@@ -122,7 +121,9 @@ impl RosterError {
         };
         matches!(
             database,
-            DatabaseError::Unavailable(_) | DatabaseError::Contended(_) | DatabaseError::TooLong
+            DatabaseError::Unavailable(_)
+                | DatabaseError::Contended(_)
+                | DatabaseError::TransactionTimeout
         )
     }
 }

@@ -1,4 +1,4 @@
-//! What was searched for, by day.
+//! Search tallies by day.
 
 use database::Work;
 use primitives::{MerchantId, Timestamp};
@@ -6,7 +6,7 @@ use sqlx::PgConnection;
 use uuid::Uuid;
 
 use crate::SearchTally;
-use crate::insight::{Figures, Key};
+use crate::analytics::{Counts, TallyKey};
 
 /// Tallies as columns.
 #[derive(Default)]
@@ -20,28 +20,28 @@ struct Columns {
 }
 
 impl Columns {
-    fn push(&mut self, key: &Key, figures: Figures) {
+    fn push(&mut self, key: &TallyKey, counts: Counts) {
         self.merchants.extend(key.store.map(MerchantId::uuid));
         self.queries.push(key.query.clone());
-        self.callers.push(key.caller.name().to_owned());
-        self.searches.push(figures.searches);
-        self.without_result.push(figures.without_result);
-        self.hits.push(figures.hits);
+        self.callers.push(key.caller.as_str().to_owned());
+        self.searches.push(counts.searches);
+        self.without_result.push(counts.without_result);
+        self.hits.push(counts.hits);
     }
 }
 
-/// Adds figures to those of the day: of stores to theirs, of searches across stores to the platform's.
-pub(crate) async fn add_tallies(work: &mut Work, rows: &[(&Key, Figures)]) -> sqlx::Result<()> {
-    let (mut of_stores, mut of_all) = (Columns::default(), Columns::default());
-    for (key, figures) in rows {
-        let columns = if key.store.is_some() { &mut of_stores } else { &mut of_all };
-        columns.push(key, *figures);
+/// Adds counts to the tallies of the day: those of single stores, and those across stores.
+pub(crate) async fn add_tallies(work: &mut Work, rows: &[(&TallyKey, Counts)]) -> sqlx::Result<()> {
+    let (mut per_store, mut across_stores) = (Columns::default(), Columns::default());
+    for (key, counts) in rows {
+        let columns = if key.store.is_some() { &mut per_store } else { &mut across_stores };
+        columns.push(key, *counts);
     }
-    if !of_stores.queries.is_empty() {
-        add_store_tallies(work, &of_stores).await?;
+    if !per_store.queries.is_empty() {
+        add_store_tallies(work, &per_store).await?;
     }
-    if !of_all.queries.is_empty() {
-        add_platform_tallies(work, &of_all).await?;
+    if !across_stores.queries.is_empty() {
+        add_platform_tallies(work, &across_stores).await?;
     }
     Ok(())
 }
@@ -97,12 +97,12 @@ async fn add_platform_tallies(work: &mut Work, columns: &Columns) -> sqlx::Resul
     Ok(())
 }
 
-/// What comes first.
+/// Order of tallies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Order {
-    /// The most frequent.
+    /// Most searches first.
     Searches,
-    /// What most often found nothing; what always found something is left out.
+    /// Most searches without result first; queries that always had results are left out.
     WithoutResult,
 }
 
@@ -162,13 +162,13 @@ pub(crate) async fn tallies(
     .await
 }
 
-/// Removes tallies of days that ended before a moment. Answers how many.
+/// Deletes up to `limit` tallies per table of days before a time. Returns how many.
 pub(crate) async fn remove_tallies(
     work: &mut Work,
     before: Timestamp,
     limit: i64,
 ) -> sqlx::Result<u64> {
-    let of_stores = sqlx::query!(
+    let per_store = sqlx::query!(
         "DELETE FROM search_tally WHERE ctid = ANY (ARRAY(
              SELECT ctid FROM search_tally
              WHERE day < ($1::timestamptz AT TIME ZONE 'UTC')::date LIMIT $2))",
@@ -177,7 +177,7 @@ pub(crate) async fn remove_tallies(
     )
     .execute(work.sql())
     .await?;
-    let of_all = sqlx::query!(
+    let across_stores = sqlx::query!(
         "DELETE FROM platform.search_tally WHERE ctid = ANY (ARRAY(
              SELECT ctid FROM platform.search_tally
              WHERE day < ($1::timestamptz AT TIME ZONE 'UTC')::date LIMIT $2))",
@@ -186,5 +186,5 @@ pub(crate) async fn remove_tallies(
     )
     .execute(work.sql())
     .await?;
-    Ok(of_stores.rows_affected() + of_all.rows_affected())
+    Ok(per_store.rows_affected() + across_stores.rows_affected())
 }

@@ -1,9 +1,9 @@
-//! Whole indexes.
+//! Generations of the index.
 
 use database::Work;
 use primitives::Timestamp;
 
-/// One at a time changes which generations there are.
+/// Locks the generations, so that transactions change them one after another.
 pub(crate) async fn lock_generations(work: &mut Work) -> sqlx::Result<()> {
     sqlx::query!("LOCK TABLE platform.search_generation IN SHARE ROW EXCLUSIVE MODE")
         .execute(work.sql())
@@ -11,7 +11,7 @@ pub(crate) async fn lock_generations(work: &mut Work) -> sqlx::Result<()> {
     Ok(())
 }
 
-/// A new generation, about to be built, in shards of these ranges.
+/// Inserts a generation to be built, with shards of these ranges. Returns its number.
 pub(crate) async fn insert_generation(
     work: &mut Work,
     format: i32,
@@ -40,7 +40,11 @@ pub(crate) async fn insert_generation(
     Ok(generation)
 }
 
-pub(crate) async fn serve(work: &mut Work, generation: i32, now: Timestamp) -> sqlx::Result<()> {
+pub(crate) async fn mark_serving(
+    work: &mut Work,
+    generation: i32,
+    now: Timestamp,
+) -> sqlx::Result<()> {
     sqlx::query!(
         "UPDATE platform.search_generation SET state = 'serving', served_at = $2 WHERE generation = $1",
         generation,
@@ -62,8 +66,8 @@ pub(crate) async fn retire(work: &mut Work, generation: i32, now: Timestamp) -> 
     Ok(())
 }
 
-/// Retires generations of older forms that nobody has held since a moment.
-pub(crate) async fn retire_older_forms(
+/// Retires generations of older formats that no writer has held since a time.
+pub(crate) async fn retire_older_formats(
     work: &mut Work,
     format: i32,
     now: Timestamp,
@@ -83,7 +87,7 @@ pub(crate) async fn retire_older_forms(
     Ok(())
 }
 
-/// Generations that were retired before a moment, and how many shards each has.
+/// Returns the generations that were retired before a time, with their numbers of shards.
 pub(crate) async fn retired_before(
     work: &mut Work,
     before: Timestamp,

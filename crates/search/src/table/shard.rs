@@ -1,39 +1,38 @@
-//! The shards of indexes: their leases, and what is published of them.
+//! Shards: their leases and published versions.
 
 use database::Work;
 use primitives::Timestamp;
 use sqlx::PgConnection;
 use uuid::Uuid;
 
-use crate::generation::State;
-use crate::manifest::Place;
+use crate::generation::GenerationState;
+use crate::manifest::ShardId;
 
-/// A shard of a generation that is in use.
+/// A shard of a generation that is being built or serving.
 #[derive(Debug, Clone)]
 pub(crate) struct ShardRow {
     pub(crate) generation: i32,
     pub(crate) shard: i16,
-    pub(crate) state: String,
+    /// State of the generation.
+    pub(crate) state: GenerationState,
     pub(crate) virtual_from: i16,
     pub(crate) virtual_to: i16,
+    /// Checksum of the published manifest; `None` before the first publication.
     pub(crate) manifest: Option<String>,
+    /// Every change committed before this time is published; written by the holder of the lease.
     pub(crate) caught_up_at: Option<Timestamp>,
 }
 
 impl ShardRow {
-    pub(crate) fn place(&self) -> Place {
-        Place { generation: self.generation, shard: self.shard }
-    }
-
-    pub(crate) fn state(&self) -> State {
-        State::from_name(&self.state)
+    pub(crate) fn shard_id(&self) -> ShardId {
+        ShardId { generation: self.generation, shard: self.shard }
     }
 }
 
-/// All shards of the generations of a form that are built or serve, in order.
+/// Returns all shards of the generations of a format that are being built or serving, in order. Fails if a state is
+/// unknown.
 pub(crate) async fn shards(sql: &mut PgConnection, format: i32) -> sqlx::Result<Vec<ShardRow>> {
-    sqlx::query_as!(
-        ShardRow,
+    let rows = sqlx::query!(
         r#"SELECT generation, shard, state, virtual_from, virtual_to, manifest,
                   caught_up_at AS "caught_up_at: Timestamp"
            FROM platform.search_generation JOIN platform.search_shard USING (generation)
@@ -42,36 +41,53 @@ pub(crate) async fn shards(sql: &mut PgConnection, format: i32) -> sqlx::Result<
         format,
     )
     .fetch_all(sql)
-    .await
+    .await?;
+    let mut shards = Vec::with_capacity(rows.len());
+    for row in rows {
+        let state = row.state.parse::<GenerationState>().map_err(|error| {
+            sqlx::Error::ColumnDecode { index: String::from("state"), source: Box::new(error) }
+        })?;
+        shards.push(ShardRow {
+            generation: row.generation,
+            shard: row.shard,
+            state,
+            virtual_from: row.virtual_from,
+            virtual_to: row.virtual_to,
+            manifest: row.manifest,
+            caught_up_at: row.caught_up_at,
+        });
+    }
+    Ok(shards)
 }
 
-/// What a lease was taken on.
+/// A shard whose lease was acquired.
 #[derive(Debug, Clone)]
-pub(crate) struct Held {
+pub(crate) struct LeasedShard {
     pub(crate) virtual_from: i16,
     pub(crate) virtual_to: i16,
     pub(crate) version: i64,
     pub(crate) manifest: Option<String>,
 }
 
-/// Takes the lease on a shard that nobody holds: for a new token, which shuts the last holder out.
-pub(crate) async fn take_lease(
+/// Acquires the lease on a shard for a new token, which excludes the previous holder. Returns `None` if the lease is
+/// held or the generation is retired.
+pub(crate) async fn acquire_lease(
     work: &mut Work,
-    place: Place,
+    shard_id: ShardId,
     token: Uuid,
     until: Timestamp,
-) -> sqlx::Result<Option<Held>> {
+) -> sqlx::Result<Option<LeasedShard>> {
     let now = work.now();
     sqlx::query_as!(
-        Held,
+        LeasedShard,
         "UPDATE platform.search_shard AS shard SET lease_token = $3, lease_until = $4
          FROM platform.search_generation AS whole
          WHERE shard.generation = $1 AND shard.shard = $2
            AND (lease_until IS NULL OR lease_until <= $5)
            AND whole.generation = shard.generation AND whole.state <> 'retired'
          RETURNING virtual_from, virtual_to, version, manifest",
-        place.generation,
-        place.shard,
+        shard_id.generation,
+        shard_id.shard,
         token,
         until as Timestamp,
         now as Timestamp,
@@ -80,31 +96,31 @@ pub(crate) async fn take_lease(
     .await
 }
 
-/// What the holder of a lease hears when it renews it.
+/// What a renewal reads for the holder of the lease.
 #[derive(Debug, Clone)]
-pub(crate) struct Beat {
+pub(crate) struct LeaseRenewal {
     pub(crate) damage_seen_at: Option<Timestamp>,
 }
 
-/// Renews a lease, and tells how far what is published has come. Nothing, if the lease was taken by
-/// another or the generation is retired.
+/// Renews a lease, and stores the time up to which changes are published. Returns `None` if another writer acquired
+/// the lease or the generation is retired.
 pub(crate) async fn renew_lease(
     work: &mut Work,
-    place: Place,
+    shard_id: ShardId,
     token: Uuid,
     until: Timestamp,
     caught_up: Option<Timestamp>,
-) -> sqlx::Result<Option<Beat>> {
+) -> sqlx::Result<Option<LeaseRenewal>> {
     sqlx::query_as!(
-        Beat,
+        LeaseRenewal,
         r#"UPDATE platform.search_shard AS shard
            SET lease_until = $4, caught_up_at = greatest(caught_up_at, $5)
            FROM platform.search_generation AS whole
            WHERE shard.generation = $1 AND shard.shard = $2 AND lease_token = $3
              AND whole.generation = shard.generation AND whole.state <> 'retired'
            RETURNING damage_seen_at AS "damage_seen_at: Timestamp""#,
-        place.generation,
-        place.shard,
+        shard_id.generation,
+        shard_id.shard,
         token,
         until as Timestamp,
         caught_up as Option<Timestamp>,
@@ -113,13 +129,17 @@ pub(crate) async fn renew_lease(
     .await
 }
 
-/// Ends a lease before its time, so that the next writer need not wait.
-pub(crate) async fn release_lease(work: &mut Work, place: Place, token: Uuid) -> sqlx::Result<()> {
+/// Releases a lease before its expiry, so that the next writer need not wait.
+pub(crate) async fn release_lease(
+    work: &mut Work,
+    shard_id: ShardId,
+    token: Uuid,
+) -> sqlx::Result<()> {
     sqlx::query!(
         "UPDATE platform.search_shard SET lease_token = NULL, lease_until = NULL
          WHERE generation = $1 AND shard = $2 AND lease_token = $3",
-        place.generation,
-        place.shard,
+        shard_id.generation,
+        shard_id.shard,
         token,
     )
     .execute(work.sql())
@@ -127,13 +147,17 @@ pub(crate) async fn release_lease(work: &mut Work, place: Place, token: Uuid) ->
     Ok(())
 }
 
-/// Holds the row of a lease until the end of the work. Says whether the lease is still good.
-pub(crate) async fn step_lease(work: &mut Work, place: Place, token: Uuid) -> sqlx::Result<bool> {
+/// Locks the row of a lease until the end of the transaction. Returns whether the token still holds the lease.
+pub(crate) async fn lock_lease(
+    work: &mut Work,
+    shard_id: ShardId,
+    token: Uuid,
+) -> sqlx::Result<bool> {
     let found = sqlx::query_scalar!(
         "SELECT version FROM platform.search_shard
          WHERE generation = $1 AND shard = $2 AND lease_token = $3 FOR UPDATE",
-        place.generation,
-        place.shard,
+        shard_id.generation,
+        shard_id.shard,
         token,
     )
     .fetch_optional(work.sql())
@@ -141,24 +165,24 @@ pub(crate) async fn step_lease(work: &mut Work, place: Place, token: Uuid) -> sq
     Ok(found.is_some())
 }
 
-/// A new state of a shard, about to be in force.
+/// A new version of a shard.
 #[derive(Debug, Clone)]
 pub(crate) struct Publication<'new> {
-    pub(crate) place: Place,
+    pub(crate) shard_id: ShardId,
     pub(crate) token: Uuid,
-    /// The version it was built on.
+    /// The version it is based on.
     pub(crate) built_on: i64,
     pub(crate) manifest: &'new str,
-    /// All of its objects were looked at.
-    pub(crate) is_mended: bool,
+    /// Whether all its objects were verified, so that reported damage is cleared.
+    pub(crate) is_repaired: bool,
 }
 
-/// Puts a new state in force, if the writer still holds the lease at this moment and nothing was
-/// published since the state it built on.
+/// Publishes a new version. Returns whether the writer still held the lease at this time and nothing was published
+/// since the version it is based on; otherwise nothing changes.
 pub(crate) async fn publish(
     work: &mut Work,
     publication: &Publication<'_>,
-    moment: Timestamp,
+    now: Timestamp,
 ) -> sqlx::Result<bool> {
     let published = sqlx::query!(
         "UPDATE platform.search_shard
@@ -166,31 +190,31 @@ pub(crate) async fn publish(
              damage_seen_at = CASE WHEN $7 THEN NULL ELSE damage_seen_at END
          WHERE generation = $1 AND shard = $2 AND lease_token = $3 AND version = $4
            AND lease_until > $6",
-        publication.place.generation,
-        publication.place.shard,
+        publication.shard_id.generation,
+        publication.shard_id.shard,
         publication.token,
         publication.built_on,
         publication.manifest,
-        moment as Timestamp,
-        publication.is_mended,
+        now as Timestamp,
+        publication.is_repaired,
     )
     .execute(work.sql())
     .await?;
     Ok(published.rows_affected() == 1)
 }
 
-/// Tells the writer that what is published cannot be read. Not about what is replaced already.
+/// Reports to the writer that the published version is damaged, unless it has been replaced already.
 pub(crate) async fn report_damage(
     work: &mut Work,
-    place: Place,
+    shard_id: ShardId,
     manifest: &str,
 ) -> sqlx::Result<()> {
     let now = work.now();
     sqlx::query!(
         "UPDATE platform.search_shard SET damage_seen_at = $4
          WHERE generation = $1 AND shard = $2 AND manifest = $3 AND damage_seen_at IS NULL",
-        place.generation,
-        place.shard,
+        shard_id.generation,
+        shard_id.shard,
         manifest,
         now as Timestamp,
     )

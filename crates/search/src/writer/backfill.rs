@@ -1,49 +1,57 @@
-//! Filling a shard from PostgreSQL: every listed product of its stores, store by store.
+//! Fills a shard from PostgreSQL with every listed product of its stores.
 
 use database::SHARDS;
 use primitives::{MerchantId, ProductId};
 
-use super::PAUSE;
-use super::local::Change;
-use super::shard::{PRODUCTS, Shard};
+use super::RETRY_DELAY;
+use super::shard_writer::{PRODUCTS, ShardWriter};
+use super::working_copy::Change;
 use crate::IndexError;
 
-/// Stores whose products are read together, so that small ones do not cost a question each.
+/// Stores whose products are read together, so that small stores do not need a query each.
 const STORES: usize = 100;
 
-impl Shard<'_> {
-    /// Fills the empty working copy and publishes it. The place in the outbox is taken before the
-    /// first product is read: what changes meanwhile is heard of afterwards.
-    pub(super) async fn fill(&mut self) -> Result<(), IndexError> {
-        let place = self.lease.place;
-        self.cursor = jobs::present(&self.reading).await?;
-        let mut stores = merchants::roster(&self.reading).await?;
+impl ShardWriter<'_> {
+    /// Fills the empty working copy and publishes it. The cursor is read before the first product, so that changes
+    /// during the backfill are applied afterwards.
+    pub(super) async fn backfill(&mut self) -> Result<(), IndexError> {
+        let shard_id = self.lease.shard_id;
+        self.cursor = jobs::latest_cursor(&self.reading).await?;
+        let mut stores = merchants::all_stores(&self.reading).await?;
         stores.retain(|store| self.owns(store.merchant));
         stores.sort_unstable_by_key(|store| store.number);
         let merchants: Vec<MerchantId> = stores.iter().map(|store| store.merchant).collect();
-        tracing::info!(?place, stores = merchants.len(), of = SHARDS, "a shard is filled");
-        self.remember(stores);
+        tracing::info!(
+            ?shard_id,
+            stores = merchants.len(),
+            of = SHARDS,
+            "filling a shard from PostgreSQL"
+        );
+        self.cache_stores(stores);
         for merchants in merchants.chunks(STORES) {
-            self.put_all(merchants).await?;
+            self.backfill_stores(merchants).await?;
         }
-        // Also an empty shard is published, with its place in the outbox.
+        // An empty shard is published too, with its cursor.
         let cursor = self.cursor.clone();
-        self.blocking(move |local| local.commit(&cursor)).await?;
+        self.blocking(move |working_copy| working_copy.commit(&cursor)).await?;
         self.is_changed = false;
         self.publish(true).await
     }
 
-    /// Puts in all listed products of some stores.
-    pub(super) async fn put_all(&mut self, merchants: &[MerchantId]) -> Result<(), IndexError> {
+    /// Indexes all listed products of some stores.
+    pub(super) async fn backfill_stores(
+        &mut self,
+        merchants: &[MerchantId],
+    ) -> Result<(), IndexError> {
         let limit = i64::try_from(PRODUCTS).unwrap_or(i64::MAX);
         let mut after: Option<(MerchantId, ProductId)> = None;
         loop {
             let page = catalog::products_after(&self.reading, merchants, after, limit).await;
             let page = match page.map_err(IndexError::from) {
-                // A fill takes long; it does not begin again because the database was away.
-                Err(error) if error.is_passing() => {
-                    tracing::warn!(%error, place = ?self.lease.place, "a page is tried again");
-                    tokio::time::sleep(PAUSE).await;
+                // A backfill takes long, so that a failed query is retried instead of starting over.
+                Err(error) if error.is_retryable() => {
+                    tracing::warn!(%error, shard_id = ?self.lease.shard_id, "reading a page of products failed; it is retried");
+                    tokio::time::sleep(RETRY_DELAY).await;
                     continue;
                 }
                 page => page?,

@@ -1,4 +1,5 @@
-//! What nobody needs any more is removed, after a while: a reader may be fetching it just now.
+//! Garbage collection: deletes unreferenced objects after a grace period, because a reader may still be downloading
+//! them.
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
@@ -7,44 +8,43 @@ use std::time::{Duration, Instant};
 use database::Database;
 
 use super::WriterSettings;
-use crate::manifest::{Manifest, Place};
-use crate::objects::Objects;
+use crate::manifest::{Manifest, ShardId};
+use crate::object_storage::ObjectStorage;
 use crate::{IndexError, generation};
 
-/// How often there is a look at what can go, at the longest.
-const LOOK_MAX: Duration = Duration::from_secs(30);
+/// Maximum interval between two collections.
+const INTERVAL_MAX: Duration = Duration::from_secs(30);
 
-/// How often there is a look at what can go.
-pub(super) fn pause(settings: &WriterSettings) -> Duration {
-    LOOK_MAX.min(settings.collect_after / 2)
+/// Returns the interval between two collections.
+pub(super) fn interval(settings: &WriterSettings) -> Duration {
+    INTERVAL_MAX.min(settings.gc_grace_period / 2)
 }
 
-/// The objects of a shard that nothing published names, and since when that is known. The time
-/// counts from there and not from when they were made: a large old segment may have been given up a
-/// second ago.
+/// The unreferenced objects of a shard, with the time at which each was first found unreferenced. The grace period
+/// starts then, not when the object was created: a large old segment may have been replaced a second ago.
 #[derive(Debug, Default)]
-pub(super) struct Leftovers(HashMap<String, Instant>);
+pub(super) struct UnreferencedObjects(HashMap<String, Instant>);
 
-impl Leftovers {
-    /// Removes what has not been named for so long.
+impl UnreferencedObjects {
+    /// Deletes objects that have been unreferenced for the grace period.
     pub(super) async fn collect(
         &mut self,
-        objects: &Objects,
-        place: Place,
+        objects: &ObjectStorage,
+        shard_id: ShardId,
         current: (&str, &Manifest),
-        kept: Duration,
+        grace_period: Duration,
     ) -> Result<(), IndexError> {
         let (sha256, manifest) = current;
-        let mut named: HashSet<&str> =
+        let mut referenced: HashSet<&str> =
             manifest.files.iter().map(|file| file.key.as_str()).collect();
-        let manifest_key = place.manifest_key(sha256);
-        named.insert(&manifest_key);
-        let mut found = objects.list(&place.prefix()).await?;
-        found.retain(|name| !named.contains(name.as_str()));
+        let manifest_key = shard_id.manifest_key(sha256);
+        referenced.insert(&manifest_key);
+        let mut found = objects.list(&shard_id.prefix()).await?;
+        found.retain(|name| !referenced.contains(name.as_str()));
         self.0.retain(|name, _| found.contains(name));
         for name in found {
             let since = self.0.entry(name.clone()).or_insert_with(Instant::now);
-            if since.elapsed() >= kept {
+            if since.elapsed() >= grace_period {
                 objects.delete(&name).await?;
                 self.0.remove(&name);
             }
@@ -53,25 +53,29 @@ impl Leftovers {
     }
 }
 
-/// Removes generations that were retired a while ago: objects, rows, cursors and working copies.
-pub(super) async fn generations(
+/// Deletes expired generations: objects, rows, cursors and working copies.
+pub(super) async fn delete_generations(
     database: &Database,
     settings: &WriterSettings,
     directory: &Path,
     in_use: &[i32],
 ) -> Result<(), IndexError> {
-    for (number, shards) in generation::outdated(database, settings.collect_after).await? {
-        for name in settings.objects.list(&Place::generation_prefix(number)).await? {
+    for (number, shards) in generation::expired(database, settings.gc_grace_period).await? {
+        for name in settings.objects.list(&ShardId::generation_prefix(number)).await? {
             settings.objects.delete(&name).await?;
         }
-        generation::forget(database, number, shards).await?;
-        tracing::info!(generation = number, "a retired search index is removed");
+        generation::delete(database, number, shards).await?;
+        tracing::info!(generation = number, "deleted a retired search index");
     }
-    let kept: Vec<String> = in_use.iter().map(|number| Place::generation_prefix(*number)).collect();
+    let prefixes: Vec<String> =
+        in_use.iter().map(|number| ShardId::generation_prefix(*number)).collect();
     for entry in std::fs::read_dir(directory)? {
         let entry = entry?;
-        let is_kept = entry.file_name().to_str().is_some_and(|name| kept.iter().any(|k| k == name));
-        if !is_kept && entry.file_type()?.is_dir() {
+        let is_in_use = entry
+            .file_name()
+            .to_str()
+            .is_some_and(|name| prefixes.iter().any(|other| other == name));
+        if !is_in_use && entry.file_type()?.is_dir() {
             std::fs::remove_dir_all(entry.path())?;
         }
     }

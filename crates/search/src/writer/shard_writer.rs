@@ -1,4 +1,4 @@
-//! One shard: takes its lease, brings its index here or fills it anew, and follows the outbox.
+//! Writes one shard: acquires its lease, restores its index or fills it from PostgreSQL, and follows the outbox.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::RangeInclusive;
@@ -12,172 +12,173 @@ use merchants::Store;
 use primitives::{Id, MerchantId, ProductId, Timestamp};
 use tokio::sync::watch;
 
-use super::collect::{self, Leftovers};
-use super::local::{Change, Local};
-use super::{PAUSE, WriterSettings, told};
+use super::garbage_collection::{self, UnreferencedObjects};
+use super::working_copy::{Change, WorkingCopy};
+use super::{RETRY_DELAY, WriterSettings, stop_requested};
 use crate::IndexError;
 use crate::lease::Lease;
-use crate::manifest::{Manifest, ManifestFile, Place};
-use crate::table::Held;
+use crate::manifest::{Manifest, ManifestFile, ShardId};
+use crate::table::LeasedShard;
 
-/// What an index needs to hear of.
+/// Events that concern the index.
 const TOPICS: [&str; 3] = ["product.changed", "product.retired", "store.changed"];
 const STORE_CHANGED: &str = "store.changed";
-/// Events read in one go.
+/// Events per query.
 const EVENTS: usize = 1_000;
-/// Products loaded in one go.
+/// Products per query.
 pub(super) const PRODUCTS: usize = 500;
-/// The pause between two looks into an outbox that had little to tell.
-const POLL: Duration = Duration::from_millis(40);
-/// How often the database is asked for the moment, to say how far an idle shard has come.
-const MOMENT_EVERY: Duration = Duration::from_millis(250);
-/// How often there is a look whether segments were merged.
-const MERGES_EVERY: Duration = Duration::from_millis(500);
-/// How often there is a look whether what is published is still there.
-const OBJECTS_EVERY: Duration = Duration::from_secs(3);
-/// How often an idle shard moves its cursor, so that the outbox need not keep what it has read.
-const CURSOR_EVERY: Duration = Duration::from_mins(1);
+/// Delay after a batch of the outbox that was not full.
+const POLL_INTERVAL: Duration = Duration::from_millis(40);
+/// Interval between two reads of the database clock, which dates an idle shard.
+const CLOCK_INTERVAL: Duration = Duration::from_millis(250);
+/// Interval between two checks for merged segments.
+const MERGE_CHECK_INTERVAL: Duration = Duration::from_millis(500);
+/// Interval between two checks that the current manifest exists.
+const OBJECT_CHECK_INTERVAL: Duration = Duration::from_secs(3);
+/// Interval at which an idle shard advances its cursor, so that the outbox can delete events.
+const CURSOR_INTERVAL: Duration = Duration::from_mins(1);
 
-/// Takes the lease, if nobody has it, and writes the shard until the lease is lost, something breaks
-/// or the process stops. Whoever started this starts it again.
+/// Acquires the lease, if it is free, and writes the shard until the lease is lost, an error occurs or a stop is
+/// requested. The caller starts it again.
 pub(super) async fn run(
     database: Database,
     settings: WriterSettings,
     directory: PathBuf,
-    place: Place,
+    shard_id: ShardId,
     mut stopped: watch::Receiver<bool>,
 ) {
-    let (lease, held) = match Lease::take(&database, place, settings.lease).await {
-        Ok(Some(taken)) => taken,
+    let (lease, held) = match Lease::acquire(&database, shard_id, settings.lease).await {
+        Ok(Some(acquired)) => acquired,
         Ok(None) => return,
         Err(error) => {
-            tracing::warn!(%error, ?place, "a shard cannot be taken");
+            tracing::warn!(%error, ?shard_id, "acquiring the lease on a shard failed; it is retried");
             return;
         }
     };
     let ended = tokio::select! {
-        ended = hold(&database, &settings, &directory, &lease, held) => ended,
-        () = lease.keep() => IndexError::LeaseLost,
-        () = told(&mut stopped) => {
+        ended = write_while_leased(&database, &settings, &directory, &lease, held) => ended,
+        () = lease.renew_until_lost() => IndexError::LeaseLost,
+        () = stop_requested(&mut stopped) => {
             lease.release().await;
             return;
         }
     };
-    tracing::warn!(error = %ended, ?place, "a shard is given up");
+    tracing::warn!(error = %ended, ?shard_id, "stopped writing a shard; it is restarted");
     if !matches!(ended, IndexError::LeaseLost) {
         lease.release().await;
     }
 }
 
-/// Writes the shard as long as nothing breaks.
-async fn hold(
+/// Writes the shard until an error occurs that cannot be retried.
+async fn write_while_leased(
     database: &Database,
     settings: &WriterSettings,
     directory: &Path,
     lease: &Lease,
-    held: Held,
+    held: LeasedShard,
 ) -> IndexError {
-    let mut shard = match Shard::open(database, settings, directory, lease, held).await {
+    let mut shard = match ShardWriter::open(database, settings, directory, lease, held).await {
         Ok(shard) => shard,
         Err(error) => return error,
     };
     loop {
         match shard.step().await {
             Ok(()) => {}
-            Err(error) if error.is_passing() => {
-                tracing::warn!(%error, place = ?lease.place, "a step is tried again");
-                tokio::time::sleep(PAUSE).await;
+            Err(error) if error.is_retryable() => {
+                tracing::warn!(%error, shard_id = ?lease.shard_id, "a step of the shard writer failed; it is retried");
+                tokio::time::sleep(RETRY_DELAY).await;
             }
             Err(error) => return error,
         }
     }
 }
 
-/// A shard in the hands of its writer.
-pub(super) struct Shard<'lease> {
+/// The writer of one shard.
+pub(super) struct ShardWriter<'lease> {
     pub(super) database: Database,
     pub(super) reading: Reading,
     pub(super) settings: &'lease WriterSettings,
     pub(super) lease: &'lease Lease,
-    /// The working copy of this holding of the lease.
+    /// Directory of the working copy of this acquisition of the lease.
     pub(super) directory: PathBuf,
-    /// None only while it is being dropped.
-    local: Option<Arc<Mutex<Local>>>,
-    /// The virtual shards of merchants that are in it.
+    /// `None` only during drop.
+    working_copy: Option<Arc<Mutex<WorkingCopy>>>,
+    /// Virtual shards of merchants in this shard.
     range: RangeInclusive<u16>,
     stores: HashMap<MerchantId, Arc<Store>>,
-    /// Everything up to here is in the working copy, though perhaps not committed.
+    /// Position in the outbox up to which events are applied to the working copy, though perhaps not committed.
     pub(super) cursor: Cursor,
-    /// Where the outbox believes this reader to be.
-    pub(super) named: Cursor,
+    /// The cursor as stored in the outbox.
+    pub(super) stored_cursor: Cursor,
     pub(super) version: i64,
-    /// What is published, under its name.
+    /// The current version: checksum of the manifest, and manifest.
     pub(super) published: Option<(String, Manifest)>,
-    /// The files that are in the object store, by their names here.
-    pub(super) known: HashMap<String, ManifestFile>,
-    /// There is something committed that is not published.
+    /// Files in object storage, by name in the working copy.
+    pub(super) uploaded: HashMap<String, ManifestFile>,
+    /// Whether a commit is not published.
     pub(super) is_unpublished: bool,
-    /// There are changes that are not committed.
+    /// Whether changes are not committed.
     pub(super) is_changed: bool,
-    /// When something was last published.
+    /// Time of the last publication.
     pub(super) published_at: Instant,
-    /// Everything that was committed before this moment is in the working copy.
+    /// Every change committed before this time is in the working copy.
     read_until: Option<Timestamp>,
-    leftovers: Leftovers,
-    watches: Watches,
+    unreferenced: UnreferencedObjects,
+    last_run: LastRun,
 }
 
-/// When things were last looked at.
-struct Watches {
-    moment: Instant,
-    merges: Instant,
-    objects: Instant,
-    leftovers: Instant,
+/// When each periodic task last ran.
+struct LastRun {
+    clock: Instant,
+    merge_check: Instant,
+    object_check: Instant,
+    garbage_collection: Instant,
     cursor: Instant,
 }
 
-/// Whether a span has passed; if so, it begins again.
-fn is_due(last: &mut Instant, every: Duration) -> bool {
-    let is_due = last.elapsed() >= every;
+/// Returns whether the interval has passed; if so, starts the next one.
+fn is_due(last: &mut Instant, interval: Duration) -> bool {
+    let is_due = last.elapsed() >= interval;
     if is_due {
         *last = Instant::now();
     }
     is_due
 }
 
-impl<'lease> Shard<'lease> {
-    /// Goes on from what is published; fills the shard anew if there is nothing, or if it cannot be
-    /// had any more.
+impl<'lease> ShardWriter<'lease> {
+    /// Restores the current version; fills the shard from PostgreSQL if there is none, or if it is damaged.
     async fn open(
         database: &Database,
         settings: &'lease WriterSettings,
         directory: &Path,
         lease: &'lease Lease,
-        held: Held,
+        held: LeasedShard,
     ) -> Result<Self, IndexError> {
         let reading = Reading::for_platform(database);
-        let named = jobs::cursor(&reading, &lease.place.cursor_name()).await?;
+        let stored_cursor = jobs::cursor(&reading, &lease.shard_id.cursor_name()).await?;
         let work = directory.join(lease.token.to_string());
         let restored = match &held.manifest {
-            Some(sha256) => match restore(settings, directory, &work, lease.place, sha256).await {
-                Err(error) if error.is_passing() => return Err(error),
+            Some(sha256) => match restore(settings, directory, &work, lease.shard_id, sha256).await
+            {
+                Err(error) if error.is_retryable() => return Err(error),
                 Err(error) => {
-                    tracing::error!(%error, place = ?lease.place, "a shard is filled anew");
+                    tracing::error!(%error, shard_id = ?lease.shard_id, "restoring a shard failed; it is filled from PostgreSQL");
                     None
                 }
                 Ok(restored) => Some((sha256.clone(), restored)),
             },
             None => None,
         };
-        let (local, published) = match restored {
-            Some((sha256, (local, manifest))) => (local, Some((sha256, manifest))),
+        let (working_copy, published) = match restored {
+            Some((sha256, (working_copy, manifest))) => (working_copy, Some((sha256, manifest))),
             None => (create(settings, directory, &work).await?, None),
         };
-        // A cursor nobody knows of any more: the manifest has it too.
-        let resumed = published.as_ref().filter(|_| named == Cursor::default());
-        let cursor = resumed.map_or_else(|| named.clone(), |(_, manifest)| manifest.cursor.clone());
-        let known = published.iter().flat_map(|(_, manifest)| manifest.files.iter());
-        let known = known.map(|file| (file.name.clone(), file.clone())).collect();
+        // If the outbox has no cursor any more, the one in the manifest is used.
+        let resumed = published.as_ref().filter(|_| stored_cursor == Cursor::default());
+        let cursor =
+            resumed.map_or_else(|| stored_cursor.clone(), |(_, manifest)| manifest.cursor.clone());
+        let uploaded = published.iter().flat_map(|(_, manifest)| manifest.files.iter());
+        let uploaded = uploaded.map(|file| (file.name.clone(), file.clone())).collect();
         let now = Instant::now();
         let mut shard = Self {
             database: database.clone(),
@@ -185,91 +186,91 @@ impl<'lease> Shard<'lease> {
             settings,
             lease,
             directory: work,
-            local: Some(Arc::new(Mutex::new(local))),
+            working_copy: Some(Arc::new(Mutex::new(working_copy))),
             range: range(&held),
             stores: HashMap::new(),
             cursor,
-            named,
+            stored_cursor,
             version: held.version,
             published,
-            known,
+            uploaded,
             is_unpublished: false,
             is_changed: false,
             published_at: now,
             read_until: None,
-            leftovers: Leftovers::default(),
-            watches: Watches {
-                moment: now,
-                merges: now,
-                objects: now,
-                leftovers: now,
+            unreferenced: UnreferencedObjects::default(),
+            last_run: LastRun {
+                clock: now,
+                merge_check: now,
+                object_check: now,
+                garbage_collection: now,
                 cursor: now,
             },
         };
         if shard.published.is_none() {
-            shard.fill().await?;
+            shard.backfill().await?;
         }
         Ok(shard)
     }
 
-    /// Runs a step of the index where it holds nobody up.
+    /// Runs a step on the working copy in a blocking task.
     pub(super) async fn blocking<T: Send + 'static>(
         &self,
-        step: impl FnOnce(&mut Local) -> Result<T, IndexError> + Send + 'static,
+        step: impl FnOnce(&mut WorkingCopy) -> Result<T, IndexError> + Send + 'static,
     ) -> Result<T, IndexError> {
-        let Some(local) = self.local.clone() else { return Err(IndexError::LeaseLost) };
-        let done = tokio::task::spawn_blocking(move || {
-            step(&mut local.lock().unwrap_or_else(PoisonError::into_inner))
+        let Some(working_copy) = self.working_copy.clone() else {
+            return Err(IndexError::LeaseLost);
+        };
+        let result = tokio::task::spawn_blocking(move || {
+            step(&mut working_copy.lock().unwrap_or_else(PoisonError::into_inner))
         });
-        done.await?
+        result.await?
     }
 
-    /// Whether a merchant's products belong here.
+    /// Returns whether a merchant's products belong to this shard.
     pub(super) fn owns(&self, merchant: MerchantId) -> bool {
         self.range.contains(&shard_of(merchant))
     }
 
-    /// Reads on, publishes what is due, and looks after the rest.
+    /// Applies the next events, publishes if due, and runs maintenance.
     async fn step(&mut self) -> Result<(), IndexError> {
-        let mut moment = None;
-        if is_due(&mut self.watches.moment, MOMENT_EVERY) {
-            let mut snapshot = self.reading.open().await?;
-            moment = Some(snapshot.now().await?);
-            snapshot.close().await?;
+        let mut now = None;
+        if is_due(&mut self.last_run.clock, CLOCK_INTERVAL) {
+            now = Some(self.reading.run(async |sql| sql.now().await).await?);
         }
         let limit = i64::try_from(EVENTS).unwrap_or(i64::MAX);
-        let batch = jobs::follow_topics(&self.reading, &self.cursor, &TOPICS, limit).await?;
-        let is_all = batch.events.len() < EVENTS;
-        self.take_in(&batch.events).await?;
+        let batch = jobs::read_topics(&self.reading, &self.cursor, &TOPICS, limit).await?;
+        let is_end = batch.events.len() < EVENTS;
+        self.apply_events(&batch.events).await?;
         self.cursor = batch.next;
-        if is_all {
-            // The window is read to its end, and it saw the end of a work that began at this moment:
-            // so it saw everything that was committed before.
+        if is_end {
+            // The outbox is read to its end, and the read saw the end of a transaction that began at this time: so
+            // it saw everything committed before.
             let newest = batch.events.iter().map(|event| event.at).max();
-            self.read_until = newest.or(moment).max(self.read_until);
+            self.read_until = newest.or(now).max(self.read_until);
         }
         self.publish_if_due().await?;
-        self.look_after().await?;
-        if is_all {
-            tokio::time::sleep(POLL).await;
+        self.run_maintenance().await?;
+        if is_end {
+            tokio::time::sleep(POLL_INTERVAL).await;
         }
         Ok(())
     }
 
-    /// Brings the products that events tell of up to date, as they are by now.
-    async fn take_in(&mut self, events: &[Event]) -> Result<(), IndexError> {
+    /// Updates the products that events concern, to their current state.
+    async fn apply_events(&mut self, events: &[Event]) -> Result<(), IndexError> {
         let ours = || events.iter().filter(|event| self.owns(event.merchant));
         let (of_stores, of_products): (Vec<&Event>, Vec<&Event>) =
             ours().partition(|event| event.topic == STORE_CHANGED);
         let changed: HashSet<MerchantId> = of_stores.iter().map(|event| event.merchant).collect();
         let key = |event: &&Event| (event.merchant, ProductId::from_uuid(event.subject));
         let keys: HashSet<(MerchantId, ProductId)> = of_products.iter().map(key).collect();
-        let mut asked = changed.clone();
-        let strange = |merchant: &MerchantId| !self.stores.contains_key(merchant);
-        asked.extend(keys.iter().map(|(merchant, _)| *merchant).filter(strange));
-        self.learn(asked).await?;
+        let mut to_load = changed.clone();
+        let is_unknown = |merchant: &MerchantId| !self.stores.contains_key(merchant);
+        to_load.extend(keys.iter().map(|(merchant, _)| *merchant).filter(is_unknown));
+        self.load_stores(to_load).await?;
         for merchant in changed {
-            self.translate(merchant).await?;
+            self.reindex_if_languages_changed(merchant).await?;
         }
         let keys: Vec<(MerchantId, ProductId)> = keys.into_iter().collect();
         for keys in keys.chunks(PRODUCTS) {
@@ -286,30 +287,36 @@ impl<'lease> Shard<'lease> {
         Ok(())
     }
 
-    /// Reads stores again.
-    async fn learn(&mut self, merchants: HashSet<MerchantId>) -> Result<(), IndexError> {
+    /// Loads stores from the database.
+    async fn load_stores(&mut self, merchants: HashSet<MerchantId>) -> Result<(), IndexError> {
         let merchants: Vec<MerchantId> = merchants.into_iter().collect();
         for merchants in merchants.chunks(PRODUCTS) {
-            let stores = merchants::roster_of(&self.reading, merchants).await?;
-            self.remember(stores);
+            let stores = merchants::stores_of(&self.reading, merchants).await?;
+            self.cache_stores(stores);
         }
         Ok(())
     }
 
-    pub(super) fn remember(&mut self, stores: Vec<Store>) {
+    pub(super) fn cache_stores(&mut self, stores: Vec<Store>) {
         self.stores.extend(stores.into_iter().map(|store| (store.merchant, Arc::new(store))));
     }
 
-    /// Makes the documents of a store anew, if it writes in other languages than they were made for.
-    async fn translate(&mut self, merchant: MerchantId) -> Result<(), IndexError> {
+    /// Reindexes the products of a store if its languages changed.
+    async fn reindex_if_languages_changed(
+        &mut self,
+        merchant: MerchantId,
+    ) -> Result<(), IndexError> {
         let Some(store) = self.stores.get(&merchant).cloned() else { return Ok(()) };
-        let asked = Arc::clone(&store);
-        if !self.blocking(move |local| Ok(local.languages.differ(&asked))).await? {
+        let current = Arc::clone(&store);
+        if !self
+            .blocking(move |working_copy| Ok(working_copy.languages.differ_from(&current)))
+            .await?
+        {
             return Ok(());
         }
-        self.put_all(&[merchant]).await?;
-        self.blocking(move |local| {
-            local.languages.note(&store);
+        self.backfill_stores(&[merchant]).await?;
+        self.blocking(move |working_copy| {
+            working_copy.languages.record(&store);
             Ok(())
         })
         .await
@@ -326,97 +333,103 @@ impl<'lease> Shard<'lease> {
             self.stores.get(&merchant).map(|store| (merchant, Arc::clone(store)))
         });
         let stores: HashMap<MerchantId, Arc<Store>> = stores.collect();
-        self.blocking(move |local| local.apply(&stores, changes)).await
+        self.blocking(move |working_copy| working_copy.apply(&stores, changes)).await
     }
 
-    /// Publishes changes, unless the last publication is too short ago.
+    /// Publishes changes, unless the last publication is too recent.
     async fn publish_if_due(&mut self) -> Result<(), IndexError> {
         let is_due = self.published_at.elapsed() >= self.settings.commit_every;
         if self.is_changed && is_due || self.is_unpublished {
             self.publish(false).await?;
         }
         if !self.is_changed
-            && let Some(moment) = self.read_until
+            && let Some(read_until) = self.read_until
         {
-            self.lease.note_caught_up(moment);
+            self.lease.set_caught_up(read_until);
         }
         Ok(())
     }
 
-    /// What is done now and then.
-    async fn look_after(&mut self) -> Result<(), IndexError> {
-        if is_due(&mut self.watches.merges, MERGES_EVERY) && self.is_merged().await? {
+    /// Runs the periodic tasks that are due.
+    async fn run_maintenance(&mut self) -> Result<(), IndexError> {
+        if is_due(&mut self.last_run.merge_check, MERGE_CHECK_INTERVAL) && self.is_merged().await? {
             self.publish(false).await?;
         }
-        let is_lost = is_due(&mut self.watches.objects, OBJECTS_EVERY) && self.is_lost().await?;
-        if is_lost || self.lease.is_damaged() {
-            self.mend().await?;
+        let is_missing = is_due(&mut self.last_run.object_check, OBJECT_CHECK_INTERVAL)
+            && self.is_manifest_missing().await?;
+        if is_missing || self.lease.is_damaged() {
+            self.repair().await?;
         }
-        if is_due(&mut self.watches.leftovers, collect::pause(self.settings))
-            && let Some((sha256, manifest)) = &self.published
+        if is_due(
+            &mut self.last_run.garbage_collection,
+            garbage_collection::interval(self.settings),
+        ) && let Some((sha256, manifest)) = &self.published
         {
-            let (objects, kept) = (&self.settings.objects, self.settings.collect_after);
+            let (objects, grace_period) = (&self.settings.objects, self.settings.gc_grace_period);
             let current = (sha256.as_str(), manifest);
-            self.leftovers.collect(objects, self.lease.place, current, kept).await?;
+            self.unreferenced.collect(objects, self.lease.shard_id, current, grace_period).await?;
         }
-        if is_due(&mut self.watches.cursor, CURSOR_EVERY) && !self.is_changed {
-            self.step_cursor().await?;
+        if is_due(&mut self.last_run.cursor, CURSOR_INTERVAL) && !self.is_changed {
+            self.advance_cursor().await?;
         }
         Ok(())
     }
 }
 
-impl Drop for Shard<'_> {
-    /// The index waits for its threads when it ends, which is no work for this one.
+impl Drop for ShardWriter<'_> {
+    /// Drops the index in a blocking task, because it waits for its threads.
     fn drop(&mut self) {
-        let local = self.local.take();
+        let working_copy = self.working_copy.take();
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
-            runtime.spawn_blocking(move || drop(local));
+            runtime.spawn_blocking(move || drop(working_copy));
         }
     }
 }
 
-fn range(held: &Held) -> RangeInclusive<u16> {
+fn range(held: &LeasedShard) -> RangeInclusive<u16> {
     let number = |number: i16| u16::try_from(number).unwrap_or(0);
     number(held.virtual_from)..=number(held.virtual_to)
 }
 
-/// Brings a published state here. What an earlier working copy has is used, if it is right.
+/// Restores a published version. Valid files of earlier working copies are reused.
 async fn restore(
     settings: &WriterSettings,
     directory: &Path,
     work: &Path,
-    place: Place,
+    shard_id: ShardId,
     sha256: &str,
-) -> Result<(Local, Manifest), IndexError> {
-    let manifest = Manifest::fetch(&settings.objects, place, sha256).await?;
-    let (from, to, wanted) = (directory.to_owned(), work.to_owned(), manifest.clone());
-    let missing = tokio::task::spawn_blocking(move || Local::adopt(&from, &to, &wanted)).await??;
+) -> Result<(WorkingCopy, Manifest), IndexError> {
+    let manifest = Manifest::download(&settings.objects, shard_id, sha256).await?;
+    let (from, to, files) = (directory.to_owned(), work.to_owned(), manifest.clone());
+    let missing =
+        tokio::task::spawn_blocking(move || WorkingCopy::link_existing_files(&from, &to, &files))
+            .await??;
     for file in missing {
         let to = work.join(&file.name);
-        settings.objects.fetch(&file.key, &to, &file.sha256, file.bytes).await?;
+        settings.objects.download(&file.key, &to, &file.sha256, file.bytes).await?;
     }
-    let (root, to, wanted) = (directory.to_owned(), work.to_owned(), manifest.clone());
+    let (root, to, files) = (directory.to_owned(), work.to_owned(), manifest.clone());
     let memory_bytes = settings.memory_bytes;
     let opened = tokio::task::spawn_blocking(move || {
-        let local = Local::open(&to, &wanted, memory_bytes)?;
-        Local::leave_only(&root, &to);
-        Ok::<_, IndexError>(local)
+        let working_copy = WorkingCopy::open(&to, &files, memory_bytes)?;
+        WorkingCopy::remove_others(&root, &to);
+        Ok::<_, IndexError>(working_copy)
     });
     Ok((opened.await??, manifest))
 }
 
+/// Creates an empty working copy.
 async fn create(
     settings: &WriterSettings,
     directory: &Path,
     work: &Path,
-) -> Result<Local, IndexError> {
+) -> Result<WorkingCopy, IndexError> {
     let (root, to) = (directory.to_owned(), work.to_owned());
     let memory_bytes = settings.memory_bytes;
     let created = tokio::task::spawn_blocking(move || {
-        let local = Local::create(&to, memory_bytes)?;
-        Local::leave_only(&root, &to);
-        Ok::<_, IndexError>(local)
+        let working_copy = WorkingCopy::create(&to, memory_bytes)?;
+        WorkingCopy::remove_others(&root, &to);
+        Ok::<_, IndexError>(working_copy)
     });
     created.await?
 }

@@ -1,7 +1,7 @@
-//! A working copy that does not wait for the disk.
+//! A tantivy directory without fsync.
 //!
-//! What counts is what is published: a restart goes back to that, and checks every file before it uses
-//! it. So nothing here has to outlive a loss of power, and a commit need not wait for a dozen syncs.
+//! Only the published version has to be durable: a restart begins with it, and verifies every file before use. So a
+//! working copy need not survive a power failure, and a commit does not wait for a dozen syncs.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
@@ -15,25 +15,25 @@ use tantivy::directory::{
     WatchHandle, WritePtr,
 };
 
-use crate::objects::with_suffix;
+use crate::object_storage::with_suffix;
 
 /// The directory of a working copy.
 #[derive(Debug, Clone)]
-pub(super) struct Unsynced {
+pub(super) struct UnsyncedDirectory {
     path: PathBuf,
     mapped: MmapDirectory,
 }
 
-impl Unsynced {
+impl UnsyncedDirectory {
     pub(super) fn open(path: &Path) -> tantivy::Result<Self> {
         Ok(Self { path: path.to_owned(), mapped: MmapDirectory::open(path)? })
     }
 }
 
-/// A file that is whole when the last byte is written.
-struct Plain(File);
+/// A file that is flushed but not synced.
+struct UnsyncedFile(File);
 
-impl Write for Plain {
+impl Write for UnsyncedFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0.write(bytes)
     }
@@ -43,13 +43,13 @@ impl Write for Plain {
     }
 }
 
-impl TerminatingWrite for Plain {
+impl TerminatingWrite for UnsyncedFile {
     fn terminate_ref(&mut self, _: AntiCallToken) -> io::Result<()> {
         self.0.flush()
     }
 }
 
-impl Directory for Unsynced {
+impl Directory for UnsyncedDirectory {
     fn get_file_handle(&self, path: &Path) -> Result<Arc<dyn FileHandle>, OpenReadError> {
         self.mapped.get_file_handle(path)
     }
@@ -68,7 +68,7 @@ impl Directory for Unsynced {
             io::ErrorKind::AlreadyExists => OpenWriteError::FileAlreadyExists(path.to_owned()),
             _ => OpenWriteError::wrap_io_error(error, path.to_owned()),
         })?;
-        Ok(BufWriter::new(Box::new(Plain(file))))
+        Ok(BufWriter::new(Box::new(UnsyncedFile(file))))
     }
 
     fn atomic_read(&self, path: &Path) -> Result<Vec<u8>, OpenReadError> {

@@ -1,4 +1,4 @@
-//! The index of one shard on this machine, as its writer keeps it. Everything here blocks.
+//! The working copy of a shard: the local index that its writer changes. All functions block.
 
 use std::collections::HashMap;
 use std::fs;
@@ -13,70 +13,68 @@ use tantivy::index::SegmentComponent;
 use tantivy::indexer::{IndexWriterOptions, LogMergePolicy};
 use tantivy::{Index, IndexMeta, IndexWriter};
 
-use super::unsynced::Unsynced;
+use super::unsynced_directory::UnsyncedDirectory;
 use crate::IndexError;
 use crate::checksum;
-use crate::document::{Documents, id_term};
-use crate::languages::{self, Languages};
+use crate::document::{DocumentBuilder, id_term};
+use crate::indexed_languages::{self, IndexedLanguages};
 use crate::manifest::{Manifest, ManifestFile};
 use crate::schema::{Fields, schema, settings};
 
-/// One thread writes: shards are what runs side by side.
+/// One indexing thread per shard: shards are written concurrently.
 const THREADS: usize = 1;
-/// A long merge does not keep short ones waiting.
+/// Two, so that a long merge does not delay short ones.
 const MERGE_THREADS: usize = 2;
-/// So many segments of about the same size become one.
+/// Segments of about the same size that are merged into one.
 const SEGMENTS_MERGED: usize = 6;
-/// Segments with fewer documents are all of the same size.
+/// Segments with fewer documents count as the same size.
 const SMALL_SEGMENT_DOCUMENTS: u32 = 1_000;
-/// Segments within a factor of eight are of the same size: the large ones are left alone until there
-/// is much beside them.
+/// Segments within a factor of eight count as the same size, so that large segments are rarely merged.
 const SIZE_FACTOR_LOG2: f64 = 3.0;
-/// A segment is written anew when so much of it is deleted.
+/// Ratio of deleted documents at which a segment is rewritten.
 const DELETED_MAX: f32 = 0.3;
 
-/// A product as it is to be found from now on; not at all, if there is none.
+/// A change of a product; without `product`, its document is deleted.
 pub(super) struct Change {
     pub(super) merchant: MerchantId,
     pub(super) id: ProductId,
     pub(super) product: Option<Box<Product>>,
 }
 
-/// A shard's index and its writer.
-pub(super) struct Local {
+/// The index of a shard with its tantivy writer.
+pub(super) struct WorkingCopy {
     index: Index,
     writer: IndexWriter,
     fields: Fields,
-    pub(super) languages: Languages,
-    /// Changes that are not committed.
+    pub(super) languages: IndexedLanguages,
+    /// Number of uncommitted changes.
     pub(super) pending: usize,
 }
 
-/// A committed state. While it lives, the index keeps its files.
+/// A committed state. The index keeps its files while this value lives.
 pub(super) struct Committed {
     pub(super) meta: String,
     pub(super) documents: u64,
-    /// The files of the segments, by name.
+    /// Names of the segment files.
     pub(super) names: Vec<String>,
     _held: IndexMeta,
 }
 
-impl Local {
-    /// An empty index.
+impl WorkingCopy {
+    /// Creates an empty working copy.
     pub(super) fn create(directory: &Path, memory_bytes: usize) -> Result<Self, IndexError> {
         fs::create_dir_all(directory)?;
         let (schema, _) = schema();
         let index = Index::builder().schema(schema).settings(settings());
-        let index = index.open_or_create(Unsynced::open(directory)?)?;
-        Self::over(index, memory_bytes, Languages::default())
+        let index = index.open_or_create(UnsyncedDirectory::open(directory)?)?;
+        Self::with_index(index, memory_bytes, IndexedLanguages::default())
     }
 
-    /// Takes the files of a manifest over from earlier working copies below a directory, those that
-    /// are what they should be. Answers the others.
+    /// Links the valid files of a manifest from earlier working copies below `root`. Returns the files that are
+    /// missing.
     ///
-    /// Each holding of the lease has a working copy of its own: threads of an earlier one may still
-    /// be writing into theirs.
-    pub(super) fn adopt(
+    /// Each acquisition of the lease has its own working copy: threads of an earlier one may still be writing.
+    pub(super) fn link_existing_files(
         root: &Path,
         directory: &Path,
         manifest: &Manifest,
@@ -91,51 +89,55 @@ impl Local {
         }
         let is_missing = |file: &&ManifestFile| {
             let found = copies.iter().map(|copy| copy.join(&file.name));
-            let mut right = found.filter(|path| checksum::holds(path, &file.sha256, file.bytes));
-            !right.any(|path| fs::hard_link(path, directory.join(&file.name)).is_ok())
+            let mut valid = found.filter(|path| checksum::matches(path, &file.sha256, file.bytes));
+            !valid.any(|path| fs::hard_link(path, directory.join(&file.name)).is_ok())
         };
         Ok(manifest.files.iter().filter(is_missing).cloned().collect())
     }
 
-    /// Opens the state of a manifest whose files are all here.
+    /// Opens the working copy of a manifest whose files are all in `directory`.
     pub(super) fn open(
         directory: &Path,
         manifest: &Manifest,
         memory_bytes: usize,
     ) -> Result<Self, IndexError> {
-        // What the index takes care of, so that it removes these when they are merged away.
+        // The files that tantivy manages, so that it deletes them after merges.
         let names = manifest.files.iter().map(|file| file.name.as_str());
-        let names = names.filter(|name| *name != languages::FILE_NAME);
+        let names = names.filter(|name| *name != indexed_languages::FILE_NAME);
         let managed: Vec<&str> = names.chain(["meta.json"]).collect();
         let managed = serde_json::to_vec(&managed);
-        let managed = managed.map_err(|error| IndexError::Local(error.to_string()))?;
+        let managed = managed.map_err(|error| IndexError::LocalFile(error.to_string()))?;
         fs::write(directory.join(".managed.json"), managed)?;
         fs::write(directory.join("meta.json"), &manifest.meta)?;
-        let languages = Languages::decode(&fs::read(directory.join(languages::FILE_NAME))?)?;
-        Self::over(Index::open(Unsynced::open(directory)?)?, memory_bytes, languages)
+        let languages =
+            IndexedLanguages::decode(&fs::read(directory.join(indexed_languages::FILE_NAME))?)?;
+        Self::with_index(Index::open(UnsyncedDirectory::open(directory)?)?, memory_bytes, languages)
     }
 
-    /// Removes every working copy but one. What resists goes the next time.
-    pub(super) fn leave_only(root: &Path, kept: &Path) {
+    /// Deletes all other working copies. Failures are ignored; the next call tries again.
+    pub(super) fn remove_others(root: &Path, current: &Path) {
         for entry in fs::read_dir(root).into_iter().flatten().flatten() {
             let path = entry.path();
-            if path != kept && path.is_dir() {
+            if path != current && path.is_dir() {
                 let _ = fs::remove_dir_all(path);
             }
         }
     }
 
-    fn over(index: Index, memory_bytes: usize, languages: Languages) -> Result<Self, IndexError> {
+    fn with_index(
+        index: Index,
+        memory_bytes: usize,
+        languages: IndexedLanguages,
+    ) -> Result<Self, IndexError> {
         let options = IndexWriterOptions::builder()
             .num_worker_threads(THREADS)
             .num_merge_threads(MERGE_THREADS)
             .memory_budget_per_thread(memory_bytes / THREADS)
             .build();
         let writer: IndexWriter = index.writer_with_options(options)?;
-        // A writer numbers its first operation like the commit it goes on from, and a merge that
-        // begins before the next commit takes that operation for one of the commit's: a delete would
-        // be lost to segments that were last deleted from in it. An operation that does nothing takes
-        // the number.
+        // A new writer gives its first operation the opstamp of the last commit, and a merge that starts before the
+        // next commit treats that operation as part of the last one: a delete would then be lost for segments with
+        // deletes from that commit. A no-op operation uses up the opstamp.
         writer.run([])?;
         let mut policy = LogMergePolicy::default();
         policy.set_min_num_segments(SEGMENTS_MERGED);
@@ -147,7 +149,7 @@ impl Local {
         Ok(Self { index, writer, fields, languages, pending: 0 })
     }
 
-    /// Takes changes in. Taking the same in again changes nothing.
+    /// Applies changes. Applying them again has no effect.
     pub(super) fn apply(
         &mut self,
         stores: &HashMap<MerchantId, Arc<Store>>,
@@ -156,27 +158,27 @@ impl Local {
         changes.sort_by_key(|change| change.merchant.uuid());
         for of_store in changes.chunk_by(|one, other| one.merchant == other.merchant) {
             let store = of_store.first().and_then(|change| stores.get(&change.merchant));
-            let mut documents = store.map(|store| Documents::new(self.fields, store));
+            let mut builder = store.map(|store| DocumentBuilder::new(self.fields, store));
             for change in of_store {
                 self.writer.delete_term(id_term(&self.fields, change.id));
-                let made = documents.as_mut().zip(change.product.as_deref());
-                let document = made.and_then(|(documents, product)| documents.document(product));
+                let product = builder.as_mut().zip(change.product.as_deref());
+                let document = product.and_then(|(builder, product)| builder.build(product));
                 if let Some(document) = document {
                     self.writer.add_document(document)?;
                 }
                 self.pending += 1;
             }
-            if let Some(store) = store.filter(|store| !self.languages.know(store.merchant)) {
-                self.languages.note(store);
+            if let Some(store) = store.filter(|store| !self.languages.contains(store.merchant)) {
+                self.languages.record(store);
             }
         }
         Ok(())
     }
 
-    /// Makes the changes last. The position in the outbox goes with them.
+    /// Commits the changes with the cursor as payload.
     pub(super) fn commit(&mut self, cursor: &Cursor) -> Result<(), IndexError> {
         let payload = serde_json::to_string(cursor);
-        let payload = payload.map_err(|error| IndexError::Local(error.to_string()))?;
+        let payload = payload.map_err(|error| IndexError::LocalFile(error.to_string()))?;
         let mut prepared = self.writer.prepare_commit()?;
         prepared.set_payload(&payload);
         prepared.commit()?;
@@ -184,9 +186,9 @@ impl Local {
         Ok(())
     }
 
-    /// What is committed. Merges may have changed its segments since the commit, never its documents.
+    /// Returns the committed state. Merges may change its segments after a commit, never its documents.
     pub(super) fn committed(&self) -> Result<Committed, IndexError> {
-        const PARTS: [SegmentComponent; 6] = [
+        const COMPONENTS: [SegmentComponent; 6] = [
             SegmentComponent::Postings,
             SegmentComponent::Positions,
             SegmentComponent::Terms,
@@ -198,12 +200,15 @@ impl Local {
         let mut names: Vec<String> = Vec::new();
         for segment in &held.segments {
             let deleted = segment.has_deletes().then_some(SegmentComponent::Delete);
-            let parts = PARTS.into_iter().chain(deleted).map(|part| segment.relative_path(part));
-            names.extend(parts.filter_map(|path| path.to_str().map(str::to_owned)));
+            let paths = COMPONENTS
+                .into_iter()
+                .chain(deleted)
+                .map(|component| segment.relative_path(component));
+            names.extend(paths.filter_map(|path| path.to_str().map(str::to_owned)));
         }
         names.sort_unstable();
         let meta = serde_json::to_string(&held);
-        let meta = meta.map_err(|error| IndexError::Local(error.to_string()))?;
+        let meta = meta.map_err(|error| IndexError::LocalFile(error.to_string()))?;
         let documents = held.segments.iter().map(|segment| u64::from(segment.num_docs())).sum();
         Ok(Committed { meta, documents, names, _held: held })
     }
@@ -229,8 +234,7 @@ mod tests {
         document
     }
 
-    /// Six segments that nobody has merged yet, as a writer leaves them that was killed. The last
-    /// commit deletes from the smallest.
+    /// Writes six unmerged segments, as a killed writer leaves them. The last commit deletes from the smallest.
     fn leave_unmerged(index: &Index, fields: &Fields) -> tantivy::Result<()> {
         let mut writer: IndexWriter = index.writer_with_num_threads(1, MEMORY_BYTES)?;
         writer.set_merge_policy(Box::new(NoMergePolicy));
@@ -247,18 +251,19 @@ mod tests {
         Ok(())
     }
 
-    /// The first thing a writer does is a delete, and what it finds is merged at once.
+    /// The first operation of the writer is a delete, and its first commit starts a merge.
     #[test]
-    fn the_first_delete_after_a_restart_outlives_a_merge() {
+    fn the_first_delete_after_a_restart_survives_a_merge() {
         let (schema, fields) = schema();
         let index = Index::builder().schema(schema).settings(settings()).create_in_ram().unwrap();
         leave_unmerged(&index, &fields).unwrap();
-        let mut local = Local::over(index, MEMORY_BYTES, Languages::default()).unwrap();
+        let mut working_copy =
+            WorkingCopy::with_index(index, MEMORY_BYTES, IndexedLanguages::default()).unwrap();
         let changed = ProductId::from_random(37);
-        local.writer.delete_term(id_term(&fields, changed));
-        local.writer.add_document(document(&fields, 37)).unwrap();
-        local.commit(&Cursor::default()).unwrap();
-        let Local { index, writer, .. } = local;
+        working_copy.writer.delete_term(id_term(&fields, changed));
+        working_copy.writer.add_document(document(&fields, 37)).unwrap();
+        working_copy.commit(&Cursor::default()).unwrap();
+        let WorkingCopy { index, writer, .. } = working_copy;
         writer.wait_merging_threads().unwrap();
         let searcher = index.reader().unwrap().searcher();
         let term = id_term(&fields, changed);

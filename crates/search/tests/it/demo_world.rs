@@ -6,7 +6,7 @@ use std::time::Duration;
 use database::Database;
 use merchants::StoreCache;
 use primitives::PageRequest;
-use search::{CallerKind, Found, Query, Search, SearchSettings};
+use search::{CallerKind, Query, Search, SearchResults, SearchSettings};
 use serde_json::Value;
 use testkit::{Template, TestDatabase};
 
@@ -16,7 +16,7 @@ pub(crate) struct World {
 }
 
 impl World {
-    /// A copy of the demo world in three shards, with nothing estimated.
+    /// Opens a copy of the demo world in three shards, without a budget, so that totals are exact.
     pub(crate) async fn open() -> Self {
         let test = Self::database().await;
         let search = Self::search(test.database()).await;
@@ -37,14 +37,14 @@ impl World {
     pub(crate) async fn search(database: &Database) -> Search {
         let stores = StoreCache::new(database.clone(), Duration::ZERO);
         let settings = SearchSettings { budget: None, ..SearchSettings::new("http://souk.test") };
-        Search::of_everything(database, stores, 3, settings).await.unwrap()
+        Search::in_memory(database, stores, 3, settings).await.unwrap()
     }
 
-    pub(crate) async fn find(&self, query: Query) -> Found {
+    pub(crate) async fn find(&self, query: Query) -> SearchResults {
         self.search.find(query, CallerKind::Anonymous).await.unwrap()
     }
 
-    /// Everything a query finds, page after page by cursor.
+    /// Returns all results of a query, page by page with the cursor.
     pub(crate) async fn find_all(&self, query: &Query) -> Vec<Value> {
         let mut all = Vec::new();
         let mut cursor = None;
@@ -60,7 +60,7 @@ impl World {
     }
 }
 
-pub(crate) fn records(found: &Found) -> Vec<Value> {
+pub(crate) fn records(found: &SearchResults) -> Vec<Value> {
     found.records.iter().map(|record| serde_json::from_str(record).unwrap()).collect()
 }
 

@@ -1,4 +1,4 @@
-//! A database with some stores, an object store, and processes that write and read the index.
+//! A database with some stores, object storage, and tasks that write and read the index.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -7,36 +7,36 @@ use std::time::{Duration, Instant, UNIX_EPOCH};
 use catalog::{Amount, Incoming, Origin, ProductDraft};
 use database::{Database, Work};
 use primitives::{Currency, Id, MerchantId};
-use search::{Comparison, Figures, Objects, Replica, ReplicaSettings, WriterSettings};
+use search::{Comparison, ObjectStorage, Replica, ReplicaSettings, ReplicaStatus, WriterSettings};
 use testkit::TestDatabase;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-/// How long anything may take to come true; machines that test are busy.
-const PATIENCE: Duration = Duration::from_secs(40);
+/// Maximum time to wait for a condition; test machines are busy.
+const TIMEOUT: Duration = Duration::from_secs(40);
 
-pub(crate) struct World {
+pub(crate) struct Fixture {
     pub(crate) test: TestDatabase,
-    /// Writers and readers live by the real clock.
+    /// Uses the real clock, as writers and readers do.
     pub(crate) database: Database,
     pub(crate) root: PathBuf,
 }
 
-impl World {
-    /// Some stores without products.
+impl Fixture {
+    /// Creates a database with some stores without products.
     pub(crate) async fn with_stores(count: u128) -> Self {
         let test = TestDatabase::new().await;
         let database = test.another_process();
         database.refresh_directory().await.unwrap();
         for number in 0..count {
             let slug = format!("store-{number}");
-            testkit::open_store(&database, merchant(number), &slug, Currency::EUR).await;
+            testkit::StoreBuilder::new(&slug).merchant(merchant(number)).build(&database).await;
         }
         Self { test, database, root: new_directory() }
     }
 
-    pub(crate) fn objects(&self) -> Objects {
-        Objects::open(self.object_directory().to_str().unwrap()).unwrap()
+    pub(crate) fn objects(&self) -> ObjectStorage {
+        ObjectStorage::open(self.object_directory().to_str().unwrap()).unwrap()
     }
 
     pub(crate) fn object_directory(&self) -> PathBuf {
@@ -47,7 +47,7 @@ impl World {
         WriterSettings {
             lease: Duration::from_secs(2),
             commit_every: Duration::from_millis(30),
-            collect_after: Duration::from_secs(2),
+            gc_grace_period: Duration::from_secs(2),
             memory_bytes: 20 << 20,
             ..WriterSettings::new(self.root.join("writers"), self.objects())
         }
@@ -74,7 +74,7 @@ impl World {
         Replica::start(self.database.clone(), self.replica_settings(name))
     }
 
-    /// Brings products of a store in.
+    /// Imports products of a store.
     pub(crate) async fn put(&self, store: u128, names: &[&str], price: &str) {
         let drafts: Vec<ProductDraft> = names.iter().map(|name| mug(name, price)).collect();
         let incoming: Vec<Incoming> =
@@ -84,7 +84,7 @@ impl World {
         work.commit().await.unwrap();
     }
 
-    /// Brings many products of a store in.
+    /// Imports many products of a store.
     pub(crate) async fn put_many(&self, store: u128, count: usize, price: &str) {
         let names: Vec<String> = (0..count).map(|number| format!("mug-{number}")).collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
@@ -104,36 +104,72 @@ impl World {
         search::compare(&self.database, replica).await.ok()
     }
 
-    /// Waits until a replica has exactly what PostgreSQL has.
-    pub(crate) async fn wait_equal(&self, replica: &Replica) -> Figures {
+    /// Waits until a replica equals PostgreSQL.
+    pub(crate) async fn wait_until_equal(&self, replica: &Replica) -> ReplicaStatus {
         let started = Instant::now();
         let mut last = None;
-        while started.elapsed() < PATIENCE {
+        while started.elapsed() < TIMEOUT {
             last = self.compare(replica).await;
             if last.as_ref().is_some_and(Comparison::is_equal) {
-                return replica.figures().unwrap();
+                return replica.status().unwrap();
             }
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
-        panic!("after {PATIENCE:?}: {last:?}, {:?}", replica.figures());
+        panic!("after {TIMEOUT:?}: {last:?}, {:?}", replica.status());
     }
 
-    pub(crate) async fn wait_figures(
+    /// Waits until a replica has every change committed before this call.
+    pub(crate) async fn wait_until_caught_up(&self, replica: &Replica) {
+        let since = Instant::now();
+        while replica.status().is_none_or(|status| status.age() >= since.elapsed()) {
+            assert!(since.elapsed() < TIMEOUT, "not caught up: {:?}", replica.status());
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+
+    /// Waits until object storage has fewer objects than this.
+    pub(crate) async fn wait_until_fewer_objects(&self, limit: usize) {
+        let started = Instant::now();
+        loop {
+            let count = files(&self.object_directory()).len();
+            if count < limit {
+                return;
+            }
+            assert!(started.elapsed() < TIMEOUT, "{count} objects after {TIMEOUT:?}");
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    }
+
+    /// Waits until the task of a dropped replica has released its directory.
+    pub(crate) async fn wait_until_released(&self, replica: &str) {
+        let started = Instant::now();
+        let path = self.root.join(replica).join("replica-0.lock");
+        loop {
+            if std::fs::File::create(&path).unwrap().try_lock().is_ok() {
+                return;
+            }
+            assert!(started.elapsed() < TIMEOUT, "{} is locked", path.display());
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    }
+
+    /// Waits until the status of a replica meets a condition.
+    pub(crate) async fn wait_for_status(
         &self,
         replica: &Replica,
-        holds: impl Fn(&Figures) -> bool,
-    ) -> Figures {
+        condition: impl Fn(&ReplicaStatus) -> bool,
+    ) -> ReplicaStatus {
         let started = Instant::now();
-        while started.elapsed() < PATIENCE {
-            if let Some(figures) = replica.figures().filter(&holds) {
-                return figures;
+        while started.elapsed() < TIMEOUT {
+            if let Some(status) = replica.status().filter(&condition) {
+                return status;
             }
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
-        panic!("after {PATIENCE:?}: {:?}", replica.figures());
+        panic!("after {TIMEOUT:?}: {:?}", replica.status());
     }
 
-    /// A number the database answers with.
+    /// Returns the number that a query selects.
     pub(crate) async fn number(&self, query: &'static str) -> i64 {
         let mut raw = self.test.raw().await;
         sqlx::query_scalar(query).fetch_one(&mut raw).await.unwrap()
@@ -144,39 +180,39 @@ impl World {
         sqlx::query(query).execute(&mut raw).await.unwrap();
     }
 
-    /// Waits until the database answers with a number.
-    pub(crate) async fn wait_number(&self, query: &'static str, wanted: i64) {
+    /// Waits until a query selects this number.
+    pub(crate) async fn wait_for_number(&self, query: &'static str, expected: i64) {
         let started = Instant::now();
-        while started.elapsed() < PATIENCE {
-            if self.number(query).await == wanted {
+        while started.elapsed() < TIMEOUT {
+            if self.number(query).await == expected {
                 return;
             }
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
-        panic!("{query} is not {wanted} after {PATIENCE:?}");
+        panic!("{query} is not {expected} after {TIMEOUT:?}");
     }
 }
 
-impl Drop for World {
+impl Drop for Fixture {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.root);
     }
 }
 
-/// A writing process.
+/// A task that writes the index.
 pub(crate) struct Writer {
     stop: watch::Sender<bool>,
     task: JoinHandle<()>,
 }
 
 impl Writer {
-    /// Ends it as it should end.
+    /// Stops it gracefully.
     pub(crate) async fn stop(self) {
         self.stop.send_replace(true);
         self.task.await.unwrap();
     }
 
-    /// Ends it as a crash would.
+    /// Aborts it, as a crash would.
     pub(crate) async fn kill(self) {
         self.task.abort();
         let _ = self.task.await;
@@ -187,7 +223,7 @@ pub(crate) fn merchant(number: u128) -> MerchantId {
     MerchantId::from_random((number + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835))
 }
 
-/// All files below a directory.
+/// Returns all files below a directory.
 pub(crate) fn files(directory: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {

@@ -1,68 +1,68 @@
-//! One writer at a time.
+//! Leases: one writer per shard.
 
 use std::time::{Duration, Instant};
 
 use tokio::sync::watch;
 
-use crate::world::World;
+use crate::fixture::Fixture;
 
 const VERSION: &str = "SELECT max(version) FROM platform.search_shard";
-/// Which writer holds the lease, as a number.
+/// Selects the holder of the lease, as a number.
 const HOLDER: &str = "SELECT hashtext(lease_token::text)::bigint FROM platform.search_shard";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_writer_that_slept_through_its_lease_cannot_publish() {
-    let world = World::with_stores(1).await;
-    world.put(0, &["a"], "10").await;
-    let mut settings = world.writer_settings();
+async fn a_writer_whose_lease_expired_cannot_publish() {
+    let fixture = Fixture::with_stores(1).await;
+    fixture.put(0, &["a"], "10").await;
+    let mut settings = fixture.writer_settings();
     settings.lease = Duration::from_secs(1);
-    // A process of its own, as far as can be: a runtime that stands still when it is told to.
+    // A separate runtime with one thread stands for a process that can be suspended.
     let (stop, stopped) = watch::channel(false);
-    let (database, sleeper_settings) = (world.test.another_process(), settings.clone());
+    let (database, suspended_settings) = (fixture.test.another_process(), settings.clone());
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
-    let task = runtime.spawn(search::write(database, sleeper_settings, stopped));
-    let replica = world.read("replica");
-    world.wait_equal(&replica).await;
-    let first_holder = world.number(HOLDER).await;
-    // It has changes in hand when it falls asleep.
-    world.put(0, &["b"], "10").await;
-    let asleep = runtime.spawn(async { std::thread::sleep(Duration::from_secs(5)) });
-    let second = world.write_in(settings);
-    world.put(0, &["c"], "10").await;
+    let task = runtime.spawn(search::write(database, suspended_settings, stopped));
+    let replica = fixture.read("replica");
+    fixture.wait_until_equal(&replica).await;
+    let first_holder = fixture.number(HOLDER).await;
+    // It has pending changes when it is suspended.
+    fixture.put(0, &["b"], "10").await;
+    let suspended = runtime.spawn(async { std::thread::sleep(Duration::from_secs(5)) });
+    let second = fixture.write_in(settings);
+    fixture.put(0, &["c"], "10").await;
     let started = Instant::now();
-    world.wait_equal(&replica).await;
-    let (holder, version) = (world.number(HOLDER).await, world.number(VERSION).await);
+    fixture.wait_until_equal(&replica).await;
+    let (holder, version) = (fixture.number(HOLDER).await, fixture.number(VERSION).await);
     if started.elapsed() < Duration::from_secs(4) {
-        assert_ne!(first_holder, holder, "the second writer has the lease");
+        assert_ne!(first_holder, holder, "the second writer holds the lease");
     }
-    asleep.await.unwrap();
-    world.put(0, &["a", "b", "d"], "11").await;
-    world.wait_equal(&replica).await;
+    suspended.await.unwrap();
+    fixture.put(0, &["a", "b", "d"], "11").await;
+    fixture.wait_until_equal(&replica).await;
     tokio::time::sleep(Duration::from_secs(1)).await;
-    assert_eq!(world.number(HOLDER).await, holder, "the first did not get it back");
-    assert!(world.number(VERSION).await > version);
-    world.wait_equal(&replica).await;
-    assert_eq!(replica.damage_seen(), 0);
-    // When the second ends, the first takes over.
+    assert_eq!(fixture.number(HOLDER).await, holder, "the first did not acquire it again");
+    assert!(fixture.number(VERSION).await > version);
+    fixture.wait_until_equal(&replica).await;
+    assert_eq!(replica.damage_count(), 0);
+    // When the second stops, the first takes over.
     second.stop().await;
-    world.put(0, &["e"], "11").await;
-    world.wait_equal(&replica).await;
+    fixture.put(0, &["e"], "11").await;
+    fixture.wait_until_equal(&replica).await;
     stop.send_replace(true);
     task.await.unwrap();
     runtime.shutdown_background();
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_lease_of_a_dead_writer_ends() {
-    let world = World::with_stores(1).await;
-    world.put(0, &["a"], "10").await;
-    let first = world.write();
-    let replica = world.read("replica");
-    world.wait_equal(&replica).await;
+async fn the_lease_of_a_crashed_writer_expires() {
+    let fixture = Fixture::with_stores(1).await;
+    fixture.put(0, &["a"], "10").await;
+    let first = fixture.write();
+    let replica = fixture.read("replica");
+    fixture.wait_until_equal(&replica).await;
     first.kill().await;
-    let second = world.write();
-    world.put(0, &["b"], "10").await;
-    world.wait_equal(&replica).await;
+    let second = fixture.write();
+    fixture.put(0, &["b"], "10").await;
+    fixture.wait_until_equal(&replica).await;
     second.stop().await;
 }

@@ -4,8 +4,8 @@
 mod crashes;
 mod damage;
 mod demo_world;
-mod finding;
+mod fixture;
 mod generations;
 mod leases;
 mod publishing;
-mod world;
+mod queries;

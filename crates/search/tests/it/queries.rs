@@ -1,4 +1,4 @@
-//! What is found, in which order, and what is counted.
+//! Results of queries: which, in which order, and how they are counted.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::demo_world::{World, ids, records};
 
-/// Searches that meet many stores, in several languages.
+/// Queries with results in many stores, in several languages.
 const WORDS: [&str; 12] = [
     "",
     "lamp",
@@ -35,7 +35,7 @@ fn score(record: &Value) -> f64 {
 }
 
 #[tokio::test]
-async fn who_may_not_be_seen_is_not_seen() {
+async fn suspended_and_unscored_stores_are_hidden() {
     let world = World::open().await;
     for words in WORDS {
         for sort in SORTS {
@@ -47,7 +47,7 @@ async fn who_may_not_be_seen_is_not_seen() {
     }
     let named = |slug: &str| Query { stores: vec![slug.parse().unwrap()], ..Query::of_words("") };
     let unscored = world.find_all(&named("tuulikki-candles")).await;
-    assert!(!unscored.is_empty(), "an unscored store answers where it is named");
+    assert!(!unscored.is_empty(), "an unscored store is found if the query names it");
     let suspended = world.search.find(named("velvetine-outlet"), CallerKind::Anonymous).await;
     assert!(matches!(suspended, Err(SearchError::StoreSuspended(_))));
     let unknown = world.search.find(named("nobody-here"), CallerKind::Anonymous).await;
@@ -55,21 +55,21 @@ async fn who_may_not_be_seen_is_not_seen() {
 }
 
 #[tokio::test]
-async fn below_standard_comes_last() {
+async fn stores_below_standard_come_last() {
     let world = World::open().await;
     for words in WORDS {
         let found = world.find_all(&Query::of_words(words)).await;
         let below: Vec<bool> = found.iter().map(|record| score(record) < 0.7).collect();
-        assert!(below.is_sorted(), "{words}: a store below 0.70 stands before another");
+        assert!(below.is_sorted(), "{words}: a store below 0.70 comes before another");
         let query = Query { sort: Sort::Trust, ..Query::of_words(words) };
         let trust: Vec<f64> =
             world.find_all(&query).await.iter().map(|record| -score(record)).collect();
-        assert!(trust.is_sorted(), "{words}: not by trust");
+        assert!(trust.is_sorted(), "{words}: not sorted by trust");
     }
 }
 
 #[tokio::test]
-async fn pages_are_of_one_moment() {
+async fn all_pages_are_ranked_at_one_time() {
     let world = World::open().await;
     let query = Query::of_words("");
     let all = ids(&world.find_all(&query).await);
@@ -83,14 +83,14 @@ async fn pages_are_of_one_moment() {
         if cursor.is_none() {
             break;
         }
-        // What is new loses more of its lift by this than what is old.
+        // New products lose more of their freshness than old ones.
         world.test.clock().advance(Duration::from_hours(24));
     }
     assert_eq!(read, all);
 }
 
 #[tokio::test]
-async fn pages_never_repeat_or_skip() {
+async fn pages_never_repeat_or_skip_results() {
     let world = World::open().await;
     for words in WORDS {
         for sort in SORTS {
@@ -115,7 +115,7 @@ async fn pages_never_repeat_or_skip() {
 }
 
 #[tokio::test]
-async fn an_order_is_kept() {
+async fn results_are_sorted() {
     let world = World::open().await;
     let price = |record: &Value| record["price"].as_f64().unwrap();
     let sorted = async |sort| world.find_all(&Query { sort, ..Query::of_words("cup") }).await;
@@ -128,7 +128,7 @@ async fn an_order_is_kept() {
     assert!(seconds.is_sorted());
 }
 
-/// What a filter should leave, by looking at every record.
+/// Returns the ids of the records that pass a filter.
 fn brute_force(all: &[Value], passes: impl Fn(&Value) -> bool) -> BTreeSet<String> {
     ids(&all.iter().filter(|record| passes(record)).cloned().collect::<Vec<_>>())
         .into_iter()
@@ -138,14 +138,14 @@ fn brute_force(all: &[Value], passes: impl Fn(&Value) -> bool) -> BTreeSet<Strin
 type Passes<'test> = Box<dyn Fn(&Value) -> bool + 'test>;
 
 #[tokio::test]
-async fn filters_leave_what_they_should() {
+async fn filters_return_what_matches() {
     let world = World::open().await;
     let all = world.find_all(&Query::of_words("")).await;
     assert!(all.len() > 800, "{}", all.len());
     let text = |record: &Value, field: &str| record[field].as_str().unwrap_or("").to_owned();
     let available = |record: &Value| {
         let status = text(record, "stock_status");
-        status == StockStatus::InStock.name() || status == StockStatus::LowStock.name()
+        status == StockStatus::InStock.as_str() || status == StockStatus::LowStock.as_str()
     };
     let price = |record: &Value| record["price"].as_f64().unwrap();
     let with = Filters::default;
@@ -176,13 +176,13 @@ async fn filters_leave_what_they_should() {
     for (filters, passes) in cases {
         let query = Query { filters: filters.clone(), ..Query::of_words("") };
         let found: BTreeSet<String> = ids(&world.find_all(&query).await).into_iter().collect();
-        assert!(!found.is_empty() && found.len() < all.len(), "{filters:?} tells nothing");
+        assert!(!found.is_empty() && found.len() < all.len(), "{filters:?} is not a useful test");
         assert_eq!(found, brute_force(&all, passes), "{filters:?}");
     }
 }
 
 #[tokio::test]
-async fn facets_count_what_is_there() {
+async fn facets_count_all_results() {
     let world = World::open().await;
     for words in ["", "cup", "lamp"] {
         let query = Query { facets: true, ..Query::of_words(words) };
@@ -224,7 +224,7 @@ async fn facets_count_what_is_there() {
 }
 
 #[tokio::test]
-async fn a_name_leads_to_its_product() {
+async fn an_identifier_or_name_finds_its_product_first() {
     let world = World::open().await;
     let all = world.find_all(&Query::of_words("")).await;
     for record in all.iter().filter(|record| score(record) >= 0.7).step_by(29) {
@@ -243,7 +243,7 @@ async fn a_name_leads_to_its_product() {
 }
 
 #[tokio::test]
-async fn slips_are_forgiven_and_said() {
+async fn spelling_is_corrected_and_reported() {
     let world = World::open().await;
     let found = world.find(Query::of_words("keramic latern")).await;
     assert_ne!(found.matched, Matched::AllWords);
@@ -254,35 +254,35 @@ async fn slips_are_forgiven_and_said() {
 }
 
 #[tokio::test]
-async fn a_budget_makes_estimates_and_says_so() {
+async fn totals_beyond_the_budget_are_marked_as_estimates() {
     let world = World::open().await;
     let exact = world.find(Query::of_words("")).await;
     assert_eq!(exact.page.total_is_estimate, None);
-    let small = search::Tuning::default();
-    let hurried = World { search: world.search.with(small, Some(200)), test: world.test };
-    let found = hurried.find(Query::of_words("")).await;
+    let tuning = search::Tuning::default();
+    let limited = World { search: world.search.with_tuning(tuning, Some(200)), test: world.test };
+    let found = limited.find(Query::of_words("")).await;
     assert_eq!(found.page.total_is_estimate, Some(true));
-    let rare = hurried.find(Query::of_words("POUR-101")).await;
+    let rare = limited.find(Query::of_words("POUR-101")).await;
     assert_eq!(rare.page.total_is_estimate, None);
-    let all = ids(&hurried.find_all(&Query::of_words("")).await);
+    let all = ids(&limited.find_all(&Query::of_words("")).await);
     let distinct: BTreeSet<&String> = all.iter().collect();
     assert_eq!(distinct.len(), all.len(), "pages of an estimate repeat");
 }
 
 #[tokio::test]
-async fn what_is_asked_wrongly_is_refused() {
+async fn deep_pages_and_foreign_cursors_are_rejected() {
     let world = World::open().await;
     let deep = Query { page: PageRequest::new(Some(200), Some(100)), ..Query::of_words("") };
     let deep = world.search.find(deep, CallerKind::Anonymous).await;
-    assert!(matches!(deep, Err(SearchError::TooDeep)));
+    assert!(matches!(deep, Err(SearchError::PageTooDeep)));
     let cursor = world.find(Query::of_words("cup")).await.next_cursor;
     let other = Query { cursor, ..Query::of_words("lamp") };
     let other = world.search.find(other, CallerKind::Anonymous).await;
-    assert!(matches!(other, Err(SearchError::WrongCursor)));
+    assert!(matches!(other, Err(SearchError::InvalidCursor)));
 }
 
 #[tokio::test]
-async fn beginnings_are_completed_with_what_can_be_found() {
+async fn suggestions_have_results() {
     let world = World::open().await;
     let suggestions = world.search.suggest(String::from("cof"), Vec::new(), 5).await.unwrap();
     assert!(suggestions.iter().any(|text| text == "coffee"), "{suggestions:?}");
@@ -295,16 +295,16 @@ async fn beginnings_are_completed_with_what_can_be_found() {
 }
 
 #[tokio::test]
-async fn alike_is_not_itself() {
+async fn similar_products_exclude_the_product_itself() {
     let world = World::open().await;
     let cup = records(&world.find(Query::of_words("cup")).await).remove(0);
     let id = cup["id"].as_str().unwrap();
     let page = PageRequest::new(None, Some(10));
     let found = world.search.similar(id.parse().unwrap(), Vec::new(), page).await.unwrap();
-    let alike = records(&found);
-    assert!(!alike.is_empty());
-    assert!(!ids(&alike).contains(&id.to_owned()));
-    // A product whose name shares no words with others has neighbours on its shelf.
+    let similar = records(&found);
+    assert!(!similar.is_empty());
+    assert!(!ids(&similar).contains(&id.to_owned()));
+    // A product whose name shares no words with others has similar products in its category.
     let store = vec!["demo-store".parse().unwrap()];
     let first = "prod_076c313f7c63513c9eb9f8f3fff08813".parse().unwrap();
     let found = world.search.similar(first, store, page).await.unwrap();
@@ -315,20 +315,20 @@ async fn alike_is_not_itself() {
 }
 
 #[tokio::test]
-async fn one_store_is_searched_in_the_database_while_the_index_is_away() {
+async fn one_store_is_searched_in_the_database_while_the_index_is_unavailable() {
     let world = World::open().await;
     let database = world.test.database();
     let stores = merchants::StoreCache::new(database.clone(), std::time::Duration::ZERO);
     let settings = search::SearchSettings::new("http://souk.test");
-    let away = search::Search::away(database.clone(), stores, settings);
+    let without_index = search::Search::without_index(database.clone(), stores, settings);
     let query = Query { stores: vec!["demo-store".parse().unwrap()], ..Query::of_words("coffee") };
-    let found = away.find(query.clone(), CallerKind::Anonymous).await.unwrap();
+    let found = without_index.find(query.clone(), CallerKind::Anonymous).await.unwrap();
     assert_eq!(found.source, Source::Database);
     assert!(found.page.total > 0);
     let indexed = world.find(query).await;
-    let (there, here) = (records(&found), records(&indexed));
-    let same = here.iter().find(|record| record["id"] == there[0]["id"]);
-    assert_eq!(same, Some(&there[0]), "the record is the same from either");
-    let everywhere = away.find(Query::of_words("coffee"), CallerKind::Anonymous).await;
-    assert!(matches!(everywhere, Err(SearchError::Away)));
+    let (from_database, from_index) = (records(&found), records(&indexed));
+    let same = from_index.iter().find(|record| record["id"] == from_database[0]["id"]);
+    assert_eq!(same, Some(&from_database[0]), "the record is the same from both sources");
+    let everywhere = without_index.find(Query::of_words("coffee"), CallerKind::Anonymous).await;
+    assert!(matches!(everywhere, Err(SearchError::IndexUnavailable)));
 }

@@ -1,4 +1,4 @@
-//! How much a request may bring and how long it may take.
+//! Limits the body size and the duration of requests.
 
 use std::panic::AssertUnwindSafe;
 use std::time::Duration;
@@ -13,9 +13,9 @@ use http::header::CONTENT_LENGTH;
 use http_body_util::Limited;
 
 use super::upload::upload;
-use super::{Asked, Stopped};
+use super::{ErrorResponder, LayerError};
 
-/// The limits.
+/// The limits of a request.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Limits {
     pub(crate) body_bytes_max: usize,
@@ -27,10 +27,11 @@ pub(crate) struct Limits {
 }
 
 impl Limits {
-    /// How long the body of an upload may stand still.
+    /// Maximum time without new data in the body of an upload.
     pub(crate) const UPLOAD_IDLE_MAX: Duration = Duration::from_secs(30);
 }
 
+/// Enforces the limits.
 pub(crate) async fn limit(State(limits): State<Limits>, request: Request, next: Next) -> Response {
     let is_upload = (limits.is_upload)(request.method(), request.uri().path());
     let bytes_max = if is_upload {
@@ -38,30 +39,30 @@ pub(crate) async fn limit(State(limits): State<Limits>, request: Request, next: 
     } else {
         limits.body_bytes_max.try_into().unwrap_or(u64::MAX)
     };
-    let asked = Asked::of(&request);
-    if announced(&request).is_some_and(|bytes| bytes > bytes_max) {
-        return asked.refuse(Stopped::TooLarge(bytes_max));
+    let responder = ErrorResponder::new(&request);
+    if content_length(&request).is_some_and(|bytes| bytes > bytes_max) {
+        return responder.respond(LayerError::BodyTooLarge(bytes_max));
     }
     if is_upload {
-        return upload(&limits, &asked, request, next).await;
+        return upload(&limits, &responder, request, next).await;
     }
-    // A body that announces no length is cut off where the limit is.
+    // A body without Content-Length is aborted at the limit.
     let request = request.map(|body| Body::new(Limited::new(body, limits.body_bytes_max)));
     match tokio::time::timeout(limits.request_max, next.run(request)).await {
         Ok(response) => response,
-        Err(_) => asked.refuse(Stopped::TooLong),
+        Err(_) => responder.respond(LayerError::Timeout),
     }
 }
 
-fn announced(request: &Request) -> Option<u64> {
+fn content_length(request: &Request) -> Option<u64> {
     request.headers().get(CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
 }
 
-/// A panic in a handler is an internal error to its caller, and to nobody else.
-pub(crate) async fn guard_panics(request: Request, next: Next) -> Response {
-    let asked = Asked::of(&request);
+/// Turns a panic in a handler into an internal error of that request alone.
+pub(crate) async fn catch_panics(request: Request, next: Next) -> Response {
+    let responder = ErrorResponder::new(&request);
     match AssertUnwindSafe(next.run(request)).catch_unwind().await {
         Ok(response) => response,
-        Err(_) => asked.refuse(Stopped::Panicked),
+        Err(_) => responder.respond(LayerError::HandlerPanicked),
     }
 }

@@ -1,5 +1,5 @@
-//! Every request gets an id, found again in the log, in errors and in the answer's `X-Request-Id`, and the
-//! address it came from.
+//! Assigns each request an id, which appears in the log, in errors and in the `X-Request-Id` header of the
+//! response, and determines the client address.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
@@ -7,37 +7,38 @@ use std::sync::Arc;
 use axum::extract::{Request, State};
 use axum::middleware::Next;
 use axum::response::Response;
-use database::Dice;
+use database::RandomSource;
 use http::{HeaderMap, HeaderValue};
 use ipnet::IpNet;
 use primitives::{ClientAddress, RequestId};
 
 const HEADER: &str = "x-request-id";
 
-/// What it takes.
+/// The configuration of the layer.
 #[derive(Clone)]
-pub(crate) struct Identify {
-    pub(crate) dice: Dice,
-    /// Proxies whose word on where a request came from is taken.
-    pub(crate) trusted: Arc<[IpNet]>,
+pub(crate) struct RequestInfo {
+    pub(crate) random_source: RandomSource,
+    /// Proxies whose `X-Forwarded-For` header is trusted.
+    pub(crate) trusted_proxies: Arc<[IpNet]>,
 }
 
-/// Who is at the other end of the connection; the listener knows.
+/// The address of the other end of the connection, set by the listener.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Peer(pub(crate) IpAddr);
 
-pub(crate) async fn identify(
-    State(state): State<Identify>,
+/// Adds the request id and the client address to the extensions of the request.
+pub(crate) async fn request_info(
+    State(state): State<RequestInfo>,
     mut request: Request,
     next: Next,
 ) -> Response {
     let given = request.headers().get(HEADER).and_then(|value| value.to_str().ok());
     let id = given
         .and_then(RequestId::from_caller)
-        .unwrap_or_else(|| RequestId::from_random(state.dice.draw()));
+        .unwrap_or_else(|| RequestId::from_random(state.random_source.next_u128()));
     let peer = request.extensions().get::<Peer>();
     let peer = peer.map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |peer| peer.0);
-    let address = client_address(peer, request.headers(), &state.trusted);
+    let address = client_address(peer, request.headers(), &state.trusted_proxies);
     request.extensions_mut().insert(id.clone());
     request.extensions_mut().insert(ClientAddress(address));
     let mut response = next.run(request).await;
@@ -47,8 +48,8 @@ pub(crate) async fn identify(
     response
 }
 
-/// Each proxy adds who it got a request from at the end of `X-Forwarded-For`; what stands before the first one
-/// that is not trusted was written by whoever wanted to.
+/// Returns the last address in `X-Forwarded-For` that is not a trusted proxy. Each proxy appends the address
+/// of its client, so entries before an untrusted address can be forged.
 fn client_address(peer: IpAddr, headers: &HeaderMap, trusted: &[IpNet]) -> IpAddr {
     let is_trusted = |address: &IpAddr| trusted.iter().any(|net| net.contains(address));
     let peer = peer.to_canonical();
@@ -81,12 +82,12 @@ mod tests {
     }
 
     #[test]
-    fn a_stranger_cannot_say_where_it_is() {
+    fn the_header_of_an_untrusted_peer_is_ignored() {
         assert_eq!(address("203.0.113.9", &["198.51.100.1"]), "203.0.113.9");
     }
 
     #[test]
-    fn a_trusted_proxy_can_and_only_its_own_word_counts() {
+    fn only_entries_added_by_trusted_proxies_count() {
         assert_eq!(address("10.0.0.1", &["198.51.100.1"]), "198.51.100.1");
         assert_eq!(address("10.0.0.1", &["1.1.1.1, 198.51.100.1, 10.0.0.2"]), "198.51.100.1");
         assert_eq!(address("10.0.0.1", &["1.1.1.1", "198.51.100.1"]), "198.51.100.1");

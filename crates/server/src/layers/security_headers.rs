@@ -1,4 +1,4 @@
-//! Headers that keep browsers from doing harm, and one that asks clients to leave.
+//! Adds security headers to every response, and `Connection: close` while the process drains.
 
 use axum::extract::{Request, State};
 use axum::middleware::Next;
@@ -14,11 +14,16 @@ const ALWAYS: [(HeaderName, &str); 4] = [
     (X_CONTENT_TYPE_OPTIONS, "nosniff"),
     (X_FRAME_OPTIONS, "DENY"),
     (REFERRER_POLICY, "no-referrer"),
-    // A page that needs more says so itself.
+    // A page that needs a weaker policy sets its own.
     (CONTENT_SECURITY_POLICY, "default-src 'none'; frame-ancestors 'none'"),
 ];
 
-pub(crate) async fn secure(State(tls): State<bool>, request: Request, next: Next) -> Response {
+/// Adds the headers that the response does not already have.
+pub(crate) async fn security_headers(
+    State(tls): State<bool>,
+    request: Request,
+    next: Next,
+) -> Response {
     let mut response = next.run(request).await;
     let headers = response.headers_mut();
     for (name, value) in ALWAYS {
@@ -31,16 +36,16 @@ pub(crate) async fn secure(State(tls): State<bool>, request: Request, next: Next
     response
 }
 
-/// While the process drains, every answer asks its client to close the connection, so that none is
-/// left idle when the listener closes. HTTP/2 has its own way, which hyper takes.
-pub(crate) async fn close_when_draining(
+/// Asks clients to close their connections while the process drains, so that none is idle when the
+/// listener closes. For HTTP/2, hyper sends GOAWAY instead.
+pub(crate) async fn close_while_draining(
     State(draining): State<watch::Receiver<bool>>,
     request: Request,
     next: Next,
 ) -> Response {
-    let is_old = request.version() <= Version::HTTP_11;
+    let is_http1 = request.version() <= Version::HTTP_11;
     let mut response = next.run(request).await;
-    if is_old && *draining.borrow() {
+    if is_http1 && *draining.borrow() {
         response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
     }
     response

@@ -1,9 +1,9 @@
-//! Uploads: no limit on how long they take as long as they move, and a far larger one on their size.
+//! Limits uploads: a large maximum size, and an idle timeout instead of a total timeout.
 //!
-//! A feed of gigabytes over a merchant's line takes hours, so neither the size nor the deadline of
-//! other requests fits. What an upload may not do is stand still: that would hold a connection, and
-//! whatever the handler has open, for nothing. Time in which the handler does not ask for more is
-//! its own and does not count. From the end of the body on, the request has as long as any other.
+//! A feed of gigabytes over a slow connection takes hours, so the limits of other requests do not fit.
+//! An upload must not stall, because it would hold a connection and the resources of its handler. Time
+//! in which the handler does not read does not count. After the end of the body, the usual request
+//! timeout applies.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -17,99 +17,103 @@ use futures::stream::try_unfold;
 use tokio::sync::oneshot;
 
 use super::limit::Limits;
-use super::{Asked, Stopped};
+use super::{ErrorResponder, LayerError};
 
 pub(super) async fn upload(
     limits: &Limits,
-    asked: &Asked,
+    responder: &ErrorResponder,
     request: Request,
     next: Next,
 ) -> Response {
-    let fate = Arc::new(Fate::default());
-    let (ending, ended) = oneshot::channel();
+    let abort_reason = Arc::new(AbortReason::default());
+    let (body_end_sender, body_end) = oneshot::channel();
     let request = request.map(|body| {
-        let moving = Moving {
+        let limited = LimitedBody {
             body: body.into_data_stream(),
             bytes_left: limits.upload_bytes_max,
             limits: *limits,
-            fate: Arc::clone(&fate),
-            _ending: ending,
+            abort_reason: Arc::clone(&abort_reason),
+            _body_end: body_end_sender,
         };
-        Body::from_stream(try_unfold(moving, Moving::step))
+        Body::from_stream(try_unfold(limited, LimitedBody::next_chunk))
     });
-    let late = async {
-        // Nothing is ever sent: the channel closes with the body, read to its end or dropped.
-        let _ = ended.await;
+    let timeout = async {
+        // Nothing is sent: the channel closes when the body is read to its end or dropped.
+        let _ = body_end.await;
         tokio::time::sleep(limits.request_max).await;
     };
     let response = tokio::select! {
         response = next.run(request) => response,
-        () = late => asked.refuse(Stopped::TooLong),
+        () = timeout => responder.respond(LayerError::Timeout),
     };
-    // A handler sees only that its body broke off; the caller is told why.
-    match fate.read() {
-        Some(Broken::TooLarge) => asked.refuse(Stopped::TooLarge(limits.upload_bytes_max)),
-        Some(Broken::Stalled) => asked.refuse(Stopped::Stalled(limits.upload_idle_max.as_secs())),
+    // A handler sees only that its body was aborted; the response gives the reason.
+    match abort_reason.read() {
+        Some(Aborted::TooLarge) => {
+            responder.respond(LayerError::BodyTooLarge(limits.upload_bytes_max))
+        }
+        Some(Aborted::Stalled) => {
+            responder.respond(LayerError::BodyStalled(limits.upload_idle_max.as_secs()))
+        }
         None => response,
     }
 }
 
-/// Why a body broke off.
+/// Why a body was aborted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-enum Broken {
-    #[error("the body is larger than it may be")]
+enum Aborted {
+    #[error("request body too large")]
     TooLarge,
-    #[error("the body stood still for too long")]
+    #[error("request body stalled")]
     Stalled,
 }
 
-/// What became of a body, told to the layer that lies around its reader.
+/// The reason of an abort, shared between the body and the layer.
 #[derive(Debug, Default)]
-struct Fate(AtomicU8);
+struct AbortReason(AtomicU8);
 
-impl Fate {
-    fn tell(&self, broken: Broken) -> Broken {
-        self.0.store(if broken == Broken::TooLarge { 1 } else { 2 }, Ordering::Release);
-        broken
+impl AbortReason {
+    fn set(&self, aborted: Aborted) -> Aborted {
+        self.0.store(if aborted == Aborted::TooLarge { 1 } else { 2 }, Ordering::Release);
+        aborted
     }
 
-    fn read(&self) -> Option<Broken> {
+    fn read(&self) -> Option<Aborted> {
         match self.0.load(Ordering::Acquire) {
-            1 => Some(Broken::TooLarge),
-            2 => Some(Broken::Stalled),
+            1 => Some(Aborted::TooLarge),
+            2 => Some(Aborted::Stalled),
             _ => None,
         }
     }
 }
 
-/// A body that has to move and may not grow beyond a size.
-struct Moving {
+/// A body with a maximum size and an idle timeout.
+struct LimitedBody {
     body: BodyDataStream,
     bytes_left: u64,
     limits: Limits,
-    fate: Arc<Fate>,
-    _ending: oneshot::Sender<()>,
+    abort_reason: Arc<AbortReason>,
+    _body_end: oneshot::Sender<()>,
 }
 
-impl Moving {
-    /// The next piece, and what is left. The clock runs only while the reader waits.
-    async fn step(mut self) -> Result<Option<(Bytes, Self)>, axum::BoxError> {
-        let piece = tokio::time::timeout(self.limits.upload_idle_max, self.next_bytes()).await;
-        let Some(piece) = piece.map_err(|_| self.fate.tell(Broken::Stalled))? else {
+impl LimitedBody {
+    /// Returns the next chunk and the rest of the body. The idle timeout runs only while the reader waits.
+    async fn next_chunk(mut self) -> Result<Option<(Bytes, Self)>, axum::BoxError> {
+        let chunk = tokio::time::timeout(self.limits.upload_idle_max, self.next_bytes()).await;
+        let Some(chunk) = chunk.map_err(|_| self.abort_reason.set(Aborted::Stalled))? else {
             return Ok(None);
         };
-        let piece = piece?;
-        let length = piece.len().try_into().unwrap_or(u64::MAX);
+        let chunk = chunk?;
+        let length = chunk.len().try_into().unwrap_or(u64::MAX);
         let left = self.bytes_left.checked_sub(length);
-        self.bytes_left = left.ok_or_else(|| self.fate.tell(Broken::TooLarge))?;
-        Ok(Some((piece, self)))
+        self.bytes_left = left.ok_or_else(|| self.abort_reason.set(Aborted::TooLarge))?;
+        Ok(Some((chunk, self)))
     }
 
-    /// An empty piece moves nothing, so it does not set the clock back.
+    /// Skips empty chunks, so that they do not reset the idle timeout.
     async fn next_bytes(&mut self) -> Option<Result<Bytes, axum::Error>> {
         loop {
             match self.body.next().await {
-                Some(Ok(piece)) if piece.is_empty() => {}
+                Some(Ok(chunk)) if chunk.is_empty() => {}
                 other => return other,
             }
         }
@@ -140,15 +144,15 @@ mod tests {
         is_upload: |method, path| method == Method::PUT && path == "/feed",
     };
 
-    /// Reads everything, as careless as a handler can be.
+    /// A handler that reads the whole body without limits of its own.
     async fn read(body: Body) -> String {
         match to_bytes(body, usize::MAX).await {
             Ok(bytes) => format!("read {}", bytes.len()),
-            Err(_) => String::from("read a part"),
+            Err(_) => String::from("read partially"),
         }
     }
 
-    /// Status and text of what is answered to a body.
+    /// Sends a body and returns the status and text of the response.
     async fn send(method: Method, body: Body) -> (StatusCode, String) {
         let app = Router::new()
             .route("/feed", put(read).post(read))
@@ -160,8 +164,8 @@ mod tests {
         (status, String::from_utf8(bytes.to_vec()).unwrap())
     }
 
-    /// Pieces of ten bytes, each after a pause.
-    fn pieces(count: usize, pause: Duration) -> Body {
+    /// Chunks of ten bytes, each after a pause.
+    fn chunks(count: usize, pause: Duration) -> Body {
         Body::from_stream(paced(count, pause))
     }
 
@@ -174,21 +178,21 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn an_upload_may_be_large_and_slow() {
-        let said = send(Method::PUT, pieces(10, Duration::from_secs(29))).await;
-        assert_eq!(said, (StatusCode::OK, String::from("read 100")));
+        let response = send(Method::PUT, chunks(10, Duration::from_secs(29))).await;
+        assert_eq!(response, (StatusCode::OK, String::from("read 100")));
     }
 
     #[tokio::test(start_paused = true)]
-    async fn other_requests_may_not() {
-        let (status, _) = send(Method::POST, pieces(2, Duration::from_secs(3))).await;
+    async fn other_requests_may_not_be_large_or_slow() {
+        let (status, _) = send(Method::POST, chunks(2, Duration::from_secs(3))).await;
         assert_eq!(status, StatusCode::SERVICE_UNAVAILABLE);
-        let said = send(Method::POST, pieces(2, Duration::ZERO)).await;
-        assert_eq!(said.1, "read a part");
+        let response = send(Method::POST, chunks(2, Duration::ZERO)).await;
+        assert_eq!(response.1, "read partially");
     }
 
     #[tokio::test(start_paused = true)]
     async fn an_upload_that_is_too_large_is_refused() {
-        let (status, text) = send(Method::PUT, pieces(11, Duration::ZERO)).await;
+        let (status, text) = send(Method::PUT, chunks(11, Duration::ZERO)).await;
         assert_eq!(status, StatusCode::PAYLOAD_TOO_LARGE);
         assert!(text.contains("payload_too_large") && text.contains("100 bytes"), "{text}");
         let (status, _) = send(Method::PUT, Body::from(vec![0; 101])).await;
@@ -196,28 +200,28 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn an_upload_that_stands_still_is_refused() {
-        let began = tokio::time::Instant::now();
-        let (status, text) = send(Method::PUT, pieces(3, Duration::from_secs(31))).await;
-        assert_eq!((status, began.elapsed().as_secs()), (StatusCode::BAD_REQUEST, 30));
-        assert!(text.contains("no byte of the body arrived for 30 seconds"), "{text}");
+    async fn a_stalled_upload_is_refused() {
+        let started = tokio::time::Instant::now();
+        let (status, text) = send(Method::PUT, chunks(3, Duration::from_secs(31))).await;
+        assert_eq!((status, started.elapsed().as_secs()), (StatusCode::BAD_REQUEST, 30));
+        assert!(text.contains("no data received for 30 seconds"), "{text}");
         let trickle = paced(1, Duration::ZERO).chain(stream::repeat(()).then(async |()| {
             tokio::time::sleep(Duration::from_secs(1)).await;
             Ok(Bytes::new())
         }));
         let (status, _) = send(Method::PUT, Body::from_stream(trickle)).await;
-        assert_eq!(status, StatusCode::BAD_REQUEST, "empty pieces are no progress");
+        assert_eq!(status, StatusCode::BAD_REQUEST, "empty chunks are not progress");
     }
 
     #[tokio::test(start_paused = true)]
-    async fn after_its_end_an_upload_has_as_long_as_any_request() {
+    async fn after_the_body_the_request_timeout_applies() {
         let hang = async |body: Body| {
             let read = read(body).await;
             tokio::time::sleep(Duration::from_secs(6)).await;
             read
         };
         let app = Router::new().route("/feed", put(hang)).layer(from_fn_with_state(LIMITS, limit));
-        let body = pieces(2, Duration::from_secs(20));
+        let body = chunks(2, Duration::from_secs(20));
         let request = Request::put("/feed").body(body).unwrap();
         let response = app.oneshot(request).await.unwrap();
         assert_eq!(response.status(), StatusCode::SERVICE_UNAVAILABLE);

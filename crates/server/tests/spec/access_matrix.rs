@@ -1,5 +1,5 @@
-//! Spec §5: every route and every tool with every kind of credential. Which there are is read from the routers; what
-//! comes of it is held against a table that is checked in, so that whoever adds one has to say who may call it.
+//! Spec §5: every route and every tool with every kind of credential. Routes and tools are read from the routers; the
+//! outcomes are compared with a committed snapshot, so that each new route or tool needs a reviewed row.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -17,13 +17,13 @@ use serde_json::{Value, json};
 
 use crate::app::{PASSWORD, SITE_URL, TestApp, call, secret};
 
-/// A kind of credential: what it is, and the header by which it is sent.
-struct Kind {
+/// A kind of credential, with the header that carries it.
+struct Credential {
     name: String,
     header: Option<(&'static str, String)>,
 }
 
-/// Something that can be called: what stands in the table, and how.
+/// A route or tool: its name in the table, and how to call it.
 struct Target {
     name: String,
     method: Method,
@@ -31,27 +31,27 @@ struct Target {
     body: Value,
 }
 
-fn agent(name: &str, key: &str) -> Kind {
-    Kind { name: name.to_owned(), header: Some(("x-agent-api-key", key.to_owned())) }
+fn agent(name: &str, key: &str) -> Credential {
+    Credential { name: name.to_owned(), header: Some(("x-agent-api-key", key.to_owned())) }
 }
 
-fn bearer(name: &str, text: &str) -> Kind {
-    Kind { name: name.to_owned(), header: Some(("authorization", format!("Bearer {text}"))) }
+fn bearer(name: &str, text: &str) -> Credential {
+    Credential { name: name.to_owned(), header: Some(("authorization", format!("Bearer {text}"))) }
 }
 
-/// Every subset of the scopes but the empty one, which no key can have.
+/// Returns every non-empty set of scopes.
 fn scope_sets() -> impl Iterator<Item = BTreeSet<Scope>> {
     (1_u32..1 << Scope::ALL.len()).map(|bits| {
-        let scopes = Scope::ALL.into_iter().enumerate();
-        scopes.filter(|(place, _)| bits >> place & 1 == 1).map(|(_, scope)| scope).collect()
+        let scopes = Scope::ALL.iter().copied().enumerate();
+        scopes.filter(|(index, _)| bits >> index & 1 == 1).map(|(_, scope)| scope).collect()
     })
 }
 
-async fn agent_kinds(app: &TestApp, owner: UserId) -> Vec<Kind> {
+async fn agent_credentials(app: &TestApp, owner: UserId) -> Vec<Credential> {
     let reading = || NewAgentKey { scopes: [Scope::AgentRead].into(), ..NewAgentKey::default() };
     let mut kinds = Vec::new();
     for scopes in scope_sets() {
-        let names: Vec<&str> = scopes.iter().map(|scope| &scope.name()[6..]).collect();
+        let names: Vec<&str> = scopes.iter().map(|scope| &scope.as_str()[6..]).collect();
         let wanted = NewAgentKey { scopes, ..NewAgentKey::default() };
         let key = app.agent_key(owner, &wanted).await.key;
         kinds.push(agent(&format!("agent key: {}", names.join(" ")), &key));
@@ -73,7 +73,7 @@ async fn agent_kinds(app: &TestApp, owner: UserId) -> Vec<Kind> {
     kinds
 }
 
-/// A token that was taken apart and put together again.
+/// Returns a token with another header, with or without its signature.
 fn forged(token: &str, header: &Value, signature: bool) -> String {
     let parts: Vec<&str> = token.split('.').collect();
     let header = BASE64_URL_SAFE_NO_PAD.encode(header.to_string());
@@ -86,49 +86,49 @@ async fn token_of(app: &TestApp, issuer: &str, audience: &str) -> String {
     let tokens = tokens.for_audience(Arc::from(audience));
     let logins = identity::Logins::new(database, secret(), tokens, 1);
     let from = primitives::ClientAddress([192, 0, 2, 7].into());
-    logins.login("stranger@example.com", PASSWORD.to_owned(), from).await.unwrap()
+    logins.login("non-member@example.com", PASSWORD.to_owned(), from).await.unwrap()
 }
 
-/// Right ones first: five wrong ones, and a new one would have to wait.
-async fn kinds(app: &TestApp) -> Vec<Kind> {
+/// Returns all credentials, valid ones first: five invalid ones throttle the address.
+async fn credentials(app: &TestApp) -> Vec<Credential> {
     let owner = app.person("agents@example.com", &[]).await;
     let mut work = Work::for_platform(app.test.database()).await.unwrap();
     identity::set_plan(&mut work, Actor::Operator, owner, primitives::Plan::Pro).await.unwrap();
     work.commit().await.unwrap();
-    app.person("stranger@example.com", &[]).await;
+    app.person("non-member@example.com", &[]).await;
     app.person("owner@example.com", &[("kivikiri", Role::Owner)]).await;
     app.person("staff@example.com", &[("kivikiri", Role::Staff)]).await;
     let expired_token = token_of(app, SITE_URL, SITE_URL).await;
-    let mut kinds = vec![Kind { name: String::from("none"), header: None }];
-    kinds.extend(agent_kinds(app, owner).await);
+    let mut agent_credentials = vec![Credential { name: String::from("none"), header: None }];
+    agent_credentials.extend(self::agent_credentials(app, owner).await);
     app.test.clock().advance(Duration::from_hours(25));
     let good = token_of(app, SITE_URL, SITE_URL).await;
     let header = |algorithm: &str| json!({ "alg": algorithm, "typ": "JWT" });
-    let away = "https://elsewhere.test";
-    let mut people = Vec::new();
-    for whose in ["owner", "staff", "stranger"] {
+    let other_site = "https://elsewhere.test";
+    let mut credentials = Vec::new();
+    for whose in ["owner", "staff", "non-member"] {
         let header = app.log_in(&format!("{whose}@example.com")).await;
         let text = header.trim_start_matches("Bearer ");
-        people.push(bearer(&format!("token: {whose}"), text));
+        credentials.push(bearer(&format!("token: {whose}"), text));
     }
-    people.push(bearer("token: expired", &expired_token));
-    people.push(bearer("token: alg none", &forged(&good, &header("none"), false)));
-    people.push(bearer("token: alg HS256", &forged(&good, &header("HS256"), true)));
-    people.push(bearer("token: wrong audience", &token_of(app, SITE_URL, away).await));
-    people.push(bearer("token: wrong issuer", &token_of(app, away, SITE_URL).await));
-    people.push(bearer("token: nonsense", "nonsense"));
+    credentials.push(bearer("token: expired", &expired_token));
+    credentials.push(bearer("token: alg none", &forged(&good, &header("none"), false)));
+    credentials.push(bearer("token: alg HS256", &forged(&good, &header("HS256"), true)));
+    credentials.push(bearer("token: wrong audience", &token_of(app, SITE_URL, other_site).await));
+    credentials.push(bearer("token: wrong issuer", &token_of(app, other_site, SITE_URL).await));
+    credentials.push(bearer("token: nonsense", "nonsense"));
     let own = app.store_key(app.merchant("kivikiri").await).await;
     let other = app.store_key(app.merchant("skarvdal").await).await;
-    people.push(bearer("store key", &own));
-    people.push(bearer("store key: another store's", &other));
-    // What is right goes before what is wrong.
-    people.extend(kinds);
-    people.push(bearer("store key: unknown", &format!("mrch_{}", "7".repeat(64))));
-    people
+    credentials.push(bearer("store key", &own));
+    credentials.push(bearer("store key: another store's", &other));
+    // Valid credentials come before invalid ones.
+    credentials.extend(agent_credentials);
+    credentials.push(bearer("store key: unknown", &format!("mrch_{}", "7".repeat(64))));
+    credentials
 }
 
-/// The address with the example of each of its parts.
-fn address(path: &str, parameters: &Value) -> String {
+/// Returns the path with the example of each parameter.
+fn example_path(path: &str, parameters: &Value) -> String {
     let parts = parameters.as_array().unwrap().iter().filter(|it| it["in"] == "path");
     let path = parts.fold(path.to_owned(), |path, part| {
         let name = format!("{{{}}}", part["name"].as_str().unwrap());
@@ -148,7 +148,7 @@ fn routes() -> Vec<Target> {
             }
             let method = Method::from_bytes(method.to_uppercase().as_bytes()).unwrap();
             let name = format!("{method} {path}");
-            let path = address(path, &operation["parameters"]);
+            let path = example_path(path, &operation["parameters"]);
             targets.push(Target { name, method, path, body: Value::Null });
         }
     }
@@ -171,62 +171,62 @@ async fn tools(app: &TestApp) -> Vec<Target> {
     targets.map(target).collect()
 }
 
-/// One letter for what came of it: `.` in, whatever came then.
-async fn outcome(app: &TestApp, target: &Target, kind: &Kind) -> char {
+/// Returns one letter for the outcome; `.` if the credential is accepted.
+async fn outcome(app: &TestApp, target: &Target, credential: &Credential) -> char {
     let mut request = Request::builder()
         .method(target.method.clone())
         .uri(&target.path)
         .header("host", "souk.test")
         .header("content-type", "application/json");
-    if let Some((name, value)) = &kind.header {
+    if let Some((name, value)) = &credential.header {
         request = request.header(*name, value);
     }
     let body = if target.body.is_null() { String::new() } else { target.body.to_string() };
     let answer = app.send(request.body(Body::from(body)).unwrap()).await;
-    let told = || format!("{} with {}: {}", target.name, kind.name, answer.text);
+    let description = || format!("{} with {}: {}", target.name, credential.name, answer.text);
     match answer.status.as_u16() {
         401 => {
-            assert_eq!(answer.headers["www-authenticate"], "Bearer", "{}", told());
+            assert_eq!(answer.headers["www-authenticate"], "Bearer", "{}", description());
             match answer.code().as_str() {
                 "unauthorized" => 'U',
                 "token_expired" => 'E',
-                _ => panic!("{}", told()),
+                _ => panic!("{}", description()),
             }
         }
         403 => {
-            assert_eq!(answer.code(), "forbidden", "{}", told());
+            assert_eq!(answer.code(), "forbidden", "{}", description());
             'F'
         }
-        // Anybody may ask for a sandbox key, and gets three a day.
+        // Sandbox keys need no credential, and are limited to three a day.
         429 if target.name.contains("sandbox") => '.',
-        429 | 500.. => panic!("{}", told()),
+        429 | 500.. => panic!("{}", description()),
         _ => '.',
     }
 }
 
 #[tokio::test]
-async fn every_route_and_tool_lets_in_whom_the_table_says() {
-    let app = TestApp::searching().await;
-    let kinds = kinds(&app).await;
+async fn every_route_and_tool_enforces_the_access_matrix() {
+    let app = TestApp::with_index().await;
+    let credentials = credentials(&app).await;
     let mut targets = routes();
     targets.extend(tools(&app).await);
     let mut table = String::from(
-        "'.' in   'U' 401 unauthorized   'E' 401 token_expired   'F' 403 forbidden\n\n",
+        "'.' accepted   'U' 401 unauthorized   'E' 401 token_expired   'F' 403 forbidden\n\n",
     );
-    for (number, kind) in kinds.iter().enumerate() {
-        let _ = writeln!(table, "{:>2}  {}", number + 1, kind.name);
+    for (number, credential) in credentials.iter().enumerate() {
+        let _ = writeln!(table, "{:>2}  {}", number + 1, credential.name);
     }
     let digits = |of: fn(usize) -> usize| -> String {
-        (1..=kinds.len()).map(|number| of(number).to_string()).collect()
+        (1..=credentials.len()).map(|number| of(number).to_string()).collect()
     };
     let (tens, ones) = (digits(|number| number / 10), digits(|number| number % 10));
     let _ = writeln!(table, "\n{:<48}{tens}\n{:<48}{ones}", "", "");
     for target in &targets {
         let mut row = String::new();
-        for kind in &kinds {
-            row.push(outcome(&app, target, kind).await);
+        for credential in &credentials {
+            row.push(outcome(&app, target, credential).await);
         }
         let _ = writeln!(table, "{:<48}{row}", target.name);
     }
-    insta::assert_snapshot!("who_may_call_what", table);
+    insta::assert_snapshot!("access_by_credential", table);
 }

@@ -1,5 +1,5 @@
-//! The whole application in process: production's wiring on a database of its own, with a clock that
-//! stands still and dice that replay.
+//! The whole application in process: the wiring of production on its own database, with a fixed clock and
+//! seeded randomness.
 
 use std::hash::{BuildHasher, DefaultHasher, Hash, Hasher, RandomState};
 use std::sync::Arc;
@@ -8,10 +8,10 @@ use std::time::Duration;
 use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::http::{HeaderMap, Method, Request, StatusCode};
-use checkout::Till;
-use database::{Database, Dice, Work};
+use checkout::PaymentGateway;
+use database::{Database, RandomSource, Work};
 use identity::{Actor, IssuedKey, NewAgentKey, NewPerson, Role, Secret};
-use limits::{Gate, Limiter};
+use limits::{AdmissionControl, Limiter};
 use merchants::StoreCache;
 use metrics_exporter_prometheus::PrometheusBuilder;
 use payments::TestProvider;
@@ -24,18 +24,18 @@ use testkit::{Template, TestDatabase};
 use tokio::sync::watch;
 use tower::ServiceExt;
 
-/// Where the test's application believes to be reached.
+/// The site URL of the application under test.
 pub(crate) const SITE_URL: &str = "http://souk.test";
 
-/// The password of everybody.
+/// The password of every account.
 pub(crate) const PASSWORD: &str = "correct horse battery";
 
-/// What credentials are kept under.
+/// The secret that protects credentials.
 pub(crate) fn secret() -> Secret {
     Secret::new("a secret for tests, of 32 bytes and more").unwrap()
 }
 
-/// A key of a store.
+/// Issues a key of a store.
 pub(crate) async fn store_key(database: &Database, merchant: MerchantId) -> String {
     let mut work = Work::for_platform(database).await.unwrap();
     let (secret, operator) = (secret(), Actor::Operator);
@@ -45,27 +45,27 @@ pub(crate) async fn store_key(database: &Database, merchant: MerchantId) -> Stri
     issued.unwrap().0.key
 }
 
-/// The application, and the ways tests call it.
+/// The application, with methods to call it.
 pub(crate) struct TestApp {
     pub(crate) test: TestDatabase,
     router: Router,
-    // Kept so that readers of the channels see them open.
+    // Keeps the channels open.
     _channels: (watch::Sender<Health>, watch::Sender<bool>),
 }
 
-/// An answer.
-pub(crate) struct Answer {
+/// A response, read to its end.
+pub(crate) struct TestResponse {
     pub(crate) status: StatusCode,
     pub(crate) headers: HeaderMap,
     pub(crate) text: String,
 }
 
-impl Answer {
+impl TestResponse {
     pub(crate) fn json(&self) -> Value {
         serde_json::from_str(&self.text).unwrap_or_else(|_| panic!("not JSON: {}", self.text))
     }
 
-    /// The stable code of an error, wherever it stands.
+    /// Returns the error code, in whichever format the error is.
     pub(crate) fn code(&self) -> String {
         let body = self.json();
         let in_result = body["result"]["content"][0]["text"].as_str();
@@ -79,13 +79,13 @@ impl Answer {
 }
 
 impl TestApp {
-    /// On a copy of the demo world, in cell `cell-1`.
+    /// Starts on a copy of the demo data, in cell `cell-1`.
     pub(crate) async fn start() -> Self {
-        Self::of_cell("cell-1").await
+        Self::in_cell("cell-1").await
     }
 
-    /// On a copy of the demo world, in another cell.
-    pub(crate) async fn of_cell(cell: &str) -> Self {
+    /// Starts on a copy of the demo data, in the given cell.
+    pub(crate) async fn in_cell(cell: &str) -> Self {
         let world = demo::world();
         let mut hasher = DefaultHasher::new();
         format!("{world:?}").hash(&mut hasher);
@@ -94,53 +94,56 @@ impl TestApp {
             demo::seed(&database, &world, |_| {}).await.unwrap();
         };
         let test = TestDatabase::copy_of(&template, cell, seed).await;
-        Self::around(test, |_| {})
+        Self::with_settings(test, |_| {})
     }
 
-    /// On a copy of the demo world, with an index of it.
-    pub(crate) async fn searching() -> Self {
+    /// Starts on a copy of the demo data, with a search index.
+    pub(crate) async fn with_index() -> Self {
         let app = Self::start().await;
         let database = app.test.database().clone();
         let stores = StoreCache::new(database.clone(), Duration::ZERO);
         let settings = SearchSettings::new(SITE_URL);
-        let search = Search::of_everything(&database, stores, 3, settings).await.unwrap();
-        Self::with(app.test, search, Gate::open_to_all(), |_| {})
+        let search = Search::in_memory(&database, stores, 3, settings).await.unwrap();
+        Self::build(app.test, search, AdmissionControl::unlimited(), |_| {})
     }
 
-    /// The same application with other settings, while no index is there.
-    pub(crate) fn around(test: TestDatabase, change: impl FnOnce(&mut AppSettings)) -> Self {
+    /// Starts on an existing database with other settings, without a search index.
+    pub(crate) fn with_settings(test: TestDatabase, change: impl FnOnce(&mut AppSettings)) -> Self {
         let stores = StoreCache::new(test.database().clone(), Duration::ZERO);
         let settings = SearchSettings::new(SITE_URL);
-        let search = Search::away(test.database().clone(), stores, settings);
-        Self::with(test, search, Gate::open_to_all(), change)
+        let search = Search::without_index(test.database().clone(), stores, settings);
+        Self::build(test, search, AdmissionControl::unlimited(), change)
     }
 
-    /// On a copy of the demo world, counting calls as production does, on counts of its own.
-    pub(crate) async fn counting() -> Self {
+    /// Starts on a copy of the demo data, with rate limits enforced under its own Redis key prefix.
+    pub(crate) async fn with_limits() -> Self {
         let app = Self::start().await;
         let name = format!("test_{:x}", RandomState::new().hash_one(0));
         let limiter = Limiter::new(&testkit::redis_url(), &name).unwrap();
-        let charge = limits::Charge::tier(limits::Class::Read, "ready", 1_000);
-        let nobody = limits::Caller::address(ClientAddress([192, 0, 2, 1].into()));
-        // Connecting takes longer than a call may.
-        while limiter.take(&nobody, &charge).await.degraded {
+        let request = limits::QuotaRequest::tier(limits::Class::Read, "ready", 1_000);
+        let caller = limits::Caller::address(ClientAddress([192, 0, 2, 1].into()));
+        // Connecting takes longer than the timeout of a call.
+        while limiter.take(&caller, &request).await.degraded {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
         let stores = StoreCache::new(app.test.database().clone(), Duration::ZERO);
-        let search =
-            Search::away(app.test.database().clone(), stores, SearchSettings::new(SITE_URL));
-        Self::with(app.test, search, Gate::new(limiter), |_| {})
+        let search = Search::without_index(
+            app.test.database().clone(),
+            stores,
+            SearchSettings::new(SITE_URL),
+        );
+        Self::build(app.test, search, AdmissionControl::new(limiter), |_| {})
     }
 
-    fn with(
+    fn build(
         test: TestDatabase,
         search: Search,
-        gate: Gate,
+        admission: AdmissionControl,
         change: impl FnOnce(&mut AppSettings),
     ) -> Self {
-        let well = CheckState::Ok;
-        let (database, redis, jobs) = (well, well, well);
-        let health = watch::channel(Health { database, redis, search: well, jobs, ready: true });
+        let ok = CheckState::Ok;
+        let (database, redis, jobs) = (ok, ok, ok);
+        let health = watch::channel(Health { database, redis, search: ok, jobs, ready: true });
         let draining = watch::channel(false);
         let mut settings = AppSettings {
             site_url: Arc::from(SITE_URL),
@@ -160,34 +163,34 @@ impl TestApp {
             search,
             stores,
             database: test.database().clone(),
-            dice: Dice::seeded(1),
+            random_source: RandomSource::seeded(1),
             health: health.1,
             draining: draining.1,
             metrics: PrometheusBuilder::new().build_recorder().handle(),
             secret: secret(),
-            gate,
-            till: Till::new(Arc::new(TestProvider), true),
+            admission,
+            payment_gateway: PaymentGateway::new(Arc::new(TestProvider), true),
             settings,
         };
         Self { test, router: app.into_router(), _channels: (health.0, draining.0) }
     }
 
-    pub(crate) async fn send(&self, request: Request<Body>) -> Answer {
+    pub(crate) async fn send(&self, request: Request<Body>) -> TestResponse {
         let response = self.router.clone().oneshot(request).await.unwrap();
         let (parts, body) = response.into_parts();
         let bytes = to_bytes(body, usize::MAX).await.unwrap();
         let text = String::from_utf8(bytes.to_vec()).unwrap();
-        Answer { status: parts.status, headers: parts.headers, text }
+        TestResponse { status: parts.status, headers: parts.headers, text }
     }
 
-    /// A request to the REST door, with headers of its own.
-    pub(crate) async fn ask(
+    /// Sends a REST request with the given headers.
+    pub(crate) async fn request(
         &self,
         method: Method,
         path: &str,
         headers: &[(&str, &str)],
         body: &Value,
-    ) -> Answer {
+    ) -> TestResponse {
         let mut request = Request::builder()
             .method(method)
             .uri(format!("/api/v1{path}"))
@@ -200,7 +203,7 @@ impl TestApp {
         self.send(request.body(body).unwrap()).await
     }
 
-    /// An account, and what it is in stores.
+    /// Creates an account with the given store memberships.
     pub(crate) async fn person(&self, email: &str, member_of: &[(&str, Role)]) -> UserId {
         let mut work = Work::for_platform(self.test.database()).await.unwrap();
         let new = NewPerson { email: email.parse().unwrap(), plan: Plan::Free, is_admin: false };
@@ -219,20 +222,20 @@ impl TestApp {
         stores.find(&slug.parse().unwrap()).await.unwrap().merchant
     }
 
-    /// The header of somebody who has logged in.
+    /// Logs in and returns the `Authorization` header.
     pub(crate) async fn log_in(&self, email: &str) -> String {
         let body = json!({ "email": email, "password": PASSWORD });
-        let answer = self.ask(Method::POST, "/auth/login", &[], &body).await;
+        let answer = self.request(Method::POST, "/auth/login", &[], &body).await;
         assert_eq!(answer.status, 200, "{}", answer.text);
         format!("Bearer {}", answer.json()["token"].as_str().unwrap())
     }
 
-    /// A key of a store.
+    /// Issues a key of a store.
     pub(crate) async fn store_key(&self, merchant: MerchantId) -> String {
         store_key(self.test.database(), merchant).await
     }
 
-    /// A key for a person's agents.
+    /// Issues an agent key of an account.
     pub(crate) async fn agent_key(&self, owner: UserId, wanted: &NewAgentKey) -> IssuedKey {
         let mut work = Work::for_platform(self.test.database()).await.unwrap();
         let made = identity::issue_agent_key(&mut work, &secret(), owner, wanted).await.unwrap();
@@ -240,26 +243,26 @@ impl TestApp {
         made.0
     }
 
-    /// A key of a new account's agent that may look at everything.
-    pub(crate) async fn reader(&self) -> String {
+    /// Issues a read-only agent key of a new account.
+    pub(crate) async fn reader_key(&self) -> String {
         let owner = self.person("reader@example.com", &[]).await;
         let wanted = NewAgentKey { scopes: [Scope::AgentRead].into(), ..NewAgentKey::default() };
         self.agent_key(owner, &wanted).await.key
     }
 
-    pub(crate) async fn get(&self, path: &str) -> Answer {
+    pub(crate) async fn get(&self, path: &str) -> TestResponse {
         let request = Request::builder().uri(path).header("host", "souk.test");
         self.send(request.body(Body::empty()).unwrap()).await
     }
 
-    /// A JSON-RPC call as the specification shows it: plain HTTP.
-    pub(crate) async fn plain(&self, path: &str, body: &Value) -> Answer {
+    /// Posts JSON over plain HTTP, without the headers of an MCP client.
+    pub(crate) async fn post_json(&self, path: &str, body: &Value) -> TestResponse {
         let request = post(path).body(Body::from(body.to_string()));
         self.send(request.unwrap()).await
     }
 
-    /// A JSON-RPC call as an MCP client sends it.
-    pub(crate) async fn rpc(&self, path: &str, body: &Value) -> Answer {
+    /// Sends a JSON-RPC call as an MCP client does.
+    pub(crate) async fn rpc(&self, path: &str, body: &Value) -> TestResponse {
         let request = post(path)
             .header("accept", "application/json, text/event-stream")
             .header("mcp-protocol-version", "2025-11-25")
@@ -267,28 +270,29 @@ impl TestApp {
         self.send(request.unwrap()).await
     }
 
-    /// A key of a new account's agent that may do everything.
-    pub(crate) async fn buyer(&self, email: &str) -> String {
+    /// Issues an agent key with all scopes, of a new account.
+    pub(crate) async fn buyer_key(&self, email: &str) -> String {
         let owner = self.person(email, &[]).await;
-        let wanted = NewAgentKey { scopes: Scope::ALL.into(), ..NewAgentKey::default() };
+        let wanted =
+            NewAgentKey { scopes: Scope::ALL.iter().copied().collect(), ..NewAgentKey::default() };
         self.agent_key(owner, &wanted).await.key
     }
 
-    /// A key to play with at the demo store.
+    /// Issues a sandbox key for the demo store.
     pub(crate) async fn sandbox_key(&self) -> String {
-        let answer = self.ask(Method::POST, "/sandbox/key", &[], &Value::Null).await;
+        let answer = self.request(Method::POST, "/sandbox/key", &[], &Value::Null).await;
         assert_eq!(answer.status, 201, "{}", answer.text);
         answer.json()["data"]["api_key"].as_str().unwrap().to_owned()
     }
 
-    /// A tool call by an MCP client with a key.
+    /// Calls a tool as an MCP client with an agent key.
     pub(crate) async fn tool_as(
         &self,
         key: &str,
         slug: &str,
         name: &str,
         arguments: Value,
-    ) -> Answer {
+    ) -> TestResponse {
         let request = post(&format!("/{slug}/mcp"))
             .header("accept", "application/json, text/event-stream")
             .header("mcp-protocol-version", "2025-11-25")
@@ -297,8 +301,8 @@ impl TestApp {
         self.send(request.unwrap()).await
     }
 
-    /// A tool call by an MCP client.
-    pub(crate) async fn tool(&self, slug: &str, name: &str, arguments: Value) -> Answer {
+    /// Calls a tool as an anonymous MCP client.
+    pub(crate) async fn tool(&self, slug: &str, name: &str, arguments: Value) -> TestResponse {
         self.rpc(&format!("/{slug}/mcp"), &call(name, arguments)).await
     }
 }
@@ -311,7 +315,7 @@ pub(crate) fn post(path: &str) -> axum::http::request::Builder {
         .header("content-type", "application/json")
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "callers write their arguments in place")]
+#[expect(clippy::needless_pass_by_value, reason = "callers pass json! literals")]
 pub(crate) fn call(name: &str, arguments: Value) -> Value {
     let params = json!({ "name": name, "arguments": arguments });
     json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params })

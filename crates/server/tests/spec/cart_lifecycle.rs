@@ -1,4 +1,4 @@
-//! Spec §3.2: what becomes of a cart.
+//! Spec §3.2: the lifecycle of a cart.
 
 use std::time::Duration;
 
@@ -7,11 +7,11 @@ use primitives::{CartId, Id, ProductId, VariantId};
 use serde_json::{Value, json};
 
 use crate::app::TestApp;
-use crate::s2_carts::{cart, plain_products, record};
+use crate::carts::{create_cart, in_stock_products, structured_content};
 
 const STORE: &str = "kivikiri";
 
-/// What each tool that changes a cart may be called with.
+/// Returns valid arguments of each tool that changes a cart.
 fn writes(cart: &Value, product: &str) -> Vec<(&'static str, Value)> {
     let id = &cart["cart_id"];
     let items = json!([{ "product_id": product }]);
@@ -29,14 +29,14 @@ fn writes(cart: &Value, product: &str) -> Vec<(&'static str, Value)> {
 #[tokio::test]
 async fn a_cart_older_than_thirty_minutes_is_expired() {
     let app = TestApp::start().await;
-    let key = app.buyer("ada@example.com").await;
+    let key = app.buyer_key("ada@example.com").await;
     let head = [("x-agent-api-key", key.as_str())];
-    let made = cart(&app, &key, STORE).await;
+    let made = create_cart(&app, &key, STORE).await;
     let id = json!({ "cart_id": made["cart_id"] });
     app.test.clock().advance(Duration::from_mins(30));
-    record(&app.tool_as(&key, STORE, "preview_checkout", id.clone()).await);
+    structured_content(&app.tool_as(&key, STORE, "preview_checkout", id.clone()).await);
     app.test.clock().advance(Duration::from_micros(1));
-    let mut refused = writes(&made, &plain_products(STORE)[0]);
+    let mut refused = writes(&made, &in_stock_products(STORE)[0]);
     refused.push(("cancel_cart", id.clone()));
     refused.push(("preview_checkout", id.clone()));
     for (tool, arguments) in refused {
@@ -48,23 +48,24 @@ async fn a_cart_older_than_thirty_minutes_is_expired() {
         );
     }
     let path = format!("/agent/cart/{}", made["cart_id"].as_str().unwrap());
-    let rest = app.ask(Method::DELETE, &path, &head, &Value::Null).await;
+    let rest = app.request(Method::DELETE, &path, &head, &Value::Null).await;
     assert_eq!((rest.status.as_u16(), rest.code().as_str()), (409, "cart_expired"));
-    let read = record(&app.tool_as(&key, STORE, "get_cart", id).await);
+    let read = structured_content(&app.tool_as(&key, STORE, "get_cart", id).await);
     assert_eq!((&read["status"], &read["ready_for_checkout"]), (&json!("expired"), &json!(false)));
 }
 
 #[tokio::test]
-async fn a_cart_that_was_thrown_away_takes_nothing_more() {
+async fn a_canceled_cart_cannot_be_changed() {
     let app = TestApp::start().await;
-    let key = app.buyer("ada@example.com").await;
-    let made = cart(&app, &key, STORE).await;
+    let key = app.buyer_key("ada@example.com").await;
+    let made = create_cart(&app, &key, STORE).await;
     let id = json!({ "cart_id": made["cart_id"] });
     for _ in 0..2 {
-        let thrown = record(&app.tool_as(&key, STORE, "cancel_cart", id.clone()).await);
-        assert_eq!((&thrown["status"], &thrown["version"]), (&json!("canceled"), &json!(2)));
+        let canceled =
+            structured_content(&app.tool_as(&key, STORE, "cancel_cart", id.clone()).await);
+        assert_eq!((&canceled["status"], &canceled["version"]), (&json!("canceled"), &json!(2)));
     }
-    let mut refused = writes(&made, &plain_products(STORE)[0]);
+    let mut refused = writes(&made, &in_stock_products(STORE)[0]);
     refused.push(("preview_checkout", id));
     for (tool, arguments) in refused {
         let answer = app.tool_as(&key, STORE, tool, arguments).await;
@@ -75,11 +76,12 @@ async fn a_cart_that_was_thrown_away_takes_nothing_more() {
 #[tokio::test]
 async fn another_agents_cart_does_not_exist() {
     let app = TestApp::start().await;
-    let (mine, other) = (app.buyer("ada@example.com").await, app.buyer("bob@example.com").await);
-    let made = cart(&app, &mine, STORE).await;
+    let (mine, other) =
+        (app.buyer_key("ada@example.com").await, app.buyer_key("bob@example.com").await);
+    let made = create_cart(&app, &mine, STORE).await;
     let mut unknown = made.clone();
     unknown["cart_id"] = json!(CartId::from_random(7));
-    let product = &plain_products(STORE)[0];
+    let product = &in_stock_products(STORE)[0];
     let mut calls: Vec<(&str, Value, Value)> = writes(&made, product)
         .into_iter()
         .zip(writes(&unknown, product))
@@ -97,24 +99,24 @@ async fn another_agents_cart_does_not_exist() {
     }
     let path = format!("/agent/cart/{}", made["cart_id"].as_str().unwrap());
     let head = [("x-agent-api-key", other.as_str())];
-    let read = app.ask(Method::GET, &path, &head, &Value::Null).await;
+    let read = app.request(Method::GET, &path, &head, &Value::Null).await;
     assert_eq!((read.status.as_u16(), read.code().as_str()), (404, "cart_not_found"));
     let id = json!({ "cart_id": made["cart_id"] });
-    record(&app.tool("kivikiri", "preview_checkout", id.clone()).await);
+    structured_content(&app.tool("kivikiri", "preview_checkout", id.clone()).await);
     let elsewhere = app.tool("skarvdal", "preview_checkout", id).await;
-    assert_eq!(elsewhere.code(), "cart_not_found", "a cart is of one store");
+    assert_eq!(elsewhere.code(), "cart_not_found", "a cart belongs to one store");
 }
 
 #[tokio::test]
-async fn what_cannot_be_had_is_refused_by_its_place_and_what_is_short_is_said() {
+async fn unavailable_items_are_refused_and_short_stock_adds_a_message() {
     let app = TestApp::start().await;
-    let key = app.buyer("ada@example.com").await;
+    let key = app.buyer_key("ada@example.com").await;
     let world = demo::world();
     let store = world.store(STORE).unwrap();
     let id = |product: &demo::Product| ProductId::from_uuid(product.id);
     let varied = store.products.iter().find(|it| !it.variants.is_empty()).unwrap();
     let gone = store.products.iter().find(|it| it.stock_status == "out_of_stock").unwrap();
-    let good = &plain_products(STORE)[0];
+    let good = &in_stock_products(STORE)[0];
     let line = |second: Value| json!({ "items": [{ "product_id": good }, second] });
     let gone = match gone.variants.first() {
         Some(variant) => {
@@ -135,6 +137,6 @@ async fn what_cannot_be_had_is_refused_by_its_place_and_what_is_short_is_said() 
         assert!(answer.text.contains(&format!("\\\"{field}\\\"")), "{field}: {}", answer.text);
     }
     let many = json!({ "items": [{ "product_id": good, "quantity": 999 }] });
-    let short = record(&app.tool_as(&key, STORE, "create_cart", many).await);
+    let short = structured_content(&app.tool_as(&key, STORE, "create_cart", many).await);
     assert_eq!(short["messages"][0]["code"], "quantity_adjusted", "{short}");
 }

@@ -5,40 +5,40 @@ use axum::http::Method;
 use primitives::{Id, ProductId};
 use serde_json::{Value, json};
 
-use crate::app::{Answer, TestApp, call, post};
+use crate::app::{TestApp, TestResponse, call, post};
 
-/// A store that is not the demo store.
+/// A store other than the demo store.
 const STORE: &str = "kivikiri";
 
-/// What a tool answered.
-pub(crate) fn record(answer: &Answer) -> Value {
+/// Returns the structured content of a successful tool call.
+pub(crate) fn structured_content(answer: &TestResponse) -> Value {
     let body = answer.json();
     assert!(body["result"]["isError"] != true, "{}", answer.text);
     body["result"]["structuredContent"].clone()
 }
 
-/// Products of a store without variants, of which there are at least nine.
-pub(crate) fn plain_products(slug: &str) -> Vec<String> {
+/// Returns products of a store without variants and with a stock of at least nine.
+pub(crate) fn in_stock_products(slug: &str) -> Vec<String> {
     let world = demo::world();
     let store = world.store(slug).unwrap();
-    let plenty = |product: &&demo::Product| {
+    let is_in_stock = |product: &&demo::Product| {
         product.variants.is_empty()
             && product.stock_status == "in_stock"
-            && product.stock_quantity.is_some_and(|there| there >= 9)
+            && product.stock_quantity.is_some_and(|quantity| quantity >= 9)
             && product.currency == store.currency
     };
-    let found = store.products.iter().filter(plenty);
+    let found = store.products.iter().filter(is_in_stock);
     found.map(|product| ProductId::from_uuid(product.id).to_string()).collect()
 }
 
-/// A cart with one thing in it.
-pub(crate) async fn cart(app: &TestApp, key: &str, slug: &str) -> Value {
-    let items = json!([{ "product_id": plain_products(slug)[0], "quantity": 1 }]);
-    record(&app.tool_as(key, slug, "create_cart", json!({ "items": items })).await)
+/// Creates a cart with one item.
+pub(crate) async fn create_cart(app: &TestApp, key: &str, slug: &str) -> Value {
+    let items = json!([{ "product_id": in_stock_products(slug)[0], "quantity": 1 }]);
+    structured_content(&app.tool_as(key, slug, "create_cart", json!({ "items": items })).await)
 }
 
 #[tokio::test]
-async fn a_sandbox_key_fills_a_cart_at_the_demo_store_up_to_its_total() {
+async fn a_sandbox_key_prepares_a_cart_for_checkout_at_the_demo_store() {
     let app = TestApp::start().await;
     let key = app.sandbox_key().await;
     let tool = async |name: &str, arguments: Value| {
@@ -47,9 +47,9 @@ async fn a_sandbox_key_fills_a_cart_at_the_demo_store_up_to_its_total() {
             let required = answer.headers.get("x-human-confirmation-required");
             assert_eq!(required.is_some(), name != "preview_checkout", "{name}");
         }
-        record(&answer)
+        structured_content(&answer)
     };
-    let goods = plain_products("demo-store");
+    let goods = in_stock_products("demo-store");
     let items = json!([{ "product_id": goods[0], "quantity": 2 }]);
     let made = tool("create_cart", json!({ "items": items })).await;
     let id = made["cart_id"].as_str().unwrap();
@@ -70,9 +70,9 @@ async fn a_sandbox_key_fills_a_cart_at_the_demo_store_up_to_its_total() {
     assert_eq!(coded["discounts"]["rejected"][0]["reason"], "discount_code_invalid");
     let uncoded = tool("remove_discount_code", json!({ "cart_id": id, "code": "nothing" })).await;
     assert_eq!(uncoded["discounts"]["codes"], json!([]));
-    let place = json!({ "cart_id": id, "country": "us", "city": "Portland", "street": "1 Main St",
+    let destination = json!({ "cart_id": id, "country": "us", "city": "Portland", "street": "1 Main St",
                         "name": "Ada L.", "buyer": { "email": "ada@example.com" } });
-    let there = tool("set_cart_destination", place).await;
+    let there = tool("set_cart_destination", destination).await;
     assert_eq!(there["destination"]["country"], "US");
     let option = &there["shipping_options"][0]["id"];
     let ready = tool("select_shipping_option", json!({ "cart_id": id, "option_id": option })).await;
@@ -81,7 +81,7 @@ async fn a_sandbox_key_fills_a_cart_at_the_demo_store_up_to_its_total() {
     let read = tool("get_cart", json!({ "cart_id": id })).await;
     assert_eq!(read["quote_hash"], ready["quote_hash"]);
     let seen = app.tool("demo-store", "preview_checkout", json!({ "cart_id": id })).await;
-    let seen = record(&seen);
+    let seen = structured_content(&seen);
     assert_eq!((&seen["totals"], &seen["quote_hash"]), (&read["totals"], &read["quote_hash"]));
     assert_eq!(
         (&seen["ship_to_country"], &seen["ready_for_checkout"]),
@@ -90,93 +90,94 @@ async fn a_sandbox_key_fills_a_cart_at_the_demo_store_up_to_its_total() {
     for personal in ["Ada", "Portland", "Main St", "ada@example.com"] {
         assert!(!seen.to_string().contains(personal), "{personal} in {seen}");
     }
-    let thrown = tool("cancel_cart", json!({ "cart_id": id })).await;
+    let canceled = tool("cancel_cart", json!({ "cart_id": id })).await;
     assert_eq!(
-        (&thrown["status"], &thrown["ready_for_checkout"]),
+        (&canceled["status"], &canceled["ready_for_checkout"]),
         (&json!("canceled"), &json!(false))
     );
 }
 
 #[tokio::test]
-async fn the_demo_store_is_read_only_for_everybody_else() {
+async fn the_demo_store_is_read_only_without_a_sandbox_key() {
     let app = TestApp::start().await;
-    let key = app.buyer("ada@example.com").await;
-    let items = json!([{ "product_id": plain_products("demo-store")[0], "quantity": 1 }]);
+    let key = app.buyer_key("ada@example.com").await;
+    let items = json!([{ "product_id": in_stock_products("demo-store")[0], "quantity": 1 }]);
     let create = json!({ "items": items });
-    let spoken = app.tool_as(&key, "demo-store", "create_cart", create.clone()).await;
-    let nobody = app.plain("/demo-store/mcp", &call("create_cart", create)).await;
+    let over_mcp = app.tool_as(&key, "demo-store", "create_cart", create.clone()).await;
+    let anonymous = app.post_json("/demo-store/mcp", &call("create_cart", create)).await;
     let body = json!({ "merchant_slug": "demo-store", "items": items });
-    let rest = app.ask(Method::POST, "/agent/cart", &[("x-agent-api-key", &key)], &body).await;
-    for answer in [spoken, nobody, rest] {
+    let rest = app.request(Method::POST, "/agent/cart", &[("x-agent-api-key", &key)], &body).await;
+    for answer in [over_mcp, anonymous, rest] {
         assert_eq!((answer.status.as_u16(), answer.code().as_str()), (403, "forbidden"));
         assert!(answer.text.contains("read_only_store"), "{}", answer.text);
         assert!(answer.text.contains("POST /api/v1/sandbox/key"), "{}", answer.text);
         assert_eq!(answer.headers["x-human-confirmation-required"], "true");
     }
-    let sandbox = record(&app.tool("demo-store", "create_sandbox_key", json!({})).await);
+    let sandbox =
+        structured_content(&app.tool("demo-store", "create_sandbox_key", json!({})).await);
     assert_eq!(sandbox["stores"], json!(["demo-store"]));
     let key = sandbox["api_key"].as_str().unwrap();
-    cart(&app, key, "demo-store").await;
-    let elsewhere = json!({ "items": [{ "product_id": plain_products(STORE)[0] }] });
+    create_cart(&app, key, "demo-store").await;
+    let elsewhere = json!({ "items": [{ "product_id": in_stock_products(STORE)[0] }] });
     let elsewhere = app.tool_as(key, STORE, "create_cart", elsewhere).await;
     assert_eq!((elsewhere.status.as_u16(), elsewhere.code().as_str()), (403, "forbidden"));
 }
 
 #[tokio::test]
-async fn an_address_gets_three_sandbox_keys_a_day_over_both_doors() {
+async fn an_ip_address_gets_three_sandbox_keys_a_day_over_both_doors() {
     let app = TestApp::start().await;
     app.sandbox_key().await;
     app.sandbox_key().await;
-    record(&app.tool("demo-store", "create_sandbox_key", json!({})).await);
-    let fourth = app.ask(Method::POST, "/sandbox/key", &[], &Value::Null).await;
+    structured_content(&app.tool("demo-store", "create_sandbox_key", json!({})).await);
+    let fourth = app.request(Method::POST, "/sandbox/key", &[], &Value::Null).await;
     assert_eq!((fourth.status.as_u16(), fourth.code().as_str()), (429, "rate_limit_exceeded"));
     let again = app.tool("demo-store", "create_sandbox_key", json!({})).await;
     assert_eq!((again.status.as_u16(), again.code().as_str()), (200, "rate_limit_exceeded"));
 }
 
 #[tokio::test]
-async fn a_cart_is_made_read_changed_and_thrown_away_over_rest() {
+async fn a_cart_is_created_read_changed_and_canceled_over_rest() {
     let app = TestApp::start().await;
-    let key = app.buyer("ada@example.com").await;
+    let key = app.buyer_key("ada@example.com").await;
     let head = [("x-agent-api-key", key.as_str())];
-    let goods = plain_products(STORE);
+    let goods = in_stock_products(STORE);
     let body = json!({ "merchant_slug": STORE, "items": [{ "product_id": goods[0], "quantity": 1 }],
                        "destination": { "country": "FI" }, "discount_codes": ["ONE"] });
-    let made = app.ask(Method::POST, "/agent/cart", &head, &body).await;
+    let made = app.request(Method::POST, "/agent/cart", &head, &body).await;
     assert_eq!(made.status, 201, "{}", made.text);
     assert_eq!(made.headers["x-human-confirmation-required"], "true");
     let cart = made.json()["data"].clone();
     let path = format!("/agent/cart/{}", cart["cart_id"].as_str().unwrap());
-    let read = app.ask(Method::GET, &path, &head, &Value::Null).await;
+    let read = app.request(Method::GET, &path, &head, &Value::Null).await;
     assert!(!read.headers.contains_key("x-human-confirmation-required"));
     assert_eq!(read.json()["data"], cart);
     let over_mcp =
         app.tool_as(&key, STORE, "get_cart", json!({ "cart_id": cart["cart_id"] })).await;
-    assert_eq!(record(&over_mcp), cart, "both doors serve the same");
+    assert_eq!(structured_content(&over_mcp), cart, "both doors return the same");
     let items = json!({ "items": [{ "product_id": goods[1], "quantity": 2 }], "if_version": 1 });
-    let replaced = app.ask(Method::PUT, &path, &head, &items).await.json()["data"].clone();
+    let replaced = app.request(Method::PUT, &path, &head, &items).await.json()["data"].clone();
     assert_eq!((&replaced["version"], &replaced["item_count"]), (&json!(2), &json!(2)));
-    let stale = app.ask(Method::PUT, &path, &head, &items).await;
+    let stale = app.request(Method::PUT, &path, &head, &items).await;
     assert_eq!((stale.status.as_u16(), stale.code().as_str()), (409, "invalid_status_transition"));
     let option = replaced["shipping_options"][0]["id"].clone();
     let change = json!({ "shipping_option_id": option, "discount_codes": [],
                          "buyer": { "first_name": "Ada" } });
-    let changed = app.ask(Method::PATCH, &path, &head, &change).await.json()["data"].clone();
+    let changed = app.request(Method::PATCH, &path, &head, &change).await.json()["data"].clone();
     assert_eq!(changed["ready_for_checkout"], true, "{changed}");
     assert_eq!(changed["discounts"]["codes"], json!([]));
-    let nothing = app.ask(Method::PATCH, &path, &head, &json!({})).await;
+    let nothing = app.request(Method::PATCH, &path, &head, &json!({})).await;
     assert_eq!((nothing.status.as_u16(), nothing.code().as_str()), (400, "invalid_request"));
-    let thrown = app.ask(Method::DELETE, &path, &head, &Value::Null).await;
-    assert_eq!(thrown.json()["data"]["status"], "canceled");
+    let canceled = app.request(Method::DELETE, &path, &head, &Value::Null).await;
+    assert_eq!(canceled.json()["data"]["status"], "canceled");
 }
 
 #[tokio::test]
-async fn a_write_with_a_key_is_done_once() {
+async fn a_write_with_an_idempotency_key_is_applied_once() {
     let app = TestApp::start().await;
-    let key = app.buyer("ada@example.com").await;
-    let goods = plain_products(STORE);
-    let asked = |quantity: i64| json!([{ "product_id": goods[0], "quantity": quantity }]);
-    // Over MCP the key stands in a header, in `_meta` or among the arguments, and means the same.
+    let key = app.buyer_key("ada@example.com").await;
+    let goods = in_stock_products(STORE);
+    let items = |quantity: i64| json!([{ "product_id": goods[0], "quantity": quantity }]);
+    // Over MCP the idempotency key is a header, a field of `_meta` or an argument.
     let mcp = async |header: Option<&str>, meta: Option<Value>, arguments: Value| {
         let mut body = call("create_cart", arguments);
         if let Some(meta) = meta {
@@ -188,33 +189,33 @@ async fn a_write_with_a_key_is_done_once() {
         }
         app.send(request.body(Body::from(body.to_string())).unwrap()).await
     };
-    let create = json!({ "items": asked(1) });
+    let create = json!({ "items": items(1) });
     let first = mcp(Some("one"), None, create.clone()).await;
-    let id = record(&first)["cart_id"].clone();
-    let with_argument = json!({ "items": asked(1), "idempotency_key": "one" });
+    let id = structured_content(&first)["cart_id"].clone();
+    let with_argument = json!({ "items": items(1), "idempotency_key": "one" });
     for again in [
         mcp(Some("one"), None, create.clone()).await,
         mcp(None, Some(json!("one")), create.clone()).await,
         mcp(Some("ignored"), None, with_argument).await,
     ] {
-        assert_eq!(record(&again)["cart_id"], id);
+        assert_eq!(structured_content(&again)["cart_id"], id);
     }
-    let other = mcp(Some("one"), None, json!({ "items": asked(2) })).await;
+    let other = mcp(Some("one"), None, json!({ "items": items(2) })).await;
     assert_eq!((other.status.as_u16(), other.code().as_str()), (409, "idempotency_conflict"));
-    assert_ne!(record(&mcp(Some("two"), None, create.clone()).await)["cart_id"], id);
+    assert_ne!(structured_content(&mcp(Some("two"), None, create.clone()).await)["cart_id"], id);
     let long = "x".repeat(256);
     for wrong in [
         mcp(Some(&long), None, create.clone()).await,
         mcp(None, Some(json!(7)), create.clone()).await,
-        mcp(None, None, json!({ "items": asked(1), "idempotency_key": "" })).await,
+        mcp(None, None, json!({ "items": items(1), "idempotency_key": "" })).await,
     ] {
         assert_eq!((wrong.status.as_u16(), wrong.code().as_str()), (400, "invalid_request"));
         assert_eq!(wrong.json()["details"]["field"], "idempotency_key", "{}", wrong.text);
     }
     let rest = async |name: &str, quantity: i64| {
-        let body = json!({ "merchant_slug": STORE, "items": asked(quantity) });
+        let body = json!({ "merchant_slug": STORE, "items": items(quantity) });
         let head = [("x-agent-api-key", key.as_str()), ("idempotency-key", name)];
-        app.ask(Method::POST, "/agent/cart", &head, &body).await
+        app.request(Method::POST, "/agent/cart", &head, &body).await
     };
     let made = rest("three", 1).await.json()["data"]["cart_id"].clone();
     assert_eq!(rest("three", 1).await.json()["data"]["cart_id"], made);
@@ -223,40 +224,44 @@ async fn a_write_with_a_key_is_done_once() {
 }
 
 #[tokio::test]
-async fn an_addition_that_is_sent_again_is_not_added_again() {
+async fn a_repeated_addition_is_applied_once() {
     let app = TestApp::start().await;
-    let key = app.buyer("ada@example.com").await;
-    let made = cart(&app, &key, STORE).await;
-    let (id, goods) = (&made["cart_id"], plain_products(STORE));
+    let key = app.buyer_key("ada@example.com").await;
+    let made = create_cart(&app, &key, STORE).await;
+    let (id, goods) = (&made["cart_id"], in_stock_products(STORE));
     let add =
         json!({ "cart_id": id, "items": [{ "product_id": goods[0] }], "idempotency_key": "a" });
     for _ in 0..3 {
-        let added = record(&app.tool_as(&key, STORE, "add_cart_items", add.clone()).await);
+        let added =
+            structured_content(&app.tool_as(&key, STORE, "add_cart_items", add.clone()).await);
         assert_eq!((&added["version"], &added["item_count"]), (&json!(2), &json!(2)));
     }
 }
 
 #[tokio::test]
-async fn rates_links_and_offers_are_found_before_anything_is_bought() {
+async fn shipping_rates_and_permalinks_work_before_checkout() {
     let app = TestApp::start().await;
-    let key = app.buyer("ada@example.com").await;
-    let goods = plain_products(STORE);
+    let key = app.buyer_key("ada@example.com").await;
+    let goods = in_stock_products(STORE);
     let items = json!([{ "product_id": goods[0], "quantity": 2 }]);
     let tool = async |name: &str, arguments: Value| app.tool_as(&key, STORE, name, arguments).await;
     let to = json!({ "country": "FI" });
-    let rates = record(&tool("get_shipping_rates", json!({ "items": items, "ship_to": to })).await);
+    let rates = structured_content(
+        &tool("get_shipping_rates", json!({ "items": items, "ship_to": to })).await,
+    );
     assert_eq!(rates["deliverable"], true);
     assert!(rates["rates"][0]["id"].as_str().unwrap().starts_with("ship_"), "{rates}");
-    let id = cart(&app, &key, STORE).await["cart_id"].clone();
+    let id = create_cart(&app, &key, STORE).await["cart_id"].clone();
     let nowhere = tool("get_shipping_rates", json!({ "cart_id": id })).await;
     assert_eq!(nowhere.code(), "invalid_request");
-    let of_cart =
-        record(&tool("get_shipping_rates", json!({ "cart_id": id, "ship_to": to })).await);
+    let of_cart = structured_content(
+        &tool("get_shipping_rates", json!({ "cart_id": id, "ship_to": to })).await,
+    );
     assert_eq!(of_cart["rates"][0]["id"], rates["rates"][0]["id"]);
     let both = tool("get_shipping_rates", json!({ "cart_id": id, "items": items })).await;
     assert_eq!(both.code(), "invalid_request");
 
-    let link = record(&tool("create_permalink", json!({ "items": items })).await);
+    let link = structured_content(&tool("create_permalink", json!({ "items": items })).await);
     assert_eq!(link["opens"], "summary");
     let url = link["url"].as_str().unwrap().strip_prefix("http://souk.test").unwrap();
     let opened = app.get(url).await;
@@ -267,9 +272,9 @@ async fn rates_links_and_offers_are_found_before_anything_is_bought() {
 }
 
 #[tokio::test]
-async fn an_article_is_offered_by_several_stores_the_best_first() {
+async fn offers_of_a_product_are_ranked_across_stores() {
     let app = TestApp::start().await;
-    let key = app.buyer("ada@example.com").await;
+    let key = app.buyer_key("ada@example.com").await;
     let world = demo::world();
     let all =
         || world.stores.iter().flat_map(|store| store.products.iter().map(move |it| (store, it)));
@@ -278,7 +283,7 @@ async fn an_article_is_offered_by_several_stores_the_best_first() {
         .find(|(_, product)| all().filter(|(_, other)| other.gtin == product.gtin).count() > 1)
         .unwrap();
     let ask = async |arguments: Value| {
-        record(&app.tool_as(&key, store.slug, "find_offers_network", arguments).await)
+        structured_content(&app.tool_as(&key, &store.slug, "find_offers_network", arguments).await)
     };
     let by_number = ask(json!({ "gtin": shared.gtin })).await;
     let offers = by_number["offers"].as_array().unwrap();
@@ -292,6 +297,6 @@ async fn an_article_is_offered_by_several_stores_the_best_first() {
     let cost = |name: &str| home[name].as_f64().unwrap_or_default();
     assert!(cost("landed_cost") >= cost("price"), "{there}");
     let wrong = json!({ "gtin": "12345678" });
-    let wrong = app.tool_as(&key, store.slug, "find_offers_network", wrong).await;
+    let wrong = app.tool_as(&key, &store.slug, "find_offers_network", wrong).await;
     assert_eq!(wrong.code(), "invalid_request");
 }

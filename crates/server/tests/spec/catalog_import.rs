@@ -1,34 +1,39 @@
-//! Decisions §9: a merchant brings a catalog in, over HTTP and through the worker, and agents see it.
+//! Decisions §9: a merchant imports a catalog over HTTP, the worker applies it, and agents see it.
 
 use std::time::Duration;
 
 use axum::body::Body;
 use axum::http::{Method, Request};
-use catalog::{ApplyRun, FeedFormat, ProductDraft, SweepRuns, TakeStock};
-use database::Work;
+use catalog::{ApplyFeedRun, FeedFormat, ProductDraft, PurgeFeedRuns, RefreshCatalogStats};
 use jobs::{Runner, RunnerSettings};
-use merchants::{NewStore, Standing};
-use primitives::{Currency, MerchantId};
+use primitives::Currency;
 use serde_json::{Value, json};
-use testkit::TestDatabase;
+use testkit::{StoreBuilder, TestDatabase};
 
-use crate::app::{Answer, TestApp};
+use crate::app::{TestApp, TestResponse};
 
-/// A store on an empty site, with its merchant's key.
-struct Shop {
+/// A single store in an empty database, with a store key.
+struct TestStore {
     app: TestApp,
     key: String,
 }
 
-impl Shop {
+impl TestStore {
     async fn open(currency: Currency) -> Self {
         let test = TestDatabase::new().await;
-        let key = register(&test, currency).await;
-        let app = TestApp::around(test, |settings| settings.upload_bytes_max = 2 * 1024 * 1024);
+        let key = register_store(&test, currency).await;
+        let app =
+            TestApp::with_settings(test, |settings| settings.upload_bytes_max = 2 * 1024 * 1024);
         Self { app, key }
     }
 
-    async fn send(&self, method: Method, path: &str, kind: &str, body: impl Into<Body>) -> Answer {
+    async fn send(
+        &self,
+        method: Method,
+        path: &str,
+        kind: &str,
+        body: impl Into<Body>,
+    ) -> TestResponse {
         let request = Request::builder()
             .method(method)
             .uri(format!("/api/v1/merchant{path}"))
@@ -44,8 +49,8 @@ impl Shop {
         answer.json()["data"].clone()
     }
 
-    /// Hands a file over; the answer is the address of its job, below `/merchant`.
-    async fn hand_over(&self, method: Method, path: &str, kind: &str, file: Vec<u8>) -> String {
+    /// Uploads a file and returns the path of its job, below `/merchant`.
+    async fn upload(&self, method: Method, path: &str, kind: &str, file: Vec<u8>) -> String {
         self.app.test.clock().advance(Duration::from_secs(1));
         let answer = self.send(method, path, kind, file).await;
         assert_eq!(answer.status, 202, "{}", answer.text);
@@ -53,25 +58,25 @@ impl Shop {
         format!("/jobs/{job}")
     }
 
-    /// Replaces the catalog and answers the job, done.
+    /// Replaces the catalog and returns the finished job.
     async fn replace(&self, query: &str, lines: &[String]) -> Value {
         let file = lines.join("\n").into_bytes();
         let path = format!("/products{query}");
-        let job = self.hand_over(Method::PUT, &path, "application/x-ndjson", file).await;
-        self.work_off().await;
+        let job = self.upload(Method::PUT, &path, "application/x-ndjson", file).await;
+        self.run_jobs().await;
         self.read(&job).await
     }
 
-    /// What production registers, until nothing is left to do.
-    async fn work_off(&self) {
+    /// Runs the catalog jobs until the queue is empty.
+    async fn run_jobs(&self) {
         let runner = Runner::new(self.app.test.database().clone(), RunnerSettings::default())
-            .register::<ApplyRun>(connectors::read_feed)
-            .register::<TakeStock>(())
-            .register::<SweepRuns>(());
+            .register::<ApplyFeedRun>(connectors::read_feed)
+            .register::<RefreshCatalogStats>(())
+            .register::<PurgeFeedRuns>(());
         runner.run_until_idle().await.unwrap();
     }
 
-    async fn listed(&self) -> i64 {
+    async fn product_count(&self) -> i64 {
         sqlx::query_scalar("SELECT count(*) FROM product WHERE retired_at IS NULL")
             .fetch_one(&mut self.app.test.raw().await)
             .await
@@ -79,31 +84,9 @@ impl Shop {
     }
 }
 
-async fn register(test: &TestDatabase, currency: Currency) -> String {
-    let mut work = Work::for_platform(test.database()).await.unwrap();
-    let merchant: MerchantId = work.new_id();
-    let owned = |text: &str| text.to_owned();
-    let store = NewStore {
-        merchant,
-        slug: "stall".parse().unwrap(),
-        name: owned("The stall"),
-        legal_name: owned("Stall Ltd"),
-        description: owned("All sorts."),
-        website_url: owned("https://stall.example"),
-        platform: owned("api"),
-        active: true,
-        country: owned("IE"),
-        currency,
-        languages: vec![owned("en")],
-        ships_to: vec![owned("IE")],
-        support_email: owned("help@stall.example"),
-        member_since: work.now(),
-        last_sync_at: None,
-    };
-    merchants::register(&mut work, &store).await.unwrap();
-    let standing = Standing { score: Some(0.9), provisional: false, computed_at: work.now() };
-    merchants::set_standing(&mut work, merchant, &standing).await.unwrap();
-    work.commit().await.unwrap();
+async fn register_store(test: &TestDatabase, currency: Currency) -> String {
+    let store = StoreBuilder::new("stall").currency(currency).score(0.9);
+    let merchant = store.build(test.database()).await.merchant;
     crate::app::store_key(test.database(), merchant).await
 }
 
@@ -123,39 +106,39 @@ fn mugs(count: usize) -> Vec<String> {
 
 #[tokio::test]
 async fn a_catalog_is_replaced_and_agents_see_it() {
-    let shop = Shop::open(Currency::EUR).await;
-    let job = shop.replace("", &mugs(20)).await;
+    let store = TestStore::open(Currency::EUR).await;
+    let job = store.replace("", &mugs(20)).await;
     assert_eq!((&job["status"], &job["complete"]), (&json!("completed"), &json!(true)), "{job}");
     assert_eq!((&job["created"], &job["rows_total"]), (&json!(20), &json!(20)));
     assert_eq!((&job["progress"], &job["mode"]), (&json!(1.0), &json!("replace")));
-    let again = shop.replace("", &mugs(20)).await;
+    let again = store.replace("", &mugs(20)).await;
     assert_eq!((&again["unchanged"], &again["retired"]), (&json!(20), &json!(0)));
-    let fewer = shop.replace("", &mugs(15)).await;
+    let fewer = store.replace("", &mugs(15)).await;
     assert_eq!((&fewer["retired"], &fewer["complete"]), (&json!(5), &json!(true)));
 
-    let refused = shop.replace("", &mugs(7)).await;
-    assert_eq!((&refused["status"], shop.listed().await), (&json!("refused"), 15));
+    let refused = store.replace("", &mugs(7)).await;
+    assert_eq!((&refused["status"], store.product_count().await), (&json!("refused"), 15));
     assert!(refused["reason"].as_str().unwrap().contains("8 of 15"), "{refused}");
-    let dry = shop.replace("?dry_run=true&force=true", &mugs(7)).await;
+    let dry = store.replace("?dry_run=true&force=true", &mugs(7)).await;
     assert_eq!((&dry["status"], &dry["absent"]), (&json!("completed"), &json!(8)));
-    assert_eq!((&dry["complete"], shop.listed().await), (&json!(false), 15));
-    let forced = shop.replace("?force=true", &mugs(7)).await;
-    assert_eq!((&forced["retired"], shop.listed().await), (&json!(8), 7));
+    assert_eq!((&dry["complete"], store.product_count().await), (&json!(false), 15));
+    let forced = store.replace("?force=true", &mugs(7)).await;
+    assert_eq!((&forced["retired"], store.product_count().await), (&json!(8), 7));
 
-    shop.app.test.clock().advance(Duration::from_secs(10));
-    shop.work_off().await;
-    let quality = shop.read("/quality").await;
+    store.app.test.clock().advance(Duration::from_secs(10));
+    store.run_jobs().await;
+    let quality = store.read("/quality").await;
     assert_eq!(quality["catalog_freshness"], 1.0);
     assert_eq!((&quality["counted"]["products"], &quality["updating"]), (&json!(7), &json!(false)));
     assert_eq!(quality["counted"]["missing_gtin"], 7);
-    let store = shop.app.get("/api/v1/stores/stall").await.json();
-    assert_eq!(store["data"]["product_count"], 7, "{store}");
-    let newest = shop.app.get("/api/v1/stores/stall/new-arrivals").await.json();
+    let profile = store.app.get("/api/v1/stores/stall").await.json();
+    assert_eq!(profile["data"]["product_count"], 7, "{profile}");
+    let newest = store.app.get("/api/v1/stores/stall/new-arrivals").await.json();
     assert_eq!(newest["meta"]["total"], 7);
 }
 
 #[tokio::test]
-async fn each_format_brings_the_demo_stores_products_in() {
+async fn each_format_imports_the_demo_stores_products() {
     let world = demo::world();
     let store = world.store("demo-store").unwrap();
     let currency: Currency = store.currency.parse().unwrap();
@@ -168,54 +151,54 @@ async fn each_format_brings_the_demo_stores_products_in() {
         (FeedFormat::ShopifyCsv, "text/csv; charset=utf-8"),
         (FeedFormat::AcpJson, "application/json"),
     ] {
-        let shop = Shop::open(currency).await;
+        let store = TestStore::open(currency).await;
         let file = connectors::write::write(format, &drafts, currency);
         let carried =
-            drafts.iter().filter(|draft| connectors::write::carries(format, draft, currency));
+            drafts.iter().filter(|draft| connectors::write::can_represent(format, draft, currency));
         let carried = carried.count();
-        let job = shop.hand_over(Method::POST, "/imports", kind, file.clone()).await;
-        shop.work_off().await;
-        let done = shop.read(&job).await;
+        let job = store.upload(Method::POST, "/imports", kind, file.clone()).await;
+        store.run_jobs().await;
+        let done = store.read(&job).await;
         let counts = (&done["status"], &done["created"], &done["failed"]);
         assert_eq!(counts, (&json!("completed"), &json!(carried), &json!(0)), "{done}");
-        assert_eq!((&done["format"], &done["complete"]), (&json!(format.name()), &json!(false)));
-        let named = format!("/imports?format={}&mode=replace", format.name());
-        let job = shop.hand_over(Method::POST, &named, "application/octet-stream", file).await;
-        shop.work_off().await;
-        let again = shop.read(&job).await;
+        assert_eq!((&done["format"], &done["complete"]), (&json!(format), &json!(false)));
+        let named = format!("/imports?format={format}&mode=replace");
+        let job = store.upload(Method::POST, &named, "application/octet-stream", file).await;
+        store.run_jobs().await;
+        let again = store.read(&job).await;
         assert_eq!((&again["unchanged"], &again["complete"]), (&json!(carried), &json!(true)));
     }
 }
 
 #[tokio::test]
-async fn rows_that_were_not_taken_are_told_line_by_line() {
-    let shop = Shop::open(Currency::EUR).await;
+async fn row_errors_are_listed_by_line() {
+    let store = TestStore::open(Currency::EUR).await;
     let mut lines = mugs(2);
-    let mut two_faults = mug("both", "ignore");
-    two_faults["gtin"] = json!("ignore");
-    lines.push(two_faults.to_string());
+    let mut two_errors = mug("both", "ignore");
+    two_errors["gtin"] = json!("ignore");
+    lines.push(two_errors.to_string());
     lines.push(String::from("{ignore"));
     lines.push(mug("nul\u{0}", "1").to_string());
     lines.push(mug("m000", "1").to_string());
-    let job = shop.hand_over(
+    let job = store.upload(
         Method::POST,
         "/imports?file_name=mugs.ndjson",
         "application/x-ndjson",
         lines.join("\n").into_bytes(),
     );
     let job = job.await;
-    shop.work_off().await;
-    let done = shop.read(&job).await;
+    store.run_jobs().await;
+    let done = store.read(&job).await;
     assert_eq!((&done["created"], &done["failed"]), (&json!(2), &json!(4)), "{done}");
     assert_eq!(done["file_name"], "mugs.ndjson");
     let (mut seen, mut after) = (Vec::new(), 0);
     loop {
-        let page = shop.read(&format!("{job}/faults?limit=1&after_line={after}")).await;
+        let page = store.read(&format!("{job}/faults?limit=1&after_line={after}")).await;
         assert_eq!(page["failed"], 4);
         assert!(!page.to_string().contains("ignore"), "{page}");
-        for fault in page["faults"].as_array().unwrap() {
-            let line = fault["line"].as_i64().unwrap();
-            seen.push((line, fault["field"].as_str().unwrap().to_owned()));
+        for error in page["faults"].as_array().unwrap() {
+            let line = error["line"].as_i64().unwrap();
+            seen.push((line, error["field"].as_str().unwrap().to_owned()));
         }
         let Some(next) = page["next_after_line"].as_i64() else { break };
         after = next;
@@ -226,31 +209,35 @@ async fn rows_that_were_not_taken_are_told_line_by_line() {
 }
 
 #[tokio::test]
-async fn a_push_that_came_after_the_feed_is_newer() {
-    let shop = Shop::open(Currency::EUR).await;
-    shop.replace("", &mugs(3)).await;
+async fn a_push_after_the_feed_takes_precedence() {
+    let store = TestStore::open(Currency::EUR).await;
+    store.replace("", &mugs(3)).await;
     let file = mugs(2).join("\n").into_bytes();
-    let job = shop.hand_over(Method::PUT, "/products", "application/x-ndjson", file).await;
-    shop.app.test.clock().advance(Duration::from_secs(1));
+    let job = store.upload(Method::PUT, "/products", "application/x-ndjson", file).await;
+    store.app.test.clock().advance(Duration::from_secs(1));
     let push = json!({ "products": [mug("m001", "99"), mug("m002", "98")] });
-    let pushed = shop.send(Method::PATCH, "/products", "application/json", push.to_string()).await;
+    let pushed = store.send(Method::PATCH, "/products", "application/json", push.to_string()).await;
     assert_eq!(pushed.json()["data"]["updated"], 2, "{}", pushed.text);
-    shop.work_off().await;
-    let done = shop.read(&job).await;
+    store.run_jobs().await;
+    let done = store.read(&job).await;
     assert_eq!((&done["outdated"], &done["unchanged"]), (&json!(1), &json!(1)), "{done}");
-    assert_eq!((&done["retired"], shop.listed().await), (&json!(0), 3), "m002 was pushed since");
+    assert_eq!(
+        (&done["retired"], store.product_count().await),
+        (&json!(0), 3),
+        "m002 was pushed since"
+    );
 }
 
 #[tokio::test]
-async fn a_file_that_is_too_large_is_refused_and_its_job_says_so() {
-    let shop = Shop::open(Currency::EUR).await;
+async fn a_file_that_is_too_large_is_refused_and_its_job_fails() {
+    let store = TestStore::open(Currency::EUR).await;
     let large = vec![b' '; 3 * 1024 * 1024];
-    let answer = shop.send(Method::PUT, "/products", "application/x-ndjson", large).await;
+    let answer = store.send(Method::PUT, "/products", "application/x-ndjson", large).await;
     assert_eq!((answer.status.as_u16(), answer.code().as_str()), (413, "payload_too_large"));
     assert!(answer.json()["details"]["hint"].is_string(), "{}", answer.text);
-    let jobs = shop.read("/jobs").await;
+    let jobs = store.read("/jobs").await;
     assert_eq!(jobs[0]["status"], "failed", "{jobs}");
-    let empty = shop.replace("", &[]).await;
+    let empty = store.replace("", &[]).await;
     assert_eq!((&empty["status"], &empty["complete"]), (&json!("completed"), &json!(false)));
     assert!(empty["reason"].as_str().is_some(), "{empty}");
 }

@@ -4,26 +4,26 @@ use axum::body::Body;
 use axum::http::{Method, Request};
 use serde_json::{Value, json};
 
-use crate::app::{Answer, TestApp, call};
-use crate::s2_carts::{plain_products, record};
+use crate::app::{TestApp, TestResponse, call};
+use crate::carts::{in_stock_products, structured_content};
 
 const STORE: &str = "kivikiri";
 
-async fn ask(app: &TestApp, key: &str, method: Method, path: &str, body: &Value) -> Answer {
-    app.ask(method, path, &[("x-agent-api-key", key), ("idempotency-key", "one")], body).await
+async fn send(app: &TestApp, key: &str, method: Method, path: &str, body: &Value) -> TestResponse {
+    app.request(method, path, &[("x-agent-api-key", key), ("idempotency-key", "one")], body).await
 }
 
 fn purchase() -> Value {
-    let items = json!([{ "product_id": plain_products(STORE)[0], "quantity": 2 }]);
+    let items = json!([{ "product_id": in_stock_products(STORE)[0], "quantity": 2 }]);
     json!({ "merchant_slug": STORE, "items": items, "shipping_address": { "country": "FI" },
             "payment_method": "stripe", "metadata": { "trip": 7 } })
 }
 
 #[tokio::test]
-async fn items_are_checked_out_once_paid_and_an_order() {
+async fn a_purchase_is_created_once_paid_and_becomes_an_order() {
     let app = TestApp::start().await;
-    let key = app.buyer("me@example.com").await;
-    let first = ask(&app, &key, Method::POST, "/agent/checkout", &purchase()).await;
+    let key = app.buyer_key("me@example.com").await;
+    let first = send(&app, &key, Method::POST, "/agent/checkout", &purchase()).await;
     assert_eq!(first.status, 201, "{}", first.text);
     assert_eq!(first.headers["x-human-confirmation-required"], "true");
     let session = first.json()["data"].clone();
@@ -33,37 +33,44 @@ async fn items_are_checked_out_once_paid_and_an_order() {
     );
     assert_eq!(session["checkout_url"], session["continue_url"]);
     assert_eq!(session["human_confirmation"]["level"], "attested");
-    let again = ask(&app, &key, Method::POST, "/agent/checkout", &purchase()).await.json();
+    let again = send(&app, &key, Method::POST, "/agent/checkout", &purchase()).await.json();
     assert_eq!(again["data"]["checkout_id"], session["checkout_id"]);
     let mut other = purchase();
     other["items"][0]["quantity"] = json!(1);
-    let conflict = ask(&app, &key, Method::POST, "/agent/checkout", &other).await;
+    let conflict = send(&app, &key, Method::POST, "/agent/checkout", &other).await;
     assert_eq!((conflict.status.as_u16(), conflict.code().as_str()), (409, "idempotency_conflict"));
     let merchant = app.merchant(STORE).await;
-    let program = format!("Bearer {}", app.store_key(merchant).await);
+    let store_key = format!("Bearer {}", app.store_key(merchant).await);
     let id = session["checkout_id"].as_str().unwrap();
     let paid = json!({ "reference": "SHOP-1", "total_amount": session["totals"]["total"], "currency": session["currency"] });
     let path = format!("/merchant/checkouts/{id}/complete");
     for _ in 0..2 {
-        let told = app.ask(Method::POST, &path, &[("authorization", &program)], &paid).await;
+        let completed =
+            app.request(Method::POST, &path, &[("authorization", &store_key)], &paid).await;
         assert_eq!(
-            (told.status.as_u16(), &told.json()["data"]["status"]),
+            (completed.status.as_u16(), &completed.json()["data"]["status"]),
             (200, &"completed".into())
         );
-        assert!(told.json()["data"]["metadata"].is_null(), "the agent keeps that for itself");
+        assert!(
+            completed.json()["data"]["metadata"].is_null(),
+            "metadata of the agent is not shown to the merchant"
+        );
     }
     let read =
-        ask(&app, &key, Method::GET, &format!("/agent/checkout/{id}"), &Value::Null).await.json();
+        send(&app, &key, Method::GET, &format!("/agent/checkout/{id}"), &Value::Null).await.json();
     assert!(read["data"]["order"]["order_id"].as_str().unwrap().starts_with("ord_"));
-    let off =
-        ask(&app, &key, Method::POST, &format!("/agent/checkout/{id}/cancel"), &json!({})).await;
-    assert_eq!((off.status.as_u16(), off.code().as_str()), (409, "invalid_status_transition"));
+    let canceled =
+        send(&app, &key, Method::POST, &format!("/agent/checkout/{id}/cancel"), &json!({})).await;
+    assert_eq!(
+        (canceled.status.as_u16(), canceled.code().as_str()),
+        (409, "invalid_status_transition")
+    );
 }
 
 #[tokio::test]
-async fn what_does_not_fit_is_named() {
+async fn invalid_fields_are_named() {
     let app = TestApp::start().await;
-    let key = app.buyer("me@example.com").await;
+    let key = app.buyer_key("me@example.com").await;
     let wrong = [
         ("payment_method", json!("gold"), 422),
         ("return_url", json!("javascript:alert(1)"), 400),
@@ -77,7 +84,7 @@ async fn what_does_not_fit_is_named() {
         let mut body = purchase();
         body[field] = value;
         let refused =
-            app.ask(Method::POST, "/agent/checkout", &[("x-agent-api-key", &key)], &body).await;
+            app.request(Method::POST, "/agent/checkout", &[("x-agent-api-key", &key)], &body).await;
         assert_eq!(refused.status, status, "{field}: {}", refused.text);
         assert!(
             refused.json()["details"]["field"].is_string()
@@ -86,8 +93,8 @@ async fn what_does_not_fit_is_named() {
     }
 }
 
-/// A call of 2026-07-28 by a client that can ask its person.
-async fn modern(app: &TestApp, key: &str, params: Value) -> Value {
+/// Calls `complete_checkout` with protocol version 2026-07-28, as a client that supports elicitation.
+async fn complete_with_elicitation(app: &TestApp, key: &str, params: Value) -> Value {
     let mut body = call("complete_checkout", json!({}));
     body["params"] = params;
     body["params"]["name"] = json!("complete_checkout");
@@ -109,27 +116,28 @@ async fn modern(app: &TestApp, key: &str, params: Value) -> Value {
 }
 
 #[tokio::test]
-async fn a_client_that_can_ask_its_person_is_told_to() {
+async fn a_client_with_elicitation_is_asked_for_approval() {
     let app = TestApp::start().await;
-    let key = app.buyer("me@example.com").await;
+    let key = app.buyer_key("me@example.com").await;
     let cart = async || {
-        let items = json!([{ "product_id": plain_products(STORE)[0], "quantity": 1 }]);
+        let items = json!([{ "product_id": in_stock_products(STORE)[0], "quantity": 1 }]);
         let new = json!({ "items": items, "ship_to": { "country": "FI" } });
-        let cart = record(&app.tool_as(&key, STORE, "create_cart", new).await);
+        let cart = structured_content(&app.tool_as(&key, STORE, "create_cart", new).await);
         let way =
             json!({ "cart_id": cart["cart_id"], "option_id": cart["shipping_options"][0]["id"] });
-        json!({ "cart_id": record(&app.tool_as(&key, STORE, "select_shipping_option", way).await)["cart_id"] })
+        json!({ "cart_id": structured_content(&app.tool_as(&key, STORE, "select_shipping_option", way).await)["cart_id"] })
     };
     for (approve, level) in [(true, Some("elicited")), (false, None)] {
         let arguments = cart().await;
-        let asked = modern(&app, &key, json!({ "arguments": arguments })).await;
+        let asked = complete_with_elicitation(&app, &key, json!({ "arguments": arguments })).await;
         let result = &asked["result"];
         assert_eq!(result["resultType"], "input_required", "{asked}");
         let question = &result["inputRequests"]["approval"]["params"]["requestedSchema"];
         assert_eq!(question["required"][0], "approve", "{asked}");
-        let said = json!({ "approval": { "action": "accept", "content": { "approve": approve } } });
-        let params = json!({ "arguments": arguments, "inputResponses": said, "requestState": result["requestState"] });
-        let done = modern(&app, &key, params).await;
+        let response =
+            json!({ "approval": { "action": "accept", "content": { "approve": approve } } });
+        let params = json!({ "arguments": arguments, "inputResponses": response, "requestState": result["requestState"] });
+        let done = complete_with_elicitation(&app, &key, params).await;
         if let Some(level) = level {
             let done = &done["result"]["structuredContent"];
             assert_eq!(done["human_confirmation"]["level"], level, "{done}");

@@ -1,4 +1,4 @@
-//! Spec §4.1, §4.2 and decisions §2: what is where.
+//! Spec §4.1, §4.2 and decisions §2: paths, hosts, origins, the store directory and pages.
 
 use axum::body::Body;
 use axum::http::{Method, Request};
@@ -7,17 +7,17 @@ use serde_json::json;
 use crate::app::{TestApp, call, post};
 
 #[tokio::test]
-async fn the_endpoint_answers_at_both_addresses() {
+async fn the_mcp_endpoint_is_served_at_both_paths() {
     let app = TestApp::start().await;
     for path in ["/demo-store/mcp", "/api/v1/demo-store/mcp", "/Demo-Store/mcp"] {
-        let answer = app.plain(path, &call("browse_categories", json!({}))).await;
+        let answer = app.post_json(path, &call("browse_categories", json!({}))).await;
         assert_eq!(answer.status, 200, "{path}");
         assert!(answer.json()["result"]["structuredContent"]["total"].as_i64().unwrap() > 3);
     }
 }
 
 #[tokio::test]
-async fn the_endpoint_takes_only_post() {
+async fn the_mcp_endpoint_accepts_only_post() {
     let app = TestApp::start().await;
     for path in ["/demo-store/mcp", "/api/v1/demo-store/mcp"] {
         let answer = app.get(path).await;
@@ -45,7 +45,7 @@ async fn a_foreign_host_or_origin_is_refused() {
 }
 
 #[tokio::test]
-async fn the_directory_lists_who_can_be_called() {
+async fn the_directory_lists_active_stores_by_standing() {
     let app = TestApp::start().await;
     let listed = app.get("/api/v1/stores/directory?limit=100").await.json();
     let slugs: Vec<_> = listed["data"]
@@ -57,14 +57,14 @@ async fn the_directory_lists_who_can_be_called() {
     let world = demo::world();
     for store in &world.stores {
         let open = store.active && store.trust_score.is_none_or(|score| score >= 0.2);
-        assert_eq!(slugs.contains(&store.slug.to_owned()), open, "{}", store.slug);
+        assert_eq!(slugs.contains(&store.slug), open, "{}", store.slug);
     }
     assert_eq!(listed["meta"]["total"], slugs.len());
-    // Best standing first, a newcomer ranks as 0.84 at the most, the unscored last.
+    // Best standing first; a provisional score ranks as 0.84 at most; stores without a score come last.
     assert_eq!(slugs.first().map(String::as_str), Some("olaria-salgueira"));
     assert_eq!(slugs.last().map(String::as_str), Some("tuulikki-candles"));
-    let place = |slug: &str| slugs.iter().position(|other| other == slug).unwrap();
-    assert!(place("orelys") < place("puddlewick-toys"), "0.87, but provisional, before 0.86");
+    let position = |slug: &str| slugs.iter().position(|other| other == slug).unwrap();
+    assert!(position("orelys") < position("puddlewick-toys"), "0.87, but provisional, before 0.86");
 }
 
 #[tokio::test]
@@ -82,13 +82,13 @@ async fn the_directory_filters_and_pages() {
     let words = app.get("/api/v1/stores/directory?q=coffee").await.json();
     assert!(words["data"].to_string().contains("kestrel-rain"));
     let wild = app.get("/api/v1/stores/directory?q=%25").await.json();
-    assert!(wild["meta"]["total"].as_i64().unwrap() < 3, "a percent sign is no wildcard");
+    assert!(wild["meta"]["total"].as_i64().unwrap() < 3, "a percent sign is not a wildcard");
     let platform = app.get("/api/v1/stores/directory?platform=medusa&limit=1").await.json();
     assert_eq!(platform["data"][0]["platform"], "medusa");
 }
 
 #[tokio::test]
-async fn health_metrics_pages_and_description_are_there() {
+async fn health_metrics_pages_and_openapi_are_served() {
     let app = TestApp::start().await;
     for path in ["/health", "/api/v1/health"] {
         let health = app.get(path).await.json();
@@ -105,7 +105,7 @@ async fn health_metrics_pages_and_description_are_there() {
 }
 
 #[tokio::test]
-async fn every_answer_is_identified_and_guarded() {
+async fn every_response_has_a_request_id_and_security_headers() {
     let app = TestApp::start().await;
     for path in ["/health", "/nowhere", "/api/v1/nowhere", "/api/v1/stores/no-such-store"] {
         let answer = app.get(path).await;
@@ -117,10 +117,10 @@ async fn every_answer_is_identified_and_guarded() {
 }
 
 #[tokio::test]
-async fn a_page_of_a_known_origin_may_call_and_no_other() {
+async fn cors_allows_known_origins_only() {
     let app = TestApp::start().await;
     let preflight = async |origin: &str| {
-        let asked = Request::builder()
+        let request = Request::builder()
             .method(Method::OPTIONS)
             .uri("/demo-store/mcp")
             .header("host", "souk.test")
@@ -128,7 +128,7 @@ async fn a_page_of_a_known_origin_may_call_and_no_other() {
             .header("access-control-request-method", "POST")
             .header("access-control-request-headers", "content-type, mcp-protocol-version")
             .body(Body::empty());
-        app.send(asked.unwrap()).await.headers
+        app.send(request.unwrap()).await.headers
     };
     let known = preflight("http://souk.test").await;
     assert_eq!(known["access-control-allow-origin"], "http://souk.test");
@@ -140,15 +140,15 @@ async fn a_page_of_a_known_origin_may_call_and_no_other() {
 }
 
 #[tokio::test]
-async fn an_endpoint_has_a_card_without_a_merchants_words() {
+async fn a_server_card_contains_no_merchant_text() {
     let app = TestApp::start().await;
     let answer = app.get("/demo-store/mcp/server-card").await;
     assert_eq!(answer.headers["content-type"], "application/mcp-server-card+json");
     let card = answer.json();
     assert_eq!(card["remotes"][0]["url"], "http://souk.test/demo-store/mcp");
     let profile = app.get("/api/v1/stores/demo-store").await.json();
-    let words = profile["data"]["description"].as_str().unwrap().to_owned();
-    assert!(!answer.text.contains(&words), "{card}");
+    let description = profile["data"]["description"].as_str().unwrap().to_owned();
+    assert!(!answer.text.contains(&description), "{card}");
     assert_eq!(app.get("/nobody/mcp/server-card").await.code(), "store_not_found");
     assert_eq!(app.get("/no_slug/mcp/server-card").await.code(), "invalid_slug");
 }

@@ -1,4 +1,4 @@
-//! Spec §7 and decisions §7: errors, in both forms.
+//! Spec §7 and decisions §7: errors, in both formats.
 
 use axum::body::Body;
 use primitives::{Id, ProductId};
@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::app::{TestApp, call, post};
 
 #[tokio::test]
-async fn a_store_that_cannot_be_called_says_why_with_its_status() {
+async fn an_unavailable_store_returns_its_status_and_code() {
     let app = TestApp::start().await;
     let cases = [
         ("no-such-store", 404, "store_not_found"),
@@ -17,48 +17,48 @@ async fn a_store_that_cannot_be_called_says_why_with_its_status() {
     ];
     for (slug, status, code) in cases {
         let path = format!("/{slug}/mcp");
-        let plain = app.plain(&path, &call("get_merchant_profile", json!({}))).await;
+        let plain = app.post_json(&path, &call("get_merchant_profile", json!({}))).await;
         assert_eq!((plain.status.as_u16(), plain.json()["error"].as_str()), (status, Some(code)));
-        let spoken = app.rpc(&path, &call("get_merchant_profile", json!({}))).await;
-        assert_eq!((spoken.status.as_u16(), spoken.code().as_str()), (status, code));
-        assert_eq!(spoken.json()["id"], 1);
+        let over_mcp = app.rpc(&path, &call("get_merchant_profile", json!({}))).await;
+        assert_eq!((over_mcp.status.as_u16(), over_mcp.code().as_str()), (status, code));
+        assert_eq!(over_mcp.json()["id"], 1);
         let rest = app.get(&format!("/api/v1/stores/{slug}")).await;
         assert_eq!((rest.status.as_u16(), rest.code().as_str()), (status, code));
     }
 }
 
 #[tokio::test]
-async fn a_tools_failure_takes_the_form_its_caller_understands() {
+async fn tool_errors_follow_the_callers_format() {
     let app = TestApp::start().await;
     let unknown = ProductId::from_random(1);
     let ask = call("get_product_details", json!({ "product_id": unknown }));
-    let spoken = app.rpc("/demo-store/mcp", &ask).await;
-    assert_eq!((spoken.status.as_u16(), spoken.code().as_str()), (200, "product_not_found"));
-    let plain = app.plain("/demo-store/mcp", &ask).await;
+    let over_mcp = app.rpc("/demo-store/mcp", &ask).await;
+    assert_eq!((over_mcp.status.as_u16(), over_mcp.code().as_str()), (200, "product_not_found"));
+    let plain = app.post_json("/demo-store/mcp", &ask).await;
     assert_eq!(plain.status, 404);
     insta::assert_json_snapshot!(plain.json(), @r#"
     {
       "details": {
         "field": "product_id",
-        "hint": "product ids belong to one store; take one from this store's own answers",
+        "hint": "a product id is valid in one store only; use an id from a response of this store",
         "request_id": "req_fba7120d04d6edb21fa34e8dd800bdc9",
         "retryable": false
       },
       "error": "product_not_found",
-      "message": "there is no such product in this store"
+      "message": "product not found in this store"
     }
     "#);
 }
 
 #[tokio::test]
-async fn a_foreign_product_and_an_unknown_one_look_the_same() {
+async fn foreign_and_unknown_products_get_identical_errors() {
     let app = TestApp::start().await;
     let world = demo::world();
     let foreign = ProductId::from_uuid(world.store("kestrel-rain").unwrap().products[0].id);
     let mut bodies = Vec::new();
     for id in [foreign, ProductId::from_random(1)] {
         let mut body = app
-            .plain("/demo-store/mcp", &call("get_product_details", json!({ "product_id": id })))
+            .post_json("/demo-store/mcp", &call("get_product_details", json!({ "product_id": id })))
             .await
             .json();
         body["details"]["request_id"] = json!(null);
@@ -68,7 +68,7 @@ async fn a_foreign_product_and_an_unknown_one_look_the_same() {
 }
 
 #[tokio::test]
-async fn what_is_no_request_is_a_fault_of_the_protocol() {
+async fn malformed_requests_are_protocol_errors() {
     let app = TestApp::start().await;
     let cases = [
         ("{", -32700),
@@ -92,11 +92,11 @@ async fn what_is_no_request_is_a_fault_of_the_protocol() {
 }
 
 #[tokio::test]
-async fn too_large_a_body_is_refused_whether_announced_or_not() {
+async fn a_large_body_is_refused_with_and_without_content_length() {
     let app = TestApp::start().await;
     let large = "x".repeat(70 * 1024);
-    let announced = post("/demo-store/mcp").header("content-length", large.len());
-    let answer = app.send(announced.body(Body::from(large.clone())).unwrap()).await;
+    let with_length = post("/demo-store/mcp").header("content-length", large.len());
+    let answer = app.send(with_length.body(Body::from(large.clone())).unwrap()).await;
     assert_eq!((answer.status.as_u16(), answer.code().as_str()), (413, "payload_too_large"));
     let answer = app.send(post("/demo-store/mcp").body(Body::from(large)).unwrap()).await;
     assert_eq!((answer.status.as_u16(), answer.code().as_str()), (413, "payload_too_large"));
@@ -115,9 +115,9 @@ async fn a_wrong_content_type_is_explained() {
 }
 
 #[tokio::test]
-async fn a_hot_store_is_put_off_and_the_others_are_served() {
+async fn an_overloaded_store_does_not_affect_others() {
     let app = TestApp::start().await;
-    let app = TestApp::around(app.test, |settings| settings.store_concurrency = 0);
+    let app = TestApp::with_settings(app.test, |settings| settings.store_concurrency = 0);
     let answer = app.rpc("/demo-store/mcp", &call("get_merchant_profile", json!({}))).await;
     assert_eq!((answer.status.as_u16(), answer.code().as_str()), (503, "service_unavailable"));
     assert_eq!(answer.headers["retry-after"], "30");
@@ -125,7 +125,7 @@ async fn a_hot_store_is_put_off_and_the_others_are_served() {
 }
 
 #[tokio::test]
-async fn a_callers_request_id_is_kept_if_it_is_harmless() {
+async fn a_valid_request_id_of_the_caller_is_kept() {
     let app = TestApp::start().await;
     let ask = |id: &'static str| {
         let request =

@@ -1,22 +1,22 @@
-//! Whole-app tests, one file per section of the specification. In process, over production's wiring.
+//! Whole-app tests, one file per subject, in process and with the wiring of production.
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
 
+mod access_matrix;
+mod accounts;
 mod app;
-mod s1_pages;
-mod s2_carts;
-mod s2_catalog;
-mod s2_records;
-mod s2_trust;
-mod s3_carts;
-mod s3_search;
-mod s4_addresses;
-mod s4_checkout;
-mod s4_every_tool;
-mod s4_tools;
-mod s5_accounts;
-mod s5_isolation;
-mod s5_matrix;
-mod s7_errors;
-mod s8_limits;
-mod search_insight;
+mod cart_lifecycle;
+mod carts;
+mod catalog_import;
+mod checkout;
+mod endpoints;
+mod errors;
+mod purchase_pages;
+mod rate_limits;
+mod records;
+mod search;
+mod search_analytics;
+mod tenant_isolation;
+mod tool_schemas;
+mod tools;
+mod trust;
 mod two_cells;

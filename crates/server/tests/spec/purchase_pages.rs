@@ -1,32 +1,32 @@
-//! Spec §1.4: a person approves, and pays. The two pages, as browsers and those who pretend to be one see them.
+//! Spec §1.4: the approval page and the payment page.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Body;
 use axum::http::Request;
-use carts::{Destination, Edit, Item, NewCart, Owner, Quantity};
-use checkout::{At, Complete, Counter, Requested};
+use carts::{CartOwner, CartRef, Destination, Edit, Item, NewCart, Quantity};
+use checkout::{CheckoutContext, Complete, ConfirmationRequest, SessionSnapshot};
 use merchants::{Store, StoreCache};
 use primitives::{Id, KeyId, ProductId};
 
-use crate::app::{Answer, SITE_URL, TestApp};
+use crate::app::{SITE_URL, TestApp, TestResponse};
 
 struct Purchase {
     app: TestApp,
     store: Arc<Store>,
-    owner: Owner,
-    cart: carts::Priced,
+    owner: CartOwner,
+    cart: carts::PricedCart,
 }
 
 impl Purchase {
-    /// A cart at the demo store, ready to be bought, by a sandbox with a name that wants to be more than text.
+    /// Prepares a sandbox cart that is ready for checkout; the name of the key contains HTML.
     async fn prepared() -> Self {
         let app = TestApp::start().await;
         let stores = StoreCache::new(app.test.database().clone(), Duration::ZERO);
         let store = stores.find(&"demo-store".parse().unwrap()).await.unwrap();
         let name = String::from("<script>alert(1)</script>");
-        let owner = Owner { key: KeyId::from_random(1), name, is_sandbox: true };
+        let owner = CartOwner { key: KeyId::from_random(1), name, is_sandbox: true };
         let any = "SELECT product.product_id FROM product LEFT JOIN variant USING (product_id)
                    WHERE product.merchant_id = $1 AND product.stock_quantity > 3 AND variant_id IS NULL
                    ORDER BY external_id LIMIT 1";
@@ -52,26 +52,30 @@ impl Purchase {
         let database = app.test.database();
         let made = carts::create(database, &store, &owner, new, None).await.unwrap();
         let way = [Edit::Shipping(made.quote.options[0].id.clone())];
-        let who = (owner.key, made.cart.id);
-        let cart = carts::change(database, &store, who, None, &way, None).await.unwrap();
+        let cart = CartRef { agent: owner.key, id: made.cart.id };
+        let cart = carts::change(database, &store, cart, None, &way, None).await.unwrap();
         Self { app, store, owner, cart }
     }
 
-    fn counter(&self) -> Counter<'_> {
-        Counter { database: self.app.test.database(), store: &self.store, site_url: SITE_URL }
+    fn context(&self) -> CheckoutContext<'_> {
+        CheckoutContext {
+            database: self.app.test.database(),
+            store: &self.store,
+            site_url: SITE_URL,
+        }
     }
 
-    async fn asked(&self) -> Requested {
-        checkout::request(&self.counter(), &self.owner, self.cart.cart.id).await.unwrap()
+    async fn request_confirmation(&self) -> ConfirmationRequest {
+        checkout::request(&self.context(), &self.owner, self.cart.cart.id).await.unwrap()
     }
 
-    async fn completed(&self) -> At {
+    async fn complete(&self) -> SessionSnapshot {
         let asked = Complete::cart(self.cart.cart.id);
-        checkout::complete(&self.counter(), &self.owner, &asked, None).await.unwrap()
+        checkout::complete(&self.context(), &self.owner, &asked, None).await.unwrap()
     }
 
-    /// A form, as a browser sends it from our own page; with other headers it is from somewhere else.
-    async fn send(&self, path: &str, form: &str, headers: &[(&str, &str)]) -> Answer {
+    /// Submits a form; without headers, as a browser does from our own page.
+    async fn send(&self, path: &str, form: &str, headers: &[(&str, &str)]) -> TestResponse {
         let mut request = Request::post(path)
             .header("host", "souk.test")
             .header("content-type", "application/x-www-form-urlencoded");
@@ -83,10 +87,10 @@ impl Purchase {
         self.app.send(request.body(Body::from(form.to_owned())).unwrap()).await
     }
 
-    async fn status(&self, asked: &Requested) -> &'static str {
+    async fn status(&self, asked: &ConfirmationRequest) -> &'static str {
         let found =
-            checkout::confirmation(&self.counter(), asked.confirmation.id, None).await.unwrap();
-        found.confirmation.status(found.now).name()
+            checkout::confirmation(&self.context(), asked.confirmation.id, None).await.unwrap();
+        found.confirmation.status(found.now).as_str()
     }
 }
 
@@ -94,32 +98,32 @@ fn path(url: &str) -> &str {
     url.strip_prefix(SITE_URL).unwrap()
 }
 
-/// What a form has to send back, found in the page.
+/// Returns the value of a hidden form field.
 fn hidden<'page>(page: &'page str, name: &str) -> &'page str {
     let (_, rest) = page.split_once(&format!("name=\"{name}\" value=\"")).unwrap();
     rest.split_once('"').unwrap().0
 }
 
 #[tokio::test]
-async fn a_person_sees_what_it_is_and_says_yes_once() {
+async fn a_person_reviews_a_purchase_and_approves_it_once() {
     let purchase = Purchase::prepared().await;
-    let asked = purchase.asked().await;
+    let asked = purchase.request_confirmation().await;
     let address = path(&asked.confirm_url);
     let page = purchase.app.get(address).await;
     assert_eq!(page.status, 200);
     let total =
         &primitives::Money::new(purchase.cart.quote.total_minor, purchase.cart.cart.currency);
-    for said in [
+    for expected in [
         purchase.store.name.as_str(),
         "&#60;script&#62;alert(1)&#60;/script&#62;",
         &total.to_string(),
         "Berlin",
         "Sandbox.",
     ] {
-        assert!(page.text.contains(said), "{said} is not on the page: {}", page.text);
+        assert!(page.text.contains(expected), "{expected} is not on the page: {}", page.text);
     }
     assert!(!page.text.contains("<script"));
-    assert_eq!(purchase.status(&asked).await, "pending", "looking changes nothing");
+    assert_eq!(purchase.status(&asked).await, "pending", "reading the page changes nothing");
     let form = format!(
         "decision=approve&form_token={}&quote_hash={}",
         hidden(&page.text, "form_token"),
@@ -130,26 +134,26 @@ async fn a_person_sees_what_it_is_and_says_yes_once() {
     assert_eq!(purchase.status(&asked).await, "confirmed");
     let no = form.replace("approve", "reject");
     assert_eq!(purchase.send(address, &no, &[]).await.status, 303);
-    assert_eq!(purchase.status(&asked).await, "confirmed", "an answer is given once");
-    assert!(purchase.app.get(address).await.text.contains("You said yes"));
+    assert_eq!(purchase.status(&asked).await, "confirmed", "a decision is final");
+    assert!(purchase.app.get(address).await.text.contains("You approved this purchase."));
 }
 
 #[tokio::test]
-async fn no_other_page_and_no_agent_presses_the_button() {
+async fn forms_are_accepted_only_from_our_own_pages() {
     let purchase = Purchase::prepared().await;
-    let asked = purchase.asked().await;
+    let asked = purchase.request_confirmation().await;
     let address = path(&asked.confirm_url);
     let page = purchase.app.get(address).await.text;
     let (token, hash) = (hidden(&page, "form_token"), hidden(&page, "quote_hash"));
     let form = format!("decision=approve&form_token={token}&quote_hash={hash}");
-    let elsewhere: [&[(&str, &str)]; 5] = [
+    let foreign: [&[(&str, &str)]; 5] = [
         &[("origin", "https://evil.example"), ("sec-fetch-site", "cross-site")],
         &[("origin", "null"), ("sec-fetch-site", "cross-site")],
         &[("origin", "null")],
         &[("origin", SITE_URL), ("x-agent-api-key", "agnt_1")],
         &[("origin", SITE_URL), ("authorization", "Bearer mrch_1")],
     ];
-    for headers in elsewhere {
+    for headers in foreign {
         let refused = purchase.send(address, &form, headers).await;
         assert_eq!(refused.status, 403, "{headers:?}");
     }
@@ -166,10 +170,10 @@ async fn no_other_page_and_no_agent_presses_the_button() {
 }
 
 #[tokio::test]
-async fn nobody_frames_keeps_or_passes_on_a_page_of_a_purchase() {
+async fn purchase_pages_are_not_framed_cached_or_leaked() {
     let purchase = Purchase::prepared().await;
-    let asked = purchase.asked().await;
-    let at = purchase.completed().await;
+    let asked = purchase.request_confirmation().await;
+    let at = purchase.complete().await;
     let hosted = at.session.checkout_url.clone().unwrap();
     for address in [path(&asked.confirm_url), path(&hosted), "/demo-store/confirm/cnf_nothing"] {
         let page = purchase.app.get(address).await;
@@ -186,9 +190,9 @@ async fn nobody_frames_keeps_or_passes_on_a_page_of_a_purchase() {
 }
 
 #[tokio::test]
-async fn what_is_not_there_is_said_to_people_in_words() {
+async fn unknown_ids_show_a_not_found_page() {
     let purchase = Purchase::prepared().await;
-    let asked = purchase.asked().await;
+    let asked = purchase.request_confirmation().await;
     for address in [
         "/demo-store/confirm/cnf_nothing",
         "/demo-store/checkout/chk_nothing",
@@ -197,14 +201,14 @@ async fn what_is_not_there_is_said_to_people_in_words() {
     ] {
         let page = purchase.app.get(address).await;
         assert_eq!(page.status, 404, "{address}");
-        assert!(page.text.contains("There is nothing here"), "{address}: {}", page.text);
+        assert!(page.text.contains("Page not found"), "{address}: {}", page.text);
     }
 }
 
 #[tokio::test]
-async fn a_person_pays_or_turns_back() {
+async fn a_person_pays_or_declines() {
     let purchase = Purchase::prepared().await;
-    let at = purchase.completed().await;
+    let at = purchase.complete().await;
     let hosted = at.session.checkout_url.clone().unwrap();
     let address = path(&hosted);
     let page = purchase.app.get(address).await.text;
@@ -216,12 +220,12 @@ async fn a_person_pays_or_turns_back() {
     assert_eq!(purchase.send(&pay, &form, &evil).await.status, 403);
     let declined = format!("instrument=test_declines&form_token={token}");
     assert_eq!(purchase.send(&pay, &declined, &[]).await.status, 303);
-    assert!(purchase.app.get(address).await.text.contains("The payment was refused."));
+    assert!(purchase.app.get(address).await.text.contains("The payment was declined."));
     let back = format!("{address}/turn-back");
     assert_eq!(purchase.send(&back, &format!("form_token={token}"), &[]).await.status, 303);
-    assert!(purchase.app.get(address).await.text.contains("Nothing is to be paid here now."));
+    assert!(purchase.app.get(address).await.text.contains("There is nothing to pay now."));
     assert_eq!(purchase.send(&pay, &form, &[]).await.status, 409);
-    purchase.completed().await;
+    purchase.complete().await;
     assert_eq!(purchase.send(&pay, &form, &[]).await.status, 303);
     let paid = purchase.app.get(address).await.text;
     assert!(paid.contains("Paid. Thank you.") && paid.contains("ord_"));

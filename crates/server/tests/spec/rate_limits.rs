@@ -1,4 +1,4 @@
-//! Spec §8 and decisions §6: how often one may call, and what the answers say of it.
+//! Spec §8 and decisions §6: rate limits, and the headers that report them.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -9,12 +9,12 @@ use identity::{Actor, NewAgentKey};
 use primitives::{Plan, Scope};
 use serde_json::{Value, json};
 
-use crate::app::{Answer, TestApp, call, post};
+use crate::app::{TestApp, TestResponse, call, post};
 
-/// Limit, remaining and reset, as the head says.
-fn told(answer: &Answer) -> (u64, u64, u64) {
-    let figure = |name: &str| answer.headers[name].to_str().unwrap().parse().unwrap();
-    (figure("x-ratelimit-limit"), figure("x-ratelimit-remaining"), figure("x-ratelimit-reset"))
+/// Returns limit, remaining and reset from the headers.
+fn quota(answer: &TestResponse) -> (u64, u64, u64) {
+    let number = |name: &str| answer.headers[name].to_str().unwrap().parse().unwrap();
+    (number("x-ratelimit-limit"), number("x-ratelimit-remaining"), number("x-ratelimit-reset"))
 }
 
 #[expect(clippy::disallowed_methods, reason = "Redis has a clock of its own")]
@@ -22,20 +22,23 @@ fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs()
 }
 
-/// Waits until a window is long enough for a test: the one of this answer, or the next.
-async fn wait_for_room(answer: &Answer) {
-    let left = told(answer).2.saturating_sub(now());
+/// Waits for the next window if the current one ends too soon for a test.
+async fn wait_for_window(answer: &TestResponse) {
+    let left = quota(answer).2.saturating_sub(now());
     if left < 10 {
         tokio::time::sleep(Duration::from_secs(left + 1)).await;
     }
 }
 
-async fn categories(app: &TestApp, slug: &str) -> Answer {
+async fn categories(app: &TestApp, slug: &str) -> TestResponse {
     app.tool(slug, "browse_categories", json!({})).await
 }
 
-/// How many of so many calls are let in, and the first that is not.
-async fn until_refused(calls: u32, call: impl AsyncFn() -> Answer) -> (u32, Option<Answer>) {
+/// Calls until one is refused; returns the number of accepted calls and the refusal.
+async fn until_refused(
+    calls: u32,
+    call: impl AsyncFn() -> TestResponse,
+) -> (u32, Option<TestResponse>) {
     for made in 0..calls {
         let answer = call().await;
         if answer.code() != "none" {
@@ -46,44 +49,48 @@ async fn until_refused(calls: u32, call: impl AsyncFn() -> Answer) -> (u32, Opti
 }
 
 #[tokio::test]
-async fn whoever_has_no_key_has_the_free_share_at_all_stores_together() {
-    let app = TestApp::counting().await;
-    wait_for_room(&categories(&app, "demo-store").await).await;
+async fn anonymous_callers_have_one_free_quota_across_stores() {
+    let app = TestApp::with_limits().await;
+    wait_for_window(&categories(&app, "demo-store").await).await;
     let first = categories(&app, "kivikiri").await;
-    let (limit, remaining, reset) = told(&first);
-    assert_eq!((limit, remaining), (30, 29), "the tighter bucket is told");
+    let (limit, remaining, reset) = quota(&first);
+    assert_eq!((limit, remaining), (30, 29), "the tighter bucket is reported");
     for made in 1..30 {
         let slug = if made % 2 == 0 { "kivikiri" } else { "skarvdal" };
         let answer = categories(&app, slug).await;
-        assert_eq!(told(&answer), (30, 29 - made, reset));
+        assert_eq!(quota(&answer), (30, 29 - made, reset));
     }
     let refused = categories(&app, "kivikiri").await;
     assert_eq!((refused.status.as_u16(), refused.code().as_str()), (429, "rate_limit_exceeded"));
-    assert_eq!(told(&refused), (30, 0, reset));
+    assert_eq!(quota(&refused), (30, 0, reset));
     let wait: u64 = refused.headers["retry-after"].to_str().unwrap().parse().unwrap();
     assert!((1..=60).contains(&wait));
     let details = &refused.json()["error"]["data"]["details"];
     assert_eq!((&details["bucket"], &details["retryable"]), (&json!("tier"), &json!(true)));
-    assert!(categories(&app, "demo-store").await.status.is_success(), "it has a share of its own");
+    assert!(
+        categories(&app, "demo-store").await.status.is_success(),
+        "the demo store has its own quota"
+    );
 }
 
 #[tokio::test]
-async fn the_demo_store_has_twenty_a_minute_and_a_key_has_its_plan() {
-    let app = TestApp::counting().await;
-    wait_for_room(&categories(&app, "demo-store").await).await;
-    let (let_in, refused) = until_refused(40, async || categories(&app, "demo-store").await).await;
-    assert!((19..=20).contains(&let_in), "{let_in}");
-    assert_eq!(told(&refused.unwrap()).0, 20);
-    let key = app.reader().await;
+async fn the_demo_store_allows_twenty_calls_a_minute_and_a_key_has_its_plans_quota() {
+    let app = TestApp::with_limits().await;
+    wait_for_window(&categories(&app, "demo-store").await).await;
+    let (accepted, refused) =
+        until_refused(40, async || categories(&app, "demo-store").await).await;
+    assert!((19..=20).contains(&accepted), "{accepted}");
+    assert_eq!(quota(&refused.unwrap()).0, 20);
+    let key = app.reader_key().await;
     let body = call("get_trust_score", json!({})).to_string();
     let request = post("/demo-store/mcp").header("x-agent-api-key", &key);
     let answer = app.send(request.body(Body::from(body)).unwrap()).await;
-    assert_eq!((answer.status.as_u16(), told(&answer).0), (200, 30));
+    assert_eq!((answer.status.as_u16(), quota(&answer).0), (200, 30));
 }
 
 #[tokio::test]
-async fn a_tool_has_a_share_of_its_own_and_its_refusal_takes_nothing() {
-    let app = TestApp::counting().await;
+async fn a_tool_has_its_own_quota_and_a_throttled_call_consumes_nothing() {
+    let app = TestApp::with_limits().await;
     let owner = app.person("ada@example.com", &[]).await;
     let mut work = Work::for_platform(app.test.database()).await.unwrap();
     identity::set_plan(&mut work, Actor::Operator, owner, Plan::Growth).await.unwrap();
@@ -97,14 +104,14 @@ async fn a_tool_has_a_share_of_its_own_and_its_refusal_takes_nothing() {
         }
         app.send(request.body(Body::from(call(tool, arguments).to_string())).unwrap()).await
     };
-    wait_for_room(&send("get_trust_score", json!({}), true).await).await;
+    wait_for_window(&send("get_trust_score", json!({}), true).await).await;
     let search = async |is_mcp| send("search_products", json!({ "query": "bowl" }), is_mcp).await;
-    let before = told(&send("get_trust_score", json!({}), true).await);
-    let (let_in, refused) = until_refused(40, async || search(true).await).await;
+    let before = quota(&send("get_trust_score", json!({}), true).await);
+    let (accepted, refused) = until_refused(40, async || search(true).await).await;
     let refused = refused.unwrap();
-    assert_eq!((let_in, refused.status.as_u16()), (20, 200), "a tool's own failure");
+    assert_eq!((accepted, refused.status.as_u16()), (20, 200), "a tool error");
     assert_eq!(refused.code(), "tool_limit_exceeded");
-    assert_eq!(told(&refused), (20, 0, before.2));
+    assert_eq!(quota(&refused), (20, 0, before.2));
     assert!(refused.headers.contains_key("retry-after"));
     let plain = search(false).await;
     assert_eq!((plain.status.as_u16(), plain.code().as_str()), (429, "tool_limit_exceeded"));
@@ -122,38 +129,38 @@ async fn a_tool_has_a_share_of_its_own_and_its_refusal_takes_nothing() {
     });
     let newer = app.send(newer.body(Body::from(body.to_string())).unwrap()).await;
     assert_eq!((newer.status.as_u16(), newer.code().as_str()), (200, "tool_limit_exceeded"));
-    // Two looks at trust and twenty searches came out of the two hundred; the refused ones did not.
+    // Two trust calls and twenty searches count against the quota of 200; refused calls do not.
     let tools = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list" });
     let listed = post("/kivikiri/mcp").header("x-agent-api-key", &key);
     let listed = app.send(listed.body(Body::from(tools.to_string())).unwrap()).await;
-    let (limit, remaining, _) = told(&listed);
+    let (limit, remaining, _) = quota(&listed);
     assert!(limit == 200 && (177..=178).contains(&remaining), "{remaining}");
 }
 
 #[tokio::test]
-async fn what_is_open_to_everybody_has_thirty_a_minute_and_probes_are_not_counted() {
-    let app = TestApp::counting().await;
+async fn public_routes_allow_thirty_calls_a_minute_and_probes_are_not_counted() {
+    let app = TestApp::with_limits().await;
     let directory = async || app.get("/api/v1/stores/directory").await;
-    wait_for_room(&directory().await).await;
-    let (let_in, refused) = until_refused(60, directory).await;
+    wait_for_window(&directory().await).await;
+    let (accepted, refused) = until_refused(60, directory).await;
     let refused = refused.unwrap();
-    assert!((29..=30).contains(&let_in), "{let_in}");
-    assert_eq!((refused.status.as_u16(), told(&refused).0), (429, 30));
+    assert!((29..=30).contains(&accepted), "{accepted}");
+    assert_eq!((refused.status.as_u16(), quota(&refused).0), (429, 30));
     assert!(refused.headers.contains_key("retry-after"));
     for path in ["/health", "/api/v1/health/ready", "/api/v1/openapi.json"] {
         let answer = app.get(path).await;
         assert_eq!(answer.status, 200, "{path}");
         assert!(!answer.headers.contains_key("x-ratelimit-limit"), "{path}");
     }
-    let key = app.reader().await;
+    let key = app.reader_key().await;
     let auth = [("x-agent-api-key", key.as_str())];
-    let known = app.ask(Method::GET, "/stores/directory", &auth, &Value::Null).await;
-    assert_eq!(known.status, 200, "a key has a share of its own");
+    let known = app.request(Method::GET, "/stores/directory", &auth, &Value::Null).await;
+    assert_eq!(known.status, 200, "a key has its own quota");
 }
 
 #[tokio::test]
-async fn a_key_lifts_neither_the_share_of_a_tool_nor_that_of_logins() {
-    let app = TestApp::counting().await;
+async fn a_key_raises_neither_tool_quotas_nor_the_login_quota() {
+    let app = TestApp::with_limits().await;
     let owner = app.person("ada@example.com", &[]).await;
     let mut work = Work::for_platform(app.test.database()).await.unwrap();
     identity::set_plan(&mut work, Actor::Operator, owner, Plan::Pro).await.unwrap();
@@ -161,10 +168,11 @@ async fn a_key_lifts_neither_the_share_of_a_tool_nor_that_of_logins() {
     let wanted = NewAgentKey { scopes: [Scope::AgentRead].into(), ..NewAgentKey::default() };
     let key = app.agent_key(owner, &wanted).await.key;
     let auth = [("x-agent-api-key", key.as_str())];
-    wait_for_room(&app.ask(Method::GET, "/stores/directory", &auth, &Value::Null).await).await;
+    wait_for_window(&app.request(Method::GET, "/stores/directory", &auth, &Value::Null).await)
+        .await;
     let search = async |path: &str| {
         let body = json!({ "query": "bowl", "merchants": ["kivikiri"] });
-        app.ask(Method::POST, path, &auth, &body).await
+        app.request(Method::POST, path, &auth, &body).await
     };
     for _ in 0..10 {
         assert_eq!(search("/search").await.status, 200);
@@ -177,32 +185,33 @@ async fn a_key_lifts_neither_the_share_of_a_tool_nor_that_of_logins() {
             (429, "tool_limit_exceeded")
         );
     }
-    let login = app.ask(Method::POST, "/auth/login", &auth, &json!({})).await;
-    assert_eq!(told(&login).0, 20);
-    let nobody = app.ask(Method::POST, "/auth/login", &[], &json!({})).await;
-    assert_eq!(told(&nobody).1, 18, "both came out of the share of the address");
+    let login = app.request(Method::POST, "/auth/login", &auth, &json!({})).await;
+    assert_eq!(quota(&login).0, 20);
+    let anonymous = app.request(Method::POST, "/auth/login", &[], &json!({})).await;
+    assert_eq!(quota(&anonymous).1, 18, "both calls count against the quota of the address");
 }
 
 #[tokio::test]
-async fn a_caller_without_the_scope_is_counted_too() {
-    let app = TestApp::counting().await;
+async fn calls_without_the_scope_are_counted() {
+    let app = TestApp::with_limits().await;
     let owner = app.person("ada@example.com", &[]).await;
     let wanted = NewAgentKey { scopes: [Scope::AgentCart].into(), ..NewAgentKey::default() };
     let key = app.agent_key(owner, &wanted).await.key;
     let auth = [("x-agent-api-key", key.as_str())];
-    let ask = async || app.ask(Method::GET, "/agent/merchants/kivikiri", &auth, &Value::Null).await;
+    let ask =
+        async || app.request(Method::GET, "/agent/merchants/kivikiri", &auth, &Value::Null).await;
     let first = ask().await;
     assert_eq!((first.status.as_u16(), first.code().as_str()), (403, "forbidden"));
     assert_eq!(first.json()["details"]["required_scope"], "agent:read");
     let challenge = first.headers["www-authenticate"].to_str().unwrap();
     assert_eq!(challenge, "Bearer error=\"insufficient_scope\", scope=\"agent:read\"");
-    assert_eq!(told(&first).0, 30);
-    assert_eq!(told(&ask().await).1, told(&first).1 - 1);
+    assert_eq!(quota(&first).0, 30);
+    assert_eq!(quota(&ask().await).1, quota(&first).1 - 1);
 }
 
 #[tokio::test]
-async fn a_notification_counts_for_nothing() {
-    let app = TestApp::counting().await;
+async fn notifications_are_not_counted() {
+    let app = TestApp::with_limits().await;
     let initialized = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
     for _ in 0..25 {
         let answer = app.rpc("/demo-store/mcp", &initialized).await;
@@ -212,31 +221,31 @@ async fn a_notification_counts_for_nothing() {
 }
 
 #[tokio::test]
-async fn asking_for_stores_that_do_not_exist_is_counted() {
-    let app = TestApp::counting().await;
-    let nobody = async || {
+async fn calls_for_unknown_stores_are_counted() {
+    let app = TestApp::with_limits().await;
+    let unknown_store = async || {
         let answer = categories(&app, "nobody-here").await;
         assert!(answer.headers.contains_key("x-ratelimit-remaining"), "{}", answer.text);
         answer
     };
-    wait_for_room(&nobody().await).await;
+    wait_for_window(&unknown_store().await).await;
     for _ in 0..40 {
-        let answer = nobody().await;
+        let answer = unknown_store().await;
         if answer.status == 429 {
             return;
         }
         assert_eq!((answer.status.as_u16(), answer.code().as_str()), (404, "store_not_found"));
     }
-    panic!("forty calls, and none was too much");
+    panic!("none of forty calls was refused");
 }
 
 #[tokio::test]
-async fn wrong_keys_are_put_off_and_right_ones_are_not() {
+async fn invalid_keys_are_throttled_and_valid_keys_are_not() {
     let app = TestApp::start().await;
-    let key = app.reader().await;
+    let key = app.reader_key().await;
     let with = async |key: &str| {
         let auth = [("x-agent-api-key", key)];
-        app.ask(Method::GET, "/stores/directory", &auth, &Value::Null).await
+        app.request(Method::GET, "/stores/directory", &auth, &Value::Null).await
     };
     let wrong = |number: u32| format!("agnt_{number:064x}");
     assert_eq!(with(&key).await.status, 200);
@@ -246,10 +255,13 @@ async fn wrong_keys_are_put_off_and_right_ones_are_not() {
             assert_eq!((answer.status.as_u16(), answer.code().as_str()), (401, "unauthorized"));
         }
     }
-    let stopped = with(&wrong(5)).await;
-    assert_eq!((stopped.status.as_u16(), stopped.code().as_str()), (429, "rate_limit_exceeded"));
-    assert!(stopped.headers.contains_key("retry-after"));
-    assert!(stopped.headers.contains_key("x-ratelimit-reset"));
-    assert_eq!(with(&wrong(1)).await.status, 401, "one that is known to be wrong");
-    assert_eq!(with(&key).await.status, 200, "one that was right lately");
+    let throttled = with(&wrong(5)).await;
+    assert_eq!(
+        (throttled.status.as_u16(), throttled.code().as_str()),
+        (429, "rate_limit_exceeded")
+    );
+    assert!(throttled.headers.contains_key("retry-after"));
+    assert!(throttled.headers.contains_key("x-ratelimit-reset"));
+    assert_eq!(with(&wrong(1)).await.status, 401, "a key that is cached as invalid");
+    assert_eq!(with(&key).await.status, 200, "a key that was recently valid");
 }

@@ -43,7 +43,7 @@ async fn a_product_record_has_the_fields_of_the_specification() {
     }
     "#);
     assert!(record["description"].as_str().unwrap().len() > 40);
-    // The same JSON stands in both places.
+    // Both representations contain the same JSON.
     let text = answer.json()["result"]["content"][0]["text"].as_str().unwrap().to_owned();
     assert_eq!(serde_json::from_str::<serde_json::Value>(&text).unwrap(), *record);
 }
@@ -85,8 +85,8 @@ async fn every_visible_product_can_be_read_and_hidden_ones_cannot() {
         for product in store.products.iter().step_by(17) {
             let id = ProductId::from_uuid(product.id);
             let answer =
-                app.tool(store.slug, "get_product_details", json!({ "product_id": id })).await;
-            let visible = ["USD", "EUR", "USDC"].contains(&product.currency);
+                app.tool(&store.slug, "get_product_details", json!({ "product_id": id })).await;
+            let visible = ["USD", "EUR", "USDC"].contains(&product.currency.as_str());
             match (suspended, visible) {
                 (true, _) => assert_eq!(answer.code(), "store_suspended"),
                 (false, false) => assert_eq!(answer.code(), "product_not_found"),
@@ -109,6 +109,6 @@ async fn a_price_in_a_foreign_currency_is_kept_and_hidden() {
     let (store, product) =
         foreign.into_iter().find(|(_, product)| product.currency == "SEK").unwrap();
     let id = ProductId::from_uuid(product.id);
-    let answer = app.tool(store.slug, "get_product_details", json!({ "product_id": id })).await;
+    let answer = app.tool(&store.slug, "get_product_details", json!({ "product_id": id })).await;
     assert_eq!(answer.code(), "product_not_found");
 }

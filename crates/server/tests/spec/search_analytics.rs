@@ -1,11 +1,11 @@
-//! Decisions §9: a merchant sees what was searched for in its own store, and nothing of anybody else.
+//! Decisions §9: a merchant sees the search queries of its own store only.
 
 use axum::body::Body;
 use axum::http::{Method, Request};
 use database::Work;
 use identity::{Actor, Role};
 use primitives::{Id, MerchantId, Plan};
-use search::{CallerKind, Insight};
+use search::{Analytics, CallerKind};
 use serde_json::{Value, json};
 
 use crate::app::TestApp;
@@ -21,17 +21,17 @@ async fn searches(app: &TestApp, key: &str, query: &str) -> Value {
 }
 
 #[tokio::test]
-async fn a_merchant_sees_what_its_own_store_was_searched_for() {
+async fn a_merchant_sees_the_queries_of_its_own_store() {
     let app = TestApp::start().await;
     let world = demo::world();
     let stores = [&world.stores[0], &world.stores[1]].map(|store| MerchantId::from_uuid(store.id));
-    let insight = Insight::start(app.test.database().clone());
+    let analytics = Analytics::start(app.test.database().clone());
     for (query, hits) in [("Coffee", 4), ("coffee", 1), ("unicorn", 0), ("jane@doe.example", 0)] {
-        insight.note(Some(stores[0]), query, CallerKind::Agent, hits);
+        analytics.record(Some(stores[0]), query, CallerKind::Agent, hits);
     }
-    insight.note(Some(stores[1]), "secret plans", CallerKind::Agent, 1);
-    insight.note(None, "everywhere", CallerKind::Anonymous, 1);
-    insight.flush().await.unwrap();
+    analytics.record(Some(stores[1]), "secret plans", CallerKind::Agent, 1);
+    analytics.record(None, "everywhere", CallerKind::Anonymous, 1);
+    analytics.flush().await.unwrap();
 
     let own = app.store_key(stores[0]).await;
     let row = |query: &str, searches: i64, without_result: i64, average_hits: f64| {
@@ -53,10 +53,10 @@ async fn a_merchant_sees_what_its_own_store_was_searched_for() {
     assert_eq!(searches(&app, &own, "?days=30").await, expected);
     let all = "/merchant/analytics/searches?days=1000";
     let auth = [("authorization", &*format!("Bearer {own}"))];
-    let refused = app.ask(Method::GET, all, &auth, &Value::Null).await;
+    let refused = app.request(Method::GET, all, &auth, &Value::Null).await;
     assert_eq!((refused.status.as_u16(), refused.code().as_str()), (403, "tier_required"));
     assert_eq!(refused.json()["details"]["required_plan"], "GROWTH");
-    let owner = app.person("owner@example.com", &[(world.stores[0].slug, Role::Owner)]).await;
+    let owner = app.person("owner@example.com", &[(&world.stores[0].slug, Role::Owner)]).await;
     let mut work = Work::for_platform(app.test.database()).await.unwrap();
     identity::set_plan(&mut work, Actor::Operator, owner, Plan::Growth).await.unwrap();
     work.commit().await.unwrap();

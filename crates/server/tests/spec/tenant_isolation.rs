@@ -1,5 +1,5 @@
-//! What belongs to somebody else and what does not exist answer alike, but for the id that is repeated and the name of
-//! the request: on every route and every tool that takes an id, found in the routers.
+//! Foreign ids and unknown ids get identical responses, except for the repeated id and the request id: on every
+//! route and every tool that takes an id. Routes and tools are read from the routers.
 
 use axum::body::Body;
 use axum::http::{Method, Request};
@@ -7,21 +7,21 @@ use identity::{NewAgentKey, Role};
 use primitives::{Id, KeyId, Scope};
 use serde_json::{Map, Value, json};
 
-use crate::app::{Answer, TestApp, call, post};
-use crate::s2_carts::{cart, plain_products, record};
+use crate::app::{TestApp, TestResponse, call, post};
+use crate::carts::{create_cart, in_stock_products, structured_content};
 
 const OWN: &str = "kivikiri";
 const FOREIGN: &str = "skarvdal";
 const UNKNOWN_PRODUCT: &str = "prod_0000000000000000000000000000abcd";
 
-/// Ids of somebody else and ids of nobody, by the name of the field that takes them.
+/// Ids of another tenant and unknown ids, by the name of the parameter.
 struct Ids {
     foreign: Map<String, Value>,
     unknown: Map<String, Value>,
 }
 
-/// The answer without what may differ.
-fn alike(answer: &Answer, ids: &Map<String, Value>) -> (u16, String) {
+/// Returns status and text, with the parts that may differ replaced.
+fn normalized(answer: &TestResponse, ids: &Map<String, Value>) -> (u16, String) {
     let mut text = answer.text.clone();
     for id in ids.values() {
         text = text.replace(id.as_str().unwrap(), "ID");
@@ -35,7 +35,7 @@ async fn product_of(app: &TestApp, slug: &str) -> String {
     arrivals["data"][0]["id"].as_str().unwrap().to_owned()
 }
 
-/// A feed of the other store, which makes a job.
+/// Uploads a feed to the other store, which creates a job.
 async fn job_of(app: &TestApp, key: &str) -> String {
     let request = Request::post("/api/v1/merchant/imports")
         .header("authorization", format!("Bearer {key}"))
@@ -46,7 +46,7 @@ async fn job_of(app: &TestApp, key: &str) -> String {
     job.unwrap_or_else(|| panic!("{}", answer.text))
 }
 
-/// A good body, where one is looked at before the id.
+/// Returns a valid body for routes that validate the body before the id.
 fn body(method: &Method, path: &str) -> Body {
     if path.starts_with("/merchant/checkouts/") {
         return json!({ "reference": "A-1" }).to_string().into();
@@ -62,7 +62,7 @@ fn body(method: &Method, path: &str) -> Body {
     }
 }
 
-async fn send(app: &TestApp, method: &Method, path: &str, header: (&str, &str)) -> Answer {
+async fn send(app: &TestApp, method: &Method, path: &str, header: (&str, &str)) -> TestResponse {
     let request = Request::builder()
         .method(method)
         .uri(path)
@@ -73,14 +73,14 @@ async fn send(app: &TestApp, method: &Method, path: &str, header: (&str, &str)) 
     app.send(request.body(body).unwrap()).await
 }
 
-/// Somebody's credentials, by what an operation asks for.
-struct Mine {
+/// The credentials of the caller.
+struct Credentials {
     agent_key: String,
     store_key: String,
     token: String,
 }
 
-impl Mine {
+impl Credentials {
     fn header(&self, access: &str) -> (&'static str, String) {
         match access {
             "agent:read" | "agent:cart" | "agent:checkout" => {
@@ -88,30 +88,30 @@ impl Mine {
             }
             "person" | "owner" => ("authorization", self.token.clone()),
             "store" => ("authorization", format!("Bearer {}", self.store_key)),
-            access => panic!("there is a new access: {access}"),
+            access => panic!("unknown access: {access}"),
         }
     }
 }
 
-/// A checkout of an agent at a store.
+/// Creates a checkout session of an agent.
 async fn session(app: &TestApp, key: &str, slug: &str) -> String {
-    let cart = cart(app, key, slug).await;
-    let begun = json!({ "cart_id": cart["cart_id"] });
-    let session = record(&app.tool_as(key, slug, "create_checkout", begun).await);
+    let cart = create_cart(app, key, slug).await;
+    let new = json!({ "cart_id": cart["cart_id"] });
+    let session = structured_content(&app.tool_as(key, slug, "create_checkout", new).await);
     session["checkout_id"].as_str().unwrap().to_owned()
 }
 
-/// Who asks, and what somebody else has.
-async fn two_tenants(app: &TestApp) -> (Mine, Ids) {
+/// Creates the caller, and resources of another tenant.
+async fn two_tenants(app: &TestApp) -> (Credentials, Ids) {
     let me = app.person("me@example.com", &[(OWN, Role::Owner)]).await;
     let other = app.person("other@example.com", &[(FOREIGN, Role::Owner)]).await;
     let (own, foreign) = (app.merchant(OWN).await, app.merchant(FOREIGN).await);
     let wanted = NewAgentKey {
-        scopes: Scope::ALL.into(),
+        scopes: Scope::ALL.iter().copied().collect(),
         stores: Some(vec![own]),
         ..NewAgentKey::default()
     };
-    let mine = Mine {
+    let credentials = Credentials {
         agent_key: app.agent_key(me, &wanted).await.key,
         store_key: app.store_key(own).await,
         token: app.log_in("me@example.com").await,
@@ -120,10 +120,10 @@ async fn two_tenants(app: &TestApp) -> (Mine, Ids) {
     let keys = identity::store_keys(app.test.database(), foreign).await.unwrap();
     let others = app.agent_key(other, &wanted).await;
     let agent_key = others.key_id;
-    let others_cart = cart(app, &others.key, OWN).await;
+    let others_cart = create_cart(app, &others.key, OWN).await;
     let others_session = session(app, &others.key, OWN).await;
-    let stranger = app.buyer("stranger@example.com").await;
-    let elsewhere = session(app, &stranger, FOREIGN).await;
+    let other_key = app.buyer_key("buyer@example.com").await;
+    let elsewhere = session(app, &other_key, FOREIGN).await;
     let ids = |pairs: [(&str, String); 8]| {
         Map::from_iter(pairs.map(|(name, id)| (name.to_owned(), Value::String(id))))
     };
@@ -142,18 +142,18 @@ async fn two_tenants(app: &TestApp) -> (Mine, Ids) {
         ("job_id", String::from("job_0000000000000000000000000000abcd")),
         ("/agent-keys key_id", KeyId::from_random(7).to_string()),
         ("/merchant/keys key_id", KeyId::from_random(7).to_string()),
-        ("external_id", String::from("NOBODYS")),
+        ("external_id", String::from("UNKNOWN")),
         ("cart_id", String::from("cart_0000000000000000000000000000abcd")),
         ("/agent/checkout checkout_id", String::from("chk_0000000000000000000000000000abcd")),
         ("/merchant/checkouts checkout_id", String::from("chk_0000000000000000000000000000abcd")),
     ]);
-    (mine, Ids { foreign, unknown })
+    (credentials, Ids { foreign, unknown })
 }
 
 #[tokio::test]
-async fn a_foreign_id_and_an_unknown_one_answer_alike() {
+async fn foreign_and_unknown_ids_get_identical_responses() {
     let app = TestApp::start().await;
-    let (mine, ids) = two_tenants(&app).await;
+    let (credentials, ids) = two_tenants(&app).await;
     let mut routes = 0;
     let document = rest::openapi("http://souk.test");
     for (path, item) in document["paths"].as_object().unwrap() {
@@ -162,14 +162,14 @@ async fn a_foreign_id_and_an_unknown_one_answer_alike() {
             let parts = parts.filter(|it| it["in"] == "path" && it["name"] != "slug");
             let Some(part) = parts.map(|it| it["name"].as_str().unwrap()).next() else { continue };
             let method = Method::from_bytes(method.to_uppercase().as_bytes()).unwrap();
-            let (name, value) = mine.header(operation["x-souk-access"].as_str().unwrap());
+            let (name, value) = credentials.header(operation["x-souk-access"].as_str().unwrap());
             let (at, _) = path.split_once("/{").unwrap();
             let ask = async |ids: &Map<String, Value>| {
                 let id = ids.get(part).or_else(|| ids.get(&format!("{at} {part}")));
-                let id = id.unwrap_or_else(|| panic!("{path} takes a new id: {part}"));
+                let id = id.unwrap_or_else(|| panic!("{path} takes an unknown id: {part}"));
                 let path = path.replace(&format!("{{{part}}}"), id.as_str().unwrap());
                 let answer = send(&app, &method, &format!("/api/v1{path}"), (name, &value)).await;
-                alike(&answer, ids)
+                normalized(&answer, ids)
             };
             let (foreign, unknown) = (ask(&ids.foreign).await, ask(&ids.unknown).await);
             assert_eq!(foreign, unknown, "{method} {path}");
@@ -182,21 +182,21 @@ async fn a_foreign_id_and_an_unknown_one_answer_alike() {
     }
     assert!(routes >= 20, "only {routes} routes take an id");
     let mut sql = app.test.raw().await;
-    let touched = "SELECT count(*) FROM platform.agent_key WHERE revoked_at IS NOT NULL";
-    let touched: i64 = sqlx::query_scalar(touched).fetch_one(&mut sql).await.unwrap();
-    assert_eq!(touched, 0, "nothing of the other one was touched");
+    let revoked = "SELECT count(*) FROM platform.agent_key WHERE revoked_at IS NOT NULL";
+    let revoked: i64 = sqlx::query_scalar(revoked).fetch_one(&mut sql).await.unwrap();
+    assert_eq!(revoked, 0, "keys of the other tenant are unchanged");
 }
 
 #[tokio::test]
-async fn a_tool_does_not_tell_a_foreign_product_from_an_unknown_one() {
-    let app = TestApp::searching().await;
+async fn tools_do_not_distinguish_foreign_from_unknown_products() {
+    let app = TestApp::with_index().await;
     let path = format!("/{OWN}/mcp");
     let list = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list" });
     let listed = app.rpc(&path, &list).await.json();
-    let own = plain_products(OWN).remove(0);
-    let key = app.buyer("me@example.com").await;
-    let own_cart = cart(&app, &key, OWN).await["cart_id"].clone();
-    // What else a tool needs beside the id.
+    let own = in_stock_products(OWN).remove(0);
+    let key = app.buyer_key("me@example.com").await;
+    let own_cart = create_cart(&app, &key, OWN).await["cart_id"].clone();
+    // Arguments that a tool requires besides the id.
     let needed = |name: &str| match name {
         "cart_id" => Some(own_cart.clone()),
         _ => None,
@@ -238,10 +238,10 @@ async fn a_tool_does_not_tell_a_foreign_product_from_an_unknown_one() {
             let answer = app.send(request.unwrap()).await;
             assert!(![401, 403].contains(&answer.status.as_u16()), "{name}: {}", answer.text);
             let ids = Map::from_iter([(String::from("id"), Value::String(id.to_owned()))]);
-            alike(&answer, &ids)
+            normalized(&answer, &ids)
         };
-        let told = ask(&foreign, asked_foreign).await;
-        assert_eq!(told, ask(unknown, asked_unknown).await, "{name}");
+        let response = ask(&foreign, asked_foreign).await;
+        assert_eq!(response, ask(unknown, asked_unknown).await, "{name}");
         tools += 1;
     }
     assert!(tools >= 13, "only {tools} tools take a product");

@@ -1,5 +1,5 @@
-//! Spec §4.3, for every tool there is: what it answers fits what it promises, and whatever does not fit
-//! its schema is refused with the name of the field.
+//! Spec §4.3, for every tool: results match the output schema, and arguments that do not match the input
+//! schema are refused with the name of the field.
 
 use std::collections::BTreeMap;
 
@@ -8,11 +8,11 @@ use primitives::{Id, ProductId, VariantId};
 use serde_json::{Value, json};
 
 use crate::app::{TestApp, call, post};
-use crate::s2_carts::{plain_products, record};
+use crate::carts::{in_stock_products, structured_content};
 
 const STORE: &str = "demo-store";
-/// Wrong inputs of each tool.
-const WRONG: usize = 50;
+/// Number of invalid inputs per tool.
+const INVALID_INPUTS: usize = 50;
 
 async fn listed(app: &TestApp) -> Vec<Value> {
     let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list" });
@@ -20,32 +20,32 @@ async fn listed(app: &TestApp) -> Vec<Value> {
     answer["result"]["tools"].as_array().unwrap().clone()
 }
 
-/// Good arguments of each tool, at least one set; with carts of this key.
-async fn right(app: &TestApp, key: &str) -> BTreeMap<&'static str, Vec<Value>> {
-    let about = about_products().into_iter().chain(about_the_store());
-    let about = about.chain(about_carts(app, key).await);
-    about.chain(about_checkouts(app, key).await).collect()
+/// Returns valid arguments of each tool, at least one set, with carts of this key.
+async fn valid_arguments(app: &TestApp, key: &str) -> BTreeMap<&'static str, Vec<Value>> {
+    let arguments = product_arguments().into_iter().chain(store_arguments());
+    let arguments = arguments.chain(cart_arguments(app, key).await);
+    arguments.chain(checkout_arguments(app, key).await).collect()
 }
 
-async fn about_carts(app: &TestApp, key: &str) -> Vec<(&'static str, Vec<Value>)> {
-    let goods = plain_products(STORE);
+async fn cart_arguments(app: &TestApp, key: &str) -> Vec<(&'static str, Vec<Value>)> {
+    let goods = in_stock_products(STORE);
     let items = json!([{ "product_id": goods[0], "quantity": 1 }]);
     let to = json!({ "country": "US" });
     let new = json!({ "items": items, "ship_to": to, "buyer": { "email": "a@example.com" },
                       "discount_codes": ["WELCOME10"], "idempotency_key": "once" });
-    let create = async |once: &str| {
+    let create = async |idempotency_key: &str| {
         let mut new = new.clone();
-        new["idempotency_key"] = json!(once);
-        record(&app.tool_as(key, STORE, "create_cart", new).await)
+        new["idempotency_key"] = json!(idempotency_key);
+        structured_content(&app.tool_as(key, STORE, "create_cart", new).await)
     };
-    let (kept, emptied, thrown) = (create("1").await, create("2").await, create("3").await);
+    let (kept, emptied, canceled) = (create("1").await, create("2").await, create("3").await);
     let id = &kept["cart_id"];
     let line = &emptied["items"][0]["line_id"];
     let option = &kept["shipping_options"][0]["id"];
     vec![
         ("add_cart_items", vec![json!({ "cart_id": id, "items": items })]),
         ("apply_discount_code", vec![json!({ "cart_id": id, "code": "nonsense" })]),
-        ("cancel_cart", vec![json!({ "cart_id": thrown["cart_id"] })]),
+        ("cancel_cart", vec![json!({ "cart_id": canceled["cart_id"] })]),
         ("create_cart", vec![json!({ "items": items }), new]),
         ("create_permalink", vec![json!({ "items": items })]),
         ("create_sandbox_key", vec![json!({})]),
@@ -67,11 +67,11 @@ async fn about_carts(app: &TestApp, key: &str) -> Vec<(&'static str, Vec<Value>)
     ]
 }
 
-async fn about_checkouts(app: &TestApp, key: &str) -> Vec<(&'static str, Vec<Value>)> {
-    let goods = plain_products(STORE);
+async fn checkout_arguments(app: &TestApp, key: &str) -> Vec<(&'static str, Vec<Value>)> {
+    let goods = in_stock_products(STORE);
     let items = json!([{ "product_id": goods[0], "quantity": 1 }]);
     let call = async |tool: &str, arguments: Value| {
-        record(&app.tool_as(key, STORE, tool, arguments).await)
+        structured_content(&app.tool_as(key, STORE, tool, arguments).await)
     };
     let ready = async || {
         let new = json!({ "items": items, "ship_to": { "country": "US" } });
@@ -81,8 +81,8 @@ async fn about_checkouts(app: &TestApp, key: &str) -> Vec<(&'static str, Vec<Val
         call("select_shipping_option", chosen).await["cart_id"].clone()
     };
     let session = async || {
-        let begun = json!({ "cart_id": ready().await });
-        call("create_checkout", begun).await["checkout_id"].clone()
+        let new = json!({ "cart_id": ready().await });
+        call("create_checkout", new).await["checkout_id"].clone()
     };
     let asked = json!({ "cart_id": ready().await });
     let question = call("request_human_confirmation", asked.clone()).await;
@@ -111,7 +111,7 @@ async fn about_checkouts(app: &TestApp, key: &str) -> Vec<(&'static str, Vec<Val
     ]
 }
 
-fn about_products() -> Vec<(&'static str, Vec<Value>)> {
+fn product_arguments() -> Vec<(&'static str, Vec<Value>)> {
     let world = demo::world();
     let store = world.store(STORE).unwrap();
     let first = store.products.iter().find(|product| !product.variants.is_empty()).unwrap();
@@ -175,7 +175,7 @@ fn about_products() -> Vec<(&'static str, Vec<Value>)> {
     ]
 }
 
-fn about_the_store() -> Vec<(&'static str, Vec<Value>)> {
+fn store_arguments() -> Vec<(&'static str, Vec<Value>)> {
     vec![
         ("browse_categories", vec![json!({}), json!({ "depth": 5, "include_counts": false })]),
         ("get_merchant_profile", vec![json!({})]),
@@ -221,28 +221,28 @@ fn about_the_store() -> Vec<(&'static str, Vec<Value>)> {
 }
 
 #[tokio::test]
-async fn answers_fit_what_is_promised() {
-    let app = TestApp::searching().await;
+async fn results_match_the_output_schema() {
+    let app = TestApp::with_index().await;
     let key = app.sandbox_key().await;
-    let mut right = right(&app, &key).await;
+    let mut valid = valid_arguments(&app, &key).await;
     for tool in listed(&app).await {
         let name = tool["name"].as_str().unwrap();
-        let promised = jsonschema::validator_for(&tool["outputSchema"]).unwrap();
-        let sets = right.remove(name).unwrap_or_else(|| panic!("no good arguments for {name}"));
+        let schema = jsonschema::validator_for(&tool["outputSchema"]).unwrap();
+        let sets = valid.remove(name).unwrap_or_else(|| panic!("no valid arguments for {name}"));
         for arguments in sets {
             let answer = app.tool_as(&key, STORE, name, arguments.clone()).await;
             let result = &answer.json()["result"];
             assert!(result["isError"] != true, "{name} {arguments}: {}", answer.text);
             let content = &result["structuredContent"];
-            let faults: Vec<String> =
-                promised.iter_errors(content).map(|fault| fault.to_string()).collect();
-            assert!(faults.is_empty(), "{name} {arguments}: {faults:?} in {content}");
+            let errors: Vec<String> =
+                schema.iter_errors(content).map(|error| error.to_string()).collect();
+            assert!(errors.is_empty(), "{name} {arguments}: {errors:?} in {content}");
             let text = result["content"][0]["text"].as_str().unwrap();
             assert_eq!(&serde_json::from_str::<Value>(text).unwrap(), content);
             assert!(!has_null_field(content), "{name} {content}");
         }
     }
-    assert!(right.is_empty(), "not listed: {right:?}");
+    assert!(valid.is_empty(), "not listed: {valid:?}");
 }
 
 fn has_null_field(value: &Value) -> bool {
@@ -256,16 +256,16 @@ fn has_null_field(value: &Value) -> bool {
 }
 
 #[tokio::test]
-async fn wrong_arguments_are_refused_by_the_name_of_the_field() {
-    let app = TestApp::searching().await;
+async fn invalid_arguments_are_refused_with_the_field_name() {
+    let app = TestApp::with_index().await;
     let key = app.sandbox_key().await;
-    let right = right(&app, &key).await;
+    let valid = valid_arguments(&app, &key).await;
     for tool in listed(&app).await {
         let name = tool["name"].as_str().unwrap();
         let validator = jsonschema::validator_for(&tool["inputSchema"]).unwrap();
-        let wrong = wrong(&tool["inputSchema"], &right[name][0], &validator);
-        assert_eq!(wrong.len(), WRONG, "{name}: not enough wrong inputs");
-        for (field, arguments) in wrong {
+        let invalid = invalid_arguments(&tool["inputSchema"], &valid[name][0], &validator);
+        assert_eq!(invalid.len(), INVALID_INPUTS, "{name}: not enough invalid inputs");
+        for (field, arguments) in invalid {
             let answer = app.tool_as(&key, STORE, name, arguments.clone()).await;
             assert_eq!(answer.status, 200, "{name} {arguments}: {}", answer.text);
             assert_eq!(answer.code(), "invalid_request", "{name} {arguments}: {}", answer.text);
@@ -287,19 +287,22 @@ async fn wrong_arguments_are_refused_by_the_name_of_the_field() {
     }
 }
 
-/// Inputs that do not fit a schema, each with the field that is wrong: good arguments with one thing
-/// put wrong.
-fn wrong(schema: &Value, right: &Value, validator: &jsonschema::Validator) -> Vec<(String, Value)> {
+/// Returns inputs that do not match a schema, each with its invalid field: valid arguments with one change.
+fn invalid_arguments(
+    schema: &Value,
+    valid: &Value,
+    validator: &jsonschema::Validator,
+) -> Vec<(String, Value)> {
     let mut found: Vec<(String, Value)> = Vec::new();
     let mut add = |field: &str, value: Option<Value>| {
-        let mut arguments = right.clone();
+        let mut arguments = valid.clone();
         match value {
             Some(value) => arguments[field] = value,
             None => {
                 arguments.as_object_mut().unwrap().remove(field);
             }
         }
-        if found.len() < WRONG && !validator.is_valid(&arguments) {
+        if found.len() < INVALID_INPUTS && !validator.is_valid(&arguments) {
             found.push((field.to_owned(), arguments));
         }
     };
@@ -329,7 +332,7 @@ fn wrong(schema: &Value, right: &Value, validator: &jsonschema::Validator) -> Ve
             add(field, Some(sample.clone()));
         }
     }
-    for number in 0..WRONG {
+    for number in 0..INVALID_INPUTS {
         let sample = samples[number % samples.len()].clone();
         add(&format!("no_such_field_{number}"), Some(sample));
     }
@@ -337,7 +340,7 @@ fn wrong(schema: &Value, right: &Value, validator: &jsonschema::Validator) -> Ve
 }
 
 #[tokio::test]
-async fn the_listing_can_be_narrowed_to_sets() {
+async fn the_listing_can_be_limited_to_tool_sets() {
     let app = TestApp::start().await;
     let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list" });
     let count = async |path: &str| {
@@ -355,7 +358,7 @@ async fn the_listing_can_be_narrowed_to_sets() {
 
 #[tokio::test]
 async fn resources_and_prompts_are_read() {
-    let app = TestApp::searching().await;
+    let app = TestApp::with_index().await;
     let rpc = async |method: &str, params: Value| {
         let body = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params });
         app.rpc("/demo-store/mcp", &body).await.json()
@@ -385,19 +388,19 @@ async fn resources_and_prompts_are_read() {
 }
 
 #[tokio::test]
-async fn an_argument_that_is_null_counts_as_left_out() {
+async fn a_null_argument_counts_as_absent() {
     let app = TestApp::start().await;
     let browse = async |arguments: Value| {
         app.tool(STORE, "browse_categories", arguments).await.json()["result"].clone()
     };
-    let left_out = browse(json!({})).await;
-    assert_eq!(browse(json!({ "depth": null, "parent": null })).await, left_out);
+    let absent = browse(json!({})).await;
+    assert_eq!(browse(json!({ "depth": null, "parent": null })).await, absent);
 }
 
-/// A product of another store is as unknown as one that never was.
+/// The responses for a product of another store and for an unknown product are identical.
 #[tokio::test]
-async fn another_stores_product_is_not_there() {
-    let app = TestApp::searching().await;
+async fn another_stores_product_is_not_found() {
+    let app = TestApp::with_index().await;
     let world = demo::world();
     let other = world.stores.iter().find(|store| store.slug == "olaria-salgueira").unwrap();
     let foreign = ProductId::from_uuid(other.products[0].id).to_string();
@@ -419,16 +422,16 @@ async fn another_stores_product_is_not_there() {
     for ((tool, foreign_arguments), (_, unknown_arguments)) in
         calls(&foreign).into_iter().zip(calls(&unknown))
     {
-        let said = async |arguments: Value, id: &str| {
+        let response = async |arguments: Value, id: &str| {
             let answer = app.tool(STORE, tool, arguments).await.json();
             let text = answer["result"]["content"][0]["text"].as_str().unwrap().replace(id, "it");
-            let mut said: Value = serde_json::from_str(&text).unwrap();
-            if let Some(details) = said["details"].as_object_mut() {
+            let mut response: Value = serde_json::from_str(&text).unwrap();
+            if let Some(details) = response["details"].as_object_mut() {
                 details.remove("request_id");
             }
-            said
+            response
         };
-        let of_foreign = said(foreign_arguments, &foreign).await;
-        assert_eq!(of_foreign, said(unknown_arguments, &unknown).await, "{tool}");
+        let of_foreign = response(foreign_arguments, &foreign).await;
+        assert_eq!(of_foreign, response(unknown_arguments, &unknown).await, "{tool}");
     }
 }

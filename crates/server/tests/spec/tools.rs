@@ -6,13 +6,13 @@ use serde_json::{Value, json};
 
 use crate::app::{TestApp, call, post};
 
-#[expect(clippy::needless_pass_by_value, reason = "callers write their parameters in place")]
+#[expect(clippy::needless_pass_by_value, reason = "callers pass json! literals")]
 fn request(method: &str, params: Value) -> Value {
     json!({ "jsonrpc": "2.0", "id": 7, "method": method, "params": params })
 }
 
 #[tokio::test]
-async fn a_version_nobody_serves_is_told_which_are() {
+async fn an_unsupported_protocol_version_lists_the_supported_ones() {
     let app = TestApp::start().await;
     let request = post("/demo-store/mcp").header("mcp-protocol-version", "1999-01-01");
     let body = call("browse_categories", json!({})).to_string();
@@ -24,29 +24,29 @@ async fn a_version_nobody_serves_is_told_which_are() {
 }
 
 #[tokio::test]
-async fn a_client_initializes_and_is_offered_the_version_it_asks_for_or_ours() {
+async fn initialize_negotiates_the_protocol_version() {
     let app = TestApp::start().await;
-    for (asked, given) in [
+    for (requested, negotiated) in [
         ("2025-11-25", "2025-11-25"),
         ("2025-06-18", "2025-06-18"),
         ("2025-03-26", "2025-03-26"),
         ("2024-11-05", "2025-11-25"),
     ] {
         let params = json!({
-            "protocolVersion": asked, "capabilities": {}, "clientInfo": { "name": "t", "version": "1" },
+            "protocolVersion": requested, "capabilities": {}, "clientInfo": { "name": "t", "version": "1" },
         });
         let sent = post("/demo-store/mcp")
             .header("accept", "application/json, text/event-stream")
             .body(Body::from(request("initialize", params).to_string()));
         let answer = app.send(sent.unwrap()).await.json();
         assert_eq!(answer["id"], 7);
-        assert_eq!(answer["result"]["protocolVersion"], given);
+        assert_eq!(answer["result"]["protocolVersion"], negotiated);
         assert_eq!(answer["result"]["serverInfo"]["name"], "souk");
     }
 }
 
 #[tokio::test]
-async fn the_tools_are_listed_with_all_a_model_needs() {
+async fn tools_are_listed_with_schemas_and_annotations() {
     let app = TestApp::start().await;
     let answer = app.rpc("/demo-store/mcp", &request("tools/list", json!({}))).await.json();
     let tools = answer["result"]["tools"].as_array().unwrap();
@@ -62,7 +62,7 @@ async fn the_tools_are_listed_with_all_a_model_needs() {
         let is_public = tool["_meta"]["auth"] == "none";
         assert_eq!(takes_key, !reads && !is_public, "{}", tool["name"]);
     }
-    // What spec §4.3 says of the tools it lists.
+    // Spec §4.3 defines access and confirmation of these tools.
     for (name, auth, confirmation) in [
         ("create_cart", "agent:cart", "required"),
         ("get_shipping_rates", "agent:cart", "never"),
@@ -91,7 +91,7 @@ async fn categories_are_browsed_by_parent_and_depth() {
         .iter()
         .map(|c| c["product_count"].as_i64().unwrap())
         .sum();
-    assert_eq!(counted, 251, "every product is somewhere below the top");
+    assert_eq!(counted, 251, "every product is in a top-level category");
 
     let top = deep["categories"][0].clone();
     let below = browse(json!({ "parent": top["path"], "include_counts": false })).await;
@@ -100,7 +100,7 @@ async fn categories_are_browsed_by_parent_and_depth() {
 }
 
 #[tokio::test]
-async fn arguments_are_held_against_the_schema() {
+async fn arguments_are_validated_against_the_schema() {
     let app = TestApp::start().await;
     let cases = [
         ("browse_categories", json!({ "depth": 9 }), "depth"),
@@ -122,7 +122,7 @@ async fn arguments_are_held_against_the_schema() {
 }
 
 #[tokio::test]
-async fn a_product_is_found_by_what_people_know_of_it() {
+async fn a_product_is_found_by_id_sku_or_gtin() {
     let app = TestApp::start().await;
     let world = demo::world();
     let store = world.store("demo-store").unwrap();
@@ -148,7 +148,7 @@ async fn a_product_is_found_by_what_people_know_of_it() {
 }
 
 #[tokio::test]
-async fn an_unknown_tool_is_a_fault_of_the_protocol() {
+async fn an_unknown_tool_is_a_protocol_error() {
     let app = TestApp::start().await;
     let answer = app.tool("demo-store", "buy_everything", json!({})).await.json();
     assert_eq!(answer["error"]["code"], -32602);
@@ -157,7 +157,7 @@ async fn an_unknown_tool_is_a_fault_of_the_protocol() {
 }
 
 #[tokio::test]
-async fn what_is_not_offered_is_not_there() {
+async fn unsupported_methods_are_not_found() {
     let app = TestApp::start().await;
     for method in ["no/such/method", "completion/complete", "resources/subscribe"] {
         let answer = app.rpc("/demo-store/mcp", &request(method, json!({}))).await.json();

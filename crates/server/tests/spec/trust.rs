@@ -28,7 +28,7 @@ async fn the_methodology_is_published_as_specified() {
 }
 
 #[tokio::test]
-async fn a_score_says_what_it_is_made_of_and_how_it_went() {
+async fn a_score_has_components_and_a_history() {
     let app = TestApp::start().await;
     let score = app.get("/api/v1/trust/scores/demo-store").await.json()["data"].clone();
     let profile = app.get("/api/v1/stores/demo-store").await.json()["data"].clone();

@@ -5,7 +5,7 @@ use serde_json::json;
 
 use crate::app::{TestApp, call};
 
-/// Even shards to the first cell, odd ones to the second, in both directories.
+/// Assigns even shards to the first cell and odd shards to the second, in both directories.
 async fn split(app: &TestApp) {
     let split = "UPDATE platform.cell_shard SET cell = CASE shard % 2 WHEN 0 THEN 'cell-1' ELSE 'cell-2' END;
                  UPDATE platform.cell_epoch SET epoch = 2";
@@ -15,7 +15,7 @@ async fn split(app: &TestApp) {
 
 #[tokio::test]
 async fn each_store_is_served_by_exactly_one_cell() {
-    let (first, second) = (TestApp::of_cell("cell-1").await, TestApp::of_cell("cell-2").await);
+    let (first, second) = (TestApp::in_cell("cell-1").await, TestApp::in_cell("cell-2").await);
     split(&first).await;
     split(&second).await;
     let world = demo::world();
@@ -25,7 +25,7 @@ async fn each_store_is_served_by_exactly_one_cell() {
         let owner = usize::from(database::shard_of(MerchantId::from_uuid(store.id)) % 2);
         let path = format!("/{}/mcp", store.slug);
         for (cell, app) in [&first, &second].into_iter().enumerate() {
-            let answer = app.plain(&path, &call("get_merchant_profile", json!({}))).await;
+            let answer = app.post_json(&path, &call("get_merchant_profile", json!({}))).await;
             if cell == owner {
                 assert_eq!(answer.status, 200, "{}", store.slug);
                 served[cell] += 1;
@@ -36,5 +36,8 @@ async fn each_store_is_served_by_exactly_one_cell() {
             }
         }
     }
-    assert!(served.iter().all(|count| *count > 2), "the split is lopsided: {served:?}");
+    assert!(
+        served.iter().all(|count| *count > 2),
+        "both cells must serve several stores: {served:?}"
+    );
 }

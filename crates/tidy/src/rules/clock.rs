@@ -1,12 +1,12 @@
-//! The moment and the dice are parameters, so that a seeded test replays exactly.
+//! Timestamps and random values are parameters of SQL, so that a seeded test is reproducible.
 
 use crate::{
-    Finding, House,
+    Finding, Workspace,
     source_path::SourcePath,
     sql::{Kind, Token},
 };
 
-/// Functions, forbidden where they are called.
+/// Functions that SQL must not call.
 const CALLS: &[&str] = &[
     "now",
     "clock_timestamp",
@@ -21,24 +21,25 @@ const CALLS: &[&str] = &[
     "uuidv7",
 ];
 
-/// Words that SQL understands without parentheses.
+/// Functions that SQL calls without parentheses.
 const WORDS: &[&str] = &["current_timestamp", "localtimestamp", "current_date"];
 
-pub(super) fn check(house: &House) -> Vec<Finding> {
-    // `database` is where the moment enters, once per unit of work.
-    let texts = house.sql.iter().filter(|text| text.krate != "database");
+pub(super) fn check(workspace: &Workspace) -> Vec<Finding> {
+    // `database` reads the clock, once per unit of work.
+    let texts = workspace.sql.iter().filter(|text| text.krate != "database");
     let texts = texts.map(|text| (&text.path, &text.tokens));
-    let migrations = house.migrations.iter().map(|migration| (&migration.path, &migration.tokens));
+    let migrations =
+        workspace.migrations.iter().map(|migration| (&migration.path, &migration.tokens));
     texts.chain(migrations).flat_map(|(path, tokens)| check_tokens(path, tokens)).collect()
 }
 
 fn check_tokens(path: &SourcePath, tokens: &[Token]) -> Vec<Finding> {
     let mut findings = Vec::new();
     for index in 0..tokens.len() {
-        if let Some(spelling) = forbidden(tokens, index) {
+        if let Some(function) = forbidden(tokens, index) {
             let message = format!(
-                "SQL asks the database for {spelling}: take the moment, the id or the random \
-                 value as a parameter, from Work or Reading"
+                "SQL calls {function}: pass the timestamp, the id or the random value as a \
+                 parameter, from Work or Reading"
             );
             findings.push(Finding::new(path, tokens[index].line, message));
         }
@@ -52,20 +53,20 @@ fn forbidden(tokens: &[Token], index: usize) -> Option<String> {
         return None;
     }
     let word = token.text.as_str();
-    let is_called = tokens.get(index + 1).is_some_and(|next| next.glued && next.is_mark("("));
+    let is_called = tokens.get(index + 1).is_some_and(|next| next.adjacent && next.is_symbol("("));
     if CALLS.contains(&word) && is_called {
         return Some(format!("{word}()"));
     }
-    // A literal of this one word is a field's name, not SQL.
+    // A literal that is only this word is a field's name, not SQL.
     (WORDS.contains(&word) && tokens.len() > 1).then(|| word.to_owned())
 }
 
 /// Whether the word continues a path such as `Work::now()` in prose, or names a column.
-/// The database's own schema is no disguise.
+/// The schema `pg_catalog` does not exempt a call.
 fn is_part_of_a_path(before: &[Token]) -> bool {
     match before {
-        [.., schema, dot] if dot.is_mark(".") => !schema.is_word("pg_catalog"),
-        [.., last] => last.is_mark(".") || last.is_mark(":"),
+        [.., schema, dot] if dot.is_symbol(".") => !schema.is_word("pg_catalog"),
+        [.., last] => last.is_symbol(".") || last.is_symbol(":"),
         [] => false,
     }
 }
@@ -81,10 +82,10 @@ mod tests {
     }
 
     #[test]
-    fn sql_in_code_asks_for_neither_time_nor_dice() {
+    fn sql_in_code_calls_neither_clock_nor_random_functions() {
         let found = in_crate("carts", "SELECT 1\nWHERE expires_at > now()");
         assert_eq!(found.len(), 1);
-        assert!(found[0].starts_with("crates/carts/src/table.rs:3: SQL asks"), "{found:?}");
+        assert!(found[0].starts_with("crates/carts/src/table.rs:3: SQL calls"), "{found:?}");
         for word in CALLS {
             assert_eq!(in_crate("carts", &format!("SELECT {word}()")).len(), 1, "{word}");
         }
@@ -95,12 +96,12 @@ mod tests {
     }
 
     #[test]
-    fn the_home_of_the_moment_may_ask() {
+    fn the_database_crate_may_read_the_clock() {
         assert_eq!(in_crate("database", "SELECT now()"), [""; 0]);
     }
 
     #[test]
-    fn comments_prose_and_names_do_not_count() {
+    fn comments_prose_and_names_are_ignored() {
         for text in [
             "SELECT $now -- not now()",
             "one product at random (seeded)",
@@ -114,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn migrations_have_no_such_defaults() {
+    fn migrations_have_no_clock_or_random_defaults() {
         let path = "crates/database/migrations/1_carts.sql";
         let text = "-- now()\nCREATE TABLE cart (\n  id uuid DEFAULT gen_random_uuid(),\n  at date DEFAULT CURRENT_DATE);";
         let found = findings(check, &[(path, text)]);

@@ -1,30 +1,31 @@
-//! The door of a crate: a README that is also its rustdoc, and the lints of the house.
+//! A crate has a README, which is also its rustdoc, and inherits the lints of the workspace.
 
-use crate::{Finding, House, manifest::Manifest, source_path::SourcePath};
+use crate::{Finding, Workspace, manifest::Manifest, source_path::SourcePath};
 
 const FIRST_LINE: &str = r#"#![doc = include_str!("../README.md")]"#;
 
-pub(super) fn check(house: &House) -> Vec<Finding> {
-    house.manifests.iter().flat_map(|manifest| check_crate(house, manifest)).collect()
+pub(super) fn check(workspace: &Workspace) -> Vec<Finding> {
+    workspace.manifests.iter().flat_map(|manifest| check_crate(workspace, manifest)).collect()
 }
 
-fn check_crate(house: &House, manifest: &Manifest) -> Vec<Finding> {
+fn check_crate(workspace: &Workspace, manifest: &Manifest) -> Vec<Finding> {
     let krate = &manifest.krate;
     let mut findings = Vec::new();
-    if house.text(&format!("crates/{krate}/README.md")).is_none() {
-        let message = format!("`{krate}` has no README.md: say what it is in one screen");
+    if workspace.text(&format!("crates/{krate}/README.md")).is_none() {
+        let message = format!("`{krate}` has no README.md: describe the crate on one page");
         findings.push(Finding::new(&manifest.path, 1, message));
     }
-    if !manifest.inherits_lints && manifest.broken.is_none() {
+    if !manifest.inherits_lints && manifest.parse_error.is_none() {
         let message = format!("`{krate}` sets its own lints: add `[lints]` `workspace = true`");
         findings.push(Finding::new(&manifest.path, 1, message));
     }
-    // A crate without a library is entered through its program.
-    let faces = ["lib", "main"].map(|name| format!("crates/{krate}/src/{name}.rs"));
-    let face = faces.iter().find_map(|path| house.text(path));
-    if face.is_none_or(|face| face.text.lines().next() != Some(FIRST_LINE)) {
-        let path = face.map_or_else(|| SourcePath::new(&faces[0]), |face| face.path.clone());
-        let message = format!("the README is the crate's rustdoc: begin with {FIRST_LINE}");
+    // The root of a crate without a library is its binary.
+    let candidates = ["lib", "main"].map(|name| format!("crates/{krate}/src/{name}.rs"));
+    let root = candidates.iter().find_map(|path| workspace.text(path));
+    if root.is_none_or(|root| root.text.lines().next() != Some(FIRST_LINE)) {
+        let path = root.map_or_else(|| SourcePath::new(&candidates[0]), |root| root.path.clone());
+        let message =
+            format!("the README is the crate's rustdoc: start the file with {FIRST_LINE}");
         findings.push(Finding::new(&path, 1, message));
     }
     findings
@@ -40,14 +41,14 @@ mod tests {
     const LIB: (&str, &str) = ("crates/carts/src/lib.rs", FIRST_LINE);
 
     #[test]
-    fn a_complete_door_has_no_findings() {
+    fn a_complete_crate_has_no_findings() {
         assert_eq!(findings(check, &[README, MANIFEST, LIB]), [""; 0]);
         let main = ("crates/carts/src/main.rs", FIRST_LINE);
         assert_eq!(findings(check, &[README, MANIFEST, main]), [""; 0]);
     }
 
     #[test]
-    fn a_readme_is_needed() {
+    fn a_readme_is_required() {
         let found = findings(check, &[MANIFEST, LIB]);
         assert!(found.len() == 1 && found[0].contains("has no README.md"), "{found:?}");
     }

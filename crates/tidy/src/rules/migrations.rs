@@ -1,12 +1,13 @@
-//! Migrations run while the previous release still serves, and tenants are walled off at birth.
+//! Migrations run while the previous release still serves, and tenant tables are isolated from the
+//! migration that creates them on.
 
 use crate::{
-    Finding, House,
+    Finding, Workspace,
     migration::{Migration, Table},
 };
 
-pub(super) fn check(house: &House) -> Vec<Finding> {
-    house.migrations.iter().flat_map(check_migration).collect()
+pub(super) fn check(workspace: &Workspace) -> Vec<Finding> {
+    workspace.migrations.iter().flat_map(check_migration).collect()
 }
 
 fn check_migration(migration: &Migration) -> Vec<Finding> {
@@ -14,7 +15,7 @@ fn check_migration(migration: &Migration) -> Vec<Finding> {
     findings.extend(locking_indexes(migration));
     for table in migration.tables.iter().filter(|table| is_tenant(table)) {
         if !is_cell_wide(migration, table) {
-            findings.extend(unwalled(migration, table));
+            findings.extend(missing_isolation(migration, table));
         }
     }
     findings
@@ -24,8 +25,8 @@ fn destructive(migration: &Migration) -> Vec<Finding> {
     if migration.notes("contract").any(|note| !note.text.is_empty()) {
         return Vec::new();
     }
-    let message = "drops or renames what the previous release still uses: stop using it first, \
-                   then say why it is safe in a line `-- contract: <reason>`";
+    let message = "drops or renames what the previous release may still use: stop using it first, \
+                   then give the reason in a line `-- contract: <reason>`";
     let lines = migration.destructive_lines.iter();
     lines.map(|line| Finding::new(&migration.path, *line, message)).collect()
 }
@@ -37,8 +38,8 @@ fn locking_indexes(migration: &Migration) -> Vec<Finding> {
         .filter(|index| !index.concurrently && !migration.creates(&index.table));
     let message = |table: &str| {
         format!(
-            "an index on `{table}` would block its writers: use CREATE INDEX CONCURRENTLY, in a \
-             file of its own that begins with `-- no-transaction`"
+            "creating an index on `{table}` blocks its writers: use CREATE INDEX CONCURRENTLY, in \
+             a file of its own that starts with `-- no-transaction`"
         )
     };
     locks.map(|index| Finding::new(&migration.path, index.line, message(&index.table))).collect()
@@ -48,16 +49,16 @@ fn is_tenant(table: &Table) -> bool {
     !table.name.starts_with("platform.") && table.columns.iter().any(|name| name == "merchant_id")
 }
 
-/// Whether the file says, with a reason, that the table is shared by all tenants of the cell.
+/// Whether a note with a reason marks the table as shared by all tenants of the cell.
 fn is_cell_wide(migration: &Migration, table: &Table) -> bool {
     migration.notes("cell-wide").any(|note| {
-        // Without a blank there is no reason, and the note does not count.
+        // A note without a reason is ignored.
         let name = note.text.split_once(' ').map(|(name, _reason)| name);
         name == Some(table.name.as_str())
     })
 }
 
-fn unwalled(migration: &Migration, table: &Table) -> Vec<Finding> {
+fn missing_isolation(migration: &Migration, table: &Table) -> Vec<Finding> {
     let name = &table.name;
     let mine = || migration.alterations.iter().filter(|alteration| alteration.table == *name);
     let mut findings = Vec::new();
@@ -70,10 +71,10 @@ fn unwalled(migration: &Migration, table: &Table) -> Vec<Finding> {
     if !mine().any(|alteration| alteration.forces_row_security) {
         report(format!("add ALTER TABLE {name} FORCE ROW LEVEL SECURITY: it has a merchant_id"));
     }
-    if table.key_begins.as_deref() != Some("merchant_id") {
+    if table.key_first_column.as_deref() != Some("merchant_id") {
         report(format!(
-            "the primary key of `{name}` must begin with merchant_id, so that a tenant can move \
-             to another cell; or say why not in a line `-- cell-wide: {name} <reason>`"
+            "the primary key of `{name}` must start with merchant_id, so that a tenant can move \
+             to another cell; otherwise add a line `-- cell-wide: {name} <reason>`"
         ));
     }
     findings
@@ -97,37 +98,37 @@ mod tests {
     }
 
     #[test]
-    fn indexes_on_living_tables_are_built_concurrently() {
+    fn indexes_on_existing_tables_are_built_concurrently() {
         assert!(of("CREATE INDEX i ON cart (a);")[0].contains("CONCURRENTLY"));
         assert_eq!(of("CREATE INDEX CONCURRENTLY i ON cart (a);"), [""; 0]);
         assert_eq!(of("CREATE TABLE cart (a text); CREATE INDEX i ON cart (a);"), [""; 0]);
     }
 
-    const WALLED: &str = "CREATE TABLE cart (merchant_id uuid, id uuid,
+    const ISOLATED: &str = "CREATE TABLE cart (merchant_id uuid, id uuid,
         PRIMARY KEY (merchant_id, id));
         ALTER TABLE cart ENABLE ROW LEVEL SECURITY;
         ALTER TABLE cart FORCE ROW LEVEL SECURITY;";
 
     #[test]
-    fn tenant_tables_are_walled_off() {
-        assert_eq!(of(WALLED), [""; 0]);
+    fn tenant_tables_are_isolated() {
+        assert_eq!(of(ISOLATED), [""; 0]);
         assert!(
-            of(&WALLED.replace("ENABLE", "DISABLE"))[0].contains("add ALTER TABLE cart ENABLE")
+            of(&ISOLATED.replace("ENABLE", "DISABLE"))[0].contains("add ALTER TABLE cart ENABLE")
         );
-        assert!(of(&WALLED.replace("FORCE", "NO"))[0].contains("add ALTER TABLE cart FORCE"));
-        let other = WALLED.replace("ALTER TABLE cart", "ALTER TABLE basket");
+        assert!(of(&ISOLATED.replace("FORCE", "NO"))[0].contains("add ALTER TABLE cart FORCE"));
+        let other = ISOLATED.replace("ALTER TABLE cart", "ALTER TABLE basket");
         assert_eq!(of(&other).len(), 2);
     }
 
     #[test]
-    fn the_key_of_a_tenant_table_begins_with_the_merchant() {
-        let found = of(&WALLED.replace("(merchant_id, id)", "(id, merchant_id)"));
-        assert!(found.len() == 1 && found[0].contains("must begin with merchant_id"), "{found:?}");
-        assert_eq!(of(&WALLED.replace("PRIMARY KEY", "UNIQUE")).len(), 1);
+    fn the_key_of_a_tenant_table_starts_with_the_merchant() {
+        let found = of(&ISOLATED.replace("(merchant_id, id)", "(id, merchant_id)"));
+        assert!(found.len() == 1 && found[0].contains("must start with merchant_id"), "{found:?}");
+        assert_eq!(of(&ISOLATED.replace("PRIMARY KEY", "UNIQUE")).len(), 1);
     }
 
     #[test]
-    fn tables_of_the_platform_or_the_cell_have_no_tenant() {
+    fn platform_and_cell_wide_tables_need_no_isolation() {
         let queue = "CREATE TABLE job (id uuid PRIMARY KEY, merchant_id uuid);";
         assert_eq!(of(queue).len(), 3);
         assert_eq!(

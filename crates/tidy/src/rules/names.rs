@@ -1,41 +1,41 @@
-//! Names say what a thing is or does. Some words say neither.
+//! Names describe what a thing is or does. Words that describe nothing are refused.
 
 use crate::{
-    Finding, House,
+    Finding, Workspace,
     rust_file::{Function, Named, RustFile},
 };
 
-/// Names for a place where anything may be put, so everything is.
+/// Names of modules without a subject, which attract unrelated code.
 pub(super) const EMPTY_NAMES: &[&str] = &["utils", "common", "helpers", "types", "misc"];
 
 const EMPTY_ENDINGS: &[&str] = &["Service", "Manager", "Repository", "Dto", "Helper", "Impl"];
 
-pub(super) fn check(house: &House) -> Vec<Finding> {
-    house.rust.iter().flat_map(check_file).collect()
+pub(super) fn check(workspace: &Workspace) -> Vec<Finding> {
+    workspace.rust.iter().flat_map(check_file).collect()
 }
 
 fn check_file(file: &RustFile) -> Vec<Finding> {
-    let places = empty_places(file);
-    let messages = places.into_iter().chain(getters(file)).chain(empty_endings(file));
+    let messages = empty_modules(file);
+    let messages = messages.into_iter().chain(getters(file)).chain(empty_endings(file));
     messages.map(|(line, message)| Finding::new(&file.path, line, message)).collect()
 }
 
 type Messages = Vec<(usize, String)>;
 
-/// Files, folders and modules.
-fn empty_places(file: &RustFile) -> Messages {
+/// Files, directories and modules.
+fn empty_modules(file: &RustFile) -> Messages {
     let mut messages = Vec::new();
     let name = file.path.file_name();
     if name == "mod.rs" {
-        let message = "no mod.rs: name the file after its module, beside the folder";
+        let message = "no mod.rs: name the file after its module, next to the directory";
         messages.push((1, message.to_owned()));
     }
     let stem = name.strip_suffix(".rs").unwrap_or(name);
-    let places = file.path.folders().chain([stem]).map(|name| (1, name));
+    let path = file.path.directories().chain([stem]).map(|name| (1, name));
     let modules = &file.facts.inline_modules;
     let modules = modules.iter().map(|module| (module.line, module.name.as_str()));
-    for (line, name) in places.chain(modules).filter(|(_, name)| EMPTY_NAMES.contains(name)) {
-        let message = format!("`{name}` says nothing about what it holds: name its subject");
+    for (line, name) in path.chain(modules).filter(|(_, name)| EMPTY_NAMES.contains(name)) {
+        let message = format!("`{name}` does not describe its content: name its subject");
         messages.push((line, message));
     }
     messages
@@ -45,7 +45,7 @@ fn getters(file: &RustFile) -> Messages {
     let functions = file.facts.functions.iter().filter(|function| function.is_public);
     let message = |function: &Function| {
         let noun = function.name.strip_prefix("get_")?;
-        Some((function.line, format!("`get_{noun}`: a getter is named by its noun, `{noun}`")))
+        Some((function.line, format!("`get_{noun}`: name a getter by its noun, `{noun}`")))
     };
     functions.filter_map(message).collect()
 }
@@ -79,7 +79,7 @@ mod tests {
     #[test]
     fn public_functions_do_not_get() {
         let path = "crates/carts/src/cart.rs";
-        assert!(at(path, "pub fn get_price() {}")[0].contains("its noun, `price`"));
+        assert!(at(path, "pub fn get_price() {}")[0].contains("by its noun, `price`"));
         assert_eq!(at(path, "impl A { pub(crate) fn get_price() {} }").len(), 1);
         assert_eq!(at(path, "trait A { fn get_price(); }").len(), 1);
         assert_eq!(at(path, "impl A for B { fn get_info() {} }\npub fn getter() {}"), [""; 0]);

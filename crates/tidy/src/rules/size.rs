@@ -1,23 +1,22 @@
-//! A function or file that has grown too long usually holds two things.
+//! A function or file above the limit usually has two subjects.
 
-use crate::{Finding, House, rust_file::RustFile};
+use crate::{Finding, Workspace, rust_file::RustFile};
 
 const FUNCTION_LINES: usize = 70;
 const FILE_LINES: usize = 500;
-/// A test tells a whole story, so it may be longer.
+/// A test covers a whole scenario, so it may be longer.
 const TEST_FUNCTION_LINES: usize = 100;
 const TEST_FILE_LINES: usize = 700;
 
-pub(super) fn check(house: &House) -> Vec<Finding> {
-    house.rust.iter().filter(|file| !file.is_generated).flat_map(check_file).collect()
+pub(super) fn check(workspace: &Workspace) -> Vec<Finding> {
+    workspace.rust.iter().filter(|file| !file.is_generated).flat_map(check_file).collect()
 }
 
 fn check_file(file: &RustFile) -> Vec<Finding> {
     let mut findings = Vec::new();
     let limit = if file.path.is_test() { TEST_FILE_LINES } else { FILE_LINES };
     if file.lines > limit {
-        let message =
-            format!("{} lines, of at most {limit}: split the file by subject", file.lines);
+        let message = format!("{} lines, limit {limit}: split the file by subject", file.lines);
         findings.push(Finding::new(&file.path, 1, message));
     }
     for function in &file.facts.functions {
@@ -25,7 +24,7 @@ fn check_file(file: &RustFile) -> Vec<Finding> {
         let limit = if is_test { TEST_FUNCTION_LINES } else { FUNCTION_LINES };
         if function.lines() > limit {
             let message = format!(
-                "`{}` has {} lines, of at most {limit}: give its steps names",
+                "`{}` has {} lines, limit {limit}: extract its steps into functions",
                 function.name,
                 function.lines()
             );
@@ -54,7 +53,9 @@ mod tests {
         let found = at("crates/a/src/a.rs", &format!("\n{}", function(71)));
         assert_eq!(
             found,
-            ["crates/a/src/a.rs:2: `long` has 71 lines, of at most 70: give its steps names"]
+            [
+                "crates/a/src/a.rs:2: `long` has 71 lines, limit 70: extract its steps into functions"
+            ]
         );
     }
 

@@ -1,15 +1,15 @@
-//! All SQL of a crate is in one place, its `table.rs`.
+//! All SQL of a crate is in its `table.rs`.
 
-use crate::{Finding, House, source_path::SourcePath};
+use crate::{Finding, Workspace, source_path::SourcePath};
 
-/// Crates that are about the database itself, or that stand outside the running system.
+/// Crates that implement database access, or are not part of the running system.
 const EXEMPT: &[&str] = &["database", "testkit", "proof"];
 
-pub(super) fn check(house: &House) -> Vec<Finding> {
+pub(super) fn check(workspace: &Workspace) -> Vec<Finding> {
     let mut findings = Vec::new();
-    for file in house.rust.iter().filter(|file| !is_home(&file.path)) {
+    for file in workspace.rust.iter().filter(|file| !is_home(&file.path)) {
         for line in &file.facts.query_lines {
-            let message = "a query outside its home: move it into the crate's table.rs";
+            let message = "SQL outside table.rs: move it into the crate's table.rs";
             findings.push(Finding::new(&file.path, *line, message));
         }
     }
@@ -18,10 +18,10 @@ pub(super) fn check(house: &House) -> Vec<Finding> {
 
 fn is_home(path: &SourcePath) -> bool {
     let name = path.file_name();
-    // The queue has more than one table to keep, so `jobs` may say which: `table_of_schedules.rs`.
+    // `jobs` splits its SQL by table: `table_of_schedules.rs`.
     let is_table = name == "table.rs" || path.krate() == Some("jobs") && name.starts_with("table");
     is_table
-        || path.folders().any(|folder| folder == "table")
+        || path.directories().any(|directory| directory == "table")
         || path.is_test()
         || path.krate().is_some_and(|krate| EXEMPT.contains(&krate))
 }
@@ -36,7 +36,7 @@ mod tests {
     }
 
     #[test]
-    fn queries_live_in_the_table_module() {
+    fn queries_are_in_the_table_module() {
         assert_eq!(at("crates/carts/src/table.rs"), 0);
         assert_eq!(at("crates/catalog/src/table/prices.rs"), 0);
         assert_eq!(at("crates/jobs/src/queue/table_claims.rs"), 0);
@@ -46,7 +46,7 @@ mod tests {
     }
 
     #[test]
-    fn ground_and_tests_may_query_anywhere() {
+    fn exempt_crates_and_tests_may_query_anywhere() {
         assert_eq!(at("crates/database/src/work.rs"), 0);
         assert_eq!(at("crates/testkit/src/fixture.rs"), 0);
         assert_eq!(at("crates/proof/src/main.rs"), 0);
@@ -54,8 +54,8 @@ mod tests {
     }
 
     #[test]
-    fn the_line_is_named() {
+    fn the_finding_has_the_line() {
         let found = findings(check, &[("crates/a/src/b.rs", "\nuse sqlx::query;")]);
-        assert!(found[0].starts_with("crates/a/src/b.rs:2: a query outside"), "{found:?}");
+        assert!(found[0].starts_with("crates/a/src/b.rs:2: SQL outside table.rs"), "{found:?}");
     }
 }

@@ -1,47 +1,47 @@
-//! A crate writes only its own tables; whose they are is said by the header of the migration.
+//! A crate writes only its own tables. The migration's `-- owner:` header names the owner.
 
 use std::collections::BTreeMap;
 
-use crate::{Finding, House, layers, migration::Migration, source_path::SourcePath, sql};
+use crate::{Finding, Workspace, layers, migration::Migration, source_path::SourcePath, sql};
 
-/// Crates that set up and inspect any state, because that is what they are for.
+/// Crates that create and inspect any state.
 const EXEMPT: &[&str] = &["proof", "testkit"];
 
-pub(super) fn check(house: &House) -> Vec<Finding> {
-    let (owners, mut findings) = Owners::read(house);
-    for migration in &house.migrations {
+pub(super) fn check(workspace: &Workspace) -> Vec<Finding> {
+    let (owners, mut findings) = Owners::read(workspace);
+    for migration in &workspace.migrations {
         let Some(owner) = &migration.owner else {
             continue;
         };
-        let mut refuse_foreign = |table: &str, line: usize, verb: &str| {
-            findings.extend(owners.objection(&migration.path, line, &owner.text, verb, table));
+        let mut check_owner = |table: &str, line: usize, verb: &str| {
+            findings.extend(owners.violation(&migration.path, line, &owner.text, verb, table));
         };
         for alteration in &migration.alterations {
-            refuse_foreign(&alteration.table, alteration.line, "ALTER TABLE");
+            check_owner(&alteration.table, alteration.line, "ALTER TABLE");
         }
         for index in &migration.indexes {
-            refuse_foreign(&index.table, index.line, "CREATE INDEX ON");
+            check_owner(&index.table, index.line, "CREATE INDEX ON");
         }
         for write in sql::writes(&migration.tokens) {
-            refuse_foreign(&write.table, write.line, write.verb);
+            check_owner(&write.table, write.line, write.verb);
         }
     }
-    for text in house.sql.iter().filter(|text| !EXEMPT.contains(&text.krate.as_str())) {
+    for text in workspace.sql.iter().filter(|text| !EXEMPT.contains(&text.krate.as_str())) {
         for sql::Write { verb, table, line } in sql::writes(&text.tokens) {
-            findings.extend(owners.objection(&text.path, line, &text.krate, verb, &table));
+            findings.extend(owners.violation(&text.path, line, &text.krate, verb, &table));
         }
     }
     findings
 }
 
-/// Which crate owns each table.
+/// The owning crate of each table.
 struct Owners<'h>(BTreeMap<&'h str, &'h str>);
 
 impl<'h> Owners<'h> {
-    fn read(house: &'h House) -> (Self, Vec<Finding>) {
+    fn read(workspace: &'h Workspace) -> (Self, Vec<Finding>) {
         let mut owners = BTreeMap::new();
         let mut findings = Vec::new();
-        for migration in &house.migrations {
+        for migration in &workspace.migrations {
             let owner = match owner(migration) {
                 Ok(owner) => owner,
                 Err(finding) => {
@@ -60,7 +60,7 @@ impl<'h> Owners<'h> {
         (Self(owners), findings)
     }
 
-    /// The owner of a table; a plain name also finds the table in its schema.
+    /// Returns the owner of a table; an unqualified name matches a table in any schema.
     fn of(&self, table: &str) -> Option<&'h str> {
         let in_schema = || {
             let mut all = self.0.iter();
@@ -69,7 +69,7 @@ impl<'h> Owners<'h> {
         self.0.get_key_value(table).or_else(in_schema).map(|(_, owner)| *owner)
     }
 
-    fn objection(
+    fn violation(
         &self,
         path: &SourcePath,
         line: usize,
@@ -84,7 +84,7 @@ impl<'h> Owners<'h> {
                  tables, so call a function of `{owner}`"
             ),
             None if table.starts_with('{') => {
-                format!("{verb} `{table}`: tidy cannot see whose table this is; write its name out")
+                format!("{verb} `{table}`: tidy cannot resolve the table; write its name literally")
             }
             None => format!("{verb} `{table}`, which no migration creates: correct the name"),
         };
@@ -94,7 +94,7 @@ impl<'h> Owners<'h> {
 
 fn owner(migration: &Migration) -> Result<&str, Finding> {
     let Some(note) = &migration.owner else {
-        let message = "no owner: begin the file with `-- owner: <crate>`";
+        let message = "no owner: start the file with `-- owner: <crate>`";
         return Err(Finding::new(&migration.path, 1, message));
     };
     if layers::find(&note.text).is_none() {
@@ -126,14 +126,14 @@ mod tests {
     }
 
     #[test]
-    fn a_migration_names_an_owner_who_exists() {
+    fn a_migration_names_an_existing_owner() {
         assert!(in_migration("CREATE TABLE x (id uuid);")[0].contains("no owner"));
         assert!(in_migration("-- owner: baskets\n")[0].contains("`baskets` is not a crate"));
         assert_eq!(in_migration("-- owner: orders\nCREATE TABLE x (id uuid);"), [""; 0]);
     }
 
     #[test]
-    fn a_migration_leaves_the_tables_of_others_alone() {
+    fn a_migration_changes_only_tables_of_its_owner() {
         let found = in_migration("-- owner: orders\n\nALTER TABLE cart ADD COLUMN a text;");
         assert_eq!(found.len(), 1);
         assert!(found[0].contains("3_more.sql:3: ALTER TABLE `cart`, which belongs to `carts`"));
@@ -159,11 +159,13 @@ mod tests {
     fn unknown_and_computed_tables_are_refused() {
         let table = "crates/carts/src/table.rs";
         assert!(in_crate(table, "UPDATE basket SET a = 1")[0].contains("no migration creates"));
-        assert!(in_crate(table, "UPDATE {table} SET a = 1")[0].contains("write its name out"));
+        assert!(
+            in_crate(table, "UPDATE {table} SET a = 1")[0].contains("write its name literally")
+        );
     }
 
     #[test]
-    fn tests_and_their_tools_may_write_anything() {
+    fn tests_and_test_crates_may_write_any_table() {
         let write = "UPDATE cart SET id = $1";
         assert_eq!(in_crate("crates/orders/tests/it/main.rs", write), [""; 0]);
         assert_eq!(in_crate("crates/testkit/src/fixture.rs", write), [""; 0]);

@@ -1,23 +1,23 @@
-//! What does not belong in a text that others read: one machine's paths, and loose reminders.
+//! Refuses paths of one developer's machine, and reminders without an issue.
 
-use crate::{Finding, House};
+use crate::{Finding, Workspace};
 
-/// This file names what it refuses.
-const EXEMPT: &str = "crates/tidy/src/rules/words.rs";
+/// This file contains the patterns that it refuses.
+const EXEMPT: &str = "crates/tidy/src/rules/text_hygiene.rs";
 
 const MACHINE_PATHS: &[&str] = &["/root/", "/work/", "/home/"];
 const REMINDERS: &[&str] = &["TODO", "FIXME", "XXX"];
 
-pub(super) fn check(house: &House) -> Vec<Finding> {
+pub(super) fn check(workspace: &Workspace) -> Vec<Finding> {
     let mut findings = Vec::new();
-    for text in house.texts.iter().filter(|text| text.path.as_str() != EXEMPT) {
+    for text in workspace.texts.iter().filter(|text| text.path.as_str() != EXEMPT) {
         for (index, line) in text.text.lines().enumerate() {
-            if let Some(place) = MACHINE_PATHS.iter().find(|place| has_machine_path(line, place)) {
-                let message = format!("{place}… exists on one machine only: use a relative path");
+            if let Some(path) = MACHINE_PATHS.iter().find(|path| has_machine_path(line, path)) {
+                let message = format!("{path}… exists on one machine only: use a relative path");
                 findings.push(Finding::new(&text.path, index + 1, message));
             }
-            if let Some(word) = REMINDERS.iter().find(|word| has_loose_reminder(line, word)) {
-                let message = format!("{word} without an issue: do it now, or write {word}(#12)");
+            if let Some(word) = REMINDERS.iter().find(|word| has_unlinked_reminder(line, word)) {
+                let message = format!("{word} without an issue: resolve it, or write {word}(#12)");
                 findings.push(Finding::new(&text.path, index + 1, message));
             }
         }
@@ -25,16 +25,16 @@ pub(super) fn check(house: &House) -> Vec<Finding> {
     findings
 }
 
-fn has_machine_path(line: &str, place: &str) -> bool {
-    line.match_indices(place).any(|(start, _)| {
-        // In the middle of a longer path or an address it means something else.
-        let begins = !line[..start].ends_with(is_path_part);
-        let after = &line[start + place.len()..];
-        let names_somebody = || {
+fn has_machine_path(line: &str, path: &str) -> bool {
+    line.match_indices(path).any(|(start, _)| {
+        // Inside a longer path or a URL it is not an absolute path.
+        let is_start = !line[..start].ends_with(is_path_part);
+        let after = &line[start + path.len()..];
+        let names_user = || {
             let name = after.find(|character: char| !is_path_part(character));
             name.is_some_and(|end| end > 0 && after[end..].starts_with('/'))
         };
-        begins && (place != "/home/" || names_somebody())
+        is_start && (path != "/home/" || names_user())
     })
 }
 
@@ -42,7 +42,7 @@ fn is_path_part(character: char) -> bool {
     character.is_alphanumeric() || "._-~})".contains(character)
 }
 
-fn has_loose_reminder(line: &str, word: &str) -> bool {
+fn has_unlinked_reminder(line: &str, word: &str) -> bool {
     let is_letter = |character: char| character.is_alphanumeric() || character == '_';
     line.match_indices(word).any(|(start, _)| {
         let after = &line[start + word.len()..];
@@ -50,7 +50,7 @@ fn has_loose_reminder(line: &str, word: &str) -> bool {
     })
 }
 
-/// Whether the text goes on with `(#12)`.
+/// Whether the text continues with `(#12)`.
 fn cites_issue(after: &str) -> bool {
     let issue = after.strip_prefix("(#").and_then(|rest| rest.split_once(')'));
     issue.is_some_and(|(number, _)| {

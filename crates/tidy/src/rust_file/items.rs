@@ -2,13 +2,14 @@
 
 use proc_macro2::{Ident, Span};
 use syn::{
-    Attribute, Block, ImplItemFn, Item, ItemEnum, ItemFn, ItemImpl, ItemMod, ItemStruct, ItemTrait,
-    Meta, Path, Signature, Token, TraitItemFn, Visibility,
+    Attribute, Block, ImplItemConst, ImplItemFn, Item, ItemConst, ItemEnum, ItemFn, ItemImpl,
+    ItemMod, ItemStatic, ItemStruct, ItemTrait, ItemType, Meta, Path, Signature, Token, TraitItem,
+    TraitItemFn, Visibility,
     punctuated::Punctuated,
     visit::{self, Visit},
 };
 
-use super::{Facts, Function, Named};
+use super::{Facts, Function, Named, PublicItem};
 
 pub(super) fn collect(file: &syn::File, facts: &mut Facts) {
     if file.attrs.iter().any(is_for_tests) {
@@ -20,6 +21,7 @@ pub(super) fn collect(file: &syn::File, facts: &mut Facts) {
     {
         facts.trailing_tests_line = Some(first_line(&module.attrs, attribute.pound_token.span));
     }
+    facts.has_doc = has_doc(&file.attrs);
     Collector { facts }.visit_file(file);
 }
 
@@ -41,7 +43,21 @@ impl Collector<'_> {
         self.facts.types.push(named(name));
     }
 
-    /// Remembers an item that only tests compile, from its attribute to its closing brace.
+    /// Records an item that has visibility `pub`.
+    fn public_item(
+        &mut self,
+        kind: &'static str,
+        name: &Ident,
+        vis: &Visibility,
+        attrs: &[Attribute],
+    ) {
+        if matches!(vis, Visibility::Public(_)) {
+            let Named { name, line } = named(name);
+            self.facts.public_items.push(PublicItem { kind, name, line, has_doc: has_doc(attrs) });
+        }
+    }
+
+    /// Records the lines of an item compiled only for tests, from its attribute to its closing brace.
     fn test_code(&mut self, attributes: &[Attribute], end: Span) {
         if let Some(attribute) = attributes.iter().find(|attribute| is_for_tests(attribute)) {
             let start = attribute.pound_token.span.start().line;
@@ -54,13 +70,34 @@ impl<'ast> Visit<'ast> for Collector<'_> {
     fn visit_item_fn(&mut self, item: &'ast ItemFn) {
         self.test_code(&item.attrs, item.block.brace_token.span.close());
         self.function(&item.sig, &item.block, is_public(&item.vis));
+        self.public_item("fn", &item.sig.ident, &item.vis, &item.attrs);
         visit::visit_item_fn(self, item);
     }
 
     fn visit_impl_item_fn(&mut self, item: &'ast ImplItemFn) {
         self.test_code(&item.attrs, item.block.brace_token.span.close());
         self.function(&item.sig, &item.block, is_public(&item.vis));
+        self.public_item("fn", &item.sig.ident, &item.vis, &item.attrs);
         visit::visit_impl_item_fn(self, item);
+    }
+
+    fn visit_impl_item_const(&mut self, item: &'ast ImplItemConst) {
+        self.public_item("const", &item.ident, &item.vis, &item.attrs);
+        visit::visit_impl_item_const(self, item);
+    }
+
+    fn visit_item_const(&mut self, item: &'ast ItemConst) {
+        self.public_item("const", &item.ident, &item.vis, &item.attrs);
+        visit::visit_item_const(self, item);
+    }
+
+    fn visit_item_static(&mut self, item: &'ast ItemStatic) {
+        self.public_item("static", &item.ident, &item.vis, &item.attrs);
+        visit::visit_item_static(self, item);
+    }
+
+    fn visit_item_type(&mut self, item: &'ast ItemType) {
+        self.public_item("type", &item.ident, &item.vis, &item.attrs);
     }
 
     fn visit_trait_item_fn(&mut self, item: &'ast TraitItemFn) {
@@ -80,6 +117,7 @@ impl<'ast> Visit<'ast> for Collector<'_> {
     }
 
     fn visit_item_mod(&mut self, item: &'ast ItemMod) {
+        self.public_item("mod", &item.ident, &item.vis, &item.attrs);
         if let Some((brace, _)) = &item.content {
             self.test_code(&item.attrs, brace.span.close());
             self.facts.inline_modules.push(named(&item.ident));
@@ -89,14 +127,24 @@ impl<'ast> Visit<'ast> for Collector<'_> {
 
     fn visit_item_struct(&mut self, item: &'ast ItemStruct) {
         self.type_named(&item.ident);
+        self.public_item("struct", &item.ident, &item.vis, &item.attrs);
     }
 
     fn visit_item_enum(&mut self, item: &'ast ItemEnum) {
         self.type_named(&item.ident);
+        self.public_item("enum", &item.ident, &item.vis, &item.attrs);
     }
 
     fn visit_item_trait(&mut self, item: &'ast ItemTrait) {
         self.type_named(&item.ident);
+        self.public_item("trait", &item.ident, &item.vis, &item.attrs);
+        for part in &item.items {
+            match part {
+                TraitItem::Fn(f) => self.public_item("fn", &f.sig.ident, &item.vis, &f.attrs),
+                TraitItem::Const(c) => self.public_item("const", &c.ident, &item.vis, &c.attrs),
+                _ => {}
+            }
+        }
         visit::visit_item_trait(self, item);
     }
 }
@@ -107,6 +155,10 @@ fn named(name: &Ident) -> Named {
 
 fn is_public(visibility: &Visibility) -> bool {
     !matches!(visibility, Visibility::Inherited)
+}
+
+fn has_doc(attributes: &[Attribute]) -> bool {
+    attributes.iter().any(|attribute| attribute.path().is_ident("doc"))
 }
 
 fn first_line(attributes: &[Attribute], otherwise: Span) -> usize {
@@ -142,7 +194,7 @@ mod tests {
     use super::super::read_facts;
 
     #[test]
-    fn functions_are_measured_from_fn_to_brace() {
+    fn functions_are_measured_from_fn_to_closing_brace() {
         let facts = read_facts(
             "/// Doc.\n#[must_use]\npub fn a()\n-> u8 {\n    1\n}\n\
              impl X { fn b() {} }\ntrait T { fn c(); fn d() {} }\n",
@@ -166,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn test_code_is_known_by_its_attribute() {
+    fn test_code_is_recognized_by_its_attribute() {
         let lines = |text: &str| read_facts(text).unwrap().test_lines;
         assert_eq!(lines("#[cfg(test)]\nmod t {\n}\n"), [1..=3]);
         assert_eq!(lines("#[tokio::test]\nasync fn t() {\n}\n"), [1..=3]);

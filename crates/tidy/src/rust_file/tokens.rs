@@ -1,4 +1,4 @@
-//! String literals and calls that rules restrict, from the tokens, macros included.
+//! String literals and restricted calls, from the tokens, including macro arguments.
 
 use std::iter::Peekable;
 
@@ -16,7 +16,7 @@ pub(super) fn collect(stream: TokenStream, facts: &mut Facts) {
         let mut is_fn = false;
         match token {
             TokenTree::Group(group) => collect(group.stream(), facts),
-            TokenTree::Punct(mark) if mark.as_char() == '#' => skip_attribute(&mut tokens),
+            TokenTree::Punct(punct) if punct.as_char() == '#' => skip_attribute(&mut tokens),
             TokenTree::Literal(literal) => {
                 let span = literal.span();
                 if let Lit::Str(string) = Lit::new(literal) {
@@ -38,23 +38,23 @@ pub(super) fn collect(stream: TokenStream, facts: &mut Facts) {
     }
 }
 
-/// Attributes hold prose: doc comments arrive as `#[doc = "…"]`, error messages as `#[error("…")]`.
+/// Skips an attribute, which holds prose: doc comments are tokenized as `#[doc = "…"]`, error messages as `#[error("…")]`.
 fn skip_attribute(tokens: &mut Tokens) {
-    take_mark(tokens, '!');
+    take_punct(tokens, '!');
     tokens.next_if(
         |token| matches!(token, TokenTree::Group(group) if group.delimiter() == Delimiter::Bracket),
     );
 }
 
-/// Reads on after `sqlx`. An import counts as a use: a bare `query(…)` needs one.
+/// Records the path after `sqlx`. An import counts as a use, because a bare `query(…)` needs one.
 fn query_path(tokens: &mut Tokens, facts: &mut Facts) {
-    if !(take_mark(tokens, ':') && take_mark(tokens, ':')) {
+    if !(take_punct(tokens, ':') && take_punct(tokens, ':')) {
         return;
     }
     match tokens.peek() {
         Some(TokenTree::Ident(ident)) if runs_sql(ident) => facts.query_lines.push(line_of(ident)),
-        Some(TokenTree::Punct(mark)) if mark.as_char() == '*' => {
-            facts.query_lines.push(mark.span().start().line);
+        Some(TokenTree::Punct(punct)) if punct.as_char() == '*' => {
+            facts.query_lines.push(punct.span().start().line);
         }
         Some(TokenTree::Group(group)) => facts.query_lines.extend(imported_lines(group)),
         _ => {}
@@ -75,9 +75,9 @@ fn runs_sql(ident: &Ident) -> bool {
     name.starts_with("query") || ["raw_sql", "QueryBuilder", "Executor"].contains(&name.as_str())
 }
 
-fn take_mark(tokens: &mut Tokens, expected: char) -> bool {
+fn take_punct(tokens: &mut Tokens, expected: char) -> bool {
     tokens
-        .next_if(|token| matches!(token, TokenTree::Punct(mark) if mark.as_char() == expected))
+        .next_if(|token| matches!(token, TokenTree::Punct(punct) if punct.as_char() == expected))
         .is_some()
 }
 
@@ -90,7 +90,7 @@ mod tests {
     use super::super::read_facts;
 
     #[test]
-    fn literals_are_seen_in_macros_and_raw() {
+    fn literals_are_found_in_macros_and_raw_strings() {
         let facts = read_facts(
             "fn a() {\n    sqlx::query!(\"SELECT 1\");\n    let b = r#\"x \"y\"\"#;\n\
              outer!{ inner!([\"deep\"]) }\n let c = (b\"bytes\", 'c', 1);\n}",
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn ways_to_run_sql_are_seen_by_path_and_by_import() {
+    fn functions_that_run_sql_are_found_by_path_and_by_import() {
         let lines = |text: &str| read_facts(text).unwrap().query_lines;
         assert_eq!(lines("fn a() {\n sqlx::query!(\"x\") }"), [2]);
         assert_eq!(lines("fn a() { ::sqlx::query_as::<_, A>(\"x\") }"), [1]);
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn the_platform_role_is_seen_where_it_is_used() {
+    fn the_platform_role_is_found_where_it_is_used() {
         let lines = |text: &str| read_facts(text).unwrap().platform_lines;
         assert_eq!(lines("fn a() {\n Work::for_platform(db);\n}"), [2]);
         assert_eq!(lines("fn a() { run(Work::for_platform) }"), [1]);

@@ -1,7 +1,7 @@
-//! Which tables a text writes.
+//! Finds the tables that a text writes.
 //!
 //! String literals hold prose as well as SQL ("update cart"), so each verb must be followed by
-//! what only SQL says: `UPDATE x … SET`, `INSERT INTO x (`. The same shapes leave out
+//! syntax that only SQL has: `UPDATE x … SET`, `INSERT INTO x (`. The same patterns exclude
 //! `FOR UPDATE`, `DO UPDATE SET`, `ON DELETE` and the events of triggers and policies.
 
 use super::{Cursor, Kind, Token};
@@ -14,7 +14,7 @@ pub(crate) struct Write {
     pub(crate) line: usize,
 }
 
-/// Every write in the text, also those inside a CTE.
+/// Returns every write in the text, including those inside a CTE.
 pub(crate) fn writes(tokens: &[Token]) -> Vec<Write> {
     let mut found = Vec::new();
     for (index, token) in tokens.iter().enumerate() {
@@ -41,7 +41,7 @@ type Tables = Option<Vec<String>>;
 
 fn insert(cursor: &mut Cursor<'_>) -> Tables {
     let table = after_words(cursor, &["into"])?;
-    let values = cursor.take_mark("(")
+    let values = cursor.take_symbol("(")
         || cursor.take_one_of(&["values", "select", "default", "as", "overriding", "with"]);
     values.then(|| vec![table])
 }
@@ -70,7 +70,7 @@ fn delete(cursor: &mut Cursor<'_>) -> Tables {
 
 fn ends_delete(cursor: &Cursor<'_>) -> bool {
     cursor.peek().is_none_or(|token| {
-        [";", ")"].iter().any(|mark| token.is_mark(mark))
+        [";", ")"].iter().any(|symbol| token.is_symbol(symbol))
             || ["where", "using", "returning"].iter().any(|word| token.is_word(word))
     })
 }
@@ -79,10 +79,10 @@ fn truncate(cursor: &mut Cursor<'_>) -> Tables {
     cursor.take_words(&["table"]);
     cursor.take_words(&["only"]);
     let mut tables = vec![cursor.take_table()?];
-    while cursor.take_mark(",") {
+    while cursor.take_symbol(",") {
         tables.push(cursor.take_table()?);
     }
-    let ends = cursor.peek().is_none_or(|token| token.is_mark(";"))
+    let ends = cursor.peek().is_none_or(|token| token.is_symbol(";"))
         || cursor.take_one_of(&["restart", "continue", "cascade", "restrict"]);
     ends.then_some(tables)
 }
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn the_statement_after_a_cte_is_about_its_own_table() {
+    fn the_statement_after_a_cte_writes_its_own_table() {
         let text = "WITH due AS (SELECT id FROM job FOR UPDATE SKIP LOCKED)
             UPDATE job SET taken = $now FROM due WHERE job.id = due.id";
         assert_eq!(targets(text), ["UPDATE job"]);
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn clauses_that_only_sound_like_writes_are_left_out() {
+    fn clauses_that_resemble_writes_are_excluded() {
         let text = "INSERT INTO a (x) VALUES (1) ON CONFLICT (x) DO UPDATE SET x = 2";
         assert_eq!(targets(text), ["INSERT INTO a"]);
         for text in [
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn a_table_chosen_at_run_time_is_seen_as_such() {
+    fn a_table_chosen_at_run_time_keeps_its_placeholder() {
         assert_eq!(targets("UPDATE {table} SET a = 1"), ["UPDATE {table}"]);
     }
 }

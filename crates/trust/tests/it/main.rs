@@ -7,8 +7,8 @@ use primitives::{Id, MerchantId, Timestamp};
 use testkit::TestDatabase;
 use trust::{Basis, Component, Computation};
 
-fn computation(second: i64, figure: f64) -> Computation {
-    let components = BTreeMap::from([(Component::PriceAccuracy, figure)]);
+fn computation(second: i64, value: f64) -> Computation {
+    let components = BTreeMap::from([(Component::PriceAccuracy, value)]);
     Computation {
         computed_at: Timestamp::from_unix_micros(second * 1_000_000),
         score: Computation::weighted_sum(&components),
@@ -23,8 +23,8 @@ async fn a_history_is_appended_to_and_never_changed() {
     let test = TestDatabase::new().await;
     let merchant = MerchantId::from_random(1);
     let mut work = Work::for_platform(test.database()).await.unwrap();
-    for (second, figure) in [(10, 0.5), (20, 0.75), (20, 0.1)] {
-        trust::append(&mut work, merchant, &computation(second, figure)).await.unwrap();
+    for (second, value) in [(10, 0.5), (20, 0.75), (20, 0.1)] {
+        trust::append(&mut work, merchant, &computation(second, value)).await.unwrap();
     }
     trust::append(&mut work, MerchantId::from_random(2), &computation(30, 0.2)).await.unwrap();
     work.commit().await.unwrap();

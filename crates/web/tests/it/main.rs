@@ -34,7 +34,7 @@ async fn page(address: &str) -> Page {
 }
 
 #[tokio::test]
-async fn every_page_says_what_it_is_and_what_it_may_load() {
+async fn every_page_has_a_content_type_and_a_content_security_policy() {
     for (address, content_type) in [
         ("/", "text/html; charset=utf-8"),
         ("/assets/site.css", "text/css; charset=utf-8"),
@@ -59,7 +59,7 @@ async fn every_page_says_what_it_is_and_what_it_may_load() {
     }
 }
 
-/// Addresses that a page of ours makes a browser load by itself.
+/// The URLs that a page makes a browser load.
 fn loaded(html: &str) -> Vec<&str> {
     let attributes = ["src=\"", "rel=\"stylesheet\" href=\""];
     let after = attributes.iter().flat_map(|attribute| html.split(attribute).skip(1));
@@ -67,7 +67,7 @@ fn loaded(html: &str) -> Vec<&str> {
 }
 
 #[tokio::test]
-async fn pages_load_only_what_this_router_serves() {
+async fn pages_load_only_files_of_this_router() {
     let mut count = 0;
     for address in ["/", "/api/docs"] {
         let html = page(address).await.text;
@@ -97,7 +97,7 @@ async fn the_landing_page_has_the_first_call_and_no_script() {
 }
 
 #[tokio::test]
-async fn an_odd_site_address_is_escaped_in_markup_and_plain_in_text() {
+async fn the_site_url_is_escaped_in_html_and_plain_in_text() {
     let odd = "https://souk.example/<script>&";
     let html = page_of(odd, "/").await.text;
     assert!(!html.contains("<script>") && html.contains("&#60;script&#62;"), "{html}");
@@ -105,13 +105,15 @@ async fn an_odd_site_address_is_escaped_in_markup_and_plain_in_text() {
 }
 
 #[tokio::test]
-async fn agents_read_where_to_call() {
+async fn llms_txt_names_endpoints_and_tools() {
     let text = page("/llms.txt").await.text;
     for expected in [
         "https://souk.example/{slug}/mcp",
         "get_product_details",
         "browse_categories",
         "get_merchant_profile",
+        "complete_checkout",
+        "request_human_confirmation",
         "https://souk.example/api/v1/stores/directory",
         "/api/v1/stores/{slug}",
         "https://souk.example/api/v1/openapi.json",
@@ -119,10 +121,21 @@ async fn agents_read_where_to_call() {
         assert!(text.contains(expected), "{expected} is missing");
     }
     assert!(!text.contains("&#"), "plain text is not escaped");
+    // The recommended flow, in its order.
+    let flow = [
+        "search_products",
+        "get_trust_score",
+        "create_cart",
+        "preview_checkout",
+        "Ask the person",
+        "complete_checkout",
+    ];
+    let positions: Vec<usize> = flow.iter().map(|step| text.find(step).unwrap()).collect();
+    assert!(positions.is_sorted(), "{positions:?}");
 }
 
 #[tokio::test]
-async fn the_page_of_the_swagger_crate_is_out_of_reach() {
+async fn the_page_of_the_swagger_crate_is_not_served() {
     let ours = page("/api/docs").await.text;
     for address in ["/api/docs/", "/api/docs?title=x", "/api/docs/?%22%3E"] {
         assert_eq!(page(address).await.text, ours, "{address}");
@@ -133,7 +146,7 @@ async fn the_page_of_the_swagger_crate_is_out_of_reach() {
 }
 
 #[tokio::test]
-async fn a_picture_is_the_same_each_time_and_other_for_another_name() {
+async fn an_image_depends_on_store_and_name_alone() {
     let mug = page("/demo/images/demo-store/blue-mug.svg").await;
     assert_eq!(mug.header("cache-control"), "public, max-age=86400");
     assert_eq!(
@@ -148,7 +161,7 @@ async fn a_picture_is_the_same_each_time_and_other_for_another_name() {
 }
 
 #[tokio::test]
-async fn a_picture_of_anything_else_does_not_exist() {
+async fn an_invalid_image_name_is_not_found() {
     for address in [
         "/demo/images/demo-store/mug",
         "/demo/images/demo-store/mug.png",

@@ -1,41 +1,43 @@
-//! How the speed of a feed depends on what the store already holds.
+//! Import throughput by the number of products that the store already has.
 
 use std::ops::Range;
 
-use catalog::{ProductDraft, RunMode};
+use catalog::{FeedRunMode, ProductDraft};
 use primitives::MerchantId;
 use sqlx::PgConnection;
 
-use super::{Bench, bring_in, rows};
-use crate::catalog::shop::merchant;
+use super::{Bench, import_feed, rows};
+use crate::catalog::store::merchant;
 use crate::report::{Failure, ensure, grouped};
 use crate::table_print::{Spread, Table};
 
 const SIZES: [u32; 3] = [10_000, 100_000, 1_000_000];
 const ROUNDS: u32 = 3;
-/// Of either kind: new, and changed.
+/// Number of new products and of changed products in a feed.
 const EACH: u32 = 10_000;
 
 pub(super) async fn run(bench: &mut Bench) -> Result<(), Failure> {
     bench.clear().await?;
     println!();
     println!(
-        "products merged per second, {} new and {} changed, by what the store holds; median of {ROUNDS} rounds",
+        "products merged per second ({} new and {} changed), by products in the store; median of {ROUNDS} rounds",
         grouped(EACH),
         grouped(EACH)
     );
     let mut table = Table::new(&["products before", "souk", "with upload"]);
-    let mut held = 0;
+    let mut stored = 0;
     for size in SIZES {
-        fill(&mut bench.sql, merchant(), "e", held..size).await?;
-        held = size;
+        fill(&mut bench.sql, merchant(), "e", stored..size).await?;
+        stored = size;
         let (mut applied, mut with_upload) = (Vec::new(), Vec::new());
         for round in 0..ROUNDS {
             sqlx::raw_sql("CHECKPOINT").execute(&mut bench.sql).await?;
             let feed = rows::as_feed(&mixed(size, round))?;
-            let (run, one, other) = bring_in(&bench.database, &feed, RunMode::Merge).await?;
-            let done = (run.tally.created, run.tally.updated);
-            ensure(done == (i64::from(EACH), i64::from(EACH)), || format!("it came to {run:?}"))?;
+            let (run, one, other) = import_feed(&bench.database, &feed, FeedRunMode::Merge).await?;
+            let done = (run.counts.created, run.counts.updated);
+            ensure(done == (i64::from(EACH), i64::from(EACH)), || {
+                format!("unexpected result of the run: {run:?}")
+            })?;
             applied.push(f64::from(2 * EACH) / one.as_secs_f64());
             with_upload.push(f64::from(2 * EACH) / other.as_secs_f64());
         }
@@ -46,18 +48,18 @@ pub(super) async fn run(bench: &mut Bench) -> Result<(), Failure> {
     Ok(())
 }
 
-/// New products and, among them, changed ones from all over the catalog.
+/// Returns new products interleaved with changed ones from all parts of the catalog.
 fn mixed(size: u32, round: u32) -> Vec<ProductDraft> {
     let edition = size / 100 + round;
     let pair = |number: u32| {
-        let known = number * (size / EACH);
+        let existing = number * (size / EACH);
         let new = (edition % 100_000) * EACH + number;
-        [rows::draft("e", known, edition), rows::draft("n", new, edition)]
+        [rows::draft("e", existing, edition), rows::draft("n", new, edition)]
     };
     (0..EACH).flat_map(pair).collect()
 }
 
-/// Fills a store in one statement, past the catalog.
+/// Inserts products into a store with one statement, bypassing the catalog crate.
 pub(super) async fn fill(
     sql: &mut PgConnection,
     merchant: MerchantId,

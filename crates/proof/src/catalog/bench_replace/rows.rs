@@ -1,4 +1,4 @@
-//! Products of a large shop: about half a kilobyte of JSON each, all different.
+//! Generated products of a large store: about half a kilobyte of JSON each, all different.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -8,14 +8,14 @@ use primitives::{CategoryId, Currency, Id};
 
 use crate::report::Failure;
 
-/// Categories the products stand in.
+/// Number of categories of the products.
 pub(super) const CATEGORIES: u32 = 20;
 
 const ADJECTIVES: [&str; 8] =
     ["Small", "Large", "Blue", "Green", "Hand-thrown", "Stackable", "Enamelled", "Plain"];
 const THINGS: [&str; 6] = ["Mug", "Bowl", "Plate", "Jug", "Teapot", "Casserole"];
 
-/// The product of a number. Another `edition` has another price and another description.
+/// Returns the product with this number. Price and description depend on the `edition`.
 pub(super) fn draft(family: &str, number: u32, edition: u32) -> ProductDraft {
     let adjective = ADJECTIVES[usize::try_from(number).unwrap_or(0) % ADJECTIVES.len()];
     let thing = THINGS[usize::try_from(number / 8).unwrap_or(0) % THINGS.len()];
@@ -34,7 +34,7 @@ pub(super) fn draft(family: &str, number: u32, edition: u32) -> ProductDraft {
         gtin: Some(gtin(number)),
         mpn: Some(format!("SG-{number}")),
         url: Some(format!("https://attic.example/shop/{external_id}")),
-        category: way(number % CATEGORIES),
+        category: category_path(number % CATEGORIES),
         price: Some(amount(price)),
         list_price: number.is_multiple_of(4).then(|| amount(price + 300)),
         stock_quantity: Some(i64::from(number % 40)),
@@ -56,11 +56,11 @@ fn amount(minor: i64) -> Amount {
     Amount::new(format!("{}.{:02}", minor / 100, minor % 100))
 }
 
-fn way(category: u32) -> Vec<String> {
-    vec![String::from("Kitchen"), format!("Shelf {category}")]
+fn category_path(category: u32) -> Vec<String> {
+    vec![String::from("Kitchen"), format!("Section {category}")]
 }
 
-/// Thirteen digits, the last one the right check digit.
+/// Returns a GTIN-13 with a valid check digit.
 fn gtin(number: u32) -> String {
     let digits = format!("40{number:010}");
     let weighted = digits.bytes().zip([1, 3].into_iter().cycle());
@@ -68,14 +68,14 @@ fn gtin(number: u32) -> String {
     format!("{digits}{}", (10 - sum % 10) % 10)
 }
 
-/// The top of the tree and its places, with ids both sides know.
+/// Returns the root category and its subcategories, with fixed ids.
 pub(super) fn categories() -> Vec<Category> {
     let top = CategoryId::from_random(1);
-    let place = |number: u32| Category {
+    let category = |number: u32| Category {
         id: category_id(number),
         parent: Some(top),
-        path: format!("kitchen/shelf-{number}"),
-        name: format!("Shelf {number}"),
+        path: format!("kitchen/section-{number}"),
+        name: format!("Section {number}"),
     };
     let root = Category {
         id: top,
@@ -83,14 +83,14 @@ pub(super) fn categories() -> Vec<Category> {
         path: String::from("kitchen"),
         name: String::from("Kitchen"),
     };
-    [root].into_iter().chain((0..CATEGORIES).map(place)).collect()
+    [root].into_iter().chain((0..CATEGORIES).map(category)).collect()
 }
 
 pub(super) fn category_id(number: u32) -> CategoryId {
     CategoryId::from_random(100 + u128::from(number))
 }
 
-/// The drafts as a feed: one JSON object a line.
+/// Returns the drafts as NDJSON.
 pub(super) fn as_feed(drafts: &[ProductDraft]) -> Result<Vec<u8>, Failure> {
     let mut feed = Vec::new();
     for draft in drafts {
@@ -100,21 +100,21 @@ pub(super) fn as_feed(drafts: &[ProductDraft]) -> Result<Vec<u8>, Failure> {
     Ok(feed)
 }
 
-/// The drafts as rows that need no more work, for `COPY`: checked, cleaned and with their ids.
+/// Returns the drafts as rows for `COPY`: validated, normalized and with their ids.
 pub(super) fn as_copy(drafts: &[ProductDraft], batch: usize) -> Result<String, Failure> {
     let mut text = String::new();
     for (index, draft) in drafts.iter().enumerate() {
         let incoming =
-            catalog::check(draft, Currency::EUR).map_err(|faults| format!("{faults:?}"))?;
+            catalog::check(draft, Currency::EUR).map_err(|errors| format!("{errors:?}"))?;
         let facts = incoming.facts;
-        let shelf = facts.category.rsplit('-').next().unwrap_or_default().parse()?;
+        let category = facts.category.rsplit('-').next().unwrap_or_default().parse()?;
         let id = uuid::Uuid::from_u128(1_000_000 + u128::try_from(index)?);
         let or_null = |text: Option<String>| text.unwrap_or_else(|| String::from("\\N"));
         let columns = [
             (index / batch).to_string(),
             id.to_string(),
             facts.external_id,
-            category_id(shelf).uuid().to_string(),
+            category_id(category).uuid().to_string(),
             facts.sku,
             facts.name,
             facts.description,
@@ -122,11 +122,11 @@ pub(super) fn as_copy(drafts: &[ProductDraft], batch: usize) -> Result<String, F
             or_null(facts.gtin),
             or_null(facts.mpn),
             or_null(facts.url),
-            facts.condition.name().to_owned(),
+            facts.condition.to_string(),
             facts.price.minor().to_string(),
             facts.price.currency().code().to_owned(),
             or_null(facts.list_price_minor.map(|list| list.to_string())),
-            facts.stock_status.name().to_owned(),
+            facts.stock_status.to_string(),
             or_null(facts.stock_quantity.map(|quantity| quantity.to_string())),
             serde_json::to_string(&facts.attributes)?,
             serde_json::to_string(&facts.images)?,

@@ -1,71 +1,77 @@
-//! Doing an operation: in one work, through the catalog.
+//! Executes an operation through the catalog crate, in one `Work`.
 
 use std::time::{Duration, Instant};
 
 use catalog::{Amount, Incoming, Origin, ProductDraft, VariantDraft};
 use database::{Database, Work};
-use primitives::{Currency, Id, JobId, ProductId, Timestamp};
+use primitives::{Currency, FeedRunId, Id, ProductId, Timestamp};
 
-use crate::catalog::model::{Answer, Change, Draft, OfferDraft, Operation, Revised, Source};
-use crate::catalog::shop::merchant;
+use crate::catalog::model::{
+    Draft, OfferChange, OfferDraft, OfferUpdate, OfferUpdateOutcome, Operation, OperationResult,
+    Source,
+};
+use crate::catalog::store::merchant;
 use crate::report::Failure;
 
-/// What an operation did, and when.
+/// The result of an operation and when it ran.
 #[derive(Debug)]
-pub(super) struct Acted {
-    pub(super) answer: Answer,
-    /// The ids that were answered, by product.
+pub(super) struct Execution {
+    pub(super) result: OperationResult,
+    /// Product ids in the result, by product number.
     pub(super) ids: Vec<(usize, ProductId)>,
-    /// The transaction, if it wrote anything.
+    /// Id of the transaction; `None` if it wrote nothing.
     pub(super) transaction: Option<String>,
     pub(super) began: Instant,
     pub(super) ended: Instant,
 }
 
-/// Waits before it begins, acts, and waits again before it commits: what is held is held longer.
+/// Pauses before an operation begins and before it commits, so that its locks are held longer.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Pauses {
     pub(super) before_micros: u64,
-    pub(super) inside_micros: u64,
+    pub(super) before_commit_micros: u64,
 }
 
-pub(super) async fn act(
+pub(super) async fn execute(
     database: Database,
-    table: usize,
+    group: usize,
     operation: Operation,
     pauses: Pauses,
-) -> Result<Acted, Failure> {
+) -> Result<Execution, Failure> {
     pause(pauses.before_micros).await;
     let began = Instant::now();
     let mut work = Work::for_store(&database, merchant()).await?;
-    let (answer, ids) = match &operation {
+    let (result, ids) = match &operation {
         Operation::Put { source, drafts } => {
             let mut incoming = Vec::new();
             for (product, draft) in drafts {
-                incoming.push(checked(table, *product, draft)?);
+                incoming.push(checked(group, *product, draft)?);
             }
             let put =
                 catalog::put_products(&mut work, merchant(), origin(*source), &incoming).await?;
             let ids = drafts.iter().zip(&put).map(|((product, _), put)| (*product, put.id));
             let ids = ids.collect();
-            (Answer::Put(put.into_iter().map(|put| put.done).collect()), ids)
+            (OperationResult::Put(put.into_iter().map(|put| put.outcome).collect()), ids)
         }
-        Operation::Revise(revisions) => {
-            let revisions: Vec<_> = revisions.iter().map(|new| revision(table, new)).collect();
-            let revised = catalog::revise(&mut work, merchant(), &revisions).await?;
-            (Answer::Revised(revised.into_iter().map(outcome).collect()), Vec::new())
+        Operation::UpdateOffers(updates) => {
+            let updates: Vec<_> = updates.iter().map(|it| offer_update(group, it)).collect();
+            let outcomes = catalog::update_offers(&mut work, merchant(), &updates).await?;
+            (
+                OperationResult::OffersUpdated(outcomes.into_iter().map(outcome).collect()),
+                Vec::new(),
+            )
         }
         Operation::Retire { source, products } => {
-            let named: Vec<String> = products.iter().map(|it| external_id(table, *it)).collect();
+            let named: Vec<String> = products.iter().map(|it| external_id(group, *it)).collect();
             let retired = catalog::retire(&mut work, merchant(), origin(*source), &named).await?;
             (retired_of(&mut work, products, &named, &retired).await?, Vec::new())
         }
     };
     let transaction = sqlx::query_scalar("SELECT pg_current_xact_id_if_assigned()::text");
     let transaction = transaction.fetch_one(work.sql()).await?;
-    pause(pauses.inside_micros).await;
+    pause(pauses.before_commit_micros).await;
     work.commit().await?;
-    Ok(Acted { answer, ids, transaction, began, ended: Instant::now() })
+    Ok(Execution { result, ids, transaction, began, ended: Instant::now() })
 }
 
 async fn pause(micros: u64) {
@@ -76,99 +82,103 @@ async fn pause(micros: u64) {
     }
 }
 
-/// `retire` answers with ids, in no order.
+/// Maps the ids that `retire` returned, in no particular order, to product numbers.
 async fn retired_of(
     work: &mut Work,
     products: &[usize],
     named: &[String],
     retired: &[ProductId],
-) -> Result<Answer, Failure> {
+) -> Result<OperationResult, Failure> {
     let ids: Vec<uuid::Uuid> = retired.iter().map(|id| id.uuid()).collect();
     let found = sqlx::query_scalar("SELECT external_id FROM product WHERE product_id = ANY ($1)");
     let found: Vec<String> = found.bind(ids).fetch_all(work.sql()).await?;
     let position = |id: &String| named.iter().position(|other| other == id);
     let products = found.iter().filter_map(position).filter_map(|at| products.get(at));
-    let answer = products.copied().collect();
+    let result = products.copied().collect();
     if found.len() == retired.len() {
-        Ok(Answer::Retired(answer))
+        Ok(OperationResult::Retired(result))
     } else {
-        Err(format!("{retired:?} was retired, and only {found:?} is there").into())
+        Err(format!("{retired:?} were retired, but only {found:?} exist").into())
     }
 }
 
-/// The merchant's own identifier of a product.
-pub(super) fn external_id(table: usize, product: usize) -> String {
-    format!("t{table}-p{product:02}")
+/// Returns the external id of a product.
+pub(super) fn external_id(group: usize, product: usize) -> String {
+    format!("t{group}-p{product:02}")
 }
 
-/// What a product of this label is called.
+/// Returns the name of a product with this label.
 pub(super) fn name(label: u8) -> String {
     format!("Mug {label}")
 }
 
 fn origin(source: Source) -> Origin {
-    let run = JobId::from_random(7);
+    let run = FeedRunId::from_random(7);
     match source {
         Source::Push => Origin::Push,
-        Source::OldFeed => Origin::Run { run, received_at: Timestamp::from_unix_micros(0) },
+        Source::OldFeed => Origin::FeedRun { run, received_at: Timestamp::from_unix_micros(0) },
         // The year 2100.
         Source::NewFeed => {
-            Origin::Run { run, received_at: Timestamp::from_unix_micros(4_102_444_800_000_000) }
+            Origin::FeedRun { run, received_at: Timestamp::from_unix_micros(4_102_444_800_000_000) }
         }
     }
 }
 
-fn checked(table: usize, product: usize, draft: &Draft) -> Result<Incoming, Failure> {
+fn checked(group: usize, product: usize, draft: &Draft) -> Result<Incoming, Failure> {
     let variant = |(sku, offer): &(&str, OfferDraft)| VariantDraft {
         sku: (*sku).to_owned(),
         price: Some(amount(offer.price)),
         list_price: offer.list_price.map(amount),
-        stock_status: offer.stock.map(|stock| stock.name().to_owned()),
+        stock_status: offer.stock.map(|stock| stock.to_string()),
         stock_quantity: offer.quantity.map(i64::from),
         ..VariantDraft::default()
     };
     let offer = &draft.offer;
     let draft = ProductDraft {
-        external_id: external_id(table, product),
+        external_id: external_id(group, product),
         name: Some(name(draft.label)),
         description: Some(String::from("Holds coffee.")),
-        category: vec![String::from("Kitchen"), format!("Shelf {}", draft.shelf)],
+        category: vec![String::from("Kitchen"), format!("Section {}", draft.category)],
         currency: Some(draft.currency.code().to_owned()),
         price: Some(amount(offer.price)),
         list_price: offer.list_price.map(amount),
-        stock_status: offer.stock.map(|stock| stock.name().to_owned()),
+        stock_status: offer.stock.map(|stock| stock.to_string()),
         stock_quantity: offer.quantity.map(i64::from),
         variants: draft.variants.iter().map(variant).collect(),
         ..ProductDraft::default()
     };
-    catalog::check(&draft, Currency::EUR).map_err(|faults| format!("{faults:?}").into())
+    catalog::check(&draft, Currency::EUR).map_err(|errors| format!("{errors:?}").into())
 }
 
 fn amount(minor: i64) -> Amount {
     Amount::new(format!("{}.{:02}", minor / 100, minor % 100))
 }
 
-fn revision(table: usize, new: &crate::catalog::model::Revision) -> catalog::Revision {
-    let change = match new.change {
-        Change::Price { price, list_price, meant } => catalog::Change::Price {
+fn offer_update(group: usize, update: &OfferUpdate) -> catalog::OfferUpdate {
+    let change = match update.change {
+        OfferChange::Price { price, list_price, currency } => catalog::OfferChange::Price {
             price: amount(price),
             list_price: list_price.map(amount),
-            currency: meant.map(|meant| meant.code().to_owned()),
+            currency: currency.map(|currency| currency.code().to_owned()),
         },
-        Change::Stock { quantity, stock } => catalog::Change::Stock { quantity, status: stock },
+        OfferChange::Stock { quantity, stock } => {
+            catalog::OfferChange::Stock { quantity, status: stock }
+        }
     };
-    catalog::Revision {
-        external_id: external_id(table, new.product),
-        sku: new.sku.map(str::to_owned),
+    catalog::OfferUpdate {
+        external_id: external_id(group, update.product),
+        sku: update.sku.map(str::to_owned),
         change,
     }
 }
 
-fn outcome(revised: catalog::Revised) -> Revised {
-    match revised {
-        catalog::Revised::Updated => Revised::Updated,
-        catalog::Revised::Unchanged => Revised::Unchanged,
-        catalog::Revised::NotFound => Revised::NotFound,
-        catalog::Revised::Refused(fault) => Revised::Refused(fault.field.into_owned()),
+fn outcome(outcome: catalog::OfferUpdateOutcome) -> OfferUpdateOutcome {
+    match outcome {
+        catalog::OfferUpdateOutcome::Updated => OfferUpdateOutcome::Updated,
+        catalog::OfferUpdateOutcome::Unchanged => OfferUpdateOutcome::Unchanged,
+        catalog::OfferUpdateOutcome::NotFound => OfferUpdateOutcome::NotFound,
+        catalog::OfferUpdateOutcome::Rejected(error) => {
+            OfferUpdateOutcome::Rejected(error.field.into_owned())
+        }
     }
 }

@@ -1,97 +1,101 @@
-//! What is there after a history: the products as the catalog shows them, the new lines of the price
-//! history, and what was told.
+//! Observes the result of a history: the products as the catalog returns them, the new entries of the
+//! price history, and the new events.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use catalog::{CatalogError, NewVariant, Product, Variant};
+use catalog::{CatalogError, Product, Variant, VariantFacts};
 use database::Reading;
 use primitives::{Currency, ProductId, Timestamp};
 use sqlx::PgConnection;
 use uuid::Uuid;
 
-use super::act::{Acted, external_id};
-use crate::catalog::model::{Line, Offer};
-use crate::catalog::shop::merchant;
+use super::execute::{Execution, external_id};
+use crate::catalog::model::{Offer, PriceEntry};
+use crate::catalog::store::merchant;
 use crate::report::Failure;
 
-/// What a history left behind, by product.
+/// The result of a history, by product number.
 #[derive(Debug, Default)]
-pub(super) struct Seen {
-    pub(super) lines: BTreeMap<usize, Vec<Line<Uuid>>>,
-    /// Which operation told what, in the order of the outbox.
-    pub(super) told: BTreeMap<usize, Vec<(usize, String)>>,
-    /// The products that exist, and what agents see of them if they are listed.
-    pub(super) products: BTreeMap<usize, Option<Shown>>,
-    /// Lines that bear an earlier moment than the line above them.
+pub(super) struct Observed {
+    pub(super) prices: BTreeMap<usize, Vec<PriceEntry<Uuid>>>,
+    /// Index of the operation and topic of each event, in the order of the outbox.
+    pub(super) events: BTreeMap<usize, Vec<(usize, String)>>,
+    /// The products that exist; `None` if agents cannot see them.
+    pub(super) products: BTreeMap<usize, Option<VisibleProduct>>,
+    /// Number of price entries with an earlier timestamp than the previous entry.
     pub(super) backdated: u64,
 }
 
-/// What agents see of a product.
+/// A product as agents see it.
 #[derive(Debug)]
-pub(super) struct Shown {
+pub(super) struct VisibleProduct {
     pub(super) name: String,
     pub(super) category: String,
     pub(super) currency: Currency,
     pub(super) offer: Offer,
+    /// Id, SKU, name and offer of each variant.
     pub(super) variants: Vec<(Uuid, String, String, Offer)>,
 }
 
-/// Looks at the products of one table, always at what is new.
-pub(super) struct Eye {
-    pub(super) table: usize,
+/// Reads the products of one group, and the price entries and events since the last read.
+pub(super) struct Observer {
+    pub(super) group: usize,
     pub(super) sql: PgConnection,
     pub(super) reading: Reading,
     pub(super) ids: BTreeMap<usize, ProductId>,
-    pub(super) last_line: i64,
+    pub(super) last_price: i64,
     pub(super) last_event: i64,
 }
 
-impl Eye {
-    pub(super) async fn look(
+impl Observer {
+    pub(super) async fn observe(
         &mut self,
         products: &BTreeSet<usize>,
-        acted: &[Acted],
-    ) -> Result<Seen, Failure> {
-        self.identify(products, acted).await?;
-        let mut seen = Seen::default();
+        executions: &[Execution],
+    ) -> Result<Observed, Failure> {
+        self.identify(products, executions).await?;
+        let mut observed = Observed::default();
         for product in products {
             if let Some(id) = self.ids.get(product) {
-                seen.products.insert(*product, self.shown(*id).await?);
+                observed.products.insert(*product, self.visible(*id).await?);
             }
         }
-        self.read_lines(&mut seen).await?;
-        self.read_outbox(&mut seen, acted).await?;
-        Ok(seen)
+        self.read_prices(&mut observed).await?;
+        self.read_outbox(&mut observed, executions).await?;
+        Ok(observed)
     }
 
-    /// Learns the ids of products that are new. One product has one id for ever.
+    /// Reads the ids of new products and verifies that the ids in results match: the id of a product never
+    /// changes.
     async fn identify(
         &mut self,
         products: &BTreeSet<usize>,
-        acted: &[Acted],
+        executions: &[Execution],
     ) -> Result<(), Failure> {
         for product in
             products.iter().filter(|it| !self.ids.contains_key(it)).copied().collect::<Vec<_>>()
         {
             let id = sqlx::query_scalar("SELECT product_id FROM product WHERE external_id = $1")
-                .bind(external_id(self.table, product))
+                .bind(external_id(self.group, product))
                 .fetch_optional(&mut self.sql)
                 .await?;
             self.ids.extend(id.map(|id| (product, id)));
         }
-        for (product, id) in acted.iter().flat_map(|acted| &acted.ids) {
+        for (product, id) in executions.iter().flat_map(|execution| &execution.ids) {
             if self.ids.get(product) != Some(id) {
-                return Err(
-                    format!("the id {id} was answered for {:?}", self.ids.get(product)).into()
-                );
+                return Err(format!(
+                    "the result has the id {id}, the product has {:?}",
+                    self.ids.get(product)
+                )
+                .into());
             }
         }
         Ok(())
     }
 
-    async fn shown(&self, id: ProductId) -> Result<Option<Shown>, Failure> {
+    async fn visible(&self, id: ProductId) -> Result<Option<VisibleProduct>, Failure> {
         match catalog::product(&self.reading, merchant(), id).await {
-            Ok(product) => Ok(Some(Shown::from(product))),
+            Ok(product) => Ok(Some(VisibleProduct::from(product))),
             Err(CatalogError::ProductNotFound) => Ok(None),
             Err(error) => Err(error.into()),
         }
@@ -105,7 +109,7 @@ impl Eye {
         self.ids.values().map(|id| id.uuid()).collect()
     }
 
-    async fn read_lines(&mut self, seen: &mut Seen) -> Result<(), Failure> {
+    async fn read_prices(&mut self, observed: &mut Observed) -> Result<(), Failure> {
         type Row = (i64, ProductId, Option<Uuid>, i64, Option<i64>, String, Timestamp);
         let rows: Vec<Row> = sqlx::query_as(
             "SELECT position, product_id, variant_id, price_minor, list_price_minor, currency, at
@@ -114,22 +118,26 @@ impl Eye {
         )
         .bind(merchant())
         .bind(self.all_ids())
-        .bind(self.last_line)
+        .bind(self.last_price)
         .fetch_all(&mut self.sql)
         .await?;
         let mut latest: BTreeMap<usize, Timestamp> = BTreeMap::new();
         for (position, product, variant, price, list_price, currency, at) in rows {
-            self.last_line = position;
-            let product = self.product_of(product).ok_or("a line of nobody")?;
-            let line = Line { variant, price, list_price, currency: currency.parse()? };
-            seen.lines.entry(product).or_default().push(line);
+            self.last_price = position;
+            let product = self.product_of(product).ok_or("a price entry of an unknown product")?;
+            let entry = PriceEntry { variant, price, list_price, currency: currency.parse()? };
+            observed.prices.entry(product).or_default().push(entry);
             let before = latest.insert(product, at);
-            seen.backdated += u64::from(before.is_some_and(|before| before > at));
+            observed.backdated += u64::from(before.is_some_and(|before| before > at));
         }
         Ok(())
     }
 
-    async fn read_outbox(&mut self, seen: &mut Seen, acted: &[Acted]) -> Result<(), Failure> {
+    async fn read_outbox(
+        &mut self,
+        observed: &mut Observed,
+        executions: &[Execution],
+    ) -> Result<(), Failure> {
         let rows: Vec<(i64, String, ProductId, String)> = sqlx::query_as(
             "SELECT position, transaction::text, subject, topic FROM outbox
              WHERE position > $1 AND subject = ANY ($2) ORDER BY position",
@@ -140,18 +148,18 @@ impl Eye {
         .await?;
         for (position, transaction, subject, topic) in rows {
             self.last_event = position;
-            let product = self.product_of(subject).ok_or("an event of nobody")?;
-            let by = acted.iter().position(|it| it.transaction.as_ref() == Some(&transaction));
-            let by = by.ok_or_else(|| format!("nobody did what was told: {topic}"))?;
-            seen.told.entry(product).or_default().push((by, topic));
+            let product = self.product_of(subject).ok_or("an event of an unknown product")?;
+            let by = executions.iter().position(|it| it.transaction.as_ref() == Some(&transaction));
+            let by = by.ok_or_else(|| format!("no operation published the event {topic}"))?;
+            observed.events.entry(product).or_default().push((by, topic));
         }
         Ok(())
     }
 }
 
-impl From<Product> for Shown {
+impl From<Product> for VisibleProduct {
     fn from(product: Product) -> Self {
-        let offer = |facts: &NewVariant| Offer {
+        let offer = |facts: &VariantFacts| Offer {
             price: facts.price.minor(),
             list_price: facts.list_price_minor,
             stock: facts.stock_status,

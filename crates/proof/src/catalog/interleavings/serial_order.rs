@@ -1,34 +1,36 @@
-//! Looks for an order of the operations in which the model comes to what is there.
+//! Searches for a serial order of the operations in which the model gives the observed state.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use uuid::Uuid;
 
-use super::act::{Acted, name};
-use super::seen::{Seen, Shown};
-use crate::catalog::model::{Answer, Identity, Line, Operation, Product, World};
+use super::execute::{Execution, name};
+use super::observe::{Observed, VisibleProduct};
+use crate::catalog::model::{
+    CatalogModel, Operation, OperationResult, PriceEntry, Product, VariantRef,
+};
 
-/// What one operation did to one product.
+/// The part of an operation that concerns one product, with its result.
 #[derive(Debug, Clone)]
 struct Part {
-    /// Of which operation.
+    /// Index of the operation in the history.
     index: usize,
     operation: Operation,
-    answer: Answer,
+    result: OperationResult,
 }
 
-/// The orders that explain what happened to one product.
+/// The serial orders in which the model gives the observed state of one product.
 #[derive(Default)]
-pub(super) struct Explained {
-    /// What the product may be by now. What nobody sees, such as the inside of a retired product, may
-    /// leave more than one possibility open.
-    pub(super) worlds: Vec<World>,
+pub(super) struct SerialOrders {
+    /// The states in which these orders may end. There can be more than one, because some values cannot
+    /// be observed, such as the offer of a retired product.
+    pub(super) states: Vec<CatalogModel>,
     orders: BTreeSet<Vec<usize>>,
 }
 
-impl Explained {
-    /// Whether an order of all operations explains what happened to this product.
-    pub(super) fn holds_in(&self, order: &[usize]) -> bool {
+impl SerialOrders {
+    /// Returns whether an order of all operations gives the observed state of this product.
+    pub(super) fn allows(&self, order: &[usize]) -> bool {
         let parts: BTreeSet<usize> = self.orders.iter().flatten().copied().collect();
         let order: Vec<usize> =
             order.iter().copied().filter(|index| parts.contains(index)).collect();
@@ -36,62 +38,63 @@ impl Explained {
     }
 }
 
-/// The orders in which no operation comes before one that had ended when it began.
-pub(super) fn possible_orders(acted: &[Acted]) -> Vec<Vec<usize>> {
-    let mut orders = orders(acted.len());
-    orders.retain(|order| is_possible(order, acted));
+/// Returns the orders in which no operation precedes one that ended before it began.
+pub(super) fn possible_orders(executions: &[Execution]) -> Vec<Vec<usize>> {
+    let mut orders = orders(executions.len());
+    orders.retain(|order| is_possible(order, executions));
     orders
 }
 
-fn is_possible(order: &[usize], acted: &[Acted]) -> bool {
-    let in_order: Vec<&Acted> = order.iter().filter_map(|index| acted.get(*index)).collect();
+fn is_possible(order: &[usize], executions: &[Execution]) -> bool {
+    let in_order: Vec<&Execution> =
+        order.iter().filter_map(|index| executions.get(*index)).collect();
     in_order.iter().enumerate().all(|(at, earlier)| {
         let later = in_order.get(at + 1..).unwrap_or_default();
         later.iter().all(|later| later.ended > earlier.began)
     })
 }
 
-/// Tries every possible order of what was done to a product.
-pub(super) fn explain(
-    worlds: &[World],
+/// Replays the operations on a product in every possible order.
+pub(super) fn find_serial_orders(
+    states: &[CatalogModel],
     product: usize,
     operations: &[Operation],
-    acted: &[Acted],
-    seen: &Seen,
-) -> Explained {
-    let part = |(index, (operation, acted)): (usize, (&Operation, &Acted))| {
-        let (operation, answer) = operation.part(&acted.answer, product)?;
-        Some(Part { index, operation, answer })
+    executions: &[Execution],
+    observed: &Observed,
+) -> SerialOrders {
+    let part = |(index, (operation, execution)): (usize, (&Operation, &Execution))| {
+        let (operation, result) = operation.part(&execution.result, product)?;
+        Some(Part { index, operation, result })
     };
-    let parts: Vec<Part> = operations.iter().zip(acted).enumerate().filter_map(part).collect();
-    let mut explained = Explained::default();
+    let parts: Vec<Part> = operations.iter().zip(executions).enumerate().filter_map(part).collect();
+    let mut found = SerialOrders::default();
     for order in orders(parts.len()) {
         let parts: Vec<&Part> = order.iter().filter_map(|at| parts.get(*at)).collect();
         let order: Vec<usize> = parts.iter().map(|part| part.index).collect();
-        if !is_possible(&order, acted) {
+        if !is_possible(&order, executions) {
             continue;
         }
-        for world in worlds {
-            if let Some(after) = replay(world, product, &parts, seen) {
-                explained.orders.insert(order.clone());
-                if !explained.worlds.contains(&after) {
-                    explained.worlds.push(after);
+        for state in states {
+            if let Some(after) = replay(state, product, &parts, observed) {
+                found.orders.insert(order.clone());
+                if !found.states.contains(&after) {
+                    found.states.push(after);
                 }
             }
         }
     }
-    explained
+    found
 }
 
-/// Every order of so many things.
+/// Returns all permutations of `0..count`.
 fn orders(count: usize) -> Vec<Vec<usize>> {
     let mut orders = vec![Vec::new()];
-    for thing in 0..count {
+    for item in 0..count {
         let longer = |order: &Vec<usize>| {
             let order = order.clone();
             (0..=order.len()).map(move |at| {
                 let mut order = order.clone();
-                order.insert(at, thing);
+                order.insert(at, item);
                 order
             })
         };
@@ -100,86 +103,95 @@ fn orders(count: usize) -> Vec<Vec<usize>> {
     orders
 }
 
-/// What the world is after these parts in this order, if it comes to what was seen.
-fn replay(world: &World, product: usize, parts: &[&Part], seen: &Seen) -> Option<World> {
-    let mut world = world.clone();
-    let (mut lines, mut told) = (Vec::new(), Vec::new());
+/// Applies the parts in this order and returns the model's state, or `None` if it differs from what was
+/// observed.
+fn replay(
+    state: &CatalogModel,
+    product: usize,
+    parts: &[&Part],
+    observed: &Observed,
+) -> Option<CatalogModel> {
+    let mut state = state.clone();
+    let (mut prices, mut events) = (Vec::new(), Vec::new());
     for part in parts {
-        let effect = world.apply(&part.operation);
-        if effect.answer != part.answer {
+        let effect = state.apply(&part.operation);
+        if effect.result != part.result {
             return None;
         }
-        lines.extend(effect.lines.into_iter().map(|(_, line)| line));
-        told.extend(effect.told.into_iter().map(|(_, topic)| (part.index, topic.to_owned())));
+        prices.extend(effect.prices.into_iter().map(|(_, entry)| entry));
+        events.extend(effect.events.into_iter().map(|(_, topic)| (part.index, topic.to_owned())));
     }
-    let seen_told = seen.told.get(&product).map(Vec::as_slice).unwrap_or_default();
-    if told != seen_told {
+    let observed_events = observed.events.get(&product).map(Vec::as_slice).unwrap_or_default();
+    if events != observed_events {
         return None;
     }
-    let seen_lines = seen.lines.get(&product).map(Vec::as_slice).unwrap_or_default();
-    let names = name_fresh(&lines, seen_lines)?;
-    world.settle(&names)?;
-    let agrees = match (world.products.get(&product), seen.products.get(&product)) {
-        (Some(ours), Some(theirs)) => ours.is(theirs.as_ref()),
-        (ours, theirs) => ours.is_none() && theirs.is_none(),
+    let observed_prices = observed.prices.get(&product).map(Vec::as_slice).unwrap_or_default();
+    let ids = match_new_variants(&prices, observed_prices)?;
+    state.resolve_new_variants(&ids)?;
+    let agrees = match (state.products.get(&product), observed.products.get(&product)) {
+        (Some(expected), Some(actual)) => expected.matches(actual.as_ref()),
+        (expected, actual) => expected.is_none() && actual.is_none(),
     };
-    agrees.then_some(world)
+    agrees.then_some(state)
 }
 
-/// Compares the lines, and learns from them which of the model's new variants is which.
-fn name_fresh(ours: &[Line<Identity>], theirs: &[Line<Uuid>]) -> Option<BTreeMap<Identity, Uuid>> {
-    let mut names = BTreeMap::new();
-    let mut taken = BTreeSet::new();
-    let mut same_variant = |ours: Identity, theirs: Uuid| match ours {
-        Identity::Known(id) => id == theirs,
-        Identity::Fresh(_) => match names.get(&ours) {
-            Some(name) => *name == theirs,
-            None => names.insert(ours, theirs).is_none() && taken.insert(theirs),
+/// Compares the price entries and maps the model's new variants to the stored ones; `None` if they differ.
+fn match_new_variants(
+    expected: &[PriceEntry<VariantRef>],
+    actual: &[PriceEntry<Uuid>],
+) -> Option<BTreeMap<VariantRef, Uuid>> {
+    let mut ids = BTreeMap::new();
+    let mut assigned = BTreeSet::new();
+    let mut same_variant = |expected: VariantRef, actual: Uuid| match expected {
+        VariantRef::Stored(id) => id == actual,
+        VariantRef::New(_) => match ids.get(&expected) {
+            Some(id) => *id == actual,
+            None => ids.insert(expected, actual).is_none() && assigned.insert(actual),
         },
     };
-    let mut same_line = |(ours, theirs): (&Line<Identity>, &Line<Uuid>)| {
-        let same = (ours.price, ours.list_price, ours.currency)
-            == (theirs.price, theirs.list_price, theirs.currency);
-        same && match (ours.variant, theirs.variant) {
+    let mut same_entry = |(expected, actual): (&PriceEntry<VariantRef>, &PriceEntry<Uuid>)| {
+        let same = (expected.price, expected.list_price, expected.currency)
+            == (actual.price, actual.list_price, actual.currency);
+        same && match (expected.variant, actual.variant) {
             (None, None) => true,
-            (Some(ours), Some(theirs)) => same_variant(ours, theirs),
+            (Some(expected), Some(actual)) => same_variant(expected, actual),
             _ => false,
         }
     };
-    let same = ours.len() == theirs.len() && ours.iter().zip(theirs).all(&mut same_line);
-    same.then_some(names)
+    let same = expected.len() == actual.len() && expected.iter().zip(actual).all(&mut same_entry);
+    same.then_some(ids)
 }
 
-impl World {
-    /// Gives the new variants the names they turned out to have. Each has a line, so each has a name.
-    fn settle(&mut self, names: &BTreeMap<Identity, Uuid>) -> Option<()> {
+impl CatalogModel {
+    /// Replaces new variants by the stored ones. Each has a price entry, so each is in `ids`.
+    fn resolve_new_variants(&mut self, ids: &BTreeMap<VariantRef, Uuid>) -> Option<()> {
         for variant in self.products.values_mut().flat_map(|product| &mut product.variants) {
-            if let Identity::Fresh(_) = variant.identity {
-                variant.identity = Identity::Known(*names.get(&variant.identity)?);
+            if let VariantRef::New(_) = variant.reference {
+                variant.reference = VariantRef::Stored(*ids.get(&variant.reference)?);
             }
         }
-        self.fresh = 0;
+        self.new_variants = 0;
         Some(())
     }
 }
 
 impl Product {
-    /// Whether this is what agents see.
-    fn is(&self, shown: Option<&Shown>) -> bool {
-        let Some(shown) = shown else { return !self.listed };
-        let variants = self.variants.iter().zip(&shown.variants).all(|(ours, theirs)| {
-            let (id, sku, name_shown, offer) = theirs;
-            ours.identity == Identity::Known(*id)
-                && ours.sku == sku
-                && name(self.label) == *name_shown
-                && ours.offer == *offer
+    /// Returns whether agents see this product as `visible`.
+    fn matches(&self, visible: Option<&VisibleProduct>) -> bool {
+        let Some(visible) = visible else { return !self.listed };
+        let variants = self.variants.iter().zip(&visible.variants).all(|(expected, actual)| {
+            let (id, sku, visible_name, offer) = actual;
+            expected.reference == VariantRef::Stored(*id)
+                && expected.sku == sku
+                && name(self.label) == *visible_name
+                && expected.offer == *offer
         });
         self.listed
-            && name(self.label) == shown.name
-            && format!("kitchen/shelf-{}", self.shelf) == shown.category
-            && self.currency == shown.currency
-            && self.offer == shown.offer
-            && self.variants.len() == shown.variants.len()
+            && name(self.label) == visible.name
+            && format!("kitchen/section-{}", self.category) == visible.category
+            && self.currency == visible.currency
+            && self.offer == visible.offer
+            && self.variants.len() == visible.variants.len()
             && variants
     }
 }
@@ -189,7 +201,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_order_comes_up_once() {
+    fn each_permutation_is_returned_once() {
         let orders: BTreeSet<Vec<usize>> = orders(4).into_iter().collect();
         assert_eq!(orders.len(), 24);
     }

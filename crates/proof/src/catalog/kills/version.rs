@@ -1,9 +1,9 @@
-//! Catalogs that can be told apart.
+//! Distinguishable versions of a catalog.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// One state of the catalog: which products it lists, each marked with its number.
+/// A version of the catalog, identified by its number.
 #[derive(Debug, Clone)]
 pub(crate) struct Version {
     pub(crate) number: usize,
@@ -15,9 +15,9 @@ impl Version {
         Self { number, rows }
     }
 
-    /// Identifiers and prices. Each version leaves out a different tenth, so that something is retired
-    /// and something comes back each time; every third product keeps its price for three versions, so
-    /// that some of them do not change.
+    /// Returns external ids and prices. Each version omits another tenth of the products, so that each
+    /// replacement retires some and lists others again; every third product keeps its price for three
+    /// versions, so that some products are unchanged.
     pub(crate) fn products(&self) -> BTreeMap<String, i64> {
         let listed = (0..self.rows).filter(|row| row % 10 != self.number % 10);
         let price = |row: usize| {
@@ -27,7 +27,7 @@ impl Version {
         listed.map(|row| (format!("p{row:06}"), price(row))).collect()
     }
 
-    /// The feed.
+    /// Returns the feed as NDJSON.
     pub(crate) fn feed(&self) -> Vec<u8> {
         let mut feed = String::new();
         for (id, price) in self.products() {
@@ -40,7 +40,7 @@ impl Version {
         feed.into_bytes()
     }
 
-    /// The hash its run is known by.
+    /// Returns the content hash by which its run is stored.
     pub(crate) fn hash(&self) -> Vec<u8> {
         let feed = self.feed();
         catalog::content_hash(&mut &feed[..]).unwrap_or_default()

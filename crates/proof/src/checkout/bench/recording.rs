@@ -1,30 +1,30 @@
-//! What a server says to PostgreSQL, as PostgreSQL hears it: recorded from its log, to be said again by pgbench.
+//! Records the statements that a server sends, from the log of PostgreSQL, to replay them with pgbench.
 
 use sqlx::{Connection, PgConnection};
 
 use crate::engines::Engines;
 use crate::report::{Failure, ensure};
 
-/// What every line of the log begins with, before the number of the process.
+/// The prefix of each log line, before the process id.
 const PREFIX: &str = "~souk~";
 
-/// A statement with what was bound to it.
+/// A statement with its bound parameters.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Statement {
     pub(crate) sql: String,
     pub(crate) parameters: Vec<Option<String>>,
 }
 
-/// All PostgreSQL hears while something is done, connection by connection.
+/// Runs `call` and returns its result with all statements of that time, by connection.
 pub(crate) async fn record<T>(
     engines: &Engines,
-    done: impl Future<Output = Result<T, Failure>>,
+    call: impl Future<Output = Result<T, Failure>>,
 ) -> Result<(T, Vec<Vec<Statement>>), Failure> {
     let mut sql = PgConnection::connect(&engines.database_url).await?;
     let before = std::fs::read_to_string(engines.log())?.len();
     let prefix = format!("SET log_line_prefix = '{PREFIX}%p '");
     configure(&mut sql, &["SET log_statement = 'all'", &prefix]).await?;
-    let outcome = done.await;
+    let outcome = call.await;
     configure(&mut sql, &["RESET ALL"]).await?;
     let log = std::fs::read_to_string(engines.log())?;
     Ok((outcome?, connections(log.get(before..).unwrap_or_default())))
@@ -36,7 +36,7 @@ async fn configure(sql: &mut PgConnection, settings: &[&str]) -> Result<(), Fail
         sqlx::raw_sql(set).execute(&mut *sql).await?;
     }
     sqlx::raw_sql("SELECT pg_reload_conf()").execute(&mut *sql).await?;
-    // Everybody hears of it between two statements, and not at once.
+    // Connections reload the configuration between two statements, with a delay.
     tokio::time::sleep(std::time::Duration::from_millis(300)).await;
     Ok(())
 }
@@ -45,19 +45,19 @@ async fn configure(sql: &mut PgConnection, settings: &[&str]) -> Result<(), Fail
 fn connections(log: &str) -> Vec<Vec<Statement>> {
     let mut found: Vec<(&str, Vec<Statement>)> = Vec::new();
     for entry in log.split(PREFIX).skip(1) {
-        let Some((pid, said)) = entry.split_once(' ') else { continue };
-        let said = said.replace("\n\t", "\n");
-        let said = said.trim_end();
-        let place = found.iter().position(|(other, _)| *other == pid).unwrap_or_else(|| {
+        let Some((pid, message)) = entry.split_once(' ') else { continue };
+        let message = message.replace("\n\t", "\n");
+        let message = message.trim_end();
+        let index = found.iter().position(|(other, _)| *other == pid).unwrap_or_else(|| {
             found.push((pid, Vec::new()));
             found.len() - 1
         });
-        let statements = &mut found[place].1;
-        if let Some(bound) = said.strip_prefix("DETAIL:  parameters: ") {
+        let statements = &mut found[index].1;
+        if let Some(bound) = message.strip_prefix("DETAIL:  parameters: ") {
             if let Some(last) = statements.last_mut() {
                 last.parameters = parameters(bound);
             }
-        } else if let Some(text) = said.strip_prefix("LOG:  ") {
+        } else if let Some(text) = message.strip_prefix("LOG:  ") {
             let sql = text
                 .strip_prefix("statement: ")
                 .or_else(|| text.strip_prefix("execute ")?.split_once(": ").map(|(_, sql)| sql));
@@ -68,7 +68,7 @@ fn connections(log: &str) -> Vec<Vec<Statement>> {
     found.into_iter().map(|(_, statements)| statements).collect()
 }
 
-/// `$1 = 'it''s', $2 = NULL`
+/// Parses a list of parameters: `$1 = 'it''s', $2 = NULL`.
 fn parameters(bound: &str) -> Vec<Option<String>> {
     let mut found = Vec::new();
     let mut rest = bound;
@@ -79,10 +79,10 @@ fn parameters(bound: &str) -> Vec<Option<String>> {
             continue;
         };
         let (mut text, mut left) = (String::new(), quoted);
-        while let Some((until, behind)) = left.split_once('\'') {
+        while let Some((until, after)) = left.split_once('\'') {
             text.push_str(until);
-            left = behind;
-            let Some(doubled) = behind.strip_prefix('\'') else { break };
+            left = after;
+            let Some(doubled) = after.strip_prefix('\'') else { break };
             text.push('\'');
             left = doubled;
         }
@@ -93,31 +93,32 @@ fn parameters(bound: &str) -> Vec<Option<String>> {
 }
 
 impl Statement {
-    /// As pgbench says it. What was bound is a variable, unless `own` has something else for it.
+    /// Returns the statement as a pgbench script. A bound value becomes a variable, unless
+    /// `replacement` returns an expression for it.
     pub(crate) fn script(
         &self,
         name: &str,
-        own: impl Fn(&str) -> Option<String>,
+        replacement: impl Fn(&str) -> Option<String>,
         variables: &mut Vec<(String, String)>,
     ) -> Result<String, Failure> {
         let mut sql = self.sql.clone();
-        // From the last to the first, so that $1 is not found in $12.
-        for (place, value) in self.parameters.iter().enumerate().rev() {
-            let said = match value {
+        // From the last to the first, so that $1 does not match in $12.
+        for (index, value) in self.parameters.iter().enumerate().rev() {
+            let expression = match value {
                 None => String::from("NULL"),
-                Some(value) => own(value).unwrap_or_else(|| {
-                    let variable = format!("{name}_{place}");
+                Some(value) => replacement(value).unwrap_or_else(|| {
+                    let variable = format!("{name}_{index}");
                     variables.push((variable.clone(), value.clone()));
                     format!(":{variable}")
                 }),
             };
-            sql = sql.replace(&format!("${}", place + 1), &said);
+            sql = sql.replace(&format!("${}", index + 1), &expression);
         }
-        ensure(!sql.contains('$'), || format!("not everything is bound: {sql}"))?;
+        ensure(!sql.contains('$'), || format!("a parameter is not bound: {sql}"))?;
         if !sql.contains(';') {
             return Ok(format!("{sql};\n"));
         }
-        // Several in one go are one way there and back.
+        // Several statements in one message take one round trip.
         Ok(format!("\\startpipeline\n{};\n\\endpipeline\n", sql.replace(';', ";\n")))
     }
 }

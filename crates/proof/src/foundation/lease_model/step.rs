@@ -1,19 +1,19 @@
-//! The steps, and when each is possible.
+//! The steps, and when each is enabled.
 
-use crate::foundation::lease_model::state::{Hold, Phase, Place, State, Worker};
+use crate::foundation::lease_model::state::{Claim, JobStatus, Phase, State, Worker};
 use crate::foundation::lease_model::{Guard, Protocol};
 
-/// Jobs that one runner runs side by side.
+/// Number of jobs that one runner runs concurrently.
 const CONCURRENCY: usize = 2;
 
-/// A worker by its place in the list, and a job by its place in the worker's hands.
+/// A step of the protocol. `worker` is an index into the workers, `claim` into the worker's claims.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Step {
     Claim {
         worker: usize,
         at_once: bool,
     },
-    ClaimAlone {
+    ClaimSuspect {
         worker: usize,
         job: usize,
     },
@@ -22,106 +22,113 @@ pub(super) enum Step {
     },
     OpenWork {
         worker: usize,
-        hold: usize,
+        claim: usize,
     },
     Finish {
         worker: usize,
-        hold: usize,
+        claim: usize,
     },
     Fail {
         worker: usize,
-        hold: usize,
+        claim: usize,
     },
-    /// The runner could not record how a run ended: the database was away.
-    Forget {
+    /// The runner could not record how a run ended, because the database was unavailable.
+    LoseResult {
         worker: usize,
-        hold: usize,
+        claim: usize,
     },
     Renew {
         worker: usize,
-        hold: usize,
+        claim: usize,
     },
-    /// Shutting down: what was not started is given back.
-    HandBack {
+    /// The worker shuts down and releases the jobs that it has not started.
+    Release {
         worker: usize,
     },
-    /// The worker is killed from outside.
+    /// The worker is killed by an external cause.
     Kill {
         worker: usize,
     },
-    /// A poisonous job runs.
-    TakeDown {
+    /// A poison job runs and crashes the worker.
+    CrashWorker {
         worker: usize,
-        hold: usize,
+        claim: usize,
     },
-    EndLease {
+    ExpireLease {
         job: usize,
     },
 }
 
 impl State {
-    /// Every step that the protocol allows here.
+    /// Collects every step that the protocol allows in this state.
     pub(super) fn steps(&self, protocol: &Protocol, steps: &mut Vec<Step>) {
         for (number, row) in self.rows.iter().enumerate() {
-            if row.place == Place::Queue && row.leased {
-                steps.push(Step::EndLease { job: number });
+            if row.status == JobStatus::Queue && row.leased {
+                steps.push(Step::ExpireLease { job: number });
             }
         }
-        for (worker, hands) in self.workers.iter().enumerate() {
-            self.claims(protocol, worker, hands, steps);
-            for (hold, taken) in hands.holds.iter().enumerate() {
-                self.steps_of_run(protocol, (worker, hold), *taken, steps);
+        for (worker, state) in self.workers.iter().enumerate() {
+            self.claim_steps(protocol, worker, state, steps);
+            for (claim, claimed) in state.claims.iter().enumerate() {
+                self.steps_of_run(protocol, (worker, claim), *claimed, steps);
             }
-            if hands.any_waiting() {
-                steps.extend([Step::Start { worker }, Step::HandBack { worker }]);
+            if state.any_waiting() {
+                steps.extend([Step::Start { worker }, Step::Release { worker }]);
             }
-            if !hands.holds.is_empty() {
+            if !state.claims.is_empty() {
                 steps.push(Step::Kill { worker });
             }
         }
     }
 
-    fn claims(&self, protocol: &Protocol, worker: usize, hands: &Worker, steps: &mut Vec<Step>) {
-        let empty = hands.holds.is_empty();
-        let has_room = !hands.any_waiting() && !hands.alone && hands.holds.len() < CONCURRENCY;
+    fn claim_steps(
+        &self,
+        protocol: &Protocol,
+        worker: usize,
+        state: &Worker,
+        steps: &mut Vec<Step>,
+    ) {
+        let empty = state.claims.is_empty();
+        let has_room = !state.any_waiting() && !state.exclusive && state.claims.len() < CONCURRENCY;
         if has_room && (0..self.rows.len()).any(|job| self.is_due(protocol, job, false)) {
             steps.push(Step::Claim { worker, at_once: false });
             if empty {
                 steps.push(Step::Claim { worker, at_once: true });
             }
         }
-        if empty || (!protocol.has(Guard::Alone) && has_room) {
+        if empty || (!protocol.has(Guard::Exclusive) && has_room) {
             let suspects = (0..self.rows.len()).filter(|job| self.is_due(protocol, *job, true));
-            steps.extend(suspects.map(|job| Step::ClaimAlone { worker, job }));
+            steps.extend(suspects.map(|job| Step::ClaimSuspect { worker, job }));
         }
     }
 
     fn steps_of_run(
         &self,
         protocol: &Protocol,
-        (worker, hold): (usize, usize),
-        taken: Hold,
+        (worker, claim): (usize, usize),
+        claimed: Claim,
         steps: &mut Vec<Step>,
     ) {
-        let poisonous = self.rows[taken.job].poisonous;
-        match taken.phase {
-            Phase::Running if poisonous => steps.push(Step::TakeDown { worker, hold }),
+        let is_poison = self.rows[claimed.job].poison;
+        match claimed.phase {
+            Phase::Running if is_poison => steps.push(Step::CrashWorker { worker, claim }),
             Phase::Running => {
-                if !self.is_locked(protocol, taken.job) {
-                    steps.push(Step::OpenWork { worker, hold });
+                if !self.is_locked(protocol, claimed.job) {
+                    steps.push(Step::OpenWork { worker, claim });
                 }
-                steps.extend([Step::Fail { worker, hold }, Step::Forget { worker, hold }]);
+                steps.extend([Step::Fail { worker, claim }, Step::LoseResult { worker, claim }]);
             }
             Phase::Open => {
-                steps.extend([Step::Finish { worker, hold }, Step::Fail { worker, hold }]);
+                steps.extend([Step::Finish { worker, claim }, Step::Fail { worker, claim }]);
             }
-            Phase::Between => steps.push(Step::Finish { worker, hold }),
+            Phase::Between => steps.push(Step::Finish { worker, claim }),
             Phase::Waiting => {}
         }
-        // `renew` passes over a row that a work holds.
-        let renews = taken.current && taken.phase != Phase::Open && !self.rows[taken.job].leased;
+        // `renew` skips a row that an open `Work` locks.
+        let renews =
+            claimed.current && claimed.phase != Phase::Open && !self.rows[claimed.job].leased;
         if renews {
-            steps.push(Step::Renew { worker, hold });
+            steps.push(Step::Renew { worker, claim });
         }
     }
 }

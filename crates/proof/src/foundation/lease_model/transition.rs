@@ -1,30 +1,30 @@
-//! What a step does. Each is one transaction of the real thing, named after the function of `jobs`
-//! that it follows.
+//! The effect of each step. A step is one transaction of `jobs` and is named after the function that
+//! runs it.
 
-use crate::foundation::lease_model::state::{Hold, Phase, Place, State, Worker};
+use crate::foundation::lease_model::state::{Claim, JobStatus, Phase, State, Worker};
 use crate::foundation::lease_model::step::Step;
 use crate::foundation::lease_model::{Commit, Guard, Protocol};
 
 impl State {
-    /// What the state becomes.
-    pub(super) fn after(&self, protocol: &Protocol, step: Step) -> Self {
+    /// Returns the state after a step.
+    pub(super) fn apply(&self, protocol: &Protocol, step: Step) -> Self {
         let mut next = self.clone();
         match step {
             Step::Claim { worker, at_once } => next.claim(protocol, worker, at_once),
-            Step::ClaimAlone { worker, job } => next.claim_alone(protocol, worker, job),
+            Step::ClaimSuspect { worker, job } => next.claim_suspect(protocol, worker, job),
             Step::Start { worker } => next.start(protocol, worker),
-            Step::OpenWork { worker, hold } => next.open_work(protocol, worker, hold),
-            Step::Finish { worker, hold } => next.finish(protocol, worker, hold),
-            Step::Fail { worker, hold } => next.fail(worker, hold),
-            Step::Forget { worker, hold } => _ = next.let_go(worker, hold),
-            Step::Renew { worker, hold } => {
-                let job = next.workers[worker].holds[hold].job;
+            Step::OpenWork { worker, claim } => next.open_work(protocol, worker, claim),
+            Step::Finish { worker, claim } => next.finish(protocol, worker, claim),
+            Step::Fail { worker, claim } => next.fail(worker, claim),
+            Step::LoseResult { worker, claim } => _ = next.remove_claim(worker, claim),
+            Step::Renew { worker, claim } => {
+                let job = next.workers[worker].claims[claim].job;
                 next.rows[job].leased = true;
             }
-            Step::HandBack { worker } => next.hand_back(worker),
+            Step::Release { worker } => next.release(worker),
             Step::Kill { worker } => next.workers[worker] = Worker::default(),
-            Step::TakeDown { worker, hold } => next.take_down(worker, hold),
-            Step::EndLease { job } => next.rows[job].leased = false,
+            Step::CrashWorker { worker, claim } => next.crash_worker(worker, claim),
+            Step::ExpireLease { job } => next.rows[job].leased = false,
         }
         next.sort();
         next
@@ -32,22 +32,22 @@ impl State {
 
     fn sort(&mut self) {
         for worker in &mut self.workers {
-            worker.holds.sort_unstable();
-            worker.alone &= !worker.holds.is_empty();
+            worker.claims.sort_unstable();
+            worker.exclusive &= !worker.claims.is_empty();
         }
         self.workers.sort_unstable();
     }
 
-    /// A new token: whoever had one for the row has an old one now.
+    /// Gives the row a new token: all other claims of the job now have an old one.
     fn new_token(&mut self, job: usize) {
-        let holds = self.workers.iter_mut().flat_map(|worker| &mut worker.holds);
-        holds.filter(|hold| hold.job == job).for_each(|hold| hold.current = false);
+        let claims = self.workers.iter_mut().flat_map(|worker| &mut worker.claims);
+        claims.filter(|claim| claim.job == job).for_each(|claim| claim.current = false);
     }
 
     fn lease(&mut self, worker: usize, job: usize, phase: Phase) {
         self.new_token(job);
         self.rows[job].leased = true;
-        self.workers[worker].holds.push(Hold { job, current: true, phase });
+        self.workers[worker].claims.push(Claim { job, current: true, phase });
     }
 
     fn claim(&mut self, protocol: &Protocol, worker: usize, at_once: bool) {
@@ -60,45 +60,45 @@ impl State {
         }
     }
 
-    fn claim_alone(&mut self, protocol: &Protocol, worker: usize, job: usize) {
+    fn claim_suspect(&mut self, protocol: &Protocol, worker: usize, job: usize) {
         self.rows[job].crashes += 1;
         if self.rows[job].crashes > protocol.crashes_max {
             self.new_token(job);
-            self.rows[job].place = Place::Quarantined;
+            self.rows[job].status = JobStatus::Quarantined;
         } else {
             self.lease(worker, job, Phase::Running);
-            self.workers[worker].alone = protocol.has(Guard::Alone);
+            self.workers[worker].exclusive = protocol.has(Guard::Exclusive);
         }
     }
 
     fn start(&mut self, protocol: &Protocol, worker: usize) {
         let rows = &mut self.rows;
-        self.workers[worker].holds.retain_mut(|hold| {
-            let row = &mut rows[hold.job];
-            let ours = hold.current && row.leased;
-            if hold.phase == Phase::Waiting && ours {
+        self.workers[worker].claims.retain_mut(|claim| {
+            let row = &mut rows[claim.job];
+            let ours = claim.current && row.leased;
+            if claim.phase == Phase::Waiting && ours {
                 row.started = protocol.has(Guard::MarkStarted);
-                hold.phase = Phase::Running;
+                claim.phase = Phase::Running;
             }
-            hold.phase != Phase::Waiting
+            claim.phase != Phase::Waiting
         });
     }
 
-    fn open_work(&mut self, protocol: &Protocol, worker: usize, hold: usize) {
-        let taken = self.workers[worker].holds[hold];
-        let ours = taken.current && self.rows[taken.job].leased;
+    fn open_work(&mut self, protocol: &Protocol, worker: usize, claim: usize) {
+        let claimed = self.workers[worker].claims[claim];
+        let ours = claimed.current && self.rows[claimed.job].leased;
         if ours || !protocol.has(Guard::FenceCheck) {
-            self.workers[worker].holds[hold].phase = Phase::Open;
+            self.workers[worker].claims[claim].phase = Phase::Open;
         } else {
-            self.let_go(worker, hold);
+            self.remove_claim(worker, claim);
         }
     }
 
-    fn finish(&mut self, protocol: &Protocol, worker: usize, hold: usize) {
-        let taken = self.workers[worker].holds[hold];
-        let row = &mut self.rows[taken.job];
-        let ours = (taken.current && row.leased) || !protocol.has(Guard::FinishCheck);
-        let is_first = taken.phase == Phase::Open;
+    fn finish(&mut self, protocol: &Protocol, worker: usize, claim: usize) {
+        let claimed = self.workers[worker].claims[claim];
+        let row = &mut self.rows[claimed.job];
+        let ours = (claimed.current && row.leased) || !protocol.has(Guard::FinishCheck);
+        let is_first = claimed.phase == Phase::Open;
         let (effect, removal) = match protocol.commit {
             Commit::Together => (ours, ours),
             Commit::EffectFirst => (is_first && ours, !is_first && ours),
@@ -106,52 +106,54 @@ impl State {
         };
         row.effects = (row.effects + u8::from(effect)).min(2);
         if removal {
-            row.place = Place::Finished;
+            row.status = JobStatus::Finished;
             row.leased = false;
-            self.new_token(taken.job);
+            self.new_token(claimed.job);
         }
         if is_first && ours && protocol.commit != Commit::Together {
-            self.workers[worker].holds[hold].phase = Phase::Between;
+            self.workers[worker].claims[claim].phase = Phase::Between;
         } else {
-            self.let_go(worker, hold);
+            self.remove_claim(worker, claim);
         }
     }
 
-    fn fail(&mut self, worker: usize, hold: usize) {
-        let taken = self.let_go(worker, hold);
-        if taken.current {
-            self.give_back(taken.job);
+    fn fail(&mut self, worker: usize, claim: usize) {
+        let claimed = self.remove_claim(worker, claim);
+        if claimed.current {
+            self.release_row(claimed.job);
         }
     }
 
-    fn hand_back(&mut self, worker: usize) {
-        let holds = std::mem::take(&mut self.workers[worker].holds);
-        let (waiting, running) = holds.into_iter().partition(|hold| hold.phase == Phase::Waiting);
-        self.workers[worker].holds = running;
-        let waiting: Vec<Hold> = waiting;
-        for taken in waiting.into_iter().filter(|taken| taken.current) {
-            self.give_back(taken.job);
+    fn release(&mut self, worker: usize) {
+        let claims = std::mem::take(&mut self.workers[worker].claims);
+        let (waiting, running) =
+            claims.into_iter().partition(|claim| claim.phase == Phase::Waiting);
+        self.workers[worker].claims = running;
+        let waiting: Vec<Claim> = waiting;
+        for claimed in waiting.into_iter().filter(|claimed| claimed.current) {
+            self.release_row(claimed.job);
         }
     }
 
-    fn give_back(&mut self, job: usize) {
+    fn release_row(&mut self, job: usize) {
         self.new_token(job);
         self.rows[job].started = false;
         self.rows[job].leased = false;
     }
 
-    /// The worker dies, and so do the runs beside the poisonous one.
-    fn take_down(&mut self, worker: usize, hold: usize) {
-        let poison = self.let_go(worker, hold);
-        let lost = std::mem::take(&mut self.workers[worker]).holds;
-        for taken in lost {
-            let counts = taken.current && taken.phase != Phase::Waiting && taken.job != poison.job;
-            let row = &mut self.rows[taken.job];
-            row.felled = (row.felled + u8::from(counts)).min(3);
+    /// Crashes the worker, and with it the runs beside the poison job.
+    fn crash_worker(&mut self, worker: usize, claim: usize) {
+        let poison = self.remove_claim(worker, claim);
+        let lost = std::mem::take(&mut self.workers[worker]).claims;
+        for claimed in lost {
+            let counts =
+                claimed.current && claimed.phase != Phase::Waiting && claimed.job != poison.job;
+            let row = &mut self.rows[claimed.job];
+            row.collateral = (row.collateral + u8::from(counts)).min(3);
         }
     }
 
-    fn let_go(&mut self, worker: usize, hold: usize) -> Hold {
-        self.workers[worker].holds.remove(hold)
+    fn remove_claim(&mut self, worker: usize, claim: usize) -> Claim {
+        self.workers[worker].claims.remove(claim)
     }
 }

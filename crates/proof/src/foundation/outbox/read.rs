@@ -1,4 +1,4 @@
-//! The readers: three as they should be, and one by position alone.
+//! The readers: three that use the outbox cursor, and one that reads by position alone.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -10,33 +10,33 @@ use rand::rngs::StdRng;
 use serde_json::Value;
 use sqlx::{Connection, PgConnection};
 
-use crate::foundation::outbox::Stage;
-use crate::foundation::outbox::write::Said;
+use crate::foundation::outbox::SharedState;
+use crate::foundation::outbox::write::EventPayload;
 use crate::report::Failure;
 
 const PAUSE: Duration = Duration::from_millis(5);
-/// A reader that has read as much as was written waits so long for what should not be there, and one
-/// that has not so long for the rest.
-const QUIET: Duration = Duration::from_millis(300);
-const PATIENCE: Duration = Duration::from_secs(15);
+/// How long a reader that has read everything waits for events that should not exist.
+const EXTRA_MAX: Duration = Duration::from_millis(300);
+/// How long a reader waits for events that are still missing.
+const MISSING_MAX: Duration = Duration::from_secs(15);
 
-/// Follows the outbox under a name, from the moment so many events are there.
+/// Follows the outbox with a named cursor, once `start` events are committed.
 pub(crate) async fn follow(
     database: Database,
-    stage: Arc<Stage>,
-    mut dice: StdRng,
+    shared: Arc<SharedState>,
+    mut rng: StdRng,
     name: &'static str,
     start: u64,
-) -> Result<(&'static str, Vec<Said>), Failure> {
-    while stage.committed.load(Ordering::SeqCst) < start {
+) -> Result<(&'static str, Vec<EventPayload>), Failure> {
+    while shared.committed.load(Ordering::SeqCst) < start {
         tokio::time::sleep(PAUSE).await;
     }
     let reading = Reading::for_platform(&database);
     let mut seen = Vec::new();
-    let mut patience = Patience::default();
-    while patience.lasts(&stage, seen.len()) {
+    let mut idle = IdleTimer::default();
+    while idle.lasts(&shared, seen.len()) {
         let from = jobs::cursor(&reading, name).await?;
-        let batch = jobs::follow(&reading, &from, dice.random_range(1..=50)).await?;
+        let batch = jobs::read_events(&reading, &from, rng.random_range(1..=50)).await?;
         if batch.next != from {
             let mut work = Work::for_platform(&database).await?;
             jobs::advance(&mut work, name, &from, &batch.next).await?;
@@ -46,7 +46,7 @@ pub(crate) async fn follow(
             tokio::time::sleep(PAUSE).await;
             continue;
         }
-        patience = Patience::default();
+        idle = IdleTimer::default();
         for event in batch.events {
             seen.push(serde_json::from_value(event.payload)?);
         }
@@ -54,12 +54,16 @@ pub(crate) async fn follow(
     Ok((name, seen))
 }
 
-/// Reads on from the highest position it has seen. It will not see everything, so it does not wait.
-pub(crate) async fn by_position(url: String, stage: Arc<Stage>) -> Result<Vec<Said>, Failure> {
+/// Reads from the highest position it has seen. It misses events, so it does not wait for all of
+/// them.
+pub(crate) async fn by_position(
+    url: String,
+    shared: Arc<SharedState>,
+) -> Result<Vec<EventPayload>, Failure> {
     let mut sql = PgConnection::connect(&url).await?;
     let (mut seen, mut last) = (Vec::new(), 0_i64);
-    let mut patience = Patience::default();
-    while patience.lasts(&stage, usize::MAX) {
+    let mut idle = IdleTimer::default();
+    while idle.lasts(&shared, usize::MAX) {
         let select =
             "SELECT position, payload FROM outbox WHERE position > $1 ORDER BY position LIMIT 50";
         let events: Vec<(i64, Value)> =
@@ -68,7 +72,7 @@ pub(crate) async fn by_position(url: String, stage: Arc<Stage>) -> Result<Vec<Sa
             tokio::time::sleep(PAUSE).await;
             continue;
         }
-        patience = Patience::default();
+        idle = IdleTimer::default();
         for (position, payload) in events {
             last = position;
             seen.push(serde_json::from_value(payload)?);
@@ -77,18 +81,18 @@ pub(crate) async fn by_position(url: String, stage: Arc<Stage>) -> Result<Vec<Sa
     Ok(seen)
 }
 
-/// How long a reader has found nothing, counted from the writers' end.
+/// How long a reader has found nothing since the writers finished.
 #[derive(Default)]
-struct Patience(Option<Instant>);
+struct IdleTimer(Option<Instant>);
 
-impl Patience {
-    fn lasts(&mut self, stage: &Stage, seen: usize) -> bool {
-        if !stage.writers_are_done.load(Ordering::SeqCst) {
+impl IdleTimer {
+    fn lasts(&mut self, shared: &SharedState, seen: usize) -> bool {
+        if !shared.writers_are_done.load(Ordering::SeqCst) {
             return true;
         }
         let has_all =
-            u64::try_from(seen).is_ok_and(|seen| seen >= stage.committed.load(Ordering::SeqCst));
-        let limit = if has_all { QUIET } else { PATIENCE };
+            u64::try_from(seen).is_ok_and(|seen| seen >= shared.committed.load(Ordering::SeqCst));
+        let limit = if has_all { EXTRA_MAX } else { MISSING_MAX };
         self.0.get_or_insert_with(Instant::now).elapsed() < limit
     }
 }

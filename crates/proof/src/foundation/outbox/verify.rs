@@ -1,54 +1,55 @@
-//! Whether what a reader saw is what was committed, in the order in which it was.
+//! Compares the events that a reader saw with the committed ones and their order.
 
 use std::collections::{HashMap, HashSet};
 use std::time::Instant;
 
-use crate::foundation::outbox::write::{Said, Told};
+use crate::foundation::outbox::write::{CommitLog, EventPayload};
 use crate::report::{Failure, ensure};
 
-/// What is wrong with a reader's sequence.
+/// How a reader's sequence of events differs from the committed one.
 #[derive(Debug, Default)]
-pub(crate) struct Faults {
+pub(crate) struct Violations {
     /// Committed and never seen.
     pub(crate) missed: usize,
-    /// Seen again.
+    /// Seen more than once.
     pub(crate) repeated: usize,
-    /// Seen and never committed.
-    pub(crate) undone: usize,
-    /// Not the next of its key.
+    /// Seen although their transaction was rolled back.
+    pub(crate) rolled_back: usize,
+    /// Not the next event of their key.
     pub(crate) misordered: usize,
-    /// Seen before a transaction that was over when its own began.
+    /// Seen before a transaction that had committed when their own began.
     pub(crate) too_early: usize,
 }
 
-/// All of them must be zero.
-pub(crate) fn judge(told: &Told, seen: &[Said]) -> Result<(), Failure> {
-    let Faults { missed, repeated, undone, misordered, too_early } = faults(told, seen);
-    ensure(missed + repeated + undone + misordered + too_early == 0, || {
+/// Fails unless there are no violations.
+pub(crate) fn verify(log: &CommitLog, seen: &[EventPayload]) -> Result<(), Failure> {
+    let Violations { missed, repeated, rolled_back, misordered, too_early } = violations(log, seen);
+    ensure(missed + repeated + rolled_back + misordered + too_early == 0, || {
         format!(
-            "of {} events {missed} missed, {repeated} repeated, {undone} of undone transactions, \
+            "of {} events {missed} missed, {repeated} repeated, {rolled_back} of rolled-back transactions, \
              {misordered} out of order for their key, {too_early} transactions before an earlier one",
-            told.events(),
+            log.events(),
         )
     })
 }
 
-pub(crate) fn faults(told: &Told, seen: &[Said]) -> Faults {
-    let committed: HashSet<&Said> = told.committed.iter().flat_map(|one| &one.said).collect();
-    let distinct: HashSet<&Said> = seen.iter().collect();
-    Faults {
+pub(crate) fn violations(log: &CommitLog, seen: &[EventPayload]) -> Violations {
+    let committed: HashSet<&EventPayload> =
+        log.committed.iter().flat_map(|one| &one.events).collect();
+    let distinct: HashSet<&EventPayload> = seen.iter().collect();
+    Violations {
         missed: committed.difference(&distinct).count(),
         repeated: seen.len() - distinct.len(),
-        undone: distinct.difference(&committed).count(),
+        rolled_back: distinct.difference(&committed).count(),
         misordered: misordered(seen),
-        too_early: too_early(told, seen),
+        too_early: too_early(log, seen),
     }
 }
 
-/// Counts start at 1 and undone transactions leave no gap, so each event must be the next of its key.
-fn misordered(seen: &[Said]) -> usize {
+/// Counts start at 1 and rolled-back transactions leave no gap, so each event must be the next of its key.
+fn misordered(seen: &[EventPayload]) -> usize {
     let mut newest: HashMap<i32, i64> = HashMap::new();
-    let counted = seen.iter().filter_map(|said| said.counted);
+    let counted = seen.iter().filter_map(|event| event.counted);
     counted
         .filter(|(key, count)| {
             let last = newest.insert(*key, *count).unwrap_or(0);
@@ -57,20 +58,21 @@ fn misordered(seen: &[Said]) -> usize {
         .count()
 }
 
-/// Transactions that were seen before one whose commit was acknowledged before they began. A sweep
-/// in order of time: of the transactions acknowledged so far, only the place of the one seen last
-/// matters.
-fn too_early(told: &Told, seen: &[Said]) -> usize {
-    let mut places: HashMap<u64, (usize, usize)> = HashMap::new();
-    for (place, said) in seen.iter().enumerate() {
-        places.entry(said.transaction).or_insert((place, place)).1 = place;
+/// Counts the transactions that were seen before one whose commit was acknowledged before they
+/// began. The transactions are visited in order of time: of those acknowledged so far, only the
+/// position of the one seen last matters.
+fn too_early(log: &CommitLog, seen: &[EventPayload]) -> usize {
+    let mut positions: HashMap<u64, (usize, usize)> = HashMap::new();
+    for (position, event) in seen.iter().enumerate() {
+        positions.entry(event.transaction).or_insert((position, position)).1 = position;
     }
-    let place_of =
-        |said: &[Said]| said.first().and_then(|one| places.get(&one.transaction)).copied();
+    let positions_of = |events: &[EventPayload]| {
+        events.first().and_then(|one| positions.get(&one.transaction)).copied()
+    };
     let mut begins: Vec<(Instant, usize)> = Vec::new();
     let mut ends: Vec<(Instant, usize)> = Vec::new();
-    for transaction in &told.committed {
-        if let Some((first, last)) = place_of(&transaction.said) {
+    for transaction in &log.committed {
+        if let Some((first, last)) = positions_of(&transaction.events) {
             begins.push((transaction.began, first));
             ends.push((transaction.acknowledged, last));
         }
@@ -78,13 +80,13 @@ fn too_early(told: &Told, seen: &[Said]) -> usize {
     begins.sort_unstable();
     ends.sort_unstable();
     let mut ends = ends.into_iter().peekable();
-    let mut last_place = None;
+    let mut last_position = None;
     let mut too_early = 0;
     for (began, first) in begins {
         while let Some((_, last)) = ends.next_if(|(acknowledged, _)| *acknowledged < began) {
-            last_place = last_place.max(Some(last));
+            last_position = last_position.max(Some(last));
         }
-        too_early += usize::from(last_place.is_some_and(|last| first < last));
+        too_early += usize::from(last_position.is_some_and(|last| first < last));
     }
     too_early
 }
@@ -94,44 +96,44 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::foundation::outbox::write::Committed;
+    use crate::foundation::outbox::write::CommittedTransaction;
 
-    /// Transactions one after another, each with one event of key 1.
-    fn told(count: u64) -> Told {
+    /// Sequential transactions, each with one event of key 1.
+    fn log(count: u64) -> CommitLog {
         let start = Instant::now();
         let at = |millis: u64| start + Duration::from_millis(millis);
-        let said = |number: u64| Said {
+        let event = |number: u64| EventPayload {
             transaction: number,
             number: 0,
             counted: i64::try_from(number).ok().map(|n| (1, n)),
         };
-        let one = |number| Committed {
+        let one = |number| CommittedTransaction {
             began: at(10 * number),
             acknowledged: at(10 * number + 5),
-            said: vec![said(number)],
+            events: vec![event(number)],
         };
-        Told { committed: (1..=count).map(one).collect() }
+        CommitLog { committed: (1..=count).map(one).collect() }
     }
 
     #[test]
-    fn the_right_sequence_has_no_faults() {
-        let told = told(5);
-        let seen: Vec<Said> = told.committed.iter().map(|one| one.said[0]).collect();
-        assert!(judge(&told, &seen).is_ok());
+    fn the_committed_sequence_has_no_violations() {
+        let log = log(5);
+        let seen: Vec<EventPayload> = log.committed.iter().map(|one| one.events[0]).collect();
+        assert!(verify(&log, &seen).is_ok());
     }
 
     #[test]
-    fn every_fault_is_noticed() {
-        let told = told(5);
-        let right: Vec<Said> = told.committed.iter().map(|one| one.said[0]).collect();
+    fn every_violation_is_detected() {
+        let log = log(5);
+        let right: Vec<EventPayload> = log.committed.iter().map(|one| one.events[0]).collect();
         let mut swapped = right.clone();
         swapped.swap(1, 2);
-        let found = faults(&told, &swapped);
+        let found = violations(&log, &swapped);
         assert_eq!((found.too_early, found.misordered > 0), (1, true));
-        assert_eq!(faults(&told, &right[1..]).missed, 1);
+        assert_eq!(violations(&log, &right[1..]).missed, 1);
         let again = [right.as_slice(), &right[4..]].concat();
-        assert_eq!(faults(&told, &again).repeated, 1);
-        let undone = Said { transaction: 99, number: 0, counted: None };
-        assert_eq!(faults(&told, &[right.as_slice(), &[undone]].concat()).undone, 1);
+        assert_eq!(violations(&log, &again).repeated, 1);
+        let rolled_back = EventPayload { transaction: 99, number: 0, counted: None };
+        assert_eq!(violations(&log, &[right.as_slice(), &[rolled_back]].concat()).rolled_back, 1);
     }
 }

@@ -1,4 +1,4 @@
-//! The writers: each transaction counts keys up and tells of it, or is undone.
+//! The writers: each transaction increments counters and publishes an event for each, or is rolled back.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -13,15 +13,15 @@ use serde::{Deserialize, Serialize};
 use sqlx::PgConnection;
 use uuid::Uuid;
 
-use crate::foundation::outbox::Stage;
+use crate::foundation::outbox::SharedState;
 use crate::report::Failure;
 
 const KEYS: i32 = 20;
 
-/// What an event says. `key` and `count` are missing in those that are about nothing that is
-/// written elsewhere.
+/// The payload of an event. `counted` is the key and its new count; `None` if the event belongs to
+/// no counter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub(crate) struct Said {
+pub(crate) struct EventPayload {
     pub(crate) transaction: u64,
     pub(crate) number: usize,
     pub(crate) counted: Option<(i32, i64)>,
@@ -29,25 +29,25 @@ pub(crate) struct Said {
 
 /// A transaction whose commit was acknowledged.
 #[derive(Debug)]
-pub(crate) struct Committed {
+pub(crate) struct CommittedTransaction {
     pub(crate) began: Instant,
     pub(crate) acknowledged: Instant,
-    pub(crate) said: Vec<Said>,
+    pub(crate) events: Vec<EventPayload>,
 }
 
-/// Everything the writers did.
+/// All transactions that the writers committed.
 #[derive(Debug, Default)]
-pub(crate) struct Told {
-    pub(crate) committed: Vec<Committed>,
+pub(crate) struct CommitLog {
+    pub(crate) committed: Vec<CommittedTransaction>,
 }
 
-impl Told {
+impl CommitLog {
     pub(crate) fn add(&mut self, part: Self) {
         self.committed.extend(part.committed);
     }
 
     pub(crate) fn events(&self) -> usize {
-        self.committed.iter().map(|transaction| transaction.said.len()).sum()
+        self.committed.iter().map(|transaction| transaction.events.len()).sum()
     }
 }
 
@@ -62,57 +62,58 @@ pub(crate) async fn make_counters(sql: &mut PgConnection) -> sqlx::Result<()> {
     Ok(())
 }
 
-/// Writes until enough events are committed by all writers together.
+/// Writes until all writers together have committed enough events.
 pub(crate) async fn write(
     database: Database,
-    stage: Arc<Stage>,
-    mut dice: StdRng,
+    shared: Arc<SharedState>,
+    mut rng: StdRng,
     wanted: u64,
-) -> Result<Told, Failure> {
-    let mut told = Told::default();
-    while stage.committed.load(Ordering::SeqCst) < wanted {
-        let number = stage.transaction.fetch_add(1, Ordering::SeqCst);
+) -> Result<CommitLog, Failure> {
+    let mut log = CommitLog::default();
+    while shared.committed.load(Ordering::SeqCst) < wanted {
+        let number = shared.transaction.fetch_add(1, Ordering::SeqCst);
         let began = Instant::now();
         let mut work = Work::for_platform(&database).await?;
-        let said = transact(&mut work, &mut dice, number).await?;
-        if dice.random_ratio(1, 12) {
-            work.abandon().await?;
+        let events = transact(&mut work, &mut rng, number).await?;
+        if rng.random_ratio(1, 12) {
+            work.rollback().await?;
             continue;
         }
         work.commit().await?;
-        stage.committed.fetch_add(u64::try_from(said.len())?, Ordering::SeqCst);
-        told.committed.push(Committed { began, acknowledged: Instant::now(), said });
+        shared.committed.fetch_add(u64::try_from(events.len())?, Ordering::SeqCst);
+        log.committed.push(CommittedTransaction { began, acknowledged: Instant::now(), events });
     }
-    Ok(told)
+    Ok(log)
 }
 
-/// Perhaps tells of something else first, which gives the transaction its id before it waits for
-/// the keys; then counts one key or two, always in the same order, and tells of each.
+/// Sometimes first publishes an event without a counter, which assigns the transaction id before the
+/// row locks are taken; then increments one or two counters, always in the same order, and publishes
+/// an event for each.
 async fn transact(
     work: &mut Work,
-    dice: &mut StdRng,
+    rng: &mut StdRng,
     transaction: u64,
-) -> Result<Vec<Said>, Failure> {
-    let mut said = Vec::new();
-    if dice.random_ratio(1, 3) {
-        said.push(tell(work, transaction, said.len(), None).await?);
-        linger(dice).await;
+) -> Result<Vec<EventPayload>, Failure> {
+    let mut events = Vec::new();
+    if rng.random_ratio(1, 3) {
+        events.push(publish(work, transaction, events.len(), None).await?);
+        random_delay(rng).await;
     }
-    let first = dice.random_range(1..=KEYS);
-    let second = dice.random_range(1..=KEYS);
+    let first = rng.random_range(1..=KEYS);
+    let second = rng.random_range(1..=KEYS);
     let keys =
-        if dice.random_ratio(1, 4) && second > first { vec![first, second] } else { vec![first] };
+        if rng.random_ratio(1, 4) && second > first { vec![first, second] } else { vec![first] };
     for key in keys {
         let count = count_up(work.sql(), key).await?;
-        said.push(tell(work, transaction, said.len(), Some((key, count))).await?);
-        linger(dice).await;
+        events.push(publish(work, transaction, events.len(), Some((key, count))).await?);
+        random_delay(rng).await;
     }
-    Ok(said)
+    Ok(events)
 }
 
-/// Up to 30 ms, now and then 200.
-async fn linger(dice: &mut StdRng) {
-    let millis = if dice.random_ratio(1, 50) { 200 } else { dice.random_range(0..=30) };
+/// Waits for up to 30 ms, sometimes 200 ms.
+async fn random_delay(rng: &mut StdRng) {
+    let millis = if rng.random_ratio(1, 50) { 200 } else { rng.random_range(0..=30) };
     tokio::time::sleep(Duration::from_millis(millis)).await;
 }
 
@@ -122,19 +123,19 @@ async fn count_up(sql: &mut PgConnection, key: i32) -> sqlx::Result<i64> {
     update.bind(key).fetch_one(sql).await
 }
 
-async fn tell(
+async fn publish(
     work: &mut Work,
     transaction: u64,
     number: usize,
     counted: Option<(i32, i64)>,
-) -> Result<Said, Failure> {
-    let said = Said { transaction, number, counted };
+) -> Result<EventPayload, Failure> {
+    let payload = EventPayload { transaction, number, counted };
     let event = NewEvent {
         merchant: MerchantId::from_uuid(Uuid::nil()),
         topic: "counter.changed",
         subject: Uuid::nil(),
-        payload: serde_json::to_value(said)?,
+        payload: serde_json::to_value(payload)?,
     };
     jobs::publish(work, &[event]).await?;
-    Ok(said)
+    Ok(payload)
 }

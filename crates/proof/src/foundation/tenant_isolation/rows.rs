@@ -1,27 +1,27 @@
-//! Rows for tables that nobody here knows.
+//! Test rows for arbitrary tables.
 
 use primitives::MerchantId;
 use sqlx::{FromRow, PgConnection};
 
 use crate::report::Failure;
 
-/// A table with a merchant, as the catalog describes it.
+/// A table with a merchant, as the system catalog describes it.
 #[derive(Debug, FromRow)]
 pub(crate) struct Table {
     pub(crate) name: String,
-    /// Row-level security is on, also for the owner.
-    pub(crate) walled: bool,
-    /// The columns of the key, and their types.
+    /// Row-level security is enabled and forced, so that it applies to the owner too.
+    pub(crate) isolated: bool,
+    /// The columns of the primary key without `merchant_id`, in the order of `key_types`.
     key_columns: Vec<String>,
     key_types: Vec<String>,
 }
 
-/// All tables of schema `public` that have a column `merchant_id`. A partition counts only if the
-/// store may reach it round its parent, whose wall covers it otherwise.
+/// Returns all tables of schema `public` that have a column `merchant_id`. A partition counts only if
+/// the store role may access it directly; otherwise the policy of its parent covers it.
 pub(crate) async fn tables_with_merchant(sql: &mut PgConnection) -> sqlx::Result<Vec<Table>> {
     let select = sqlx::query_as(
         "SELECT relation.relname::text AS name,
-                relation.relrowsecurity AND relation.relforcerowsecurity AS walled,
+                relation.relrowsecurity AND relation.relforcerowsecurity AS isolated,
                 coalesce(key.columns, '{}') AS key_columns,
                 coalesce(key.types, '{}') AS key_types
          FROM pg_class AS relation
@@ -46,10 +46,10 @@ pub(crate) async fn tables_with_merchant(sql: &mut PgConnection) -> sqlx::Result
     select.fetch_all(sql).await
 }
 
-/// Takes away what says which values are good, so that a row needs nothing but its key. The walls
-/// stay as they are.
-pub(crate) async fn loosen(sql: &mut PgConnection) -> sqlx::Result<()> {
-    let loosen = sqlx::raw_sql(
+/// Drops constraints and triggers, so that a row needs nothing but its key. Row-level security is not
+/// changed.
+pub(crate) async fn drop_constraints(sql: &mut PgConnection) -> sqlx::Result<()> {
+    let drop_all = sqlx::raw_sql(
         "DO $$
          DECLARE
              part record;
@@ -81,12 +81,12 @@ pub(crate) async fn loosen(sql: &mut PgConnection) -> sqlx::Result<()> {
          END
          $$",
     );
-    loosen.execute(sql).await?;
+    drop_all.execute(sql).await?;
     Ok(())
 }
 
 impl Table {
-    /// Inserts a row of a merchant; another number is another key.
+    /// Returns an INSERT of a row of a merchant; each number gives another key.
     pub(crate) fn insert(&self, merchant: MerchantId, number: u32) -> Result<String, Failure> {
         let mut columns = String::from("merchant_id");
         let mut values = format!("'{}'", merchant.uuid());
@@ -98,7 +98,7 @@ impl Table {
     }
 }
 
-/// A value for a key, as PostgreSQL reads it.
+/// Returns a key value as a PostgreSQL literal without quotes.
 fn value(kind: &str, number: u32) -> Result<String, Failure> {
     match kind {
         "uuid" => Ok(format!("{number:032x}")),
@@ -107,6 +107,6 @@ fn value(kind: &str, number: u32) -> Result<String, Failure> {
         "bytea" => Ok(format!("\\x{number:08x}")),
         "date" => Ok(format!("2026-11-{number:02}")),
         "timestamp with time zone" => Ok(format!("2026-11-{number:02}T08:00:00Z")),
-        other => Err(format!("a key of type {other}: add a value for it").into()),
+        other => Err(format!("no test value for a key of type {other}; add one here").into()),
     }
 }

@@ -1,4 +1,4 @@
-//! The best twenty by relevance and trust, and the exact number of all.
+//! Collects the first twenty hits by relevance and trust, and the exact total.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
@@ -8,22 +8,22 @@ use tantivy::collector::{Collector, SegmentCollector};
 use tantivy::columnar::ColumnValues;
 use tantivy::{DocAddress, DocId, Score, SegmentOrdinal, SegmentReader};
 
-use crate::search::world::LIMIT;
+use crate::search::synthetic_catalog::LIMIT;
 
-/// What a product has to be.
+/// The filters of a query.
 #[derive(Clone, Copy)]
 pub(super) struct Filters {
     pub(super) max_price: Option<u64>,
     pub(super) in_stock_only: bool,
 }
 
-/// Collects them.
-pub(super) struct Top {
+/// The collector.
+pub(super) struct TopHits {
     pub(super) factors: Arc<[f32]>,
     pub(super) filters: Filters,
 }
 
-/// A product that was found.
+/// A hit.
 pub(super) struct Hit {
     score: Score,
     tie: u64,
@@ -50,14 +50,14 @@ impl PartialEq for Hit {
 
 impl Eq for Hit {}
 
-/// What was found, best first.
-pub(super) struct Found {
+/// The first hits, best first, and the total.
+pub(super) struct SearchResults {
     pub(super) best: Vec<Hit>,
     pub(super) total: u64,
 }
 
-/// Collects them in one segment.
-pub(super) struct TopOfSegment {
+/// The collector of one segment.
+pub(super) struct SegmentTopHits {
     factors: Arc<[f32]>,
     filters: Filters,
     segment: SegmentOrdinal,
@@ -66,22 +66,22 @@ pub(super) struct TopOfSegment {
     stock: Arc<dyn ColumnValues<u64>>,
     tie: Arc<dyn ColumnValues<u64>>,
     best: BinaryHeap<Reverse<Hit>>,
-    /// Who scores less is not among the best.
+    /// Minimum score to be among the first hits.
     threshold: Score,
     total: u64,
 }
 
-impl Collector for Top {
-    type Fruit = Found;
-    type Child = TopOfSegment;
+impl Collector for TopHits {
+    type Fruit = SearchResults;
+    type Child = SegmentTopHits;
 
     fn for_segment(
         &self,
         segment: SegmentOrdinal,
         reader: &SegmentReader,
-    ) -> tantivy::Result<TopOfSegment> {
+    ) -> tantivy::Result<SegmentTopHits> {
         let column = |name: &str| reader.fast_fields().column_first_or_default(name);
-        Ok(TopOfSegment {
+        Ok(SegmentTopHits {
             factors: Arc::clone(&self.factors),
             filters: self.filters,
             segment,
@@ -99,17 +99,17 @@ impl Collector for Top {
         true
     }
 
-    fn merge_fruits(&self, segments: Vec<Found>) -> tantivy::Result<Found> {
-        let total = segments.iter().map(|found| found.total).sum();
-        let mut best: Vec<Hit> = segments.into_iter().flat_map(|found| found.best).collect();
+    fn merge_fruits(&self, segments: Vec<SearchResults>) -> tantivy::Result<SearchResults> {
+        let total = segments.iter().map(|results| results.total).sum();
+        let mut best: Vec<Hit> = segments.into_iter().flat_map(|results| results.best).collect();
         best.sort_unstable_by(|left, right| right.cmp(left));
         best.truncate(LIMIT);
-        Ok(Found { best, total })
+        Ok(SearchResults { best, total })
     }
 }
 
-impl SegmentCollector for TopOfSegment {
-    type Fruit = Found;
+impl SegmentCollector for SegmentTopHits {
+    type Fruit = SearchResults;
 
     fn collect(&mut self, doc: DocId, score: Score) {
         let number = usize::try_from(self.store.get_val(doc)).unwrap_or(0);
@@ -134,7 +134,7 @@ impl SegmentCollector for TopOfSegment {
         }
     }
 
-    fn harvest(self) -> Found {
-        Found { best: self.best.into_iter().map(|hit| hit.0).collect(), total: self.total }
+    fn harvest(self) -> SearchResults {
+        SearchResults { best: self.best.into_iter().map(|hit| hit.0).collect(), total: self.total }
     }
 }

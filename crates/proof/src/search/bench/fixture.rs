@@ -1,82 +1,84 @@
-//! One world with all that is measured on it.
+//! A synthetic catalog in a database, the queries, and the engines that are measured.
 
 use std::sync::Arc;
 use std::time::Instant;
 
-use database::Dice;
+use database::RandomSource;
 use sqlx::{AssertSqlSafe, Connection, PgConnection};
 
-use super::Parts;
+use super::Selection;
 use crate::report::{Failure, grouped};
-use crate::search::bare::Bare;
-use crate::search::site::{Budget, Site};
-use crate::search::world::{Class, Query, SEED, World, kind_name, load, queries};
+use crate::search::bare_tantivy::BareTantivy;
+use crate::search::souk_search::{Budget, SoukSearch};
+use crate::search::synthetic_catalog::{
+    Class, Query, SEED, SyntheticCatalog, kind_name, load, queries,
+};
 use crate::worker::open;
 
-/// A world in a database of its own, and what is asked of it.
-pub(super) struct Stage {
-    pub(super) world: Arc<World>,
+/// A synthetic catalog in its own database, and the queries.
+pub(super) struct Fixture {
+    pub(super) catalog: Arc<SyntheticCatalog>,
     pub(super) url: String,
     name: String,
-    /// All queries, mixed.
+    /// All queries, shuffled.
     pub(super) queries: Vec<Query>,
-    /// The same by kind.
+    /// The same queries by kind.
     pub(super) kinds: Vec<(String, Vec<Query>)>,
 }
 
-/// Those who answer.
-pub(super) struct Sides {
-    pub(super) site: Option<Site>,
-    pub(super) bare: Option<Bare>,
+/// The engines that are compared; `None` if not selected.
+pub(super) struct Contenders {
+    pub(super) souk: Option<SoukSearch>,
+    pub(super) bare: Option<BareTantivy>,
 }
 
-impl Stage {
-    /// Makes a database, migrates it and loads the world.
-    pub(super) async fn set(server: &str, size: u32, of_each: u32) -> Result<Self, Failure> {
-        let name = format!("world_{size}");
+impl Fixture {
+    /// Creates a database, migrates it and loads the catalog.
+    pub(super) async fn create(server: &str, size: u32, of_each: u32) -> Result<Self, Failure> {
+        let name = format!("catalog_{size}");
         let mut admin = PgConnection::connect(server).await?;
         sqlx::raw_sql(AssertSqlSafe(format!("CREATE DATABASE {name}"))).execute(&mut admin).await?;
-        let (base, _) = server.rsplit_once('/').ok_or("DATABASE_URL ends with /<database>")?;
+        let (base, _) = server.rsplit_once('/').ok_or("DATABASE_URL must end with /<database>")?;
         let url = format!("{base}/{name}");
-        let database = open(url.clone(), 2, Dice::real())?;
+        let database = open(url.clone(), 2, RandomSource::system())?;
         database.migrate().await?;
         database.close().await;
-        let world = Arc::new(World::new(size, SEED));
-        let took = load(&url, &world).await?;
+        let catalog = Arc::new(SyntheticCatalog::new(size, SEED));
+        let took = load(&url, &catalog).await?;
         println!(
-            "{} products of {} merchants loaded in {:.1} s, {:.0} a second",
+            "{} products of {} merchants loaded in {:.1} s ({:.0}/s)",
             grouped(size),
-            grouped(world.merchants.len()),
+            grouped(catalog.merchants.len()),
             took.as_secs_f64(),
             f64::from(size) / took.as_secs_f64()
         );
         let since = Instant::now();
-        let asked = Arc::clone(&world);
-        let make = move || queries(&asked, &asked.frequencies(), of_each);
-        let queries = tokio::task::spawn_blocking(make).await?;
+        let shared = Arc::clone(&catalog);
+        let generate = move || queries(&shared, &shared.frequencies(), of_each);
+        let queries = tokio::task::spawn_blocking(generate).await?;
         let seconds = since.elapsed().as_secs_f64();
-        println!("{} queries chosen in {seconds:.1} s", grouped(queries.len()));
+        println!("{} queries generated in {seconds:.1} s", grouped(queries.len()));
         let kinds = by_kind(&queries);
-        Ok(Self { world, url, name, queries, kinds })
+        Ok(Self { catalog, url, name, queries, kinds })
     }
 
-    /// Builds the indexes of those who take part.
-    pub(super) async fn sides(&self, parts: Parts) -> Result<Sides, Failure> {
-        let bare = if parts.bare {
-            Some(tokio::task::block_in_place(|| Bare::build(&self.world))?)
+    /// Builds the indexes of the selected engines.
+    pub(super) async fn contenders(&self, selection: Selection) -> Result<Contenders, Failure> {
+        let bare = if selection.bare {
+            Some(tokio::task::block_in_place(|| BareTantivy::build(&self.catalog))?)
         } else {
             None
         };
-        let site = if parts.souk {
-            Some(Site::open(&self.url, self.world.size, Budget::None).await?)
+        let souk = if selection.souk {
+            Some(SoukSearch::start(&self.url, self.catalog.size, Budget::Unlimited).await?)
         } else {
             None
         };
-        Ok(Sides { site, bare })
+        Ok(Contenders { souk, bare })
     }
 
-    /// Gives the room back.
-    pub(super) async fn clear(self, server: &str) -> Result<(), Failure> {
+    /// Drops the database.
+    pub(super) async fn drop_database(self, server: &str) -> Result<(), Failure> {
         let mut admin = PgConnection::connect(server).await?;
         let statement = format!("DROP DATABASE {} WITH (FORCE)", self.name);
         sqlx::raw_sql(AssertSqlSafe(statement)).execute(&mut admin).await?;
@@ -84,7 +86,7 @@ impl Stage {
     }
 }
 
-/// In the order of the classes, those in all stores first.
+/// Groups the queries by kind, in the order of the classes, those in all stores first.
 fn by_kind(queries: &[Query]) -> Vec<(String, Vec<Query>)> {
     let mut kinds = Vec::new();
     for in_store in [false, true] {

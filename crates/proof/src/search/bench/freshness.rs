@@ -1,4 +1,4 @@
-//! How long a pushed change takes until a search shows it, while others push and search.
+//! Time from a pushed change until a search returns it, under a load of pushes and searches.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -6,23 +6,23 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::stage::Stage;
-use crate::http::{Client, Fate};
+use super::fixture::Fixture;
+use crate::http::{Client, Delivery};
 use crate::report::{Failure, ensure, grouped};
-use crate::search::site::Site;
-use crate::search::world::{Merchant, Query, external_id};
+use crate::search::souk_search::SoukSearch;
+use crate::search::synthetic_catalog::{Merchant, Query, external_id};
 use crate::souk::store_key;
 
-/// Changes that flow each second, in calls of so many.
+/// Load of changes, in requests of `CHANGES_PER_CALL`.
 const CHANGES_PER_SECOND: u64 = 200;
 const CHANGES_PER_CALL: u64 = 20;
-/// Probes: one change each, watched until a search shows it.
+/// Number of probes: each makes one change and searches until the result shows it.
 const PROBES: u32 = 90;
 const PROBE_EVERY: Duration = Duration::from_millis(500);
-/// What is promised of 95 in 100.
+/// Target of the 95th percentile.
 const TARGET: Duration = Duration::from_secs(2);
 
-/// A store's program.
+/// A store that pushes changes.
 struct Pusher {
     slug: String,
     key: String,
@@ -30,16 +30,20 @@ struct Pusher {
     count: u32,
 }
 
-/// Pushes, searches at half of what the server can do, and watches.
-pub(super) async fn run(stage: &Stage, site: &Site, capacity: f64) -> Result<(), Failure> {
-    let pushers = pushers(stage).await?;
+/// Measures the delay of probes while changes are pushed and searches run at half of the server's capacity.
+pub(super) async fn run(
+    fixture: &Fixture,
+    souk: &SoukSearch,
+    capacity: f64,
+) -> Result<(), Failure> {
+    let pushers = pushers(fixture).await?;
     let stop = Arc::new(AtomicBool::new(false));
     let changes = Arc::new(AtomicU64::new(0));
     let searches = Arc::new(AtomicU64::new(0));
-    let port = site.port();
+    let port = souk.port();
     let mut others = tokio::task::JoinSet::new();
     others.spawn(push(port, Arc::clone(&pushers), Arc::clone(&stop), Arc::clone(&changes)));
-    let bodies: Arc<[String]> = stage.queries.iter().map(Query::body).collect();
+    let bodies: Arc<[String]> = fixture.queries.iter().map(Query::body).collect();
     for _ in 0..2 {
         let pause = Duration::from_secs_f64(4.0 / capacity);
         let work = (Arc::clone(&bodies), Arc::clone(&stop), Arc::clone(&searches));
@@ -61,7 +65,8 @@ pub(super) async fn run(stage: &Stage, site: &Site, capacity: f64) -> Result<(),
         ended??;
     }
     waits.sort_unstable();
-    let at = |share: usize| waits[(waits.len() * share / 100).min(waits.len() - 1)].as_secs_f64();
+    let percentile =
+        |percent: usize| waits[(waits.len() * percent / 100).min(waits.len() - 1)].as_secs_f64();
     let rate = |count: &AtomicU64| {
         #[expect(clippy::cast_precision_loss, reason = "counts of a minute")]
         let count = count.load(Ordering::Relaxed) as f64;
@@ -69,39 +74,39 @@ pub(super) async fn run(stage: &Stage, site: &Site, capacity: f64) -> Result<(),
     };
     println!();
     println!(
-        "{} products, {:.0} changes/s and {:.0} searches/s (half of {capacity:.0}): a change shows after \
-         {:.2} s (median), {:.2} s (95 of 100), {:.2} s (longest of {}); promised: 95 of 100 within {} s",
-        grouped(stage.world.size),
+        "{} products, {:.0} changes/s and {:.0} searches/s (half of {capacity:.0}): a change is visible after \
+         {:.2} s (p50), {:.2} s (p95), {:.2} s (max of {}); target: p95 within {} s",
+        grouped(fixture.catalog.size),
         rate(&changes),
         rate(&searches),
-        at(50),
-        at(95),
-        at(100),
+        percentile(50),
+        percentile(95),
+        percentile(100),
         waits.len(),
         TARGET.as_secs()
     );
     Ok(())
 }
 
-/// The programs of the largest stores agents may check out at.
-async fn pushers(stage: &Stage) -> Result<Arc<[Pusher]>, Failure> {
+/// Returns the ten largest stores that allow agent checkout.
+async fn pushers(fixture: &Fixture) -> Result<Arc<[Pusher]>, Failure> {
     let mut merchants: Vec<&Merchant> =
-        stage.world.merchants.iter().filter(|merchant| merchant.trust >= 0.7).collect();
+        fixture.catalog.merchants.iter().filter(|merchant| merchant.trust >= 0.7).collect();
     merchants.sort_by_key(|merchant| std::cmp::Reverse(merchant.count));
     let mut pushers = Vec::new();
     for merchant in merchants.into_iter().take(10) {
         pushers.push(Pusher {
             slug: merchant.slug.clone(),
-            key: store_key(&stage.url, &merchant.slug).await?,
+            key: store_key(&fixture.url, &merchant.slug).await?,
             first: merchant.first,
             count: merchant.count,
         });
     }
-    ensure(!pushers.is_empty(), || String::from("no store may push"))?;
+    ensure(!pushers.is_empty(), || String::from("no store is trusted enough"))?;
     Ok(pushers.into())
 }
 
-/// Prices, stock and names change, ten calls a second.
+/// Pushes changes of prices and stock, ten requests per second.
 async fn push(
     port: u16,
     pushers: Arc<[Pusher]>,
@@ -119,28 +124,28 @@ async fn push(
         tokio::time::sleep(due.saturating_sub(since.elapsed())).await;
         let number = usize::try_from(call).unwrap_or(0) % pushers.len();
         let pusher = &pushers[number];
-        // The first hundred products of a store are for the probes.
-        let id = |place: u64| {
-            let room = u64::from(pusher.count.saturating_sub(100).max(1));
-            let place = (call * CHANGES_PER_CALL + place) % room;
+        // The first hundred products of a store are reserved for the probes.
+        let id = |index: u64| {
+            let available = u64::from(pusher.count.saturating_sub(100).max(1));
+            let index = (call * CHANGES_PER_CALL + index) % available;
             external_id(
-                pusher.first + 100.min(pusher.count - 1) + u32::try_from(place).unwrap_or(0),
+                pusher.first + 100.min(pusher.count - 1) + u32::try_from(index).unwrap_or(0),
             )
         };
         let items: Vec<Value> = (0..CHANGES_PER_CALL)
-            .map(|place| match call % 2 {
-                0 => json!({ "external_id": id(place), "price": format!("{}.50", 10 + call % 90) }),
-                _ => json!({ "external_id": id(place), "stock_quantity": call % 50 }),
+            .map(|index| match call % 2 {
+                0 => json!({ "external_id": id(index), "price": format!("{}.50", 10 + call % 90) }),
+                _ => json!({ "external_id": id(index), "stock_quantity": call % 50 }),
             })
             .collect();
         let path =
             ["/api/v1/merchant/prices", "/api/v1/merchant/inventory"][usize::from(call % 2 == 1)];
         let body = json!({ "items": items }).to_string();
         match clients[number].send("PATCH", path, body.as_bytes()).await {
-            Fate::Answered { status: 200, .. } => {
+            Delivery::Answered { status: 200, .. } => {
                 changes.fetch_add(CHANGES_PER_CALL, Ordering::Relaxed);
             }
-            other => return Err(format!("a push met {other:?}").into()),
+            other => return Err(format!("a push failed: {other:?}").into()),
         }
     }
     Ok(())
@@ -161,21 +166,21 @@ async fn search(
         }
         tokio::time::sleep((pause * number).saturating_sub(since.elapsed())).await;
         match client.post("/api/v1/search", body).await {
-            Fate::Answered { status: 200, .. } => searches.fetch_add(1, Ordering::Relaxed),
-            other => return Err(format!("a search met {other:?}").into()),
+            Delivery::Answered { status: 200, .. } => searches.fetch_add(1, Ordering::Relaxed),
+            other => return Err(format!("a search failed: {other:?}").into()),
         };
     }
     Ok(())
 }
 
-/// Changes one product and asks until a search shows it. Every third time another fact.
+/// Changes one product and searches until the result shows the change; price, stock and name in turn.
 async fn probe(port: u16, pushers: Arc<[Pusher]>, number: u32) -> Result<Duration, Failure> {
-    let place = usize::try_from(number).unwrap_or(0) % pushers.len();
-    let pusher = &pushers[place];
+    let index = usize::try_from(number).unwrap_or(0) % pushers.len();
+    let pusher = &pushers[index];
     let id = external_id(pusher.first + (number / 10) % pusher.count.min(100));
     let mut client = Client::new(port).with_key(&pusher.key);
     let price = f64::from(20_000 + number) + 0.25;
-    let (path, body, shown): (_, _, (&str, Value)) = match number % 3 {
+    let (path, body, expected): (_, _, (&str, Value)) = match number % 3 {
         0 => (
             "/api/v1/merchant/prices",
             json!({ "items": [{ "external_id": id, "price": format!("{price:.2}") }] }),
@@ -195,21 +200,23 @@ async fn probe(port: u16, pushers: Arc<[Pusher]>, number: u32) -> Result<Duratio
         }
     };
     let body = body.to_string();
-    let fate = client.send("PATCH", path, body.as_bytes()).await;
+    let delivery = client.send("PATCH", path, body.as_bytes()).await;
     let since = Instant::now();
-    ensure(matches!(fate, Fate::Answered { status: 200, .. }), || format!("a probe met {fate:?}"))?;
-    let wanted = json!({ "query": id, "merchants": [pusher.slug], "limit": 1 }).to_string();
+    ensure(matches!(delivery, Delivery::Answered { status: 200, .. }), || {
+        format!("the push of a probe failed: {delivery:?}")
+    })?;
+    let body = json!({ "query": id, "merchants": [pusher.slug], "limit": 1 }).to_string();
     let mut client = Client::new(port);
     while since.elapsed() < Duration::from_secs(30) {
-        let Fate::Answered { status: 200, body } = client.post("/api/v1/search", &wanted).await
+        let Delivery::Answered { status: 200, body } = client.post("/api/v1/search", &body).await
         else {
-            return Err("a search of a probe was not answered".into());
+            return Err("the search of a probe failed".into());
         };
-        let answer: Value = serde_json::from_str(&body)?;
-        if answer["data"][0][shown.0] == shown.1 {
+        let response: Value = serde_json::from_str(&body)?;
+        if response["data"][0][expected.0] == expected.1 {
             return Ok(since.elapsed());
         }
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
-    Err(format!("{id} of {} did not change within 30 s", pusher.slug).into())
+    Err(format!("the change of {id} of {} was not visible within 30 s", pusher.slug).into())
 }

@@ -1,12 +1,12 @@
-//! What a search costs as the catalog grows.
+//! CPU time of a search by catalog size.
 
-use super::stage::{Sides, Stage};
+use super::fixture::{Contenders, Fixture};
 use crate::report::{Failure, grouped};
 use crate::search::measure::{ByKind, MIXED};
-use crate::search::site::Budget;
+use crate::search::souk_search::Budget;
 use crate::table_print::Table;
 
-/// CPU by kind at each size, of each side.
+/// CPU time by kind at each size, for each engine.
 #[derive(Default)]
 pub(super) struct Growth {
     kinds: Vec<String>,
@@ -17,49 +17,49 @@ pub(super) struct Growth {
 }
 
 impl Growth {
-    /// Measures a world, without and with the budget.
+    /// Measures a catalog, without and with the work budget.
     pub(super) async fn measure(
         &mut self,
-        stage: &Stage,
-        sides: &mut Sides,
+        fixture: &Fixture,
+        contenders: &mut Contenders,
     ) -> Result<(), Failure> {
-        self.kinds = stage.kinds.iter().map(|(kind, _)| kind.clone()).collect();
+        self.kinds = fixture.kinds.iter().map(|(kind, _)| kind.clone()).collect();
         self.kinds.push(String::from(MIXED));
-        self.sizes.push(stage.world.size);
-        if let Some(bare) = &sides.bare {
+        self.sizes.push(fixture.catalog.size);
+        if let Some(bare) = &contenders.bare {
             let twice = || -> Result<ByKind, Failure> {
-                bare.by_kind(&stage.kinds)?;
-                bare.by_kind(&stage.kinds)
+                bare.by_kind(&fixture.kinds)?;
+                bare.by_kind(&fixture.kinds)
             };
             self.bare.push(tokio::task::block_in_place(twice)?);
         }
-        if let Some(site) = &mut sides.site {
-            // The first time is for caches.
-            site.by_kind(&stage.kinds).await?;
-            self.exact.push(site.by_kind(&stage.kinds).await?);
-            site.serve_again(Budget::Ordinary).await?;
-            site.by_kind(&stage.kinds).await?;
-            self.budgeted.push(site.by_kind(&stage.kinds).await?);
+        if let Some(souk) = &mut contenders.souk {
+            // The first run is for warm-up.
+            souk.by_kind(&fixture.kinds).await?;
+            self.exact.push(souk.by_kind(&fixture.kinds).await?);
+            souk.restart_server(Budget::Default).await?;
+            souk.by_kind(&fixture.kinds).await?;
+            self.budgeted.push(souk.by_kind(&fixture.kinds).await?);
         }
         Ok(())
     }
 
     pub(super) fn print(&self) {
-        for (name, figures) in [
+        for (name, measured) in [
             ("souk without the work budget", &self.exact),
             ("souk with the work budget", &self.budgeted),
             ("tantivy in-process", &self.bare),
         ] {
-            if !figures.is_empty() {
-                self.print_side(name, figures);
+            if !measured.is_empty() {
+                self.print_engine(name, measured);
             }
         }
     }
 
-    /// One column a size, and by which factor it grew since the size before.
-    fn print_side(&self, name: &str, figures: &[ByKind]) {
+    /// Prints a column for each size, with the growth factor since the previous size.
+    fn print_engine(&self, name: &str, measured: &[ByKind]) {
         println!();
-        println!("CPU ms of a search as the catalog grows: {name}");
+        println!("CPU ms per search by catalog size: {name}");
         let mut head = vec![String::from("kind")];
         for (index, size) in self.sizes.iter().enumerate() {
             head.push(grouped(*size));
@@ -72,7 +72,7 @@ impl Growth {
         for kind in &self.kinds {
             let mut row = vec![kind.clone()];
             let mut before: Option<f64> = None;
-            for by_kind in figures {
+            for by_kind in measured {
                 let micros = by_kind.get(kind).copied().unwrap_or(f64::NAN);
                 row.push(format!("{:.2}", micros / 1_000.0));
                 if let Some(before) = before {

@@ -23,7 +23,7 @@ fn assert_close(found: f64, expected: f64) {
 }
 
 #[test]
-fn the_best_order_scores_one_and_no_hit_zero() {
+fn the_ideal_order_scores_one_and_no_relevant_hit_zero() {
     let grades = [("a", 3), ("b", 2), ("c", 1)];
     assert_close(ndcg(&["a", "b", "c"], &grades), 1.0);
     assert_close(ndcg(&["a", "b", "c", "x", "y"], &grades), 1.0);
@@ -33,14 +33,14 @@ fn the_best_order_scores_one_and_no_hit_zero() {
 }
 
 #[test]
-fn gains_grow_with_the_grade_and_shrink_with_the_place() {
+fn gains_grow_with_the_grade_and_shrink_with_the_rank() {
     let grades = [("a", 3), ("b", 2), ("c", 1)];
     // The best: 7 / log2(2) + 3 / log2(3) + 1 / log2(4) = 7 + 1.892789 + 0.5 = 9.392789.
     // c, b, a: 1 + 1.892789 + 7 / 2 = 6.392789.
     assert_close(ndcg(&["c", "b", "a"], &grades), 0.680_606);
     // x, a: 7 / log2(3) = 4.416508.
     assert_close(ndcg(&["x", "a"], &grades), 0.470_202);
-    // One product at the tenth place: 1 / log2(11) = 0.289065.
+    // One product at rank ten: 1 / log2(11) = 0.289065.
     let tenth = ["1", "2", "3", "4", "5", "6", "7", "8", "9", "a"];
     assert_close(ndcg(&tenth, &[("a", 3)]), 0.289_065);
 }
@@ -58,13 +58,13 @@ fn only_ten_hits_count_and_each_once() {
 
 #[test]
 fn the_same_sku_of_another_store_is_another_product() {
-    let elsewhere = [(String::from("orelys"), String::from("a"))];
-    assert_close(ndcg_at_10(&elsewhere, &judged(&[("a", 3)])), 0.0);
+    let other_store = [(String::from("orelys"), String::from("a"))];
+    assert_close(ndcg_at_10(&other_store, &judged(&[("a", 3)])), 0.0);
 }
 
 #[test]
-fn the_set_is_large_and_names_what_the_world_has() {
-    let queries = queries().expect("a set that fits the world");
+fn the_set_is_large_and_matches_the_demo_data() {
+    let queries = queries().expect("a set that matches the demo data");
     assert!(queries.len() >= 100, "{}", queries.len());
     for kind in Kind::ALL {
         let count = queries.iter().filter(|query| query.kind == kind).count();
@@ -76,24 +76,24 @@ fn the_set_is_large_and_names_what_the_world_has() {
 }
 
 #[test]
-fn what_is_judged_passes_its_own_filters() {
+fn judged_products_pass_the_filters_of_their_query() {
     let world = demo::world();
-    for query in queries().expect("a set that fits the world") {
+    for query in queries().expect("a set that matches the demo data") {
         for judged in &query.judgements {
             let store = world.store(&judged.store).expect("a store");
             let product = store.products.iter().find(|product| product.sku == judged.sku);
             let product = product.expect("a product");
             let name = format!("{}: {}/{}", query.id, judged.store, judged.sku);
-            assert!(["USD", "EUR", "USDC"].contains(&product.currency), "{name}");
+            assert!(["USD", "EUR", "USDC"].contains(&product.currency.as_str()), "{name}");
             let currency = query.currency.as_ref();
-            assert!(currency.is_none_or(|currency| currency == product.currency), "{name}");
-            assert!(query.brand.as_ref().is_none_or(|brand| brand == product.brand), "{name}");
-            let shelf = query.category.as_ref();
-            assert!(shelf.is_none_or(|shelf| product.category.starts_with(shelf)), "{name}");
+            assert!(currency.is_none_or(|currency| currency == &product.currency), "{name}");
+            assert!(query.brand.as_ref().is_none_or(|brand| brand == &product.brand), "{name}");
+            let category = query.category.as_ref();
+            assert!(category.is_none_or(|path| product.category.starts_with(path)), "{name}");
             let trust = store.trust_score.unwrap_or_default();
             assert!(query.min_trust.is_none_or(|least| trust >= least), "{name}");
-            let there = ["in_stock", "low_stock"].contains(&product.stock_status);
-            assert!(there || !query.in_stock_only, "{name}");
+            let in_stock = ["in_stock", "low_stock"].contains(&product.stock_status);
+            assert!(in_stock || !query.in_stock_only, "{name}");
             let merchants = &query.merchants;
             assert!(merchants.is_empty() || merchants.contains(&judged.store), "{name}");
             let elite = query.verification_level.as_deref() != Some("ELITE") || trust >= 0.95;
@@ -103,7 +103,7 @@ fn what_is_judged_passes_its_own_filters() {
 }
 
 #[test]
-fn a_set_that_contradicts_the_world_is_refused() {
+fn a_set_that_contradicts_the_demo_data_is_rejected() {
     let one = |store: &str, sku: &str, grade: u8| {
         let text = format!(
             "[[query]]\nid = \"x\"\nkind = \"exact\"\nquery = \"x\"\n\
@@ -122,7 +122,7 @@ fn a_set_that_contradicts_the_world_is_refused() {
 }
 
 #[tokio::test]
-async fn kinds_and_all_have_their_means() {
+async fn means_are_computed_by_kind_and_overall() {
     let query = |id: &str, kind| Query {
         id: id.to_owned(),
         kind,
@@ -148,7 +148,7 @@ async fn kinds_and_all_have_their_means() {
         })
         .await
     });
-    let relevance = task.await.expect("a task").expect("answers");
+    let relevance = task.await.expect("a task").expect("scores");
     assert_close(relevance.overall(), 2.0 / 3.0);
     assert_eq!(relevance.of(Kind::Exact), (2, 0.5));
     assert_eq!(relevance.of(Kind::Broad), (0, 0.0));

@@ -1,4 +1,5 @@
-//! The world in PostgreSQL: rows by `COPY`, past the catalog, so that nothing is announced.
+//! Loads a synthetic catalog into PostgreSQL with `COPY`, bypassing the catalog crate, so that no events are
+//! published.
 
 use std::fmt::Write as _;
 use std::io::{IsTerminal, Write as _, stdout};
@@ -11,57 +12,63 @@ use sqlx::{AssertSqlSafe, Connection, PgConnection};
 use tokio::sync::mpsc;
 use uuid::Uuid;
 
-use super::{Kind, Merchant, Product, World};
+use super::{Merchant, Product, Stream, SyntheticCatalog};
 use crate::report::{Failure, grouped};
 
-/// Connections that copy side by side.
+/// Number of connections that copy concurrently.
 const LOADERS: u32 = 2;
-/// Products sent in one go.
+/// Products per chunk.
 const CHUNK: u32 = 1_000;
-/// All stores joined on one day.
+/// The same for all stores.
 const JOINED_AT: &str = "2024-11-01T00:00:00Z";
 const CHANGED_AT: &str = "2026-11-01T00:00:00Z";
 const PRODUCTS: &str = "COPY product (merchant_id, product_id, external_id, category_id, sku, name,
     description, brand, gtin, url, condition, price_minor, currency, list_price_minor, stock_status,
     stock_quantity, attributes, images, listed_at, updated_at) FROM STDIN";
 
-/// Puts the world into a migrated database; answers how long it took. The connection has to be the
-/// superuser's: rows of all stores are written, and walls and foreign keys would look at each.
-pub(crate) async fn load(database_url: &str, world: &Arc<World>) -> Result<Duration, Failure> {
+/// Loads the catalog into a migrated database and returns the time it took. Connects as a superuser, because it
+/// writes rows of all stores and disables foreign keys and row-level security.
+pub(crate) async fn load(
+    database_url: &str,
+    catalog: &Arc<SyntheticCatalog>,
+) -> Result<Duration, Failure> {
     let since = Instant::now();
     let mut sql = connect(database_url).await?;
-    load_merchants(&mut sql, world).await?;
+    load_merchants(&mut sql, catalog).await?;
     let indexes = drop_indexes(&mut sql).await?;
     let done = Arc::new(AtomicU32::new(0));
     let mut loaders = tokio::task::JoinSet::new();
     for part in 0..LOADERS {
-        let (url, world, done) = (database_url.to_owned(), Arc::clone(world), Arc::clone(&done));
-        loaders.spawn(async move { load_part(&url, &world, part, &done).await });
+        let (url, catalog, done) =
+            (database_url.to_owned(), Arc::clone(catalog), Arc::clone(&done));
+        loaders.spawn(async move { load_part(&url, &catalog, part, &done).await });
     }
-    let all = grouped(world.size);
+    let all = grouped(catalog.size);
     while !loaders.is_empty() {
         let ended = tokio::time::timeout(Duration::from_millis(500), loaders.join_next()).await;
         if let Ok(Some(ended)) = ended {
             ended??;
         }
-        show(|| format!("{} of {all} products loaded", grouped(done.load(Ordering::Relaxed))));
+        print_progress(|| {
+            format!("{} of {all} products loaded", grouped(done.load(Ordering::Relaxed)))
+        });
     }
-    show(|| String::from("indexes are made"));
-    make_indexes(database_url, indexes).await?;
+    print_progress(|| String::from("creating indexes"));
+    create_indexes(database_url, indexes).await?;
     for table in ["store", "platform.store_slug", "standing", "category", "product"] {
         let statement = AssertSqlSafe(format!("VACUUM ANALYZE {table}"));
         sqlx::raw_sql(statement).execute(&mut sql).await?;
     }
     sql.close().await?;
-    show(String::new);
+    print_progress(String::new);
     Ok(since.elapsed())
 }
 
-/// A line that is overwritten. Nothing, if nobody looks.
-fn show(text: impl FnOnce() -> String) {
+/// Prints progress on a line that is overwritten. Prints nothing if standard output is not a terminal.
+fn print_progress(text: impl FnOnce() -> String) {
     if stdout().is_terminal() {
         print!("\r\x1b[2K{}", text());
-        // A line that cannot be shown is no reason to stop.
+        // Failing to print progress does not fail the load.
         let _ = stdout().flush();
     }
 }
@@ -78,7 +85,7 @@ async fn connect(database_url: &str) -> Result<PgConnection, Failure> {
     Ok(sql)
 }
 
-/// Indexes that only make reading fast are made afterwards, all at once. Answers how.
+/// Drops the non-unique indexes, which are recreated after the load, and returns their definitions.
 async fn drop_indexes(sql: &mut PgConnection) -> Result<Vec<String>, Failure> {
     let rows: Vec<(String, String)> = sqlx::query_as(
         "SELECT indexrelid::regclass::text, pg_get_indexdef(indexrelid) FROM pg_index
@@ -86,30 +93,30 @@ async fn drop_indexes(sql: &mut PgConnection) -> Result<Vec<String>, Failure> {
     )
     .fetch_all(&mut *sql)
     .await?;
-    let mut makings = Vec::new();
-    for (name, making) in rows {
+    let mut definitions = Vec::new();
+    for (name, definition) in rows {
         let statement = AssertSqlSafe(format!("DROP INDEX {name}"));
         sqlx::raw_sql(statement).execute(&mut *sql).await?;
-        makings.push(making);
+        definitions.push(definition);
     }
-    Ok(makings)
+    Ok(definitions)
 }
 
-async fn make_indexes(database_url: &str, makings: Vec<String>) -> Result<(), Failure> {
-    let mut makers = tokio::task::JoinSet::new();
-    let half = makings.len().div_ceil(2).max(1);
-    for part in makings.chunks(half) {
+async fn create_indexes(database_url: &str, definitions: Vec<String>) -> Result<(), Failure> {
+    let mut tasks = tokio::task::JoinSet::new();
+    let half = definitions.len().div_ceil(2).max(1);
+    for part in definitions.chunks(half) {
         let (url, part) = (database_url.to_owned(), part.to_vec());
-        makers.spawn(async move {
+        tasks.spawn(async move {
             let mut sql = connect(&url).await?;
-            for making in part {
-                sqlx::raw_sql(AssertSqlSafe(making)).execute(&mut sql).await?;
+            for definition in part {
+                sqlx::raw_sql(AssertSqlSafe(definition)).execute(&mut sql).await?;
             }
             Ok::<_, Failure>(())
         });
     }
-    while let Some(made) = makers.join_next().await {
-        made??;
+    while let Some(created) = tasks.join_next().await {
+        created??;
     }
     Ok(())
 }
@@ -121,13 +128,13 @@ async fn copy(sql: &mut PgConnection, statement: &str, rows: String) -> Result<(
     Ok(())
 }
 
-async fn load_merchants(sql: &mut PgConnection, world: &World) -> Result<(), Failure> {
+async fn load_merchants(sql: &mut PgConnection, catalog: &SyntheticCatalog) -> Result<(), Failure> {
     let (mut slugs, mut stores) = (String::new(), String::new());
     let (mut standings, mut categories) = (String::new(), String::new());
-    for merchant in &world.merchants {
+    for merchant in &catalog.merchants {
         let Merchant { id, slug, currency, trust, count, .. } = merchant;
         let country = if *currency == "EUR" { "DE" } else { "US" };
-        let departments = world.departments(merchant).join(",");
+        let departments = catalog.departments(merchant).join(",");
         writeln!(slugs, "{slug}\t{id}")?;
         writeln!(
             stores,
@@ -136,7 +143,7 @@ async fn load_merchants(sql: &mut PgConnection, world: &World) -> Result<(), Fai
              {CHANGED_AT}\t{{{departments}}}\t{count}\t{CHANGED_AT}"
         )?;
         writeln!(standings, "{id}\t{trust}\tf\t{CHANGED_AT}")?;
-        world.write_categories(&mut categories, merchant)?;
+        catalog.write_categories(&mut categories, merchant)?;
     }
     copy(sql, "COPY platform.store_slug (slug, merchant_id) FROM STDIN", slugs).await?;
     let statement =
@@ -150,23 +157,23 @@ async fn load_merchants(sql: &mut PgConnection, world: &World) -> Result<(), Fai
     copy(sql, statement, categories).await
 }
 
-/// One loader's share. Rows are made in a thread of their own while others are on their way.
+/// Loads the part of one loader. A separate thread generates rows while others are being sent.
 async fn load_part(
     database_url: &str,
-    world: &Arc<World>,
+    catalog: &Arc<SyntheticCatalog>,
     part: u32,
     done: &AtomicU32,
 ) -> Result<(), Failure> {
     let at =
-        |part: u32| u32::try_from(u64::from(world.size) * u64::from(part) / u64::from(LOADERS));
+        |part: u32| u32::try_from(u64::from(catalog.size) * u64::from(part) / u64::from(LOADERS));
     let (mut first, end) = (at(part)?, at(part + 1)?);
     let (sender, mut receiver) = mpsc::channel::<Result<String, std::fmt::Error>>(8);
-    let maker = Arc::clone(world);
+    let generator = Arc::clone(catalog);
     std::thread::spawn(move || {
         while first < end {
             let until = first.saturating_add(CHUNK).min(end);
-            // Nobody listens any more: the copy has failed and says so itself.
-            if sender.blocking_send(maker.rows(first..until)).is_err() {
+            // The receiver was dropped: the copy has failed and returns the error.
+            if sender.blocking_send(generator.rows(first..until)).is_err() {
                 return;
             }
             first = until;
@@ -185,8 +192,8 @@ async fn load_part(
     Ok(())
 }
 
-impl World {
-    /// Products as `COPY` takes them.
+impl SyntheticCatalog {
+    /// Returns products as rows for `COPY`.
     pub(crate) fn rows(&self, numbers: Range<u32>) -> Result<String, std::fmt::Error> {
         let mut text = String::with_capacity(1_024_000);
         for number in numbers {
@@ -196,16 +203,16 @@ impl World {
     }
 
     fn write_row(&self, text: &mut String, product: &Product) -> std::fmt::Result {
-        let merchant = self.owner(product);
+        let merchant = self.merchant_for(product);
         let external_id = product.external_id();
-        let (listed_at, updated_at) = product.moments();
+        let (listed_at, updated_at) = product.timestamps();
         writeln!(
             text,
             "{}\t{}\t{external_id}\t{}\t{external_id}\t{}\t{}\t{}\t{}\t{}\tnew\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t\
              {listed_at}\t{updated_at}",
             merchant.id,
             product.id,
-            self.category_id(merchant, product.place),
+            self.category_id(merchant, product.category),
             product.name,
             product.description,
             product.brand,
@@ -222,35 +229,35 @@ impl World {
     }
 
     fn departments(&self, merchant: &Merchant) -> Vec<String> {
-        let place = |place: &usize| self.places[*place].department.clone();
-        let mut departments: Vec<String> = merchant.places.iter().map(place).collect();
+        let category = |category: &usize| self.categories[*category].department.clone();
+        let mut departments: Vec<String> = merchant.categories.iter().map(category).collect();
         departments.sort_unstable();
         departments.dedup();
         departments
     }
 
-    /// The id of a place in a store.
-    pub(crate) fn category_id(&self, merchant: &Merchant, place: usize) -> Uuid {
-        let place = u64::try_from(place).unwrap_or(0);
-        self.dice(Kind::CategoryId, u64::from(merchant.index) << 32 | place).id()
+    /// Returns the id of a category in a store.
+    pub(crate) fn category_id(&self, merchant: &Merchant, category: usize) -> Uuid {
+        let category = u64::try_from(category).unwrap_or(0);
+        self.rng(Stream::CategoryId, u64::from(merchant.index) << 32 | category).id()
     }
 
-    /// The departments and the places in them.
+    /// Writes the departments and their categories.
     fn write_categories(&self, text: &mut String, merchant: &Merchant) -> std::fmt::Result {
-        /// Behind all numbers of places.
+        /// Above all indexes of categories.
         const DEPARTMENTS_FROM: usize = 1_000_000;
         for department in self.departments(merchant) {
-            let of = |place: &&usize| self.places[**place].department == department;
-            let places: Vec<&usize> = merchant.places.iter().filter(of).collect();
-            let Some(first) = places.first() else { continue };
-            let above = self.category_id(merchant, DEPARTMENTS_FROM + **first);
-            let name = &self.places[**first].department_name;
-            writeln!(text, "{}\t{above}\t\\N\t{department}\t{name}", merchant.id)?;
-            for place in places {
-                let id = self.category_id(merchant, *place);
-                let place = &self.places[*place];
-                let (path, name) = (&place.path, &place.name);
-                writeln!(text, "{}\t{id}\t{above}\t{path}\t{name}", merchant.id)?;
+            let of = |category: &&usize| self.categories[**category].department == department;
+            let categories: Vec<&usize> = merchant.categories.iter().filter(of).collect();
+            let Some(first) = categories.first() else { continue };
+            let parent = self.category_id(merchant, DEPARTMENTS_FROM + **first);
+            let name = &self.categories[**first].department_name;
+            writeln!(text, "{}\t{parent}\t\\N\t{department}\t{name}", merchant.id)?;
+            for category in categories {
+                let id = self.category_id(merchant, *category);
+                let category = &self.categories[*category];
+                let (path, name) = (&category.path, &category.name);
+                writeln!(text, "{}\t{id}\t{parent}\t{path}\t{name}", merchant.id)?;
             }
         }
         Ok(())

@@ -1,12 +1,12 @@
-//! One product.
+//! Generation of products.
 
 use std::fmt::Write as _;
 
 use primitives::Timestamp;
 use uuid::Uuid;
 
-use super::words::{Place, capital};
-use super::{Dice, Kind, Merchant, World};
+use super::vocabulary::{Category, capitalized};
+use super::{Merchant, SplitMix64, Stream, SyntheticCatalog};
 
 /// 1 November 2024, in seconds.
 const LISTED_FIRST: i64 = 1_730_419_200;
@@ -22,13 +22,13 @@ const MATERIALS: [&str; 10] =
 /// A product.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Product {
-    /// From zero.
+    /// Starts at zero.
     pub(crate) number: u32,
-    /// Whose it is, by its index.
+    /// Index of the merchant.
     pub(crate) merchant: u32,
     pub(crate) id: Uuid,
-    /// The number of its place.
-    pub(crate) place: usize,
+    /// Index of the category.
+    pub(crate) category: usize,
     pub(crate) name: String,
     pub(crate) brand: String,
     pub(crate) description: String,
@@ -40,56 +40,56 @@ pub(crate) struct Product {
     pub(crate) gtin: Option<String>,
     pub(crate) colour: &'static str,
     pub(crate) material: &'static str,
-    /// In seconds.
+    /// In seconds since the Unix epoch.
     pub(crate) listed_at: i64,
-    /// The ranks of the words of its name without the brand, of its description, and of its place.
+    /// Ranks of the words of the name, without the brand.
     title_ranks: Vec<usize>,
+    /// Ranks of the words of the description and of the category.
     text_ranks: Vec<usize>,
 }
 
-/// What the merchant calls the product of a number.
+/// Returns the external id of the product with this number.
 pub(crate) fn external_id(number: u32) -> String {
     format!("p{number:08}")
 }
 
 impl Product {
-    /// The ranks of all words of the vocabulary in it, some more than once.
+    /// Returns the ranks of all its words of the vocabulary, with duplicates.
     pub(crate) fn ranks(&self) -> impl Iterator<Item = usize> {
         self.title_ranks.iter().chain(&self.text_ranks).copied()
     }
 
-    /// What the merchant calls it.
     pub(crate) fn external_id(&self) -> String {
         external_id(self.number)
     }
 
-    /// When it was listed, and, for all alike, when it last changed.
-    pub(crate) fn moments(&self) -> (Timestamp, Timestamp) {
+    /// Returns when it was listed and when it last changed, which is the same for all products.
+    pub(crate) fn timestamps(&self) -> (Timestamp, Timestamp) {
         let changed = LISTED_FIRST + i64::from(LISTED_SPAN_SECONDS);
-        let moment = |seconds: i64| Timestamp::from_unix_micros(seconds * 1_000_000);
-        (moment(self.listed_at), moment(changed))
+        let timestamp = |seconds: i64| Timestamp::from_unix_micros(seconds * 1_000_000);
+        (timestamp(self.listed_at), timestamp(changed))
     }
 }
 
-impl World {
-    /// The product of a number.
+impl SyntheticCatalog {
+    /// Returns the product with this number.
     pub(crate) fn product(&self, number: u32) -> Product {
         let merchant = self.merchant_of(number);
-        let dice = &mut self.dice(Kind::Product, u64::from(number));
-        let place_number = merchant.places[dice.place(merchant.places.len())];
-        let place = &self.places[place_number];
-        let brand = &self.brands[self.brand_draw.draw(dice)];
-        let (name, title_ranks) = self.name(brand, place, dice);
-        let (description, mut text_ranks) = self.description(place, dice);
-        text_ranks.extend(place.name_words);
-        let price_minor = price_minor(dice);
-        let list_price_minor = dice.happens(20).then(|| price_minor + price_minor / 4 + 1);
-        let in_stock = dice.happens(85);
+        let rng = &mut self.rng(Stream::Product, u64::from(number));
+        let category_index = merchant.categories[rng.index(merchant.categories.len())];
+        let category = &self.categories[category_index];
+        let brand = &self.brands[self.brand_weights.sample(rng)];
+        let (name, title_ranks) = self.name(brand, category, rng);
+        let (description, mut text_ranks) = self.description(category, rng);
+        text_ranks.extend(category.name_words);
+        let price_minor = price_minor(rng);
+        let list_price_minor = rng.chance(20).then(|| price_minor + price_minor / 4 + 1);
+        let in_stock = rng.chance(85);
         Product {
             number,
             merchant: merchant.index,
-            id: self.dice(Kind::ProductId, u64::from(number)).id(),
-            place: place_number,
+            id: self.rng(Stream::ProductId, u64::from(number)).id(),
+            category: category_index,
             name,
             brand: brand.clone(),
             description,
@@ -97,79 +97,83 @@ impl World {
             list_price_minor,
             currency: merchant.currency,
             in_stock,
-            quantity: if in_stock { 1 + dice.below(200) } else { 0 },
-            gtin: dice.happens(40).then(|| gtin(number)),
-            colour: COLOURS[dice.place(COLOURS.len())],
-            material: MATERIALS[dice.place(MATERIALS.len())],
-            listed_at: LISTED_FIRST + i64::from(dice.below(LISTED_SPAN_SECONDS)),
+            quantity: if in_stock { 1 + rng.below(200) } else { 0 },
+            gtin: rng.chance(40).then(|| gtin(number)),
+            colour: COLOURS[rng.index(COLOURS.len())],
+            material: MATERIALS[rng.index(MATERIALS.len())],
+            listed_at: LISTED_FIRST + i64::from(rng.below(LISTED_SPAN_SECONDS)),
             title_ranks,
             text_ranks,
         }
     }
 
-    /// Five to nine words; the first is the brand.
-    fn name(&self, brand: &str, place: &Place, dice: &mut Dice) -> (String, Vec<usize>) {
+    /// Returns a name of five to nine words, the first of which is the brand, and the ranks of the others.
+    fn name(&self, brand: &str, category: &Category, rng: &mut SplitMix64) -> (String, Vec<usize>) {
         let mut name = brand.to_owned();
         let mut ranks = Vec::new();
-        for _ in 0..4 + dice.below(5) {
-            let rank = self.rank(place, 65, dice);
+        for _ in 0..4 + rng.below(5) {
+            let rank = self.rank(category, 65, rng);
             name.push(' ');
-            name.push_str(&capital(self.words.text(rank)));
-            self.inflect(&mut name, dice);
+            name.push_str(&capitalized(self.vocabulary.text(rank)));
+            Self::inflect(&mut name, rng);
             ranks.push(rank);
         }
         (name, ranks)
     }
 
-    /// Twenty-five to seventy words in sentences.
-    fn description(&self, place: &Place, dice: &mut Dice) -> (String, Vec<usize>) {
-        let count = 25 + dice.below(46);
+    /// Returns a description of 25 to 70 words in sentences, and their ranks.
+    fn description(&self, category: &Category, rng: &mut SplitMix64) -> (String, Vec<usize>) {
+        let count = 25 + rng.below(46);
         let mut text = String::with_capacity(500);
         let mut ranks = Vec::new();
         let mut left_in_sentence = 0;
         for index in 0..count {
-            let rank = self.rank(place, 30, dice);
+            let rank = self.rank(category, 30, rng);
             ranks.push(rank);
             let starts = left_in_sentence == 0;
             if starts {
-                left_in_sentence = 6 + dice.below(9);
+                left_in_sentence = 6 + rng.below(9);
                 text.push_str(if index == 0 { "" } else { ". " });
-                text.push_str(&capital(self.words.text(rank)));
+                text.push_str(&capitalized(self.vocabulary.text(rank)));
             } else {
                 text.push(' ');
-                text.push_str(self.words.text(rank));
+                text.push_str(self.vocabulary.text(rank));
             }
-            self.inflect(&mut text, dice);
+            Self::inflect(&mut text, rng);
             left_in_sentence -= 1;
         }
         text.push('.');
         (text, ranks)
     }
 
-    /// A word of the place, so many times in a hundred, or any word.
-    fn rank(&self, place: &Place, percent: u32, dice: &mut Dice) -> usize {
-        if dice.happens(percent) { self.words.draw_of(place, dice) } else { self.words.draw(dice) }
+    /// Returns the rank of a word that is typical of the category with the given probability, otherwise of any
+    /// word.
+    fn rank(&self, category: &Category, percent: u32, rng: &mut SplitMix64) -> usize {
+        if rng.chance(percent) {
+            self.vocabulary.sample_for(category, rng)
+        } else {
+            self.vocabulary.sample(rng)
+        }
     }
 
-    /// Now and then a word stands in the plural.
-    #[expect(clippy::unused_self, reason = "it belongs to how this world speaks")]
-    fn inflect(&self, text: &mut String, dice: &mut Dice) {
-        if dice.happens(8) {
+    /// Makes the last word plural with a probability of 8 %.
+    fn inflect(text: &mut String, rng: &mut SplitMix64) {
+        if rng.chance(8) {
             text.push('s');
         }
     }
 
-    /// The merchant of a product, by its index.
-    pub(crate) fn owner(&self, product: &Product) -> &Merchant {
+    /// Returns the merchant of a product.
+    pub(crate) fn merchant_for(&self, product: &Product) -> &Merchant {
         &self.merchants[usize::try_from(product.merchant).unwrap_or(0)]
     }
 
-    pub(crate) fn place_path(&self, product: &Product) -> &str {
-        &self.places[product.place].path
+    pub(crate) fn category_path(&self, product: &Product) -> &str {
+        &self.categories[product.category].path
     }
 
-    pub(crate) fn place_name(&self, product: &Product) -> &str {
-        &self.places[product.place].name
+    pub(crate) fn category_name(&self, product: &Product) -> &str {
+        &self.categories[product.category].name
     }
 
     pub(crate) fn attributes(product: &Product) -> String {
@@ -177,19 +181,22 @@ impl World {
     }
 
     pub(crate) fn url(&self, product: &Product) -> String {
-        format!("https://{}.example/p/{}", self.owner(product).slug, product.external_id())
+        format!("https://{}.example/p/{}", self.merchant_for(product).slug, product.external_id())
     }
 
     pub(crate) fn images(&self, product: &Product) -> String {
-        let url =
-            format!("https://cdn.{}.example/{}.jpg", self.owner(product).slug, product.number);
+        let url = format!(
+            "https://cdn.{}.example/{}.jpg",
+            self.merchant_for(product).slug,
+            product.number
+        );
         format!(r#"[{{"url": "{url}", "alt": "{}"}}]"#, product.name)
     }
 
-    /// The product as an answer would show it: what an index keeps to hand out.
+    /// Returns the product record as JSON, as an index stores it for responses.
     pub(crate) fn record(&self, product: &Product) -> String {
-        let merchant = self.owner(product);
-        let (listed_at, updated_at) = product.moments();
+        let merchant = self.merchant_for(product);
+        let (listed_at, updated_at) = product.timestamps();
         let mut text = String::with_capacity(1_024);
         let minor = product.price_minor;
         let written = write!(
@@ -207,26 +214,29 @@ impl World {
             product.external_id(),
             product.brand,
             self.url(product),
-            self.place_path(product),
-            self.place_name(product),
+            self.category_path(product),
+            self.category_name(product),
             product.quantity,
             Self::attributes(product),
             self.images(product),
         );
-        // Text takes everything that is written.
+        // Writing to a `String` cannot fail.
         debug_assert!(written.is_ok());
         text
     }
 }
 
-/// Log-normal: half of all products cost less than 30.
-#[expect(clippy::cast_possible_truncation, reason = "a price of six deviations is far below")]
-fn price_minor(dice: &mut Dice) -> i64 {
-    let price = (3_000_f64.ln() + 1.1 * dice.normal()).exp();
+/// Returns a log-normal price with a median of 30.00.
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "a price six deviations above the mean is far below the limit"
+)]
+fn price_minor(rng: &mut SplitMix64) -> i64 {
+    let price = (3_000_f64.ln() + 1.1 * rng.normal()).exp();
     (price.round() as i64).max(50)
 }
 
-/// Thirteen digits, the last one the right check digit. Two of three are sold by one merchant only.
+/// Returns a GTIN-13 with a valid check digit. Two of three are used by only one product.
 fn gtin(number: u32) -> String {
     let article = if number.is_multiple_of(3) { number % 100_000 } else { number };
     let digits = format!("40{article:010}");

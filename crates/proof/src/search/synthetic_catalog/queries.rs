@@ -1,23 +1,24 @@
-//! What is searched for: eight classes of queries, in all stores and in one.
+//! Generated queries: eight classes, each in all stores and within one.
 
 use serde_json::{Map, Value, json};
 
-use super::{Dice, Kind, Product, World};
+use super::{Product, SplitMix64, Stream, SyntheticCatalog};
 
-/// A class of queries. Frequencies are shares of all products, in millionths.
+/// A class of queries, by the frequency of their words. Frequencies are fractions of all products, in
+/// millionths.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Class {
-    /// One word that few products have.
+    /// One rare word.
     Rare1,
-    /// One word of the middle.
+    /// One word of medium frequency.
     Med1,
-    /// One word that every tenth product has, or more.
+    /// One word that about a tenth of all products or more contain.
     Common1,
     Common2,
     Common3,
-    /// A rare, a middling and a common word of one product.
+    /// A rare, a medium and a common word of one product.
     Mixed3,
-    /// Words of one product's name.
+    /// Vocabulary of one product's name.
     Title2,
     Title3,
 }
@@ -51,7 +52,7 @@ impl Class {
         }
     }
 
-    /// The bands its words are taken from; none for those of names.
+    /// Returns the frequency band of each word; empty for words of names.
     fn bands(self) -> &'static [(u32, u32)] {
         match self {
             Self::Rare1 => &[RARE],
@@ -65,29 +66,29 @@ impl Class {
     }
 }
 
-/// A search: all words, in one store or all, with filters.
+/// A search for all words, in all stores or within one, with filters.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Query {
     pub(crate) class: Class,
     pub(crate) words: Vec<String>,
-    /// The merchant's index and its store's slug.
+    /// Index of the merchant and slug of its store; `None` for all stores.
     pub(crate) store: Option<(u32, String)>,
     pub(crate) max_price_minor: Option<i64>,
     pub(crate) in_stock_only: bool,
-    /// A place, as its path.
+    /// Path of the category.
     pub(crate) category: Option<String>,
 }
 
-/// How many are asked for.
+/// Maximum number of hits.
 pub(crate) const LIMIT: usize = 20;
 
 impl Query {
-    /// `common1/all`
+    /// Returns the name of the kind, such as `common1/all`.
     pub(crate) fn kind(&self) -> String {
         kind_name(self.class, self.store.is_some())
     }
 
-    /// As `POST /api/v1/search` takes it.
+    /// Returns the body for `POST /api/v1/search`.
     pub(crate) fn body(&self) -> String {
         let mut body = self.arguments();
         if let Some((_, slug)) = &self.store {
@@ -96,8 +97,8 @@ impl Query {
         Value::Object(body).to_string()
     }
 
-    /// As `search_products` takes it, at the endpoint of the store.
-    pub(crate) fn call(&self) -> String {
+    /// Returns the JSON-RPC request for `search_products` at the MCP endpoint of the store.
+    pub(crate) fn tool_call(&self) -> String {
         let params = json!({ "name": "search_products", "arguments": self.arguments() });
         json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params }).to_string()
     }
@@ -125,39 +126,40 @@ pub(crate) fn kind_name(class: Class, in_store: bool) -> String {
     format!("{}/{}", class.name(), if in_store { "store" } else { "all" })
 }
 
-/// So many queries of each class and scope, well mixed. The same world and number: the same queries.
-pub(crate) fn queries(world: &World, frequencies: &[u32], of_each: u32) -> Vec<Query> {
-    let asker = Asker { world, frequencies };
+/// Returns `of_each` queries of each class and scope, shuffled. The queries depend only on the catalog and
+/// `of_each`.
+pub(crate) fn queries(catalog: &SyntheticCatalog, frequencies: &[u32], of_each: u32) -> Vec<Query> {
+    let generator = QueryGenerator { catalog, frequencies };
     let mut queries = Vec::new();
     let mut number = 0;
     for _ in 0..of_each {
         for class in Class::ALL {
             for in_store in [false, true] {
-                let mut dice = world.dice(Kind::Query, number);
-                queries.push(asker.query(class, in_store, &mut dice));
+                let mut rng = catalog.rng(Stream::Query, number);
+                queries.push(generator.query(class, in_store, &mut rng));
                 number += 1;
             }
         }
     }
-    let mut dice = world.dice(Kind::Query, u64::MAX);
+    let mut rng = catalog.rng(Stream::Query, u64::MAX);
     for last in (1..queries.len()).rev() {
-        queries.swap(last, dice.place(last + 1));
+        queries.swap(last, rng.index(last + 1));
     }
     queries
 }
 
-struct Asker<'world> {
-    world: &'world World,
-    frequencies: &'world [u32],
+struct QueryGenerator<'catalog> {
+    catalog: &'catalog SyntheticCatalog,
+    frequencies: &'catalog [u32],
 }
 
-impl Asker<'_> {
-    fn query(&self, class: Class, in_store: bool, dice: &mut Dice) -> Query {
-        let (product, words) = self.words(class, in_store, dice);
-        let merchant = self.world.owner(&product);
-        // Half of all queries filter; a quarter of those also name a place.
-        let (filters, which) = (dice.happens(50), dice.below(3));
-        let category = (filters && dice.happens(25)).then(|| self.world.place_path(&product));
+impl QueryGenerator<'_> {
+    fn query(&self, class: Class, in_store: bool, rng: &mut SplitMix64) -> Query {
+        let (product, words) = self.words(class, in_store, rng);
+        let merchant = self.catalog.merchant_for(&product);
+        // Half of all queries have filters; a quarter of those also filter by category.
+        let (filters, which) = (rng.chance(50), rng.below(3));
+        let category = (filters && rng.chance(25)).then(|| self.catalog.category_path(&product));
         Query {
             class,
             words,
@@ -168,84 +170,88 @@ impl Asker<'_> {
         }
     }
 
-    /// Words of the class, and the product the rest of the query is about. In one store the words are
-    /// those of one of its products, so that something is found.
-    fn words(&self, class: Class, in_store: bool, dice: &mut Dice) -> (Product, Vec<String>) {
-        const TRIES: u32 = 400;
-        let mut product = self.visible(dice);
-        for _ in 0..TRIES {
+    /// Returns words of the class, and the product that determines the filters. Within one store the words are
+    /// those of one of its products, so that there is at least one hit.
+    fn words(&self, class: Class, in_store: bool, rng: &mut SplitMix64) -> (Product, Vec<String>) {
+        const ATTEMPTS: u32 = 400;
+        let mut product = self.visible_product(rng);
+        for _ in 0..ATTEMPTS {
             let words = match class {
-                Class::Title2 => of_name(&product, 2, dice),
-                Class::Title3 => of_name(&product, 3, dice),
-                Class::Mixed3 => self.of_product(&product, class.bands(), dice),
-                _ if in_store => self.of_product(&product, class.bands(), dice),
-                _ => self.of_vocabulary(class.bands(), dice),
+                Class::Title2 => words_of_name(&product, 2, rng),
+                Class::Title3 => words_of_name(&product, 3, rng),
+                Class::Mixed3 => self.words_of_product(&product, class.bands(), rng),
+                _ if in_store => self.words_of_product(&product, class.bands(), rng),
+                _ => self.words_of_vocabulary(class.bands(), rng),
             };
             if let Some(words) = words {
                 return (product, words);
             }
-            product = self.visible(dice);
+            product = self.visible_product(rng);
         }
-        // A very small world has no product with all of them.
-        let words = self.of_vocabulary(class.bands(), dice).unwrap_or_default();
+        // A very small catalog may have no product with all of them.
+        let words = self.words_of_vocabulary(class.bands(), rng).unwrap_or_default();
         (product, words)
     }
 
-    /// A product of a store that may be found.
-    fn visible(&self, dice: &mut Dice) -> Product {
+    /// Returns a random product of a store that is not suspended.
+    fn visible_product(&self, rng: &mut SplitMix64) -> Product {
         loop {
-            let number = dice.below(self.world.size);
-            if !self.world.merchant_of(number).is_suspended() {
-                return self.world.product(number);
+            let number = rng.below(self.catalog.size);
+            if !self.catalog.merchant_of(number).is_suspended() {
+                return self.catalog.product(number);
             }
         }
     }
 
     fn is_in(&self, rank: usize, (least, most): (u32, u32)) -> bool {
         let of = |millionths: u32| {
-            u32::try_from(u64::from(millionths) * u64::from(self.world.size) / 1_000_000)
+            u32::try_from(u64::from(millionths) * u64::from(self.catalog.size) / 1_000_000)
                 .unwrap_or(u32::MAX)
         };
-        // A word of one product only is a name.
+        // A word of only one product identifies that product.
         let least = of(least).max(2);
         (least..=of(most).max(least)).contains(&self.frequencies[rank])
     }
 
-    /// One word of each band, from a product.
-    fn of_product(
+    /// Returns one word of each band from a product.
+    fn words_of_product(
         &self,
         product: &Product,
         bands: &[(u32, u32)],
-        dice: &mut Dice,
+        rng: &mut SplitMix64,
     ) -> Option<Vec<String>> {
         let mut chosen: Vec<usize> = Vec::new();
         for band in bands {
-            let fits = |rank: &usize| self.is_in(*rank, *band) && !chosen.contains(rank);
-            let fitting: Vec<usize> = product.ranks().filter(fits).collect();
-            chosen.push(*fitting.get(dice.place(fitting.len()))?);
+            let matches = |rank: &usize| self.is_in(*rank, *band) && !chosen.contains(rank);
+            let candidates: Vec<usize> = product.ranks().filter(matches).collect();
+            chosen.push(*candidates.get(rng.index(candidates.len()))?);
         }
-        Some(chosen.into_iter().map(|rank| self.world.words.text(rank).to_owned()).collect())
+        Some(chosen.into_iter().map(|rank| self.catalog.vocabulary.text(rank).to_owned()).collect())
     }
 
-    /// One word of each band, from all words.
-    fn of_vocabulary(&self, bands: &[(u32, u32)], dice: &mut Dice) -> Option<Vec<String>> {
+    /// Returns one word of each band from the vocabulary.
+    fn words_of_vocabulary(
+        &self,
+        bands: &[(u32, u32)],
+        rng: &mut SplitMix64,
+    ) -> Option<Vec<String>> {
         let mut chosen: Vec<usize> = Vec::new();
         for band in bands {
-            let fits = |rank: &usize| self.is_in(*rank, *band) && !chosen.contains(rank);
-            let fitting: Vec<usize> = (0..self.frequencies.len()).filter(fits).collect();
-            chosen.push(*fitting.get(dice.place(fitting.len()))?);
+            let matches = |rank: &usize| self.is_in(*rank, *band) && !chosen.contains(rank);
+            let candidates: Vec<usize> = (0..self.frequencies.len()).filter(matches).collect();
+            chosen.push(*candidates.get(rng.index(candidates.len()))?);
         }
-        Some(chosen.into_iter().map(|rank| self.world.words.text(rank).to_owned()).collect())
+        Some(chosen.into_iter().map(|rank| self.catalog.vocabulary.text(rank).to_owned()).collect())
     }
 }
 
-/// Different words of a name, without the brand, in its order.
-fn of_name(product: &Product, count: usize, dice: &mut Dice) -> Option<Vec<String>> {
+/// Returns distinct words of a name, without the brand, in order.
+fn words_of_name(product: &Product, count: usize, rng: &mut SplitMix64) -> Option<Vec<String>> {
     let mut words: Vec<String> =
         product.name.split(' ').skip(1).map(str::to_ascii_lowercase).collect();
     words.dedup();
     while words.len() > count {
-        words.remove(dice.place(words.len()));
+        words.remove(rng.index(words.len()));
     }
     (words.len() == count).then_some(words)
 }
@@ -256,13 +262,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn queries_are_of_every_kind_and_always_the_same() {
-        let world = World::new(10_000, SEED);
-        let frequencies = world.frequencies();
-        let asked = queries(&world, &frequencies, 10);
-        assert_eq!(asked, queries(&world, &frequencies, 10));
-        assert_eq!(asked.len(), 160);
-        for query in &asked {
+    fn queries_cover_every_kind_and_are_reproducible() {
+        let catalog = SyntheticCatalog::new(10_000, SEED);
+        let frequencies = catalog.frequencies();
+        let generated = queries(&catalog, &frequencies, 10);
+        assert_eq!(generated, queries(&catalog, &frequencies, 10));
+        assert_eq!(generated.len(), 160);
+        for query in &generated {
             let words = match query.class {
                 Class::Rare1 | Class::Med1 | Class::Common1 => 1,
                 Class::Common2 | Class::Title2 => 2,
@@ -271,12 +277,12 @@ mod tests {
             assert_eq!(query.words.len(), words, "{query:?}");
         }
         let filtered =
-            asked.iter().filter(|query| query.in_stock_only || query.max_price_minor.is_some());
+            generated.iter().filter(|query| query.in_stock_only || query.max_price_minor.is_some());
         assert!((60..100).contains(&filtered.count()));
     }
 
     #[test]
-    fn a_query_is_a_body() {
+    fn a_query_renders_as_a_request_body() {
         let query = Query {
             class: Class::Title2,
             words: vec![String::from("batin"), String::from("korel")],

@@ -1,39 +1,41 @@
-//! Words that can be spoken, and where they are used.
+//! Pronounceable words, brands and categories.
 
-use super::Kind;
-use super::dice::{Dice, Weighted};
+use super::Stream;
+use super::random::{SplitMix64, WeightedIndex};
 
-/// Words of the vocabulary.
+/// Number of words in the vocabulary.
 const WORDS: u32 = 60_000;
-/// The first so many are short.
+/// The most frequent words are short.
 const SHORT_WORDS: u32 = 4_000;
 const BRANDS: u32 = 20_000;
 const DEPARTMENTS: usize = 20;
-const PLACES: u64 = 300;
-/// Words that are typical of one place.
-const WORDS_OF_A_PLACE: usize = 200;
-/// Flattens the beginning: the most frequent word stands in half of all products, not in all.
+const CATEGORIES: u64 = 300;
+/// Number of words that are typical of a category.
+const WORDS_PER_CATEGORY: usize = 200;
+/// Flattens the head of the distribution: the most frequent word is in half of all products, not in all.
 const OFFSET: f64 = 5.0;
 
 const CONSONANTS: &[u8] = b"bcdfghjklmnprstvwyz";
 const VOWELS: &[u8] = b"aeiou";
-/// No word ends in s, so that the plural is another form of it.
-const ENDS: &[u8] = b"nrltkm";
+/// Final letters. No word ends in s, so that its plural is another form.
+const FINAL_LETTERS: &[u8] = b"nrltkm";
 
 /// The vocabulary, most frequent first.
-pub(crate) struct Words {
+pub(crate) struct Vocabulary {
     texts: Vec<String>,
-    draw: Weighted,
-    /// How often the words of a place are used, whatever they are.
-    place_draw: Weighted,
+    weights: WeightedIndex,
+    /// Frequencies of the words of a category.
+    category_weights: WeightedIndex,
 }
 
-impl Words {
+impl Vocabulary {
     pub(crate) fn new() -> Self {
-        let text = |rank: u32| spoken(rank, if rank < SHORT_WORDS { 2 } else { 3 }, ENDS);
+        let text = |rank: u32| {
+            pronounceable_word(rank, if rank < SHORT_WORDS { 2 } else { 3 }, FINAL_LETTERS)
+        };
         let texts: Vec<String> = (0..WORDS).map(text).collect();
-        let draw = Weighted::zipf(texts.len(), OFFSET);
-        Self { texts, draw, place_draw: Weighted::zipf(WORDS_OF_A_PLACE, OFFSET) }
+        let weights = WeightedIndex::zipf(texts.len(), OFFSET);
+        Self { texts, weights, category_weights: WeightedIndex::zipf(WORDS_PER_CATEGORY, OFFSET) }
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -44,24 +46,24 @@ impl Words {
         &self.texts[rank]
     }
 
-    /// The rank of any word.
-    pub(crate) fn draw(&self, dice: &mut Dice) -> usize {
-        self.draw.draw(dice)
+    /// Returns the rank of a random word.
+    pub(crate) fn sample(&self, rng: &mut SplitMix64) -> usize {
+        self.weights.sample(rng)
     }
 
-    /// The rank of a word that is typical of a place.
-    pub(crate) fn draw_of(&self, place: &Place, dice: &mut Dice) -> usize {
-        place.words[self.place_draw.draw(dice)]
+    /// Returns the rank of a random word that is typical of a category.
+    pub(crate) fn sample_for(&self, category: &Category, rng: &mut SplitMix64) -> usize {
+        category.words[self.category_weights.sample(rng)]
     }
 }
 
-/// The n-th word of so many syllables; no two are equal.
-fn spoken(number: u32, syllables: u32, ends: &[u8]) -> String {
-    /// Neighbours in rank shall not look alike. It shares no factor with the number of words there are.
+/// Returns the n-th word with this number of syllables; no two are equal.
+fn pronounceable_word(number: u32, syllables: u32, finals: &[u8]) -> String {
+    /// Makes words of adjacent ranks dissimilar. Coprime to the number of possible words.
     const SPREAD: u64 = 7_919;
     let count = |letters: &[u8]| u64::try_from(letters.len()).unwrap_or(1);
     let pairs = count(CONSONANTS) * count(VOWELS);
-    let all = pairs.pow(syllables) * count(ends);
+    let all = pairs.pow(syllables) * count(finals);
     let mut rest = u64::from(number) * SPREAD % all;
     let mut take = |letters: &[u8]| {
         let index = usize::try_from(rest % count(letters)).unwrap_or(0);
@@ -73,58 +75,58 @@ fn spoken(number: u32, syllables: u32, ends: &[u8]) -> String {
         word.push(take(CONSONANTS));
         word.push(take(VOWELS));
     }
-    word.push(take(ends));
+    word.push(take(finals));
     word
 }
 
-/// Names of makers: an ending that no other word has.
+/// Returns brand names, with an ending that no other word has.
 pub(crate) fn brands() -> Vec<String> {
-    (0..BRANDS).map(|number| capital(&spoken(number, 3, b"x"))).collect()
+    (0..BRANDS).map(|number| capitalized(&pronounceable_word(number, 3, b"x"))).collect()
 }
 
-pub(crate) fn capital(word: &str) -> String {
+pub(crate) fn capitalized(word: &str) -> String {
     let mut letters = word.chars();
     let first = letters.next().map(|letter| letter.to_ascii_uppercase());
     first.into_iter().chain(letters).collect()
 }
 
-/// A category, the same in every store that has it.
-pub(crate) struct Place {
-    /// The department, its slug and its name.
+/// A category, the same in every store that uses it.
+pub(crate) struct Category {
+    /// Slug of the department.
     pub(crate) department: String,
     pub(crate) department_name: String,
     pub(crate) path: String,
     pub(crate) name: String,
-    /// The ranks of the words its name and path are made of.
+    /// Ranks of the words in its name and path.
     pub(crate) name_words: [usize; 2],
-    /// The ranks of the words its products are described with.
+    /// Ranks of the words that are typical of its products.
     words: Vec<usize>,
 }
 
-/// All categories. Their words come from the middle of the vocabulary: neither filling words nor
-/// words that hardly exist.
-pub(crate) fn places(seed: u64, words: &Words) -> Vec<Place> {
+/// Returns all categories. Their words come from the middle of the vocabulary, neither the most frequent nor
+/// the rarest ones.
+pub(crate) fn categories(seed: u64, words: &Vocabulary) -> Vec<Category> {
     const FIRST: usize = 100;
     const MIDDLE: usize = 20_000;
-    let place = |number: u64| {
-        let mut dice = Dice::of(seed, Kind::Place as u64, number);
-        // By the square: earlier words more often.
-        let mut typical = || FIRST + dice.place(MIDDLE) * dice.place(MIDDLE) / MIDDLE;
-        let words_of: Vec<usize> = (0..WORDS_OF_A_PLACE).map(|_| typical()).collect();
+    let category = |number: u64| {
+        let mut rng = SplitMix64::new(seed, Stream::Category as u64, number);
+        // A product of two uniform numbers: more frequent words are more likely.
+        let mut typical = || FIRST + rng.index(MIDDLE) * rng.index(MIDDLE) / MIDDLE;
+        let typical_words: Vec<usize> = (0..WORDS_PER_CATEGORY).map(|_| typical()).collect();
         let index = usize::try_from(number).unwrap_or(0);
         let department_word = words.len() / 2 + index % DEPARTMENTS;
         let own_word = words.len() / 2 + DEPARTMENTS + index;
         let (department, own) = (words.text(department_word), words.text(own_word));
-        Place {
+        Category {
             department: department.to_owned(),
-            department_name: capital(department),
+            department_name: capitalized(department),
             path: format!("{department}/{own}"),
-            name: capital(own),
+            name: capitalized(own),
             name_words: [department_word, own_word],
-            words: words_of,
+            words: typical_words,
         }
     };
-    (0..PLACES).map(place).collect()
+    (0..CATEGORIES).map(category).collect()
 }
 
 #[cfg(test)]
@@ -134,8 +136,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_two_words_or_brands_are_equal() {
-        let words = Words::new();
+    fn words_and_brands_are_distinct() {
+        let words = Vocabulary::new();
         let distinct: HashSet<&String> = words.texts.iter().collect();
         assert_eq!(distinct.len(), words.texts.len());
         let brands = brands();
@@ -143,9 +145,9 @@ mod tests {
     }
 
     #[test]
-    fn no_two_places_are_equal() {
-        let places = places(1, &Words::new());
-        let distinct: HashSet<&String> = places.iter().map(|place| &place.path).collect();
-        assert_eq!(distinct.len(), places.len());
+    fn categories_are_distinct() {
+        let categories = categories(1, &Vocabulary::new());
+        let distinct: HashSet<&String> = categories.iter().map(|category| &category.path).collect();
+        assert_eq!(distinct.len(), categories.len());
     }
 }

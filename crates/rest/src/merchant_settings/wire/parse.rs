@@ -1,19 +1,19 @@
-//! From the wire: what was sent becomes settings, or says which field is wrong.
+//! Settings from their wire form, or the field that is invalid.
 
 use super::{
-    Benefit, CheckoutUrl, ConfirmationName, ConfirmationPolicy, Currency, GtinSource, PERCENT,
-    Policies, Promotion, PromotionKind, PromotionRecord, Settings, SettingsFault, SettingsPolicies,
-    SettingsRecord, ShippingRate, ShippingRateRecord, ShippingZone, ShippingZoneRecord, TaxRate,
-    TaxRateRecord, cleaned, cleaned_option, minor,
+    Benefit, CheckoutUrl, ConfirmationName, ConfirmationPolicy, Currency, GtinSource,
+    InvalidSetting, PERCENT, Policies, Promotion, PromotionKind, PromotionRecord, Settings,
+    SettingsPolicies, SettingsRecord, ShippingRate, ShippingRateRecord, ShippingZone,
+    ShippingZoneRecord, TaxRate, TaxRateRecord, cleaned, cleaned_option, minor,
 };
 
-type Taken<T> = Result<T, SettingsFault>;
+type Parsed<T> = Result<T, InvalidSetting>;
 
 impl SettingsRecord {
-    /// The settings that were sent. Amounts must fit the store's currency.
-    pub(in super::super) fn into_settings(self, currency: Currency) -> Taken<Settings> {
+    /// Parses the settings. Amounts must have the precision of the store's currency.
+    pub(in super::super) fn into_settings(self, currency: Currency) -> Parsed<Settings> {
         if self.currency.is_some_and(|code| code != currency.code()) {
-            return Err(SettingsFault::new("currency", "that of the store, or left out"));
+            return Err(InvalidSetting::new("currency", "the currency of the store, or omitted"));
         }
         let template = cleaned_option(self.checkout_url_template.as_ref());
         let checkout_url = template.map(|text| text.parse::<CheckoutUrl>()).transpose();
@@ -26,9 +26,9 @@ impl SettingsRecord {
                 ConfirmationName::Mandate => ConfirmationPolicy::Mandate,
             },
             checkout_url: checkout_url
-                .map_err(|_| SettingsFault::new("checkout_url_template", CheckoutUrl::ALLOWED))?,
+                .map_err(|_| InvalidSetting::new("checkout_url_template", CheckoutUrl::ALLOWED))?,
             gtin_source: gtin_source
-                .map_err(|_| SettingsFault::new("gtin_source", GtinSource::ALLOWED))?,
+                .map_err(|_| InvalidSetting::new("gtin_source", GtinSource::ALLOWED))?,
             shipping: each("shipping", &self.shipping, |at, it| zone(at, it, currency))?,
             taxes: self.taxes.iter().map(tax).collect(),
             promotions: each("promotions", &self.promotions, |at, it| promotion(at, it, currency))?,
@@ -36,13 +36,13 @@ impl SettingsRecord {
     }
 }
 
-/// Reads a list, telling each item where it stands.
-fn each<W, T>(field: &str, items: &[W], read: impl Fn(&str, &W) -> Taken<T>) -> Taken<Vec<T>> {
+/// Parses a list, passing each item its path.
+fn each<W, T>(field: &str, items: &[W], parse: impl Fn(&str, &W) -> Parsed<T>) -> Parsed<Vec<T>> {
     let numbered = items.iter().enumerate();
-    numbered.map(|(place, item)| read(&format!("{field}[{place}]"), item)).collect()
+    numbered.map(|(index, item)| parse(&format!("{field}[{index}]"), item)).collect()
 }
 
-fn policies(sent: &SettingsPolicies, currency: Currency) -> Taken<Policies> {
+fn policies(sent: &SettingsPolicies, currency: Currency) -> Parsed<Policies> {
     let threshold = sent.free_shipping_threshold.as_ref();
     Ok(Policies {
         return_window_days: sent.return_window_days,
@@ -61,7 +61,7 @@ fn policies(sent: &SettingsPolicies, currency: Currency) -> Taken<Policies> {
     })
 }
 
-fn zone(at: &str, sent: &ShippingZoneRecord, currency: Currency) -> Taken<ShippingZone> {
+fn zone(at: &str, sent: &ShippingZoneRecord, currency: Currency) -> Parsed<ShippingZone> {
     Ok(ShippingZone {
         name: cleaned(&sent.name),
         countries: sent.countries.iter().map(|code| cleaned(code)).collect(),
@@ -69,7 +69,7 @@ fn zone(at: &str, sent: &ShippingZoneRecord, currency: Currency) -> Taken<Shippi
     })
 }
 
-fn rate(at: &str, sent: &ShippingRateRecord, currency: Currency) -> Taken<ShippingRate> {
+fn rate(at: &str, sent: &ShippingRateRecord, currency: Currency) -> Parsed<ShippingRate> {
     let min_subtotal = sent.min_subtotal.as_ref();
     Ok(ShippingRate {
         name: cleaned(&sent.name),
@@ -90,7 +90,7 @@ fn tax(sent: &TaxRateRecord) -> TaxRate {
     }
 }
 
-fn promotion(at: &str, sent: &PromotionRecord, currency: Currency) -> Taken<Promotion> {
+fn promotion(at: &str, sent: &PromotionRecord, currency: Currency) -> Parsed<Promotion> {
     let min_subtotal = sent.min_subtotal.as_ref();
     Ok(Promotion {
         id: cleaned(&sent.id),
@@ -104,22 +104,22 @@ fn promotion(at: &str, sent: &PromotionRecord, currency: Currency) -> Taken<Prom
     })
 }
 
-fn benefit(field: &str, sent: &PromotionRecord, currency: Currency) -> Taken<Benefit> {
-    let percentage = "a percentage above 0 and up to 100, with at most two digits behind the point";
+fn benefit(field: &str, sent: &PromotionRecord, currency: Currency) -> Parsed<Benefit> {
+    let percentage = "a percentage above 0 and up to 100, with at most two decimal places";
     match (sent.kind, &sent.value) {
         (PromotionKind::FreeShipping, None) => Ok(Benefit::FreeShipping),
         (PromotionKind::FreeShipping, Some(_)) => {
-            Err(SettingsFault::new(field, "left out when shipping is free"))
+            Err(InvalidSetting::new(field, "omitted for free_shipping"))
         }
         (PromotionKind::Percent, Some(value)) => {
             let points = value.minor(field, PERCENT).ok().and_then(|it| i32::try_from(it).ok());
-            let basis_points = points.ok_or_else(|| SettingsFault::new(field, percentage))?;
+            let basis_points = points.ok_or_else(|| InvalidSetting::new(field, percentage))?;
             Ok(Benefit::Percent { basis_points })
         }
         (PromotionKind::Amount, Some(value)) => {
             Ok(Benefit::Amount { minor: value.minor(field, currency)? })
         }
-        (PromotionKind::Percent, None) => Err(SettingsFault::new(field, percentage)),
-        (PromotionKind::Amount, None) => Err(SettingsFault::new(field, "an amount above 0")),
+        (PromotionKind::Percent, None) => Err(InvalidSetting::new(field, percentage)),
+        (PromotionKind::Amount, None) => Err(InvalidSetting::new(field, "an amount above 0")),
     }
 }

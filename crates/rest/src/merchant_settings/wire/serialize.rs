@@ -1,4 +1,4 @@
-//! To the wire: settings as they are shown.
+//! Settings to their wire form.
 
 use super::{
     Benefit, ConfirmationName, ConfirmationPolicy, Currency, CurrentSettings, Decimal, PERCENT,
@@ -7,7 +7,7 @@ use super::{
 };
 
 impl SettingsRecord {
-    /// What is set, with amounts in this currency.
+    /// Returns the settings with amounts in this currency.
     pub(in super::super) fn of(current: CurrentSettings, currency: Currency) -> Self {
         let CurrentSettings { settings, version, updated_at } = current;
         let zone = |zone| zone_record(zone, currency);
