@@ -105,6 +105,8 @@ third-party:
 [group('generate')]
 generate: sqlx
     {{ env }} cargo run --quiet --bin souk -- generate
+    {{ env }} cargo run --quiet -p tidy -- map
+    {{ env }} cargo run --quiet -p tidy -- gate
 
 # Write .sqlx, the query data for builds without a database
 [group('generate')]
@@ -115,6 +117,8 @@ sqlx:
 [group('generate')]
 drift:
     {{ env }} cargo run --quiet --bin souk -- generate --check
+    {{ env }} cargo run --quiet -p tidy -- map --check
+    {{ env }} cargo run --quiet -p tidy -- gate --check
     @dev/sqlx-prepare --check
 
 # Migrate the database to the newest schema

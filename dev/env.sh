@@ -17,7 +17,8 @@ SOUK_PG_PORT=25329
 SOUK_REDIS_PORT=63799
 
 # Tools from PyPI are pinned in dev/requirements.txt, the compiler in rust-toolchain.toml, the rest here.
-SOUK_VENV=$SOUK_ROOT/.venv
+# The virtual environment is shared by all clones with the same requirements; .venv links to it.
+SOUK_VENV=$SOUK_CACHE/venv-$(sha256sum <"$SOUK_ROOT/dev/requirements.txt" | cut -c 1-16)
 SOUK_TOOLS=${SOUK_TOOLS:-$SOUK_CACHE/tools}
 CARGO_DENY_VERSION=0.20.2
 CARGO_NEXTEST_VERSION=0.9.143

@@ -1,5 +1,5 @@
-"""The whole purchase of spec §4.3 with the official Python client and a browser: search, merchant profile, cart, preview,
-approval by a person, checkout, payment by a person, order. Then two checkouts with a client that supports elicitation.
+"""The whole purchase of docs/contract/mcp.md#recommended-flow with the official Python client and a browser: search, merchant
+profile, cart, preview, approval by a person, checkout, payment by a person, order. Then two checkouts with a client that supports elicitation.
 
     purchase.py URL [FOLDER]
 

@@ -6,7 +6,7 @@ use primitives::{CartId, Currency, KeyId, LineId, ProductId, Timestamp, VariantI
 
 use crate::{Buyer, CartError, CartOwner, Destination};
 
-/// Time from the creation of a cart until it expires (spec §3.2).
+/// Time from the creation of a cart until it expires (docs/contract/carts.md#cart-lifetime).
 pub const CART_LIFETIME: Duration = Duration::from_mins(30);
 /// Most lines of a cart.
 pub const LINES_MAX: usize = 50;
@@ -86,7 +86,7 @@ pub struct CartRef {
 /// A cart of one agent at one store.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cart {
-    /// Not guessable: any caller that has the id can preview the cart (spec §4.3).
+    /// Not guessable: any caller that has the id can preview the cart (docs/contract/carts.md#cart-id).
     pub id: CartId,
     pub owner: CartOwner,
     /// The status in the database, which does not account for expiry; see [`Cart::status`].

@@ -36,6 +36,31 @@ pub enum Edit {
     Cancel,
 }
 
+/// New values of a cart's data; `None` leaves a value unchanged.
+#[derive(Debug, Clone, Default)]
+pub struct CartUpdate {
+    pub destination: Option<Destination>,
+    pub buyer: Option<Buyer>,
+    /// Replaces all discount codes.
+    pub codes: Option<Vec<String>>,
+    /// The id of the shipping option to select.
+    pub shipping_option: Option<String>,
+}
+
+impl CartUpdate {
+    /// Returns the edits that set the values.
+    #[must_use]
+    pub fn edits(&self) -> Vec<Edit> {
+        let edits = [
+            self.destination.clone().map(Edit::Destination),
+            self.buyer.clone().map(Edit::Buyer),
+            self.codes.clone().map(Edit::Codes),
+            self.shipping_option.clone().map(Edit::Shipping),
+        ];
+        edits.into_iter().flatten().collect()
+    }
+}
+
 /// Changes a cart of this agent: all of the edits, or none. With a version, only if the cart still has it; with an
 /// idempotency key, a replay returns the cart in its current state.
 pub async fn change(

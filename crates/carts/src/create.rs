@@ -20,6 +20,17 @@ pub struct NewCart {
     pub buyer: Option<Buyer>,
     /// Discount codes.
     pub codes: Vec<String>,
+    /// `None` selects no shipping option.
+    pub shipping: Option<ShippingChoice>,
+}
+
+/// The shipping option of a new cart.
+#[derive(Debug, Clone)]
+pub enum ShippingChoice {
+    /// The cheapest of the offered options; none if none is offered.
+    Cheapest,
+    /// The option with this id.
+    Option(String),
 }
 
 /// Creates a cart. Stock is checked and not held. With an idempotency key, a replay returns the cart created first.
@@ -55,7 +66,7 @@ pub async fn create(
     let id: CartId = work.new_id();
     let mut lines = Vec::new();
     let messages = items::add_to_lines(id, &mut lines, &available)?;
-    let cart = Cart {
+    let mut cart = Cart {
         id,
         owner: owner.clone(),
         stored_status: CartStatus::Active,
@@ -69,12 +80,41 @@ pub async fn create(
         created_at: now,
         updated_at: now,
     };
+    if let Some(choice) = &new.shipping {
+        cart.shipping_option = select_shipping(&mut work, store, &cart, choice).await?;
+    }
     table::insert(&mut work, store.merchant, &cart).await?;
     idempotency::record_response(&mut work, idempotency_key, id).await?;
     work.commit().await?;
     let mut priced = price(&reading, store, cart, now).await?;
     priced.quote.messages.splice(0..0, messages);
     Ok(priced)
+}
+
+/// Returns the id of the chosen shipping option, or `ShippingOptionNotFound` if it is not offered for the cart.
+async fn select_shipping(
+    work: &mut Work,
+    store: &Store,
+    cart: &Cart,
+    choice: &ShippingChoice,
+) -> Result<Option<String>, CartError> {
+    let (merchant, now) = (store.merchant, work.now());
+    let (ids, pool) = (cart.products(), cart.owner.stock_pool());
+    let products = catalog::products_for_sale(work, merchant, &ids, pool).await?;
+    let settings = merchants::settings_now(work, merchant).await?;
+    let priced = PricedCart::new(store, &settings, &products, cart.clone(), now)?;
+    let mut offered = priced.quote.options.into_iter().map(|option| option.id);
+    match choice {
+        ShippingChoice::Cheapest => Ok(offered.next()),
+        ShippingChoice::Option(id) => {
+            let allowed: Vec<String> = offered.collect();
+            if allowed.contains(id) {
+                Ok(Some(id.clone()))
+            } else {
+                Err(CartError::ShippingOptionNotFound { allowed })
+            }
+        }
+    }
 }
 
 type Validated = (Vec<String>, Option<Destination>, Option<Buyer>);

@@ -4,7 +4,7 @@ use catalog::CatalogError;
 use database::DatabaseError;
 use jobs::IdempotencyError;
 use merchants::{SettingsError, StoreError};
-use primitives::{Details, ErrorCode, Problem, Timestamp};
+use primitives::{Action, Details, ErrorCode, Hint, Problem, Timestamp, hint};
 
 use crate::{CART_LIFETIME, CODES_MAX, CartStatus, LINES_MAX, Quantity};
 
@@ -109,6 +109,39 @@ impl CartError {
     }
 }
 
+impl CartError {
+    /// Returns what the caller can do next.
+    fn hint(&self) -> Option<Hint> {
+        Some(match self {
+            Self::Expired { .. } => hint!("create a new cart with the same items"),
+            Self::Closed { status: CartStatus::CheckoutStarted } => hint!(
+                "the checkout has started: change it with ",
+                Action::UpdateCheckout,
+                ", finish it with ",
+                Action::CompleteCheckout,
+            ),
+            Self::Closed { .. } => hint!("create a new cart"),
+            Self::VersionConflict { .. } => hint!("read the cart again and send its version"),
+            Self::ProductNotFound { .. } => {
+                hint!("use ids returned by ", Action::SearchProducts, " of this store")
+            }
+            Self::VariantRequired { .. } => {
+                hint!(Action::GetProductVariants, " lists the variants")
+            }
+            Self::OutOfStock { .. } => {
+                hint!("remove the item, or call ", Action::FindSimilarProducts)
+            }
+            Self::LineNotFound => hint!(Action::GetCart, " lists the lines"),
+            Self::InvalidQuoteHash => {
+                hint!("use the quote_hash of ", [Action::PreviewCheckout, Action::GetCart])
+            }
+            Self::DestinationRequired => hint!("a country is enough: {\"country\": \"PT\"}"),
+            Self::NoEdits => hint!("GET /api/docs lists what can be changed"),
+            _ => return None,
+        })
+    }
+}
+
 impl Problem for CartError {
     fn code(&self) -> ErrorCode {
         match self {
@@ -145,61 +178,32 @@ impl Problem for CartError {
     fn details(&self, details: &mut Details) {
         match self {
             Self::NotFound => details.insert("field", "cart_id"),
-            Self::Expired { at } => {
-                details.insert("expired_at", at.to_string());
-                details.insert("hint", "create a new cart with the same items");
-            }
-            Self::Closed { status } => {
-                details.insert("status", status.as_str());
-                details.insert("hint", match status {
-                    CartStatus::CheckoutStarted => "the checkout has started: change it with update_checkout, finish it with complete_checkout",
-                    _ => "create a new cart",
-                });
-            }
+            Self::Expired { at } => details.insert("expired_at", at.to_string()),
+            Self::Closed { status } => details.insert("status", status.as_str()),
             Self::VersionConflict { current } => {
                 details.insert("field", "if_version");
                 details.insert("current_version", *current);
-                details.insert("hint", "read the cart again and send its version");
-            }
-            Self::ProductNotFound { index } => {
-                details.insert("field", format!("items/{index}"));
-                details.insert("hint", "use ids returned by search_products of this store");
             }
             Self::VariantRequired { index } => {
                 details.insert("field", format!("items/{index}/variant_id"));
-                details.insert("hint", "get_product_variants lists the variants");
             }
-            Self::OutOfStock { index } => {
-                details.insert("field", format!("items/{index}"));
-                details.insert("hint", "remove the item, or call find_similar_products");
-            }
-            Self::MixedCurrencies { index } => details.insert("field", format!("items/{index}")),
+            Self::ProductNotFound { index }
+            | Self::OutOfStock { index }
+            | Self::MixedCurrencies { index } => details.insert("field", format!("items/{index}")),
             Self::InvalidQuantity => details.insert("field", "quantity"),
-            Self::LineNotFound => {
-                details.insert("field", "line_ids");
-                details.insert("hint", "get_cart lists the lines");
-            }
+            Self::LineNotFound => details.insert("field", "line_ids"),
             Self::ShippingOptionNotFound { allowed } => {
                 details.insert("field", "option_id");
                 details.insert("allowed", allowed.clone());
             }
-            Self::InvalidQuoteHash => {
-                details.insert("field", "quote_hash");
-                details.insert("hint", "use the quote_hash of preview_checkout or get_cart");
-            }
+            Self::InvalidQuoteHash => details.insert("field", "quote_hash"),
             Self::InvalidCountry => details.insert("field", "country"),
             Self::InvalidEmail => details.insert("field", "email"),
             Self::InvalidText { field, .. } => details.insert("field", *field),
-            Self::DestinationRequired => {
-                details.insert("field", "ship_to");
-                details.insert("hint", "a country is enough: {\"country\": \"PT\"}");
-            }
-            Self::NoEdits => {
-                details.insert("hint", "GET /api/docs lists what can be changed");
-            }
+            Self::DestinationRequired => details.insert("field", "ship_to"),
             Self::NoItems | Self::TooManyLines => details.insert("field", "items"),
             Self::TooManyCodes => details.insert("field", "code"),
-            Self::AmountOverflow | Self::Unreadable => {}
+            Self::NoEdits | Self::AmountOverflow | Self::Unreadable => {}
             Self::Catalog(_)
             | Self::Settings(_)
             | Self::Store(_)
@@ -209,6 +213,9 @@ impl Problem for CartError {
                     source.details(details);
                 }
             }
+        }
+        if let Some(hint) = self.hint() {
+            details.hint(hint);
         }
     }
 

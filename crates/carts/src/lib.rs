@@ -25,9 +25,9 @@ mod text;
 pub use cart::{
     CART_LIFETIME, CODES_MAX, Cart, CartRef, CartStatus, Item, LINES_MAX, Line, Quantity,
 };
-pub use change::{Edit, change};
+pub use change::{CartUpdate, Edit, change};
 pub use checkout::{change_during_checkout, lock, purge_sandbox, set_status};
-pub use create::{NewCart, create};
+pub use create::{NewCart, ShippingChoice, create};
 pub use destination::Destination;
 pub use discount::{CodeRejection, Discount, RejectedCode};
 pub use error::CartError;

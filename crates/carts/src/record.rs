@@ -1,5 +1,5 @@
-//! The cart record of spec §2.3 and decisions §8, as every door returns it, and the preview for any caller that has a
-//! cart's id.
+//! The cart record (docs/contract/carts.md#cart-record), as every door returns it, and the preview for any caller that has
+//! a cart's id (docs/contract/carts.md#preview).
 
 use catalog::StockStatus;
 use merchants::{PolicyRecord, Store};

@@ -1,5 +1,5 @@
-//! The short form of a product in a list: the record of spec §2.2 without the fields that matter only for a selected
-//! product.
+//! The short form of a product in a list (docs/contract/products.md#product-card): the record without the fields that
+//! matter only for a selected product.
 
 use merchants::Band;
 use primitives::ProductId;

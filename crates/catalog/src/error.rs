@@ -3,7 +3,7 @@
 use database::DatabaseError;
 use jobs::{JobError, QueueError};
 use merchants::{SettingsError, StoreError};
-use primitives::{Details, ErrorCode, Problem};
+use primitives::{Action, Details, ErrorCode, Problem, hint};
 
 /// An error of the catalog.
 #[derive(Debug, thiserror::Error)]
@@ -67,10 +67,11 @@ impl Problem for CatalogError {
             Self::CategoryNotFound { allowed } => {
                 details.insert("field", "parent");
                 details.insert("allowed", allowed.clone());
-                details.insert(
-                    "hint",
-                    "call browse_categories without parent to list the top-level categories",
-                );
+                details.hint(hint!(
+                    "call ",
+                    Action::BrowseCategories,
+                    " without parent to list the top-level categories",
+                ));
             }
             Self::FeedRunNotFound => {
                 details.insert("field", "job_id");

@@ -1,5 +1,5 @@
-//! Data quality of a catalog: completeness, consistency and freshness (spec §2.6), computed from the data itself. `trust`
-//! reads the figures; merchants see them together with the defective products.
+//! Data quality of a catalog: completeness, consistency and freshness (docs/contract/trust.md#components), computed from
+//! the data itself. `trust` reads the figures; merchants see them together with the defective products.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! The product record of spec §2.2 with its documented additions. Unknown fields are left out, to save tokens.
+//! The product record (docs/contract/products.md#product-record). Unknown fields are left out, to save tokens.
 
 use std::collections::BTreeMap;
 

@@ -8,7 +8,8 @@ use webhooks::{AbandonedItem, CheckoutAbandoned, WebhookEvent};
 
 use crate::complete::release;
 use crate::{
-    CheckoutContext, CheckoutError, Session, SessionSnapshot, Status, Transition, read, table,
+    CheckoutContext, CheckoutError, ReasonCode, Session, SessionSnapshot, Status, Transition, read,
+    table,
 };
 
 /// Cancels a session. Idempotent.
@@ -16,16 +17,16 @@ pub async fn cancel(
     context: &CheckoutContext<'_>,
     owner: &CartOwner,
     id: CheckoutId,
-    reason_code: Option<&str>,
+    reason_code: Option<&ReasonCode>,
 ) -> Result<SessionSnapshot, CheckoutError> {
     let merchant = context.merchant();
     let mut work = context.work().await?;
     let now = work.now();
     let (mut session, _) = read::lock(&mut work, merchant, id, Some(owner.key)).await?;
-    if session.stored_status == Status::Canceled {
+    if session.stored_status() == Status::Canceled {
         return Ok(SessionSnapshot { session, now });
     }
-    session.reason_code = reason_code.map(str::to_owned);
+    session.reason_code = reason_code.map(|code| code.as_str().to_owned());
     end(&mut work, merchant, &mut session, Transition::Cancel).await?;
     work.commit().await?;
     Ok(SessionSnapshot { session, now })
@@ -38,7 +39,7 @@ pub(crate) async fn end(
     session: &mut Session,
     transition: Transition,
 ) -> Result<(), CheckoutError> {
-    let (now, before, stage) = (work.now(), session.version, session.stored_status);
+    let (now, before, stage) = (work.now(), session.version, session.stored_status());
     let last_activity_at = session.updated_at;
     session.apply(transition, now)?;
     release(work, merchant, session).await?;
@@ -63,7 +64,7 @@ pub(crate) async fn end(
         cart: session.cart,
         slug: session.terms.store.slug.clone(),
         total: session.total,
-        status: session.stored_status.as_str(),
+        status: session.stored_status().as_str(),
         stage: stage.as_str(),
         items: session.lines.iter().map(item).collect(),
         started_at: session.started_at,

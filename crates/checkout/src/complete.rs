@@ -1,23 +1,20 @@
 //! A verb: completing a checkout. A person then pays at the checkout URL; until then the units are held.
 
-use carts::{Cart, CartOwner, CartStatus, QuoteHash};
+use carts::{CartError, CartOwner, CartRef, CartUpdate, Item, NewCart, ShippingChoice};
 use database::{Work, crash_point};
 use jobs::IdempotencyKey;
 use merchants::ConfirmationPolicy;
 use orders::ConfirmationLevel;
-use payments::PaymentMethod;
-use primitives::{CartId, ConfirmationId, MerchantId, Problem};
-use serde_json::Value;
+use primitives::{CartId, CheckoutId, ConfirmationId, MerchantId, Problem};
 
-use crate::confirmation::{self, ProofRejection};
-use crate::create::{NewSession, new_session};
-use crate::event::{self, AgentEvent};
+use crate::confirmation::{self, Elicitation, ProofClaim, ProofRejection};
+use crate::create::{NewSession, insert_session, new_session};
 use crate::idempotency::{self, Claim};
 use crate::revalidate::{Revalidated, record_comparisons, revalidate};
 use crate::session::SESSION_LIFETIME;
 use crate::{
     CheckoutContext, CheckoutError, ConfirmationProof, Session, SessionSnapshot, Status,
-    Transition, table,
+    Transition, read, table,
 };
 
 /// Attempts if the error is transient.
@@ -26,53 +23,123 @@ const ATTEMPTS_MAX: u32 = 4;
 /// What is to be completed.
 #[derive(Debug, Clone)]
 pub struct Complete {
-    pub cart: CartId,
-    /// The hash of the terms the person approved, if the agent states it.
-    pub quote_hash: Option<QuoteHash>,
-    /// The human confirmation; if `None`, the strongest valid one of the cart is used.
-    pub confirmation: Option<ConfirmationId>,
-    pub payment_method: Option<PaymentMethod>,
-    /// Where the buyer is sent after the payment.
-    pub return_url: Option<String>,
-    /// JSON object of the agent, returned to it unchanged.
-    pub metadata: Option<Value>,
+    pub source: Source,
+    /// Data of the cart to set first. It has no effect once a person can pay.
+    pub data: CartUpdate,
+    pub session: NewSession,
+    pub claim: ProofClaim,
+    pub elicitation: Elicitation,
+}
+
+/// What is bought.
+#[derive(Debug, Clone)]
+pub enum Source {
+    Cart(CartId),
+    /// The cart of this session.
+    Session(CheckoutId),
+    /// A new cart of the store with these items. Unless the data names a shipping option, the cheapest is selected.
+    Items(Vec<Item>),
 }
 
 impl Complete {
+    /// Returns a request without any options.
+    #[must_use]
+    pub fn new(source: Source) -> Self {
+        Self {
+            source,
+            data: CartUpdate::default(),
+            session: NewSession::default(),
+            claim: ProofClaim::default(),
+            elicitation: Elicitation::default(),
+        }
+    }
+
     /// Returns a request for a cart without any options.
     #[must_use]
-    pub const fn cart(cart: CartId) -> Self {
-        Self {
-            cart,
-            quote_hash: None,
-            confirmation: None,
-            payment_method: None,
-            return_url: None,
-            metadata: None,
-        }
+    pub fn cart(cart: CartId) -> Self {
+        Self::new(Source::Cart(cart))
+    }
+
+    /// Returns the confirmation that the client's response or the agent's claim names.
+    fn confirmation(&self) -> Option<ConfirmationId> {
+        let responded = self.elicitation.response.map(|response| response.confirmation);
+        responded.or(self.claim.confirmation())
     }
 }
 
-/// Completes the checkout of a cart: revalidates the cart, holds its units and returns the session with the checkout URL.
-/// A cart that was completed before returns the same session.
+/// Completes a checkout: revalidates the cart, holds its units and returns the session with the checkout URL. A cart that
+/// was completed before returns the same session.
+///
+/// The cart is created or changed in a transaction of its own: a rejected checkout leaves a cart that the agent can correct
+/// and that a person can confirm.
 pub async fn complete(
     context: &CheckoutContext<'_>,
     owner: &CartOwner,
     request: &Complete,
     idempotency_key: Option<&IdempotencyKey>,
 ) -> Result<SessionSnapshot, CheckoutError> {
+    let cart = prepare_cart(context, owner, request, idempotency_key).await?;
+    if let Some(response) = request.elicitation.response
+        && let Some(decision) = response.decision
+    {
+        confirmation::elicit(context, owner, response.confirmation, decision).await?;
+    }
     let mut attempts = 1;
     loop {
-        match try_complete(context, owner, request, idempotency_key).await {
+        match try_complete(context, owner, cart, request, idempotency_key).await {
             Err(error) if error.is_transient() && attempts < ATTEMPTS_MAX => attempts += 1,
             result => return result,
         }
     }
 }
 
+/// Returns the cart to complete: an existing one with the requested data, or a new one.
+async fn prepare_cart(
+    context: &CheckoutContext<'_>,
+    owner: &CartOwner,
+    request: &Complete,
+    idempotency_key: Option<&IdempotencyKey>,
+) -> Result<CartId, CheckoutError> {
+    let (database, store) = (context.database, context.store);
+    let id = match &request.source {
+        Source::Cart(id) => *id,
+        Source::Session(id) => {
+            let reading = context.reading()?;
+            read::session(&reading, store.merchant, *id, Some(owner.key)).await?.session.cart
+        }
+        Source::Items(items) => {
+            let data = request.data.clone();
+            let shipping =
+                data.shipping_option.map_or(ShippingChoice::Cheapest, ShippingChoice::Option);
+            let new = NewCart {
+                items: items.clone(),
+                destination: data.destination,
+                buyer: data.buyer,
+                codes: data.codes.unwrap_or_default(),
+                shipping: Some(shipping),
+            };
+            // A repeated request creates no second cart.
+            let key = idempotency_key.map(idempotency::key_of_cart);
+            let created = carts::create(database, store, owner, new, key.as_ref()).await?;
+            return Ok(created.cart.id);
+        }
+    };
+    let edits = request.data.edits();
+    if !edits.is_empty() {
+        let cart = CartRef { agent: owner.key, id };
+        match carts::change(database, store, cart, None, &edits, None).await {
+            // The checkout has started: `try_complete` decides whether the data can still be set.
+            Ok(_) | Err(CartError::Closed { .. }) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(id)
+}
+
 async fn try_complete(
     context: &CheckoutContext<'_>,
     owner: &CartOwner,
+    cart: CartId,
     request: &Complete,
     idempotency_key: Option<&IdempotencyKey>,
 ) -> Result<SessionSnapshot, CheckoutError> {
@@ -84,12 +151,17 @@ async fn try_complete(
     };
     let now = work.now();
     crash_point("complete.claimed");
-    let cart = carts::lock(&mut work, merchant, request.cart, owner.key).await?;
+    let mut cart = carts::lock(&mut work, merchant, cart, owner.key).await?;
     let mut existing = table::find(work.sql(), merchant, None, Some(cart.id)).await?;
     crash_point("complete.cart_held");
     match existing.as_ref().map(|session| session.status(now)) {
         None => cart.ensure_open(now, None)?,
-        Some(Status::Incomplete | Status::ReadyForComplete) => {}
+        Some(Status::Incomplete | Status::ReadyForComplete) => {
+            let edits = request.data.edits();
+            if !edits.is_empty() {
+                carts::change_during_checkout(&mut work, merchant, &mut cart, &edits).await?;
+            }
+        }
         Some(from @ (Status::Canceled | Status::Expired)) => {
             return Err(CheckoutError::InvalidTransition { from });
         }
@@ -106,7 +178,8 @@ async fn try_complete(
     }
     let revalidated = revalidate(&mut work, context, cart).await?;
     crash_point("complete.revalidated");
-    let proof = match check_preconditions(&mut work, context, &revalidated, request).await {
+    let is_started = existing.is_some();
+    let proof = match check(&mut work, context, &revalidated, request, is_started).await {
         Ok(proof) => proof,
         Err(error) => {
             work.rollback().await?;
@@ -144,41 +217,49 @@ pub(crate) async fn release(
 }
 
 /// Returns the human confirmation of the checkout, or an error if the checkout is not allowed.
-async fn check_preconditions(
+async fn check(
     work: &mut Work,
     context: &CheckoutContext<'_>,
     revalidated: &Revalidated,
     request: &Complete,
+    is_started: bool,
 ) -> Result<ConfirmationProof, CheckoutError> {
     revalidated.ensure_agent_checkout()?;
     revalidated.ensure_ready()?;
-    let current = revalidated.priced.quote_hash;
-    match request.quote_hash {
-        Some(approved) if approved != current => {
-            return Err(CheckoutError::QuoteChanged { current });
-        }
-        Some(_) => {}
-        // A confirmation is bound to the prices the person saw.
-        None if request.confirmation.is_some() => {}
-        None => revalidated.ensure_prices_unchanged()?,
-    }
-    let proof = match request.confirmation {
-        Some(id) => confirmation::verify(work, context, revalidated, id).await?,
-        None => confirmation::strongest(work, context, revalidated).await?,
-    };
     let required = match revalidated.settings.confirmation {
         ConfirmationPolicy::Attested => ConfirmationLevel::Attested,
         ConfirmationPolicy::Hosted => ConfirmationLevel::Hosted,
         ConfirmationPolicy::Mandate => ConfirmationLevel::Mandate,
     };
-    if proof.level >= required {
-        return Ok(proof);
+    let reject = |reason| CheckoutError::ConfirmationRequired { reason, requested: None };
+    let named = request.confirmation();
+    let mut proof = ConfirmationProof::ATTESTED;
+    if named.is_none() {
+        proof = confirmation::strongest(work, context, revalidated).await?;
+        // A client that can ask the person does so, even where the store accepts the agent's attestation.
+        let can_ask = request.elicitation.is_supported && !is_started;
+        if can_ask && required == ConfirmationLevel::Attested && proof.level == required {
+            return Err(reject(ProofRejection::NotAsked));
+        }
     }
-    let reason = match required {
-        ConfirmationLevel::Mandate => ProofRejection::MandateNotSupported,
-        _ => ProofRejection::Insufficient,
-    };
-    Err(CheckoutError::ConfirmationRequired { reason, requested: None })
+    let current = revalidated.priced.quote_hash;
+    match request.claim.quote_hash() {
+        Some(approved) if approved != current => {
+            return Err(CheckoutError::QuoteChanged { current });
+        }
+        Some(_) => {}
+        // A confirmation is bound to the prices the person saw.
+        None if named.is_some() => {}
+        None => revalidated.ensure_prices_unchanged()?,
+    }
+    if let Some(id) = named {
+        proof = confirmation::verify(work, context, revalidated, id).await?;
+    }
+    match required {
+        required if proof.level >= required => Ok(proof),
+        ConfirmationLevel::Mandate => Err(reject(ProofRejection::MandateNotSupported)),
+        _ => Err(reject(ProofRejection::Insufficient)),
+    }
 }
 
 /// Records the comparisons of a rejected checkout, and requests a confirmation if that is what is missing. Returns the error
@@ -229,14 +310,12 @@ async fn escalate(
 ) -> Result<Session, CheckoutError> {
     let (merchant, now) = (context.merchant(), work.now());
     let before = existing.as_ref().map(|session| session.version);
-    let new = NewSession {
-        payment_method: request.payment_method,
-        return_url: request.return_url.clone(),
-        metadata: request.metadata.clone(),
-    };
     let mut session = match existing {
-        Some(session) => session.updated_with(revalidated, &new),
-        None => new_session(work, revalidated, &new),
+        Some(mut session) => {
+            session.set(revalidated, &request.session);
+            session
+        }
+        None => new_session(work, revalidated, &request.session),
     };
     session.apply(Transition::Escalate, now)?;
     session.is_holding = true;
@@ -255,21 +334,4 @@ async fn escalate(
     record_comparisons(work, merchant, &revalidated.priced.cart, &revalidated.comparisons).await?;
     crash_point("complete.recorded");
     Ok(session)
-}
-
-/// Inserts a new session, marks its cart and records the event.
-pub(crate) async fn insert_session(
-    work: &mut Work,
-    context: &CheckoutContext<'_>,
-    cart: &Cart,
-    session: &Session,
-) -> Result<(), CheckoutError> {
-    let merchant = context.merchant();
-    table::insert(work, merchant, session).await?;
-    let (from, to) = (CartStatus::Active, CartStatus::CheckoutStarted);
-    if !carts::set_status(work, merchant, cart.id, from, to).await? {
-        return Err(CheckoutError::Unreadable);
-    }
-    crash_point("complete.cart_started");
-    event::record(work, merchant, session, AgentEvent::CheckoutStart).await
 }

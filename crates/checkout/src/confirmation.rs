@@ -11,7 +11,7 @@ use primitives::{CartId, CheckoutId, ConfirmationId, Details, KeyId, MerchantId,
 use rand::Rng;
 use subtle::ConstantTimeEq;
 
-pub use proof::ProofRejection;
+pub use proof::{ProofClaim, ProofRejection};
 
 use crate::revalidate::Revalidated;
 use crate::{CheckoutContext, CheckoutError, ConfirmationProof, SessionSnapshot, table};
@@ -174,6 +174,23 @@ pub enum Decision {
     Reject,
 }
 
+/// What the agent's client can do and did to ask the person itself, by MCP elicitation.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Elicitation {
+    /// Whether the client can ask the person.
+    pub is_supported: bool,
+    /// The response of the client to an earlier request.
+    pub response: Option<ElicitationResponse>,
+}
+
+/// The response of a client to the request to ask the person.
+#[derive(Debug, Clone, Copy)]
+pub struct ElicitationResponse {
+    pub confirmation: ConfirmationId,
+    /// `None` if the person was sent to the confirmation page, which records the decision itself.
+    pub decision: Option<Decision>,
+}
+
 /// Records the decision made on the hosted page. Only the first decision counts. Returns `CsrfRejected` unless form token and
 /// hash are those of the confirmation.
 pub async fn decide(
@@ -195,18 +212,17 @@ pub async fn decide(
 }
 
 /// Records the decision made in the agent's client, by MCP elicitation. Only the first decision counts.
-pub async fn elicit(
+pub(crate) async fn elicit(
     context: &CheckoutContext<'_>,
     owner: &CartOwner,
     id: ConfirmationId,
     decision: Decision,
-) -> Result<ConfirmationRequest, CheckoutError> {
+) -> Result<(), CheckoutError> {
     confirmation(context, id, Some(owner.key)).await?;
     let mut work = context.work().await?;
     let level = ConfirmationLevel::Elicited;
     table::record_decision(&mut work, context.merchant(), id, decision, level).await?;
-    work.commit().await?;
-    confirmation(context, id, Some(owner.key)).await
+    Ok(work.commit().await?)
 }
 
 /// Returns the proof of a confirmation, or `ConfirmationRequired` if it is not valid for this cart, agent and terms.

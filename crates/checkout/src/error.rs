@@ -7,11 +7,11 @@ use jobs::{IdempotencyError, JobError};
 use merchants::{SettingsError, StoreError};
 use orders::OrderError;
 use payments::{PaymentError, PaymentMethod};
-use primitives::{CheckoutId, Details, ErrorCode, Money, Problem};
+use primitives::{Action, CheckoutId, Details, ErrorCode, Hint, Money, Problem, Remedy, hint};
 use serde_json::json;
 use webhooks::WebhookError;
 
-use crate::{ConfirmationRequest, ProofRejection, Status, TRANSITIONS};
+use crate::{ConfirmationRequest, Metadata, ProofRejection, ReasonCode, ReturnUrl, Status};
 
 /// A unit price that differs from the one when the item was added.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,6 +78,15 @@ pub enum CheckoutError {
     InvalidTransition { from: Status },
     #[error("unknown payment method")]
     UnknownPaymentMethod,
+    #[error("invalid reason_code: must match {}", ReasonCode::PATTERN)]
+    InvalidReasonCode,
+    #[error(
+        "invalid return_url: must be an https URL of at most {} characters",
+        ReturnUrl::LENGTH_MAX
+    )]
+    InvalidReturnUrl,
+    #[error("invalid metadata: must be an object of at most {} bytes of JSON", Metadata::BYTES_MAX)]
+    InvalidMetadata,
     /// The payment gateway does not accept payments for the session.
     #[error("payment not accepted: this store takes no payments on the hosted page")]
     PaymentNotAccepted,
@@ -164,7 +173,10 @@ impl Problem for CheckoutError {
             Self::UnknownPaymentMethod | Self::PaymentNotAccepted => {
                 ErrorCode::UnsupportedPaymentMethod
             }
-            Self::AmountMismatch { .. } => ErrorCode::InvalidRequest,
+            Self::InvalidReasonCode
+            | Self::InvalidReturnUrl
+            | Self::InvalidMetadata
+            | Self::AmountMismatch { .. } => ErrorCode::InvalidRequest,
             Self::AlreadyPaid { .. } => ErrorCode::PaymentAlreadyProcessed,
             Self::Unreadable => ErrorCode::InternalError,
             Self::Job(_) => ErrorCode::ServiceUnavailable,
@@ -193,11 +205,8 @@ impl Problem for CheckoutError {
                 }
             }
             Self::InvalidTransition { from } => {
-                let allowed: Vec<&str> = TRANSITIONS
-                    .iter()
-                    .filter(|(status, ..)| status == from)
-                    .map(|(.., to)| to.as_str())
-                    .collect();
+                let allowed: Vec<&str> =
+                    from.successors().into_iter().map(Status::as_str).collect();
                 details.insert("from", from.as_str());
                 details.insert("allowed", allowed);
             }
@@ -207,6 +216,9 @@ impl Problem for CheckoutError {
                 details.insert("field", "payment_method");
                 details.insert("allowed", allowed);
             }
+            Self::InvalidReasonCode => details.insert("field", "reason_code"),
+            Self::InvalidReturnUrl => details.insert("field", "return_url"),
+            Self::InvalidMetadata => details.insert("field", "metadata"),
             Self::AmountMismatch { expected } => {
                 details.insert("field", "total_amount");
                 details.insert("allowed", json!([expected.to_decimal()]));
@@ -220,8 +232,20 @@ impl Problem for CheckoutError {
             }
         }
         if let Some(hint) = self.hint() {
-            details.insert("hint", hint);
+            details.hint(hint);
         }
+    }
+
+    fn remedy(&self) -> Option<Remedy> {
+        let Self::ConfirmationRequired { reason, requested: Some(requested) } = self else {
+            return None;
+        };
+        Some(Remedy::HumanConfirmation {
+            confirmation_id: requested.confirmation.id,
+            confirm_url: requested.confirm_url.clone(),
+            question: requested.question(),
+            form_allowed: *reason == ProofRejection::NotAsked,
+        })
     }
 
     fn is_transient(&self) -> bool {
@@ -232,46 +256,87 @@ impl Problem for CheckoutError {
 
 impl CheckoutError {
     /// Returns what the caller can do next.
-    fn hint(&self) -> Option<&'static str> {
+    fn hint(&self) -> Option<Hint> {
         Some(match self {
-            Self::NotFound => {
-                "use an id returned by complete_checkout or create_checkout for the same key"
-            }
-            Self::ConfirmationNotFound => {
-                "use an id returned by request_human_confirmation for the same key"
-            }
+            Self::NotFound => hint!(
+                "use an id returned by ",
+                [Action::CompleteCheckout, Action::CreateCheckout],
+                " for the same key",
+            ),
+            Self::ConfirmationNotFound => hint!(
+                "use an id returned by ",
+                Action::RequestHumanConfirmation,
+                " for the same key",
+            ),
             Self::BelowThreshold => {
-                "find_offers_network lists offers of the same article at other stores"
+                hint!(
+                    Action::FindOffersNetwork,
+                    " lists offers of the same article at other stores"
+                )
             }
-            Self::NotReady { missing, .. } => match missing.first() {
-                Some(&"$.items") => "the cart is empty: create a new cart",
-                Some(&"$.destination") => "call set_cart_destination, then select_shipping_option",
-                Some(_) => "call select_shipping_option with one of the cart's shipping_options",
-                None => "messages lists what to fix",
-            },
-            Self::OutOfStock { .. } | Self::ReservedElsewhere { .. } => {
-                "preview_checkout returns the available quantities; create a new cart with fewer units"
-            }
-            Self::PriceChanged { .. } => {
-                "inform the person; if they still approve, call complete_checkout with quote_hash = current_quote_hash"
-            }
-            Self::QuoteChanged { .. } => {
-                "call preview_checkout, ask the person again, then call complete_checkout with its quote_hash"
-            }
+            Self::NotReady { missing, .. } => missing_hint(missing.first().copied()),
+            Self::OutOfStock { .. } | Self::ReservedElsewhere { .. } => hint!(
+                Action::PreviewCheckout,
+                " returns the available quantities; create a new cart with fewer units",
+            ),
+            Self::PriceChanged { .. } => hint!(
+                "inform the person; if they still approve, call ",
+                Action::CompleteCheckout,
+                " with quote_hash = current_quote_hash",
+            ),
+            Self::QuoteChanged { .. } => hint!(
+                "call ",
+                Action::PreviewCheckout,
+                ", ask the person again, then call ",
+                Action::CompleteCheckout,
+                " with its quote_hash",
+            ),
             Self::ConfirmationRequired { reason, .. } => reason.hint(),
-            Self::InvalidTransition { from } => match from {
-                Status::Completed => "the checkout is already an order: get_checkout returns it",
-                Status::Canceled | Status::Expired => "the checkout has ended: create a new cart",
-                Status::CompleteInProgress => {
-                    "a payment is pending: get_checkout returns the outcome"
-                }
-                _ => "call complete_checkout first; get_checkout returns the status",
-            },
+            Self::InvalidTransition { from } => transition_hint(*from),
+            Self::InvalidReasonCode => {
+                hint!("use a short code such as price, shipping_cost or changed_mind")
+            }
+            Self::InvalidReturnUrl => hint!("use a URL that starts with https://, or omit it"),
+            Self::InvalidMetadata => hint!("send an object with fewer or shorter values"),
             Self::AlreadyPaid { .. } => {
-                "nothing was changed; if the buyer paid twice, refund the second payment"
+                hint!("nothing was changed; if the buyer paid twice, refund the second payment")
             }
             _ => return None,
         })
+    }
+}
+
+/// Returns what to do about the first missing value, a JSON path into the cart.
+fn missing_hint(missing: Option<&str>) -> Hint {
+    match missing {
+        Some("$.items") => hint!("the cart is empty: create a new cart"),
+        Some("$.destination") => {
+            hint!("call ", Action::SetCartDestination, ", then ", Action::SelectShippingOption)
+        }
+        Some(_) => {
+            hint!("call ", Action::SelectShippingOption, " with one of the cart's shipping_options")
+        }
+        None => hint!("messages lists what to fix"),
+    }
+}
+
+/// Returns what to do with a session whose status does not allow the change.
+fn transition_hint(from: Status) -> Hint {
+    match from {
+        Status::Completed => {
+            hint!("the checkout is already an order: ", Action::GetCheckout, " returns it")
+        }
+        Status::Canceled | Status::Expired => hint!("the checkout has ended: create a new cart"),
+        Status::CompleteInProgress => {
+            hint!("a payment is pending: ", Action::GetCheckout, " returns the outcome")
+        }
+        Status::Incomplete | Status::ReadyForComplete | Status::RequiresEscalation => hint!(
+            "call ",
+            Action::CompleteCheckout,
+            " first; ",
+            Action::GetCheckout,
+            " returns the status",
+        ),
     }
 }
 

@@ -61,7 +61,7 @@ async fn expire(
         locked => locked?,
     };
     // The session may have changed since it was read.
-    if session.status(now) != Status::Expired || session.stored_status == Status::Expired {
+    if session.status(now) != Status::Expired || session.stored_status() == Status::Expired {
         return Ok(work.rollback().await?);
     }
     end(&mut work, merchant, &mut session, Transition::Expire).await?;

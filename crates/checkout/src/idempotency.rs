@@ -44,3 +44,8 @@ pub(crate) async fn record_response(
     }
     Ok(())
 }
+
+/// Returns the key under which the cart of a checkout is created: a write of its own.
+pub(crate) fn key_of_cart(key: &IdempotencyKey) -> IdempotencyKey {
+    IdempotencyKey { caller: format!("{}/cart", key.caller), ..key.clone() }
+}

@@ -10,6 +10,7 @@ mod event;
 mod expire;
 mod gateway;
 mod idempotency;
+mod input;
 mod machine;
 mod pay;
 mod purge;
@@ -23,17 +24,19 @@ mod table;
 mod update;
 
 pub use cancel::cancel;
-pub use complete::{Complete, complete};
+pub use complete::{Complete, Source, complete};
 pub use confirmation::{
     CONFIRMATION_LIFETIME, Confirmation, ConfirmationRequest, ConfirmationStatus, Decision,
-    ProofRejection, confirmation, decide, elicit, request,
+    Elicitation, ElicitationResponse, ProofClaim, ProofRejection, confirmation, decide, request,
 };
 pub use context::CheckoutContext;
 pub use create::{NewSession, create};
 pub use error::{CheckoutError, PriceChange};
 pub use expire::ExpireSessions;
 pub use gateway::PaymentGateway;
-pub use machine::{Status, TRANSITIONS, Transition, state_diagram};
+pub use input::{Metadata, ReasonCode, ReturnUrl};
+pub use machine::{INITIAL_STATUSES, Status, TRANSITIONS, Transition, state_diagram};
+pub use orders::ConfirmationLevel;
 pub use pay::pay;
 pub use purge::PurgeSandboxes;
 pub use read::{SessionSnapshot, merchant_of, session};

@@ -30,7 +30,7 @@ pub async fn pay(
     if !bool::from(session.form_token.as_slice().ct_eq(form_token)) {
         return Err(CheckoutError::CsrfRejected);
     }
-    if session.stored_status == Status::Completed {
+    if session.stored_status() == Status::Completed {
         return Ok(SessionSnapshot { session, now });
     }
     if !gateway.accepts(&session) {

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{CheckoutError, table};
 
-/// Age at which the data of a sandbox is purged (decisions §5).
+/// Age at which the data of a sandbox is purged (docs/contract/authentication.md#sandbox-isolation).
 const SANDBOX_LIFETIME: Duration = Duration::from_hours(24);
 
 /// Deletes carts, sessions, confirmations and orders of sandboxes older than a day. Scheduled every hour.

@@ -1,4 +1,4 @@
-//! Sessions and confirmations as every door returns them (decisions §8).
+//! Sessions and confirmations as every door returns them (docs/contract/checkout.md#session-record).
 
 use carts::Terms;
 use merchants::Band;

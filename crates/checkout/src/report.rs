@@ -33,7 +33,7 @@ pub async fn report_paid(
     {
         return Err(CheckoutError::AmountMismatch { expected: session.total });
     }
-    if session.stored_status == Status::Completed {
+    if session.stored_status() == Status::Completed {
         let paid = payments::find_paid(&mut work, merchant, id).await?;
         let is_same = paid.is_some_and(|it| it.reference.as_ref() == Some(&report.reference));
         let already_paid = CheckoutError::AlreadyPaid { checkout: id };

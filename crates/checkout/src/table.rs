@@ -2,14 +2,11 @@
 
 mod confirmation;
 
-use carts::{CartOwner, QuoteHash, Terms};
+use carts::Terms;
 use database::Work;
-use orders::{ConfirmationLevel, OrderLine};
+use orders::OrderLine;
 use payments::PaymentMethod;
-use primitives::{
-    CartId, CheckoutId, ConfirmationId, KeyId, MerchantId, Money, OrderId, Timestamp,
-};
-use serde_json::Value;
+use primitives::{CartId, CheckoutId, ConfirmationId, KeyId, MerchantId, OrderId, Timestamp};
 use sqlx::PgConnection;
 use sqlx::types::Json;
 use uuid::Uuid;
@@ -19,73 +16,14 @@ pub(crate) use confirmation::{
 };
 
 use crate::revalidate::LineComparison;
-use crate::{CheckoutError, ConfirmationProof, Session, Status};
-
-struct Row {
-    checkout_id: CheckoutId,
-    cart_id: CartId,
-    agent: KeyId,
-    agent_name: String,
-    is_sandbox: bool,
-    status: String,
-    version: i64,
-    payment_method: Option<String>,
-    currency: String,
-    total_minor: i64,
-    lines: Json<Vec<OrderLine>>,
-    terms: Json<Terms>,
-    quote_hash: Vec<u8>,
-    is_holding: bool,
-    confirmation_level: Option<String>,
-    confirmation_id: Option<ConfirmationId>,
-    checkout_url: Option<String>,
-    form_token: Vec<u8>,
-    return_url: Option<String>,
-    metadata: Option<Value>,
-    is_payment_failed: bool,
-    reason_code: Option<String>,
-    order_id: Option<OrderId>,
-    started_at: Timestamp,
-    updated_at: Timestamp,
-    expires_at: Timestamp,
-}
-
-impl TryFrom<Row> for Session {
-    type Error = CheckoutError;
-    fn try_from(row: Row) -> Result<Self, CheckoutError> {
-        let unreadable = || CheckoutError::Unreadable;
-        let currency = row.currency.parse().map_err(|_| unreadable())?;
-        let level = parsed(row.confirmation_level.as_deref(), ConfirmationLevel::parse)?;
-        Ok(Self {
-            id: row.checkout_id,
-            cart: row.cart_id,
-            owner: CartOwner { key: row.agent, name: row.agent_name, is_sandbox: row.is_sandbox },
-            stored_status: Status::parse(&row.status).ok_or_else(unreadable)?,
-            version: row.version,
-            payment_method: parsed(row.payment_method.as_deref(), PaymentMethod::parse)?,
-            total: Money::new(row.total_minor, currency),
-            lines: row.lines.0,
-            terms: row.terms.0,
-            quote_hash: QuoteHash::from_bytes(&row.quote_hash).ok_or_else(unreadable)?,
-            is_holding: row.is_holding,
-            confirmation: level
-                .map(|level| ConfirmationProof { level, confirmation: row.confirmation_id }),
-            checkout_url: row.checkout_url,
-            form_token: row.form_token.try_into().map_err(|_| unreadable())?,
-            return_url: row.return_url,
-            metadata: row.metadata,
-            is_payment_failed: row.is_payment_failed,
-            reason_code: row.reason_code,
-            order: row.order_id,
-            started_at: row.started_at,
-            updated_at: row.updated_at,
-            expires_at: row.expires_at,
-        })
-    }
-}
+use crate::session::SessionRow;
+use crate::{CheckoutError, Session};
 
 /// Parses an optional name; a name that is not known is an error.
-fn parsed<T>(name: Option<&str>, parse: fn(&str) -> Option<T>) -> Result<Option<T>, CheckoutError> {
+pub(crate) fn parsed<T>(
+    name: Option<&str>,
+    parse: fn(&str) -> Option<T>,
+) -> Result<Option<T>, CheckoutError> {
     name.map(|name| parse(name).ok_or(CheckoutError::Unreadable)).transpose()
 }
 
@@ -97,7 +35,7 @@ pub(crate) async fn find(
     cart: Option<CartId>,
 ) -> Result<Option<Session>, CheckoutError> {
     let row = sqlx::query_as!(
-        Row,
+        SessionRow,
         r#"SELECT checkout_id AS "checkout_id: CheckoutId", cart_id AS "cart_id: CartId",
                   agent_key_id AS "agent: KeyId", agent_name, is_sandbox, status, version, payment_method,
                   currency, total_minor, lines AS "lines: Json<Vec<OrderLine>>", terms AS "terms: Json<Terms>",
@@ -148,7 +86,7 @@ pub(crate) async fn insert(
         session.owner.key as KeyId,
         session.owner.name,
         session.owner.is_sandbox,
-        session.stored_status.as_str(),
+        session.stored_status().as_str(),
         session.version,
         session.payment_method.map(PaymentMethod::as_str),
         session.total.currency().code(),
@@ -186,7 +124,7 @@ pub(crate) async fn update(
 ) -> Result<(), CheckoutError> {
     session.version = version + 1;
     let (level, proof) = proof(session);
-    let ended_at = session.stored_status.is_final().then_some(session.updated_at);
+    let ended_at = session.stored_status().is_final().then_some(session.updated_at);
     let done = sqlx::query!(
         "UPDATE checkout_session SET status = $4, version = $5, payment_method = $6, total_minor = $7,
                 lines = $8, terms = $9, quote_hash = $10, is_holding = $11, confirmation_level = $12,
@@ -197,7 +135,7 @@ pub(crate) async fn update(
         merchant as MerchantId,
         session.id as CheckoutId,
         version,
-        session.stored_status.as_str(),
+        session.stored_status().as_str(),
         session.version,
         session.payment_method.map(PaymentMethod::as_str),
         session.total.minor(),

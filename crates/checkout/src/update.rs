@@ -1,6 +1,6 @@
 //! Verbs: an agent changes an unpaid session, or a person declines to pay for it.
 
-use carts::{CartOwner, Edit};
+use carts::{CartOwner, CartUpdate};
 use jobs::IdempotencyKey;
 use primitives::CheckoutId;
 use subtle::ConstantTimeEq;
@@ -14,9 +14,9 @@ use crate::{CheckoutContext, CheckoutError, SessionSnapshot, Status, Transition,
 /// A change of a session.
 #[derive(Debug, Clone, Default)]
 pub struct Update {
-    /// Changes of destination, shipping option, buyer or discount codes. The items cannot change.
-    pub edits: Vec<Edit>,
-    pub new: NewSession,
+    /// New data of the cart. Its items cannot change.
+    pub data: CartUpdate,
+    pub session: NewSession,
 }
 
 /// Declines a session on the hosted page: its units are released, and the agent can complete it again. Returns
@@ -33,11 +33,11 @@ pub async fn decline(
     if !bool::from(session.form_token.as_slice().ct_eq(form_token)) {
         return Err(CheckoutError::CsrfRejected);
     }
-    if !session.is_holding && session.stored_status == Status::Incomplete {
+    if !session.is_holding && session.stored_status() == Status::Incomplete {
         return Ok(SessionSnapshot { session, now });
     }
     let before = session.version;
-    session.apply(Transition::Invalidate, now)?;
+    session.apply(Transition::Decline, now)?;
     release(&mut work, merchant, &mut session).await?;
     session.checkout_url = None;
     session.confirmation = None;
@@ -68,15 +68,15 @@ pub async fn update(
         return Err(CheckoutError::InvalidTransition { from: status });
     }
     if session.is_holding {
-        session.apply(Transition::Invalidate, now)?;
         release(&mut work, merchant, &mut session).await?;
         session.checkout_url = None;
         session.confirmation = None;
     }
-    carts::change_during_checkout(&mut work, merchant, &mut cart, &change.edits).await?;
+    carts::change_during_checkout(&mut work, merchant, &mut cart, &change.data.edits()).await?;
     let revalidated = revalidate(&mut work, context, cart).await?;
     revalidated.ensure_agent_checkout()?;
-    let mut session = session.updated_with(&revalidated, &change.new);
+    session.set(&revalidated, &change.session);
+    session.apply_readiness(revalidated.priced.quote.is_ready(), now)?;
     session.updated_at = now;
     table::update(&mut work, merchant, &mut session, before).await?;
     idempotency::record_response(&mut work, idempotency_key, &session).await?;

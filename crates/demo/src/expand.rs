@@ -199,7 +199,7 @@ impl Source<'_> {
         self.line.currency.as_ref().unwrap_or(&self.expansion.store.currency)
     }
 
-    /// USDC has six decimals, the others two (decisions §1).
+    /// USDC has six decimals, the others two (docs/contract/ids-and-values.md#money).
     fn minor(&self, cents: i64) -> i64 {
         if self.currency() == "USDC" { cents * 10_000 } else { cents }
     }

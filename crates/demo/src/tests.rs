@@ -27,7 +27,7 @@ fn assert_unique<T: Ord + Debug>(values: impl IntoIterator<Item = T>) {
     }
 }
 
-/// Returns the band of a score (decisions §4), or `suspended` below 0.20.
+/// Returns the band of a score (docs/contract/trust.md#bands), or `suspended` below 0.20.
 fn band(store: &Store) -> &'static str {
     match store.trust_score {
         None => "unscored",

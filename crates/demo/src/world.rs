@@ -8,7 +8,7 @@ use uuid::{Uuid, uuid};
 
 use crate::expand;
 
-/// Slug of the public, read-only store that needs no credential (spec §1).
+/// Slug of the public, read-only store that needs no credential (docs/contract/overview.md#demo-store).
 pub const DEMO_STORE: &str = "demo-store";
 
 /// The first product of the demo store, for documentation: always in stock, with variants.

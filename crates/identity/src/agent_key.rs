@@ -62,7 +62,8 @@ pub struct Agent {
 }
 
 impl Agent {
-    /// Returns `ScopeMissing` if the key lacks a scope. `AgentCheckout` implies `AgentOrders` (decisions §5).
+    /// Returns `ScopeMissing` if the key lacks a scope. `AgentCheckout` implies `AgentOrders`
+    /// (docs/contract/authentication.md#checkout-implies-orders).
     pub fn require(&self, scope: Scope) -> Result<(), IdentityError> {
         let implied = scope == Scope::AgentOrders && self.scopes.contains(&Scope::AgentCheckout);
         if implied || self.scopes.contains(&scope) {

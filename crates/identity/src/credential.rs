@@ -1,4 +1,4 @@
-//! Credentials of requests (spec §5).
+//! Credentials of requests (docs/contract/authentication.md#methods).
 
 use http::header::AUTHORIZATION;
 use http::{HeaderMap, HeaderValue};

@@ -5,9 +5,9 @@ use rand::Rng;
 /// The kind of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// For a merchant's programs (decisions §2).
+    /// For a merchant's programs (docs/contract/authentication.md#store-keys).
     Store,
-    /// For agents (spec §2.5).
+    /// For agents (docs/contract/authentication.md#agent-key-format).
     Agent,
 }
 

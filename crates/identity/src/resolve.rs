@@ -1,5 +1,5 @@
 //! Authentication: from a presented credential to its owner. Results are cached for at most two seconds, because
-//! revocation has to take effect within five (decisions §5).
+//! revocation has to take effect within five (docs/contract/authentication.md#revocation).
 
 use std::sync::Arc;
 use std::time::Duration;

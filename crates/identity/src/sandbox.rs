@@ -13,7 +13,7 @@ use crate::{AgentKey, IdentityError, IssuedKey, Secret, table};
 
 /// Lifetime of a sandbox key.
 const LIFETIME: Duration = Duration::from_hours(24);
-/// Keys per network (decisions §5).
+/// Keys per network (docs/contract/authentication.md#sandbox-key-limit).
 const OF_ADDRESS: Allowance = Allowance { attempts_max: 3, window: Duration::from_hours(24) };
 
 /// Issues a sandbox key, in a platform transaction. It has all scopes, for this store only.

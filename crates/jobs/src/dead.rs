@@ -32,7 +32,7 @@ pub struct DeadJob {
     pub died_at: Timestamp,
 }
 
-/// Returns the newest dead letters.
+/// Returns dead letters, the oldest first.
 pub async fn dead_jobs(reading: &Reading, limit: i64) -> Result<Vec<DeadJob>, QueueError> {
     reading.run(async |sql| Ok(table::dead_jobs(sql, limit).await?)).await
 }

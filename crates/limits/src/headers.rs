@@ -1,4 +1,4 @@
-//! Rate limit headers of responses (spec §8).
+//! Rate limit headers of responses (docs/contract/limits.md#headers).
 
 use http::header::RETRY_AFTER;
 use http::{HeaderMap, HeaderName};
@@ -23,7 +23,7 @@ impl QuotaDecision {
 }
 
 /// Writes the rate limit headers of an error envelope with status 429, from its details. Without a window there is no
-/// reset, and the client retries after one second (spec §7).
+/// reset, and the client retries after one second (docs/contract/errors.md#retry-429).
 pub fn write_error_headers(envelope: &Value, headers: &mut HeaderMap) {
     let figure = |name: &str| envelope["details"][name].as_u64();
     if let Some(seconds) = figure("retry_after_seconds") {

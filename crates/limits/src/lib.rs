@@ -9,6 +9,7 @@ mod limiter;
 mod local_counters;
 mod quota_decision;
 mod quota_request;
+mod quotas;
 mod redis_counters;
 
 pub use admission::{AdmissionControl, AdmissionPermit};
@@ -18,4 +19,8 @@ pub use error::LimitExceeded;
 pub use headers::write_error_headers;
 pub use limiter::Limiter;
 pub use quota_decision::QuotaDecision;
-pub use quota_request::{Bucket, Class, QuotaRequest, tier_limit};
+pub use quota_request::{Bucket, Class, QuotaRequest};
+pub use quotas::{
+    CREDENTIAL_PER_MINUTE, DEMO_STORE_PER_MINUTE, PERSON_PER_MINUTE, PUBLIC_PER_MINUTE,
+    PURCHASE_PAGE_PER_MINUTE, QuotaClass, STORE_PER_MINUTE, tier_limit, tool_quota,
+};

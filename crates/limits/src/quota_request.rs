@@ -1,17 +1,6 @@
 //! The quotas a call counts against.
 
-use primitives::{Plan, StoreSlug};
-
-/// Returns the calls per minute of a plan (spec §8).
-#[must_use]
-pub const fn tier_limit(plan: Plan) -> u32 {
-    match plan {
-        Plan::Free | Plan::Starter => 30,
-        Plan::Growth => 200,
-        Plan::Pro => 1_000,
-        Plan::Enterprise => 5_000,
-    }
-}
+use primitives::StoreSlug;
 
 /// The class of a call, which determines its limit in degraded mode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 
 use crate::endpoint::Endpoint;
 use crate::error_response::{ErrorFormat, render};
+use crate::gateway;
 use crate::rmcp_adapter::VERSION_NAMES;
 
 const CARD_SCHEMA: &str =
@@ -31,7 +32,7 @@ pub(crate) async fn card(
     axum::Extension(request_id): axum::Extension<RequestId>,
     axum::Extension(client_address): axum::Extension<ClientAddress>,
 ) -> Response {
-    let permit = match endpoint.admission.admit_public(client_address).await {
+    let permit = match gateway::admit_public(&endpoint.app, client_address).await {
         Ok(permit) => permit,
         Err(error) => {
             return render(&error.into(), &Value::Null, &request_id, ErrorFormat::Envelope);
@@ -44,12 +45,12 @@ pub(crate) async fn card(
             return render(&failure, &Value::Null, &request_id, ErrorFormat::Envelope);
         }
     };
-    if let Err(error) = endpoint.stores.admit(&slug).await {
+    if let Err(error) = endpoint.app.stores.admit(&slug).await {
         let failure = primitives::Failure::from(error);
         crate::error_response::log(&failure, &request_id);
         return render(&failure, &Value::Null, &request_id, ErrorFormat::Envelope);
     }
-    let site_url = endpoint.adapter.site_url.as_ref();
+    let site_url = endpoint.app.site_url.as_ref();
     let card = json!({
         "$schema": CARD_SCHEMA,
         "name": format!("{}/{slug}", reverse_domain(site_url)),

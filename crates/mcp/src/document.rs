@@ -1,5 +1,6 @@
-//! Generates the tool reference from the declarations.
+//! Generates the tool reference and the tool list from the declarations.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use serde_json::Value;
@@ -24,7 +25,7 @@ pub fn tools_document() -> String {
                 "Scope: {}. Human confirmation: {}. Rate limit: {} calls per minute.\n\n",
                 entry.access.as_str(),
                 entry.confirmation.as_str(),
-                entry.per_minute,
+                entry.per_minute(),
             );
             text.push_str(&arguments(&entry.input_schema()));
         }
@@ -34,6 +35,42 @@ pub fn tools_document() -> String {
         let _ = writeln!(text, "- `{}`: {}", prompt.name, prompt.description.unwrap_or_default());
     }
     text
+}
+
+/// Returns the tool names by set and required scope, as the Markdown list of `llms.txt`.
+#[must_use]
+pub fn tool_list() -> String {
+    let mut text = String::new();
+    for set in ToolSet::ALL {
+        let of_set = || tools::entries().filter(|entry| entry.set == *set);
+        let scopes: BTreeSet<&str> = of_set().map(|entry| entry.access.as_str()).collect();
+        // Public tools first.
+        let scopes = scopes.iter().rev();
+        for scope in scopes {
+            let names: Vec<String> = of_set()
+                .filter(|entry| entry.access.as_str() == *scope)
+                .map(|entry| format!("`{}`", entry.name))
+                .collect();
+            let key = match *scope {
+                "none" => String::from("no key"),
+                scope => format!("scope `{scope}`"),
+            };
+            let _ = writeln!(text, "- Set `{set}`, {key}: {}.", names.join(", "));
+        }
+    }
+    text
+}
+
+/// Returns the words of a text that begin like the name of a tool (`get_…`, `create_…`) and name none.
+#[must_use]
+pub fn unknown_tools(text: &str) -> BTreeSet<&str> {
+    let verb = |name: &str| name.split_once('_').map(|(verb, _)| verb.to_owned());
+    let verbs: BTreeSet<String> = tools::entries().filter_map(|tool| verb(tool.name)).collect();
+    let words = text.split(|letter: char| !letter.is_ascii_lowercase() && letter != '_');
+    words
+        .filter(|word| verb(word).is_some_and(|verb| verbs.contains(&verb)))
+        .filter(|word| tools::find(word).is_none())
+        .collect()
 }
 
 const HEAD: &str = "# Tools\n\n\
@@ -75,5 +112,41 @@ fn kind(property: &Value) -> String {
         Some("array") => format!("array of {}", kind(&property["items"])),
         Some(kind) => kind.to_owned(),
         None => String::from("object"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::{resources, rmcp_adapter};
+
+    #[test]
+    fn texts_for_agents_name_only_tools_that_exist() {
+        let mut texts = vec![rmcp_adapter::INSTRUCTIONS.to_owned(), resources::guide()];
+        let arguments = json!({ "wish": "a mug", "product_id": "prod_1" });
+        for prompt in prompts::list() {
+            let rendered = prompts::get(&prompt.name, arguments.as_object().unwrap()).unwrap();
+            texts.push(serde_json::to_string(&rendered).unwrap());
+        }
+        texts.extend(tools::entries().map(|tool| tool.purpose.to_owned()));
+        for text in texts {
+            assert_eq!(unknown_tools(&text), BTreeSet::new(), "in: {text}");
+        }
+    }
+
+    #[test]
+    fn words_that_begin_like_a_tool_are_checked() {
+        let text = "Call get_basket, then `create_cart` with product_id.";
+        assert_eq!(unknown_tools(text), BTreeSet::from(["get_basket"]));
+    }
+
+    #[test]
+    fn the_tool_list_names_every_tool_once() {
+        let list = tool_list();
+        for tool in tools::entries() {
+            assert_eq!(list.matches(&format!("`{}`", tool.name)).count(), 1, "{}", tool.name);
+        }
     }
 }

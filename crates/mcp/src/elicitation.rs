@@ -1,10 +1,9 @@
 //! Elicitation: asks the person for approval through the agent's own client, if it supports that. The request is an
 //! input-required result in 2026-07-28 and an error with a URL in 2025-11-25.
 
-use checkout::{Decision, ProofRejection};
-use primitives::ConfirmationId;
+use checkout::{Decision, ElicitationResponse};
+use primitives::Remedy;
 use rmcp::model::{InputRequiredResult, InputResponses};
-use serde::Serialize;
 use serde_json::{Value, json};
 
 /// Field of `_meta` with the capabilities of the client.
@@ -21,35 +20,20 @@ pub(crate) struct ElicitationSupport {
     url: bool,
 }
 
-/// The response of a client to an approval request.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct ElicitationResponse {
-    pub(crate) confirmation: ConfirmationId,
-    /// None if the person was sent to the confirmation page, which records the decision itself.
-    pub(crate) decision: Option<Decision>,
-}
-
 impl ElicitationSupport {
-    /// Returns the modes in the capabilities of a client, or `None` if it does not support elicitation.
-    pub(crate) fn from_capabilities(capabilities: &impl Serialize) -> Option<Self> {
-        let capabilities = serde_json::to_value(capabilities).ok()?;
-        let elicitation = capabilities.get("elicitation")?.as_object()?.clone();
+    /// Returns the modes in the `_meta` of a request, or `None` if the client does not support elicitation.
+    pub(crate) fn from_meta(meta: Option<&Value>) -> Option<Self> {
+        let elicitation = meta?.get(CAPABILITIES)?.get("elicitation")?.as_object()?;
         let has = |name: &str| elicitation.get(name).is_some_and(|it| !it.is_null());
         // A client that names neither mode supports forms, as in the first version of the capability.
-        let support = Self { form: has("form") || !has("url"), url: has("url") };
-        Some(support)
+        Some(Self { form: has("form") || !has("url"), url: has("url") })
     }
 
-    /// Returns the modes in the `_meta` of a request.
-    pub(crate) fn from_meta(meta: Option<&Value>) -> Option<Self> {
-        Self::from_capabilities(meta?.get(CAPABILITIES)?)
-    }
-
-    /// Returns the input request for an error that requires a confirmation, if the client supports a suitable mode.
-    pub(crate) fn input_request(self, envelope: &Value) -> Option<InputRequiredResult> {
-        let approval = ApprovalRequest::from_envelope(envelope)?;
-        let params = if self.form && approval.is_form {
-            json!({ "message": approval.question, "requestedSchema": {
+    /// Returns the input request for a remedy, if the client supports a suitable mode.
+    pub(crate) fn input_request(self, remedy: &Remedy) -> Option<InputRequiredResult> {
+        let Remedy::HumanConfirmation { confirmation_id, question, form_allowed, .. } = remedy;
+        let params = if self.form && *form_allowed {
+            json!({ "message": question, "requestedSchema": {
                 "type": "object",
                 "properties": { "approve": {
                     "type": "boolean",
@@ -59,44 +43,27 @@ impl ElicitationSupport {
                 "required": ["approve"],
             } })
         } else if self.url {
-            json!({ "mode": "url", "message": approval.question, "url": approval.url, "elicitationId": approval.id })
+            url_elicitation(remedy)
         } else {
             return None;
         };
         let requests = json!({ APPROVAL: { "method": "elicitation/create", "params": params } });
-        let result = json!({ "resultType": "input_required", "inputRequests": requests, "requestState": approval.id });
+        let state = confirmation_id.to_string();
+        let result = json!({ "resultType": "input_required", "inputRequests": requests, "requestState": state });
         serde_json::from_value(result).ok()
     }
 
     /// Returns the data of the 2025-11-25 error that asks the client to open the confirmation page.
-    pub(crate) fn url_error(self, envelope: &Value) -> Option<Value> {
-        let approval = ApprovalRequest::from_envelope(envelope).filter(|_| self.url)?;
-        let elicitation = json!({
-            "mode": "url", "elicitationId": approval.id, "url": approval.url, "message": approval.question,
-        });
-        Some(json!({ "elicitations": [elicitation] }))
+    pub(crate) fn url_error(self, remedy: &Remedy) -> Option<Value> {
+        self.url.then(|| json!({ "elicitations": [url_elicitation(remedy)] }))
     }
 }
 
-/// An approval request, as contained in the details of an error.
-struct ApprovalRequest<'envelope> {
-    id: &'envelope str,
-    url: &'envelope str,
-    question: &'envelope str,
-    is_form: bool,
-}
-
-impl<'envelope> ApprovalRequest<'envelope> {
-    fn from_envelope(envelope: &'envelope Value) -> Option<Self> {
-        let details = envelope.get("details")?;
-        let text = |name: &str| details.get(name).and_then(Value::as_str);
-        Some(Self {
-            id: text("confirmation_id")?,
-            url: text("confirm_url")?,
-            question: text("question")?,
-            is_form: text("reason") == Some(ProofRejection::NotAsked.as_str()),
-        })
-    }
+/// Returns the elicitation that sends the person to the confirmation page.
+fn url_elicitation(remedy: &Remedy) -> Value {
+    let Remedy::HumanConfirmation { confirmation_id, confirm_url, question, .. } = remedy;
+    let id = confirmation_id.to_string();
+    json!({ "mode": "url", "message": question, "url": confirm_url, "elicitationId": id })
 }
 
 /// Parses the response of a client to an approval request.
@@ -117,37 +84,42 @@ pub(crate) fn parse_response(
 
 #[cfg(test)]
 mod tests {
+    use primitives::{ConfirmationId, Id};
+
     use super::*;
 
-    fn error(reason: &str) -> Value {
-        json!({ "error": "confirmation_required", "message": "…", "details": {
-            "reason": reason, "confirmation_id": "cnf_00000000000000000000000000000001",
-            "confirm_url": "https://souk.example/attic/confirm/cnf_1", "question": "Buy 1 item?",
-        } })
+    fn support(capabilities: &Value) -> Option<ElicitationSupport> {
+        ElicitationSupport::from_meta(Some(&json!({ CAPABILITIES: capabilities })))
+    }
+
+    fn remedy(form_allowed: bool) -> Remedy {
+        Remedy::HumanConfirmation {
+            confirmation_id: ConfirmationId::from_random(1),
+            confirm_url: String::from("https://souk.example/attic/confirm/cnf_1"),
+            question: String::from("Buy 1 item?"),
+            form_allowed,
+        }
     }
 
     #[test]
     fn the_mode_is_one_the_client_supports_and_the_store_accepts() {
-        let forms = ElicitationSupport::from_capabilities(&json!({ "elicitation": {} })).unwrap();
-        let urls = ElicitationSupport::from_capabilities(&json!({ "elicitation": { "url": {} } }))
-            .unwrap();
-        let both = ElicitationSupport::from_capabilities(
-            &json!({ "elicitation": { "form": {}, "url": {} } }),
-        )
-        .unwrap();
-        assert!(ElicitationSupport::from_capabilities(&json!({ "sampling": {} })).is_none());
-        let mode = |support: ElicitationSupport, reason: &str| {
-            let request = serde_json::to_value(support.input_request(&error(reason))?).unwrap();
+        let forms = support(&json!({ "elicitation": {} })).unwrap();
+        let urls = support(&json!({ "elicitation": { "url": {} } })).unwrap();
+        let both = support(&json!({ "elicitation": { "form": {}, "url": {} } })).unwrap();
+        assert!(support(&json!({ "sampling": {} })).is_none());
+        let mode = |support: ElicitationSupport, form_allowed| {
+            let request = support.input_request(&remedy(form_allowed))?;
+            let request = serde_json::to_value(request).unwrap();
             let params = request["inputRequests"]["approval"]["params"].clone();
             Some(params["mode"].as_str().unwrap_or("form").to_owned())
         };
-        assert_eq!(mode(forms, "person_not_asked").as_deref(), Some("form"));
-        assert_eq!(mode(forms, "proof_missing"), None);
-        assert_eq!(mode(urls, "proof_missing").as_deref(), Some("url"));
-        assert_eq!(mode(both, "person_not_asked").as_deref(), Some("form"));
-        assert_eq!(mode(both, "proof_missing").as_deref(), Some("url"));
-        assert!(urls.url_error(&error("proof_missing")).is_some());
-        assert!(both.input_request(&json!({ "error": "out_of_stock", "details": {} })).is_none());
+        assert_eq!(mode(forms, true).as_deref(), Some("form"));
+        assert_eq!(mode(forms, false), None);
+        assert_eq!(mode(urls, false).as_deref(), Some("url"));
+        assert_eq!(mode(both, true).as_deref(), Some("form"));
+        assert_eq!(mode(both, false).as_deref(), Some("url"));
+        assert!(urls.url_error(&remedy(false)).is_some());
+        assert!(forms.url_error(&remedy(false)).is_none());
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! The HTTP endpoint. Requests that rmcp would answer in plain text or not at all are answered here.
+//! The HTTP endpoint: HTTP and JSON-RPC in and out. Requests that rmcp would answer in plain text or not at all are answered
+//! here.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,10 +11,10 @@ use axum::response::{IntoResponse, Response};
 use axum::{Extension, Router, routing};
 use database::Database;
 use http_body_util::Full;
-use identity::{Agent, CredentialStore};
-use limits::AdmissionControl;
-use merchants::{Store, StoreCache};
-use primitives::{ClientAddress, Details, ErrorCode, Failure, Problem, RequestId, StoreSlug};
+use identity::CredentialStore;
+use limits::{AdmissionControl, QuotaDecision};
+use merchants::StoreCache;
+use primitives::{Failure, RequestId};
 use rmcp::model::ProtocolVersion;
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
@@ -21,18 +22,19 @@ use search::Search;
 use serde_json::{Value, json};
 use tower_http::cors::{AllowHeaders, AllowOrigin, CorsLayer};
 
-use crate::admission::{Admission, Admitted};
-use crate::card;
 #[cfg(debug_assertions)]
 use crate::conformance::{self, Conformance};
+use crate::error::{BodyTooLarge, MethodNotAllowed};
 use crate::error_response::{ErrorFormat, json_rpc_error, log, protocol_error, render};
+use crate::gateway::{Admitted, Rejected};
 use crate::message::{INVALID_REQUEST, Message};
 use crate::origin_policy::OriginPolicy;
-use crate::rmcp_adapter::{RmcpAdapter, VERSIONS, Visit};
-use crate::tool::{Confirmation, KEY_ARGUMENT, ToolSet};
-use crate::{fast_path, gateway, tools};
+use crate::rmcp_adapter::{RmcpAdapter, VERSIONS};
+use crate::tool::Confirmation;
+use crate::tools::RegisteredTool;
+use crate::{card, fast_path, gateway};
 
-/// Dependencies and configuration of the endpoint.
+/// Dependencies and configuration of the endpoint: the state shared by all requests.
 #[derive(Clone)]
 pub struct Mcp {
     pub database: Database,
@@ -51,24 +53,15 @@ pub struct Mcp {
 type Service = StreamableHttpService<RmcpAdapter, NeverSessionManager>;
 
 pub(crate) struct Endpoint {
-    pub(crate) stores: StoreCache,
-    pub(crate) adapter: RmcpAdapter,
-    pub(crate) admission: Admission,
+    pub(crate) app: Arc<Mcp>,
     origin_policy: OriginPolicy,
     service: Service,
     #[cfg(debug_assertions)]
     fixtures: StreamableHttpService<Conformance, NeverSessionManager>,
 }
 
-/// Returns the routes of the endpoint, in both address forms (spec §4.2).
+/// Returns the routes of the endpoint, in both address forms (docs/contract/mcp.md#addresses).
 pub fn router(mcp: Mcp) -> Router {
-    let adapter = RmcpAdapter {
-        database: mcp.database,
-        stores: mcp.stores.clone(),
-        credentials: mcp.credentials.clone(),
-        search: mcp.search,
-        site_url: mcp.site_url,
-    };
     let origin_policy = OriginPolicy::new(&mcp.allowed_hosts, &mcp.allowed_origins);
     // Hosts and origins are checked by the endpoint, for the fast path as well.
     let config = StreamableHttpServerConfig::default()
@@ -78,13 +71,11 @@ pub fn router(mcp: Mcp) -> Router {
         .disable_allowed_hosts()
         .disable_allowed_origins();
     let endpoint = Endpoint {
-        stores: mcp.stores,
-        adapter: adapter.clone(),
-        admission: Admission { credentials: mcp.credentials, control: mcp.admission },
+        app: Arc::new(mcp),
         origin_policy: origin_policy.clone(),
         #[cfg(debug_assertions)]
         fixtures: StreamableHttpService::new(|| Ok(Conformance), Arc::default(), config.clone()),
-        service: Service::new(move || Ok(adapter.clone()), Arc::default(), config),
+        service: Service::new(|| Ok(RmcpAdapter), Arc::default(), config),
     };
     let methods = || routing::post(post).fallback(method_not_allowed);
     Router::new()
@@ -147,7 +138,7 @@ async fn post(
         // The body exceeds the limit of the server.
         return render(&BodyTooLarge.into(), &Value::Null, &request_id, format);
     };
-    let message = match Message::parse(&body) {
+    let mut message = match Message::parse(&body) {
         Ok(message) => message,
         Err(invalid) => return protocol_error(&invalid.id, invalid.code, invalid.message),
     };
@@ -156,180 +147,82 @@ async fn post(
         let answer = endpoint.fixtures.handle(rmcp_request(parts, body, &message)).await;
         return ensure_json(answer.map(Body::new), &message.id).await;
     }
-    let confirmation = message.tool().and_then(tools::find).map(|tool| tool.entry.confirmation);
-    if message.id.is_null() {
-        // A notification has no effect: no store is resolved, and it uses no quota.
-        return accept_notification(&endpoint, parts, body, &message, &request_id).await;
-    }
-    let (outcome, admitted) = admit(&endpoint, &slug, &parts, &message).await;
-    let mut response = match outcome {
-        Ok(opened) => {
-            let Opened { store, agent, sets } = opened;
-            let limit_exceeded = admitted.as_ref().and_then(|admitted| admitted.limit_exceeded);
-            let client_address = parts.extensions.get::<ClientAddress>().copied();
-            let raw_idempotency_key = idempotency_key(&parts.headers, &message);
-            let visit = Visit {
-                store,
-                agent,
-                limit_exceeded,
-                client_address,
-                raw_idempotency_key,
-                request_id,
-                sets,
-            };
-            if fast_path::can_answer(&message, &parts.headers) {
-                fast_path::answer(&endpoint.adapter, &visit, message, format).await
-            } else {
-                forward(&endpoint, parts, body, visit, &message).await
-            }
-        }
-        Err(failure) => {
-            log(&failure, &request_id);
-            render(&failure, &message.id, &request_id, format)
-        }
+    let outcome = if message.is_notification() {
+        accept_notification(&endpoint, parts, body, &message).await
+    } else if message.is_plain_call(&parts.headers) {
+        call(&endpoint, &slug, &parts, &mut message, &request_id).await
+    } else {
+        forward(&endpoint, &slug, parts, body, &message, &request_id).await
     };
-    if let Some(decision) = admitted.and_then(|admitted| admitted.decision) {
-        decision.write_headers(response.headers_mut());
-    }
-    disclosure_headers(response.headers_mut(), confirmation);
+    let mut response = outcome.unwrap_or_else(|rejected| {
+        log(&rejected.failure, &request_id);
+        let response = render(&rejected.failure, &message.id, &request_id, format);
+        with_quota(response, rejected.quota)
+    });
+    disclosure_headers(response.headers_mut(), message.tool);
     response
 }
 
-/// Accepts a notification after authentication.
+/// Accepts a notification after authentication. It has no effect: no store is resolved, and it uses no quota.
 async fn accept_notification(
     endpoint: &Endpoint,
     parts: request::Parts,
     body: Bytes,
     message: &Message,
-    request_id: &RequestId,
-) -> Response {
-    let format = ErrorFormat::of(&parts.headers);
-    let mut response = match endpoint.admission.agent(&parts).await {
-        Ok(_) => {
-            let answer = endpoint.service.handle(rmcp_request(parts, body, message)).await;
-            ensure_json(answer.map(Body::new), &message.id).await
-        }
-        Err(error) => render(&error.into(), &message.id, request_id, format),
-    };
-    disclosure_headers(response.headers_mut(), None);
-    response
+) -> Result<Response, Rejected> {
+    gateway::authenticate(&endpoint.app, &parts).await?;
+    let answer = endpoint.service.handle(rmcp_request(parts, body, message)).await;
+    Ok(ensure_json(answer.map(Body::new), &message.id).await)
 }
 
-/// An admitted request.
-struct Opened {
-    store: Arc<Store>,
-    agent: Option<Arc<Agent>>,
-    sets: Arc<[ToolSet]>,
-}
-
-/// Checks credential, quota, store and scope, in this order: an invalid credential learns nothing about stores, and a
-/// request for a store that does not exist uses quota like any other.
-async fn admit(
+/// Answers a tool call without rmcp.
+async fn call(
     endpoint: &Endpoint,
     slug: &str,
     parts: &request::Parts,
-    message: &Message,
-) -> (Result<Opened, Failure>, Option<Admitted>) {
-    let agent = match endpoint.admission.agent(parts).await {
-        Ok(agent) => agent,
-        Err(error) => return (Err(error.into()), None),
-    };
-    let slug = slug.parse::<StoreSlug>();
-    let tool = message.tool().and_then(tools::find);
-    let permit = endpoint.admission.admit(agent.as_deref(), parts, slug.as_ref().ok(), tool).await;
-    let admitted = match permit {
-        Ok(admitted) => admitted,
-        Err(error) => return (Err(error.into()), None),
-    };
-    let resolved = match slug {
-        Ok(slug) => resolve(endpoint, &slug, parts).await,
-        Err(error) => Err(error.into()),
-    };
-    let opened = resolved.and_then(|(store, sets)| {
-        if let Some(agent) = &agent {
-            agent.require_store(store.merchant)?;
-        }
-        if let Some(tool) = tool {
-            gateway::authorize(tool, &store, agent.as_deref())?;
-        }
-        Ok(Opened { store, agent, sets })
-    });
-    (opened, Some(admitted))
+    message: &mut Message,
+    request_id: &RequestId,
+) -> Result<Response, Rejected> {
+    let (admitted, outcome) =
+        gateway::admit_and_call(&endpoint.app, slug, parts, message, request_id).await?;
+    let response = fast_path::render(&admitted.context, &message.id, outcome);
+    Ok(with_quota(response, admitted.context.quota))
 }
 
-/// Returns the idempotency key in `_meta` or else in the header. A value that is not text becomes an empty key, which every
-/// writing tool rejects.
-fn idempotency_key(headers: &HeaderMap, message: &Message) -> Option<String> {
-    let meta = message.params.get("_meta").and_then(|meta| meta.get(KEY_ARGUMENT));
-    let in_meta = meta.map(|key| key.as_str().unwrap_or_default().to_owned());
-    let header = headers.get("idempotency-key");
-    in_meta.or_else(|| header.map(|key| key.to_str().unwrap_or_default().to_owned()))
-}
-
-/// Adds the headers that disclose an action by an agent and the confirmation it requires (spec §5.6).
-fn disclosure_headers(headers: &mut HeaderMap, confirmation: Option<Confirmation>) {
-    let yes = HeaderValue::from_static("true");
-    headers.insert("x-ai-agent-initiated", yes.clone());
-    if confirmation == Some(Confirmation::Required) {
-        headers.insert("x-human-confirmation-required", yes);
-    }
-}
-
-/// Returns the store of the request and the tool sets to list.
-async fn resolve(
-    endpoint: &Endpoint,
-    slug: &StoreSlug,
-    parts: &request::Parts,
-) -> Result<(Arc<Store>, Arc<[ToolSet]>), Failure> {
-    let store = endpoint.stores.admit(slug).await?;
-    let json = parts
-        .headers
-        .get(header::CONTENT_TYPE)
-        .and_then(|value| value.to_str().ok())
-        .is_some_and(|value| value.to_ascii_lowercase().starts_with("application/json"));
-    if json {
-        Ok((store, tool_sets(parts.uri.query())?))
-    } else {
-        Err(UnsupportedContentType.into())
-    }
-}
-
-/// Parses the tool sets in `?tools=discovery,cart`.
-fn tool_sets(query: Option<&str>) -> Result<Arc<[ToolSet]>, UnknownToolSet> {
-    let pairs = query.unwrap_or_default().split('&');
-    let named = pairs.filter_map(|pair| pair.strip_prefix("tools=")).flat_map(|names| {
-        names.split([',', '+']).flat_map(|name| name.split("%2C")).filter(|name| !name.is_empty())
-    });
-    named.map(|name| ToolSet::parse(name).ok_or(UnknownToolSet)).collect()
-}
-
-#[derive(Debug, thiserror::Error)]
-#[error("unknown tool set in the query parameter tools")]
-struct UnknownToolSet;
-
-impl Problem for UnknownToolSet {
-    fn code(&self) -> ErrorCode {
-        ErrorCode::InvalidRequest
-    }
-
-    fn details(&self, details: &mut Details) {
-        details.insert("field", "tools");
-        let names: Vec<&str> = ToolSet::ALL.iter().map(|set| set.as_str()).collect();
-        details.insert("allowed", names);
-    }
-}
-
-/// Forwards the request to rmcp.
+/// Forwards a request to rmcp, which answers it through the adapter.
 async fn forward(
     endpoint: &Endpoint,
+    slug: &str,
     mut parts: request::Parts,
     body: Bytes,
-    visit: Visit,
     message: &Message,
-) -> Response {
-    parts.extensions.insert(visit);
+    request_id: &RequestId,
+) -> Result<Response, Rejected> {
+    let admitted = gateway::admit(&endpoint.app, slug, &parts, message, request_id).await?;
+    let Admitted { context, permit: _permit } = admitted;
+    let quota = context.quota;
+    parts.extensions.insert(context);
     let answer = endpoint.service.handle(rmcp_request(parts, body, message)).await;
-    ensure_json(answer.map(Body::new), &message.id).await
+    let response = ensure_json(answer.map(Body::new), &message.id).await;
+    Ok(with_quota(response, quota))
+}
+
+/// Adds the rate limit headers.
+fn with_quota(mut response: Response, quota: Option<QuotaDecision>) -> Response {
+    if let Some(quota) = quota {
+        quota.write_headers(response.headers_mut());
+    }
+    response
+}
+
+/// Adds the headers that disclose an action by an agent and the confirmation it requires
+/// (docs/contract/authentication.md#transparency-headers).
+fn disclosure_headers(headers: &mut HeaderMap, tool: Option<&RegisteredTool>) {
+    let yes = HeaderValue::from_static("true");
+    headers.insert("x-ai-agent-initiated", yes.clone());
+    if tool.is_some_and(|tool| tool.entry.confirmation == Confirmation::Required) {
+        headers.insert("x-human-confirmation-required", yes);
+    }
 }
 
 /// Builds the request for rmcp, with the headers that rmcp requires.
@@ -338,11 +231,11 @@ fn rmcp_request(
     body: Bytes,
     message: &Message,
 ) -> http::Request<Full<Bytes>> {
-    // rmcp answers 406 unless both are accepted; the specification's examples send neither.
+    // rmcp answers 406 unless both are accepted; clients need not send them (docs/contract/mcp.md#accept-header).
     let both = HeaderValue::from_static("application/json, text/event-stream");
     parts.headers.insert(header::ACCEPT, both);
-    // A plain HTTP caller states no version: it uses the one of the specification. A client that initializes has none
-    // yet: it is negotiated by this call.
+    // A plain HTTP caller states no version: it uses the first of docs/contract/mcp.md#protocol-versions. A client that
+    // initializes has none yet: it is negotiated by this call.
     if message.method != "initialize" {
         let version = HeaderValue::from_static("2025-11-25");
         parts.headers.entry("mcp-protocol-version").or_insert(version);
@@ -371,34 +264,4 @@ async fn ensure_json(answer: Response, id: &Value) -> Response {
     let is_invalid_body = status == StatusCode::UNSUPPORTED_MEDIA_TYPE;
     *response.status_mut() = if is_invalid_body { StatusCode::BAD_REQUEST } else { status };
     response
-}
-
-#[derive(Debug, thiserror::Error)]
-#[error("the endpoint is stateless and accepts only POST")]
-struct MethodNotAllowed;
-
-impl Problem for MethodNotAllowed {
-    fn code(&self) -> ErrorCode {
-        ErrorCode::MethodNotAllowed
-    }
-}
-
-#[derive(Debug, thiserror::Error)]
-#[error("the body exceeds the size limit")]
-struct BodyTooLarge;
-
-impl Problem for BodyTooLarge {
-    fn code(&self) -> ErrorCode {
-        ErrorCode::PayloadTooLarge
-    }
-}
-
-#[derive(Debug, thiserror::Error)]
-#[error("the header Content-Type: application/json is required")]
-struct UnsupportedContentType;
-
-impl Problem for UnsupportedContentType {
-    fn code(&self) -> ErrorCode {
-        ErrorCode::InvalidRequest
-    }
 }

@@ -1,4 +1,4 @@
-//! Error responses, in the two formats of decisions §7.
+//! Error responses, in the two formats of docs/contract/errors.md#mcp-errors.
 
 use axum::Json;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
@@ -14,7 +14,7 @@ const SERVER_ERROR: i64 = -32000;
 pub enum ErrorFormat {
     /// JSON-RPC errors and results, for MCP clients.
     JsonRpc,
-    /// The error envelope with its HTTP status, for plain HTTP callers as in the specification's examples.
+    /// The error envelope with its HTTP status, for plain HTTP callers (docs/contract/errors.md#plain-http).
     Envelope,
 }
 

@@ -1,69 +1,200 @@
-//! Applies the policy of a tool call in a fixed order, as declared by the tool.
+//! The policy of a request, in the order in which it is applied: credential, quota, store and its standing, content type,
+//! stores of the key, write access, scope; then, for a tool call, the tool's quota, arguments and idempotency key.
+//!
+//! The response to an invalid credential reveals nothing about stores, and a request for a store that does not exist uses
+//! quota like any other (docs/decisions/0021). Rejections by [`admit`] have an HTTP status, those by [`call`] are tool errors.
 
+use std::sync::Arc;
 use std::time::Instant;
 
-use identity::{Agent, IdentityError};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, header};
+use identity::{Agent, Credential, IdentityError};
 use jobs::{IdempotencyError, IdempotencyKey};
 use jsonschema::error::ValidationErrorKind;
+use limits::{
+    AdmissionPermit, Bucket, Caller, Class, ConcurrencyLimit, DEMO_STORE_PER_MINUTE, LimitExceeded,
+    PUBLIC_PER_MINUTE, QuotaDecision, QuotaRequest, tier_limit,
+};
 use merchants::Store;
-use primitives::{Details, ErrorCode, Failure, Problem};
+use primitives::{ClientAddress, Failure, InvalidSlug, Plan, RequestId, StoreSlug};
 use serde_json::Value;
 
-use crate::call::Call;
-use crate::tool::{Access, KEY_ARGUMENT, remove_nulls};
-use crate::tools::{self, RegisteredTool};
+use crate::elicitation::ElicitationSupport;
+use crate::endpoint::Mcp;
+use crate::error::{InvalidArguments, UnknownTool, UnsupportedContentType};
+use crate::error_response::{ErrorFormat, log};
+use crate::message::Message;
+use crate::request_context::RequestContext;
+use crate::tool::{Access, Confirmation, KEY_ARGUMENT, ToolSet, remove_nulls};
+use crate::tools::RegisteredTool;
 
-/// Calls a tool: checks scope, standing, limits, arguments and idempotency key, runs it and records metrics. The endpoint
-/// has resolved tool and store, because their errors are protocol errors or have an HTTP status.
-///
-/// Calling a writing tool is the agent's attestation that a person agreed, as its listing and the response header state.
-/// Where the store requires a stronger proof, the tool demands it (docs/decisions/0022).
-pub(crate) async fn call(
-    call: Call<'_>,
-    tool: &RegisteredTool,
-    arguments: Value,
-) -> Result<Value, Failure> {
-    let started = Instant::now();
-    let outcome = apply(call, tool, arguments).await;
-    record(tool, started, outcome.as_ref().err());
-    outcome
+/// An admitted request.
+pub(crate) struct Admitted {
+    pub(crate) context: RequestContext,
+    /// Held until the response is ready. It is not part of the context, which rmcp may keep for longer.
+    pub(crate) permit: Option<AdmissionPermit>,
 }
 
-async fn apply(
-    mut call: Call<'_>,
-    tool: &RegisteredTool,
-    mut arguments: Value,
-) -> Result<Value, Failure> {
-    authorize(tool, call.store, call.agent)?;
-    call.store.admit()?;
-    if let Some(error) = call.limit_exceeded {
-        return Err(error.into());
+/// A rejected request.
+pub(crate) struct Rejected {
+    pub(crate) failure: Failure,
+    /// The state of the quotas, if the request was counted and admitted by them.
+    pub(crate) quota: Option<QuotaDecision>,
+}
+
+impl<E: Into<Failure>> From<E> for Rejected {
+    fn from(error: E) -> Self {
+        Self { failure: error.into(), quota: None }
     }
-    remove_nulls(&mut arguments);
-    validate(tool, &arguments)?;
-    call.idempotency = idempotency_key(&call, tool, &mut arguments)?;
-    (tool.entry.run)(&call, arguments).await
 }
 
-/// Removes the idempotency key from the arguments and returns it for a writing tool. A key in the arguments takes precedence
-/// over one in `_meta` or the header.
-fn idempotency_key(
-    call: &Call<'_>,
-    tool: &RegisteredTool,
-    arguments: &mut Value,
-) -> Result<Option<IdempotencyKey>, IdempotencyError> {
-    if !tool.entry.writes_to_store() {
-        return Ok(None);
+/// Admits a request. The store is resolved after the quota is taken: requests for unknown stores use quota too.
+pub(crate) async fn admit(
+    app: &Arc<Mcp>,
+    slug: &str,
+    parts: &Parts,
+    message: &Message,
+    request_id: &RequestId,
+) -> Result<Admitted, Rejected> {
+    let agent = authenticate(app, parts).await?;
+    let slug = slug.parse::<StoreSlug>();
+    let address = client_address(parts);
+    let (permit, quota) =
+        take_quota(app, agent.as_deref(), address, slug.as_ref().ok(), message.tool).await?;
+    let (store, tool_sets) = authorize(app, agent.as_deref(), slug, parts, message.tool)
+        .await
+        .map_err(|failure| Rejected { failure, quota })?;
+    let context = RequestContext {
+        app: Arc::clone(app),
+        store,
+        agent,
+        tool: message.tool,
+        quota,
+        client_address: address,
+        raw_idempotency_key: raw_idempotency_key(&parts.headers, message),
+        idempotency_key: None,
+        request_id: request_id.clone(),
+        tool_sets,
+        error_format: ErrorFormat::of(&parts.headers),
+        elicitation_support: ElicitationSupport::from_meta(message.params.get("_meta")),
+        elicitation_response: None,
+    };
+    Ok(Admitted { context, permit })
+}
+
+/// Admits a tool call and runs the tool.
+pub(crate) async fn admit_and_call(
+    app: &Arc<Mcp>,
+    slug: &str,
+    parts: &Parts,
+    message: &mut Message,
+    request_id: &RequestId,
+) -> Result<(Admitted, Result<Value, Failure>), Rejected> {
+    let arguments = message.take_arguments();
+    let mut admitted = admit(app, slug, parts, message, request_id).await?;
+    let outcome = call(&mut admitted.context, arguments).await;
+    Ok((admitted, outcome))
+}
+
+/// Returns the authenticated agent, or `None` without a credential. A credential must be valid even where none is
+/// required.
+pub(crate) async fn authenticate(
+    app: &Mcp,
+    parts: &Parts,
+) -> Result<Option<Arc<Agent>>, IdentityError> {
+    match Credential::from_headers(&parts.headers) {
+        Credential::Missing => Ok(None),
+        Credential::AgentKey(key) => {
+            let address = client_address(parts).ok_or(IdentityError::UnknownClientAddress)?;
+            Ok(Some(app.credentials.agent_keys.agent_of(key, address).await?))
+        }
+        Credential::StoreKey(_) | Credential::Token(_) | Credential::Malformed => {
+            Err(IdentityError::AgentKeyRequired)
+        }
     }
-    let argument = arguments.as_object_mut().and_then(|fields| fields.remove(KEY_ARGUMENT));
-    let sent = argument.as_ref().and_then(Value::as_str).or(call.raw_idempotency_key);
-    let (Some(agent), Some(key)) = (call.agent, sent) else { return Ok(None) };
-    let request = (tool.entry.name, &*arguments);
-    IdempotencyKey::new(call.store.merchant, &agent.key, key, request).map(Some)
 }
 
-/// Checks whether an agent may call a tool of a store. The endpoint calls it first, because the error has an HTTP status.
-pub(crate) fn authorize(
+/// Takes quota of all calls of the caller and of the tool at this store. An exceeded quota of the tool is no rejection:
+/// it is reported as a tool error.
+async fn take_quota(
+    app: &Mcp,
+    agent: Option<&Agent>,
+    address: Option<ClientAddress>,
+    slug: Option<&StoreSlug>,
+    tool: Option<&RegisteredTool>,
+) -> Result<(Option<AdmissionPermit>, Option<QuotaDecision>), Failure> {
+    let plan = agent.map_or(Plan::Free, |agent| agent.plan);
+    // Quotas cannot be applied to an unknown address.
+    let address = || address.ok_or(IdentityError::UnknownClientAddress);
+    let (caller, bucket, limit) = match agent {
+        Some(agent) => (Caller::agent(agent.key), "mcp", tier_limit(plan)),
+        None if slug.is_some_and(|slug| slug.as_str() == StoreSlug::DEMO) => {
+            (Caller::address(address()?), "demo", DEMO_STORE_PER_MINUTE)
+        }
+        None => (Caller::address(address()?), "mcp", tier_limit(plan)),
+    };
+    let class = match tool.map(|tool| tool.entry.confirmation) {
+        Some(Confirmation::Required) => Class::Write,
+        Some(Confirmation::Never) | None => Class::Read,
+    };
+    let mut request = QuotaRequest::tier(class, bucket, limit);
+    if let Some(tool) = tool {
+        request = request.and_tool(slug, tool.entry.name, tool.per_minute);
+    }
+    match app.admission.admit(&caller, ConcurrencyLimit::for_plan(plan), &request).await {
+        Ok(permit) => {
+            let quota = permit.decision;
+            Ok((Some(permit), quota))
+        }
+        Err(LimitExceeded::Rate(quota)) if quota.exceeded == Some(Bucket::Tool) => {
+            Ok((None, Some(quota)))
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Takes quota for a public page (docs/contract/limits.md#public-limit).
+pub(crate) async fn admit_public(
+    app: &Mcp,
+    address: ClientAddress,
+) -> Result<AdmissionPermit, LimitExceeded> {
+    let quota = QuotaRequest::tier(Class::Read, "public", PUBLIC_PER_MINUTE);
+    let concurrency = ConcurrencyLimit::for_plan(Plan::Free);
+    app.admission.admit(&Caller::address(address), concurrency, &quota).await
+}
+
+/// Resolves the store, and checks its standing, the request and the rights of the agent. Returns the store and the tool
+/// sets to list.
+async fn authorize(
+    app: &Mcp,
+    agent: Option<&Agent>,
+    slug: Result<StoreSlug, InvalidSlug>,
+    parts: &Parts,
+    tool: Option<&RegisteredTool>,
+) -> Result<(Arc<Store>, Vec<ToolSet>), Failure> {
+    let store = app.stores.admit(&slug?).await?;
+    require_json(&parts.headers)?;
+    let tool_sets = ToolSet::from_query(parts.uri.query())?;
+    if let Some(agent) = agent {
+        agent.require_store(store.merchant)?;
+    }
+    if let Some(tool) = tool {
+        authorize_call(tool, &store, agent)?;
+    }
+    Ok((store, tool_sets))
+}
+
+fn require_json(headers: &HeaderMap) -> Result<(), UnsupportedContentType> {
+    let content_type = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    match content_type {
+        Some(value) if value.to_ascii_lowercase().starts_with("application/json") => Ok(()),
+        _ => Err(UnsupportedContentType),
+    }
+}
+
+/// Checks whether an agent may call a tool of a store.
+fn authorize_call(
     tool: &RegisteredTool,
     store: &Store,
     agent: Option<&Agent>,
@@ -76,6 +207,35 @@ pub(crate) fn authorize(
         (Access::Scope(_), None) => Err(IdentityError::MissingCredential.into()),
         (Access::Scope(scope), Some(agent)) => Ok(agent.require(scope)?),
     }
+}
+
+/// Calls the tool of an admitted request, and records metrics and internal errors.
+///
+/// Calling a writing tool is the agent's attestation that a person agreed, as its listing and the response header state.
+/// Where the store requires a stronger proof, the tool demands it (docs/decisions/0022).
+pub(crate) async fn call(context: &mut RequestContext, arguments: Value) -> Result<Value, Failure> {
+    let tool = context.tool.ok_or(UnknownTool)?;
+    let started = Instant::now();
+    let outcome = run(context, tool, arguments).await;
+    record(tool, started, outcome.as_ref().err());
+    if let Err(failure) = &outcome {
+        log(failure, &context.request_id);
+    }
+    outcome
+}
+
+async fn run(
+    context: &mut RequestContext,
+    tool: &RegisteredTool,
+    mut arguments: Value,
+) -> Result<Value, Failure> {
+    if let Some(quota) = context.quota.filter(|quota| !quota.is_admitted()) {
+        return Err(LimitExceeded::Rate(quota).into());
+    }
+    remove_nulls(&mut arguments);
+    validate(tool, &arguments)?;
+    context.idempotency_key = idempotency_key(context, tool, &mut arguments)?;
+    (tool.entry.run)(context, arguments).await
 }
 
 /// Validates the arguments against the advertised schema.
@@ -109,6 +269,33 @@ fn field(error: &jsonschema::ValidationError<'_>) -> String {
     }
 }
 
+/// Returns the idempotency key in `_meta` or else in the header. A value that is not text becomes an empty key, which every
+/// writing tool rejects.
+fn raw_idempotency_key(headers: &HeaderMap, message: &Message) -> Option<String> {
+    let meta = message.params.get("_meta").and_then(|meta| meta.get(KEY_ARGUMENT));
+    let in_meta = meta.map(|key| key.as_str().unwrap_or_default().to_owned());
+    let header = headers.get("idempotency-key");
+    in_meta.or_else(|| header.map(|key| key.to_str().unwrap_or_default().to_owned()))
+}
+
+/// Removes the idempotency key from the arguments and returns it for a writing tool. A key in the arguments takes precedence
+/// over one in `_meta` or the header.
+fn idempotency_key(
+    context: &RequestContext,
+    tool: &RegisteredTool,
+    arguments: &mut Value,
+) -> Result<Option<IdempotencyKey>, IdempotencyError> {
+    if !tool.entry.writes_to_store() {
+        return Ok(None);
+    }
+    let argument = arguments.as_object_mut().and_then(|fields| fields.remove(KEY_ARGUMENT));
+    let argument = argument.as_ref().and_then(Value::as_str);
+    let sent = argument.or(context.raw_idempotency_key.as_deref());
+    let (Some(agent), Some(key)) = (&context.agent, sent) else { return Ok(None) };
+    let request = (tool.entry.name, &*arguments);
+    IdempotencyKey::new(context.store.merchant, &agent.key, key, request).map(Some)
+}
+
 fn record(tool: &RegisteredTool, started: Instant, failure: Option<&Failure>) {
     let outcome = failure.map_or("ok", |failure| failure.code().code());
     let name = tool.entry.name;
@@ -117,70 +304,7 @@ fn record(tool: &RegisteredTool, started: Instant, failure: Option<&Failure>) {
         .record(started.elapsed().as_secs_f64());
 }
 
-/// The arguments do not match the input schema of the tool.
-#[derive(Debug, thiserror::Error)]
-#[error("invalid arguments: {reason}")]
-pub(crate) struct InvalidArguments {
-    field: String,
-    reason: String,
-    allowed: Vec<String>,
-}
-
-impl InvalidArguments {
-    /// For arguments that match the schema but cannot be deserialized.
-    pub(crate) fn from_deserialization(error: &serde_json::Error) -> Self {
-        let reason = error.to_string().chars().take(200).collect();
-        Self { field: String::new(), reason, allowed: Vec::new() }
-    }
-}
-
-impl Problem for InvalidArguments {
-    fn code(&self) -> ErrorCode {
-        ErrorCode::InvalidRequest
-    }
-
-    fn details(&self, details: &mut Details) {
-        if !self.field.is_empty() {
-            details.insert("field", self.field.clone());
-        }
-        if !self.allowed.is_empty() {
-            details.insert("allowed", self.allowed.clone());
-        }
-        details.insert("hint", "see the inputSchema of the tool in tools/list");
-    }
-}
-
-/// No tool has the requested name.
-#[derive(Debug, thiserror::Error)]
-#[error("unknown tool")]
-pub(crate) struct UnknownTool {
-    allowed: Vec<String>,
-}
-
-impl UnknownTool {
-    pub(crate) fn new() -> Self {
-        Self { allowed: tools::listing().into_iter().map(|tool| tool.name.into_owned()).collect() }
-    }
-}
-
-impl Problem for UnknownTool {
-    fn code(&self) -> ErrorCode {
-        ErrorCode::NotFound
-    }
-
-    fn details(&self, details: &mut Details) {
-        details.insert("field", "name");
-        details.insert("allowed", self.allowed.clone());
-    }
-}
-
-/// The output of a tool could not be serialized: a defect of its type.
-#[derive(Debug, thiserror::Error)]
-#[error("the output of the tool cannot be serialized as JSON")]
-pub(crate) struct UnserializableOutput(#[source] pub(crate) serde_json::Error);
-
-impl Problem for UnserializableOutput {
-    fn code(&self) -> ErrorCode {
-        ErrorCode::InternalError
-    }
+/// Returns the client address, which the server adds to each request.
+fn client_address(parts: &Parts) -> Option<ClientAddress> {
+    parts.extensions.get::<ClientAddress>().copied()
 }

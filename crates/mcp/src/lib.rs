@@ -1,19 +1,19 @@
 #![doc = include_str!("../README.md")]
 
-mod admission;
-mod call;
 mod card;
 #[cfg(debug_assertions)]
 mod conformance;
 mod document;
 mod elicitation;
 mod endpoint;
+mod error;
 mod error_response;
 mod fast_path;
 mod gateway;
 mod message;
 mod origin_policy;
 mod prompts;
+mod request_context;
 mod resources;
 mod rmcp_adapter;
 mod schema;
@@ -21,6 +21,6 @@ mod tool;
 mod tools;
 
 pub use card::registry_entry;
-pub use document::tools_document;
+pub use document::{tool_list, tools_document, unknown_tools};
 pub use endpoint::{Mcp, router};
 pub use error_response::{ErrorFormat, error_response};

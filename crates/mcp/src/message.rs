@@ -1,17 +1,27 @@
 //! Parses JSON-RPC requests.
 
-use serde_json::{Map, Value};
+use axum::http::HeaderMap;
+use rmcp::model::ProtocolVersion;
+use serde_json::{Map, Value, json};
+
+use crate::rmcp_adapter::VERSIONS;
+use crate::tools::{self, RegisteredTool};
 
 /// JSON-RPC error codes.
 const PARSE_ERROR: i64 = -32700;
 pub(crate) const INVALID_REQUEST: i64 = -32600;
 pub(crate) const INVALID_PARAMS: i64 = -32602;
 
+/// Field of `_meta` in which a request of 2026-07-28 states its protocol version.
+const VERSION_IN_META: &str = "io.modelcontextprotocol/protocolVersion";
+
 /// A JSON-RPC request, or a notification if `id` is null.
 pub(crate) struct Message {
     pub(crate) id: Value,
     pub(crate) method: String,
     pub(crate) params: Map<String, Value>,
+    /// The tool that a `tools/call` request names, if it exists.
+    pub(crate) tool: Option<&'static RegisteredTool>,
 }
 
 /// An invalid request. `id` is null if the request has no valid one.
@@ -47,15 +57,42 @@ impl Message {
         }
         let (method, params) = parts(&mut fields).map_err(invalid)?;
         check_params(&method, &params).map_err(invalid)?;
-        Ok(Self { id: known_id, method, params })
+        // A notification calls no tool.
+        let is_call = method == TOOL_CALL && !known_id.is_null();
+        let name = params.get("name").filter(|_| is_call).and_then(Value::as_str);
+        let tool = name.and_then(tools::find);
+        Ok(Self { id: known_id, method, params, tool })
     }
 
-    /// Returns the name of the tool, if the request is a `tools/call`.
-    pub(crate) fn tool(&self) -> Option<&str> {
-        if self.method == "tools/call" { self.params.get("name")?.as_str() } else { None }
+    /// Returns whether the message expects no response.
+    pub(crate) fn is_notification(&self) -> bool {
+        self.id.is_null()
+    }
+
+    /// Returns whether the request is a tool call of a protocol version before 2026-07-28. It consists of a name and
+    /// arguments only, so it is answered without rmcp.
+    pub(crate) fn is_plain_call(&self, headers: &HeaderMap) -> bool {
+        let is_older_version = headers.get("mcp-protocol-version").is_none_or(|named| {
+            let mut older =
+                VERSIONS.iter().filter(|version| **version != ProtocolVersion::V_2026_07_28);
+            older.any(|version| named == version.as_str())
+        });
+        let names_version =
+            self.params.get("_meta").is_some_and(|meta| meta.get(VERSION_IN_META).is_some());
+        let is_task = self.params.contains_key("task");
+        self.method == TOOL_CALL && is_older_version && !names_version && !is_task
+    }
+
+    /// Takes the arguments of a tool call out of the parameters.
+    pub(crate) fn take_arguments(&mut self) -> Value {
+        match self.params.remove("arguments") {
+            Some(arguments @ Value::Object(_)) => arguments,
+            _ => json!({}),
+        }
     }
 }
 
+const TOOL_CALL: &str = "tools/call";
 const NOT_A_REQUEST: &str = "the body is not a JSON-RPC 2.0 request";
 
 type Rejection = (i64, &'static str);
@@ -81,10 +118,10 @@ fn check_params(method: &str, params: &Map<String, Value>) -> Result<(), Rejecti
     let invalid = |message| Err((INVALID_PARAMS, message));
     let not_object = |value: &Value| !(value.is_null() || value.is_object());
     match method {
-        "tools/call" if !is_string("name") => {
+        TOOL_CALL if !is_string("name") => {
             invalid("params.name must be the name of a tool; see tools/list")
         }
-        "tools/call" if params.get("arguments").is_some_and(not_object) => {
+        TOOL_CALL if params.get("arguments").is_some_and(not_object) => {
             invalid("params.arguments must be an object")
         }
         "resources/read" if !is_string("uri") => {

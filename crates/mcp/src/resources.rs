@@ -8,9 +8,8 @@ use merchants::Store;
 use rmcp::model::{ReadResourceResult, Resource, ResourceContents};
 use serde_json::json;
 
-use crate::call::Call;
-use crate::gateway::{self, UnknownTool};
-use crate::tools;
+use crate::request_context::RequestContext;
+use crate::{gateway, tools};
 
 /// A resource that every store has.
 struct ResourceDefinition {
@@ -60,15 +59,15 @@ pub(crate) fn list(store: &Store) -> Vec<Resource> {
 
 /// Reads the resource with a URI, or returns `None` if the store has none with it.
 pub(crate) async fn read(
-    call: Call<'_>,
+    context: &mut RequestContext,
     uri: &str,
 ) -> Result<Option<ReadResourceResult>, primitives::Failure> {
-    let requested = |it: &&ResourceDefinition| self::uri(call.store, it) == uri;
+    let requested = |it: &&ResourceDefinition| self::uri(&context.store, it) == uri;
     let Some(definition) = RESOURCES.iter().find(requested) else { return Ok(None) };
     let text = match definition.name {
         "guide" => guide(),
-        "policies" => tool_output(call, "get_store_policies").await?,
-        _ => tool_output(call, "get_trust_methodology").await?,
+        "policies" => tool_output(context, "get_store_policies").await?,
+        _ => tool_output(context, "get_trust_methodology").await?,
     };
     let mut contents = ResourceContents::text(text, uri);
     if let ResourceContents::TextResourceContents { mime_type, .. } = &mut contents {
@@ -78,13 +77,16 @@ pub(crate) async fn read(
 }
 
 /// Returns the output of a tool without arguments.
-async fn tool_output(call: Call<'_>, name: &str) -> Result<String, primitives::Failure> {
-    let tool = tools::find(name).ok_or_else(UnknownTool::new)?;
-    Ok(gateway::call(call, tool, json!({})).await?.to_string())
+async fn tool_output(
+    context: &mut RequestContext,
+    name: &str,
+) -> Result<String, primitives::Failure> {
+    context.tool = tools::find(name);
+    Ok(gateway::call(context, json!({})).await?.to_string())
 }
 
 /// Returns the guide, which is the same for every store.
-fn guide() -> String {
+pub(crate) fn guide() -> String {
     let mut text = String::from(GUIDE);
     for entry in tools::entries() {
         let _ = writeln!(text, "- `{}`: {}", entry.name, entry.purpose);

@@ -2,13 +2,15 @@
 
 use std::pin::Pin;
 
+use limits::QuotaClass;
 use primitives::{Failure, Scope};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use crate::call::Call;
+use crate::error::{InvalidArguments, UnknownToolSet, UnserializableOutput};
+use crate::request_context::RequestContext;
 use crate::schema;
 
 /// A tool: its policy as constants, its interface as types. The gateway applies the policy; the tool itself translates
@@ -26,8 +28,6 @@ pub(crate) trait Tool: 'static {
     const ACCESS: Access;
     /// Whether a person must confirm the call.
     const CONFIRMATION: Confirmation;
-    /// Calls per minute of one caller at one store (spec §8, decisions §6).
-    const PER_MINUTE: u32;
     /// Arguments of a call.
     type Arguments: DeserializeOwned + JsonSchema + Send;
     /// Output of a call.
@@ -35,7 +35,7 @@ pub(crate) trait Tool: 'static {
 
     /// Executes a call.
     fn call(
-        call: &Call<'_>,
+        context: &RequestContext,
         arguments: Self::Arguments,
     ) -> impl Future<Output = Result<Self::Output, Failure>> + Send;
 }
@@ -48,6 +48,18 @@ primitives::text_enum! {
         Cart,
         Checkout,
         Orders,
+    }
+}
+
+impl ToolSet {
+    /// Parses the tool sets in `?tools=discovery,cart`.
+    pub(crate) fn from_query(query: Option<&str>) -> Result<Vec<Self>, UnknownToolSet> {
+        let pairs = query.unwrap_or_default().split('&');
+        let named = pairs.filter_map(|pair| pair.strip_prefix("tools=")).flat_map(|names| {
+            let names = names.split([',', '+']).flat_map(|name| name.split("%2C"));
+            names.filter(|name| !name.is_empty())
+        });
+        named.map(|name| Self::parse(name).ok_or(UnknownToolSet)).collect()
     }
 }
 
@@ -71,7 +83,8 @@ impl Access {
 }
 
 primitives::text_enum! {
-    /// Whether a person must confirm a call (spec §4.3): never for reads, always for writes.
+    /// Whether a person must confirm a call (docs/contract/confirmation.md#read-and-write): never for reads, always for
+    /// writes.
     #[strum(serialize_all = "snake_case")]
     pub(crate) enum Confirmation {
         Never,
@@ -79,12 +92,14 @@ primitives::text_enum! {
     }
 }
 
-type Run = for<'call> fn(
-    &'call Call<'call>,
+type Run = for<'context> fn(
+    &'context RequestContext,
     Value,
-) -> Pin<Box<dyn Future<Output = Result<Value, Failure>> + Send + 'call>>;
+) -> Pin<
+    Box<dyn Future<Output = Result<Value, Failure>> + Send + 'context>,
+>;
 
-/// Name of the idempotency key among the arguments of a writing tool (decisions §8).
+/// Name of the idempotency key among the arguments of a writing tool (docs/contract/envelopes.md#idempotency).
 pub(crate) const KEY_ARGUMENT: &str = "idempotency_key";
 
 /// The declaration of a tool as a value, for the list of all tools.
@@ -95,7 +110,6 @@ pub(crate) struct ToolEntry {
     pub(crate) set: ToolSet,
     pub(crate) access: Access,
     pub(crate) confirmation: Confirmation,
-    pub(crate) per_minute: u32,
     arguments: fn() -> Value,
     pub(crate) output: fn() -> Value,
     pub(crate) run: Run,
@@ -110,10 +124,9 @@ impl ToolEntry {
             set: T::SET,
             access: T::ACCESS,
             confirmation: T::CONFIRMATION,
-            per_minute: T::PER_MINUTE,
             arguments: schema::of_arguments::<T::Arguments>,
             output: schema::of_output::<T::Output>,
-            run: |call, arguments| Box::pin(run::<T>(call, arguments)),
+            run: |context, arguments| Box::pin(run::<T>(context, arguments)),
         }
     }
 }
@@ -122,6 +135,18 @@ impl ToolEntry {
     /// Returns whether the tool writes to the store it is called at. Public tools that write do not write to the store.
     pub(crate) fn writes_to_store(&self) -> bool {
         self.confirmation == Confirmation::Required && self.access != Access::Public
+    }
+
+    /// Returns the calls per minute of one caller at one store (docs/contract/limits.md#tool-bucket).
+    pub(crate) fn per_minute(&self) -> u32 {
+        let class = match (self.set, self.confirmation) {
+            (ToolSet::Orders, Confirmation::Never) => QuotaClass::Orders,
+            (ToolSet::Orders, Confirmation::Required) => QuotaClass::Returns,
+            (_, Confirmation::Never) | (ToolSet::Discovery, _) => QuotaClass::Discovery,
+            (ToolSet::Cart, Confirmation::Required) => QuotaClass::CartWrite,
+            (ToolSet::Checkout, Confirmation::Required) => QuotaClass::CheckoutWrite,
+        };
+        limits::tool_quota(self.name, class)
     }
 
     /// Returns the schema of the arguments. A writing tool also accepts an idempotency key, which the gateway reads.
@@ -139,12 +164,12 @@ impl ToolEntry {
     }
 }
 
-async fn run<T: Tool>(call: &Call<'_>, arguments: Value) -> Result<Value, Failure> {
+async fn run<T: Tool>(context: &RequestContext, arguments: Value) -> Result<Value, Failure> {
     // The arguments match the schema; if the type rejects them nevertheless, it is still an error of the caller.
     let arguments = serde_json::from_value(arguments)
-        .map_err(|error| crate::gateway::InvalidArguments::from_deserialization(&error))?;
-    let output = T::call(call, arguments).await?;
-    let mut output = serde_json::to_value(output).map_err(crate::gateway::UnserializableOutput)?;
+        .map_err(|error| InvalidArguments::from_deserialization(&error))?;
+    let output = T::call(context, arguments).await?;
+    let mut output = serde_json::to_value(output).map_err(UnserializableOutput)?;
     remove_nulls(&mut output);
     Ok(output)
 }

@@ -115,6 +115,8 @@ pub(crate) struct RegisteredTool {
     pub(crate) entry: &'static ToolEntry,
     pub(crate) listing: rmcp::model::Tool,
     pub(crate) arguments: Validator,
+    /// Calls per minute of one caller at one store.
+    pub(crate) per_minute: u32,
 }
 
 static REGISTRY: LazyLock<HashMap<&'static str, RegisteredTool>> = LazyLock::new(|| {
@@ -156,11 +158,12 @@ impl RegisteredTool {
     fn new(entry: &'static ToolEntry) -> Option<Self> {
         let arguments = entry.input_schema();
         let validator = jsonschema::validator_for(&arguments).ok()?;
+        let per_minute = entry.per_minute();
         let is_read_only = entry.confirmation == Confirmation::Never;
         let meta = json!({
             "auth": entry.access.as_str(),
             "human_confirmation": entry.confirmation.as_str(),
-            "rate_limit_per_minute": entry.per_minute,
+            "rate_limit_per_minute": per_minute,
             "set": entry.set.as_str(),
         });
         let mut listing = rmcp::model::Tool::new(entry.name, entry.purpose, object(arguments));
@@ -174,7 +177,7 @@ impl RegisteredTool {
                 .open_world(false),
         );
         listing.meta = Some(MetaObject((*object(meta)).clone()));
-        Some(Self { entry, listing, arguments: validator })
+        Some(Self { entry, listing, arguments: validator, per_minute })
     }
 }
 
@@ -201,6 +204,13 @@ mod tests {
     }
 
     #[test]
+    fn every_operation_that_a_hint_names_is_a_tool() {
+        for action in primitives::Action::ALL {
+            assert!(ENTRIES.iter().any(|entry| entry.name == action.as_str()), "{action}");
+        }
+    }
+
+    #[test]
     fn every_tool_is_fully_described() {
         for tool in listing() {
             let text = serde_json::to_value(&tool).unwrap();
@@ -223,5 +233,39 @@ mod tests {
             let whole = text.to_string();
             assert!(!whole.contains("\"uint"), "{} has an unsigned format", tool.name);
         }
+    }
+    #[test]
+    fn published_quotas_do_not_change() {
+        let with_quota = |per_minute: u32| -> Vec<&str> {
+            let tools = entries().filter(|entry| entry.per_minute() == per_minute);
+            tools.map(|entry| entry.name).collect()
+        };
+        let checkout_writes = [
+            "cancel_checkout",
+            "complete_checkout",
+            "create_checkout",
+            "create_sandbox_key",
+            "request_human_confirmation",
+            "update_checkout",
+        ];
+        let cart_writes_and_search = [
+            "add_cart_items",
+            "apply_discount_code",
+            "cancel_cart",
+            "create_cart",
+            "remove_cart_items",
+            "remove_discount_code",
+            "search_products",
+            "select_shipping_option",
+            "set_cart_destination",
+            "update_cart",
+        ];
+        assert_eq!(with_quota(10), checkout_writes);
+        assert_eq!(with_quota(15), ["search_products_enriched"]);
+        assert_eq!(with_quota(20), cart_writes_and_search);
+        assert_eq!(with_quota(60).len(), ENTRIES.len() - 6 - 1 - 10);
+        let listed = listing().into_iter().map(|tool| tool.meta.unwrap().0);
+        let listed = listed.map(|meta| meta["rate_limit_per_minute"].as_u64().unwrap());
+        assert!(listed.eq(entries().map(|entry| u64::from(entry.per_minute()))));
     }
 }

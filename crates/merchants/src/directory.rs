@@ -5,7 +5,7 @@ use primitives::{PageMeta, PageRequest};
 
 use crate::{Store, StoreError, table};
 
-/// Filters and page of a directory query (decisions §2).
+/// Filters and page of a directory query (docs/contract/stores.md#directory).
 #[derive(Debug, Clone)]
 pub struct DirectoryQuery {
     /// Text that occurs in the name or the description.

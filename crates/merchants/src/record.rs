@@ -90,7 +90,8 @@ pub struct IdentityRecord {
     pub verified_at: Option<Timestamp>,
 }
 
-/// Policies of a store or product (spec §2.2). Policies that the merchant has not stated are absent.
+// docs/contract/products.md#product-policies
+/// Policies of a store or product. Policies that the merchant has not stated are absent.
 #[derive(Debug, Clone, Default, Serialize, JsonSchema)]
 pub struct PolicyRecord {
     /// Days within which products can be returned; 0 if they cannot be returned.

@@ -41,7 +41,7 @@ pub struct CurrentSettings {
 }
 
 primitives::text_enum! {
-    /// Minimum proof that a person has approved an order (decisions §8).
+    /// Minimum proof that a person has approved an order (docs/contract/confirmation.md#store-policy).
     #[derive(Default)]
     #[strum(serialize_all = "lowercase")]
     pub enum ConfirmationPolicy {

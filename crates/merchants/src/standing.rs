@@ -2,11 +2,11 @@
 
 use primitives::Timestamp;
 
-/// Least trust score for agent checkout; stores below are listed last (spec §2.6 `agent_threshold`).
+/// Least trust score for agent checkout; stores below are listed last (docs/contract/trust.md#agent-threshold).
 pub const AGENT_THRESHOLD: f64 = 0.7;
-/// Stores with a lower trust score are suspended (spec §2.6 `suspension_threshold`).
+/// Stores with a lower trust score are suspended (docs/contract/trust.md#suspension-threshold).
 pub const SUSPENSION_THRESHOLD: f64 = 0.2;
-/// Highest score with which a provisional store is ranked (decisions §4).
+/// Highest score with which a provisional store is ranked (docs/contract/trust.md#provisional).
 pub(crate) const PROVISIONAL_RANK_MAX: f64 = 0.84;
 
 primitives::text_enum! {

@@ -51,7 +51,8 @@ impl Store {
         Ok(())
     }
 
-    /// Whether the store is the public demo store, which only sandbox keys may change (spec §1.8).
+    /// Whether the store is the public demo store, which only sandbox keys may change
+    /// (docs/contract/overview.md#demo-store).
     #[must_use]
     pub fn is_read_only(&self) -> bool {
         self.slug.as_str() == StoreSlug::DEMO
@@ -106,7 +107,8 @@ pub struct Policies {
 }
 
 primitives::text_enum! {
-    /// Status of a merchant's identity verification (decisions §4).
+    // docs/contract/stores.md#identity-verification
+    /// Status of a merchant's identity verification.
     #[derive(schemars::JsonSchema)]
     #[schemars(rename_all = "lowercase")]
     #[strum(serialize_all = "lowercase")]

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 primitives::text_enum! {
-    /// Level of human confirmation, the weakest first (decisions §8).
+    /// Level of human confirmation, the weakest first (docs/contract/confirmation.md#levels).
     #[strum(serialize_all = "snake_case")]
     pub enum ConfirmationLevel {
         /// The agent states that a person approved.

@@ -1,4 +1,4 @@
-//! Payment methods that agents may name (spec §1.6).
+//! Payment methods that agents may name (docs/contract/payments.md#payment-methods).
 
 primitives::text_enum! {
     /// A payment method.

@@ -1,4 +1,4 @@
-//! The stable error codes: spec §7 and decisions §7 as one table.
+//! The stable error codes (docs/contract/errors.md#codes) as one table.
 
 macro_rules! error_codes {
     ($($name:ident = $status:literal $code:literal, $description:literal;)*) => {
@@ -35,7 +35,7 @@ macro_rules! error_codes {
 }
 
 error_codes! {
-    // spec §7
+    // docs/contract/errors.md#codes
     Unauthorized = 401 "unauthorized", "The API key is missing or invalid.";
     TokenExpired = 401 "token_expired", "The OAuth token has expired.";
     Forbidden = 403 "forbidden", "The key lacks the scope for this action.";
@@ -50,7 +50,7 @@ error_codes! {
     CheckoutNotReady = 422 "checkout_not_ready", "The cart is empty or required fields are missing.";
     InternalError = 500 "internal_error", "An unexpected server error.";
     ServiceUnavailable = 503 "service_unavailable", "Temporary overload or maintenance.";
-    // decisions §7
+    // docs/contract/errors.md#additional-codes
     InvalidRequest = 400 "invalid_request", "The body or an argument is malformed.";
     NotFound = 404 "not_found", "No resource exists at this path.";
     CartNotFound = 404 "cart_not_found", "The cart does not exist.";
@@ -74,7 +74,7 @@ error_codes! {
 }
 
 impl ErrorCode {
-    /// Returns whether the same request may succeed later: 429, 500 and 503 (spec §7, retry rule 1).
+    /// Returns whether the same request may succeed later: 429, 500 and 503 (docs/contract/errors.md#retryable).
     #[must_use]
     pub const fn retryable(self) -> bool {
         matches!(self.status(), 429 | 500 | 503)

@@ -2,6 +2,7 @@
 
 mod client_address;
 mod error_code;
+mod hint;
 mod id;
 mod money;
 mod paging;
@@ -15,6 +16,7 @@ mod timestamp;
 
 pub use client_address::ClientAddress;
 pub use error_code::ErrorCode;
+pub use hint::{Action, Hint, HintPart};
 pub use id::{
     AppealId, CartId, CategoryId, CheckoutId, ConfirmationId, DeliveryId, DisputeId, EventId,
     FeedRunId, Id, JobId, KeyId, LineId, MerchantId, OrderId, ParseIdError, PaymentId, ProductId,
@@ -23,7 +25,7 @@ pub use id::{
 pub use money::{Currency, Money, MoneyError};
 pub use paging::{PageMeta, PageRequest};
 pub use plan::Plan;
-pub use problem::{Details, Failure, Problem};
+pub use problem::{Details, Failure, Problem, Remedy};
 pub use request_id::RequestId;
 pub use scope::{Scope, UnknownScope};
 pub use slug::{InvalidSlug, StoreSlug};

@@ -16,7 +16,8 @@ impl Currency {
     pub const USD: Self = Self::Iso(iso_currency::Currency::USD);
     /// Euro.
     pub const EUR: Self = Self::Iso(iso_currency::Currency::EUR);
-    /// The currencies agents can pay in (spec §1.6). Prices in other currencies are stored but not shown to agents.
+    /// The currencies agents can pay in (docs/contract/ids-and-values.md#currencies). Prices in other currencies are stored
+    /// but not shown to agents.
     pub const SUPPORTED: [Self; 3] = [Self::USD, Self::EUR, Self::Usdc];
 
     /// Returns the currency code as it appears on the wire.

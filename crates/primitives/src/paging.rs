@@ -1,9 +1,9 @@
-//! Pagination of the list envelope (spec §2.1).
+//! Pagination of the list envelope (docs/contract/envelopes.md#list-envelope).
 
 use serde::Serialize;
 
 /// The requested page and its size. A limit outside 1–100 is clamped; `meta.limit` returns the value used
-/// (decisions §3).
+/// (docs/contract/envelopes.md#page-limit).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PageRequest {
     page: u32,

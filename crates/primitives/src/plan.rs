@@ -1,7 +1,8 @@
 //! Subscription plans.
 
 crate::text_enum! {
-    /// A subscription plan (spec §8), cheapest first. `limits` and `identity` define what each plan allows.
+    /// A subscription plan (docs/contract/limits.md#plan-limits), cheapest first. `limits` and `identity` define what each
+    /// plan allows.
     #[strum(serialize_all = "UPPERCASE")]
     pub enum Plan {
         Free,

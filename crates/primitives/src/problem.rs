@@ -2,27 +2,51 @@
 
 use std::fmt;
 
-use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::ErrorCode;
+use crate::{Action, ConfirmationId, ErrorCode, Hint};
 
 /// The `details` of an error response: facts that let a client correct its request.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
-#[serde(transparent)]
-pub struct Details(Map<String, Value>);
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Details {
+    facts: Map<String, Value>,
+    hint: Option<Hint>,
+}
 
 impl Details {
     /// Adds a fact. Merchant text must never be added: agents read errors as instructions.
     pub fn insert(&mut self, name: &str, value: impl Into<Value>) {
-        self.0.insert(name.to_owned(), value.into());
+        self.facts.insert(name.to_owned(), value.into());
     }
 
-    /// Returns the facts as a JSON object.
-    #[must_use]
-    pub fn into_json(self) -> Map<String, Value> {
-        self.0
+    /// Sets what the client can do next. A hint that names an operation names it by its [`Action`].
+    pub fn hint(&mut self, hint: impl Into<Hint>) {
+        self.hint = Some(hint.into());
     }
+
+    /// Returns the facts as a JSON object, with each operation in the hint as `name` writes it.
+    #[must_use]
+    pub fn into_json(mut self, name: fn(Action) -> &'static str) -> Map<String, Value> {
+        if let Some(hint) = self.hint {
+            self.facts.insert(String::from("hint"), hint.render(name).into());
+        }
+        self.facts
+    }
+}
+
+/// What a person can do so that the failed call succeeds. A client may offer it to its user.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Remedy {
+    /// Confirm the purchase.
+    HumanConfirmation {
+        confirmation_id: ConfirmationId,
+        /// The page where the person decides.
+        confirm_url: String,
+        /// One line, without merchant text.
+        question: String,
+        /// Whether an answer given in the agent's own client suffices; otherwise only the page counts.
+        form_allowed: bool,
+    },
 }
 
 /// An error of a domain crate. `Display` is the message clients read, so that it contains no secret, no internal path,
@@ -33,6 +57,11 @@ pub trait Problem: std::error::Error + Send + Sync + 'static {
 
     /// Adds facts that help the client.
     fn details(&self, _details: &mut Details) {}
+
+    /// Returns what a person can do so that the call succeeds, if anything.
+    fn remedy(&self) -> Option<Remedy> {
+        None
+    }
 
     /// Returns whether a concurrent transaction caused the failure, so that the same attempt may succeed at once.
     ///
@@ -76,6 +105,12 @@ impl Failure {
         details
     }
 
+    /// Returns what a person can do so that the call succeeds, if anything.
+    #[must_use]
+    pub fn remedy(&self) -> Option<Remedy> {
+        self.0.remedy()
+    }
+
     /// Returns the error with its sources, for logs only.
     #[must_use]
     pub fn cause(&self) -> String {
@@ -89,11 +124,18 @@ impl Failure {
         text
     }
 
-    /// Returns the error envelope of spec §7.
+    /// Returns the error envelope (docs/contract/errors.md#envelope), with operations named by their MCP tools.
     #[must_use]
     pub fn envelope(&self, request_id: &str) -> Value {
+        self.envelope_with(request_id, Action::as_str)
+    }
+
+    /// Returns the error envelope with each operation in the hint as `name` writes it.
+    #[must_use]
+    pub fn envelope_with(&self, request_id: &str, name: fn(Action) -> &'static str) -> Value {
         let mut details = self.details();
         details.insert("request_id", request_id);
+        let details = details.into_json(name);
         serde_json::json!({
             "error": self.code().code(),
             "message": self.message(),

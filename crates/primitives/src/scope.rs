@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 crate::text_enum! {
-    /// A permission of an agent key (spec §2.5, decisions §5).
+    /// A permission of an agent key (docs/contract/authentication.md#scopes).
     pub enum Scope {
         /// Browse and search catalogs.
         #[strum(serialize = "agent:read")]
@@ -26,8 +26,8 @@ crate::text_enum! {
 pub struct UnknownScope;
 
 impl Scope {
-    /// Parses a list of names. Also accepts the second naming set of spec §2.5: `search`, `checkout` and `orders`
-    /// expand to the scopes of decisions §5.
+    /// Parses a list of names. Also accepts the aliases `search`, `checkout` and `orders`
+    /// (docs/contract/authentication.md#scope-aliases).
     pub fn parse_list<'a>(
         names: impl IntoIterator<Item = &'a str>,
     ) -> Result<BTreeSet<Self>, UnknownScope> {

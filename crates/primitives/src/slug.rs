@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use crate::{Details, ErrorCode, Problem};
 
-/// A store slug: 1 to 63 letters, digits and hyphens (spec §4.2), stored in lower case.
+/// A store slug: 1 to 63 letters, digits and hyphens (docs/contract/stores.md#slug), stored in lower case.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct StoreSlug(String);
 
@@ -17,7 +17,7 @@ pub struct InvalidSlug;
 impl StoreSlug {
     /// Length of a DNS label, so that a slug can become a subdomain.
     pub const LENGTH_MAX: usize = 63;
-    /// Slug of the public demo store (spec §4.2).
+    /// Slug of the public demo store (docs/contract/overview.md#demo-store).
     pub const DEMO: &str = "demo-store";
 
     /// Returns the slug as text.

@@ -11,20 +11,14 @@ use axum::http::{HeaderMap, HeaderValue};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use identity::{Agent, Credential, IdentityError, Person};
-use limits::{AdmissionPermit, Caller, Class, ConcurrencyLimit, QuotaRequest, tier_limit};
+use limits::{
+    AdmissionPermit, CREDENTIAL_PER_MINUTE, Caller, Class, ConcurrencyLimit, PERSON_PER_MINUTE,
+    PUBLIC_PER_MINUTE, QuotaRequest, STORE_PER_MINUTE, tier_limit,
+};
 use primitives::{ClientAddress, ErrorCode, MerchantId, Plan, Problem};
 
 use crate::caller::{AgentCaller, OwnerCaller, PersonCaller, StoreCaller, membership};
 use crate::{Access, ErrorResponse, Rest};
-
-/// Calls per minute from one address to public endpoints (spec §8).
-const PUBLIC: u32 = 30;
-/// Calls per minute of one store, by key or by its members: each may carry hundreds of products.
-const STORE: u32 = 600;
-/// Calls per minute of one person.
-const PERSON: u32 = 120;
-/// Logins per minute from one address, and changes of keys per minute by one person.
-const CREDENTIAL: u32 = 20;
 
 /// The longest body that is read and discarded after a request is rejected.
 const DRAIN_BYTES_MAX: usize = 16 * 1024;
@@ -81,7 +75,8 @@ pub(crate) async fn admit(policy: Policy, request: Request, next: Next) -> Respo
     response
 }
 
-/// Adds the headers that disclose an agent's calls and writes (spec §5.6).
+/// Adds the headers that disclose an agent's calls and writes
+/// (docs/contract/authentication.md#transparency-headers).
 fn disclosure_headers(policy: Policy, headers: &mut HeaderMap) {
     const TRUE: HeaderValue = HeaderValue::from_static("true");
     if matches!(policy.access, Access::Agent(_)) {
@@ -160,15 +155,17 @@ fn quota_of(
     from: ClientAddress,
 ) -> (Caller, usize, QuotaRequest) {
     let free = ConcurrencyLimit::for_plan(Plan::Free);
-    let credential = || QuotaRequest::tier(Class::Credential, "credential", CREDENTIAL);
+    let credential = || QuotaRequest::tier(Class::Credential, "credential", CREDENTIAL_PER_MINUTE);
     match identity {
         // A key does not raise the quota of logins.
         Identity::Anonymous | Identity::Agent(_) if policy.quota == Quota::Credential => {
             (Caller::address(from), free, credential())
         }
-        Identity::Anonymous => {
-            (Caller::address(from), free, QuotaRequest::tier(Class::Read, "public", PUBLIC))
-        }
+        Identity::Anonymous => (
+            Caller::address(from),
+            free,
+            QuotaRequest::tier(Class::Read, "public", PUBLIC_PER_MINUTE),
+        ),
         Identity::Agent(agent) => {
             let class = if policy.writes { Class::Write } else { Class::Read };
             let quota = QuotaRequest::tier(class, "mcp", tier_limit(agent.plan));
@@ -180,12 +177,16 @@ fn quota_of(
         }
         Identity::StoreKey(merchant) => {
             let concurrency = ConcurrencyLimit::for_plan(Plan::Enterprise);
-            (Caller::store(*merchant), concurrency, QuotaRequest::tier(Class::Read, "store", STORE))
+            (
+                Caller::store(*merchant),
+                concurrency,
+                QuotaRequest::tier(Class::Read, "store", STORE_PER_MINUTE),
+            )
         }
         Identity::Person(person) => {
             let quota = match policy.quota {
                 Quota::Credential => credential(),
-                _ => QuotaRequest::tier(Class::Read, "person", PERSON),
+                _ => QuotaRequest::tier(Class::Read, "person", PERSON_PER_MINUTE),
             };
             (Caller::person(person.user), free, quota)
         }
@@ -237,5 +238,29 @@ struct AuthenticationNotConfigured;
 impl Problem for AuthenticationNotConfigured {
     fn code(&self) -> ErrorCode {
         ErrorCode::InternalError
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn published_quotas_do_not_change() {
+        let endpoints = crate::endpoints();
+        let tools = endpoints.operations().iter().filter_map(|operation| operation.policy.tool);
+        let quotas: BTreeSet<(u32, &str)> = tools.map(|(tool, limit)| (limit, tool)).collect();
+        let others = quotas.iter().filter(|(limit, _)| *limit != 60).copied();
+        let expected = [
+            (10, "cancel_checkout"),
+            (10, "complete_checkout"),
+            (10, "update_checkout"),
+            (20, "cancel_cart"),
+            (20, "create_cart"),
+            (20, "search_products"),
+            (20, "update_cart"),
+        ];
+        assert_eq!(others.collect::<Vec<_>>(), expected);
+        assert_eq!(quotas.len(), expected.len() + 15);
     }
 }

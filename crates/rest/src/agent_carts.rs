@@ -5,10 +5,12 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::http::StatusCode;
 use carts::{
-    Buyer, CartError, CartOwner, CartRecord, CartRef, Destination, Edit, Item, NewCart, Quantity,
+    Buyer, CartError, CartOwner, CartRecord, CartRef, CartUpdate, Destination, Edit, Item, NewCart,
+    Quantity,
 };
 use database::Reading;
 use identity::Agent;
+use limits::QuotaClass;
 use merchants::Store;
 use primitives::{CartId, ErrorCode, ProductId, Scope, StoreSlug, VariantId};
 use schemars::JsonSchema;
@@ -31,7 +33,7 @@ const ITEM_ERRORS: [ErrorCode; 2] = [ErrorCode::ProductNotFound, ErrorCode::OutO
 
 pub(crate) fn endpoints() -> Routes<RestState> {
     let create = Endpoint::post("/agent/cart", ACCESS, create)
-        .tool("create_cart", 20) // spec §8
+        .tool("create_cart", QuotaClass::CartWrite)
         .writes()
         .operation_id("createCart")
         .tag("cart")
@@ -42,7 +44,7 @@ pub(crate) fn endpoints() -> Routes<RestState> {
         .errors(&[ErrorCode::InvalidSlug, ErrorCode::StoreNotFound, ErrorCode::StoreSuspended])
         .errors(&ITEM_ERRORS);
     let read = Endpoint::get("/agent/cart/{cart_id}", ACCESS, read)
-        .tool("get_cart", 60)
+        .tool("get_cart", QuotaClass::Discovery)
         .operation_id("getCart")
         .tag("cart")
         .summary("Get a cart")
@@ -53,7 +55,7 @@ pub(crate) fn endpoints() -> Routes<RestState> {
         .response::<Envelope<CartRecord>>(200)
         .errors(&CART_ERRORS);
     let replace = Endpoint::put("/agent/cart/{cart_id}", ACCESS, replace)
-        .tool("update_cart", 20)
+        .tool("update_cart", QuotaClass::CartWrite)
         .writes()
         .operation_id("replaceCartItems")
         .tag("cart")
@@ -70,7 +72,7 @@ pub(crate) fn endpoints() -> Routes<RestState> {
 
 fn change_endpoints() -> Routes<RestState> {
     let update = Endpoint::patch("/agent/cart/{cart_id}", ACCESS, update)
-        .tool("update_cart", 20)
+        .tool("update_cart", QuotaClass::CartWrite)
         .writes()
         .operation_id("updateCart")
         .tag("cart")
@@ -82,7 +84,7 @@ fn change_endpoints() -> Routes<RestState> {
         .errors(&CART_ERRORS)
         .errors(&CHANGE_ERRORS);
     let cancel = Endpoint::delete("/agent/cart/{cart_id}", ACCESS, cancel)
-        .tool("cancel_cart", 20)
+        .tool("cancel_cart", QuotaClass::CartWrite)
         .writes()
         .operation_id("cancelCart")
         .tag("cart")
@@ -162,12 +164,13 @@ struct UpdateCartRequest {
 
 impl UpdateCartRequest {
     fn edits(&self) -> Vec<Edit> {
-        let mut edits = Vec::new();
-        edits.extend(self.destination.clone().map(Edit::Destination));
-        edits.extend(self.buyer.clone().map(Edit::Buyer));
-        edits.extend(self.discount_codes.clone().map(Edit::Codes));
-        edits.extend(self.shipping_option_id.clone().map(Edit::Shipping));
-        edits
+        let update = CartUpdate {
+            destination: self.destination.clone(),
+            buyer: self.buyer.clone(),
+            codes: self.discount_codes.clone(),
+            shipping_option: self.shipping_option_id.clone(),
+        };
+        update.edits()
     }
 }
 
@@ -200,6 +203,7 @@ async fn create(
         destination: request.destination,
         buyer: request.buyer,
         codes: request.discount_codes.unwrap_or_default(),
+        shipping: None,
     };
     let owner = owner(&agent);
     let cart = carts::create(&rest.database, &store, &owner, new, idempotency_key.as_ref()).await?;

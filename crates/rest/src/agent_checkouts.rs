@@ -4,12 +4,14 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use axum::http::StatusCode;
-use carts::{Buyer, CartError, CartRef, Destination, Edit, NewCart, QuoteHash};
+use carts::{Buyer, CartError, CartUpdate, Destination};
 use checkout::{
-    CheckoutContext, CheckoutError, Complete, NewSession, ProofRejection, SessionRecord, Update,
+    CheckoutContext, CheckoutError, Complete, ConfirmationLevel, Metadata, NewSession, ProofClaim,
+    ReasonCode, ReturnUrl, SessionRecord, Source, Update,
 };
 use database::Reading;
 use identity::Agent;
+use limits::QuotaClass;
 use merchants::Store;
 use payments::PaymentMethod;
 use primitives::{
@@ -21,14 +23,11 @@ use serde_json::{Value, json};
 
 use crate::agent_carts::{CartItem, items, owner};
 use crate::idempotency::IdempotencyKeyHeader;
-use crate::request::InvalidField;
 use crate::{
     Access, AgentCaller, Endpoint, Envelope, ErrorResponse, Json, Path, Rest, RestState, Routes,
 };
 
 const ACCESS: Access = Access::Agent(Scope::AgentCheckout);
-/// The longest `metadata`, in bytes of JSON.
-const METADATA_MAX: usize = 4096;
 
 /// Errors of every call that names a session.
 const SESSION_ERRORS: [ErrorCode; 2] = [ErrorCode::NotFound, ErrorCode::StoreSuspended];
@@ -48,7 +47,7 @@ const PURCHASE_ERRORS: [ErrorCode; 10] = [
 
 pub(crate) fn endpoints() -> Routes<RestState> {
     let complete = Endpoint::post("/agent/checkout", ACCESS, complete)
-        .tool("complete_checkout", 10) // spec §8
+        .tool("complete_checkout", QuotaClass::CheckoutWrite)
         .writes()
         .operation_id("createCheckout")
         .tag("checkout")
@@ -59,7 +58,7 @@ pub(crate) fn endpoints() -> Routes<RestState> {
         .errors(&PURCHASE_ERRORS)
         .errors(&[ErrorCode::ProductNotFound, ErrorCode::StoreNotFound, ErrorCode::InvalidSlug]);
     let read = Endpoint::get("/agent/checkout/{checkout_id}", ACCESS, read)
-        .tool("get_checkout", 60)
+        .tool("get_checkout", QuotaClass::Discovery)
         .operation_id("getCheckout")
         .tag("checkout")
         .summary("Get a checkout session")
@@ -68,7 +67,7 @@ pub(crate) fn endpoints() -> Routes<RestState> {
         .response::<Envelope<SessionRecord>>(200)
         .errors(&SESSION_ERRORS);
     let update = Endpoint::patch("/agent/checkout/{checkout_id}", ACCESS, update)
-        .tool("update_checkout", 10)
+        .tool("update_checkout", QuotaClass::CheckoutWrite)
         .writes()
         .operation_id("updateCheckout")
         .tag("checkout")
@@ -80,7 +79,7 @@ pub(crate) fn endpoints() -> Routes<RestState> {
         .errors(&SESSION_ERRORS)
         .errors(&PURCHASE_ERRORS);
     let cancel = Endpoint::post("/agent/checkout/{checkout_id}/cancel", ACCESS, cancel)
-        .tool("cancel_checkout", 10)
+        .tool("cancel_checkout", QuotaClass::CheckoutWrite)
         .writes()
         .operation_id("cancelCheckout")
         .tag("checkout")
@@ -125,7 +124,7 @@ struct CheckoutRequest {
     /// Proof of a person's confirmation.
     confirmation: Option<ProofRequest>,
     /// HTTPS URL that the buyer returns to after payment.
-    #[schemars(length(max = 2000))]
+    #[schemars(length(max = ReturnUrl::LENGTH_MAX))]
     return_url: Option<String>,
     /// Your own data, stored with the session and returned to you only: an object of at most 4,096 bytes of JSON.
     #[schemars(extend("type" = "object"))]
@@ -137,8 +136,8 @@ struct CheckoutRequest {
 #[serde(deny_unknown_fields)]
 struct ProofRequest {
     /// Level of confirmation. `attested` needs no further field; `elicited` and `hosted` need `confirmation_id`; `mandate` is not supported yet.
-    #[schemars(extend("enum" = ["attested", "elicited", "hosted", "mandate"]))]
-    level: Option<String>,
+    #[schemars(with = "Option<String>", extend("enum" = ConfirmationLevel::ALL))]
+    level: Option<ConfirmationLevel>,
     /// ID of the confirmation that the person gave.
     confirmation_id: Option<ConfirmationId>,
     /// Hash of the quote that the person confirmed.
@@ -170,7 +169,7 @@ struct UpdateCheckoutRequest {
 #[serde(deny_unknown_fields)]
 struct CancelCheckoutRequest {
     /// Short code, such as `price`, `shipping_cost` or `changed_mind`. The merchant sees it.
-    #[schemars(regex(pattern = "^[a-z][a-z0-9_]{0,49}$"))]
+    #[schemars(regex(pattern = ReasonCode::PATTERN))]
     reason_code: Option<String>,
 }
 
@@ -204,20 +203,9 @@ async fn complete(
     idempotency_key: IdempotencyKeyHeader,
     Json(request): Json<CheckoutRequest>,
 ) -> Result<(StatusCode, Envelope<SessionRecord>), ErrorResponse> {
-    let payment_method = method(request.payment_method.as_deref())?;
-    let return_url = return_url(request.return_url.as_deref())?;
-    let metadata = metadata(request.metadata.as_ref())?;
-    let (store, cart) = cart_of(&rest, &agent, &idempotency_key, &request).await?;
+    let completion = request.parse()?;
+    let store = request.store(&rest, &agent).await?;
     let idempotency_key = idempotency_key.key(store.merchant, &agent, &request)?;
-    let (confirmation, quote_hash) = proof(request.confirmation.as_ref())?;
-    let completion = Complete {
-        quote_hash,
-        confirmation,
-        payment_method,
-        return_url,
-        metadata,
-        ..Complete::cart(cart)
-    };
     let context = context(&rest, &store);
     let session =
         checkout::complete(&context, &owner(&agent), &completion, idempotency_key.as_ref()).await?;
@@ -225,114 +213,55 @@ async fn complete(
 }
 
 impl CheckoutRequest {
-    fn edits(&self) -> Vec<Edit> {
-        let edits = [
-            self.shipping_address.clone().map(Edit::Destination),
-            self.buyer.clone().map(Edit::Buyer),
-            self.discount_codes.clone().map(Edit::Codes),
-            self.shipping_option_id.clone().map(Edit::Shipping),
-        ];
-        edits.into_iter().flatten().collect()
+    fn parse(&self) -> Result<Complete, ErrorResponse> {
+        let source = match (self.cart_id, &self.merchant_slug, &self.items) {
+            (Some(cart), None, None) => Source::Cart(cart),
+            (None, Some(_), Some(requested)) => Source::Items(items(requested)?),
+            _ => return Err(CartOrItemsRequired.into()),
+        };
+        let data = CartUpdate {
+            destination: self.shipping_address.clone(),
+            buyer: self.buyer.clone(),
+            codes: self.discount_codes.clone(),
+            shipping_option: self.shipping_option_id.clone(),
+        };
+        let session = NewSession {
+            payment_method: method(self.payment_method.as_deref())?,
+            return_url: self.return_url.as_deref().map(ReturnUrl::new).transpose()?,
+            metadata: self.metadata.clone().map(Metadata::new).transpose()?,
+        };
+        let claim = self.confirmation.as_ref().map(ProofRequest::claim).transpose()?;
+        let claim = claim.unwrap_or_default();
+        Ok(Complete { data, session, claim, ..Complete::new(source) })
     }
-}
 
-/// Returns the cart to check out: the named one with the changes of the request, or a new one with its items.
-async fn cart_of(
-    rest: &Rest,
-    agent: &Agent,
-    idempotency_key: &IdempotencyKeyHeader,
-    request: &CheckoutRequest,
-) -> Result<(Arc<Store>, CartId), ErrorResponse> {
-    match (request.cart_id, &request.merchant_slug, &request.items) {
-        (Some(cart), None, None) => {
-            let merchant = carts::merchant_of(&rest.database, cart, agent.key).await?;
-            agent.require_store(merchant).map_err(|_| CartError::NotFound)?;
-            let store = rest.stores.find_merchant(merchant).await?;
-            store.admit_write(agent.is_sandbox())?;
-            let edits = request.edits();
-            if !edits.is_empty() {
-                let changed = CartRef { agent: agent.key, id: cart };
-                let done = carts::change(&rest.database, &store, changed, None, &edits, None).await;
-                // A cart whose checkout is in progress returns that session.
-                if !matches!(done, Err(CartError::Closed { .. })) {
-                    done?;
-                }
+    /// Returns the store of the cart, or of the items.
+    async fn store(&self, rest: &Rest, agent: &Agent) -> Result<Arc<Store>, ErrorResponse> {
+        let store = match (self.cart_id, &self.merchant_slug) {
+            (Some(cart), _) => {
+                let merchant = carts::merchant_of(&rest.database, cart, agent.key).await?;
+                agent.require_store(merchant).map_err(|_| CartError::NotFound)?;
+                let store = rest.stores.find_merchant(merchant).await?;
+                store.admit_write(agent.is_sandbox())?;
+                store
             }
-            Ok((store, cart))
-        }
-        (None, Some(slug), Some(requested)) => {
-            let slug: StoreSlug = slug.parse()?;
-            let store = rest.stores.admit(&slug).await?;
-            store.admit_write(agent.is_sandbox())?;
-            agent.require_store(store.merchant)?;
-            let new = NewCart {
-                items: items(requested)?,
-                destination: request.shipping_address.clone(),
-                buyer: request.buyer.clone(),
-                codes: request.discount_codes.clone().unwrap_or_default(),
-            };
-            // A repeated request creates no second cart.
-            let idempotency_key =
-                idempotency_key.for_step("cart").key(store.merchant, agent, request)?;
-            let owner = owner(agent);
-            let created =
-                carts::create(&rest.database, &store, &owner, new, idempotency_key.as_ref())
-                    .await?;
-            let shipping_option = request.shipping_option_id.clone();
-            let shipping_option = shipping_option
-                .or_else(|| created.quote.options.first().map(|option| option.id.clone()));
-            if let Some(shipping_option) = shipping_option
-                && created.cart.ensure_open(created.now, None).is_ok()
-                && created.quote.selected_option.is_none()
-            {
-                let cart = CartRef { agent: agent.key, id: created.cart.id };
-                carts::change(
-                    &rest.database,
-                    &store,
-                    cart,
-                    None,
-                    &[Edit::Shipping(shipping_option)],
-                    None,
-                )
-                .await?;
+            (None, Some(slug)) => {
+                let slug: StoreSlug = slug.parse()?;
+                let store = rest.stores.admit(&slug).await?;
+                store.admit_write(agent.is_sandbox())?;
+                agent.require_store(store.merchant)?;
+                store
             }
-            Ok((store, created.cart.id))
-        }
-        _ => Err(CartOrItemsRequired.into()),
+            (None, None) => return Err(CartOrItemsRequired.into()),
+        };
+        Ok(store)
     }
 }
 
-type Proof = (Option<ConfirmationId>, Option<QuoteHash>);
-
-fn proof(sent: Option<&ProofRequest>) -> Result<Proof, CheckoutError> {
-    let Some(sent) = sent else { return Ok((None, None)) };
-    let reason = match (sent.level.as_deref(), sent.confirmation_id) {
-        (Some("mandate"), _) => Some(ProofRejection::MandateNotSupported),
-        (Some("elicited" | "hosted"), None) => Some(ProofRejection::Unknown),
-        _ => None,
-    };
-    if let Some(reason) = reason {
-        return Err(CheckoutError::ConfirmationRequired { reason, requested: None });
-    }
-    let hash = sent.quote_hash.as_deref().map(str::parse).transpose()?;
-    Ok((sent.confirmation_id, hash))
-}
-
-fn return_url(sent: Option<&str>) -> Result<Option<String>, InvalidField> {
-    match sent {
-        Some(url) if !url.starts_with("https://") || url.len() > 2000 => {
-            Err(InvalidField { field: "return_url" })
-        }
-        sent => Ok(sent.map(str::to_owned)),
-    }
-}
-
-/// Checks that `metadata` is an object of at most `METADATA_MAX` bytes.
-fn metadata(sent: Option<&Value>) -> Result<Option<Value>, InvalidField> {
-    let fits = |sent: &Value| sent.is_object() && sent.to_string().len() <= METADATA_MAX;
-    match sent {
-        Some(sent) if !fits(sent) => Err(InvalidField { field: "metadata" }),
-        sent => Ok(sent.cloned()),
+impl ProofRequest {
+    fn claim(&self) -> Result<ProofClaim, CheckoutError> {
+        let hash = self.quote_hash.as_deref().map(str::parse).transpose()?;
+        ProofClaim::new(self.level, self.confirmation_id, hash)
     }
 }
 
@@ -368,15 +297,14 @@ async fn update(
     let store = store_of(&rest, &agent, id).await?;
     store.admit_write(agent.is_sandbox())?;
     let idempotency_key = idempotency_key.key(store.merchant, &agent, &request)?;
+    let data = CartUpdate {
+        destination: request.shipping_address,
+        buyer: request.buyer,
+        codes: request.discount_codes,
+        shipping_option: request.shipping_option_id,
+    };
     let payment_method = method(request.payment_method.as_deref())?;
-    let edits = [
-        request.shipping_address.map(Edit::Destination),
-        request.buyer.map(Edit::Buyer),
-        request.discount_codes.map(Edit::Codes),
-        request.shipping_option_id.map(Edit::Shipping),
-    ];
-    let new = NewSession { payment_method, ..NewSession::default() };
-    let change = Update { edits: edits.into_iter().flatten().collect(), new };
+    let change = Update { data, session: NewSession { payment_method, ..NewSession::default() } };
     let context = context(&rest, &store);
     let session =
         checkout::update(&context, &owner(&agent), id, &change, idempotency_key.as_ref()).await?;
@@ -391,13 +319,8 @@ async fn cancel(
 ) -> Result<Envelope<SessionRecord>, ErrorResponse> {
     let store = store_of(&rest, &agent, id).await?;
     store.admit_write(agent.is_sandbox())?;
-    let reason = request.reason_code.as_deref();
-    let is_name = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
-    if reason.is_some_and(|reason| {
-        reason.is_empty() || reason.len() > 50 || !reason.bytes().all(is_name)
-    }) {
-        return Err(InvalidField { field: "reason_code" }.into());
-    }
-    let session = checkout::cancel(&context(&rest, &store), &owner(&agent), id, reason).await?;
+    let reason = request.reason_code.as_deref().map(ReasonCode::new).transpose()?;
+    let session =
+        checkout::cancel(&context(&rest, &store), &owner(&agent), id, reason.as_ref()).await?;
     Ok(Envelope::new(session.record()))
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use axum::extract::State;
 use catalog::{PriceHistory, PriceRecord, ReviewRecord, Reviews};
 use database::Reading;
+use limits::QuotaClass;
 use primitives::{ProductId, Scope};
 
 use crate::agent_products::{PRODUCT_ERRORS, load_visible};
@@ -23,7 +24,7 @@ pub(crate) fn endpoints() -> Routes<RestState> {
         Access::Agent(Scope::AgentRead),
         prices,
     )
-    .tool("get_price_history", 60)
+    .tool("get_price_history", QuotaClass::Discovery)
     .operation_id("getPriceHistory")
     .tag("agent")
     .summary("Get the price history of a product")
@@ -36,7 +37,7 @@ pub(crate) fn endpoints() -> Routes<RestState> {
         Access::Agent(Scope::AgentRead),
         reviews,
     )
-    .tool("get_product_reviews", 60)
+    .tool("get_product_reviews", QuotaClass::Discovery)
     .operation_id("listProductReviews")
     .tag("agent")
     .summary("List reviews of a product")

@@ -1,4 +1,4 @@
-//! Agent keys of a person (spec §2.5, decisions §5).
+//! Agent keys of a person (docs/contract/authentication.md#agent-keys).
 
 use std::sync::Arc;
 

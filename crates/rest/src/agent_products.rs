@@ -5,6 +5,7 @@ use std::sync::Arc;
 use axum::extract::State;
 use catalog::{Availability, Comparison, Gtin, Lookup, Product, ProductRecord};
 use database::Reading;
+use limits::QuotaClass;
 use merchants::{Store, StoreRecord};
 use primitives::{
     Details, ErrorCode, MerchantId, PageRequest, Problem, ProductId, Scope, StoreSlug,
@@ -21,7 +22,7 @@ use crate::{
 pub(crate) fn endpoints() -> Routes<RestState> {
     let product =
         Endpoint::get("/agent/products/{product_id}", Access::Agent(Scope::AgentRead), product)
-            .tool("get_product_details", 60)
+            .tool("get_product_details", QuotaClass::Discovery)
             .operation_id("getProduct")
             .tag("agent")
             .summary("Get a product")
@@ -31,7 +32,7 @@ pub(crate) fn endpoints() -> Routes<RestState> {
             .path::<ProductId>()
             .response::<Envelope<ProductRecord>>(200)
             .errors(&PRODUCT_ERRORS);
-    let find = Endpoint::get("/agent/products", Access::Agent(Scope::AgentRead), find).tool("lookup_products", 60)
+    let find = Endpoint::get("/agent/products", Access::Agent(Scope::AgentRead), find).tool("lookup_products", QuotaClass::Discovery)
         .operation_id("lookupProducts")
         .tag("agent")
         .summary("Look up products by GTIN, SKU or URL")
@@ -43,7 +44,7 @@ pub(crate) fn endpoints() -> Routes<RestState> {
         .response::<PageEnvelope<ProductRecord>>(200)
         .errors(&[ErrorCode::StoreNotFound, ErrorCode::StoreSuspended, ErrorCode::InvalidSlug]);
     let compare = Endpoint::post("/agent/compare", Access::Agent(Scope::AgentRead), compare)
-        .tool("compare_products", 60)
+        .tool("compare_products", QuotaClass::Discovery)
         .operation_id("compareProducts")
         .tag("agent")
         .summary("Compare products")
@@ -56,7 +57,7 @@ pub(crate) fn endpoints() -> Routes<RestState> {
         Access::Agent(Scope::AgentRead),
         availability,
     )
-    .tool("check_availability", 60)
+    .tool("check_availability", QuotaClass::Discovery)
     .operation_id("checkAvailability")
     .tag("agent")
     .summary("Check the availability of a product")
@@ -66,7 +67,7 @@ pub(crate) fn endpoints() -> Routes<RestState> {
     .errors(&PRODUCT_ERRORS);
     let merchant =
         Endpoint::get("/agent/merchants/{slug}", Access::Agent(Scope::AgentRead), merchant)
-            .tool("get_merchant_profile", 60)
+            .tool("get_merchant_profile", QuotaClass::Discovery)
             .operation_id("getMerchantProfile")
             .tag("agent")
             .summary("Get the profile of a store")

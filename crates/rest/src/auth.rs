@@ -1,4 +1,4 @@
-//! Login (spec §4.1).
+//! Login (docs/contract/authentication.md#login).
 
 use std::sync::Arc;
 

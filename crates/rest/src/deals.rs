@@ -5,6 +5,7 @@ use std::sync::Arc;
 use axum::extract::State;
 use catalog::ProductRecord;
 use database::Reading;
+use limits::QuotaClass;
 use primitives::{ErrorCode, PageRequest, StoreSlug};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -27,7 +28,7 @@ pub(crate) fn endpoints() -> Routes<RestState> {
         .query::<DealParameters>()
         .response::<PageEnvelope<ProductRecord>>(200);
     let arrivals = Endpoint::get("/stores/{slug}/new-arrivals", Access::Public, new_arrivals)
-        .tool("list_new_arrivals", 60)
+        .tool("list_new_arrivals", QuotaClass::Discovery)
         .operation_id("listNewArrivals")
         .tag("agent")
         .summary("List new arrivals of a store")

@@ -1,4 +1,4 @@
-//! The envelopes of successful responses (spec §2.1).
+//! The envelopes of successful responses (docs/contract/envelopes.md#list-envelope).
 
 use axum::response::{IntoResponse, Response};
 use primitives::PageMeta;

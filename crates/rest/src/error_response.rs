@@ -1,4 +1,4 @@
-//! Renders every failure as the error envelope of spec §7, in one place.
+//! Renders every failure as the error envelope (docs/contract/errors.md#envelope), in one place.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use primitives::{Details, ErrorCode, Failure, Problem, RequestId};
 
-/// The `Retry-After` of a 503 response (spec §7).
+/// The `Retry-After` of a 503 response (docs/contract/limits.md#unavailable).
 const RETRY_AFTER_SECONDS: HeaderValue = HeaderValue::from_static("30");
 
 /// A failure as a response. It has the status and carries the failure in its extensions; `render`, which knows the
@@ -62,7 +62,7 @@ fn write(mut response: Response, failure: &Failure, id: Option<&RequestId>) -> R
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     // A missing store may exist in a minute, so no cache may keep the error.
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    let envelope = failure.envelope(id);
+    let envelope = failure.envelope_with(id, crate::action::call);
     if let Some(challenge) = identity::challenge(failure.code().status(), &envelope) {
         headers.insert(WWW_AUTHENTICATE, challenge);
     }

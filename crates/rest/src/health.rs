@@ -69,7 +69,7 @@ enum Status {
     Degraded,
 }
 
-// decisions §2
+// docs/contract/rest.md#health
 /// The health of the service.
 #[derive(Debug, Serialize, JsonSchema)]
 struct HealthAnswer {

@@ -1,4 +1,5 @@
-//! The header `Idempotency-Key`: a write repeated with the same key is executed once (decisions §8).
+//! The header `Idempotency-Key`: a write repeated with the same key is executed once
+//! (docs/contract/envelopes.md#idempotency).
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
@@ -27,12 +28,6 @@ impl<S: Send + Sync> FromRequestParts<S> for IdempotencyKeyHeader {
 }
 
 impl IdempotencyKeyHeader {
-    /// Returns the key of one step of the request that is a write of its own.
-    pub(crate) fn for_step(&self, name: &str) -> Self {
-        let key = self.key.as_ref().map(|key| format!("{key}/{name}"));
-        Self { key, request: format!("{} {name}", self.request) }
-    }
-
     /// Returns the key of this request at a store, or `None` if the caller sent none.
     pub(crate) fn key(
         &self,

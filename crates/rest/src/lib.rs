@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod action;
 mod admission;
 mod agent_carts;
 mod agent_checkouts;

@@ -1,4 +1,5 @@
-//! The description of the MCP endpoint. Another door serves it; spec §4.2 requires it in this document.
+//! The description of the MCP endpoint. Another door serves it; the document describes it too
+//! (docs/contract/versioning.md#openapi).
 
 use std::borrow::Cow;
 

@@ -11,9 +11,7 @@ use serde::de::DeserializeOwned;
 use serde_json::json;
 use serde_json::value::RawValue;
 
-use crate::merchant_products::{
-    ITEMS_MAX, ItemAnswer, ItemStatus, PushAnswer, TooManyItems, parse_item,
-};
+use crate::merchant_products::{ITEMS_MAX, ItemAnswer, ItemStatus, PushAnswer, parse_item};
 use crate::{
     Access, Endpoint, Envelope, ErrorResponse, Json, Rest, RestState, Routes, StoreCaller,
 };
@@ -27,7 +25,7 @@ pub(crate) fn endpoints() -> Routes<RestState> {
             "Up to 500 updates, applied in order. Each succeeds or fails on its own; `results` has one entry per \
              item.",
         )
-        .body::<InventoryRequest>()
+        .body_with_items::<InventoryRequest>("items")
         .response::<Envelope<PushAnswer>>(200);
     let prices = Endpoint::patch("/merchant/prices", Access::Store, update_prices)
         .operation_id("updatePrices")
@@ -37,7 +35,7 @@ pub(crate) fn endpoints() -> Routes<RestState> {
             "Up to 500 updates, applied in order. Each succeeds or fails on its own; `results` has one entry per \
              item. Every new price is added to the price history.",
         )
-        .body::<PricesRequest>()
+        .body_with_items::<PricesRequest>("items")
         .response::<Envelope<PushAnswer>>(200);
     Routes::new().with(inventory).with(prices)
 }
@@ -51,7 +49,7 @@ pub(crate) fn endpoints() -> Routes<RestState> {
 ] })))]
 struct InventoryRequest {
     /// Up to 500 updates.
-    #[schemars(with = "Vec<InventoryItem>", length(max = 500))]
+    #[schemars(with = "Vec<InventoryItem>", length(max = ITEMS_MAX))]
     items: Vec<Box<RawValue>>,
 }
 
@@ -78,7 +76,7 @@ struct InventoryItem {
 ] })))]
 struct PricesRequest {
     /// Up to 500 updates.
-    #[schemars(with = "Vec<PriceItem>", length(max = 500))]
+    #[schemars(with = "Vec<PriceItem>", length(max = ITEMS_MAX))]
     items: Vec<Box<RawValue>>,
 }
 
@@ -134,9 +132,6 @@ async fn update_offers<T: DeserializeOwned + JsonSchema>(
     items: &[Box<RawValue>],
     update: impl Fn(T) -> OfferUpdate,
 ) -> Result<Envelope<PushAnswer>, ErrorResponse> {
-    if items.len() > ITEMS_MAX {
-        return Err(TooManyItems { field: "items" }.into());
-    }
     let mut results = vec![None; items.len()];
     let (mut indexes, mut updates) = (Vec::new(), Vec::new());
     for (index, item) in items.iter().enumerate() {

@@ -25,7 +25,7 @@ use crate::{
     Routes, StoreCaller,
 };
 
-/// Items per call (decisions §9).
+/// Items per call (docs/contract/merchant-api.md#batch-limit).
 pub(crate) const ITEMS_MAX: usize = 500;
 /// Rows per transaction.
 const ROWS_MAX: usize = 500;
@@ -43,7 +43,7 @@ fn push() -> Endpoint<RestState> {
             "Up to 500 complete products. Each succeeds or fails on its own; `results` has one entry per product, in \
              the order of the request. Sending the same products again changes nothing.",
         )
-        .body::<PushRequest>()
+        .body_with_items::<PushRequest>("products")
         .upload()
         .response::<Envelope<PushAnswer>>(200)
 }
@@ -70,7 +70,7 @@ fn put_one() -> Endpoint<RestState> {
         .tag("merchant")
         .summary("Create or update a product")
         .path::<ExternalId>()
-        .body::<ProductDraft>()
+        .draft_body::<ProductDraft>()
         .response::<Envelope<ItemAnswer>>(200)
 }
 
@@ -93,7 +93,7 @@ fn delete_one() -> Endpoint<RestState> {
 #[schemars(extend("example" = json!({ "products": [ProductDraft::example()] })))]
 struct PushRequest {
     /// Up to 500 products.
-    #[schemars(with = "Vec<ProductDraft>", length(max = 500))]
+    #[schemars(with = "Vec<ProductDraft>", length(max = ITEMS_MAX))]
     // Each is parsed separately, so that an invalid one does not reject the others.
     products: Vec<Box<RawValue>>,
 }
@@ -181,11 +181,7 @@ async fn push_products(
     State(rest): State<Arc<Rest>>,
     LargeJson(request): LargeJson<PushRequest>,
 ) -> Result<Envelope<PushAnswer>, ErrorResponse> {
-    let count = request.products.len();
-    if count > ITEMS_MAX {
-        return Err(TooManyItems { field: "products" }.into());
-    }
-    let mut results = vec![None; count];
+    let mut results = vec![None; request.products.len()];
     let mut seen = HashSet::new();
     let mut valid: Vec<(usize, Incoming)> = Vec::new();
     for (index, item) in request.products.iter().enumerate() {
@@ -229,7 +225,7 @@ pub(crate) fn parse_item<T: DeserializeOwned + JsonSchema>(
     from_json(item.get().as_bytes()).map_err(|invalid| {
         let identifier = serde_json::from_str::<Identifier>(item.get()).ok();
         let error = if let Some((field, reason)) = invalid.field() {
-            FieldError::new(field.to_owned(), FieldErrorCode::InvalidValue, reason)
+            FieldError::new(field, FieldErrorCode::InvalidValue, reason)
         } else {
             let reason = "is not a JSON object, or has a field that /api/docs does not describe";
             FieldError::new("item", FieldErrorCode::Unreadable, reason)
@@ -328,25 +324,6 @@ async fn replace_products(
         file_name: None,
     };
     receive_feed(&rest, caller.merchant, &new_run, body).await
-}
-
-/// More than `ITEMS_MAX` items.
-#[derive(Debug, thiserror::Error)]
-#[error("{field} has more than {ITEMS_MAX} items")]
-pub(crate) struct TooManyItems {
-    pub(crate) field: &'static str,
-}
-
-impl primitives::Problem for TooManyItems {
-    fn code(&self) -> ErrorCode {
-        ErrorCode::InvalidRequest
-    }
-
-    fn details(&self, details: &mut primitives::Details) {
-        details.insert("field", self.field);
-        details
-            .insert("hint", "split the items into several calls, or replace the whole catalog with PUT /merchant/products");
-    }
 }
 
 /// The store has no listed product with the identifier.

@@ -1,4 +1,4 @@
-//! Settings of a store (decisions §9).
+//! Settings of a store (docs/contract/merchant-api.md#settings).
 
 mod wire;
 

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use crate::routes::Operation;
 
-/// The version of the API, not of the release (spec §9.2).
+/// The version of the API, not of the release (docs/contract/versioning.md#path-version).
 const API_VERSION: &str = "1.0.0";
 
 const ABOUT: &str = "Souk lets AI agents discover products across merchants, build carts and start checkout. \
@@ -81,7 +81,7 @@ fn security_schemes() -> Value {
     })
 }
 
-/// The payment extension block (spec §9.2).
+/// The payment extension block (docs/contract/versioning.md#payment-extension).
 fn payment_info() -> Value {
     json!({
         "version": "1.0",
@@ -167,7 +167,7 @@ fn response(description: &str, status: u16, schema: &Value) -> Value {
     })
 }
 
-/// Response headers, those of limits from spec §8.
+/// Response headers; for those of limits see docs/contract/limits.md#headers.
 fn headers() -> Value {
     let header = |description: &str, kind: &str| json!({ "description": description, "schema": { "type": kind } });
     json!({
@@ -180,7 +180,7 @@ fn headers() -> Value {
     })
 }
 
-/// The envelope of every error (spec §7, decisions §7).
+/// The envelope of every error (docs/contract/errors.md#envelope).
 fn error_schema() -> Value {
     let codes: Vec<&str> = ErrorCode::ALL.iter().map(|code| code.code()).collect();
     json!({

@@ -3,8 +3,11 @@
 //! They wrap axum's extractors so that invalid input is answered with the error envelope, which names the field
 //! (`details.field`) and what it accepts (`details.allowed`).
 
+mod body_schema;
 mod invalid_input;
 mod path;
+
+use std::sync::Arc;
 
 use axum::body::Bytes;
 use axum::extract::{FromRequest, FromRequestParts, Request};
@@ -18,6 +21,7 @@ use url::form_urlencoded;
 
 use crate::ErrorResponse;
 
+pub(crate) use body_schema::BodySchema;
 pub use invalid_input::InvalidInput;
 use invalid_input::Part;
 pub(crate) use path::ExternalId;
@@ -42,12 +46,13 @@ pub struct Json<T>(pub T);
 impl<T: DeserializeOwned + JsonSchema, S: Send + Sync> FromRequest<S> for Json<T> {
     type Rejection = ErrorResponse;
     async fn from_request(request: Request, state: &S) -> Result<Self, ErrorResponse> {
+        let schema = body_schema(&request);
         match Bytes::from_request(request, state).await {
-            Ok(bytes) => Ok(Self(from_json(&bytes)?)),
+            Ok(bytes) => Ok(Self(validated(schema.as_deref(), &bytes)?)),
             Err(rejection) if rejection.status() == StatusCode::PAYLOAD_TOO_LARGE => {
                 Err(PayloadTooLarge.into())
             }
-            Err(_) => Err(InvalidInput::whole(Part::Body).into()),
+            Err(_) => Err(InvalidInput::not_json().into()),
         }
     }
 }
@@ -64,9 +69,26 @@ impl<T> LargeJson<T> {
 impl<T: DeserializeOwned + JsonSchema, S: Send + Sync> FromRequest<S> for LargeJson<T> {
     type Rejection = ErrorResponse;
     async fn from_request(request: Request, _: &S) -> Result<Self, ErrorResponse> {
+        let schema = body_schema(&request);
         let body = axum::body::to_bytes(request.into_body(), Self::BYTES_MAX).await;
-        Ok(Self(from_json(&body.map_err(|_| PayloadTooLarge)?)?))
+        Ok(Self(validated(schema.as_deref(), &body.map_err(|_| PayloadTooLarge)?)?))
     }
+}
+
+/// Returns the schema of the endpoint's body.
+fn body_schema(request: &Request) -> Option<Arc<BodySchema>> {
+    request.extensions().get::<Arc<BodySchema>>().cloned()
+}
+
+/// Validates a body against its schema and parses it as `T`.
+fn validated<T: DeserializeOwned + JsonSchema>(
+    schema: Option<&BodySchema>,
+    bytes: &[u8],
+) -> Result<T, ErrorResponse> {
+    if let Some(schema) = schema {
+        schema.validate(bytes)?;
+    }
+    Ok(from_json(bytes)?)
 }
 
 /// Parses JSON as `T`, or returns which field of `T` is invalid.
@@ -75,10 +97,10 @@ pub(crate) fn from_json<T: DeserializeOwned + JsonSchema>(bytes: &[u8]) -> Resul
     let value = serde_path_to_error::deserialize(&mut deserializer).map_err(|error| {
         match serde_json::from_slice::<Value>(bytes) {
             Ok(sent) => InvalidInput::at::<T>(Part::Body, error.path(), &sent),
-            Err(_) => InvalidInput::whole(Part::Body),
+            Err(_) => InvalidInput::not_json(),
         }
     })?;
-    deserializer.end().map_err(|_| InvalidInput::whole(Part::Body))?;
+    deserializer.end().map_err(|_| InvalidInput::not_json())?;
     Ok(value)
 }
 

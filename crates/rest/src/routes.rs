@@ -1,11 +1,14 @@
 //! Endpoints: a handler, its access rule and its OpenAPI description in one value.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use axum::Router;
+use axum::extract::Request;
 use axum::handler::Handler;
 use axum::middleware::from_fn;
 use axum::routing::{MethodRouter, delete, get, patch, post, put};
+use limits::QuotaClass;
 use primitives::{ErrorCode, Scope};
 use schemars::generate::SchemaGenerator;
 use schemars::{JsonSchema, Schema};
@@ -13,8 +16,8 @@ use serde_json::{Value, json};
 
 use crate::admission::{Policy, Quota, admit};
 use crate::error_response::method_not_allowed;
-use crate::openapi::{document, query_parameters};
-use crate::request::PathParameter;
+use crate::openapi::{document, inlined_schema, query_parameters};
+use crate::request::{BodySchema, PathParameter};
 
 /// Who may call an endpoint. Every constructor of [`Endpoint`] requires it, so it cannot be forgotten.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,6 +84,8 @@ pub(crate) struct Operation {
     pub(crate) description: &'static str,
     pub(crate) parameters: Vec<Value>,
     pub(crate) body: Option<DescribeSchema>,
+    /// What bodies are validated against.
+    pub(crate) body_schema: Option<Arc<BodySchema>>,
     /// Bodies other than JSON: media type and description.
     pub(crate) streams: Vec<(&'static str, &'static str)>,
     pub(crate) upload: bool,
@@ -176,6 +181,7 @@ impl<S: Clone + Send + Sync + 'static> Endpoint<S> {
             description: "",
             parameters: Vec::new(),
             body: None,
+            body_schema: None,
             streams: Vec::new(),
             upload: false,
             responses: Vec::new(),
@@ -236,11 +242,32 @@ impl<S: Clone + Send + Sync + 'static> Endpoint<S> {
         self.errors(&[ErrorCode::InvalidRequest])
     }
 
-    /// Declares the JSON body, which the handler extracts with `Json<T>`.
+    /// Declares the JSON body, which the handler extracts with `Json<T>`. A body that does not match the schema is
+    /// rejected before the handler is called.
     #[must_use]
     pub fn body<T: JsonSchema>(mut self) -> Self {
         self.operation.body = Some(SchemaGenerator::subschema_for::<T>);
+        self.operation.body_schema = Some(Arc::new(BodySchema::new(inlined_schema::<T>)));
         self.errors(&[ErrorCode::InvalidRequest, ErrorCode::PayloadTooLarge])
+    }
+
+    /// Declares a JSON body that the handler checks field by field to report all invalid fields at once. It is not
+    /// validated before the handler is called.
+    #[must_use]
+    pub(crate) fn draft_body<T: JsonSchema>(self) -> Self {
+        let mut endpoint = self.body::<T>();
+        endpoint.operation.body_schema = None;
+        endpoint
+    }
+
+    /// Declares a JSON body whose list `field` has items that succeed or fail on their own: only their number is validated
+    /// before the handler is called, and the handler validates each.
+    #[must_use]
+    pub(crate) fn body_with_items<T: JsonSchema>(self, field: &'static str) -> Self {
+        let mut endpoint = self.body::<T>();
+        let schema = BodySchema::with_separate_items(inlined_schema::<T>, field);
+        endpoint.operation.body_schema = Some(Arc::new(schema));
+        endpoint
     }
 
     /// Declares a streamed body that is not JSON, which the handler extracts with axum's `Body`. Called once for each
@@ -280,15 +307,15 @@ impl<S: Clone + Send + Sync + 'static> Endpoint<S> {
         self
     }
 
-    /// Names the equivalent MCP tool: calls of agents also use the tool's quota.
+    /// Names the equivalent MCP tool and its class: calls of agents also use the tool's quota.
     #[must_use]
-    pub(crate) fn tool(mut self, name: &'static str, per_minute: u32) -> Self {
-        self.operation.policy.tool = Some((name, per_minute));
+    pub(crate) fn tool(mut self, name: &'static str, class: QuotaClass) -> Self {
+        self.operation.policy.tool = Some((name, limits::tool_quota(name, class)));
         self.errors(&[ErrorCode::ToolLimitExceeded])
     }
 
-    /// Marks an endpoint that writes on behalf of an agent: a person must have agreed (spec §5.6), and it accepts an
-    /// idempotency key.
+    /// Marks an endpoint that writes on behalf of an agent: a person must have agreed
+    /// (docs/contract/confirmation.md#disclosure), and it accepts an idempotency key.
     #[must_use]
     pub(crate) fn writes(mut self) -> Self {
         self.operation.policy.writes = true;
@@ -329,7 +356,13 @@ impl<S: Clone + Send + Sync + 'static> Routes<S> {
     pub fn with(mut self, endpoint: Endpoint<S>) -> Self {
         if let Some(handler) = endpoint.handler {
             let policy = endpoint.operation.policy;
-            let admission = from_fn(move |request, next| admit(policy, request, next));
+            let body_schema = endpoint.operation.body_schema.clone();
+            let admission = from_fn(move |mut request: Request, next| {
+                if let Some(schema) = &body_schema {
+                    request.extensions_mut().insert(Arc::clone(schema));
+                }
+                admit(policy, request, next)
+            });
             self.router =
                 self.router.route(endpoint.operation.path, handler.route_layer(admission));
         }

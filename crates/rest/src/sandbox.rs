@@ -1,4 +1,4 @@
-//! Sandbox keys for the demo store (decisions §5).
+//! Sandbox keys for the demo store (docs/contract/authentication.md#sandbox-keys).
 
 use std::sync::Arc;
 

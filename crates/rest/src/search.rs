@@ -8,6 +8,7 @@ use axum::extract::State;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use catalog::ProductRecord;
+use limits::QuotaClass;
 use primitives::{ErrorCode, PageRequest, ProductId, Scope};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -22,15 +23,15 @@ const SUGGESTIONS_MAX: i64 = 20;
 
 pub(crate) fn endpoints() -> Routes<RestState> {
     let public = Endpoint::post("/search", Access::Public, search)
-        .tool("search_products", 20)
+        .tool("search_products", QuotaClass::Discovery)
         .operation_id("searchProducts")
         .summary("Search products of all stores");
     let agents = Endpoint::post("/agent/search", Access::Agent(Scope::AgentRead), search)
-        .tool("search_products", 20)
+        .tool("search_products", QuotaClass::Discovery)
         .operation_id("searchProductsAsAgent")
         .summary("Search products of all stores as an agent");
     let suggestions = Endpoint::get("/search/suggestions", Access::Public, suggestions)
-        .tool("suggest_queries", 60)
+        .tool("suggest_queries", QuotaClass::Discovery)
         .operation_id("suggestQueries")
         .tag("agent")
         .summary("Suggest queries")
@@ -51,7 +52,7 @@ pub(crate) fn endpoints() -> Routes<RestState> {
         Access::Agent(Scope::AgentRead),
         similar,
     )
-    .tool("find_similar_products", 60)
+    .tool("find_similar_products", QuotaClass::Discovery)
     .operation_id("listSimilarProducts")
     .tag("agent")
     .summary("List similar products")

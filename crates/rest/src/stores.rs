@@ -51,7 +51,8 @@ async fn directory(
     Ok(PageEnvelope::new(stores, found.meta))
 }
 
-/// Filter and page of the directory (decisions §2).
+// docs/contract/stores.md#directory
+/// Filter and page of the directory.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct DirectoryParameters {
     /// Page number, from 1.

@@ -6,6 +6,7 @@ use ::search::Ranking;
 use ::trust::{HistoryRecord, Methodology, ScoreRecord};
 use axum::extract::State;
 use database::Reading;
+use limits::QuotaClass;
 use primitives::{ErrorCode, StoreSlug, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -17,14 +18,14 @@ use crate::{
 pub(crate) fn endpoints() -> Routes<RestState> {
     const STORE_ERRORS: [ErrorCode; 2] = [ErrorCode::StoreNotFound, ErrorCode::StoreSuspended];
     let methodology = Endpoint::get("/trust/methodology", Access::Public, methodology)
-        .tool("get_trust_methodology", 60)
+        .tool("get_trust_methodology", QuotaClass::Discovery)
         .operation_id("getTrustMethodology")
         .tag("trust")
         .summary("Get the trust methodology")
         .description("Explains how trust scores are computed and how search ranks results.")
         .response::<MethodologyDocument>(200);
     let score = Endpoint::get("/trust/scores/{slug}", Access::Public, score)
-        .tool("get_trust_score", 60)
+        .tool("get_trust_score", QuotaClass::Discovery)
         .operation_id("getTrustScore")
         .tag("trust")
         .summary("Get the trust score of a store")
@@ -33,7 +34,7 @@ pub(crate) fn endpoints() -> Routes<RestState> {
         .response::<Envelope<ScoreRecord>>(200)
         .errors(&STORE_ERRORS);
     let history = Endpoint::get("/trust/scores/{slug}/history", Access::Public, history)
-        .tool("get_trust_history", 60)
+        .tool("get_trust_history", QuotaClass::Discovery)
         .operation_id("getTrustHistory")
         .tag("trust")
         .summary("Get the trust history of a store")

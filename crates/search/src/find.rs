@@ -256,7 +256,8 @@ impl<'search> Finder<'search> {
             tuning: &self.engine.tuning,
             filters: &self.query.filters,
             sort: self.query.sort,
-            // Products of unscored stores appear only if the query names the store (decisions §4).
+            // Products of unscored stores appear only if the query names the store
+            // (docs/contract/search.md#unscored-excluded).
             group_max: if self.stores.is_empty() {
                 RankingInputs::DEPRIORITIZED
             } else {

@@ -22,7 +22,7 @@ pub struct Query {
     pub facets: bool,
 }
 
-/// Filters of a search (decisions §3).
+/// Filters of a search (docs/contract/search.md#search-filters).
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Filters {
     /// A category path, or the name of one of its levels.

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
 use identity::{Email, Role};
-use primitives::{KeyId, Plan, StoreSlug};
+use primitives::{JobId, KeyId, Plan, StoreSlug};
 
 use crate::config::Config;
 use crate::import::ImportArguments;
@@ -53,6 +53,11 @@ pub enum Command {
     Admin {
         #[command(subcommand)]
         command: AdminCommand,
+    },
+    /// List jobs that failed for good, and move them back to the queue
+    Jobs {
+        #[command(subcommand)]
+        command: JobsCommand,
     },
     /// Manage the catalogs of stores
     Catalog {
@@ -151,6 +156,22 @@ fn plan(text: &str) -> Result<Plan, &'static str> {
 
 fn role(text: &str) -> Result<Role, &'static str> {
     Role::parse(text).ok_or("the role must be owner or staff")
+}
+
+/// The commands of `souk jobs`.
+#[derive(Debug, Subcommand)]
+pub enum JobsCommand {
+    /// List dead letters, the oldest first: jobs that failed in every attempt or repeatedly crashed their worker
+    Dead {
+        /// Maximum number of dead letters
+        #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u16).range(1..=1000))]
+        limit: u16,
+    },
+    /// Move a dead letter back to the queue; it is due immediately and its attempts count from zero
+    Requeue {
+        /// Id of the job, as printed by `souk jobs dead`
+        job_id: JobId,
+    },
 }
 
 /// The commands of `souk keys`.

@@ -12,8 +12,8 @@ use crate::cli::{CatalogCommand, Cli, Command};
 use crate::config::{AdmissionError, Config, LimitsMode, SecretError};
 use crate::shutdown::Shutdown;
 use crate::{
-    Monitor, admin, banner, generate, import, keys, listen, search_index, shutdown, telemetry,
-    worker,
+    Monitor, admin, banner, dead_jobs, generate, import, keys, listen, search_index, shutdown,
+    telemetry, worker,
 };
 
 /// Why a command failed.
@@ -33,6 +33,8 @@ pub enum CommandError {
     Keys(#[from] keys::KeysError),
     #[error(transparent)]
     Admin(#[from] admin::AdminError),
+    #[error(transparent)]
+    Jobs(#[from] dead_jobs::JobsError),
     #[error("import failed: {}; cause: {}", .0, cause(.0))]
     Import(#[from] import::ImportError),
     #[error("search index failed: {}; cause: {}", .0, cause(.0))]
@@ -83,6 +85,11 @@ pub async fn run(cli: Cli) -> Result<(), CommandError> {
             let secret = credential_secret(&config)?;
             let database = connect(&config)?;
             print(&admin::run(&database, &secret, command).await?);
+            Ok(())
+        }
+        Command::Jobs { command } => {
+            let database = connect(&config)?;
+            print(&dead_jobs::run(&database, command).await?);
             Ok(())
         }
         Command::Catalog { command: CatalogCommand::Import(arguments) } => {

@@ -6,6 +6,7 @@ mod banner;
 mod cli;
 mod commands;
 mod config;
+mod dead_jobs;
 mod generate;
 mod import;
 mod keys;

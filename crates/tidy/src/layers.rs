@@ -9,25 +9,77 @@ use Layer::{Application, Domain, Door, Foundation};
 /// All crates, lowest layer first.
 pub(crate) const CRATES: &[Crate] = &[
     // Foundation: no commerce.
-    krate(Foundation, "primitives", Only(&[])),
-    krate(Foundation, "database", Only(&[])),
-    krate(Foundation, "jobs", Only(&["database"])),
+    krate(
+        Foundation,
+        "primitives",
+        "ids, money, slugs, plans, scopes, timestamps, error codes, pagination",
+        Only(&[]),
+    ),
+    krate(Foundation, "schema", "JSON Schema validation of what doors receive", Only(&[])),
+    krate(
+        Foundation,
+        "database",
+        "connection pool, `Work` and `Reading`, roles, migrations, the cell directory",
+        Only(&[]),
+    ),
+    krate(
+        Foundation,
+        "jobs",
+        "job queue, schedules, outbox, idempotency keys",
+        Only(&["database"]),
+    ),
     // Parties and access.
-    krate(Domain, "merchants", Only(&["database", "jobs"])),
-    krate(Domain, "identity", Only(&["database", "jobs"])),
-    krate(Domain, "limits", Only(&[])),
+    krate(Domain, "merchants", "stores, policies, settings, standing", Only(&["database", "jobs"])),
+    krate(
+        Domain,
+        "identity",
+        "accounts, logins, tokens, agent keys, store keys, audit log",
+        Only(&["database", "jobs"]),
+    ),
+    krate(Domain, "limits", "rate limits and concurrency limits, counted in Redis", Only(&[])),
     // Products.
-    krate(Domain, "catalog", Only(&["database", "jobs", "merchants"])),
-    krate(Domain, "search", Only(&["database", "jobs", "merchants", "catalog"])),
-    krate(Domain, "carts", Only(&["database", "jobs", "merchants", "catalog"])),
+    krate(
+        Domain,
+        "catalog",
+        "products, variants, categories, prices, stock, the import of products",
+        Only(&["database", "jobs", "merchants"]),
+    ),
+    krate(
+        Domain,
+        "search",
+        "product search: queries, ranking, the index, its writer and replicas",
+        Only(&["database", "jobs", "merchants", "catalog"]),
+    ),
+    krate(
+        Domain,
+        "carts",
+        "carts, quotes, shipping options, discounts, taxes, the terms of a purchase",
+        Only(&["database", "jobs", "merchants", "catalog"]),
+    ),
     // Purchase. `webhooks` owns the event payloads, so it does not depend on `orders`; `orders`
     // publishes events through it.
-    krate(Domain, "payments", Only(&["database", "jobs"])),
-    krate(Domain, "webhooks", Only(&["database", "jobs", "merchants"])),
-    krate(Domain, "orders", Only(&["database", "jobs", "merchants", "catalog", "webhooks"])),
+    krate(
+        Domain,
+        "payments",
+        "payment providers and payment attempts",
+        Only(&["database", "jobs"]),
+    ),
+    krate(
+        Domain,
+        "webhooks",
+        "webhook events for merchants, stored for delivery",
+        Only(&["database", "jobs", "merchants"]),
+    ),
+    krate(
+        Domain,
+        "orders",
+        "placed orders",
+        Only(&["database", "jobs", "merchants", "catalog", "webhooks"]),
+    ),
     krate(
         Domain,
         "checkout",
+        "checkout sessions, stock holds, human confirmation, payment, expiry",
         Only(&[
             "database",
             "jobs",
@@ -43,24 +95,49 @@ pub(crate) const CRATES: &[Crate] = &[
     krate(
         Domain,
         "trust",
+        "trust scores: methodology, components, history",
         Only(&["database", "jobs", "merchants", "catalog", "orders", "checkout"]),
     ),
     // Doors: translate between a protocol and the domains, and never depend on each other.
-    krate(Door, "connectors", Only(&["catalog"])),
-    krate(Door, "mcp", FoundationAndDomains),
-    krate(Door, "rest", FoundationAndDomains),
-    krate(Door, "web", FoundationAndDomains),
+    krate(Door, "connectors", "readers and writers of product feeds", Only(&["catalog"])),
+    krate(Door, "mcp", "the MCP endpoint of each store; one file per tool", FoundationAndDomains),
+    krate(
+        Door,
+        "rest",
+        "the REST API; one file per resource; the OpenAPI document",
+        FoundationAndDomains,
+    ),
+    krate(
+        Door,
+        "web",
+        "pages for people: approval, payment, API documentation; `llms.txt`",
+        FoundationAndDomains,
+    ),
     // The application, its demo data, and its tests.
-    krate(Application, "demo", Only(&["database", "jobs", "merchants", "catalog", "trust"])),
+    krate(
+        Application,
+        "demo",
+        "the demo data that `souk seed` loads",
+        Only(&["database", "jobs", "merchants", "catalog", "trust"]),
+    ),
     krate(
         Application,
         "testkit",
+        "a fresh database per test, a fixed clock, seeded randomness, a store builder",
         Only(&["database", "jobs", "identity", "merchants", "catalog", "demo"]),
     ),
-    krate(Application, "server", AllExcept(&["testkit", "tidy", "proof"])),
-    krate(Application, "proof", AllExcept(&[])),
-    krate(Application, "tidy", Only(&[])),
+    krate(
+        Application,
+        "server",
+        "configuration, wiring, commands; whole-app tests",
+        AllExcept(&["testkit", "tidy", "proof"]),
+    ),
+    krate(Application, "proof", "what `just prove` and `just bench` run", AllExcept(&["tidy"])),
+    krate(Application, "tidy", "the architecture and style test; generates this map", Only(&[])),
 ];
+
+/// The crate that every other crate may use.
+pub(crate) const EVERYWHERE: &str = "primitives";
 
 /// Crates that tests may use in addition to those of their crate's row.
 const FOR_TESTS: &[&str] = &["testkit", "demo"];
@@ -70,6 +147,8 @@ const FOR_TESTS: &[&str] = &["testkit", "demo"];
 pub(crate) struct Crate {
     pub(crate) layer: Layer,
     pub(crate) name: &'static str,
+    /// What the crate contains, for the map in `ARCHITECTURE.md`.
+    pub(crate) content: &'static str,
     pub(crate) allowed: Allowed,
 }
 
@@ -82,6 +161,19 @@ pub(crate) enum Layer {
     Application,
 }
 
+impl Layer {
+    pub(crate) const ALL: [Self; 4] = [Foundation, Domain, Door, Application];
+
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Foundation => "foundation",
+            Domain => "domain",
+            Door => "door",
+            Application => "application",
+        }
+    }
+}
+
 /// The crates that a crate may depend on, besides `primitives`.
 #[derive(Debug)]
 pub(crate) enum Allowed {
@@ -90,8 +182,8 @@ pub(crate) enum Allowed {
     AllExcept(&'static [&'static str]),
 }
 
-const fn krate(layer: Layer, name: &'static str, allowed: Allowed) -> Crate {
-    Crate { layer, name, allowed }
+const fn krate(layer: Layer, name: &'static str, content: &'static str, allowed: Allowed) -> Crate {
+    Crate { layer, name, content, allowed }
 }
 
 /// Returns the row of a crate, or `None` if the table has none.
@@ -102,7 +194,7 @@ pub(crate) fn find(name: &str) -> Option<&'static Crate> {
 impl Crate {
     pub(crate) fn may_use(&self, other: &str) -> bool {
         let layer = find(other).map(|krate| krate.layer);
-        other == "primitives"
+        other == EVERYWHERE
             || match self.allowed {
                 Only(names) => names.contains(&other),
                 FoundationAndDomains => matches!(layer, Some(Foundation | Domain)),

@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod finding;
+mod generated;
 mod layers;
 mod manifest;
 mod migration;
@@ -13,6 +14,7 @@ mod words;
 mod workspace;
 
 pub use finding::Finding;
+pub use generated::Section;
 pub use report::report;
 pub use rules::{check, summary};
 pub use workspace::Workspace;

@@ -7,20 +7,25 @@ use std::{
     process::ExitCode,
 };
 
-use tidy::Workspace;
+use tidy::{Section, Workspace};
+
+const USAGE: &str = "tidy: expected no arguments, --report, or the name of a generated section \
+                     (map, gate), optionally with --check";
+
+/// What to do, from the command line.
+enum Task {
+    Check { wants_report: bool },
+    Generate { section: Section, check: bool },
+}
 
 fn main() -> ExitCode {
-    let wants_report = match env::args().nth(1).as_deref() {
-        None => false,
-        Some("--report") => true,
-        Some(other) => {
-            println!("tidy: unknown argument {other}; the only one is --report");
-            return ExitCode::from(2);
-        }
+    let Some(task) = Task::parse(&env::args().skip(1).collect::<Vec<_>>()) else {
+        println!("{USAGE}");
+        return ExitCode::from(2);
     };
-    match run(wants_report) {
-        Ok(0) => ExitCode::SUCCESS,
-        Ok(_) => ExitCode::FAILURE,
+    match run(&task) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
         Err(error) => {
             println!("tidy: {error}");
             ExitCode::from(2)
@@ -28,21 +33,58 @@ fn main() -> ExitCode {
     }
 }
 
-/// Prints the findings and a summary, and returns the number of findings.
-fn run(wants_report: bool) -> io::Result<usize> {
+impl Task {
+    fn parse(arguments: &[String]) -> Option<Self> {
+        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+        match arguments.as_slice() {
+            [] => Some(Self::Check { wants_report: false }),
+            ["--report"] => Some(Self::Check { wants_report: true }),
+            [name] => Some(Self::Generate { section: Section::find(name)?, check: false }),
+            [name, "--check"] => {
+                Some(Self::Generate { section: Section::find(name)?, check: true })
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Returns whether nothing was found, or the section is up to date.
+fn run(task: &Task) -> io::Result<bool> {
     let root = workspace_root(&env::current_dir()?).ok_or_else(|| {
         io::Error::other("no Cargo workspace found: run tidy inside the repository")
     })?;
     let workspace = Workspace::read(&root)?;
-    let findings = tidy::check(&workspace);
+    match *task {
+        Task::Check { wants_report } => Ok(check(&workspace, wants_report)),
+        Task::Generate { section, check } => generate(&root, &workspace, section, check),
+    }
+}
+
+/// Prints the findings and a summary.
+fn check(workspace: &Workspace, wants_report: bool) -> bool {
+    let findings = tidy::check(workspace);
     for finding in &findings {
         println!("{finding}");
     }
     if wants_report {
-        print!("{}", tidy::report(&workspace));
+        print!("{}", tidy::report(workspace));
     }
-    println!("tidy: {}; {} findings", tidy::summary(&workspace), findings.len());
-    Ok(findings.len())
+    println!("tidy: {}; {} findings", tidy::summary(workspace), findings.len());
+    findings.is_empty()
+}
+
+/// Writes a generated section, or only reports whether it is up to date.
+fn generate(root: &Path, workspace: &Workspace, section: Section, check: bool) -> io::Result<bool> {
+    let (name, document) = (section.name(), section.document());
+    let Some(text) = section.render(workspace).map_err(io::Error::other)? else {
+        return Ok(true);
+    };
+    if check {
+        println!("tidy: {document}: the section {name} is out of date: run `just generate`");
+        return Ok(false);
+    }
+    fs::write(root.join(document), text)?;
+    Ok(true)
 }
 
 /// Returns the nearest directory at or above `start` whose manifest declares a workspace.

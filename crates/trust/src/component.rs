@@ -1,4 +1,4 @@
-//! The twelve components of a trust score (spec §2.6).
+//! The twelve components of a trust score (docs/contract/trust.md#components).
 
 use schemars::JsonSchema;
 

@@ -1,4 +1,4 @@
-//! The published methodology (spec §2.6, §2.7).
+//! The published methodology (docs/contract/trust.md#methodology-document, docs/contract/trust.md#methodology-4-1).
 
 use std::collections::BTreeMap;
 

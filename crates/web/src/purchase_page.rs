@@ -10,14 +10,13 @@ use axum::http::header::{
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use checkout::CheckoutContext;
-use limits::{AdmissionPermit, Caller, Class, ConcurrencyLimit, QuotaRequest};
+use limits::{
+    AdmissionPermit, Caller, Class, ConcurrencyLimit, PURCHASE_PAGE_PER_MINUTE, QuotaRequest,
+};
 use merchants::Store;
 use primitives::{ClientAddress, Failure, Plan, StoreSlug};
 
 use crate::Web;
-
-/// Requests per minute from one address to purchase pages.
-const PER_MINUTE: u32 = 60;
 
 /// Allows only our own stylesheet and forms: no script, no frame, no external image.
 const POLICY: &str = "default-src 'none'; style-src 'self'; img-src data:; base-uri 'none'; form-action 'self'; \
@@ -31,7 +30,7 @@ pub(crate) struct AdmittedRequest {
 
 impl AdmittedRequest {
     pub(crate) async fn admit(web: &Web, slug: &str, from: ClientAddress) -> Result<Self, Failure> {
-        let quota = QuotaRequest::tier(Class::Read, "page", PER_MINUTE);
+        let quota = QuotaRequest::tier(Class::Read, "page", PURCHASE_PAGE_PER_MINUTE);
         let caller = Caller::address(from);
         let permit =
             web.admission.admit(&caller, ConcurrencyLimit::for_plan(Plan::Free), &quota).await?;

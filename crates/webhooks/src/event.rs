@@ -1,4 +1,4 @@
-//! The payloads of webhook events: flat, camelCase, as in spec §2.4.
+//! The payloads of webhook events: flat, camelCase (docs/contract/webhooks.md#payloads).
 
 use primitives::{
     CartId, CheckoutId, EventId, LineId, Money, OrderId, ProductId, Timestamp, VariantId,

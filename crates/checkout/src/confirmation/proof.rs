@@ -1,10 +1,11 @@
-//! Verification of a confirmation: a pure function.
+//! The confirmation that an agent claims, and its verification: pure functions.
 
-use carts::PricedCart;
+use carts::{PricedCart, QuoteHash};
 use orders::ConfirmationLevel;
-use primitives::Timestamp;
+use primitives::{Action, ConfirmationId, Hint, Timestamp, hint};
 
 use super::{Confirmation, ConfirmationStatus};
+use crate::CheckoutError;
 
 primitives::text_enum! {
     /// Why a human confirmation is missing, invalid or insufficient.
@@ -55,22 +56,62 @@ impl ProofRejection {
         }
     }
 
-    pub(crate) const fn hint(self) -> &'static str {
+    pub(crate) fn hint(self) -> Hint {
         match self {
-            Self::MandateNotSupported => "inform the person, or buy at another store",
-            Self::Rejected => "respect the decision: change the cart as the person wishes, or stop",
-            Self::Pending => {
-                "show confirm_url to the person; get_confirmation_status returns the decision"
+            Self::MandateNotSupported => hint!("inform the person, or buy at another store"),
+            Self::Rejected => {
+                hint!("respect the decision: change the cart as the person wishes, or stop")
             }
-            _ => {
+            Self::Pending => hint!(
+                "show confirm_url to the person; ",
+                Action::GetConfirmationStatus,
+                " returns the decision",
+            ),
+            _ => hint!(
                 "show confirm_url to the person; once they confirm, call again with confirmation_id"
-            }
+            ),
         }
     }
 
     /// Returns whether a new confirmation request may lead to a valid confirmation.
     pub(crate) const fn allows_new_request(self) -> bool {
         !matches!(self, Self::MandateNotSupported | Self::Rejected)
+    }
+}
+
+/// What an agent claims about the human confirmation of a checkout.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ProofClaim {
+    confirmation: Option<ConfirmationId>,
+    quote_hash: Option<QuoteHash>,
+}
+
+impl ProofClaim {
+    /// Returns the claim, or `ConfirmationRequired` if the level is not supported or needs a confirmation and none is
+    /// named. The hash is that of the terms the person approved.
+    pub fn new(
+        level: Option<ConfirmationLevel>,
+        confirmation: Option<ConfirmationId>,
+        quote_hash: Option<QuoteHash>,
+    ) -> Result<Self, CheckoutError> {
+        let reason = match (level, confirmation) {
+            (Some(ConfirmationLevel::Mandate), _) => ProofRejection::MandateNotSupported,
+            (Some(ConfirmationLevel::Elicited | ConfirmationLevel::Hosted), None) => {
+                ProofRejection::Unknown
+            }
+            _ => return Ok(Self { confirmation, quote_hash }),
+        };
+        Err(CheckoutError::ConfirmationRequired { reason, requested: None })
+    }
+
+    /// Returns the claimed confirmation. Without one, the strongest valid confirmation of the cart applies.
+    pub(crate) const fn confirmation(self) -> Option<ConfirmationId> {
+        self.confirmation
+    }
+
+    /// Returns the hash of the terms the person approved, if the agent states it.
+    pub(crate) const fn quote_hash(self) -> Option<QuoteHash> {
+        self.quote_hash
     }
 }
 

@@ -5,11 +5,11 @@ use std::time::Duration;
 use carts::{CartOwner, CartRef, Edit, PricedCart};
 use checkout::{
     CheckoutError, Complete, ConfirmationProof, ConfirmationRequest, ConfirmationStatus, Decision,
-    ProofRejection, Status,
+    Elicitation, ElicitationResponse, NewSession, ProofClaim, ProofRejection, Status,
 };
 use merchants::ConfirmationPolicy;
 use orders::ConfirmationLevel;
-use primitives::ConfirmationId;
+use primitives::{ConfirmationId, ErrorCode, Id, Problem};
 
 use crate::shop::{Shop, agent};
 
@@ -30,13 +30,25 @@ async fn decide(
     checkout::decide(&context, it.id, decision, &it.form_token, it.quote_hash).await.unwrap()
 }
 
+fn claiming(cart: &PricedCart, proof: ConfirmationId) -> Complete {
+    let claim = ProofClaim::new(None, Some(proof), None).unwrap();
+    Complete { claim, ..Complete::cart(cart.cart.id) }
+}
+
+/// Returns the request of a client that asked the person.
+fn elicited(cart: &PricedCart, confirmation: ConfirmationId, decision: Decision) -> Complete {
+    let response = ElicitationResponse { confirmation, decision: Some(decision) };
+    let elicitation = Elicitation { is_supported: true, response: Some(response) };
+    Complete { elicitation, ..Complete::cart(cart.cart.id) }
+}
+
 async fn rejection(
     shop: &Shop,
     owner: &CartOwner,
     cart: &PricedCart,
     proof: ConfirmationId,
 ) -> ProofRejection {
-    let request = Complete { confirmation: Some(proof), ..Complete::cart(cart.cart.id) };
+    let request = claiming(cart, proof);
     match checkout::complete(&shop.context(), owner, &request, None).await {
         Err(CheckoutError::ConfirmationRequired { reason, .. }) => reason,
         other => panic!("{other:?}"),
@@ -60,7 +72,7 @@ async fn a_store_can_require_a_hosted_confirmation() {
     assert_eq!(rejection(&shop, &owner, &cart, id).await, ProofRejection::Pending);
     let decided = decide(&shop, &requested, Decision::Approve).await;
     assert_eq!(decided.confirmation.status(decided.now), ConfirmationStatus::Confirmed);
-    let request = Complete { confirmation: Some(id), ..Complete::cart(cart.cart.id) };
+    let request = claiming(&cart, id);
     let at = checkout::complete(&shop.context(), &owner, &request, None).await.unwrap();
     assert_eq!((at.status(), at.level()), (Status::RequiresEscalation, ConfirmationLevel::Hosted));
     let proof = ConfirmationProof { level: ConfirmationLevel::Hosted, confirmation: Some(id) };
@@ -94,8 +106,9 @@ async fn a_confirmation_is_bound_to_its_agent_and_cart() {
     }
     let foreign = checkout::confirmation(&shop.context(), id, Some(other.key)).await;
     assert!(matches!(foreign, Err(CheckoutError::ConfirmationNotFound)));
-    let elicited = checkout::elicit(&shop.context(), &other, id, Decision::Approve).await;
-    assert!(matches!(elicited, Err(CheckoutError::ConfirmationNotFound)));
+    let request = elicited(&cart, id, Decision::Approve);
+    let foreign = checkout::complete(&shop.context(), &other, &request, None).await;
+    assert!(matches!(foreign, Err(CheckoutError::ConfirmationNotFound)));
 }
 
 #[tokio::test]
@@ -140,8 +153,7 @@ async fn a_confirmation_expires_and_is_used_once() {
     let same = checkout::request(&shop.context(), &owner, cart.cart.id).await.unwrap();
     assert_eq!(same.confirmation.id, fresh.confirmation.id, "an open request is returned again");
     decide(&shop, &fresh, Decision::Approve).await;
-    let request =
-        Complete { confirmation: Some(fresh.confirmation.id), ..Complete::cart(cart.cart.id) };
+    let request = claiming(&cart, fresh.confirmation.id);
     let at = checkout::complete(&shop.context(), &owner, &request, None).await.unwrap();
     let used = checkout::confirmation(&shop.context(), fresh.confirmation.id, None).await.unwrap();
     assert_eq!(used.confirmation.used_by, Some(at.session.id));
@@ -171,9 +183,71 @@ async fn an_elicited_confirmation_is_weaker_than_a_hosted_one() {
     let owner = agent(1);
     let (cart, requested) = request(&shop, &owner).await;
     let id = requested.confirmation.id;
-    let decided = checkout::elicit(&shop.context(), &owner, id, Decision::Approve).await.unwrap();
+    let request = elicited(&cart, id, Decision::Approve);
+    let refused = checkout::complete(&shop.context(), &owner, &request, None).await.unwrap_err();
+    assert_eq!(refused.code(), ErrorCode::ConfirmationRequired);
+    let decided = checkout::confirmation(&shop.context(), id, None).await.unwrap();
     assert_eq!(decided.confirmation.level, Some(ConfirmationLevel::Elicited));
     assert_eq!(rejection(&shop, &owner, &cart, id).await, ProofRejection::Insufficient);
+}
+
+#[tokio::test]
+async fn a_client_that_can_ask_the_person_has_to_ask() {
+    let shop = Shop::open().await;
+    let owner = agent(1);
+    for decision in [Decision::Approve, Decision::Reject] {
+        let [mug] = shop.stock(&[("mug", "12.50", 9)]).await;
+        let cart = shop.cart(&owner, &[(mug, 1)]).await;
+        let elicitation = Elicitation { is_supported: true, response: None };
+        let request = Complete { elicitation, ..Complete::cart(cart.cart.id) };
+        let asked = checkout::complete(&shop.context(), &owner, &request, None).await;
+        let Err(CheckoutError::ConfirmationRequired { reason, requested: Some(requested) }) = asked
+        else {
+            panic!("{asked:?}")
+        };
+        assert_eq!(reason, ProofRejection::NotAsked);
+        let request = elicited(&cart, requested.confirmation.id, decision);
+        let outcome = checkout::complete(&shop.context(), &owner, &request, None).await;
+        match decision {
+            Decision::Approve => assert_eq!(outcome.unwrap().level(), ConfirmationLevel::Elicited),
+            Decision::Reject => {
+                assert_eq!(outcome.unwrap_err().code(), ErrorCode::ConfirmationRequired);
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_client_need_not_ask_about_a_session_that_exists() {
+    let shop = Shop::open().await;
+    let owner = agent(1);
+    let [mug] = shop.stock(&[("mug", "12.50", 9)]).await;
+    let cart = shop.cart(&owner, &[(mug, 1)]).await;
+    let new = NewSession::default();
+    checkout::create(&shop.context(), &owner, cart.cart.id, &new, None).await.unwrap();
+    let elicitation = Elicitation { is_supported: true, response: None };
+    let request = Complete { elicitation, ..Complete::cart(cart.cart.id) };
+    let at = checkout::complete(&shop.context(), &owner, &request, None).await.unwrap();
+    assert_eq!(at.status(), Status::RequiresEscalation);
+}
+
+#[test]
+fn a_claim_names_what_its_level_needs() {
+    let id = Some(ConfirmationId::from_random(1));
+    let rejected = |level, id| match ProofClaim::new(Some(level), id, None) {
+        Err(CheckoutError::ConfirmationRequired { reason, .. }) => Some(reason),
+        other => {
+            assert!(other.is_ok(), "{other:?}");
+            None
+        }
+    };
+    let unknown = Some(ProofRejection::Unknown);
+    assert_eq!(rejected(ConfirmationLevel::Attested, None), None);
+    assert_eq!(rejected(ConfirmationLevel::Elicited, None), unknown);
+    assert_eq!(rejected(ConfirmationLevel::Hosted, None), unknown);
+    assert_eq!(rejected(ConfirmationLevel::Hosted, id), None);
+    let mandate = rejected(ConfirmationLevel::Mandate, id);
+    assert_eq!(mandate, Some(ProofRejection::MandateNotSupported));
 }
 
 #[tokio::test]

@@ -4,10 +4,12 @@
 mod confirmation;
 mod paying;
 mod shop;
+mod sources;
+mod transitions;
 
 use std::time::Duration;
 
-use checkout::{CheckoutError, Complete, NewSession, Status, Update};
+use checkout::{CheckoutError, Complete, NewSession, ProofClaim, ReasonCode, Status, Update};
 use jobs::IdempotencyKey;
 use primitives::{ErrorCode, Problem};
 use shop::{Shop, agent};
@@ -68,10 +70,14 @@ async fn a_changed_price_is_reported_and_can_be_approved() {
         panic!("{refused:?}")
     };
     assert_eq!((changes[0].listed.minor(), changes[0].live.minor()), (1_250, 1_300));
-    let seen = Complete { quote_hash: Some(cart.quote_hash), ..Complete::cart(cart.cart.id) };
+    let claiming = |hash| Complete {
+        claim: ProofClaim::new(None, None, Some(hash)).unwrap(),
+        ..Complete::cart(cart.cart.id)
+    };
+    let seen = claiming(cart.quote_hash);
     let stale = checkout::complete(&shop.context(), &owner, &seen, None).await;
     assert!(matches!(stale, Err(CheckoutError::QuoteChanged { .. })));
-    let approved = Complete { quote_hash: Some(current), ..Complete::cart(cart.cart.id) };
+    let approved = claiming(current);
     let at = checkout::complete(&shop.context(), &owner, &approved, None).await.unwrap();
     assert_eq!(at.session.total.minor(), 1_790);
     let wrong = "SELECT count(*) FROM checkout_comparison WHERE live_minor <> listed_minor";
@@ -107,18 +113,21 @@ async fn missing_data_is_reported() {
     assert_eq!(shop.stock_and_held(mug).await, (9, 0), "nothing is held yet");
     let to = cart.cart.destination.clone().unwrap();
     let abroad = carts::Destination { country: String::from("FR"), ..to.clone() };
-    let edits = vec![carts::Edit::Destination(abroad)];
     let id = started.session.id;
-    let change = Update { edits, new: NewSession::default() };
+    let moved_to = |to: carts::Destination| Update {
+        data: carts::CartUpdate { destination: Some(to), ..Default::default() },
+        session: NewSession::default(),
+    };
+    let change = moved_to(abroad);
     let moved = checkout::update(&shop.context(), &owner, id, &change, None).await.unwrap();
     assert_eq!(moved.status(), Status::Incomplete);
     let refused = shop.complete(&owner, cart.cart.id).await.unwrap_err();
     assert_eq!(refused.code(), ErrorCode::CheckoutNotReady);
-    let change = Update { edits: vec![carts::Edit::Destination(to)], new: NewSession::default() };
+    let change = moved_to(to);
     let back = checkout::update(&shop.context(), &owner, id, &change, None).await.unwrap();
     assert_eq!(back.status(), Status::ReadyForComplete);
     assert_eq!(shop.complete(&owner, cart.cart.id).await.unwrap().session.id, id);
-    let change = Update { edits: Vec::new(), new: NewSession::default() };
+    let change = Update::default();
     let edited = checkout::update(&shop.context(), &owner, id, &change, None).await.unwrap();
     assert_eq!(edited.status(), Status::ReadyForComplete);
     assert_eq!(
@@ -140,8 +149,8 @@ async fn a_canceled_or_expired_session_releases_its_units_and_publishes_one_even
     }
     assert_eq!(shop.stock_and_held(mug).await, (9, 3));
     for _ in 0..2 {
-        let canceled =
-            checkout::cancel(&shop.context(), &owner, sessions[0], Some("shipping_cost")).await;
+        let reason = ReasonCode::new("shipping_cost").unwrap();
+        let canceled = checkout::cancel(&shop.context(), &owner, sessions[0], Some(&reason)).await;
         assert_eq!(canceled.unwrap().status(), Status::Canceled);
     }
     assert_eq!(shop.stock_and_held(mug).await, (9, 2));
@@ -154,7 +163,7 @@ async fn a_canceled_or_expired_session_releases_its_units_and_publishes_one_even
     assert_eq!(shop.count(published).await, 3);
     let late =
         checkout::session(&shop.reading(), shop.store.merchant, sessions[1], None).await.unwrap();
-    assert_eq!(late.session.stored_status, Status::Expired);
+    assert_eq!(late.session.stored_status(), Status::Expired);
     assert_eq!(shop.count("SELECT count(*) FROM cart WHERE status = 'expired'").await, 2);
 }
 

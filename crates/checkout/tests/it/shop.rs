@@ -95,7 +95,7 @@ impl Shop {
             items: items.iter().map(item).collect(),
             destination: Some(to),
             buyer: Some(buyer),
-            codes: Vec::new(),
+            ..NewCart::default()
         };
         let (database, store) = (self.test.database(), &self.store);
         let created = carts::create(database, store, owner, new, None).await.unwrap();

@@ -278,12 +278,12 @@ pub(crate) async fn move_to_dead_letters(
     Ok(done.rows_affected() == 1)
 }
 
-/// Returns the newest dead letters.
+/// Returns dead letters, the oldest first.
 pub(crate) async fn dead_jobs(sql: &mut PgConnection, limit: i64) -> sqlx::Result<Vec<DeadJob>> {
     let rows = sqlx::query!(
         r#"SELECT id AS "id: JobId", kind, merchant_id AS "merchant: MerchantId", reason, attempts,
                   crashes, last_error, died_at AS "died_at: Timestamp"
-           FROM dead_job ORDER BY died_at DESC LIMIT $1"#,
+           FROM dead_job ORDER BY died_at, id LIMIT $1"#,
         limit,
     )
     .fetch_all(sql)

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::cart::change;
-use crate::call::Call;
+use crate::request_context::RequestContext;
 use crate::tool::{Access, Confirmation, Tool, ToolSet};
 
 pub(super) struct ApplyDiscountCode;
@@ -28,12 +28,11 @@ impl Tool for ApplyDiscountCode {
     const SET: ToolSet = ToolSet::Cart;
     const ACCESS: Access = Access::Scope(Scope::AgentCart);
     const CONFIRMATION: Confirmation = Confirmation::Required;
-    const PER_MINUTE: u32 = 20; // decisions §6
     type Arguments = Arguments;
     type Output = CartRecord;
 
-    async fn call(call: &Call<'_>, arguments: Arguments) -> Result<CartRecord, Failure> {
+    async fn call(context: &RequestContext, arguments: Arguments) -> Result<CartRecord, Failure> {
         let edit = [Edit::ApplyCode(arguments.code)];
-        change(call, arguments.cart_id, None, &edit).await
+        change(context, arguments.cart_id, None, &edit).await
     }
 }

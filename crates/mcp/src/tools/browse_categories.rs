@@ -1,11 +1,11 @@
-//! `browse_categories`: the category tree (spec §4.3).
+//! `browse_categories`: the category tree (docs/contract/mcp.md#shown-tools).
 
 use catalog::CategoryNode;
 use primitives::{CategoryId, Failure};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::call::Call;
+use crate::request_context::RequestContext;
 use crate::tool::{Access, Confirmation, Tool, ToolSet};
 
 pub(super) struct BrowseCategories;
@@ -59,14 +59,13 @@ impl Tool for BrowseCategories {
     const SET: ToolSet = ToolSet::Discovery;
     const ACCESS: Access = Access::Public;
     const CONFIRMATION: Confirmation = Confirmation::Never;
-    const PER_MINUTE: u32 = 60; // decisions §6
     type Arguments = Arguments;
     type Output = Output;
 
-    async fn call(call: &Call<'_>, arguments: Arguments) -> Result<Output, Failure> {
-        let reading = call.reading()?;
+    async fn call(context: &RequestContext, arguments: Arguments) -> Result<Output, Failure> {
+        let reading = context.reading()?;
         let parent = arguments.parent.as_deref();
-        let nodes = catalog::categories(&reading, call.store.merchant, parent).await?;
+        let nodes = catalog::categories(&reading, context.store.merchant, parent).await?;
         let depth = arguments.depth.unwrap_or(DEPTH_DEFAULT).clamp(1, DEPTH_MAX);
         let counts = arguments.include_counts.unwrap_or(true);
         let categories: Vec<_> =

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::cart::change;
-use crate::call::Call;
+use crate::request_context::RequestContext;
 use crate::tool::{Access, Confirmation, Tool, ToolSet};
 
 pub(super) struct CancelCart;
@@ -25,11 +25,10 @@ impl Tool for CancelCart {
     const SET: ToolSet = ToolSet::Cart;
     const ACCESS: Access = Access::Scope(Scope::AgentCart);
     const CONFIRMATION: Confirmation = Confirmation::Required;
-    const PER_MINUTE: u32 = 20; // decisions §6
     type Arguments = Arguments;
     type Output = CartRecord;
 
-    async fn call(call: &Call<'_>, arguments: Arguments) -> Result<CartRecord, Failure> {
-        change(call, arguments.cart_id, None, &[Edit::Cancel]).await
+    async fn call(context: &RequestContext, arguments: Arguments) -> Result<CartRecord, Failure> {
+        change(context, arguments.cart_id, None, &[Edit::Cancel]).await
     }
 }

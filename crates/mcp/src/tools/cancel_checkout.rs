@@ -1,12 +1,12 @@
 //! `cancel_checkout`: cancels a checkout session.
 
-use checkout::SessionRecord;
+use checkout::{ReasonCode, SessionRecord};
 use primitives::{CheckoutId, Failure, Scope};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::checkout::checkout_context;
-use crate::call::Call;
+use crate::request_context::RequestContext;
 use crate::tool::{Access, Confirmation, Tool, ToolSet};
 
 pub(super) struct CancelCheckout;
@@ -17,7 +17,7 @@ pub(super) struct Arguments {
     /// Id from `complete_checkout` or `create_checkout`.
     checkout_id: CheckoutId,
     /// Reason, such as price, `shipping_cost`, `changed_mind` or `found_elsewhere`. Sent to the merchant.
-    #[schemars(regex(pattern = "^[a-z][a-z0-9_]{0,49}$"))]
+    #[schemars(regex(pattern = ReasonCode::PATTERN))]
     reason_code: Option<String>,
 }
 
@@ -28,13 +28,16 @@ impl Tool for CancelCheckout {
     const SET: ToolSet = ToolSet::Checkout;
     const ACCESS: Access = Access::Scope(Scope::AgentCheckout);
     const CONFIRMATION: Confirmation = Confirmation::Required;
-    const PER_MINUTE: u32 = 10; // decisions §6
     type Arguments = Arguments;
     type Output = SessionRecord;
 
-    async fn call(call: &Call<'_>, arguments: Arguments) -> Result<SessionRecord, Failure> {
-        let (context, owner, id) = (checkout_context(call), call.owner()?, arguments.checkout_id);
-        let reason = arguments.reason_code.as_deref();
-        Ok(checkout::cancel(&context, &owner, id, reason).await?.record())
+    async fn call(
+        context: &RequestContext,
+        arguments: Arguments,
+    ) -> Result<SessionRecord, Failure> {
+        let (checkout, owner, id) =
+            (checkout_context(context), context.owner()?, arguments.checkout_id);
+        let reason = arguments.reason_code.as_deref().map(ReasonCode::new).transpose()?;
+        Ok(checkout::cancel(&checkout, &owner, id, reason.as_ref()).await?.record())
     }
 }

@@ -5,7 +5,7 @@ use primitives::{CartId, Failure, ProductId, VariantId};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::call::Call;
+use crate::request_context::RequestContext;
 
 /// A cart item.
 #[derive(Deserialize, JsonSchema)]
@@ -31,13 +31,14 @@ pub(super) fn items(items: &[CartItem]) -> Result<Vec<Item>, CartError> {
 
 /// Applies edits to a cart of the caller; fails if `version` is given and is not the current one.
 pub(super) async fn change(
-    call: &Call<'_>,
+    context: &RequestContext,
     cart: CartId,
     version: Option<i64>,
     edits: &[Edit],
 ) -> Result<CartRecord, Failure> {
-    let cart = CartRef { agent: call.caller()?.key, id: cart };
-    let (database, store) = (call.database, call.store);
-    let priced = carts::change(database, store, cart, version, edits, call.idempotency()).await?;
+    let cart = CartRef { agent: context.caller()?.key, id: cart };
+    let (database, store) = (&context.app.database, &context.store);
+    let priced =
+        carts::change(database, store, cart, version, edits, context.idempotency()).await?;
     Ok(priced.record(store))
 }

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::item::Item;
-use crate::call::Call;
+use crate::request_context::RequestContext;
 use crate::tool::{Access, Confirmation, Tool, ToolSet};
 
 pub(super) struct CheckAvailability;
@@ -50,14 +50,13 @@ impl Tool for CheckAvailability {
     const SET: ToolSet = ToolSet::Discovery;
     const ACCESS: Access = Access::Public;
     const CONFIRMATION: Confirmation = Confirmation::Never;
-    const PER_MINUTE: u32 = 60; // decisions §6
     type Arguments = Arguments;
     type Output = Output;
 
-    async fn call(call: &Call<'_>, arguments: Arguments) -> Result<Output, Failure> {
-        let merchant = call.store.merchant;
+    async fn call(context: &RequestContext, arguments: Arguments) -> Result<Output, Failure> {
+        let merchant = context.store.merchant;
         let keys: Vec<_> = arguments.items.iter().map(|item| (merchant, item.product_id)).collect();
-        let products = catalog::products_of(&call.reading()?, &keys).await?;
+        let products = catalog::products_of(&context.reading()?, &keys).await?;
         let find =
             |id: ProductId| products.iter().map(|(_, product)| product).find(|it| it.id == id);
         let items = arguments.items.iter().map(|item| line(item, find(item.product_id)));

@@ -5,14 +5,15 @@ use payments::PaymentMethod;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::call::Call;
+use crate::request_context::RequestContext;
 
-/// Builds the checkout context of a call.
-pub(super) fn checkout_context<'call>(call: &Call<'call>) -> CheckoutContext<'call> {
-    CheckoutContext { database: call.database, store: call.store, site_url: call.site_url }
+/// Builds the checkout context of a request.
+pub(super) fn checkout_context(context: &RequestContext) -> CheckoutContext<'_> {
+    let (database, site_url) = (&context.app.database, &*context.app.site_url);
+    CheckoutContext { database, store: &context.store, site_url }
 }
 
-/// Payment method (spec §1.6).
+/// Payment method.
 #[derive(Clone, Copy, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum PaymentMethodName {

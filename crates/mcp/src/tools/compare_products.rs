@@ -1,11 +1,11 @@
-//! `compare_products`: a side-by-side comparison (spec §4.3).
+//! `compare_products`: a side-by-side comparison (docs/contract/products.md#comparison).
 
 use catalog::{Comparison, ProductCard};
 use primitives::{Failure, ProductId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::call::Call;
+use crate::request_context::RequestContext;
 use crate::tool::{Access, Confirmation, Tool, ToolSet};
 
 pub(super) struct CompareProducts;
@@ -37,17 +37,16 @@ impl Tool for CompareProducts {
     const SET: ToolSet = ToolSet::Discovery;
     const ACCESS: Access = Access::Public;
     const CONFIRMATION: Confirmation = Confirmation::Never;
-    const PER_MINUTE: u32 = 60; // decisions §6
     type Arguments = Arguments;
     type Output = Output;
 
-    async fn call(call: &Call<'_>, arguments: Arguments) -> Result<Output, Failure> {
+    async fn call(context: &RequestContext, arguments: Arguments) -> Result<Output, Failure> {
         catalog::comparable(&arguments.product_ids)?;
-        let reading = call.reading()?;
+        let reading = context.reading()?;
         let mut records = Vec::with_capacity(arguments.product_ids.len());
         for id in arguments.product_ids {
-            let product = catalog::product(&reading, call.store.merchant, id).await?;
-            records.push(product.record(call.store, call.site_url));
+            let product = catalog::product(&reading, context.store.merchant, id).await?;
+            records.push(product.record(&context.store, &context.app.site_url));
         }
         let mut comparison = Comparison::of(&records);
         if let Some(wanted) = arguments.attributes {

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::cart::{CartItem, items};
-use crate::call::Call;
+use crate::request_context::RequestContext;
 use crate::tool::{Access, Confirmation, Tool, ToolSet};
 
 pub(super) struct CreateCart;
@@ -33,19 +33,20 @@ impl Tool for CreateCart {
     const SET: ToolSet = ToolSet::Cart;
     const ACCESS: Access = Access::Scope(Scope::AgentCart);
     const CONFIRMATION: Confirmation = Confirmation::Required;
-    const PER_MINUTE: u32 = 20; // spec §8
     type Arguments = Arguments;
     type Output = CartRecord;
 
-    async fn call(call: &Call<'_>, arguments: Arguments) -> Result<CartRecord, Failure> {
+    async fn call(context: &RequestContext, arguments: Arguments) -> Result<CartRecord, Failure> {
         let new = NewCart {
             items: items(&arguments.items)?,
             destination: arguments.ship_to,
             buyer: arguments.buyer,
             codes: arguments.discount_codes.unwrap_or_default(),
+            shipping: None,
         };
-        let (database, store) = (call.database, call.store);
-        let cart = carts::create(database, store, &call.owner()?, new, call.idempotency()).await?;
+        let (database, store) = (&context.app.database, &context.store);
+        let cart =
+            carts::create(database, store, &context.owner()?, new, context.idempotency()).await?;
         Ok(cart.record(store))
     }
 }

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::checkout::{PaymentMethodName, checkout_context};
-use crate::call::Call;
+use crate::request_context::RequestContext;
 use crate::tool::{Access, Confirmation, Tool, ToolSet};
 
 pub(super) struct CreateCheckout;
@@ -27,16 +27,19 @@ impl Tool for CreateCheckout {
     const SET: ToolSet = ToolSet::Checkout;
     const ACCESS: Access = Access::Scope(Scope::AgentCheckout);
     const CONFIRMATION: Confirmation = Confirmation::Required;
-    const PER_MINUTE: u32 = 10; // decisions §6
     type Arguments = Arguments;
     type Output = SessionRecord;
 
-    async fn call(call: &Call<'_>, arguments: Arguments) -> Result<SessionRecord, Failure> {
+    async fn call(
+        context: &RequestContext,
+        arguments: Arguments,
+    ) -> Result<SessionRecord, Failure> {
         let payment_method = arguments.payment_method.map(Into::into);
         let new = NewSession { payment_method, ..NewSession::default() };
-        let (context, owner) = (checkout_context(call), call.owner()?);
+        let (checkout, owner) = (checkout_context(context), context.owner()?);
         let at =
-            checkout::create(&context, &owner, arguments.cart_id, &new, call.idempotency()).await?;
+            checkout::create(&checkout, &owner, arguments.cart_id, &new, context.idempotency())
+                .await?;
         Ok(at.record())
     }
 }

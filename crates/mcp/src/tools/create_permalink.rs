@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::cart::{CartItem, items};
-use crate::call::Call;
+use crate::request_context::RequestContext;
 use crate::tool::{Access, Confirmation, Tool, ToolSet};
 
 pub(super) struct CreatePermalink;
@@ -34,14 +34,13 @@ impl Tool for CreatePermalink {
     const SET: ToolSet = ToolSet::Cart;
     const ACCESS: Access = Access::Scope(Scope::AgentCart);
     const CONFIRMATION: Confirmation = Confirmation::Never;
-    const PER_MINUTE: u32 = 60; // decisions §6
     type Arguments = Arguments;
     type Output = Output;
 
-    async fn call(call: &Call<'_>, arguments: Arguments) -> Result<Output, Failure> {
-        let (reading, store) = (call.reading()?, call.store);
+    async fn call(context: &RequestContext, arguments: Arguments) -> Result<Output, Failure> {
+        let (reading, store) = (context.reading()?, &context.store);
         let quote = carts::estimate(&reading, store, &items(&arguments.items)?, None).await?;
-        let link = carts::permalink(&reading, store, &quote, call.site_url).await?;
+        let link = carts::permalink(&reading, store, &quote, &context.app.site_url).await?;
         Ok(Output { url: link.url, opens: link.target })
     }
 }

@@ -1,11 +1,11 @@
-//! `create_sandbox_key`: a test key for the demo store (decisions §5).
+//! `create_sandbox_key`: a test key for the demo store (docs/contract/authentication.md#sandbox-keys).
 
 use identity::IdentityError;
 use primitives::{Failure, KeyId, Scope, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::call::Call;
+use crate::request_context::RequestContext;
 use crate::tool::{Access, Confirmation, Tool, ToolSet};
 
 pub(super) struct CreateSandboxKey;
@@ -39,14 +39,13 @@ impl Tool for CreateSandboxKey {
     const SET: ToolSet = ToolSet::Cart;
     const ACCESS: Access = Access::Public;
     const CONFIRMATION: Confirmation = Confirmation::Required;
-    const PER_MINUTE: u32 = 10; // decisions §5 allows three a day
     type Arguments = Arguments;
     type Output = Output;
 
-    async fn call(call: &Call<'_>, Arguments {}: Arguments) -> Result<Output, Failure> {
-        let from = call.client_address.ok_or(IdentityError::UnknownClientAddress)?;
-        let demo = call.stores.demo().await?;
-        let (issued, key) = call.credentials.issue_sandbox_key(demo.merchant, from).await?;
+    async fn call(context: &RequestContext, Arguments {}: Arguments) -> Result<Output, Failure> {
+        let from = context.client_address.ok_or(IdentityError::UnknownClientAddress)?;
+        let demo = context.app.stores.demo().await?;
+        let (issued, key) = context.app.credentials.issue_sandbox_key(demo.merchant, from).await?;
         Ok(Output {
             api_key: issued.key,
             key_id: key.key_id,

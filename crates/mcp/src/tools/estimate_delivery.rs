@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::item::Item;
-use crate::call::Call;
+use crate::request_context::RequestContext;
 use crate::tool::{Access, Confirmation, Tool, ToolSet};
 
 pub(super) struct EstimateDelivery;
@@ -93,18 +93,17 @@ impl Tool for EstimateDelivery {
     const SET: ToolSet = ToolSet::Discovery;
     const ACCESS: Access = Access::Public;
     const CONFIRMATION: Confirmation = Confirmation::Never;
-    const PER_MINUTE: u32 = 60; // decisions §6
     type Arguments = Arguments;
     type Output = Output;
 
-    async fn call(call: &Call<'_>, arguments: Arguments) -> Result<Output, Failure> {
-        let (reading, merchant) = (call.reading()?, call.store.merchant);
+    async fn call(context: &RequestContext, arguments: Arguments) -> Result<Output, Failure> {
+        let (reading, merchant) = (context.reading()?, context.store.merchant);
         let keys: Vec<_> = arguments.items.iter().map(|item| (merchant, item.product_id)).collect();
         let products = catalog::products_of(&reading, &keys).await?;
-        let subtotal = subtotal(call, &arguments.items, &products)?;
+        let subtotal = subtotal(context, &arguments.items, &products)?;
         let current = merchants::settings(&reading, merchant).await?;
         let country = arguments.ship_to.country.to_ascii_uppercase();
-        let decimal = |minor: i64| Money::new(minor, call.store.currency).to_decimal();
+        let decimal = |minor: i64| Money::new(minor, context.store.currency).to_decimal();
         let option = |rate: &merchants::ShippingRate| DeliveryOption {
             title: rate.name.clone(),
             cost: decimal(rate.price_minor),
@@ -113,11 +112,11 @@ impl Tool for EstimateDelivery {
             days_max: i64::from(rate.days_max),
         };
         let rates = current.settings.shipping_rates_to(&country, subtotal);
-        let is_named = call.store.ships_to.contains(&country);
+        let is_named = context.store.ships_to.contains(&country);
         Ok(Output {
             deliverable: is_named || !rates.is_empty(),
             subtotal: decimal(subtotal),
-            currency: call.store.currency.to_string(),
+            currency: context.store.currency.to_string(),
             options: rates.into_iter().map(option).collect(),
             country,
         })
@@ -126,7 +125,7 @@ impl Tool for EstimateDelivery {
 
 /// Returns the price of the items, in minor units of the store's currency.
 fn subtotal(
-    call: &Call<'_>,
+    context: &RequestContext,
     items: &[Item],
     products: &[(primitives::MerchantId, Product)],
 ) -> Result<i64, ItemError> {
@@ -136,7 +135,7 @@ fn subtotal(
         let product = product.clone().find(|product| product.id == item.product_id);
         let offer = product.and_then(|product| product.offer(item.variant_id));
         let price = offer.ok_or(ItemError::NotFound(index))?.price;
-        if price.currency() != call.store.currency {
+        if price.currency() != context.store.currency {
             return Err(ItemError::CurrencyMismatch(index));
         }
         sum = sum.saturating_add(price.minor().saturating_mul(item.quantity()));

@@ -6,7 +6,7 @@ use primitives::{Details, ErrorCode, Failure, Money, Problem, ProductId, Scope, 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::call::Call;
+use crate::request_context::RequestContext;
 use crate::tool::{Access, Confirmation, Tool, ToolSet};
 
 pub(super) struct FindOffersNetwork;
@@ -105,7 +105,7 @@ impl Problem for InvalidIdentifier {
 
 /// Returns the GTIN that the arguments name, directly or through a product.
 async fn gtin(
-    call: &Call<'_>,
+    context: &RequestContext,
     product: Option<ProductId>,
     text: Option<&str>,
 ) -> Result<Gtin, Failure> {
@@ -113,7 +113,9 @@ async fn gtin(
         (None, Some(text)) => {
             return Ok(text.parse().map_err(|_| InvalidIdentifier::InvalidGtin)?);
         }
-        (Some(id), None) => catalog::product(&call.reading()?, call.store.merchant, id).await?,
+        (Some(id), None) => {
+            catalog::product(&context.reading()?, context.store.merchant, id).await?
+        }
         _ => return Err(InvalidIdentifier::NotExactlyOne.into()),
     };
     let numbers = product.variants.iter().filter_map(|variant| variant.facts.gtin.as_ref());
@@ -128,17 +130,17 @@ impl Tool for FindOffersNetwork {
     const SET: ToolSet = ToolSet::Discovery;
     const ACCESS: Access = Access::Scope(Scope::AgentRead);
     const CONFIRMATION: Confirmation = Confirmation::Never;
-    const PER_MINUTE: u32 = 60; // decisions §6
     type Arguments = Arguments;
     type Output = Output;
 
-    async fn call(call: &Call<'_>, arguments: Arguments) -> Result<Output, Failure> {
-        let gtin = gtin(call, arguments.product_id, arguments.gtin.as_deref()).await?;
-        let agent = call.caller()?;
+    async fn call(context: &RequestContext, arguments: Arguments) -> Result<Output, Failure> {
+        let gtin = gtin(context, arguments.product_id, arguments.gtin.as_deref()).await?;
+        let agent = context.caller()?;
         let sees = |merchant| agent.require_store(merchant).is_ok();
-        let (stores, to) = (call.stores, arguments.ship_to.as_ref());
-        let offers = carts::offers(call.database, stores, &gtin, to, call.store, sees).await?;
-        let offers = offers.iter().map(|offer| Offer::of(offer, call.site_url)).collect();
+        let (stores, to) = (&context.app.stores, arguments.ship_to.as_ref());
+        let offers =
+            carts::offers(&context.app.database, stores, &gtin, to, &context.store, sees).await?;
+        let offers = offers.iter().map(|offer| Offer::of(offer, &context.app.site_url)).collect();
         Ok(Output { gtin: gtin.to_14(), offers })
     }
 }

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use search::{SearchArguments, SearchError};
 use serde::{Deserialize, Serialize};
 
-use crate::call::Call;
+use crate::request_context::RequestContext;
 use crate::tool::{Access, Confirmation, Tool, ToolSet};
 
 pub(super) struct FindSimilarProducts;
@@ -56,22 +56,21 @@ impl Tool for FindSimilarProducts {
     const SET: ToolSet = ToolSet::Discovery;
     const ACCESS: Access = Access::Public;
     const CONFIRMATION: Confirmation = Confirmation::Never;
-    const PER_MINUTE: u32 = 60; // decisions §6
     type Arguments = Arguments;
     type Output = Output;
 
-    async fn call(call: &Call<'_>, arguments: Arguments) -> Result<Output, Failure> {
+    async fn call(context: &RequestContext, arguments: Arguments) -> Result<Output, Failure> {
         let Arguments { product_id, text, limit, max_price } = arguments;
         let limit = limit.unwrap_or(LIMIT_DEFAULT);
-        let stores = vec![call.store.slug.clone()];
+        let stores = vec![context.store.slug.clone()];
         let found = match (product_id, text) {
             (Some(id), None) => {
                 // The similarity search covers all stores, so the product must be checked to belong to this one.
-                catalog::product(&call.reading()?, call.store.merchant, id).await?;
-                call.search.similar(id, stores, PageRequest::new(None, Some(limit))).await?
+                catalog::product(&context.reading()?, context.store.merchant, id).await?;
+                context.app.search.similar(id, stores, PageRequest::new(None, Some(limit))).await?
             }
             (None, Some(text)) => {
-                let merchants = Some(vec![call.store.slug.to_string()]);
+                let merchants = Some(vec![context.store.slug.to_string()]);
                 let arguments = SearchArguments {
                     query: Some(text),
                     merchants,
@@ -79,7 +78,7 @@ impl Tool for FindSimilarProducts {
                     limit: Some(limit),
                     ..SearchArguments::default()
                 };
-                call.search.find(arguments.query()?, call.caller_kind()).await?
+                context.app.search.find(arguments.query()?, context.caller_kind()).await?
             }
             _ => return Err(NotExactlyOne.into()),
         };

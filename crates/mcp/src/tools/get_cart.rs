@@ -5,7 +5,7 @@ use primitives::{CartId, Failure, Scope};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::call::Call;
+use crate::request_context::RequestContext;
 use crate::tool::{Access, Confirmation, Tool, ToolSet};
 
 pub(super) struct GetCart;
@@ -24,13 +24,12 @@ impl Tool for GetCart {
     const SET: ToolSet = ToolSet::Cart;
     const ACCESS: Access = Access::Scope(Scope::AgentCart);
     const CONFIRMATION: Confirmation = Confirmation::Never;
-    const PER_MINUTE: u32 = 60; // decisions §6
     type Arguments = Arguments;
     type Output = CartRecord;
 
-    async fn call(call: &Call<'_>, arguments: Arguments) -> Result<CartRecord, Failure> {
-        let (id, agent) = (arguments.cart_id, call.caller()?.key);
-        let cart = carts::cart(&call.reading()?, call.store, id, Some(agent)).await?;
-        Ok(cart.record(call.store))
+    async fn call(context: &RequestContext, arguments: Arguments) -> Result<CartRecord, Failure> {
+        let (id, agent) = (arguments.cart_id, context.caller()?.key);
+        let cart = carts::cart(&context.reading()?, &context.store, id, Some(agent)).await?;
+        Ok(cart.record(&context.store))
     }
 }

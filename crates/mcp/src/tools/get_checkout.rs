@@ -5,7 +5,7 @@ use primitives::{CheckoutId, Failure, Scope};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::call::Call;
+use crate::request_context::RequestContext;
 use crate::tool::{Access, Confirmation, Tool, ToolSet};
 
 pub(super) struct GetCheckout;
@@ -24,13 +24,15 @@ impl Tool for GetCheckout {
     const SET: ToolSet = ToolSet::Checkout;
     const ACCESS: Access = Access::Scope(Scope::AgentCheckout);
     const CONFIRMATION: Confirmation = Confirmation::Never;
-    const PER_MINUTE: u32 = 60; // decisions §6
     type Arguments = Arguments;
     type Output = SessionRecord;
 
-    async fn call(call: &Call<'_>, arguments: Arguments) -> Result<SessionRecord, Failure> {
-        let (reading, key) = (call.reading()?, call.owner()?.key);
-        let (merchant, id) = (call.store.merchant, arguments.checkout_id);
+    async fn call(
+        context: &RequestContext,
+        arguments: Arguments,
+    ) -> Result<SessionRecord, Failure> {
+        let (reading, key) = (context.reading()?, context.owner()?.key);
+        let (merchant, id) = (context.store.merchant, arguments.checkout_id);
         Ok(checkout::session(&reading, merchant, id, Some(key)).await?.record())
     }
 }

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::checkout::checkout_context;
-use crate::call::Call;
+use crate::request_context::RequestContext;
 use crate::tool::{Access, Confirmation, Tool, ToolSet};
 
 pub(super) struct GetConfirmationStatus;
@@ -25,13 +25,15 @@ impl Tool for GetConfirmationStatus {
     const SET: ToolSet = ToolSet::Checkout;
     const ACCESS: Access = Access::Scope(Scope::AgentCheckout);
     const CONFIRMATION: Confirmation = Confirmation::Never;
-    const PER_MINUTE: u32 = 60; // decisions §6
     type Arguments = Arguments;
     type Output = ConfirmationRecord;
 
-    async fn call(call: &Call<'_>, arguments: Arguments) -> Result<ConfirmationRecord, Failure> {
-        let (context, key) = (checkout_context(call), call.owner()?.key);
-        let found = checkout::confirmation(&context, arguments.confirmation_id, Some(key)).await?;
+    async fn call(
+        context: &RequestContext,
+        arguments: Arguments,
+    ) -> Result<ConfirmationRecord, Failure> {
+        let (checkout, key) = (checkout_context(context), context.owner()?.key);
+        let found = checkout::confirmation(&checkout, arguments.confirmation_id, Some(key)).await?;
         Ok(found.record())
     }
 }

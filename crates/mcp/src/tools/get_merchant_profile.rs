@@ -1,11 +1,11 @@
-//! `get_merchant_profile`: trust score, identity verification, policies (spec §4.3).
+//! `get_merchant_profile`: trust score, identity verification, policies (docs/contract/stores.md#profile).
 
 use merchants::StoreRecord;
 use primitives::Failure;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::call::Call;
+use crate::request_context::RequestContext;
 use crate::tool::{Access, Confirmation, Tool, ToolSet};
 
 pub(super) struct GetMerchantProfile;
@@ -21,11 +21,13 @@ impl Tool for GetMerchantProfile {
     const SET: ToolSet = ToolSet::Discovery;
     const ACCESS: Access = Access::Public;
     const CONFIRMATION: Confirmation = Confirmation::Never;
-    const PER_MINUTE: u32 = 60; // decisions §6
     type Arguments = Arguments;
     type Output = StoreRecord;
 
-    async fn call(call: &Call<'_>, Arguments {}: Arguments) -> Result<StoreRecord, Failure> {
-        Ok(call.store.record(call.site_url))
+    async fn call(
+        context: &RequestContext,
+        Arguments {}: Arguments,
+    ) -> Result<StoreRecord, Failure> {
+        Ok(context.store.record(&context.app.site_url))
     }
 }

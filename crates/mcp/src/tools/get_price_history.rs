@@ -7,7 +7,7 @@ use primitives::{Failure, ProductId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::call::Call;
+use crate::request_context::RequestContext;
 use crate::tool::{Access, Confirmation, Tool, ToolSet};
 
 pub(super) struct GetPriceHistory;
@@ -46,12 +46,11 @@ impl Tool for GetPriceHistory {
     const SET: ToolSet = ToolSet::Discovery;
     const ACCESS: Access = Access::Public;
     const CONFIRMATION: Confirmation = Confirmation::Never;
-    const PER_MINUTE: u32 = 60; // decisions §6
     type Arguments = Arguments;
     type Output = Output;
 
-    async fn call(call: &Call<'_>, arguments: Arguments) -> Result<Output, Failure> {
-        let (reading, merchant) = (call.reading()?, call.store.merchant);
+    async fn call(context: &RequestContext, arguments: Arguments) -> Result<Output, Failure> {
+        let (reading, merchant) = (context.reading()?, context.store.merchant);
         let product = catalog::product(&reading, merchant, arguments.product_id).await?;
         let days = arguments.days.unwrap_or(DAYS_DEFAULT).clamp(1, DAYS_MAX);
         let span = DAY * u32::try_from(days).unwrap_or(1);

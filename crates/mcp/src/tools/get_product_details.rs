@@ -1,11 +1,11 @@
-//! `get_product_details`: full product data with policies (spec §4.3).
+//! `get_product_details`: full product data with policies (docs/contract/mcp.md#shown-tools).
 
 use catalog::{CatalogError, Gtin, Lookup, ProductRecord};
 use primitives::{Details, ErrorCode, Failure, Problem, ProductId};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::call::Call;
+use crate::request_context::RequestContext;
 use crate::tool::{Access, Confirmation, Tool, ToolSet};
 
 pub(super) struct GetProductDetails;
@@ -75,17 +75,19 @@ impl Tool for GetProductDetails {
     const SET: ToolSet = ToolSet::Discovery;
     const ACCESS: Access = Access::Public;
     const CONFIRMATION: Confirmation = Confirmation::Never;
-    const PER_MINUTE: u32 = 60; // decisions §6
     type Arguments = Arguments;
     type Output = ProductRecord;
 
-    async fn call(call: &Call<'_>, arguments: Arguments) -> Result<ProductRecord, Failure> {
+    async fn call(
+        context: &RequestContext,
+        arguments: Arguments,
+    ) -> Result<ProductRecord, Failure> {
         let lookup = arguments.lookup()?;
-        let reading = call.reading()?;
+        let reading = context.reading()?;
         // Several products may share a number or an address: the first by identifier is returned.
-        let found = catalog::find(&reading, call.store.merchant, &lookup).await?;
+        let found = catalog::find(&reading, context.store.merchant, &lookup).await?;
         let product = found.into_iter().next().ok_or(CatalogError::ProductNotFound)?;
-        Ok(product.record(call.store, call.site_url))
+        Ok(product.record(&context.store, &context.app.site_url))
     }
 }
 

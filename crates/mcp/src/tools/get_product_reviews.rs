@@ -7,7 +7,7 @@ use primitives::{Failure, ProductId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::call::Call;
+use crate::request_context::RequestContext;
 use crate::tool::{Access, Confirmation, Tool, ToolSet};
 
 pub(super) struct GetProductReviews;
@@ -56,12 +56,11 @@ impl Tool for GetProductReviews {
     const SET: ToolSet = ToolSet::Discovery;
     const ACCESS: Access = Access::Public;
     const CONFIRMATION: Confirmation = Confirmation::Never;
-    const PER_MINUTE: u32 = 60; // decisions §6
     type Arguments = Arguments;
     type Output = Output;
 
-    async fn call(call: &Call<'_>, arguments: Arguments) -> Result<Output, Failure> {
-        let (reading, merchant) = (call.reading()?, call.store.merchant);
+    async fn call(context: &RequestContext, arguments: Arguments) -> Result<Output, Failure> {
+        let (reading, merchant) = (context.reading()?, context.store.merchant);
         let product = catalog::product(&reading, merchant, arguments.product_id).await?;
         let reviews = catalog::reviews(&reading, merchant, product.id, REVIEWS_MAX).await?;
         let mut reviews: Vec<ReviewRecord> = reviews.into_iter().map(ReviewRecord::from).collect();
@@ -76,7 +75,7 @@ impl Tool for GetProductReviews {
         }
         let limit = arguments.limit.unwrap_or(LIMIT_DEFAULT).clamp(1, REVIEWS_MAX);
         reviews.truncate(usize::try_from(limit).unwrap_or(1));
-        let rating = product.record(call.store, call.site_url).rating;
+        let rating = product.record(&context.store, &context.app.site_url).rating;
         Ok(Output { product_id: product.id, rating, histogram, reviews })
     }
 }

@@ -5,7 +5,7 @@ use primitives::{Failure, ProductId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::call::Call;
+use crate::request_context::RequestContext;
 use crate::tool::{Access, Confirmation, Tool, ToolSet};
 
 pub(super) struct GetProductVariants;
@@ -36,15 +36,14 @@ impl Tool for GetProductVariants {
     const SET: ToolSet = ToolSet::Discovery;
     const ACCESS: Access = Access::Public;
     const CONFIRMATION: Confirmation = Confirmation::Never;
-    const PER_MINUTE: u32 = 60; // decisions §6
     type Arguments = Arguments;
     type Output = Output;
 
-    async fn call(call: &Call<'_>, arguments: Arguments) -> Result<Output, Failure> {
-        let reading = call.reading()?;
+    async fn call(context: &RequestContext, arguments: Arguments) -> Result<Output, Failure> {
+        let reading = context.reading()?;
         let id = arguments.product_id;
-        let product = catalog::product(&reading, call.store.merchant, id).await?;
-        let variants = product.record(call.store, call.site_url).variants;
+        let product = catalog::product(&reading, context.store.merchant, id).await?;
+        let variants = product.record(&context.store, &context.app.site_url).variants;
         let selected = arguments.selected.unwrap_or_default();
         let options = catalog::options(&variants, &selected);
         let fitting = variants.into_iter().filter(|variant| variant.matches(&selected));

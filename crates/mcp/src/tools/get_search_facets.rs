@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use search::{FacetValue, Facets, SearchArguments};
 use serde::{Deserialize, Serialize};
 
-use crate::call::Call;
+use crate::request_context::RequestContext;
 use crate::tool::{Access, Confirmation, Tool, ToolSet};
 
 pub(super) struct GetSearchFacets;
@@ -56,11 +56,10 @@ impl Tool for GetSearchFacets {
     const SET: ToolSet = ToolSet::Discovery;
     const ACCESS: Access = Access::Public;
     const CONFIRMATION: Confirmation = Confirmation::Never;
-    const PER_MINUTE: u32 = 60; // decisions §6
     type Arguments = Arguments;
     type Output = Output;
 
-    async fn call(call: &Call<'_>, arguments: Arguments) -> Result<Output, Failure> {
+    async fn call(context: &RequestContext, arguments: Arguments) -> Result<Output, Failure> {
         let Arguments { query, category, brand, min_price, max_price, in_stock_only } = arguments;
         let arguments = SearchArguments {
             query,
@@ -69,12 +68,12 @@ impl Tool for GetSearchFacets {
             min_price,
             max_price,
             in_stock_only,
-            merchants: Some(vec![call.store.slug.to_string()]),
+            merchants: Some(vec![context.store.slug.to_string()]),
             limit: Some(1),
             facets: Some(true),
             ..SearchArguments::default()
         };
-        let found = call.search.find(arguments.query()?, call.caller_kind()).await?;
+        let found = context.app.search.find(arguments.query()?, context.caller_kind()).await?;
         Ok(Output {
             total: found.page.total,
             total_is_estimate: found.page.total_is_estimate == Some(true),

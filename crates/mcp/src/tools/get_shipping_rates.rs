@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::cart::{CartItem, items};
-use crate::call::Call;
+use crate::request_context::RequestContext;
 use crate::tool::{Access, Confirmation, Tool, ToolSet};
 
 pub(super) struct GetShippingRates;
@@ -58,8 +58,8 @@ impl Problem for NotExactlyOne {
     }
 }
 
-fn rates(call: &Call<'_>, quote: &Quote) -> Output {
-    let threshold = call.store.policies.free_shipping_threshold_minor;
+fn rates(context: &RequestContext, quote: &Quote) -> Output {
+    let threshold = context.store.policies.free_shipping_threshold_minor;
     let decimal = |minor| Money::new(minor, quote.currency).to_decimal();
     // The threshold applies to the cheapest option alone, which is the first.
     let rate = |(index, option): (usize, ShippingOptionRecord)| Rate {
@@ -77,15 +77,14 @@ impl Tool for GetShippingRates {
     const SET: ToolSet = ToolSet::Cart;
     const ACCESS: Access = Access::Scope(Scope::AgentCart);
     const CONFIRMATION: Confirmation = Confirmation::Never;
-    const PER_MINUTE: u32 = 60; // decisions §6
     type Arguments = Arguments;
     type Output = Output;
 
-    async fn call(call: &Call<'_>, arguments: Arguments) -> Result<Output, Failure> {
-        let (reading, store) = (call.reading()?, call.store);
+    async fn call(context: &RequestContext, arguments: Arguments) -> Result<Output, Failure> {
+        let (reading, store) = (context.reading()?, &context.store);
         let quote = match (arguments.cart_id, arguments.items) {
             (Some(id), None) => {
-                let cart = carts::cart(&reading, store, id, Some(call.caller()?.key)).await?;
+                let cart = carts::cart(&reading, store, id, Some(context.caller()?.key)).await?;
                 let own = cart.cart.destination.clone();
                 let to = arguments.ship_to.or(own).ok_or(CartError::DestinationRequired)?;
                 carts::estimate_cart(&reading, store, cart, to).await?
@@ -96,6 +95,6 @@ impl Tool for GetShippingRates {
             }
             _ => return Err(NotExactlyOne.into()),
         };
-        Ok(rates(call, &quote))
+        Ok(rates(context, &quote))
     }
 }

@@ -4,7 +4,7 @@ use primitives::Failure;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::call::Call;
+use crate::request_context::RequestContext;
 use crate::tool::{Access, Confirmation, Tool, ToolSet};
 use crate::tools;
 
@@ -63,23 +63,22 @@ impl Tool for GetStoreCapabilities {
     const SET: ToolSet = ToolSet::Discovery;
     const ACCESS: Access = Access::Public;
     const CONFIRMATION: Confirmation = Confirmation::Never;
-    const PER_MINUTE: u32 = 60; // decisions §6
     type Arguments = Arguments;
     type Output = Output;
 
-    async fn call(call: &Call<'_>, Arguments {}: Arguments) -> Result<Output, Failure> {
-        let (site, slug) = (call.site_url, &call.store.slug);
+    async fn call(context: &RequestContext, Arguments {}: Arguments) -> Result<Output, Failure> {
+        let (site, slug) = (&context.app.site_url, &context.store.slug);
         let capability = |entry: &crate::tool::ToolEntry| Capability {
             name: entry.name,
             set: entry.set.as_str(),
             auth: entry.access.as_str(),
             human_confirmation: entry.confirmation.as_str(),
-            rate_limit_per_minute: i64::from(entry.per_minute),
+            rate_limit_per_minute: i64::from(entry.per_minute()),
         };
         Ok(Output {
             merchant_slug: slug.to_string(),
-            agent_checkout: call.store.standing.allows_agent_checkout(),
-            read_only: call.store.is_read_only(),
+            agent_checkout: context.store.standing.allows_agent_checkout(),
+            read_only: context.store.is_read_only(),
             protocol_versions: crate::rmcp_adapter::VERSION_NAMES.to_vec(),
             endpoints: Endpoints {
                 mcp: format!("{site}/{slug}/mcp"),

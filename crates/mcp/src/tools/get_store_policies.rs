@@ -4,7 +4,7 @@ use primitives::{Failure, Money};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::call::Call;
+use crate::request_context::RequestContext;
 use crate::tool::{Access, Confirmation, Tool, ToolSet};
 
 pub(super) struct GetStorePolicies;
@@ -97,13 +97,12 @@ impl Tool for GetStorePolicies {
     const SET: ToolSet = ToolSet::Discovery;
     const ACCESS: Access = Access::Public;
     const CONFIRMATION: Confirmation = Confirmation::Never;
-    const PER_MINUTE: u32 = 60; // decisions §6
     type Arguments = Arguments;
     type Output = Output;
 
-    async fn call(call: &Call<'_>, arguments: Arguments) -> Result<Output, Failure> {
-        let current = merchants::settings(&call.reading()?, call.store.merchant).await?;
-        let record = call.store.policy_record();
+    async fn call(context: &RequestContext, arguments: Arguments) -> Result<Output, Failure> {
+        let current = merchants::settings(&context.reading()?, context.store.merchant).await?;
+        let record = context.store.policy_record();
         let policy = |kind, description, url| Policy {
             r#type: kind,
             description,
@@ -117,7 +116,7 @@ impl Tool for GetStorePolicies {
             ..policy(PolicyType::Returns, record.return_summary, None)
         };
         let shipping = Policy {
-            zones: zones(call, current.settings.shipping),
+            zones: zones(context, current.settings.shipping),
             ..policy(PolicyType::Shipping, record.shipping_summary, None)
         };
         let warranty =
@@ -132,7 +131,7 @@ impl Tool for GetStorePolicies {
             return_window_days: record.return_window_days,
             free_shipping_threshold: record.free_shipping_threshold,
             shipping_estimate_days: record.shipping_estimate_days,
-            currency: call.store.currency.to_string(),
+            currency: context.store.currency.to_string(),
         })
     }
 }
@@ -148,8 +147,8 @@ impl Policy {
     }
 }
 
-fn zones(call: &Call<'_>, zones: Vec<merchants::ShippingZone>) -> Vec<Zone> {
-    let decimal = |minor: i64| Money::new(minor, call.store.currency).to_decimal();
+fn zones(context: &RequestContext, zones: Vec<merchants::ShippingZone>) -> Vec<Zone> {
+    let decimal = |minor: i64| Money::new(minor, context.store.currency).to_decimal();
     let rate = |rate: merchants::ShippingRate| Rate {
         name: rate.name,
         price: decimal(rate.price_minor),

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use trust::HistoryRecord;
 
-use crate::call::Call;
+use crate::request_context::RequestContext;
 use crate::tool::{Access, Confirmation, Tool, ToolSet};
 
 pub(super) struct GetTrustHistory;
@@ -26,13 +26,15 @@ impl Tool for GetTrustHistory {
     const SET: ToolSet = ToolSet::Discovery;
     const ACCESS: Access = Access::Public;
     const CONFIRMATION: Confirmation = Confirmation::Never;
-    const PER_MINUTE: u32 = 60; // decisions §6
     type Arguments = Arguments;
     type Output = HistoryRecord;
 
-    async fn call(call: &Call<'_>, arguments: Arguments) -> Result<HistoryRecord, Failure> {
+    async fn call(
+        context: &RequestContext,
+        arguments: Arguments,
+    ) -> Result<HistoryRecord, Failure> {
         let Arguments { from, to } = arguments;
-        let past = trust::history(&call.reading()?, call.store.merchant, from, to).await?;
-        Ok(HistoryRecord::of(call.store, &past))
+        let past = trust::history(&context.reading()?, context.store.merchant, from, to).await?;
+        Ok(HistoryRecord::of(&context.store, &past))
     }
 }

@@ -6,7 +6,7 @@ use search::Ranking;
 use serde::{Deserialize, Serialize};
 use trust::Methodology;
 
-use crate::call::Call;
+use crate::request_context::RequestContext;
 use crate::tool::{Access, Confirmation, Tool, ToolSet};
 
 pub(super) struct GetTrustMethodology;
@@ -31,11 +31,10 @@ impl Tool for GetTrustMethodology {
     const SET: ToolSet = ToolSet::Discovery;
     const ACCESS: Access = Access::Public;
     const CONFIRMATION: Confirmation = Confirmation::Never;
-    const PER_MINUTE: u32 = 60; // decisions §6
     type Arguments = Arguments;
     type Output = Output;
 
-    async fn call(_: &Call<'_>, Arguments {}: Arguments) -> Result<Output, Failure> {
+    async fn call(_: &RequestContext, Arguments {}: Arguments) -> Result<Output, Failure> {
         Ok(Output { methodology: Methodology::default(), ranking: Ranking::default() })
     }
 }

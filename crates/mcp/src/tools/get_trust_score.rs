@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use trust::ScoreRecord;
 
-use crate::call::Call;
+use crate::request_context::RequestContext;
 use crate::tool::{Access, Confirmation, Tool, ToolSet};
 
 pub(super) struct GetTrustScore;
@@ -21,12 +21,14 @@ impl Tool for GetTrustScore {
     const SET: ToolSet = ToolSet::Discovery;
     const ACCESS: Access = Access::Public;
     const CONFIRMATION: Confirmation = Confirmation::Never;
-    const PER_MINUTE: u32 = 60; // decisions §6
     type Arguments = Arguments;
     type Output = ScoreRecord;
 
-    async fn call(call: &Call<'_>, Arguments {}: Arguments) -> Result<ScoreRecord, Failure> {
-        let computation = trust::latest(&call.reading()?, call.store.merchant).await?;
-        Ok(ScoreRecord::of(call.store, computation.as_ref()))
+    async fn call(
+        context: &RequestContext,
+        Arguments {}: Arguments,
+    ) -> Result<ScoreRecord, Failure> {
+        let computation = trust::latest(&context.reading()?, context.store.merchant).await?;
+        Ok(ScoreRecord::of(&context.store, computation.as_ref()))
     }
 }

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use search::{SearchArguments, SearchError, Sort};
 use serde::{Deserialize, Serialize};
 
-use crate::call::Call;
+use crate::request_context::RequestContext;
 use crate::tool::{Access, Confirmation, Tool, ToolSet};
 
 pub(super) struct ListNewArrivals;
@@ -43,19 +43,18 @@ impl Tool for ListNewArrivals {
     const SET: ToolSet = ToolSet::Discovery;
     const ACCESS: Access = Access::Public;
     const CONFIRMATION: Confirmation = Confirmation::Never;
-    const PER_MINUTE: u32 = 60; // decisions §6
     type Arguments = Arguments;
     type Output = Output;
 
-    async fn call(call: &Call<'_>, arguments: Arguments) -> Result<Output, Failure> {
+    async fn call(context: &RequestContext, arguments: Arguments) -> Result<Output, Failure> {
         let search = SearchArguments {
             category: arguments.category,
-            merchants: Some(vec![call.store.slug.to_string()]),
+            merchants: Some(vec![context.store.slug.to_string()]),
             sort: Some(Sort::Newest),
             limit: Some(arguments.limit.unwrap_or(LIMIT_DEFAULT)),
             ..SearchArguments::default()
         };
-        let mut found = call.search.find(search.query()?, call.caller_kind()).await?;
+        let mut found = context.app.search.find(search.query()?, context.caller_kind()).await?;
         if let Some(since) = arguments.since {
             let before = found.records.len();
             found.records.retain(|record| listed_at(record).is_some_and(|at| at >= since));

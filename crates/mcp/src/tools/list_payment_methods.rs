@@ -1,10 +1,10 @@
-//! `list_payment_methods`: payment methods of the store (spec §1).
+//! `list_payment_methods`: payment methods of the store (docs/contract/payments.md#payment-methods).
 
 use primitives::{Currency, Failure};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::call::Call;
+use crate::request_context::RequestContext;
 use crate::tool::{Access, Confirmation, Tool, ToolSet};
 
 pub(super) struct ListPaymentMethods;
@@ -63,11 +63,10 @@ impl Tool for ListPaymentMethods {
     const SET: ToolSet = ToolSet::Discovery;
     const ACCESS: Access = Access::Public;
     const CONFIRMATION: Confirmation = Confirmation::Never;
-    const PER_MINUTE: u32 = 60; // decisions §6
     type Arguments = Arguments;
     type Output = Output;
 
-    async fn call(call: &Call<'_>, arguments: Arguments) -> Result<Output, Failure> {
+    async fn call(context: &RequestContext, arguments: Arguments) -> Result<Output, Failure> {
         let currency = arguments.currency.map(PaymentCurrency::currency);
         let page = [Currency::USD, Currency::EUR];
         let all: [(&str, &str, &[Currency], &str); 3] = [
@@ -84,7 +83,7 @@ impl Tool for ListPaymentMethods {
         let accepts = |currencies: &[Currency]| currency.is_none_or(|it| currencies.contains(&it));
         let methods =
             all.into_iter().filter(|(_, _, currencies, _)| accepts(currencies)).map(method);
-        let agent_checkout = call.store.standing.allows_agent_checkout();
+        let agent_checkout = context.store.standing.allows_agent_checkout();
         Ok(Output { agent_checkout, methods: methods.collect() })
     }
 }

@@ -5,7 +5,7 @@ use primitives::{Failure, Money, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::call::Call;
+use crate::request_context::RequestContext;
 use crate::tool::{Access, Confirmation, Tool, ToolSet};
 
 pub(super) struct ListPromotions;
@@ -67,13 +67,13 @@ impl Tool for ListPromotions {
     const SET: ToolSet = ToolSet::Discovery;
     const ACCESS: Access = Access::Public;
     const CONFIRMATION: Confirmation = Confirmation::Never;
-    const PER_MINUTE: u32 = 60; // decisions §6
     type Arguments = Arguments;
     type Output = Output;
 
-    async fn call(call: &Call<'_>, Arguments {}: Arguments) -> Result<Output, Failure> {
-        let running = merchants::active_promotions(&call.reading()?, call.store.merchant).await?;
-        let currency = call.store.currency;
+    async fn call(context: &RequestContext, Arguments {}: Arguments) -> Result<Output, Failure> {
+        let running =
+            merchants::active_promotions(&context.reading()?, context.store.merchant).await?;
+        let currency = context.store.currency;
         let decimal = |minor: i64| Money::new(minor, currency).to_decimal();
         let record = |promotion: merchants::Promotion| {
             let (benefit, percent, amount) = match promotion.benefit {

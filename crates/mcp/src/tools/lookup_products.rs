@@ -5,7 +5,7 @@ use primitives::{Failure, ProductId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::call::Call;
+use crate::request_context::RequestContext;
 use crate::tool::{Access, Confirmation, Tool, ToolSet};
 
 pub(super) struct LookupProducts;
@@ -70,18 +70,17 @@ impl Tool for LookupProducts {
     const SET: ToolSet = ToolSet::Discovery;
     const ACCESS: Access = Access::Public;
     const CONFIRMATION: Confirmation = Confirmation::Never;
-    const PER_MINUTE: u32 = 60; // decisions §6
     type Arguments = Arguments;
     type Output = Output;
 
-    async fn call(call: &Call<'_>, arguments: Arguments) -> Result<Output, Failure> {
-        let reading = call.reading()?;
+    async fn call(context: &RequestContext, arguments: Arguments) -> Result<Output, Failure> {
+        let reading = context.reading()?;
         let mut output = Output { products: Vec::new(), not_found: Vec::new() };
         'identifiers: for input in arguments.ids {
             for (matched_by, lookup) in interpretations(&input) {
-                let found = catalog::find(&reading, call.store.merchant, &lookup).await?;
+                let found = catalog::find(&reading, context.store.merchant, &lookup).await?;
                 if let Some(product) = found.into_iter().next() {
-                    let product = product.record(call.store, call.site_url).into();
+                    let product = product.record(&context.store, &context.app.site_url).into();
                     output.products.push(FoundProduct { input, matched_by, product });
                     continue 'identifiers;
                 }

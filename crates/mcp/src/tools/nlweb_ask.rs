@@ -7,7 +7,7 @@ use search::{SearchAnswer, SearchArguments, SearchError};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::call::Call;
+use crate::request_context::RequestContext;
 use crate::tool::{Access, Confirmation, Tool, ToolSet};
 
 pub(super) struct NlwebAsk;
@@ -119,27 +119,26 @@ impl Tool for NlwebAsk {
     const SET: ToolSet = ToolSet::Discovery;
     const ACCESS: Access = Access::Public;
     const CONFIRMATION: Confirmation = Confirmation::Never;
-    const PER_MINUTE: u32 = 60; // decisions §6
     type Arguments = Arguments;
     type Output = Output;
 
-    async fn call(call: &Call<'_>, arguments: Arguments) -> Result<Output, Failure> {
+    async fn call(context: &RequestContext, arguments: Arguments) -> Result<Output, Failure> {
         let standalone = arguments.decontextualized_query.filter(|text| !text.trim().is_empty());
         let limit = arguments.num_results.unwrap_or(RESULTS_DEFAULT).clamp(1, RESULTS_MAX);
         let search = SearchArguments {
             query: Some(standalone.unwrap_or(arguments.query)),
-            merchants: Some(vec![call.store.slug.to_string()]),
+            merchants: Some(vec![context.store.slug.to_string()]),
             limit: Some(limit),
             ..SearchArguments::default()
         };
-        let found = call.search.find(search.query()?, call.caller_kind()).await?;
+        let found = context.app.search.find(search.query()?, context.caller_kind()).await?;
         let found = found.into_cards().map_err(SearchError::Unreadable)?;
         let summary = match arguments.mode.unwrap_or(Mode::List) {
             Mode::List => None,
             Mode::Summarize => Some(summary(&found, 3)),
             Mode::Generate => Some(summary(&found, 5)),
         };
-        let results = found.data.iter().enumerate().map(|(rank, card)| answer(call, rank, card));
+        let results = found.data.iter().enumerate().map(|(rank, card)| answer(context, rank, card));
         Ok(Output {
             query_id: arguments.query_id,
             results: results.collect(),
@@ -149,9 +148,9 @@ impl Tool for NlwebAsk {
     }
 }
 
-fn answer(call: &Call<'_>, rank: usize, card: &ProductCard) -> Answer {
+fn answer(context: &RequestContext, rank: usize, card: &ProductCard) -> Answer {
     let rank = i64::try_from(rank).unwrap_or(i64::MAX);
-    let url = format!("{}/api/v1/agent/products/{}", call.site_url, card.id);
+    let url = format!("{}/api/v1/agent/products/{}", context.app.site_url, card.id);
     let availability = match card.stock_status {
         catalog::StockStatus::InStock | catalog::StockStatus::LowStock => "InStock",
         catalog::StockStatus::Backorder => "BackOrder",

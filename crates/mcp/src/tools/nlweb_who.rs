@@ -6,7 +6,7 @@ use search::{SearchArguments, StoreMatch};
 use serde::{Deserialize, Serialize};
 
 use super::nlweb_ask::AnswerMeta;
-use crate::call::Call;
+use crate::request_context::RequestContext;
 use crate::tool::{Access, Confirmation, Tool, ToolSet};
 
 pub(super) struct NlwebWho;
@@ -58,23 +58,23 @@ impl Tool for NlwebWho {
     const SET: ToolSet = ToolSet::Discovery;
     const ACCESS: Access = Access::Public;
     const CONFIRMATION: Confirmation = Confirmation::Never;
-    const PER_MINUTE: u32 = 60; // decisions §6
     type Arguments = Arguments;
     type Output = Output;
 
-    async fn call(call: &Call<'_>, arguments: Arguments) -> Result<Output, Failure> {
+    async fn call(context: &RequestContext, arguments: Arguments) -> Result<Output, Failure> {
         let search = SearchArguments {
             query: Some(arguments.query),
             min_trust: arguments.min_trust,
             ..SearchArguments::default()
         };
-        let matches = call.search.matching_stores(search.query()?, call.caller_kind()).await?;
+        let matches =
+            context.app.search.matching_stores(search.query()?, context.caller_kind()).await?;
         let limit = arguments.limit.unwrap_or(LIMIT_DEFAULT).clamp(1, LIMIT_MAX);
         let merchant = |found: StoreMatch| Merchant {
             score: found.score,
             products: found.products,
             trust_score: found.standing.score,
-            mcp_url: format!("{}/{}/mcp", call.site_url, found.slug),
+            mcp_url: format!("{}/{}/mcp", context.app.site_url, found.slug),
             slug: found.slug.to_string(),
         };
         let limit = usize::try_from(limit).unwrap_or(1);

@@ -1,11 +1,11 @@
-//! `preview_checkout`: the order a cart would become (spec §4.3).
+//! `preview_checkout`: the order a cart would become (docs/contract/carts.md#preview).
 
 use carts::PreviewRecord;
 use primitives::{CartId, Failure};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::call::Call;
+use crate::request_context::RequestContext;
 use crate::tool::{Access, Confirmation, Tool, ToolSet};
 
 pub(super) struct PreviewCheckout;
@@ -24,12 +24,14 @@ impl Tool for PreviewCheckout {
     const SET: ToolSet = ToolSet::Checkout;
     const ACCESS: Access = Access::Public;
     const CONFIRMATION: Confirmation = Confirmation::Never;
-    const PER_MINUTE: u32 = 60; // decisions §6
     type Arguments = Arguments;
     type Output = PreviewRecord;
 
-    async fn call(call: &Call<'_>, arguments: Arguments) -> Result<PreviewRecord, Failure> {
-        let cart = carts::preview(&call.reading()?, call.store, arguments.cart_id).await?;
-        Ok(cart.preview(call.store))
+    async fn call(
+        context: &RequestContext,
+        arguments: Arguments,
+    ) -> Result<PreviewRecord, Failure> {
+        let cart = carts::preview(&context.reading()?, &context.store, arguments.cart_id).await?;
+        Ok(cart.preview(&context.store))
     }
 }

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::cart::change;
-use crate::call::Call;
+use crate::request_context::RequestContext;
 use crate::tool::{Access, Confirmation, Tool, ToolSet};
 
 pub(super) struct RemoveCartItems;
@@ -28,12 +28,11 @@ impl Tool for RemoveCartItems {
     const SET: ToolSet = ToolSet::Cart;
     const ACCESS: Access = Access::Scope(Scope::AgentCart);
     const CONFIRMATION: Confirmation = Confirmation::Required;
-    const PER_MINUTE: u32 = 20; // decisions §6
     type Arguments = Arguments;
     type Output = CartRecord;
 
-    async fn call(call: &Call<'_>, arguments: Arguments) -> Result<CartRecord, Failure> {
+    async fn call(context: &RequestContext, arguments: Arguments) -> Result<CartRecord, Failure> {
         let edit = [Edit::Remove(arguments.line_ids)];
-        change(call, arguments.cart_id, None, &edit).await
+        change(context, arguments.cart_id, None, &edit).await
     }
 }

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::checkout::checkout_context;
-use crate::call::Call;
+use crate::request_context::RequestContext;
 use crate::tool::{Access, Confirmation, Tool, ToolSet};
 
 pub(super) struct RequestHumanConfirmation;
@@ -25,12 +25,14 @@ impl Tool for RequestHumanConfirmation {
     const SET: ToolSet = ToolSet::Checkout;
     const ACCESS: Access = Access::Scope(Scope::AgentCheckout);
     const CONFIRMATION: Confirmation = Confirmation::Never;
-    const PER_MINUTE: u32 = 10; // decisions §6
     type Arguments = Arguments;
     type Output = ConfirmationRecord;
 
-    async fn call(call: &Call<'_>, arguments: Arguments) -> Result<ConfirmationRecord, Failure> {
-        let (context, owner) = (checkout_context(call), call.owner()?);
-        Ok(checkout::request(&context, &owner, arguments.cart_id).await?.record())
+    async fn call(
+        context: &RequestContext,
+        arguments: Arguments,
+    ) -> Result<ConfirmationRecord, Failure> {
+        let (checkout, owner) = (checkout_context(context), context.owner()?);
+        Ok(checkout::request(&checkout, &owner, arguments.cart_id).await?.record())
     }
 }

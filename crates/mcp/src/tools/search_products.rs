@@ -1,4 +1,4 @@
-//! `search_products`: searches the store's catalog by words and filters (spec §4.3).
+//! `search_products`: searches the store's catalog by words and filters (docs/contract/search.md#search-endpoints).
 
 use std::borrow::Cow;
 
@@ -9,7 +9,7 @@ use search::{SearchAnswer, SearchArguments, SearchError};
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::call::Call;
+use crate::request_context::RequestContext;
 use crate::tool::{Access, Confirmation, Tool, ToolSet};
 
 pub(super) struct SearchProducts;
@@ -40,14 +40,13 @@ impl Tool for SearchProducts {
     const SET: ToolSet = ToolSet::Discovery;
     const ACCESS: Access = Access::Public;
     const CONFIRMATION: Confirmation = Confirmation::Never;
-    const PER_MINUTE: u32 = 20; // spec §8
     type Arguments = Arguments;
     type Output = SearchAnswer<ProductCard>;
 
-    async fn call(call: &Call<'_>, arguments: Arguments) -> Result<Self::Output, Failure> {
-        let merchants = Some(vec![call.store.slug.to_string()]);
+    async fn call(context: &RequestContext, arguments: Arguments) -> Result<Self::Output, Failure> {
+        let merchants = Some(vec![context.store.slug.to_string()]);
         let query = SearchArguments { merchants, ..arguments.0 }.query()?;
-        let found = call.search.find(query, call.caller_kind()).await?;
+        let found = context.app.search.find(query, context.caller_kind()).await?;
         Ok(found.into_cards().map_err(SearchError::Unreadable)?)
     }
 }

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use search::{SearchArguments, SearchError, Sort};
 use serde::{Deserialize, Serialize};
 
-use crate::call::Call;
+use crate::request_context::RequestContext;
 use crate::tool::{Access, Confirmation, Tool, ToolSet};
 
 pub(super) struct SearchProductsEnriched;
@@ -105,19 +105,22 @@ impl Tool for SearchProductsEnriched {
     const SET: ToolSet = ToolSet::Discovery;
     const ACCESS: Access = Access::Public;
     const CONFIRMATION: Confirmation = Confirmation::Never;
-    const PER_MINUTE: u32 = 15; // spec §8
     type Arguments = Arguments;
     type Output = Output;
 
-    async fn call(call: &Call<'_>, arguments: Arguments) -> Result<Output, Failure> {
+    async fn call(context: &RequestContext, arguments: Arguments) -> Result<Output, Failure> {
         let has =
             |part: Enrichment| arguments.include.as_ref().is_none_or(|parts| parts.contains(&part));
         let (variants, reviews) = (has(Enrichment::Variants), has(Enrichment::Reviews));
         let ship_to = arguments.ship_to.clone().filter(|_| has(Enrichment::Delivery));
-        let found = call.search.find(search(call, arguments).query()?, call.caller_kind()).await?;
+        let found = context
+            .app
+            .search
+            .find(search(context, arguments).query()?, context.caller_kind())
+            .await?;
         let answer = found.into_cards().map_err(SearchError::Unreadable)?;
-        let merchant = call.store.merchant;
-        let reading = call.reading()?;
+        let merchant = context.store.merchant;
+        let reading = context.reading()?;
         let keys: Vec<_> = answer.data.iter().map(|card| (merchant, card.id)).collect();
         let mut products =
             if variants { catalog::products_of(&reading, &keys).await? } else { Vec::new() };
@@ -136,10 +139,11 @@ impl Tool for SearchProductsEnriched {
             };
             let to = settings.as_ref().zip(ship_to.as_deref());
             data.push(Enriched {
-                variants: own
-                    .map_or_else(Vec::new, |own| own.record(call.store, call.site_url).variants),
+                variants: own.map_or_else(Vec::new, |own| {
+                    own.record(&context.store, &context.app.site_url).variants
+                }),
                 reviews: reviews.into_iter().map(ReviewRecord::from).collect(),
-                delivery: to.and_then(|(settings, to)| delivery(call, settings, to, &product)),
+                delivery: to.and_then(|(settings, to)| delivery(context, settings, to, &product)),
                 product,
             });
         }
@@ -147,7 +151,7 @@ impl Tool for SearchProductsEnriched {
     }
 }
 
-fn search(call: &Call<'_>, arguments: Arguments) -> SearchArguments {
+fn search(context: &RequestContext, arguments: Arguments) -> SearchArguments {
     SearchArguments {
         query: arguments.query,
         category: arguments.category,
@@ -158,19 +162,19 @@ fn search(call: &Call<'_>, arguments: Arguments) -> SearchArguments {
         sort: arguments.sort,
         page: arguments.page,
         limit: Some(arguments.limit.unwrap_or(LIMIT_DEFAULT).clamp(1, LIMIT_MAX)),
-        merchants: Some(vec![call.store.slug.to_string()]),
+        merchants: Some(vec![context.store.slug.to_string()]),
         ..SearchArguments::default()
     }
 }
 
 /// Returns the cheapest shipping option for one unit, if the product is priced in the store's currency.
 fn delivery(
-    call: &Call<'_>,
+    context: &RequestContext,
     settings: &merchants::Settings,
     country: &str,
     product: &ProductCard,
 ) -> Option<Delivery> {
-    let currency = call.store.currency;
+    let currency = context.store.currency;
     if product.currency != currency.code() {
         return None;
     }

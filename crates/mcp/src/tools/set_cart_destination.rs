@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::cart::change;
-use crate::call::Call;
+use crate::request_context::RequestContext;
 use crate::tool::{Access, Confirmation, Tool, ToolSet};
 
 pub(super) struct SetCartDestination;
@@ -45,15 +45,14 @@ impl Tool for SetCartDestination {
     const SET: ToolSet = ToolSet::Cart;
     const ACCESS: Access = Access::Scope(Scope::AgentCart);
     const CONFIRMATION: Confirmation = Confirmation::Required;
-    const PER_MINUTE: u32 = 20; // decisions §6
     type Arguments = Arguments;
     type Output = CartRecord;
 
-    async fn call(call: &Call<'_>, arguments: Arguments) -> Result<CartRecord, Failure> {
+    async fn call(context: &RequestContext, arguments: Arguments) -> Result<CartRecord, Failure> {
         let Arguments { country, region, postal_code, city, street, name, .. } = arguments;
         let to = Destination { country, region, postal_code, city, street, name };
         let mut edits = vec![Edit::Destination(to)];
         edits.extend(arguments.buyer.map(Edit::Buyer));
-        change(call, arguments.cart_id, None, &edits).await
+        change(context, arguments.cart_id, None, &edits).await
     }
 }

@@ -4,7 +4,7 @@ use primitives::Failure;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::call::Call;
+use crate::request_context::RequestContext;
 use crate::tool::{Access, Confirmation, Tool, ToolSet};
 
 pub(super) struct SuggestQueries;
@@ -36,15 +36,14 @@ impl Tool for SuggestQueries {
     const SET: ToolSet = ToolSet::Discovery;
     const ACCESS: Access = Access::Public;
     const CONFIRMATION: Confirmation = Confirmation::Never;
-    const PER_MINUTE: u32 = 60; // decisions §6
     type Arguments = Arguments;
     type Output = Output;
 
-    async fn call(call: &Call<'_>, arguments: Arguments) -> Result<Output, Failure> {
+    async fn call(context: &RequestContext, arguments: Arguments) -> Result<Output, Failure> {
         let limit = arguments.limit.unwrap_or(LIMIT_DEFAULT).clamp(1, LIMIT_MAX);
         let limit = usize::try_from(limit).unwrap_or(1);
-        let stores = vec![call.store.slug.clone()];
-        let suggestions = call.search.suggest(arguments.prefix, stores, limit).await?;
+        let stores = vec![context.store.slug.clone()];
+        let suggestions = context.app.search.suggest(arguments.prefix, stores, limit).await?;
         Ok(Output { suggestions })
     }
 }

@@ -1,13 +1,13 @@
 //! `update_checkout`: changes a checkout session.
 
-use carts::{Buyer, Destination, Edit};
+use carts::{Buyer, CartUpdate, Destination};
 use checkout::{NewSession, SessionRecord, Update};
 use primitives::{CheckoutId, Failure, Scope};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::checkout::{PaymentMethodName, checkout_context};
-use crate::call::Call;
+use crate::request_context::RequestContext;
 use crate::tool::{Access, Confirmation, Tool, ToolSet};
 
 pub(super) struct UpdateCheckout;
@@ -38,22 +38,25 @@ impl Tool for UpdateCheckout {
     const SET: ToolSet = ToolSet::Checkout;
     const ACCESS: Access = Access::Scope(Scope::AgentCheckout);
     const CONFIRMATION: Confirmation = Confirmation::Required;
-    const PER_MINUTE: u32 = 10; // decisions §6
     type Arguments = Arguments;
     type Output = SessionRecord;
 
-    async fn call(call: &Call<'_>, arguments: Arguments) -> Result<SessionRecord, Failure> {
-        let edits = [
-            arguments.ship_to.map(Edit::Destination),
-            arguments.buyer.map(Edit::Buyer),
-            arguments.discount_codes.map(Edit::Codes),
-            arguments.shipping_option_id.map(Edit::Shipping),
-        ];
+    async fn call(
+        context: &RequestContext,
+        arguments: Arguments,
+    ) -> Result<SessionRecord, Failure> {
+        let data = CartUpdate {
+            destination: arguments.ship_to,
+            buyer: arguments.buyer,
+            codes: arguments.discount_codes,
+            shipping_option: arguments.shipping_option_id,
+        };
         let payment_method = arguments.payment_method.map(Into::into);
-        let new = NewSession { payment_method, ..NewSession::default() };
-        let change = Update { edits: edits.into_iter().flatten().collect(), new };
-        let (context, owner, id) = (checkout_context(call), call.owner()?, arguments.checkout_id);
-        let at = checkout::update(&context, &owner, id, &change, call.idempotency()).await?;
+        let session = NewSession { payment_method, ..NewSession::default() };
+        let change = Update { data, session };
+        let (checkout, owner, id) =
+            (checkout_context(context), context.owner()?, arguments.checkout_id);
+        let at = checkout::update(&checkout, &owner, id, &change, context.idempotency()).await?;
         Ok(at.record())
     }
 }

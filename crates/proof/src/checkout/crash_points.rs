@@ -1,5 +1,5 @@
 //! `crash-points`: the process crashes at each point of the completion and of the payment transaction,
-//! and the caller retries as the specification says. The result is one session, one URL and one hold;
+//! and the caller retries (docs/contract/errors.md#retry-rules). The result is one session, one URL and one hold;
 //! after the payment one order.
 
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! `purchase`: the whole purchase of spec §4.3 with the official Python client and a browser, as
+//! `purchase`: the whole purchase (docs/contract/mcp.md#recommended-flow) with the official Python client and a browser, as
 //! `just demo-purchase` runs it.
 
 use std::process::Stdio;

@@ -14,7 +14,7 @@ use crate::identity::{Account, agent_key_for};
 use crate::report::Failure;
 use crate::souk::{Souk, store_key};
 
-/// Seconds between retries, as the specification says (§7).
+/// Seconds between retries (docs/contract/errors.md#backoff).
 const RETRY_DELAYS: [u64; 4] = [1, 2, 4, 8];
 
 /// The slug of the store.
@@ -163,7 +163,7 @@ impl Agent {
         self.call(client, "complete_checkout", arguments).await
     }
 
-    /// Completes the checkout of a cart and retries as the specification says, while there is no
+    /// Completes the checkout of a cart and retries (docs/contract/errors.md#retry-rules) while there is no
     /// response or the server throttles or is unavailable.
     pub(crate) async fn complete_with_retries(
         &self,

@@ -82,7 +82,7 @@ impl Kind {
     }
 }
 
-/// A query with its filters (decisions §3) and its relevance judgements.
+/// A query with its filters (docs/contract/search.md#search-filters) and its relevance judgements.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Query {
@@ -152,7 +152,7 @@ fn check(query: &Query, world: &World) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Returns whether a store is searchable: active, scored and not suspended (decisions §4).
+/// Returns whether a store is searchable: active, scored and not suspended (docs/contract/search.md#ranking).
 fn is_listed(store: &Store) -> bool {
     store.active && store.trust_score.is_some_and(|score| score >= 0.20)
 }

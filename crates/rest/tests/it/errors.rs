@@ -1,4 +1,4 @@
-//! Every error is the envelope of spec §7.
+//! Every error has the error envelope (docs/contract/errors.md#envelope).
 
 use axum::Router;
 use axum::body::Body;

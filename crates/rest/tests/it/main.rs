@@ -4,6 +4,7 @@
 
 mod agent_carts;
 mod agent_products;
+mod bodies;
 mod door;
 mod errors;
 mod health;

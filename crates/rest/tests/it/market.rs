@@ -26,14 +26,14 @@ pub(crate) struct Shop {
     key: String,
 }
 
-/// Returns an agent key with the scopes for reading and carts.
+/// Returns an agent key with the scopes for reading, carts and checkout.
 async fn agent_key(test: &TestDatabase) -> String {
     let mut work = Work::for_platform(test.database()).await.unwrap();
     let email = "ada@example.com".parse().unwrap();
     let new = NewPerson { email, plan: Plan::Free, is_admin: false };
     let password = "correct horse battery";
     let owner = identity::create_person(&mut work, Actor::Operator, &new, password).await.unwrap();
-    let scopes = [Scope::AgentRead, Scope::AgentCart].into();
+    let scopes = [Scope::AgentRead, Scope::AgentCart, Scope::AgentCheckout].into();
     let wanted = NewAgentKey { scopes, ..NewAgentKey::default() };
     let made = identity::issue_agent_key(&mut work, &secret(), owner, &wanted).await.unwrap();
     work.commit().await.unwrap();

@@ -8,7 +8,8 @@ use axum::response::Response;
 use http::{HeaderMap, HeaderValue, Method};
 use primitives::RequestId;
 
-/// The header that marks a request as initiated by an AI agent (spec §5.6).
+/// The header that marks a request as initiated by an AI agent
+/// (docs/contract/authentication.md#transparency-headers).
 const AGENT_INITIATED: &str = "x-ai-agent-initiated";
 
 fn is_agent_initiated(headers: &HeaderMap) -> bool {

@@ -1,5 +1,6 @@
-//! Spec §5: every route and every tool with every kind of credential. Routes and tools are read from the routers; the
-//! outcomes are compared with a committed snapshot, so that each new route or tool needs a reviewed row.
+//! Every route and every tool with every kind of credential (docs/contract/authentication.md#methods). Routes and tools
+//! are read from the routers; the outcomes are compared with a committed snapshot, so that each new route or tool needs a
+//! reviewed row.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;

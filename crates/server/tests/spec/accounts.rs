@@ -1,4 +1,5 @@
-//! Spec §5 and decisions §5: accounts, access tokens, and the keys that accounts create.
+//! Accounts, access tokens (docs/contract/authentication.md#login), and the keys that accounts create
+//! (docs/contract/authentication.md#key-creation).
 
 use axum::http::Method;
 use identity::Role;

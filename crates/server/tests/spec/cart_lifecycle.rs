@@ -1,4 +1,4 @@
-//! Spec §3.2: the lifecycle of a cart.
+//! The lifecycle of a cart (docs/contract/carts.md#cart-lifetime).
 
 use std::time::Duration;
 

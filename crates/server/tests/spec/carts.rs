@@ -1,11 +1,11 @@
-//! Spec §2.3 and decisions §8: carts, over both doors.
+//! Carts, over both doors (docs/contract/carts.md#cart-record).
 
 use axum::body::Body;
 use axum::http::Method;
 use primitives::{Id, ProductId};
 use serde_json::{Value, json};
 
-use crate::app::{TestApp, TestResponse, call, post};
+use crate::app::{TestApp, TestResponse, call, post, redacted};
 
 /// A store other than the demo store.
 const STORE: &str = "kivikiri";
@@ -95,6 +95,102 @@ async fn a_sandbox_key_prepares_a_cart_for_checkout_at_the_demo_store() {
         (&canceled["status"], &canceled["ready_for_checkout"]),
         (&json!("canceled"), &json!(false))
     );
+}
+
+#[tokio::test]
+#[expect(clippy::too_many_lines, reason = "one snapshot shows the whole record")]
+async fn a_cart_record_has_the_fields_of_the_contract() {
+    let app = TestApp::start().await;
+    let key = app.sandbox_key().await;
+    let goods = in_stock_products("demo-store");
+    let new = json!({
+        "items": [{ "product_id": goods[0], "quantity": 2 }],
+        "ship_to": { "country": "US" },
+        "buyer": { "email": "ada@example.com" },
+    });
+    let created = structured_content(&app.tool_as(&key, "demo-store", "create_cart", new).await);
+    insta::assert_json_snapshot!(redacted(created), @r#"
+    {
+      "cart_id": "cart_[id]",
+      "created_at": "2026-11-15T08:00:00Z",
+      "currency": "USD",
+      "destination": {
+        "country": "US"
+      },
+      "discounts": {
+        "applied": [
+          {
+            "amount": 0.0,
+            "title": "Free shipping all winter"
+          }
+        ],
+        "codes": [],
+        "rejected": []
+      },
+      "expires_at": "2026-11-15T08:30:00Z",
+      "item_count": 2,
+      "items": [
+        {
+          "available_quantity": 35,
+          "currency": "USD",
+          "line_id": "line_[id]",
+          "line_total": 64.0,
+          "name": "Tidewater Glass Carafe, 600 ml",
+          "product_id": "prod_b462628677e65e9496e4ddf837039f8a",
+          "quantity": 2,
+          "sku": "POUR-102",
+          "stock_status": "in_stock",
+          "unit_price": 32.0
+        }
+      ],
+      "merchant_slug": "demo-store",
+      "messages": [],
+      "missing": [
+        "$.selected_shipping_option_id"
+      ],
+      "policies": {
+        "free_shipping_threshold": 50.0,
+        "privacy_url": "https://demo-store.example/privacy",
+        "return_summary": "Unused goods may come back within 30 days; we pay the label.",
+        "return_window_days": 30,
+        "shipping_estimate_days": "3-5",
+        "shipping_summary": "Leaves us within one working day; free from $50 in the US.",
+        "terms_url": "https://demo-store.example/terms",
+        "warranty_months": 24
+      },
+      "quote_hash": "[hash]",
+      "ready_for_checkout": false,
+      "shipping_options": [
+        {
+          "currency": "USD",
+          "days_max": 5,
+          "days_min": 3,
+          "id": "ship_dd11c47c4426",
+          "price": 0.0,
+          "title": "Standard, free"
+        },
+        {
+          "currency": "USD",
+          "days_max": 5,
+          "days_min": 3,
+          "id": "ship_ef6691545d2c",
+          "price": 4.9,
+          "title": "Standard"
+        }
+      ],
+      "status": "active",
+      "totals": {
+        "discount": 0.0,
+        "is_estimate": true,
+        "subtotal": 64.0,
+        "tax": 0.0,
+        "tax_included": 0.0,
+        "total": 64.0
+      },
+      "updated_at": "2026-11-15T08:00:00Z",
+      "version": 1
+    }
+    "#);
 }
 
 #[tokio::test]

@@ -1,4 +1,5 @@
-//! Decisions §9: a merchant imports a catalog over HTTP, the worker applies it, and agents see it.
+//! A merchant imports a catalog over HTTP (docs/contract/merchant-api.md#products), the worker applies it, and agents see
+//! it.
 
 use std::time::Duration;
 

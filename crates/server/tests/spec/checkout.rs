@@ -1,10 +1,11 @@
-//! Spec §4.1 and §4.3: from a cart to an order, over both doors.
+//! From a cart to an order, over both doors (docs/contract/checkout.md#agent-checkout,
+//! docs/contract/checkout.md#complete-checkout).
 
 use axum::body::Body;
 use axum::http::{Method, Request};
 use serde_json::{Value, json};
 
-use crate::app::{TestApp, TestResponse, call};
+use crate::app::{TestApp, TestResponse, call, redacted};
 use crate::carts::{in_stock_products, structured_content};
 
 const STORE: &str = "kivikiri";
@@ -65,6 +66,74 @@ async fn a_purchase_is_created_once_paid_and_becomes_an_order() {
         (canceled.status.as_u16(), canceled.code().as_str()),
         (409, "invalid_status_transition")
     );
+}
+
+#[tokio::test]
+async fn a_session_record_has_the_fields_of_the_contract() {
+    let app = TestApp::start().await;
+    let (key, store) = (app.sandbox_key().await, "demo-store");
+    let tool = async |name: &str, arguments: Value| {
+        structured_content(&app.tool_as(&key, store, name, arguments).await)
+    };
+    let items = json!([{ "product_id": in_stock_products(store)[0], "quantity": 1 }]);
+    let cart = tool("create_cart", json!({ "items": items, "ship_to": { "country": "US" } })).await;
+    let (cart_id, option) = (&cart["cart_id"], &cart["shipping_options"][0]["id"]);
+    let selected = json!({ "cart_id": cart_id, "option_id": option });
+    tool("select_shipping_option", selected).await;
+    let session = tool("complete_checkout", json!({ "cart_id": cart_id })).await;
+    insta::assert_json_snapshot!(redacted(session), @r#"
+    {
+      "cart_id": "cart_[id]",
+      "checkout_id": "chk_[id]",
+      "checkout_url": "http://souk.test/demo-store/checkout/chk_[id]",
+      "continue_url": "http://souk.test/demo-store/checkout/chk_[id]",
+      "created_at": "2026-11-15T08:00:00Z",
+      "currency": "USD",
+      "expires_at": "2026-11-15T08:30:00Z",
+      "human_confirmation": {
+        "level": "attested",
+        "required": true
+      },
+      "items": [
+        {
+          "line_id": "line_[id]",
+          "line_total": 32.0,
+          "name": "Tidewater Glass Carafe, 600 ml",
+          "product_id": "prod_b462628677e65e9496e4ddf837039f8a",
+          "quantity": 1,
+          "sku": "POUR-102",
+          "unit_price": 32.0
+        }
+      ],
+      "merchant": {
+        "slug": "demo-store",
+        "verification_level": "VERIFIED"
+      },
+      "messages": [
+        {
+          "code": "buyer_review_required",
+          "content": "show checkout_url to the person: they review and pay there"
+        }
+      ],
+      "order_summary": {
+        "currency": "USD",
+        "item_count": 1,
+        "return_window_days": 30,
+        "total": 32.0
+      },
+      "quote_hash": "[hash]",
+      "status": "requires_escalation",
+      "totals": {
+        "discount": 0.0,
+        "shipping": 0.0,
+        "subtotal": 32.0,
+        "tax": 0.0,
+        "tax_included": 0.0,
+        "total": 32.0
+      },
+      "updated_at": "2026-11-15T08:00:00Z"
+    }
+    "#);
 }
 
 #[tokio::test]

@@ -1,4 +1,4 @@
-//! Spec §4.1, §4.2 and decisions §2: paths, hosts, origins, the store directory and pages.
+//! Paths (docs/contract/rest.md#base-path, docs/contract/mcp.md#addresses), hosts, origins, the store directory and pages.
 
 use axum::body::Body;
 use axum::http::{Method, Request};

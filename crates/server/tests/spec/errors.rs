@@ -1,10 +1,12 @@
-//! Spec §7 and decisions §7: errors, in both formats.
+//! Errors (docs/contract/errors.md#codes), in both formats (docs/contract/errors.md#mcp-errors).
 
 use axum::body::Body;
+use axum::http::Method;
 use primitives::{Id, ProductId};
 use serde_json::json;
 
-use crate::app::{TestApp, call, post};
+use crate::app::{TestApp, call, post, redacted};
+use crate::carts::in_stock_products;
 
 #[tokio::test]
 async fn an_unavailable_store_returns_its_status_and_code() {
@@ -46,6 +48,34 @@ async fn tool_errors_follow_the_callers_format() {
       },
       "error": "product_not_found",
       "message": "product not found in this store"
+    }
+    "#);
+}
+
+#[tokio::test]
+async fn the_error_of_a_checkout_that_is_not_ready_names_what_is_missing() {
+    let app = TestApp::start().await;
+    let key = app.buyer_key("ada@example.com").await;
+    let items = json!([{ "product_id": in_stock_products("kivikiri")[0], "quantity": 1 }]);
+    let body = json!({ "merchant_slug": "kivikiri", "items": items });
+    let head = [("x-agent-api-key", key.as_str())];
+    let cart = app.request(Method::POST, "/agent/cart", &head, &body).await.json();
+    let body = json!({ "cart_id": cart["data"]["cart_id"] });
+    let refused = app.request(Method::POST, "/agent/checkout", &head, &body).await;
+    assert_eq!(refused.status, 422, "{}", refused.text);
+    insta::assert_json_snapshot!(redacted(refused.json()), @r#"
+    {
+      "details": {
+        "hint": "call PATCH /api/v1/agent/cart/{cart_id}, then PATCH /api/v1/agent/cart/{cart_id}",
+        "messages": [],
+        "missing": [
+          "$.destination"
+        ],
+        "request_id": "req_[id]",
+        "retryable": false
+      },
+      "error": "checkout_not_ready",
+      "message": "the cart is not ready for checkout"
     }
     "#);
 }

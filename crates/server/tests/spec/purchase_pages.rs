@@ -1,14 +1,18 @@
-//! Spec §1.4: the approval page and the payment page.
+//! The approval page (docs/contract/confirmation.md#confirm-page) and the payment page
+//! (docs/contract/payments.md#hosted-page).
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use axum::body::Body;
 use axum::http::Request;
 use carts::{CartOwner, CartRef, Destination, Edit, Item, NewCart, Quantity};
-use checkout::{CheckoutContext, Complete, ConfirmationRequest, SessionSnapshot};
+use checkout::{
+    CheckoutContext, Complete, ConfirmationRequest, PaymentGateway, SessionSnapshot, Status,
+};
 use merchants::{Store, StoreCache};
-use primitives::{Id, KeyId, ProductId};
+use payments::{ChargeFuture, ChargeRequest, Provider, ProviderUnavailable};
+use primitives::{Id, KeyId, Money, ProductId};
 
 use crate::app::{SITE_URL, TestApp, TestResponse};
 
@@ -203,6 +207,49 @@ async fn unknown_ids_show_a_not_found_page() {
         assert_eq!(page.status, 404, "{address}");
         assert!(page.text.contains("Page not found"), "{address}: {}", page.text);
     }
+}
+
+/// Records the requests it receives, and returns no outcome.
+#[derive(Debug, Default)]
+struct UnavailableProvider(Mutex<Vec<ChargeRequest>>);
+
+impl Provider for UnavailableProvider {
+    fn name(&self) -> &'static str {
+        "test"
+    }
+
+    fn is_live(&self) -> bool {
+        false
+    }
+
+    fn charge<'request>(
+        &'request self,
+        request: &'request ChargeRequest,
+    ) -> ChargeFuture<'request> {
+        self.0.lock().unwrap().push(request.clone());
+        Box::pin(async { Err(ProviderUnavailable) })
+    }
+
+    fn find<'request>(&'request self, _: &'request ChargeRequest) -> ChargeFuture<'request> {
+        Box::pin(async { Err(ProviderUnavailable) })
+    }
+}
+
+#[tokio::test]
+async fn the_total_of_the_quote_is_charged_once_even_if_the_provider_is_unavailable() {
+    let purchase = Purchase::prepared().await;
+    let at = purchase.complete().await;
+    let provider = Arc::new(UnavailableProvider::default());
+    let gateway = PaymentGateway::new(provider.clone(), true);
+    let (context, id, form) = (purchase.context(), at.session.id, at.session.form_token);
+    let pay = async || checkout::pay(&context, &gateway, id, "test_approves", &form).await;
+    assert_eq!(pay().await.unwrap().status(), Status::CompleteInProgress);
+    assert!(pay().await.is_err(), "the first charge may have succeeded");
+    let requests = provider.0.lock().unwrap().clone();
+    let [request] = &requests[..] else { panic!("{requests:?}") };
+    let quote = &purchase.cart.quote;
+    assert_eq!(request.amount, Money::new(quote.total_minor, purchase.cart.cart.currency));
+    assert!(quote.total_minor > 0);
 }
 
 #[tokio::test]

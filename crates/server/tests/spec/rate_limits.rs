@@ -1,4 +1,5 @@
-//! Spec §8 and decisions §6: rate limits, and the headers that report them.
+//! Rate limits (docs/contract/limits.md#two-buckets), and the headers that report them
+//! (docs/contract/limits.md#headers).
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 

@@ -1,4 +1,4 @@
-//! Spec §2: the records.
+//! The records (docs/contract/products.md#product-record).
 
 use primitives::{Id, ProductId};
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! Search, as agents call it (spec §4.1 `/agent/search`, decisions §3).
+//! Search, as agents call it (docs/contract/search.md#search-endpoints).
 
 use axum::http::{Method, StatusCode};
 use serde_json::{Value, json};
@@ -86,7 +86,7 @@ async fn invalid_fields_are_named() {
         assert_eq!(answer.code(), code, "{body}");
         assert_eq!(answer.json()["details"]["field"], field, "{body}");
     }
-    // A limit beyond the greatest is clamped, not refused (decisions §3).
+    // A limit beyond the greatest is clamped, not refused (docs/contract/envelopes.md#page-limit).
     let answer = app.post_json("/api/v1/search", &json!({ "limit": 1_000 })).await.json();
     assert_eq!(answer["meta"]["limit"], 100);
     let unknown = app.post_json("/api/v1/search", &json!({ "colour": "blue" })).await;

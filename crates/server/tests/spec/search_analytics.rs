@@ -1,4 +1,4 @@
-//! Decisions §9: a merchant sees the search queries of its own store only.
+//! A merchant sees the search queries of its own store only (docs/contract/merchant-api.md#analytics).
 
 use axum::body::Body;
 use axum::http::{Method, Request};

@@ -1,5 +1,5 @@
-//! Spec §4.3, for every tool: results match the output schema, and arguments that do not match the input
-//! schema are refused with the name of the field.
+//! Schemas of every tool (docs/contract/mcp.md#input-schemas): results match the output schema, and arguments that do not
+//! match the input schema are refused with the name of the field.
 
 use std::collections::BTreeMap;
 

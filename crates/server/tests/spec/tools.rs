@@ -1,4 +1,4 @@
-//! Spec §4.3: the tools.
+//! The tools (docs/contract/mcp.md#shown-tools).
 
 use axum::body::Body;
 use primitives::{Id, ProductId};
@@ -62,7 +62,7 @@ async fn tools_are_listed_with_schemas_and_annotations() {
         let is_public = tool["_meta"]["auth"] == "none";
         assert_eq!(takes_key, !reads && !is_public, "{}", tool["name"]);
     }
-    // Spec §4.3 defines access and confirmation of these tools.
+    // docs/contract/mcp.md#shown-tools defines access and confirmation of these tools.
     for (name, auth, confirmation) in [
         ("create_cart", "agent:cart", "required"),
         ("get_shipping_rates", "agent:cart", "never"),

@@ -1,4 +1,4 @@
-//! Spec §2.6: the methodology, the scores and their history.
+//! The methodology (docs/contract/trust.md#methodology-document), the scores and their history.
 
 use serde_json::Value;
 

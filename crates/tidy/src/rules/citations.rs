@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::{Finding, Workspace, source_path::SourcePath};
 
 /// Whether citations by section number are refused.
-const REFUSE_SECTION_NUMBERS: bool = false;
+const REFUSE_SECTION_NUMBERS: bool = true;
 
 const CONTRACT: &str = "docs/contract/";
 

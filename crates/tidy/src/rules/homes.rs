@@ -15,18 +15,22 @@ const EXEMPT: &str = "crates/tidy/src/rules/homes.rs";
 
 const HOMES: &[Home] = &[
     Home {
-        patterns: &[Code("PER_MINUTE: u32 = #"), Code(".tool(?, #)")],
+        patterns: &[
+            Code("PER_MINUTE: u32 = #"),
+            Code(".tool(?, #)"),
+            Code("QuotaRequest::tier(Class::?, ?, #)"),
+        ],
         within: DOORS,
-        allowed: &[],
-        message: "a quota outside its declaration: refer to the declared quota of the tool",
-        pending: true,
+        allowed: &["crates/limits/src/quotas.rs"],
+        message: "a quota outside its declaration: declare it in crates/limits/src/quotas.rs and refer to it",
+        pending: false,
     },
     Home {
         patterns: &[Code(".status ="), Code(".stored_status =")],
         within: CHECKOUT,
         allowed: &["crates/checkout/src/session.rs", "crates/checkout/src/machine.rs"],
         message: "a session's status is assigned: apply a transition of the state machine",
-        pending: true,
+        pending: false,
     },
     Home {
         patterns: &[Code("[(Self, &'static str);")],
@@ -215,7 +219,12 @@ mod tests {
         assert_eq!(row(0, rest, "fn a() { route.tool(\"create_cart\") }"), 0);
         assert_eq!(row(0, "crates/web/src/a.rs", "const PER_MINUTE: u32 = 60;"), 1);
         assert_eq!(row(0, "crates/web/src/a.rs", "const PER_MINUTE: u32 = quotas::PAGE;"), 0);
-        assert_eq!(row(0, "crates/limits/src/a.rs", "const PER_MINUTE: u32 = 60;"), 0);
+        assert_eq!(row(0, "crates/limits/src/quotas.rs", "const PER_MINUTE: u32 = 60;"), 0);
+        assert_eq!(row(0, rest, "fn a() { QuotaRequest::tier(Class::Read, \"public\", 30) }"), 1);
+        assert_eq!(
+            row(0, rest, "fn a() { QuotaRequest::tier(Class::Read, \"public\", PUBLIC) }"),
+            0
+        );
     }
 
     #[test]

@@ -29,7 +29,7 @@ pub(crate) struct Merchant {
 }
 
 impl Merchant {
-    /// Returns whether its products are hidden from search (spec §2.6).
+    /// Returns whether its products are hidden from search (docs/contract/search.md#suspended-excluded).
     pub(crate) fn is_suspended(&self) -> bool {
         self.trust < 0.2
     }

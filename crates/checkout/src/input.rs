@@ -1,0 +1,113 @@
+//! What agents send with a checkout, parsed: each type has one constructor, which validates.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+use serde_json::Value;
+
+use crate::CheckoutError;
+
+/// The reason of a cancellation: a short code of the agent that the merchant sees.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReasonCode(String);
+
+impl ReasonCode {
+    /// The pattern of a valid code. Doors advertise it.
+    pub const PATTERN: &str = "^[a-z][a-z0-9_]{0,49}$";
+
+    /// Returns the code, or `InvalidReasonCode` unless the text matches the pattern.
+    pub fn new(text: &str) -> Result<Self, CheckoutError> {
+        static VALID: LazyLock<Option<Regex>> =
+            LazyLock::new(|| Regex::new(ReasonCode::PATTERN).ok());
+        let is_valid = VALID.as_ref().is_some_and(|valid| valid.is_match(text));
+        if is_valid { Ok(Self(text.to_owned())) } else { Err(CheckoutError::InvalidReasonCode) }
+    }
+
+    /// Returns the text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// Where the buyer is sent after the payment: an HTTPS URL.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReturnUrl(String);
+
+impl ReturnUrl {
+    /// The length of the longest URL. Doors advertise it.
+    pub const LENGTH_MAX: usize = 2000;
+
+    /// Returns the URL, or `InvalidReturnUrl` if it is too long or not HTTPS.
+    pub fn new(text: &str) -> Result<Self, CheckoutError> {
+        if text.starts_with("https://") && text.len() <= Self::LENGTH_MAX {
+            Ok(Self(text.to_owned()))
+        } else {
+            Err(CheckoutError::InvalidReturnUrl)
+        }
+    }
+
+    /// Returns the text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// JSON object of the agent, stored with a session and returned to the agent unchanged.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Metadata(Value);
+
+impl Metadata {
+    /// The size of the largest object, in bytes of JSON.
+    pub const BYTES_MAX: usize = 4096;
+
+    /// Returns the metadata, or `InvalidMetadata` if it is too large or not an object.
+    pub fn new(value: Value) -> Result<Self, CheckoutError> {
+        if value.is_object() && value.to_string().len() <= Self::BYTES_MAX {
+            Ok(Self(value))
+        } else {
+            Err(CheckoutError::InvalidMetadata)
+        }
+    }
+
+    /// Returns the object.
+    #[must_use]
+    pub const fn as_value(&self) -> &Value {
+        &self.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_reason_code_matches_the_advertised_pattern() {
+        for valid in ["price", "shipping_cost", "a", "a1", &"a".repeat(50)] {
+            assert!(ReasonCode::new(valid).is_ok(), "{valid}");
+        }
+        for invalid in ["", "1price", "_price", "Price", "price now", "price\n", &"a".repeat(51)] {
+            assert!(ReasonCode::new(invalid).is_err(), "{invalid:?}");
+        }
+    }
+
+    #[test]
+    fn a_return_url_is_https() {
+        let long = format!("https://{}", "a".repeat(ReturnUrl::LENGTH_MAX));
+        assert!(ReturnUrl::new("https://agent.example/done").is_ok());
+        for invalid in ["", "http://agent.example", "javascript:alert(1)", long.as_str()] {
+            assert!(ReturnUrl::new(invalid).is_err(), "{invalid}");
+        }
+    }
+
+    #[test]
+    fn metadata_is_a_small_object() {
+        assert!(Metadata::new(json!({ "trip": 7 })).is_ok());
+        for invalid in [json!(null), json!([1]), json!({ "a": "x".repeat(Metadata::BYTES_MAX) })] {
+            assert!(Metadata::new(invalid).is_err());
+        }
+    }
+}

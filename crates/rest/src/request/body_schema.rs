@@ -1,0 +1,98 @@
+//! The schema of a JSON body, as the OpenAPI document describes it.
+
+use std::collections::BTreeMap;
+use std::sync::OnceLock;
+
+use primitives::{ErrorCode, Problem};
+use schema::Validator;
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+
+use super::InvalidInput;
+use crate::ErrorResponse;
+
+/// The schema that the bodies of an endpoint are validated against, before the handler reads them.
+pub(crate) struct BodySchema {
+    describe: fn() -> Map<String, Value>,
+    /// The field whose items the handler validates one by one.
+    separate_items: Option<&'static str>,
+    /// Compiled for the first request; `None` if the schema does not compile.
+    validator: OnceLock<Option<Validator>>,
+}
+
+impl BodySchema {
+    pub(crate) fn new(describe: fn() -> Map<String, Value>) -> Self {
+        Self { describe, separate_items: None, validator: OnceLock::new() }
+    }
+
+    /// The items of the list `field` are not validated.
+    pub(crate) fn with_separate_items(
+        describe: fn() -> Map<String, Value>,
+        field: &'static str,
+    ) -> Self {
+        Self { separate_items: Some(field), ..Self::new(describe) }
+    }
+
+    /// Validates a body.
+    pub(super) fn validate(&self, bytes: &[u8]) -> Result<(), ErrorResponse> {
+        let validator = self.validator().ok_or(UnusableSchema)?;
+        let sent = self.parse(bytes).map_err(|_| InvalidInput::not_json())?;
+        Ok(validator.validate(&sent).map_err(InvalidInput::body)?)
+    }
+
+    /// Returns the compiled schema.
+    pub(crate) fn validator(&self) -> Option<&Validator> {
+        let compile = || {
+            let mut schema = Value::Object((self.describe)());
+            if let Some(field) = self.separate_items
+                && let Some(list) = schema["properties"][field].as_object_mut()
+            {
+                list.remove("items");
+            }
+            Validator::new(schema).ok()
+        };
+        self.validator.get_or_init(compile).as_ref()
+    }
+
+    /// Parses a body. Items that the handler validates are only counted.
+    fn parse(&self, bytes: &[u8]) -> serde_json::Result<Value> {
+        let Some(separate) = self.separate_items else { return serde_json::from_slice(bytes) };
+        let fields: BTreeMap<String, &RawValue> = serde_json::from_slice(bytes)?;
+        let mut sent = Map::new();
+        for (name, value) in fields {
+            let items = if name == separate {
+                serde_json::from_str::<Vec<&RawValue>>(value.get()).ok()
+            } else {
+                None
+            };
+            let value = match items {
+                Some(items) => vec![Value::Null; items.len()].into(),
+                None => serde_json::from_str(value.get())?,
+            };
+            sent.insert(name, value);
+        }
+        Ok(Value::Object(sent))
+    }
+}
+
+/// The schema of the body does not compile: a programming error.
+#[derive(Debug, thiserror::Error)]
+#[error("the schema of the body does not compile")]
+struct UnusableSchema;
+
+impl Problem for UnusableSchema {
+    fn code(&self) -> ErrorCode {
+        ErrorCode::InternalError
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_schema_of_every_body_compiles() {
+        let endpoints = crate::endpoints();
+        let schemas = endpoints.operations().iter().filter_map(|it| it.body_schema.as_ref());
+        let count = schemas.inspect(|schema| assert!(schema.validator().is_some())).count();
+        assert!(count > 10);
+    }
+}
