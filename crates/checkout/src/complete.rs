@@ -128,7 +128,7 @@ async fn prepare_cart(
     if !edits.is_empty() {
         let cart = CartRef { agent: owner.key, id };
         match carts::change(database, store, cart, None, &edits, None).await {
-            // The checkout has started: `try_complete` decides whether the data can still be set.
+            // Once the checkout has started, its data changes with `update` alone.
             Ok(_) | Err(CartError::Closed { .. }) => {}
             Err(error) => return Err(error.into()),
         }
@@ -151,17 +151,12 @@ async fn try_complete(
     };
     let now = work.now();
     crash_point("complete.claimed");
-    let mut cart = carts::lock(&mut work, merchant, cart, owner.key).await?;
+    let cart = carts::lock(&mut work, merchant, cart, owner.key).await?;
     let mut existing = table::find(work.sql(), merchant, None, Some(cart.id)).await?;
     crash_point("complete.cart_held");
     match existing.as_ref().map(|session| session.status(now)) {
         None => cart.ensure_open(now, None)?,
-        Some(Status::Incomplete | Status::ReadyForComplete) => {
-            let edits = request.data.edits();
-            if !edits.is_empty() {
-                carts::change_during_checkout(&mut work, merchant, &mut cart, &edits).await?;
-            }
-        }
+        Some(Status::Incomplete | Status::ReadyForComplete) => {}
         Some(from @ (Status::Canceled | Status::Expired)) => {
             return Err(CheckoutError::InvalidTransition { from });
         }

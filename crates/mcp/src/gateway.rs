@@ -240,7 +240,8 @@ async fn run(
 
 /// Validates the arguments against the advertised schema.
 fn validate(tool: &RegisteredTool, arguments: &Value) -> Result<(), InvalidArguments> {
-    let Some(error) = tool.arguments.iter_errors(arguments).next() else {
+    // The first violation alone: `iter_errors` would collect all of them before the first is read.
+    let Err(error) = tool.arguments.validate(arguments) else {
         return Ok(());
     };
     let properties = tool.listing.input_schema.get("properties").and_then(Value::as_object);

@@ -38,7 +38,7 @@ impl<T: DeserializeOwned + JsonSchema, S: Send + Sync> FromRequestParts<S> for Q
     }
 }
 
-/// Extracts the body as JSON, whatever its `Content-Type`. `CredentialStore` authenticate with a header that no browser adds
+/// Extracts the body as JSON, whatever its `Content-Type`. Callers authenticate with a header that no browser adds
 /// by itself, so requiring the content type would protect nothing.
 #[derive(Debug)]
 pub struct Json<T>(pub T);

@@ -48,24 +48,30 @@ async fn items_become_a_cart_with_the_cheapest_shipping_option() {
 }
 
 #[tokio::test]
-async fn data_is_set_until_a_person_can_pay() {
+async fn data_is_set_until_the_checkout_has_started() {
     let shop = Shop::open().await;
     let [mug] = shop.stock(&[("mug", "12.50", 9)]).await;
     let (context, owner) = (shop.context(), agent(1));
-    let of_cart = shop.cart(&owner, &[(mug, 1)]).await.cart.id;
-    let of_session = shop.cart(&owner, &[(mug, 1)]).await.cart.id;
+    let cart = shop.cart(&owner, &[(mug, 1)]).await.cart.id;
+    let abroad = Complete { data: to("FR"), ..Complete::cart(cart) };
+    let refused = checkout::complete(&context, &owner, &abroad, None).await.unwrap_err();
+    assert_eq!(refused.code(), ErrorCode::CheckoutNotReady, "the store does not ship there");
+    let home = Complete { data: to("DE"), ..Complete::cart(cart) };
+    let completed = checkout::complete(&context, &owner, &home, None).await.unwrap();
+    assert_eq!(completed.status(), Status::RequiresEscalation);
+    let late = checkout::complete(&context, &owner, &abroad, None).await.unwrap();
+    assert_eq!(late.session, completed.session, "the same session is returned");
+
+    let cart = shop.cart(&owner, &[(mug, 1)]).await.cart.id;
     let new = NewSession::default();
-    let session = checkout::create(&context, &owner, of_session, &new, None).await.unwrap();
-    for source in [Source::Cart(of_cart), Source::Session(session.session.id)] {
-        let abroad = Complete { data: to("FR"), ..Complete::new(source.clone()) };
-        let refused = checkout::complete(&context, &owner, &abroad, None).await.unwrap_err();
-        assert_eq!(refused.code(), ErrorCode::CheckoutNotReady, "{source:?}");
-        let home = Complete { data: to("DE"), ..Complete::new(source.clone()) };
-        let at = checkout::complete(&context, &owner, &home, None).await.unwrap();
-        assert_eq!(at.status(), Status::RequiresEscalation);
-        let late = checkout::complete(&context, &owner, &abroad, None).await.unwrap();
-        assert_eq!(late.session, at.session, "the same session is returned");
-    }
+    let created = checkout::create(&context, &owner, cart, &new, None).await.unwrap();
+    let source = Source::Session(created.session.id);
+    let abroad = Complete { data: to("FR"), ..Complete::new(source) };
+    let completed = checkout::complete(&context, &owner, &abroad, None).await.unwrap();
+    assert_eq!(
+        completed.session.terms, created.session.terms,
+        "the data of a session changes with update"
+    );
 }
 
 #[tokio::test]
