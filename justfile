@@ -76,7 +76,7 @@ deny:
 unused:
     {{ env }} cargo shear --locked
 
-# Install the git hooks, which run lint before every push
+# Install the git hooks: check the commit message, run lint before every push
 [group('check')]
 hooks:
     git config core.hooksPath .githooks
