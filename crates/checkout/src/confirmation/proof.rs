@@ -68,7 +68,7 @@ impl ProofRejection {
                 " returns the decision",
             ),
             _ => hint!(
-                "show confirm_url to the person; once they confirm, call again with confirmation_id"
+                "show confirm_url to the person; once they confirm, call again with confirmation.confirmation_id"
             ),
         }
     }
