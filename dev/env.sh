@@ -59,7 +59,7 @@ build() {
 }
 
 # run_proof PROFILE VERB TOPIC [ARGS]: builds the server and the proof binary, and runs `proof VERB TOPIC`.
-# The engines are not needed to list checks.
+# The engines are not needed to list checks. SOUK_PREBUILT: the binaries were just built.
 run_proof() {
     local folder=$CARGO_TARGET_DIR/${1/dev/debug}
     cd "$SOUK_ROOT" || return
@@ -67,7 +67,7 @@ run_proof() {
         *' --list '*) ;;
         *) start_engines ;;
     esac
-    build "$1"
+    [[ -n ${SOUK_PREBUILT:-} ]] || build "$1"
     shift
     SOUK_BIN=$folder/souk SOUK_ENGINES=$SOUK_ROOT/dev/engines SOUK_CLIENTS=$SOUK_ROOT/dev/clients \
         "$folder/proof" "$@"

@@ -10,31 +10,40 @@ use crate::{CartError, text};
 #[serde(deny_unknown_fields)]
 pub struct Destination {
     /// ISO 3166-1 alpha-2 country code.
-    #[schemars(regex(pattern = "^[A-Za-z]{2}$"))]
+    #[schemars(regex(pattern = Self::COUNTRY_PATTERN))]
     pub country: String,
     /// State, province or region.
-    #[schemars(length(min = 1, max = 100))]
+    #[schemars(length(min = 1, max = Self::TEXT_LENGTH_MAX))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub region: Option<String>,
     /// Postal code.
-    #[schemars(length(min = 1, max = 20))]
+    #[schemars(length(min = 1, max = Self::POSTAL_CODE_LENGTH_MAX))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub postal_code: Option<String>,
     /// City.
-    #[schemars(length(min = 1, max = 100))]
+    #[schemars(length(min = 1, max = Self::TEXT_LENGTH_MAX))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub city: Option<String>,
     /// Street and house number.
-    #[schemars(length(min = 1, max = 200))]
+    #[schemars(length(min = 1, max = Self::STREET_LENGTH_MAX))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub street: Option<String>,
     /// Name of the recipient.
-    #[schemars(length(min = 1, max = 100))]
+    #[schemars(length(min = 1, max = Self::TEXT_LENGTH_MAX))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
 }
 
 impl Destination {
+    /// The pattern of a country code. Doors advertise it.
+    pub const COUNTRY_PATTERN: &str = "^[A-Za-z]{2}$";
+    /// Most characters of region, city and recipient.
+    pub const TEXT_LENGTH_MAX: usize = 100;
+    /// Most characters of a postal code.
+    pub const POSTAL_CODE_LENGTH_MAX: usize = 20;
+    /// Most characters of street and house number.
+    pub const STREET_LENGTH_MAX: usize = 200;
+
     /// Returns the destination with an upper-case country and every text normalized to one line, or an error if one is
     /// invalid.
     pub(crate) fn validated(self) -> Result<Self, CartError> {
@@ -44,11 +53,15 @@ impl Destination {
         }
         Ok(Self {
             country,
-            region: text::optional("region", self.region, 100)?,
-            postal_code: text::optional("postal_code", self.postal_code, 20)?,
-            city: text::optional("city", self.city, 100)?,
-            street: text::optional("street", self.street, 200)?,
-            name: text::optional("name", self.name, 100)?,
+            region: text::optional("region", self.region, Self::TEXT_LENGTH_MAX)?,
+            postal_code: text::optional(
+                "postal_code",
+                self.postal_code,
+                Self::POSTAL_CODE_LENGTH_MAX,
+            )?,
+            city: text::optional("city", self.city, Self::TEXT_LENGTH_MAX)?,
+            street: text::optional("street", self.street, Self::STREET_LENGTH_MAX)?,
+            name: text::optional("name", self.name, Self::TEXT_LENGTH_MAX)?,
         })
     }
 }

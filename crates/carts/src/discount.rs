@@ -7,7 +7,7 @@ use crate::rounding::{allocate, scale};
 use crate::{CODES_MAX, CartError, text};
 
 /// Most characters of a discount code.
-const CODE_LENGTH_MAX: usize = 100;
+pub const CODE_LENGTH_MAX: usize = 100;
 
 /// A promotion that applies.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,16 +49,19 @@ primitives::text_enum! {
     }
 }
 
-/// A line as discounts see it.
-pub(crate) struct Discountable<'line> {
-    pub(crate) category: &'line str,
-    pub(crate) minor: i64,
+/// Goods as discounts and shipping see them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Goods<'product> {
+    /// Path of the category.
+    pub category: &'product str,
+    /// Price of all units, before discounts.
+    pub minor: i64,
 }
 
 /// Applies promotions in the order set by the merchant, each to what the earlier ones left. Returns the discounts and the
 /// codes that do not apply.
 pub(crate) fn discounts(
-    lines: &[Discountable<'_>],
+    lines: &[Goods<'_>],
     promotions: &[Promotion],
     codes: &[String],
     now: Timestamp,

@@ -89,6 +89,36 @@ pub enum CartError {
     Database(#[from] DatabaseError),
 }
 
+/// Codes of [`create`](crate::create()), besides those that every call may return.
+pub const CREATE_ERRORS: &[ErrorCode] = &[ErrorCode::ProductNotFound, ErrorCode::OutOfStock];
+/// Codes of [`cart`](crate::cart()).
+pub const READ_ERRORS: &[ErrorCode] = &[ErrorCode::CartNotFound];
+/// Codes of [`change`](crate::change()) with other items.
+pub const REPLACE_ERRORS: &[ErrorCode] = &[
+    ErrorCode::CartNotFound,
+    ErrorCode::CartExpired,
+    ErrorCode::CartClosed,
+    ErrorCode::InvalidStatusTransition,
+    ErrorCode::ProductNotFound,
+    ErrorCode::OutOfStock,
+];
+/// Codes of [`change`](crate::change()) with a [`CartUpdate`](crate::CartUpdate).
+pub const UPDATE_ERRORS: &[ErrorCode] = &[
+    ErrorCode::CartNotFound,
+    ErrorCode::CartExpired,
+    ErrorCode::CartClosed,
+    ErrorCode::InvalidStatusTransition,
+];
+/// Codes of [`change`](crate::change()) with [`Edit::Cancel`](crate::Edit::Cancel).
+pub const CANCEL_ERRORS: &[ErrorCode] = &[
+    ErrorCode::CartNotFound,
+    ErrorCode::CartExpired,
+    ErrorCode::CartClosed,
+    ErrorCode::InvalidStatusTransition,
+];
+/// Codes of [`estimate`](crate::estimate()).
+pub const ESTIMATE_ERRORS: &[ErrorCode] = &[ErrorCode::ProductNotFound, ErrorCode::OutOfStock];
+
 impl From<sqlx::Error> for CartError {
     fn from(error: sqlx::Error) -> Self {
         Self::Database(error.into())
@@ -221,5 +251,32 @@ impl Problem for CartError {
 
     fn is_transient(&self) -> bool {
         self.source_problem().is_some_and(Problem::is_transient)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_code_belongs_to_an_operation() {
+        let declared = [
+            CREATE_ERRORS,
+            READ_ERRORS,
+            REPLACE_ERRORS,
+            UPDATE_ERRORS,
+            CANCEL_ERRORS,
+            ESTIMATE_ERRORS,
+            // Doors declare these with every body.
+            &[ErrorCode::InvalidRequest, ErrorCode::InternalError],
+        ]
+        .concat();
+        let (_, source) = include_str!("error.rs").split_once("fn code(&self)").unwrap();
+        let (source, _) = source.split_once("fn details(&self").unwrap();
+        for name in source.split("ErrorCode::").skip(1) {
+            let name = name.split(|letter: char| !letter.is_alphanumeric()).next().unwrap();
+            let is_declared = declared.iter().any(|code| format!("{code:?}") == name);
+            assert!(is_declared, "{name} is in no list of error.rs");
+        }
     }
 }

@@ -2,9 +2,11 @@
 
 use catalog::StockPool;
 use database::Reading;
-use merchants::Store;
-use primitives::{CartId, Id, KeyId};
+use merchants::{Settings, Store};
+use primitives::{CartId, Id, KeyId, MerchantId, Timestamp};
 
+use crate::discount::{Goods, discounts};
+use crate::quote::{ShippingOption, shipping_options, sum};
 use crate::read::{PricedCart, price};
 use crate::{Cart, CartError, CartOwner, CartStatus, Destination, Item, Quote, items};
 
@@ -54,4 +56,36 @@ pub async fn estimate_cart(
     let PricedCart { mut cart, now, .. } = priced;
     cart.destination = Some(destination.validated()?);
     Ok(price(reading, store, cart, now).await?.quote)
+}
+
+/// Estimates shipping at one store and time.
+#[derive(Debug, Clone)]
+pub struct ShippingEstimator {
+    pub(crate) settings: Settings,
+    pub(crate) now: Timestamp,
+}
+
+/// Reads what determines the price of shipping at a store.
+pub async fn shipping_estimator(
+    reading: &Reading,
+    merchant: MerchantId,
+) -> Result<ShippingEstimator, CartError> {
+    let settings = merchants::settings(reading, merchant).await?.settings;
+    let now = reading.run(async |sql| sql.now().await).await?;
+    Ok(ShippingEstimator { settings, now })
+}
+
+impl ShippingEstimator {
+    /// Returns the shipping options to a country, the cheapest first: those of a cart with these goods and no discount
+    /// codes. Stock is not checked.
+    pub fn options(
+        &self,
+        country: &str,
+        goods: &[Goods<'_>],
+    ) -> Result<Vec<ShippingOption>, CartError> {
+        let subtotal = sum(goods.iter().map(|goods| goods.minor))?;
+        let (discounts, _) = discounts(goods, &self.settings.promotions, &[], self.now);
+        let discount = discounts.iter().map(|discount| discount.minor).sum::<i64>();
+        Ok(shipping_options(&self.settings, country, subtotal - discount, &discounts))
+    }
 }

@@ -2,11 +2,37 @@
 
 use catalog::{Offer, Product, StockPool};
 use database::Reading;
-use primitives::{CartId, Currency, Id, LineId, MerchantId};
+use primitives::{CartId, Currency, Id, LineId, MerchantId, ProductId, VariantId};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::quote::Message;
 use crate::{CartError, Item, Line, Quantity};
+
+/// A cart item.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ItemRequest {
+    /// Product id of this store.
+    pub product_id: ProductId,
+    /// Required if the product has variants.
+    pub variant_id: Option<VariantId>,
+    /// Default 1.
+    #[schemars(range(min = 1, max = Quantity::MAX))]
+    pub quantity: Option<i64>,
+}
+
+impl ItemRequest {
+    /// Returns the requested items, or `InvalidQuantity` if a quantity is out of range.
+    pub fn parse(requests: &[Self]) -> Result<Vec<Item>, CartError> {
+        let item = |request: &Self| {
+            let quantity = request.quantity.map_or(Ok(Quantity::ONE), Quantity::new)?;
+            Ok(Item { product: request.product_id, variant: request.variant_id, quantity })
+        };
+        requests.iter().map(item).collect()
+    }
+}
 
 /// An item with the quantity that is available, at most the requested one.
 #[derive(Debug, Clone, Copy)]

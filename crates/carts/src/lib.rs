@@ -29,9 +29,13 @@ pub use change::{CartUpdate, Edit, change};
 pub use checkout::{change_during_checkout, lock, purge_sandbox, set_status};
 pub use create::{NewCart, ShippingChoice, create};
 pub use destination::Destination;
-pub use discount::{CodeRejection, Discount, RejectedCode};
-pub use error::CartError;
-pub use estimate::{estimate, estimate_cart};
+pub use discount::{CODE_LENGTH_MAX, CodeRejection, Discount, Goods, RejectedCode};
+pub use error::{
+    CANCEL_ERRORS, CREATE_ERRORS, CartError, ESTIMATE_ERRORS, READ_ERRORS, REPLACE_ERRORS,
+    UPDATE_ERRORS,
+};
+pub use estimate::{ShippingEstimator, estimate, estimate_cart, shipping_estimator};
+pub use items::ItemRequest;
 pub use offers::{NetworkOffer, offers};
 pub use owner::{Buyer, CartOwner};
 pub use permalink::{Permalink, PermalinkTarget, permalink, storefront_link};

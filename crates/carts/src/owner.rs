@@ -30,36 +30,44 @@ impl CartOwner {
 #[serde(deny_unknown_fields)]
 pub struct Buyer {
     /// Email address for the receipt.
-    #[schemars(length(min = 1, max = 254))]
+    #[schemars(length(min = 1, max = Self::EMAIL_LENGTH_MAX))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub email: Option<String>,
     /// Given name.
-    #[schemars(length(min = 1, max = 100))]
+    #[schemars(length(min = 1, max = Self::NAME_LENGTH_MAX))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_name: Option<String>,
     /// Family name.
-    #[schemars(length(min = 1, max = 100))]
+    #[schemars(length(min = 1, max = Self::NAME_LENGTH_MAX))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_name: Option<String>,
     /// Telephone number.
-    #[schemars(length(min = 1, max = 40))]
+    #[schemars(length(min = 1, max = Self::PHONE_LENGTH_MAX))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub phone_number: Option<String>,
 }
 
 impl Buyer {
+    const EMAIL_LENGTH_MAX: usize = 254;
+    const NAME_LENGTH_MAX: usize = 100;
+    const PHONE_LENGTH_MAX: usize = 40;
+
     /// Returns the buyer with every text normalized to one line, or an error if a text or the email is invalid.
     pub(crate) fn validated(self) -> Result<Self, CartError> {
-        let email = text::optional("email", self.email, 254)?;
+        let email = text::optional("email", self.email, Self::EMAIL_LENGTH_MAX)?;
         let is_address = |email: &String| email.contains('@') && !email.contains(' ');
         if email.as_ref().is_some_and(|email| !is_address(email)) {
             return Err(CartError::InvalidEmail);
         }
         Ok(Self {
             email,
-            first_name: text::optional("first_name", self.first_name, 100)?,
-            last_name: text::optional("last_name", self.last_name, 100)?,
-            phone_number: text::optional("phone_number", self.phone_number, 40)?,
+            first_name: text::optional("first_name", self.first_name, Self::NAME_LENGTH_MAX)?,
+            last_name: text::optional("last_name", self.last_name, Self::NAME_LENGTH_MAX)?,
+            phone_number: text::optional(
+                "phone_number",
+                self.phone_number,
+                Self::PHONE_LENGTH_MAX,
+            )?,
         })
     }
 }

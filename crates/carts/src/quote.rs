@@ -9,8 +9,8 @@ use sha2::{Digest, Sha256};
 
 pub use message::{Message, MessageCode};
 
-use crate::discount::{Discount, Discountable, RejectedCode, discounts};
-use crate::{Cart, CartError, Destination, tax};
+use crate::discount::{Discount, Goods, RejectedCode, discounts};
+use crate::{Cart, CartError, tax};
 
 /// A line with its current price. Amounts are minor units.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -119,13 +119,13 @@ impl Quote {
             categories.push(product.as_ref().map_or("", |product| product.category.path.as_str()));
             lines.push(quoted(line, product.as_ref(), known.map(|(_, offer)| offer))?);
         }
-        let discountable: Vec<Discountable<'_>> = lines
+        let goods: Vec<Goods<'_>> = lines
             .iter()
             .zip(&categories)
-            .map(|(line, category)| Discountable { category, minor: line.subtotal_minor })
+            .map(|(line, category)| Goods { category, minor: line.subtotal_minor })
             .collect();
         let (discounts, rejected_codes) =
-            discounts(&discountable, &inputs.settings.promotions, &cart.codes, inputs.now);
+            discounts(&goods, &inputs.settings.promotions, &cart.codes, inputs.now);
         for discount in &discounts {
             for (line, minor) in lines.iter_mut().zip(&discount.by_line) {
                 line.discount_minor += minor;
@@ -146,8 +146,9 @@ impl Quote {
             }
             tax_minor = Some(sum(lines.iter().map(|line| line.tax_minor))?);
         }
-        let is_free = discounts.iter().any(|discount| discount.grants_free_shipping);
-        let options = options(cart.destination.as_ref(), inputs.settings, goods_minor, is_free);
+        let options = cart.destination.as_ref().map_or_else(Vec::new, |to| {
+            shipping_options(inputs.settings, &to.country, goods_minor, &discounts)
+        });
         let selected = cart.shipping_option.clone();
         let selected_option = selected.filter(|id| options.iter().any(|option| option.id == *id));
         let price = |id: &String| options.iter().find(|option| option.id == *id);
@@ -176,7 +177,7 @@ impl Quote {
     }
 }
 
-fn sum(amounts: impl IntoIterator<Item = i64>) -> Result<i64, CartError> {
+pub(crate) fn sum(amounts: impl IntoIterator<Item = i64>) -> Result<i64, CartError> {
     amounts.into_iter().try_fold(0_i64, i64::checked_add).ok_or(CartError::AmountOverflow)
 }
 
@@ -222,18 +223,18 @@ fn full_name(product: &str, variant: &str) -> String {
     if variant.starts_with(product) { variant.to_owned() } else { format!("{product}, {variant}") }
 }
 
-/// Returns the shipping options, the cheapest first. That one is free if a promotion says so or the free-shipping threshold
-/// is reached.
-fn options(
-    to: Option<&Destination>,
+/// Returns the shipping options to a country for goods of this price after discounts, the cheapest first. That one is free
+/// if a promotion says so or the free-shipping threshold is reached.
+pub(crate) fn shipping_options(
     settings: &Settings,
+    country: &str,
     goods_minor: i64,
-    is_free: bool,
+    discounts: &[Discount],
 ) -> Vec<ShippingOption> {
-    let Some(to) = to else { return Vec::new() };
     let threshold = settings.policies.free_shipping_threshold_minor;
-    let is_free = is_free || threshold.is_some_and(|from| goods_minor >= from);
-    let rates = settings.shipping_rates_to(&to.country, goods_minor).into_iter().enumerate();
+    let is_free = threshold.is_some_and(|from| goods_minor >= from)
+        || discounts.iter().any(|discount| discount.grants_free_shipping);
+    let rates = settings.shipping_rates_to(country, goods_minor).into_iter().enumerate();
     let option = |(index, rate): (usize, &merchants::ShippingRate)| ShippingOption {
         id: option_id(&rate.name),
         title: rate.name.clone(),

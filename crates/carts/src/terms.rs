@@ -146,6 +146,9 @@ impl Terms {
 pub struct QuoteHash([u8; 32]);
 
 impl QuoteHash {
+    /// The pattern of a hash as text. Doors advertise it.
+    pub const PATTERN: &str = "^[0-9a-f]{64}$";
+
     /// Returns the bytes.
     #[must_use]
     pub const fn as_bytes(&self) -> &[u8; 32] {

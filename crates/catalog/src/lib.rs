@@ -29,6 +29,7 @@ mod read;
 mod record;
 mod refresh_stats;
 mod stock;
+mod stock_pool;
 mod table;
 mod text;
 mod update_offers;
@@ -56,9 +57,7 @@ pub use feed_run::{
 pub use field_error::{FieldError, FieldErrorCode};
 pub use gtin::{Gtin, GtinError};
 pub use history::{PriceHistory, PriceRecord, RecentPrices, ReviewRecord, Reviews};
-pub use hold::{
-    StockPool, Units, hold, products_for_sale, products_in_pool, purge_sandbox, release, sell,
-};
+pub use hold::{Units, hold, purge_sandbox, release, sell};
 pub use incoming::{Incoming, Origin};
 pub use merchants::GtinSource;
 pub use offer::{Choice, Offer, OptionValue, ProductOption, options};
@@ -80,6 +79,7 @@ pub use record::{
 };
 pub use refresh_stats::{RefreshCatalogStats, schedule_catalog_stats};
 pub use stock::StockStatus;
+pub use stock_pool::{StockPool, products_for_sale, products_in_pool};
 pub use table::Lookup;
 pub use text::{one_line, paragraphs};
 pub use update_offers::{OfferChange, OfferUpdate, OfferUpdateOutcome, update_offers};

@@ -6,7 +6,6 @@ use database::Work;
 use primitives::{CheckoutId, MerchantId, Money};
 use webhooks::{AbandonedItem, CheckoutAbandoned, WebhookEvent};
 
-use crate::complete::release;
 use crate::{
     CheckoutContext, CheckoutError, ReasonCode, Session, SessionSnapshot, Status, Transition, read,
     table,
@@ -42,7 +41,7 @@ pub(crate) async fn end(
     let (now, before, stage) = (work.now(), session.version, session.stored_status());
     let last_activity_at = session.updated_at;
     session.apply(transition, now)?;
-    release(work, merchant, session).await?;
+    session.release_units(work, merchant).await?;
     table::update(work, merchant, session, before).await?;
     let is_canceled = transition == Transition::Cancel;
     let to = if is_canceled { CartStatus::Canceled } else { CartStatus::Expired };

@@ -1,21 +1,15 @@
 //! A verb: completing a checkout. A person then pays at the checkout URL; until then the units are held.
 
 use carts::{CartError, CartOwner, CartRef, CartUpdate, Item, NewCart, ShippingChoice};
-use database::{Work, crash_point};
+use database::crash_point;
 use jobs::IdempotencyKey;
-use merchants::ConfirmationPolicy;
-use orders::ConfirmationLevel;
-use primitives::{CartId, CheckoutId, ConfirmationId, MerchantId, Problem};
+use primitives::{CartId, CheckoutId, Problem};
 
-use crate::confirmation::{self, Elicitation, ProofClaim, ProofRejection};
-use crate::create::{NewSession, insert_session, new_session};
-use crate::idempotency::{self, Claim};
-use crate::revalidate::{Revalidated, record_comparisons, revalidate};
-use crate::session::SESSION_LIFETIME;
-use crate::{
-    CheckoutContext, CheckoutError, ConfirmationProof, Session, SessionSnapshot, Status,
-    Transition, read, table,
-};
+use crate::confirmation::{self, Elicitation, ProofClaim};
+use crate::idempotency::{self, Claim, KeyedWork};
+use crate::revalidate::{Revalidated, revalidate};
+use crate::session::{self, NewSession};
+use crate::{CheckoutContext, CheckoutError, SessionSnapshot, read, table};
 
 /// Attempts if the error is transient.
 const ATTEMPTS_MAX: u32 = 4;
@@ -59,12 +53,6 @@ impl Complete {
     pub fn cart(cart: CartId) -> Self {
         Self::new(Source::Cart(cart))
     }
-
-    /// Returns the confirmation that the client's response or the agent's claim names.
-    fn confirmation(&self) -> Option<ConfirmationId> {
-        let responded = self.elicitation.response.map(|response| response.confirmation);
-        responded.or(self.claim.confirmation())
-    }
 }
 
 /// Completes a checkout: revalidates the cart, holds its units and returns the session with the checkout URL. A cart that
@@ -79,10 +67,8 @@ pub async fn complete(
     idempotency_key: Option<&IdempotencyKey>,
 ) -> Result<SessionSnapshot, CheckoutError> {
     let cart = prepare_cart(context, owner, request, idempotency_key).await?;
-    if let Some(response) = request.elicitation.response
-        && let Some(decision) = response.decision
-    {
-        confirmation::elicit(context, owner, response.confirmation, decision).await?;
+    if let Some(response) = request.elicitation.response {
+        confirmation::record_elicited(context, owner, response).await?;
     }
     let mut attempts = 1;
     loop {
@@ -136,6 +122,7 @@ async fn prepare_cart(
     Ok(id)
 }
 
+/// Completes the checkout of a cart in one work. Each step is one call.
 async fn try_complete(
     context: &CheckoutContext<'_>,
     owner: &CartOwner,
@@ -152,37 +139,36 @@ async fn try_complete(
     let now = work.now();
     crash_point("complete.claimed");
     let cart = carts::lock(&mut work, merchant, cart, owner.key).await?;
-    let mut existing = table::find(work.sql(), merchant, None, Some(cart.id)).await?;
+    let found = table::find(work.sql(), merchant, None, Some(cart.id)).await?;
     crash_point("complete.cart_held");
-    match existing.as_ref().map(|session| session.status(now)) {
-        None => cart.ensure_open(now, None)?,
-        Some(Status::Incomplete | Status::ReadyForComplete) => {}
-        Some(from @ (Status::Canceled | Status::Expired)) => {
-            return Err(CheckoutError::InvalidTransition { from });
+    let existing = match found {
+        None => {
+            cart.ensure_open(now, None)?;
+            None
         }
-        Some(Status::RequiresEscalation | Status::CompleteInProgress | Status::Completed) => {
-            let session = existing.ok_or(CheckoutError::Unreadable)?;
-            idempotency::record_response(&mut work, idempotency_key, &session).await?;
-            work.commit().await?;
-            return Ok(SessionSnapshot { session, now });
-        }
-    }
-    // A session whose payment was declined still holds its units; their stock is revalidated like everything else.
-    if let Some(session) = &mut existing {
-        release(&mut work, merchant, session).await?;
-    }
-    let revalidated = revalidate(&mut work, context, cart).await?;
-    crash_point("complete.revalidated");
-    let is_started = existing.is_some();
-    let proof = match check(&mut work, context, &revalidated, request, is_started).await {
-        Ok(proof) => proof,
-        Err(error) => {
-            work.rollback().await?;
-            return Err(record_rejection(context, &revalidated, error).await);
+        Some(session) if session.is_completed(now)? => return work.finish(session).await,
+        Some(mut session) => {
+            // After a declined payment the units are still held; their stock is revalidated like everything else.
+            session.release_units(&mut work, merchant).await?;
+            Some(session)
         }
     };
-    let session = escalate(&mut work, context, &revalidated, existing, request, proof).await?;
-    idempotency::record_response(&mut work, idempotency_key, &session).await?;
+    let revalidated = revalidate(&mut work, context, cart).await?;
+    crash_point("complete.revalidated");
+    if let Err(error) = ensure_completable(&revalidated) {
+        return reject(work, context, &revalidated, error).await;
+    }
+    let is_started = existing.is_some();
+    let required =
+        confirmation::require(&mut work, context, &revalidated, request, is_started).await;
+    let proof = match required {
+        Ok(proof) => proof,
+        Err(error) => return reject(work, context, &revalidated, error).await,
+    };
+    let new = &request.session;
+    let session = session::escalate(&mut work, context, &revalidated, existing, new, proof).await?;
+    crash_point("complete.recorded");
+    work.record_response(&session).await?;
     crash_point("complete.response_recorded");
     // Last, because other checkouts of the same product wait for its row until this work ends.
     let (pool, units) = (session.owner.stock_pool(), session.units());
@@ -197,77 +183,34 @@ async fn try_complete(
     Ok(SessionSnapshot { session, now })
 }
 
-/// Releases the units of a locked session, if it holds any.
-pub(crate) async fn release(
-    work: &mut Work,
-    merchant: MerchantId,
-    session: &mut Session,
-) -> Result<(), CheckoutError> {
-    if session.is_holding {
-        let units = session.units();
-        catalog::release(work, merchant, session.owner.stock_pool(), &units).await?;
-        session.is_holding = false;
-    }
-    Ok(())
-}
-
-/// Returns the human confirmation of the checkout, or an error if the checkout is not allowed.
-async fn check(
-    work: &mut Work,
-    context: &CheckoutContext<'_>,
-    revalidated: &Revalidated,
-    request: &Complete,
-    is_started: bool,
-) -> Result<ConfirmationProof, CheckoutError> {
+/// Returns an error unless agents may buy at the store, no required data is missing and every item is available.
+fn ensure_completable(revalidated: &Revalidated) -> Result<(), CheckoutError> {
     revalidated.ensure_agent_checkout()?;
-    revalidated.ensure_ready()?;
-    let required = match revalidated.settings.confirmation {
-        ConfirmationPolicy::Attested => ConfirmationLevel::Attested,
-        ConfirmationPolicy::Hosted => ConfirmationLevel::Hosted,
-        ConfirmationPolicy::Mandate => ConfirmationLevel::Mandate,
-    };
-    let reject = |reason| CheckoutError::ConfirmationRequired { reason, requested: None };
-    let named = request.confirmation();
-    let mut proof = ConfirmationProof::ATTESTED;
-    if named.is_none() {
-        proof = confirmation::strongest(work, context, revalidated).await?;
-        // A client that can ask the person does so, even where the store accepts the agent's attestation.
-        let can_ask = request.elicitation.is_supported && !is_started;
-        if can_ask && required == ConfirmationLevel::Attested && proof.level == required {
-            return Err(reject(ProofRejection::NotAsked));
-        }
+    let quote = &revalidated.priced.quote;
+    if quote.is_ready() {
+        return Ok(());
     }
-    let current = revalidated.priced.quote_hash;
-    match request.claim.quote_hash() {
-        Some(approved) if approved != current => {
-            return Err(CheckoutError::QuoteChanged { current });
-        }
-        Some(_) => {}
-        // A confirmation is bound to the prices the person saw.
-        None if named.is_some() => {}
-        None => revalidated.ensure_prices_unchanged()?,
-    }
-    if let Some(id) = named {
-        proof = confirmation::verify(work, context, revalidated, id).await?;
-    }
-    match required {
-        required if proof.level >= required => Ok(proof),
-        ConfirmationLevel::Mandate => Err(reject(ProofRejection::MandateNotSupported)),
-        _ => Err(reject(ProofRejection::Insufficient)),
+    let blocking = quote.messages.iter().filter(|message| message.is_blocking()).cloned();
+    let messages: Vec<_> = blocking.collect();
+    match revalidated.comparisons.iter().position(|line| !line.was_available) {
+        Some(index) if quote.missing.is_empty() => Err(CheckoutError::OutOfStock { index }),
+        _ => Err(CheckoutError::NotReady { missing: quote.missing.clone(), messages }),
     }
 }
 
-/// Records the comparisons of a rejected checkout, and requests a confirmation if that is what is missing. Returns the error
-/// to report.
-async fn record_rejection(
+/// Rolls back a rejected checkout. Then, in a work of its own, records its comparisons, and requests a confirmation if that
+/// is what is missing. Returns the error.
+async fn reject(
+    work: KeyedWork<'_>,
     context: &CheckoutContext<'_>,
     revalidated: &Revalidated,
     error: CheckoutError,
-) -> CheckoutError {
-    let (merchant, cart) = (context.merchant(), &revalidated.priced.cart);
+) -> Result<SessionSnapshot, CheckoutError> {
+    work.rollback().await?;
+    let merchant = context.merchant();
     let recorded: Result<_, CheckoutError> = async {
         let mut work = context.work().await?;
-        record_comparisons(&mut work, merchant, cart, &revalidated.comparisons).await?;
+        revalidated.record_comparisons(&mut work, merchant).await?;
         let requested = match &error {
             CheckoutError::ConfirmationRequired { reason, .. } if reason.allows_new_request() => {
                 Some(confirmation::find_or_create(&mut work, context, &revalidated.priced).await?)
@@ -278,7 +221,7 @@ async fn record_rejection(
         Ok(requested)
     }
     .await;
-    match (recorded, error) {
+    Err(match (recorded, error) {
         (Ok(Some(requested)), CheckoutError::ConfirmationRequired { reason, .. }) => {
             let requested = Some(Box::new(requested));
             CheckoutError::ConfirmationRequired { reason, requested }
@@ -286,47 +229,10 @@ async fn record_rejection(
         (Ok(_), error) => error,
         (Err(cause), error) => {
             tracing::warn!(
-                %merchant, cart = %cart.id, %cause,
+                %merchant, cart = %revalidated.priced.cart.id, %cause,
                 "the comparisons of a rejected checkout were not recorded; the checkout stays rejected"
             );
             error
         }
-    }
-}
-
-/// Writes the session as it is once its units are held.
-async fn escalate(
-    work: &mut Work,
-    context: &CheckoutContext<'_>,
-    revalidated: &Revalidated,
-    existing: Option<Session>,
-    request: &Complete,
-    proof: ConfirmationProof,
-) -> Result<Session, CheckoutError> {
-    let (merchant, now) = (context.merchant(), work.now());
-    let before = existing.as_ref().map(|session| session.version);
-    let mut session = match existing {
-        Some(mut session) => {
-            session.set(revalidated, &request.session);
-            session
-        }
-        None => new_session(work, revalidated, &request.session),
-    };
-    session.apply(Transition::Escalate, now)?;
-    session.is_holding = true;
-    session.is_payment_failed = false;
-    session.confirmation = Some(proof);
-    session.expires_at = now.plus(SESSION_LIFETIME);
-    session.checkout_url = Some(context.checkout_url(&revalidated.settings, &session));
-    match before {
-        Some(version) => table::update(work, merchant, &mut session, version).await?,
-        None => insert_session(work, context, &revalidated.priced.cart, &session).await?,
-    }
-    crash_point("complete.session_written");
-    if let Some(id) = proof.confirmation {
-        confirmation::mark_used(work, merchant, id, session.id).await?;
-    }
-    record_comparisons(work, merchant, &revalidated.priced.cart, &revalidated.comparisons).await?;
-    crash_point("complete.recorded");
-    Ok(session)
+    })
 }

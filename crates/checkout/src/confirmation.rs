@@ -1,20 +1,30 @@
-//! Human confirmation: the request a person sees, the decision, and whether it is valid for a checkout.
+//! Human confirmation: the noun, and whether a checkout has the confirmation that its store requires. The status is private to
+//! this module: [`Confirmation::apply`] changes it, by a decision in [`CONFIRMATION_TRANSITIONS`].
 
+mod decision;
 mod proof;
+mod request;
+mod row;
 
 use std::time::Duration;
 
-use carts::{CartOwner, PricedCart, QuoteHash, Terms};
+use carts::{PricedCart, QuoteHash, Terms};
 use database::Work;
+use merchants::ConfirmationPolicy;
 use orders::ConfirmationLevel;
-use primitives::{CartId, CheckoutId, ConfirmationId, Details, KeyId, MerchantId, Timestamp};
+use primitives::{CartId, CheckoutId, ConfirmationId, KeyId, Money, Timestamp};
 use rand::Rng;
-use subtle::ConstantTimeEq;
 
-pub use proof::{ProofClaim, ProofRejection};
+pub(crate) use decision::record_elicited;
+pub use decision::{Decision, Elicitation, ElicitationResponse, decide};
+pub use proof::{ConfirmationProof, ProofClaim, ProofRejection};
+pub(crate) use request::find_or_create;
+pub use request::{ConfirmationRequest, confirmation, request};
+pub(crate) use row::ConfirmationRow;
 
+use crate::complete::Complete;
 use crate::revalidate::Revalidated;
-use crate::{CheckoutContext, CheckoutError, ConfirmationProof, SessionSnapshot, table};
+use crate::{CheckoutContext, CheckoutError, PriceChange, table};
 
 /// Time from the request of a confirmation until it expires; never longer than its cart.
 pub const CONFIRMATION_LIFETIME: Duration = Duration::from_mins(15);
@@ -25,14 +35,18 @@ primitives::text_enum! {
     pub enum ConfirmationStatus {
         /// The person has not decided.
         Pending,
-        /// The person approved.
         Confirmed,
-        /// The person rejected.
         Rejected,
-        /// Not decided, or not used, before it expired.
+        /// Not decided, or not used, before it expired. Follows from the clock and is never stored.
         Expired,
     }
 }
+
+/// All transitions of a stored status: status before, decision, status after.
+pub const CONFIRMATION_TRANSITIONS: &[(ConfirmationStatus, Decision, ConfirmationStatus)] = &[
+    (ConfirmationStatus::Pending, Decision::Approve, ConfirmationStatus::Confirmed),
+    (ConfirmationStatus::Pending, Decision::Reject, ConfirmationStatus::Rejected),
+];
 
 /// A confirmation of a purchase by a person.
 #[derive(Debug, Clone, PartialEq)]
@@ -45,8 +59,8 @@ pub struct Confirmation {
     pub terms: Terms,
     /// The hash of the terms.
     pub quote_hash: QuoteHash,
-    /// The status in the database, which does not account for expiry; see [`Confirmation::status`].
-    pub stored_status: ConfirmationStatus,
+    /// See [`Confirmation::stored_status`].
+    stored_status: ConfirmationStatus,
     /// `None` until the person approves.
     pub level: Option<ConfirmationLevel>,
     /// CSRF token of the form on the hosted page.
@@ -60,74 +74,12 @@ pub struct Confirmation {
 }
 
 impl Confirmation {
-    /// Returns the status at `now`, the time of the database.
-    #[must_use]
-    pub fn status(&self, now: Timestamp) -> ConfirmationStatus {
-        let can_expire =
-            self.stored_status != ConfirmationStatus::Rejected && self.used_by.is_none();
-        if can_expire && now > self.expires_at {
-            ConfirmationStatus::Expired
-        } else {
-            self.stored_status
-        }
-    }
-}
-
-/// A confirmation at one time, with the URL where the person decides.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ConfirmationRequest {
-    pub confirmation: Confirmation,
-    pub confirm_url: String,
-    /// When the confirmation was read, by the database's clock.
-    pub now: Timestamp,
-}
-
-impl ConfirmationRequest {
-    pub(crate) fn add_details(&self, details: &mut Details) {
-        details.insert("confirmation_id", self.confirmation.id.to_string());
-        details.insert("confirm_url", self.confirm_url.clone());
-        details.insert("question", self.question());
-        details.insert("quote_hash", self.confirmation.quote_hash.to_string());
-        details.insert("expires_at", self.confirmation.expires_at.to_string());
-    }
-}
-
-/// Requests a confirmation of a cart, or returns the request that is still open for its current terms.
-pub async fn request(
-    context: &CheckoutContext<'_>,
-    owner: &CartOwner,
-    cart: CartId,
-) -> Result<ConfirmationRequest, CheckoutError> {
-    let reading = context.reading()?;
-    let priced = carts::cart(&reading, context.store, cart, Some(owner.key)).await?;
-    priced.cart.ensure_open(priced.now, None)?;
-    let mut work = context.work().await?;
-    let requested = find_or_create(&mut work, context, &priced).await?;
-    work.commit().await?;
-    Ok(requested)
-}
-
-/// Returns the confirmation of the cart's current terms that can still be decided or used, or creates one.
-pub(crate) async fn find_or_create(
-    work: &mut Work,
-    context: &CheckoutContext<'_>,
-    priced: &PricedCart,
-) -> Result<ConfirmationRequest, CheckoutError> {
-    let (merchant, now) = (context.merchant(), work.now());
-    let cart = &priced.cart;
-    let of_cart = table::confirmations_of(work.sql(), merchant, cart.id).await?;
-    let existing = of_cart.into_iter().find(|existing| {
-        let status = existing.status(now);
-        let is_usable = status == ConfirmationStatus::Pending
-            || (status == ConfirmationStatus::Confirmed && existing.used_by.is_none());
-        is_usable && existing.quote_hash == priced.quote_hash && existing.agent == cart.owner.key
-    });
-    let confirmation = if let Some(existing) = existing {
-        existing
-    } else {
+    /// Returns a new confirmation of the current terms of a cart. It is pending.
+    fn new(work: &mut Work, priced: &PricedCart) -> Self {
         let mut form_token = [0; 16];
         work.random().fill_bytes(&mut form_token);
-        let new = Confirmation {
+        let (now, cart) = (work.now(), &priced.cart);
+        Self {
             id: work.new_id(),
             cart: cart.id,
             agent: cart.owner.key,
@@ -140,108 +92,99 @@ pub(crate) async fn find_or_create(
             created_at: now,
             expires_at: now.plus(CONFIRMATION_LIFETIME).min(cart.expires_at()),
             decided_at: None,
-        };
-        table::insert_confirmation(work, merchant, &new).await?;
-        new
-    };
-    let confirm_url = context.confirm_url(confirmation.id);
-    Ok(ConfirmationRequest { confirmation, confirm_url, now })
-}
-
-/// Returns a confirmation of this store. With an agent, `ConfirmationNotFound` if another agent requested it.
-pub async fn confirmation(
-    context: &CheckoutContext<'_>,
-    id: ConfirmationId,
-    agent: Option<KeyId>,
-) -> Result<ConfirmationRequest, CheckoutError> {
-    let merchant = context.merchant();
-    let (now, found) = context
-        .reading()?
-        .run(async |sql| {
-            let now = sql.now().await?;
-            Ok::<_, CheckoutError>((now, table::confirmation(sql, merchant, id).await?))
-        })
-        .await?;
-    let found = found.filter(|it| agent.is_none_or(|agent| agent == it.agent));
-    let confirmation = found.ok_or(CheckoutError::ConfirmationNotFound)?;
-    Ok(ConfirmationRequest { confirmation, confirm_url: context.confirm_url(id), now })
-}
-
-/// The decision of a person.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Decision {
-    Approve,
-    Reject,
-}
-
-/// What the agent's client can do and did to ask the person itself, by MCP elicitation.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Elicitation {
-    /// Whether the client can ask the person.
-    pub is_supported: bool,
-    /// The response of the client to an earlier request.
-    pub response: Option<ElicitationResponse>,
-}
-
-/// The response of a client to the request to ask the person.
-#[derive(Debug, Clone, Copy)]
-pub struct ElicitationResponse {
-    pub confirmation: ConfirmationId,
-    /// `None` if the person was sent to the confirmation page, which records the decision itself.
-    pub decision: Option<Decision>,
-}
-
-/// Records the decision made on the hosted page. Only the first decision counts. Returns `CsrfRejected` unless form token and
-/// hash are those of the confirmation.
-pub async fn decide(
-    context: &CheckoutContext<'_>,
-    id: ConfirmationId,
-    decision: Decision,
-    form_token: &[u8],
-    shown: QuoteHash,
-) -> Result<ConfirmationRequest, CheckoutError> {
-    let found = confirmation(context, id, None).await?.confirmation;
-    if !bool::from(found.form_token.as_slice().ct_eq(form_token)) || shown != found.quote_hash {
-        return Err(CheckoutError::CsrfRejected);
+        }
     }
-    let mut work = context.work().await?;
-    let level = ConfirmationLevel::Hosted;
-    table::record_decision(&mut work, context.merchant(), id, decision, level).await?;
-    work.commit().await?;
-    confirmation(context, id, None).await
+
+    /// Returns the status in the database, which does not account for expiry; see [`Confirmation::status`].
+    #[must_use]
+    pub const fn stored_status(&self) -> ConfirmationStatus {
+        self.stored_status
+    }
+
+    /// Returns the status at `now`, the time of the database.
+    #[must_use]
+    pub fn status(&self, now: Timestamp) -> ConfirmationStatus {
+        let can_expire =
+            self.stored_status != ConfirmationStatus::Rejected && self.used_by.is_none();
+        if can_expire && now > self.expires_at {
+            ConfirmationStatus::Expired
+        } else {
+            self.stored_status
+        }
+    }
+
+    /// Applies a decision at `now`; an approval has this level. Returns `false` if the confirmation is decided already or
+    /// has expired: only the first decision counts.
+    pub(crate) fn apply(
+        &mut self,
+        decision: Decision,
+        level: ConfirmationLevel,
+        now: Timestamp,
+    ) -> bool {
+        let from = self.status(now);
+        let mut transitions = CONFIRMATION_TRANSITIONS.iter();
+        let Some((.., to)) = transitions.find(|(before, by, _)| (*before, *by) == (from, decision))
+        else {
+            return false;
+        };
+        self.stored_status = *to;
+        self.level = (decision == Decision::Approve).then_some(level);
+        self.decided_at = Some(now);
+        true
+    }
 }
 
-/// Records the decision made in the agent's client, by MCP elicitation. Only the first decision counts.
-pub(crate) async fn elicit(
-    context: &CheckoutContext<'_>,
-    owner: &CartOwner,
-    id: ConfirmationId,
-    decision: Decision,
-) -> Result<(), CheckoutError> {
-    confirmation(context, id, Some(owner.key)).await?;
-    let mut work = context.work().await?;
-    let level = ConfirmationLevel::Elicited;
-    table::record_decision(&mut work, context.merchant(), id, decision, level).await?;
-    Ok(work.commit().await?)
-}
-
-/// Returns the proof of a confirmation, or `ConfirmationRequired` if it is not valid for this cart, agent and terms.
-pub(crate) async fn verify(
+/// Returns the confirmation that a checkout is completed with, or an error if it is missing, invalid or weaker than the
+/// store requires, or if the person approved other terms.
+pub(crate) async fn require(
     work: &mut Work,
     context: &CheckoutContext<'_>,
     revalidated: &Revalidated,
-    id: ConfirmationId,
+    request: &Complete,
+    is_started: bool,
 ) -> Result<ConfirmationProof, CheckoutError> {
-    let now = work.now();
-    let found = table::confirmation(work.sql(), context.merchant(), id).await?;
-    let verified = proof::verify(found.as_ref(), &revalidated.priced, now);
-    let level = verified
-        .map_err(|reason| CheckoutError::ConfirmationRequired { reason, requested: None })?;
-    Ok(ConfirmationProof { level, confirmation: Some(id) })
+    let required = match revalidated.settings.confirmation {
+        ConfirmationPolicy::Attested => ConfirmationLevel::Attested,
+        ConfirmationPolicy::Hosted => ConfirmationLevel::Hosted,
+        ConfirmationPolicy::Mandate => ConfirmationLevel::Mandate,
+    };
+    let reject = |reason| CheckoutError::ConfirmationRequired { reason, requested: None };
+    // The confirmation that the client's response or the agent's claim names.
+    let responded = request.elicitation.response.map(|response| response.confirmation);
+    let named = responded.or(request.claim.confirmation());
+    let mut proof = ConfirmationProof::ATTESTED;
+    if named.is_none() {
+        proof = strongest(work, context, revalidated).await?;
+        // A client that can ask the person does so, even where the store accepts the agent's attestation.
+        let can_ask = request.elicitation.is_supported && !is_started;
+        if can_ask && required == ConfirmationLevel::Attested && proof.level == required {
+            return Err(reject(ProofRejection::NotAsked));
+        }
+    }
+    let current = revalidated.priced.quote_hash;
+    match request.claim.quote_hash() {
+        Some(approved) if approved != current => {
+            return Err(CheckoutError::QuoteChanged { current });
+        }
+        Some(_) => {}
+        // A confirmation is bound to the prices the person saw.
+        None if named.is_some() => {}
+        None => ensure_prices_unchanged(revalidated)?,
+    }
+    if let Some(id) = named {
+        let found = table::confirmation(work.sql(), context.merchant(), id).await?;
+        let level = verify(found.as_ref(), &revalidated.priced, work.now()).map_err(reject)?;
+        proof = ConfirmationProof { level, confirmation: Some(id) };
+    }
+    match required {
+        required if proof.level >= required => Ok(proof),
+        ConfirmationLevel::Mandate => Err(reject(ProofRejection::MandateNotSupported)),
+        _ => Err(reject(ProofRejection::Insufficient)),
+    }
 }
 
 /// Returns the strongest valid confirmation of the cart's current terms, or the agent's attestation if there is none.
-pub(crate) async fn strongest(
+async fn strongest(
     work: &mut Work,
     context: &CheckoutContext<'_>,
     revalidated: &Revalidated,
@@ -249,30 +192,46 @@ pub(crate) async fn strongest(
     let (now, cart) = (work.now(), revalidated.priced.cart.id);
     let found = table::confirmations_of(work.sql(), context.merchant(), cart).await?;
     let proofs = found.iter().filter_map(|it| {
-        let level = proof::verify(Some(it), &revalidated.priced, now).ok()?;
+        let level = verify(Some(it), &revalidated.priced, now).ok()?;
         Some(ConfirmationProof { level, confirmation: Some(it.id) })
     });
     Ok(proofs.max_by_key(|proof| proof.level).unwrap_or(ConfirmationProof::ATTESTED))
 }
 
-/// Marks a confirmation as used by a session, or returns `ConfirmationRequired` if it was used before.
-pub(crate) async fn mark_used(
-    work: &mut Work,
-    merchant: MerchantId,
-    id: ConfirmationId,
-    session: CheckoutId,
-) -> Result<(), CheckoutError> {
-    if table::mark_confirmation_used(work, merchant, id, session).await? {
-        return Ok(());
+/// Returns the level of a confirmation if it is valid for the cart's agent and current terms.
+fn verify(
+    found: Option<&Confirmation>,
+    priced: &PricedCart,
+    now: Timestamp,
+) -> Result<ConfirmationLevel, ProofRejection> {
+    let cart = &priced.cart;
+    let found = found.filter(|it| it.agent == cart.owner.key && it.cart == cart.id);
+    let found = found.ok_or(ProofRejection::Unknown)?;
+    if found.used_by.is_some() {
+        return Err(ProofRejection::Used);
     }
-    let reason = ProofRejection::Used;
-    Err(CheckoutError::ConfirmationRequired { reason, requested: None })
+    match found.status(now) {
+        ConfirmationStatus::Pending => Err(ProofRejection::Pending),
+        ConfirmationStatus::Rejected => Err(ProofRejection::Rejected),
+        ConfirmationStatus::Expired => Err(ProofRejection::Expired),
+        ConfirmationStatus::Confirmed if found.quote_hash != priced.quote_hash => {
+            Err(ProofRejection::Stale)
+        }
+        ConfirmationStatus::Confirmed => found.level.ok_or(ProofRejection::Pending),
+    }
 }
 
-impl SessionSnapshot {
-    /// Returns the level of human confirmation; `attested` until the session is completed.
-    #[must_use]
-    pub fn level(&self) -> ConfirmationLevel {
-        self.session.confirmation.unwrap_or(ConfirmationProof::ATTESTED).level
+/// Returns an error if a price differs from the one when the item was added.
+fn ensure_prices_unchanged(revalidated: &Revalidated) -> Result<(), CheckoutError> {
+    let priced = &revalidated.priced;
+    let money = |minor: i64| Money::new(minor, priced.cart.currency);
+    let price_changes = revalidated.comparisons.iter().enumerate().filter_map(|(index, line)| {
+        let live = line.live_minor.filter(|live| *live != line.listed_minor)?;
+        Some(PriceChange { index, listed: money(line.listed_minor), live: money(live) })
+    });
+    let changes: Vec<_> = price_changes.collect();
+    if changes.is_empty() {
+        return Ok(());
     }
+    Err(CheckoutError::PriceChanged { changes, current: priced.quote_hash })
 }

@@ -7,7 +7,9 @@ use jobs::{IdempotencyError, JobError};
 use merchants::{SettingsError, StoreError};
 use orders::OrderError;
 use payments::{PaymentError, PaymentMethod};
-use primitives::{Action, CheckoutId, Details, ErrorCode, Hint, Money, Problem, Remedy, hint};
+use primitives::{
+    Action, Argument, CheckoutId, Details, ErrorCode, Hint, Money, Problem, Remedy, Step, hint,
+};
 use serde_json::json;
 use webhooks::WebhookError;
 
@@ -125,6 +127,34 @@ pub enum CheckoutError {
     #[error(transparent)]
     Database(#[from] DatabaseError),
 }
+
+/// Codes of [`complete`](crate::complete()), besides those that every call may return. A completion may also create and
+/// change a cart: [`carts::CREATE_ERRORS`] and [`carts::UPDATE_ERRORS`].
+pub const COMPLETE_ERRORS: &[ErrorCode] = &[
+    ErrorCode::CheckoutNotReady,
+    ErrorCode::OutOfStock,
+    ErrorCode::PriceChanged,
+    ErrorCode::ConfirmationRequired,
+    ErrorCode::UnsupportedPaymentMethod,
+    ErrorCode::InvalidStatusTransition,
+];
+/// Codes of [`session`](crate::session()).
+pub const READ_ERRORS: &[ErrorCode] = &[ErrorCode::NotFound];
+/// Codes of [`update`](crate::update()), which also changes the cart: [`carts::UPDATE_ERRORS`].
+pub const UPDATE_ERRORS: &[ErrorCode] = &[
+    ErrorCode::NotFound,
+    ErrorCode::CheckoutNotReady,
+    ErrorCode::OutOfStock,
+    ErrorCode::PriceChanged,
+    ErrorCode::ConfirmationRequired,
+    ErrorCode::UnsupportedPaymentMethod,
+    ErrorCode::InvalidStatusTransition,
+];
+/// Codes of [`cancel`](crate::cancel()).
+pub const CANCEL_ERRORS: &[ErrorCode] = &[ErrorCode::NotFound, ErrorCode::InvalidStatusTransition];
+/// Codes of [`report_paid`](crate::report_paid).
+pub const REPORT_ERRORS: &[ErrorCode] =
+    &[ErrorCode::NotFound, ErrorCode::InvalidStatusTransition, ErrorCode::PaymentAlreadyProcessed];
 
 impl From<sqlx::Error> for CheckoutError {
     fn from(error: sqlx::Error) -> Self {
@@ -282,14 +312,18 @@ impl CheckoutError {
             Self::PriceChanged { .. } => hint!(
                 "inform the person; if they still approve, call ",
                 Action::CompleteCheckout,
-                " with quote_hash = current_quote_hash",
+                " with ",
+                Argument::QuoteHash,
+                " = current_quote_hash",
             ),
             Self::QuoteChanged { .. } => hint!(
                 "call ",
                 Action::PreviewCheckout,
                 ", ask the person again, then call ",
                 Action::CompleteCheckout,
-                " with its quote_hash",
+                " with ",
+                Argument::QuoteHash,
+                " = its quote_hash",
             ),
             Self::ConfirmationRequired { reason, .. } => reason.hint(),
             Self::InvalidTransition { from } => transition_hint(*from),
@@ -310,9 +344,13 @@ impl CheckoutError {
 fn missing_hint(missing: Option<&str>) -> Hint {
     match missing {
         Some("$.items") => hint!("the cart is empty: create a new cart"),
-        Some("$.destination") => {
-            hint!("call ", Action::SetCartDestination, ", then ", Action::SelectShippingOption)
-        }
+        Some("$.destination") => hint!(
+            "call ",
+            [
+                Step { action: Action::SetCartDestination, argument: Argument::Destination },
+                Step { action: Action::SelectShippingOption, argument: Argument::ShippingOption },
+            ],
+        ),
         Some(_) => {
             hint!("call ", Action::SelectShippingOption, " with one of the cart's shipping_options")
         }
@@ -365,6 +403,28 @@ mod tests {
     use primitives::{Failure, Id};
 
     use super::*;
+
+    #[test]
+    fn every_code_belongs_to_an_operation() {
+        let declared = [
+            COMPLETE_ERRORS,
+            READ_ERRORS,
+            UPDATE_ERRORS,
+            CANCEL_ERRORS,
+            REPORT_ERRORS,
+            // Doors declare these with every body and access rule.
+            &[ErrorCode::InvalidRequest, ErrorCode::Forbidden],
+            &[ErrorCode::InternalError, ErrorCode::ServiceUnavailable],
+        ]
+        .concat();
+        let (_, source) = include_str!("error.rs").split_once("fn code(&self)").unwrap();
+        let (source, _) = source.split_once("fn details(&self").unwrap();
+        for name in source.split("ErrorCode::").skip(1) {
+            let name = name.split(|letter: char| !letter.is_alphanumeric()).next().unwrap();
+            let is_declared = declared.iter().any(|code| format!("{code:?}") == name);
+            assert!(is_declared, "{name} is in no list of error.rs");
+        }
+    }
 
     #[test]
     fn every_error_an_agent_can_cause_has_a_hint() {

@@ -1,25 +1,33 @@
 //! Writes under an idempotency key: executed once. A replay returns the session in its current state.
 
-use database::Work;
+use std::ops::{Deref, DerefMut};
+
+use database::{DatabaseError, Work};
 use jobs::IdempotencyKey;
 use serde_json::{Value, json};
 
 use crate::{CheckoutContext, CheckoutError, Session, SessionSnapshot, table};
 
 /// The claim of an idempotency key.
-pub(crate) enum Claim {
+pub(crate) enum Claim<'key> {
     /// The write has to be executed, in this work.
-    Fresh(Box<Work>),
+    Fresh(KeyedWork<'key>),
     /// The write was executed before.
     Replay(Box<SessionSnapshot>),
 }
 
+/// The work of a write and the key it claimed, if the caller sent one.
+pub(crate) struct KeyedWork<'key> {
+    work: Box<Work>,
+    key: Option<&'key IdempotencyKey>,
+}
+
 /// Opens the work of a write and claims the key, or returns the session written earlier under the same key.
-pub(crate) async fn claim(
+pub(crate) async fn claim<'key>(
     context: &CheckoutContext<'_>,
-    key: Option<&IdempotencyKey>,
-) -> Result<Claim, CheckoutError> {
-    let mut work = Box::new(context.work().await?);
+    key: Option<&'key IdempotencyKey>,
+) -> Result<Claim<'key>, CheckoutError> {
+    let mut work = KeyedWork { work: Box::new(context.work().await?), key };
     let Some(key) = key else { return Ok(Claim::Fresh(work)) };
     let jobs::Claim::Replay(response) = jobs::claim_key(&mut work, key).await? else {
         return Ok(Claim::Fresh(work));
@@ -33,16 +41,49 @@ pub(crate) async fn claim(
     Ok(Claim::Replay(Box::new(snapshot)))
 }
 
-/// Stores the session's id as the response of the key, in the work that executed the write.
-pub(crate) async fn record_response(
-    work: &mut Work,
-    key: Option<&IdempotencyKey>,
-    session: &Session,
-) -> Result<(), CheckoutError> {
-    if let Some(key) = key {
-        jobs::record_response(work, key, &json!({ "checkout_id": session.id })).await?;
+impl KeyedWork<'_> {
+    /// Stores the session's id as the response of the key; a replay returns the session.
+    pub(crate) async fn record_response(&mut self, session: &Session) -> Result<(), CheckoutError> {
+        if let Some(key) = self.key {
+            let response = json!({ "checkout_id": session.id });
+            jobs::record_response(&mut self.work, key, &response).await?;
+        }
+        Ok(())
     }
-    Ok(())
+
+    /// Records the session as the response of the key, commits and returns the session.
+    pub(crate) async fn finish(
+        mut self,
+        session: Session,
+    ) -> Result<SessionSnapshot, CheckoutError> {
+        let now = self.now();
+        self.record_response(&session).await?;
+        self.commit().await?;
+        Ok(SessionSnapshot { session, now })
+    }
+
+    pub(crate) async fn commit(self) -> Result<(), DatabaseError> {
+        self.work.commit().await
+    }
+
+    /// Rolls back the write and the claim of the key.
+    pub(crate) async fn rollback(self) -> Result<(), DatabaseError> {
+        self.work.rollback().await
+    }
+}
+
+impl Deref for KeyedWork<'_> {
+    type Target = Work;
+
+    fn deref(&self) -> &Work {
+        &self.work
+    }
+}
+
+impl DerefMut for KeyedWork<'_> {
+    fn deref_mut(&mut self) -> &mut Work {
+        &mut self.work
+    }
 }
 
 /// Returns the key under which the cart of a checkout is created: a write of its own.

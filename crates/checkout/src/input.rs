@@ -2,10 +2,14 @@
 
 use std::sync::LazyLock;
 
+use orders::ConfirmationLevel;
+use primitives::ConfirmationId;
 use regex::Regex;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::CheckoutError;
+use crate::{CheckoutError, ProofClaim};
 
 /// The reason of a cancellation: a short code of the agent that the merchant sees.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -51,6 +55,28 @@ impl ReturnUrl {
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+}
+
+/// Proof that a person approved the purchase.
+// A door may flatten it into a larger object, which serde's `deny_unknown_fields` does not support. Doors validate against
+// the schema, which allows no other fields.
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub struct ProofRequest {
+    /// Confirmation level. `attested` needs no `confirmation_id`, `elicited` and `hosted` do; `mandate` is not accepted yet.
+    #[schemars(with = "Option<String>", extend("enum" = ConfirmationLevel::ALL))]
+    pub level: Option<ConfirmationLevel>,
+    /// Id of the confirmation, from `request_human_confirmation`.
+    pub confirmation_id: Option<ConfirmationId>,
+}
+
+impl ProofRequest {
+    /// Returns the claim, or an error if the level is not supported or needs a confirmation, or if the hash of the approved
+    /// terms is not a hash.
+    pub fn claim(self, quote_hash: Option<&str>) -> Result<ProofClaim, CheckoutError> {
+        let quote_hash = quote_hash.map(str::parse).transpose()?;
+        ProofClaim::new(self.level, self.confirmation_id, quote_hash)
     }
 }
 

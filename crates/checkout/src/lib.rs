@@ -26,25 +26,29 @@ mod update;
 pub use cancel::cancel;
 pub use complete::{Complete, Source, complete};
 pub use confirmation::{
-    CONFIRMATION_LIFETIME, Confirmation, ConfirmationRequest, ConfirmationStatus, Decision,
-    Elicitation, ElicitationResponse, ProofClaim, ProofRejection, confirmation, decide, request,
+    CONFIRMATION_LIFETIME, CONFIRMATION_TRANSITIONS, Confirmation, ConfirmationProof,
+    ConfirmationRequest, ConfirmationStatus, Decision, Elicitation, ElicitationResponse,
+    ProofClaim, ProofRejection, confirmation, decide, request,
 };
 pub use context::CheckoutContext;
-pub use create::{NewSession, create};
-pub use error::{CheckoutError, PriceChange};
+pub use create::create;
+pub use error::{
+    CANCEL_ERRORS, COMPLETE_ERRORS, CheckoutError, PriceChange, READ_ERRORS, REPORT_ERRORS,
+    UPDATE_ERRORS,
+};
 pub use expire::ExpireSessions;
 pub use gateway::PaymentGateway;
-pub use input::{Metadata, ReasonCode, ReturnUrl};
+pub use input::{Metadata, ProofRequest, ReasonCode, ReturnUrl};
 pub use machine::{INITIAL_STATUSES, Status, TRANSITIONS, Transition, state_diagram};
 pub use orders::ConfirmationLevel;
 pub use pay::pay;
 pub use purge::PurgeSandboxes;
-pub use read::{SessionSnapshot, merchant_of, session};
+pub use read::{merchant_of, session};
 pub use reconcile::ReconcilePayments;
 pub use record::{
     ConfirmationRecord, HumanConfirmationRecord, OrderSummary, SessionLine, SessionMerchant,
     SessionMessage, SessionOrder, SessionRecord, SessionTotals,
 };
 pub use report::{PaymentReport, report_paid};
-pub use session::{ConfirmationProof, SESSION_LIFETIME, Session};
+pub use session::{NewSession, SESSION_LIFETIME, Session, SessionSnapshot};
 pub use update::{Update, decline, update};

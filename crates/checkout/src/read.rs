@@ -1,25 +1,9 @@
 //! A verb: reading a session.
 
 use database::{Database, Reading, Work};
-use primitives::{CheckoutId, KeyId, MerchantId, Timestamp};
+use primitives::{CheckoutId, KeyId, MerchantId};
 
-use crate::{CheckoutError, Session, Status, table};
-
-/// A session at one time.
-#[derive(Debug, Clone)]
-pub struct SessionSnapshot {
-    pub session: Session,
-    /// When the session was read, by the database's clock.
-    pub now: Timestamp,
-}
-
-impl SessionSnapshot {
-    /// Returns the status at the time of the snapshot.
-    #[must_use]
-    pub fn status(&self) -> Status {
-        self.session.status(self.now)
-    }
-}
+use crate::{CheckoutError, Session, SessionSnapshot, table};
 
 /// Returns a session of this store. With an agent, `NotFound` if another agent owns it.
 pub async fn session(

@@ -4,10 +4,9 @@ use carts::{Cart, PricedCart};
 use catalog::Product;
 use database::Work;
 use merchants::{Settings, Store};
-use orders::OrderLine;
-use primitives::{KeyId, LineId, MerchantId, Money, ProductId};
+use primitives::{KeyId, LineId, MerchantId, ProductId};
 
-use crate::{CheckoutContext, CheckoutError, PriceChange};
+use crate::{CheckoutContext, CheckoutError, table};
 
 /// A cart with the current store, settings, prices and stock.
 pub(crate) struct Revalidated {
@@ -77,65 +76,17 @@ impl Revalidated {
         }
     }
 
-    /// Returns an error if required data is missing or an item is not available.
-    pub(crate) fn ensure_ready(&self) -> Result<(), CheckoutError> {
-        let quote = &self.priced.quote;
-        if quote.is_ready() {
+    /// Records the comparisons, once for each line of a cart: repeated attempts do not lower the trust score further. Those
+    /// of sandboxes are not recorded.
+    pub(crate) async fn record_comparisons(
+        &self,
+        work: &mut Work,
+        merchant: MerchantId,
+    ) -> Result<(), CheckoutError> {
+        let cart = &self.priced.cart;
+        if cart.owner.is_sandbox {
             return Ok(());
         }
-        let blocking = quote.messages.iter().filter(|message| message.is_blocking()).cloned();
-        let messages: Vec<_> = blocking.collect();
-        let unavailable = self.comparisons.iter().position(|line| !line.was_available);
-        match unavailable {
-            Some(index) if quote.missing.is_empty() => Err(CheckoutError::OutOfStock { index }),
-            _ => Err(CheckoutError::NotReady { missing: quote.missing.clone(), messages }),
-        }
+        Ok(table::insert_comparisons(work, merchant, cart.id, &self.comparisons).await?)
     }
-
-    /// Returns an error if a price differs from the one when the item was added.
-    pub(crate) fn ensure_prices_unchanged(&self) -> Result<(), CheckoutError> {
-        let money = |minor: i64| Money::new(minor, self.priced.cart.currency);
-        let price_changes = self.comparisons.iter().enumerate().filter_map(|(index, line)| {
-            let live = line.live_minor.filter(|live| *live != line.listed_minor)?;
-            Some(PriceChange { index, listed: money(line.listed_minor), live: money(live) })
-        });
-        let changes: Vec<_> = price_changes.collect();
-        if changes.is_empty() {
-            return Ok(());
-        }
-        Err(CheckoutError::PriceChanged { changes, current: self.priced.quote_hash })
-    }
-
-    /// Returns the lines of the session and its order.
-    pub(crate) fn lines(&self) -> Vec<OrderLine> {
-        let line = |line: &carts::QuotedLine| OrderLine {
-            line: line.id,
-            product: line.product,
-            variant: line.variant,
-            sku: line.sku.clone(),
-            name: line.name.clone(),
-            quantity: line.quantity,
-            unit_minor: line.unit_minor,
-            total_minor: line.total_minor,
-        };
-        self.priced.quote.lines.iter().map(line).collect()
-    }
-
-    /// Returns the total.
-    pub(crate) fn total(&self) -> Money {
-        Money::new(self.priced.quote.total_minor, self.priced.quote.currency)
-    }
-}
-
-/// Records the comparisons, once for each line of a cart: repeated attempts do not lower the trust score further.
-pub(crate) async fn record_comparisons(
-    work: &mut Work,
-    merchant: MerchantId,
-    cart: &Cart,
-    comparisons: &[LineComparison],
-) -> Result<(), CheckoutError> {
-    if cart.owner.is_sandbox {
-        return Ok(());
-    }
-    Ok(crate::table::insert_comparisons(work, merchant, cart.id, comparisons).await?)
 }

@@ -1,38 +1,38 @@
-//! The noun: a checkout session. Its status is private to this module: a session starts as `incomplete`, and
-//! [`Session::apply`] changes the status by a transition of the state machine.
+//! The noun: a checkout session, and how it is first written and completed. Its status is private to this module: a session
+//! starts as `incomplete`, and [`Session::apply`] changes the status by a transition of the state machine.
 
 mod row;
 
 use std::time::Duration;
 
-use carts::{CartOwner, QuoteHash, Terms};
+use carts::{CartOwner, CartStatus, QuoteHash, QuotedLine, Terms};
 use catalog::Units;
+use database::{Work, crash_point};
 use orders::{ConfirmationLevel, OrderLine};
 use payments::PaymentMethod;
-use primitives::{CartId, CheckoutId, ConfirmationId, Money, OrderId, Timestamp};
+use primitives::{CartId, CheckoutId, MerchantId, Money, OrderId, Timestamp};
+use rand::Rng;
 use serde_json::Value;
 
 pub(crate) use row::SessionRow;
 
-use crate::create::NewSession;
+use crate::event::{self, AgentEvent};
 use crate::revalidate::Revalidated;
-use crate::{CheckoutError, Status, Transition};
+use crate::{
+    CheckoutContext, CheckoutError, ConfirmationProof, Metadata, ProofRejection, ReturnUrl, Status,
+    Transition, table,
+};
 
 /// Time until an unpaid session expires and its units are released; completing a session restarts it
 /// (docs/contract/checkout.md#session-lifetime).
 pub const SESSION_LIFETIME: Duration = Duration::from_mins(30);
 
-/// The human confirmation a session was completed with.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ConfirmationProof {
-    pub level: ConfirmationLevel,
-    /// `None` if the agent attests the confirmation.
-    pub confirmation: Option<ConfirmationId>,
-}
-
-impl ConfirmationProof {
-    /// The attestation of the agent, without a confirmation.
-    pub const ATTESTED: Self = Self { level: ConfirmationLevel::Attested, confirmation: None };
+/// What an agent sets on a session.
+#[derive(Debug, Clone, Default)]
+pub struct NewSession {
+    pub payment_method: Option<PaymentMethod>,
+    pub return_url: Option<ReturnUrl>,
+    pub metadata: Option<Metadata>,
 }
 
 /// A checkout session. A cart has at most one.
@@ -78,22 +78,18 @@ pub struct Session {
 
 impl Session {
     /// Returns a new session of a revalidated cart. It is incomplete until a transition is applied.
-    pub(crate) fn new(
-        id: CheckoutId,
-        form_token: [u8; 16],
-        revalidated: &Revalidated,
-        new: &NewSession,
-        now: Timestamp,
-    ) -> Self {
-        let cart = &revalidated.priced.cart;
+    pub(crate) fn new(work: &mut Work, revalidated: &Revalidated, new: &NewSession) -> Self {
+        let mut form_token = [0; 16];
+        work.random().fill_bytes(&mut form_token);
+        let (now, cart) = (work.now(), &revalidated.priced.cart);
         let mut session = Self {
-            id,
+            id: work.new_id(),
             cart: cart.id,
             owner: cart.owner.clone(),
             stored_status: Status::Incomplete,
             version: 1,
             payment_method: None,
-            total: revalidated.total(),
+            total: total_of(revalidated),
             lines: Vec::new(),
             terms: revalidated.priced.terms.clone(),
             quote_hash: revalidated.priced.quote_hash,
@@ -116,8 +112,8 @@ impl Session {
 
     /// Sets the revalidated lines and terms, and what the agent sets. The status stays as it is.
     pub(crate) fn set(&mut self, revalidated: &Revalidated, new: &NewSession) {
-        self.lines = revalidated.lines();
-        self.total = revalidated.total();
+        self.lines = lines_of(revalidated);
+        self.total = total_of(revalidated);
         self.terms = revalidated.priced.terms.clone();
         self.quote_hash = revalidated.priced.quote_hash;
         self.payment_method = new.payment_method.or(self.payment_method);
@@ -142,6 +138,18 @@ impl Session {
         match self.stored_status.after(Transition::Expire) {
             Some(expired) if is_past_expiry => expired,
             _ => self.stored_status,
+        }
+    }
+
+    /// Returns whether the session was completed before, so that a person can pay, pays or has paid. Returns
+    /// `InvalidTransition` if it was canceled or has expired.
+    pub(crate) fn is_completed(&self, now: Timestamp) -> Result<bool, CheckoutError> {
+        match self.status(now) {
+            Status::Incomplete | Status::ReadyForComplete => Ok(false),
+            Status::RequiresEscalation | Status::CompleteInProgress | Status::Completed => Ok(true),
+            from @ (Status::Canceled | Status::Expired) => {
+                Err(CheckoutError::InvalidTransition { from })
+            }
         }
     }
 
@@ -177,5 +185,116 @@ impl Session {
             quantity: line.quantity,
         };
         self.lines.iter().map(of).collect()
+    }
+
+    /// Releases the units of the session, which is locked, if it holds any.
+    pub(crate) async fn release_units(
+        &mut self,
+        work: &mut Work,
+        merchant: MerchantId,
+    ) -> Result<(), CheckoutError> {
+        if self.is_holding {
+            catalog::release(work, merchant, self.owner.stock_pool(), &self.units()).await?;
+            self.is_holding = false;
+        }
+        Ok(())
+    }
+}
+
+/// Returns the lines of the session and its order.
+fn lines_of(revalidated: &Revalidated) -> Vec<OrderLine> {
+    let line = |line: &QuotedLine| OrderLine {
+        line: line.id,
+        product: line.product,
+        variant: line.variant,
+        sku: line.sku.clone(),
+        name: line.name.clone(),
+        quantity: line.quantity,
+        unit_minor: line.unit_minor,
+        total_minor: line.total_minor,
+    };
+    revalidated.priced.quote.lines.iter().map(line).collect()
+}
+
+fn total_of(revalidated: &Revalidated) -> Money {
+    let quote = &revalidated.priced.quote;
+    Money::new(quote.total_minor, quote.currency)
+}
+
+/// Inserts a new session, marks its cart and records the event.
+pub(crate) async fn insert(
+    work: &mut Work,
+    merchant: MerchantId,
+    session: &Session,
+) -> Result<(), CheckoutError> {
+    table::insert(work, merchant, session).await?;
+    let (from, to) = (CartStatus::Active, CartStatus::CheckoutStarted);
+    if !carts::set_status(work, merchant, session.cart, from, to).await? {
+        return Err(CheckoutError::Unreadable);
+    }
+    crash_point("complete.cart_started");
+    event::record(work, merchant, session, AgentEvent::CheckoutStart).await
+}
+
+/// Writes the session of a completed checkout: its status becomes `requires_escalation`, a person can pay at its checkout
+/// URL, and it holds its units, which the caller holds in the same work. Also writes what the completion proves: the
+/// confirmation is used, and the comparisons are recorded.
+pub(crate) async fn escalate(
+    work: &mut Work,
+    context: &CheckoutContext<'_>,
+    revalidated: &Revalidated,
+    existing: Option<Session>,
+    new: &NewSession,
+    proof: ConfirmationProof,
+) -> Result<Session, CheckoutError> {
+    let (merchant, now) = (context.merchant(), work.now());
+    let before = existing.as_ref().map(|session| session.version);
+    let mut session = match existing {
+        Some(mut session) => {
+            session.set(revalidated, new);
+            session
+        }
+        None => Session::new(work, revalidated, new),
+    };
+    session.apply(Transition::Escalate, now)?;
+    session.is_holding = true;
+    session.is_payment_failed = false;
+    session.confirmation = Some(proof);
+    session.expires_at = now.plus(SESSION_LIFETIME);
+    session.checkout_url = Some(context.checkout_url(&revalidated.settings, &session));
+    match before {
+        Some(version) => table::update(work, merchant, &mut session, version).await?,
+        None => insert(work, merchant, &session).await?,
+    }
+    crash_point("complete.session_written");
+    if let Some(id) = proof.confirmation
+        && !table::mark_confirmation_used(work, merchant, id, session.id).await?
+    {
+        let reason = ProofRejection::Used;
+        return Err(CheckoutError::ConfirmationRequired { reason, requested: None });
+    }
+    revalidated.record_comparisons(work, merchant).await?;
+    Ok(session)
+}
+
+/// A session at one time.
+#[derive(Debug, Clone)]
+pub struct SessionSnapshot {
+    pub session: Session,
+    /// When the session was read, by the database's clock.
+    pub now: Timestamp,
+}
+
+impl SessionSnapshot {
+    /// Returns the status at the time of the snapshot.
+    #[must_use]
+    pub fn status(&self) -> Status {
+        self.session.status(self.now)
+    }
+
+    /// Returns the level of human confirmation; `attested` until the session is completed.
+    #[must_use]
+    pub fn level(&self) -> ConfirmationLevel {
+        self.session.confirmation.unwrap_or(ConfirmationProof::ATTESTED).level
     }
 }

@@ -5,10 +5,9 @@ use jobs::IdempotencyKey;
 use primitives::CheckoutId;
 use subtle::ConstantTimeEq;
 
-use crate::complete::release;
-use crate::create::NewSession;
 use crate::idempotency::{self, Claim};
 use crate::revalidate::revalidate;
+use crate::session::NewSession;
 use crate::{CheckoutContext, CheckoutError, SessionSnapshot, Status, Transition, read, table};
 
 /// A change of a session.
@@ -38,7 +37,7 @@ pub async fn decline(
     }
     let before = session.version;
     session.apply(Transition::Decline, now)?;
-    release(&mut work, merchant, &mut session).await?;
+    session.release_units(&mut work, merchant).await?;
     session.checkout_url = None;
     session.confirmation = None;
     table::update(&mut work, merchant, &mut session, before).await?;
@@ -68,7 +67,7 @@ pub async fn update(
         return Err(CheckoutError::InvalidTransition { from: status });
     }
     if session.is_holding {
-        release(&mut work, merchant, &mut session).await?;
+        session.release_units(&mut work, merchant).await?;
         session.checkout_url = None;
         session.confirmation = None;
     }
@@ -79,7 +78,5 @@ pub async fn update(
     session.apply_readiness(revalidated.priced.quote.is_ready(), now)?;
     session.updated_at = now;
     table::update(&mut work, merchant, &mut session, before).await?;
-    idempotency::record_response(&mut work, idempotency_key, &session).await?;
-    work.commit().await?;
-    Ok(SessionSnapshot { session, now })
+    work.finish(session).await
 }

@@ -6,6 +6,7 @@ use std::ops::Range;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use toml::Spanned;
+use toml::de::{DeTable, DeValue};
 
 use crate::quality::Quality;
 use crate::world::Store;
@@ -18,6 +19,9 @@ macro_rules! file {
 
 /// The articles that several stores sell.
 pub(crate) const ARTICLES: DataFile = file!("articles.toml");
+
+/// Values of all stores whose own file does not set them.
+pub(crate) const DEFAULTS: DataFile = file!("defaults.toml");
 
 /// The stores: the demo store first, then by descending trust score.
 pub(crate) const STORES: &[DataFile] = &[
@@ -59,12 +63,30 @@ pub(crate) struct DataError {
 impl DataFile {
     /// Parses the file.
     pub(crate) fn parse<T: DeserializeOwned>(&self) -> Result<T, DataError> {
-        let syntax_error = |error: toml::de::Error| self.error(error.span(), "", error.message());
-        let document = toml::Deserializer::parse(self.text).map_err(syntax_error)?;
-        serde_path_to_error::deserialize(document).map_err(|error| {
-            let field = error.path().to_string();
-            self.error(error.inner().span(), &field, error.inner().message())
-        })
+        let table = DeTable::parse(self.text).map_err(|error| self.toml_error("", &error))?;
+        deserialize(table, |field, error| self.toml_error(field, error))
+    }
+
+    /// Parses the file. Values that it does not contain are those of `defaults`.
+    pub(crate) fn parse_with<T: DeserializeOwned>(&self, defaults: &Self) -> Result<T, DataError> {
+        // The defaults are parsed as if they followed this file, so that a position tells which file it is in.
+        let offset = self.text.len() + 1;
+        let shifted = format!("{:offset$}{}", "", defaults.text);
+        let locate = |field: &str, error: &toml::de::Error| match error.span() {
+            Some(span) if span.start >= offset => {
+                let span = span.start - offset..span.end - offset;
+                defaults.error(Some(span), field, error.message())
+            }
+            _ => self.toml_error(field, error),
+        };
+        let parse = |text| DeTable::parse(text).map_err(|error| locate("", &error));
+        let mut table = parse(self.text)?;
+        fill(table.get_mut(), parse(&shifted)?.into_inner());
+        deserialize(table, locate)
+    }
+
+    fn toml_error(&self, field: &str, error: &toml::de::Error) -> DataError {
+        self.error(error.span(), field, error.message())
     }
 
     /// Returns an error at a position of the file.
@@ -75,6 +97,30 @@ impl DataFile {
             line: before.matches('\n').count() + 1,
             field: if field.is_empty() { "syntax" } else { field }.to_owned(),
             reason: reason.to_owned(),
+        }
+    }
+}
+
+/// Deserializes a document. `locate` returns the error of a field.
+fn deserialize<T: DeserializeOwned>(
+    table: Spanned<DeTable<'_>>,
+    locate: impl Fn(&str, &toml::de::Error) -> DataError,
+) -> Result<T, DataError> {
+    serde_path_to_error::deserialize(toml::Deserializer::from(table))
+        .map_err(|error| locate(&error.path().to_string(), error.inner()))
+}
+
+/// Adds the values of `defaults` that the table does not contain. Tables are merged; other values are not.
+fn fill<'text>(table: &mut DeTable<'text>, defaults: DeTable<'text>) {
+    for (key, default) in defaults {
+        let Some(own) = table.get_mut(&key) else {
+            table.insert(key, default);
+            continue;
+        };
+        if let (DeValue::Table(own), DeValue::Table(defaults)) =
+            (own.get_mut(), default.into_inner())
+        {
+            fill(own, defaults);
         }
     }
 }
@@ -220,5 +266,50 @@ mod tests {
         assert!(found.starts_with("crates/demo/data/store.toml:3: article[0].brand: "), "{found}");
         let found = error("[[article]]\nkey = \n");
         assert!(found.starts_with("crates/demo/data/store.toml:2: syntax: "), "{found}");
+    }
+
+    #[derive(Debug, PartialEq, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Shared {
+        first: i32,
+        inner: Inner,
+    }
+
+    #[derive(Debug, PartialEq, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Inner {
+        second: i32,
+        list: Vec<i32>,
+    }
+
+    fn with_defaults(text: &'static str, defaults: &'static str) -> Result<Shared, String> {
+        let defaults = DataFile { name: "defaults.toml", text: defaults };
+        let file = DataFile { name: "store.toml", text };
+        file.parse_with(&defaults).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn defaults_fill_what_a_file_does_not_set() {
+        let defaults = "first = 1\n[inner]\nsecond = 2\nlist = [1, 2]\n";
+        let merged = |first, second, list| Shared { first, inner: Inner { second, list } };
+        assert_eq!(with_defaults("", defaults), Ok(merged(1, 2, vec![1, 2])));
+        let own = "first = 5\n[inner]\nlist = [3]\n";
+        assert_eq!(with_defaults(own, defaults), Ok(merged(5, 2, vec![3])));
+    }
+
+    #[test]
+    fn an_error_in_the_defaults_names_their_file() {
+        let own = "first = 5\n# No table.\n";
+        let cases = [
+            (own, "\n[inner]\nsecond = 2\nlist = 1\n", "defaults.toml:4: inner.list: "),
+            (own, "\n[inner]\nthird = 2\n", "defaults.toml:3: inner.third: "),
+            (own, "[inner\n", "defaults.toml:1: syntax: "),
+            ("first = 5\n[inner]\nthird = 2\n", "", "store.toml:3: inner.third: "),
+            ("first = 5\n[inner\n", "", "store.toml:2: syntax: "),
+        ];
+        for (text, defaults, expected) in cases {
+            let error = with_defaults(text, defaults).unwrap_err();
+            assert!(error.starts_with(&format!("crates/demo/data/{expected}")), "{error}");
+        }
     }
 }

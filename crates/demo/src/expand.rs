@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use toml::Spanned;
 
+use crate::cents;
 use crate::data::{
-    ARTICLES, Article, ArticleFile, Availability, DataError, DataFile, Item, Line, ProductOption,
-    STORES, StoreFile,
+    ARTICLES, Article, ArticleFile, Availability, DEFAULTS, DataError, DataFile, Item, Line,
+    ProductOption, STORES, StoreFile,
 };
 use crate::gtin;
 use crate::hash::{among, between};
@@ -24,7 +25,7 @@ pub(crate) fn world() -> Result<World, DataError> {
 
 /// Returns the store of a file with its ids and products.
 fn store(file: &DataFile, articles: &[Article]) -> Result<Store, DataError> {
-    let StoreFile { mut store, generator, lines } = file.parse()?;
+    let StoreFile { mut store, generator, lines } = file.parse_with(&DEFAULTS)?;
     store.id = id(&format!("store/{}", store.slug));
     for category in &mut store.categories {
         category.id = id(&format!("category/{}/{}", store.slug, category.path));
@@ -199,9 +200,8 @@ impl Source<'_> {
         self.line.currency.as_ref().unwrap_or(&self.expansion.store.currency)
     }
 
-    /// USDC has six decimals, the others two (docs/contract/ids-and-values.md#money).
     fn minor(&self, cents: i64) -> i64 {
-        if self.currency() == "USDC" { cents * 10_000 } else { cents }
+        cents::minor(cents, self.currency())
     }
 
     fn description(&self) -> String {

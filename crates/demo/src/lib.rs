@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod cents;
 mod data;
 mod draft;
 mod expand;
@@ -19,6 +20,6 @@ mod world;
 pub use draft::draft;
 pub use seed::{SeedError, Seeded, seed};
 pub use world::{
-    Category, DEMO_STORE, FIRST_PRODUCT, Identity, Image, Policies, Product, Promotion, Rating,
-    Store, Variant, World, world,
+    Category, DEMO_STORE, FIRST_PRODUCT, Identity, Image, Product, Rating, Store, Variant, World,
+    world,
 };

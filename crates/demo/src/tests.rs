@@ -4,8 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
 
 use catalog::{Gtin, StockStatus};
+use primitives::Money;
 
+use crate::data::STORES;
 use crate::draft::incoming;
+use crate::settings::settings;
 use crate::{DEMO_STORE, FIRST_PRODUCT, Product, Store, world};
 
 fn stores() -> Vec<Store> {
@@ -323,4 +326,30 @@ fn every_product_passes_the_check_unchanged() {
             assert!(names.eq(product.variants.iter().map(|variant| &variant.name)));
         }
     }
+}
+
+#[test]
+fn shipping_costs_the_same_in_every_currency() {
+    for store in stores() {
+        let currency = store.currency.parse().unwrap();
+        let rates = settings(&store).shipping.into_iter().flat_map(|zone| zone.rates);
+        for rate in rates.filter(|rate| rate.min_subtotal_minor.is_none()) {
+            let price = Money::new(rate.price_minor, currency).to_decimal();
+            assert!([4.9, 12.9].contains(&price), "{}: {price}", store.slug);
+        }
+    }
+}
+
+/// `merchants::Promotion` ignores unknown fields, because stored promotions may be of a newer version.
+#[test]
+fn promotions_have_no_unknown_fields() {
+    let mut promotions = 0;
+    for (file, store) in STORES.iter().zip(stores()) {
+        let table: toml::Table = file.text.parse().unwrap();
+        let Some(given) = table["store"].get("promotions") else { continue };
+        let read = toml::Value::try_from(&store.promotions).unwrap();
+        assert_eq!(given, &read, "{}", file.name);
+        promotions += store.promotions.len();
+    }
+    assert!(promotions > 0);
 }

@@ -1,8 +1,10 @@
-//! The demo data as values. A store is read from its data file; ids and products are added by `expand`.
+//! The demo data as values. A store is read from its data file and the defaults; ids and products are
+//! added by `expand`.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
+use merchants::{Policies, Promotion};
 use serde::Deserialize;
 use uuid::{Uuid, uuid};
 
@@ -73,7 +75,6 @@ pub struct Store {
     pub website_url: String,
     /// `shopify`, `woocommerce`, `medusa`, `magento`, `prestashop` or `api`.
     pub platform: String,
-    #[serde(default = "yes")]
     pub active: bool,
     /// ISO 3166-1 alpha-2.
     pub country: String,
@@ -87,16 +88,14 @@ pub struct Store {
     /// From 0 to 1; `None` for a store without a score.
     pub trust_score: Option<f64>,
     /// Whether the score is based on fewer than twenty completed orders.
-    #[serde(default)]
     pub provisional: bool,
     /// Whether the store passes on reviews of its rated products.
-    #[serde(default)]
     pub has_reviews: bool,
     pub member_since_days_ago: u32,
     pub last_sync_minutes_ago: u32,
     pub identity: Identity,
-    #[serde(default)]
     pub policies: Policies,
+    /// Without start and end.
     #[serde(default)]
     pub promotions: Vec<Promotion>,
     /// Every parent before its children.
@@ -115,36 +114,6 @@ pub struct Identity {
     pub level: Option<String>,
     pub method: Option<String>,
     pub verified_days_ago: Option<u32>,
-}
-
-/// Policies of a store; `None` if the store states none.
-#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Policies {
-    /// 0: no returns.
-    pub return_window_days: Option<u16>,
-    /// In the store's currency.
-    pub free_shipping_threshold_minor: Option<i64>,
-    /// Shortest and longest delivery time.
-    pub shipping_days: Option<(u8, u8)>,
-    pub return_summary: Option<String>,
-    pub shipping_summary: Option<String>,
-    pub privacy_url: Option<String>,
-    pub terms_url: Option<String>,
-    pub warranty_months: Option<u16>,
-}
-
-/// A promotion of a store, without an end.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Promotion {
-    pub id: String,
-    pub name: String,
-    pub benefit: merchants::Benefit,
-    /// `None`: the promotion applies automatically.
-    pub code: Option<String>,
-    /// In the store's currency.
-    pub min_subtotal_minor: Option<i64>,
 }
 
 /// A category of a store.
@@ -229,8 +198,4 @@ pub struct Variant {
     pub stock_status: &'static str,
     /// `None` if the store states no quantity.
     pub stock_quantity: Option<i32>,
-}
-
-fn yes() -> bool {
-    true
 }

@@ -1,38 +1,36 @@
-//! The HTTP endpoint: HTTP and JSON-RPC in and out. Requests that rmcp would answer in plain text or not at all are answered
-//! here.
+//! The HTTP endpoint: parses a request, has the gateway admit it and run its tool, and renders the result. Requests other than
+//! tool calls, and tool calls of the newest protocol version, are forwarded to rmcp once they are admitted.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::body::{Body, Bytes};
+use axum::body::Bytes;
 use axum::extract::{Path, Request, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header, request};
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Router, routing};
 use database::Database;
-use http_body_util::Full;
 use identity::CredentialStore;
 use limits::{AdmissionControl, QuotaDecision};
 use merchants::StoreCache;
 use primitives::{Failure, RequestId};
-use rmcp::model::ProtocolVersion;
-use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
-use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use search::Search;
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::Value;
+use serde_json::value::RawValue;
 use tower_http::cors::{AllowHeaders, AllowOrigin, CorsLayer};
 
+use crate::card;
 #[cfg(debug_assertions)]
-use crate::conformance::{self, Conformance};
-use crate::error::{BodyTooLarge, MethodNotAllowed};
-use crate::error_response::{ErrorFormat, json_rpc_error, log, protocol_error, render};
-use crate::gateway::{Admitted, Rejected};
-use crate::message::{INVALID_REQUEST, Message};
+use crate::conformance;
+use crate::error::{BodyTooLarge, MethodNotAllowed, UnserializableOutput};
+use crate::error_response::{ErrorFormat, log, protocol_error, render, tool_error};
+use crate::gateway::{self, Admitted, Rejected};
+use crate::message::{INVALID_REQUEST, Message, Route};
 use crate::origin_policy::OriginPolicy;
-use crate::rmcp_adapter::{RmcpAdapter, VERSIONS};
+use crate::rmcp_server::RmcpServer;
 use crate::tool::Confirmation;
 use crate::tools::RegisteredTool;
-use crate::{card, fast_path, gateway};
 
 /// Dependencies and configuration of the endpoint: the state shared by all requests.
 #[derive(Clone)]
@@ -50,32 +48,19 @@ pub struct Mcp {
     pub allowed_origins: Vec<String>,
 }
 
-type Service = StreamableHttpService<RmcpAdapter, NeverSessionManager>;
-
 pub(crate) struct Endpoint {
     pub(crate) app: Arc<Mcp>,
     origin_policy: OriginPolicy,
-    service: Service,
-    #[cfg(debug_assertions)]
-    fixtures: StreamableHttpService<Conformance, NeverSessionManager>,
+    rmcp: RmcpServer,
 }
 
 /// Returns the routes of the endpoint, in both address forms (docs/contract/mcp.md#addresses).
 pub fn router(mcp: Mcp) -> Router {
     let origin_policy = OriginPolicy::new(&mcp.allowed_hosts, &mcp.allowed_origins);
-    // Hosts and origins are checked by the endpoint, for the fast path as well.
-    let config = StreamableHttpServerConfig::default()
-        .with_legacy_session_mode(false)
-        .with_json_response(true)
-        .with_sse_keep_alive(None)
-        .disable_allowed_hosts()
-        .disable_allowed_origins();
     let endpoint = Endpoint {
         app: Arc::new(mcp),
         origin_policy: origin_policy.clone(),
-        #[cfg(debug_assertions)]
-        fixtures: StreamableHttpService::new(|| Ok(Conformance), Arc::default(), config.clone()),
-        service: Service::new(|| Ok(RmcpAdapter), Arc::default(), config),
+        rmcp: RmcpServer::new(),
     };
     let methods = || routing::post(post).fallback(method_not_allowed);
     Router::new()
@@ -121,6 +106,7 @@ async fn method_not_allowed(
     response
 }
 
+/// Answers a request: parses it, has it admitted and run, and renders the result.
 async fn post(
     State(endpoint): State<Arc<Endpoint>>,
     Path(slug): Path<String>,
@@ -138,21 +124,18 @@ async fn post(
         // The body exceeds the limit of the server.
         return render(&BodyTooLarge.into(), &Value::Null, &request_id, format);
     };
-    let mut message = match Message::parse(&body) {
+    let mut message = match Message::parse(&body, &parts.headers) {
         Ok(message) => message,
         Err(invalid) => return protocol_error(&invalid.id, invalid.code, invalid.message),
     };
     #[cfg(debug_assertions)]
     if slug == conformance::SLUG {
-        let answer = endpoint.fixtures.handle(rmcp_request(parts, body, &message)).await;
-        return ensure_json(answer.map(Body::new), &message.id).await;
+        return endpoint.rmcp.handle_fixtures(parts, body, &message).await;
     }
-    let outcome = if message.is_notification() {
-        accept_notification(&endpoint, parts, body, &message).await
-    } else if message.is_plain_call(&parts.headers) {
-        call(&endpoint, &slug, &parts, &mut message, &request_id).await
-    } else {
-        forward(&endpoint, &slug, parts, body, &message, &request_id).await
+    let outcome = match message.route {
+        Route::Notification => accept_notification(&endpoint, parts, body, &message).await,
+        Route::PlainCall => call(&endpoint, &slug, &parts, &mut message, &request_id).await,
+        Route::Forward => forward(&endpoint, &slug, parts, body, &message, &request_id).await,
     };
     let mut response = outcome.unwrap_or_else(|rejected| {
         log(&rejected.failure, &request_id);
@@ -171,11 +154,10 @@ async fn accept_notification(
     message: &Message,
 ) -> Result<Response, Rejected> {
     gateway::authenticate(&endpoint.app, &parts).await?;
-    let answer = endpoint.service.handle(rmcp_request(parts, body, message)).await;
-    Ok(ensure_json(answer.map(Body::new), &message.id).await)
+    Ok(endpoint.rmcp.handle(parts, body, message).await)
 }
 
-/// Answers a tool call without rmcp.
+/// Answers a tool call without rmcp, the fast path: admits the request, runs the tool and renders its output.
 async fn call(
     endpoint: &Endpoint,
     slug: &str,
@@ -185,8 +167,15 @@ async fn call(
 ) -> Result<Response, Rejected> {
     let (admitted, outcome) =
         gateway::admit_and_call(&endpoint.app, slug, parts, message, request_id).await?;
-    let response = fast_path::render(&admitted.context, &message.id, outcome);
-    Ok(with_quota(response, admitted.context.quota))
+    let context = &admitted.context;
+    let body = outcome.and_then(|output| {
+        success_body(&message.id, &output).inspect_err(|failure| log(failure, request_id))
+    });
+    let response = match body {
+        Ok(body) => ([(header::CONTENT_TYPE, "application/json")], body).into_response(),
+        Err(failure) => tool_error(context, &message.id, &failure),
+    };
+    Ok(with_quota(response, context.quota))
 }
 
 /// Forwards a request to rmcp, which answers it through the adapter.
@@ -202,8 +191,7 @@ async fn forward(
     let Admitted { context, permit: _permit } = admitted;
     let quota = context.quota;
     parts.extensions.insert(context);
-    let answer = endpoint.service.handle(rmcp_request(parts, body, message)).await;
-    let response = ensure_json(answer.map(Body::new), &message.id).await;
+    let response = endpoint.rmcp.handle(parts, body, message).await;
     Ok(with_quota(response, quota))
 }
 
@@ -225,43 +213,33 @@ fn disclosure_headers(headers: &mut HeaderMap, tool: Option<&RegisteredTool>) {
     }
 }
 
-/// Builds the request for rmcp, with the headers that rmcp requires.
-fn rmcp_request(
-    mut parts: request::Parts,
-    body: Bytes,
-    message: &Message,
-) -> http::Request<Full<Bytes>> {
-    // rmcp answers 406 unless both are accepted; clients need not send them (docs/contract/mcp.md#accept-header).
-    let both = HeaderValue::from_static("application/json, text/event-stream");
-    parts.headers.insert(header::ACCEPT, both);
-    // A plain HTTP caller states no version: it uses the first of docs/contract/mcp.md#protocol-versions. A client that
-    // initializes has none yet: it is negotiated by this call.
-    if message.method != "initialize" {
-        let version = HeaderValue::from_static("2025-11-25");
-        parts.headers.entry("mcp-protocol-version").or_insert(version);
-    }
-    http::Request::from_parts(parts, Full::new(body))
+/// A successful JSON-RPC response: the output as text and as structured content.
+#[derive(Serialize)]
+struct ToolResponse<'output> {
+    jsonrpc: &'static str,
+    id: &'output Value,
+    result: ToolResult<'output>,
 }
 
-/// Converts plain-text errors of rmcp, such as that for an unknown protocol version, to JSON-RPC errors.
-async fn ensure_json(answer: Response, id: &Value) -> Response {
-    let is_text = answer
-        .headers()
-        .get(header::CONTENT_TYPE)
-        .is_none_or(|value| value.as_bytes().starts_with(b"text/plain"));
-    if !answer.status().is_client_error() || !is_text {
-        return answer;
-    }
-    let status = answer.status();
-    let text = axum::body::to_bytes(answer.into_body(), 1_024).await.unwrap_or_default();
-    let text = String::from_utf8_lossy(&text);
-    let is_version = text.to_ascii_lowercase().contains("protocol-version");
-    let supported: Vec<&str> = VERSIONS.iter().map(ProtocolVersion::as_str).collect();
-    let data = is_version.then(|| json!({ "supported": supported }));
-    let body = json_rpc_error(id, INVALID_REQUEST, &text, data);
-    let mut response = (status, axum::Json(body)).into_response();
-    // A body that rmcp cannot parse is a protocol error like any other.
-    let is_invalid_body = status == StatusCode::UNSUPPORTED_MEDIA_TYPE;
-    *response.status_mut() = if is_invalid_body { StatusCode::BAD_REQUEST } else { status };
-    response
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ToolResult<'output> {
+    content: [TextContent<'output>; 1],
+    structured_content: &'output RawValue,
+    is_error: bool,
+}
+
+#[derive(Serialize)]
+struct TextContent<'output> {
+    r#type: &'static str,
+    text: &'output str,
+}
+
+/// Returns the body of the response to a successful tool call. The output is serialized once.
+fn success_body(id: &Value, output: &Value) -> Result<String, Failure> {
+    let text = serde_json::value::to_raw_value(output).map_err(UnserializableOutput)?;
+    let content = [TextContent { r#type: "text", text: text.get() }];
+    let result = ToolResult { content, structured_content: &text, is_error: false };
+    let response = ToolResponse { jsonrpc: "2.0", id, result };
+    Ok(serde_json::to_string(&response).map_err(UnserializableOutput)?)
 }

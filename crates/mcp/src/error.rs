@@ -1,6 +1,8 @@
 //! Errors of requests and tool calls that no domain crate has.
 
 use primitives::{Details, ErrorCode, Problem};
+use schema::{Validator, Violation};
+use serde_json::Value;
 
 use crate::tool::ToolSet;
 use crate::tools;
@@ -76,14 +78,21 @@ impl Problem for UnknownTool {
 #[derive(Debug, thiserror::Error)]
 #[error("invalid arguments: {reason}")]
 pub(crate) struct InvalidArguments {
-    /// Path of the invalid field; empty if it is not known.
-    pub(crate) field: String,
-    pub(crate) reason: String,
+    /// Path of the invalid field, such as `items/0/quantity`; empty if it is not known.
+    field: String,
+    reason: String,
     /// Names of all arguments.
-    pub(crate) allowed: Vec<String>,
+    allowed: Vec<String>,
 }
 
 impl InvalidArguments {
+    /// For arguments that do not match the advertised schema.
+    pub(crate) fn new(schema: &Validator, violation: &Violation) -> Self {
+        let properties = schema.schema().get("properties").and_then(Value::as_object);
+        let allowed = properties.map(|names| names.keys().cloned().collect()).unwrap_or_default();
+        Self { field: violation.pointer(), reason: violation.to_string(), allowed }
+    }
+
     /// For arguments that match the schema but cannot be deserialized.
     pub(crate) fn from_deserialization(error: &serde_json::Error) -> Self {
         let reason = error.to_string().chars().take(200).collect();
@@ -134,5 +143,63 @@ impl Problem for NotFound {
     fn details(&self, details: &mut Details) {
         details.insert("field", self.field);
         details.insert("hint", self.hint);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use primitives::Failure;
+    use serde_json::json;
+
+    use super::*;
+
+    fn envelope(tool: &str, arguments: &Value) -> Value {
+        let schema = &tools::find(tool).unwrap().arguments;
+        let violation = schema.validate(arguments).unwrap_err();
+        Failure::from(InvalidArguments::new(schema, &violation)).envelope("req_1")
+    }
+
+    #[test]
+    fn invalid_arguments_name_the_field_as_sent() {
+        let id = format!("prod_{}", "0".repeat(32));
+        for (tool, arguments, field, message) in [
+            ("create_cart", json!({}), "items", "items is required"),
+            ("create_cart", json!({ "items": [{}] }), "items/0/product_id", "is required"),
+            (
+                "create_cart",
+                json!({ "items": [{ "product_id": id, "quantity": 0 }] }),
+                "items/0/quantity",
+                "items[0].quantity must be an integer from 1 to 999",
+            ),
+            (
+                "create_cart",
+                json!({ "items": [{ "product_id": id, "price": 1 }] }),
+                "items/0/price",
+                "is not a field of this request",
+            ),
+            (
+                "create_cart",
+                json!({ "items": [{ "product_id": id }], "do as I say": 1 }),
+                "do as I say",
+                "the value contains an unknown field",
+            ),
+            (
+                "get_product_variants",
+                json!({ "product_id": id, "selected": { "color": 1 } }),
+                "selected/color",
+                "selected contains an invalid value",
+            ),
+        ] {
+            let envelope = envelope(tool, &arguments);
+            assert_eq!(envelope["details"]["field"], field, "{envelope}");
+            let text = envelope["message"].as_str().unwrap();
+            assert!(text.starts_with("invalid arguments: ") && text.ends_with(message), "{text}");
+        }
+    }
+
+    #[test]
+    fn invalid_arguments_list_all_arguments() {
+        let envelope = envelope("cancel_cart", &json!({}));
+        assert_eq!(envelope["details"]["allowed"], json!(["cart_id", "idempotency_key"]));
     }
 }

@@ -6,6 +6,10 @@ use axum::response::{IntoResponse, Response};
 use primitives::{Failure, RequestId};
 use serde_json::{Value, json};
 
+use crate::elicitation::URL_REQUIRED;
+use crate::message::INVALID_PARAMS;
+use crate::request_context::RequestContext;
+
 /// JSON-RPC code for errors that a server defines itself.
 const SERVER_ERROR: i64 = -32000;
 
@@ -61,6 +65,27 @@ pub(crate) fn render(
     };
     let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     (status, headers, Json(body)).into_response()
+}
+
+/// Renders the failure of a tool call that is answered without rmcp. For an MCP client it is a result with `isError`, a request
+/// for the person's approval if the client supports it, or, for an unknown tool, a protocol error.
+pub(crate) fn tool_error(context: &RequestContext, id: &Value, failure: &Failure) -> Response {
+    if context.error_format == ErrorFormat::Envelope {
+        return render(failure, id, &context.request_id, context.error_format);
+    }
+    let envelope = || failure.envelope(context.request_id.as_str());
+    if context.tool.is_none() {
+        let body = json_rpc_error(id, INVALID_PARAMS, &failure.message(), Some(envelope()));
+        return Json(body).into_response();
+    }
+    let remedy = context.elicitation_support.zip(failure.remedy());
+    if let Some(data) = remedy.and_then(|(support, remedy)| support.url_error(&remedy)) {
+        let body = json_rpc_error(id, URL_REQUIRED, &failure.message(), Some(data));
+        return Json(body).into_response();
+    }
+    let text = json!({ "type": "text", "text": envelope().to_string() });
+    let result = json!({ "content": [text], "isError": true });
+    Json(json!({ "jsonrpc": "2.0", "id": id, "result": result })).into_response()
 }
 
 /// Renders a protocol error: a JSON-RPC error with HTTP status 400.

@@ -11,7 +11,6 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, header};
 use identity::{Agent, Credential, IdentityError};
 use jobs::{IdempotencyError, IdempotencyKey};
-use jsonschema::error::ValidationErrorKind;
 use limits::{
     AdmissionPermit, Bucket, Caller, Class, ConcurrencyLimit, DEMO_STORE_PER_MINUTE, LimitExceeded,
     PUBLIC_PER_MINUTE, QuotaDecision, QuotaRequest, tier_limit,
@@ -22,11 +21,11 @@ use serde_json::Value;
 
 use crate::elicitation::ElicitationSupport;
 use crate::endpoint::Mcp;
-use crate::error::{InvalidArguments, UnknownTool, UnsupportedContentType};
+use crate::error::{InvalidArguments, UnknownTool, UnserializableOutput, UnsupportedContentType};
 use crate::error_response::{ErrorFormat, log};
 use crate::message::Message;
 use crate::request_context::RequestContext;
-use crate::tool::{Access, Confirmation, KEY_ARGUMENT, ToolSet, remove_nulls};
+use crate::tool::{Access, Confirmation, KEY_ARGUMENT, Tool, ToolSet, remove_nulls};
 use crate::tools::RegisteredTool;
 
 /// An admitted request.
@@ -91,7 +90,7 @@ pub(crate) async fn admit_and_call(
     message: &mut Message,
     request_id: &RequestId,
 ) -> Result<(Admitted, Result<Value, Failure>), Rejected> {
-    let arguments = message.take_arguments();
+    let arguments = message.arguments.take();
     let mut admitted = admit(app, slug, parts, message, request_id).await?;
     let outcome = call(&mut admitted.context, arguments).await;
     Ok((admitted, outcome))
@@ -233,41 +232,25 @@ async fn run(
         return Err(LimitExceeded::Rate(quota).into());
     }
     remove_nulls(&mut arguments);
-    validate(tool, &arguments)?;
+    let schema = &tool.arguments;
+    schema.validate(&arguments).map_err(|violation| InvalidArguments::new(schema, &violation))?;
     context.idempotency_key = idempotency_key(context, tool, &mut arguments)?;
+    // `run_tool`, below, with the type of the tool.
     (tool.entry.run)(context, arguments).await
 }
 
-/// Validates the arguments against the advertised schema.
-fn validate(tool: &RegisteredTool, arguments: &Value) -> Result<(), InvalidArguments> {
-    // The first violation alone: `iter_errors` would collect all of them before the first is read.
-    let Err(error) = tool.arguments.validate(arguments) else {
-        return Ok(());
-    };
-    let properties = tool.listing.input_schema.get("properties").and_then(Value::as_object);
-    Err(InvalidArguments {
-        field: field(&error),
-        // The value is masked: it may be long, and the caller knows it.
-        reason: error.masked_with("the value").to_string(),
-        allowed: properties.map(|names| names.keys().cloned().collect()).unwrap_or_default(),
-    })
-}
-
-/// Returns the path of the invalid field. The name of a missing or unexpected field is appended to the path of its parent.
-fn field(error: &jsonschema::ValidationError<'_>) -> String {
-    let parent = error.instance_path().as_str().trim_start_matches('/');
-    let named = match error.kind() {
-        ValidationErrorKind::Required { property } => property.as_str(),
-        ValidationErrorKind::AdditionalProperties { unexpected } => {
-            unexpected.first().map(String::as_str)
-        }
-        _ => None,
-    };
-    match named {
-        Some(named) if parent.is_empty() => named.to_owned(),
-        Some(named) => format!("{parent}/{named}"),
-        None => parent.to_owned(),
-    }
+/// Calls the tool: deserializes its arguments, and serializes its output.
+pub(crate) async fn run_tool<T: Tool>(
+    context: &RequestContext,
+    arguments: Value,
+) -> Result<Value, Failure> {
+    // The arguments match the schema; if the type rejects them nevertheless, it is still an error of the caller.
+    let arguments = serde_json::from_value(arguments)
+        .map_err(|error| InvalidArguments::from_deserialization(&error))?;
+    let output = T::call(context, arguments).await?;
+    let mut output = serde_json::to_value(output).map_err(UnserializableOutput)?;
+    remove_nulls(&mut output);
+    Ok(output)
 }
 
 /// Returns the idempotency key in `_meta` or else in the header. A value that is not text becomes an empty key, which every

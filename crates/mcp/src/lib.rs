@@ -8,7 +8,6 @@ mod elicitation;
 mod endpoint;
 mod error;
 mod error_response;
-mod fast_path;
 mod gateway;
 mod message;
 mod origin_policy;
@@ -16,8 +15,9 @@ mod prompts;
 mod request_context;
 mod resources;
 mod rmcp_adapter;
-mod schema;
+mod rmcp_server;
 mod tool;
+mod tool_schema;
 mod tools;
 
 pub use card::registry_entry;

@@ -1,4 +1,4 @@
-//! Parses JSON-RPC requests.
+//! Parses JSON-RPC requests and finds the tool they call.
 
 use axum::http::HeaderMap;
 use rmcp::model::ProtocolVersion;
@@ -15,11 +15,27 @@ pub(crate) const INVALID_PARAMS: i64 = -32602;
 /// Field of `_meta` in which a request of 2026-07-28 states its protocol version.
 const VERSION_IN_META: &str = "io.modelcontextprotocol/protocolVersion";
 
+/// How a message is answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Route {
+    /// It expects no response.
+    Notification,
+    /// A tool call of a protocol version before 2026-07-28. It consists of a name and arguments only, so it is answered
+    /// without rmcp.
+    PlainCall,
+    /// Everything else is forwarded to rmcp.
+    Forward,
+}
+
 /// A JSON-RPC request, or a notification if `id` is null.
 pub(crate) struct Message {
     pub(crate) id: Value,
+    pub(crate) route: Route,
     pub(crate) method: String,
+    /// The parameters without the arguments.
     pub(crate) params: Map<String, Value>,
+    /// The arguments of a tool call: an object, empty if the request has none.
+    pub(crate) arguments: Value,
     /// The tool that a `tools/call` request names, if it exists.
     pub(crate) tool: Option<&'static RegisteredTool>,
 }
@@ -33,7 +49,7 @@ pub(crate) struct InvalidMessage {
 
 impl Message {
     /// Parses and validates the body of a request.
-    pub(crate) fn parse(body: &[u8]) -> Result<Self, InvalidMessage> {
+    pub(crate) fn parse(body: &[u8], headers: &HeaderMap) -> Result<Self, InvalidMessage> {
         let Ok(body) = serde_json::from_slice::<Value>(body) else {
             let message = "the body is not JSON";
             return Err(InvalidMessage { id: Value::Null, code: PARSE_ERROR, message });
@@ -55,41 +71,34 @@ impl Message {
         if id.is_some() && known_id.is_null() {
             return Err(invalid((INVALID_REQUEST, "id must be a string or a number")));
         }
-        let (method, params) = parts(&mut fields).map_err(invalid)?;
+        let (method, mut params) = parts(&mut fields).map_err(invalid)?;
         check_params(&method, &params).map_err(invalid)?;
         // A notification calls no tool.
         let is_call = method == TOOL_CALL && !known_id.is_null();
         let name = params.get("name").filter(|_| is_call).and_then(Value::as_str);
         let tool = name.and_then(tools::find);
-        Ok(Self { id: known_id, method, params, tool })
+        let arguments = params.remove("arguments").filter(Value::is_object);
+        let arguments = arguments.unwrap_or_else(|| json!({}));
+        let route = if known_id.is_null() {
+            Route::Notification
+        } else if method == TOOL_CALL && is_plain(&params, headers) {
+            Route::PlainCall
+        } else {
+            Route::Forward
+        };
+        Ok(Self { id: known_id, route, method, params, arguments, tool })
     }
+}
 
-    /// Returns whether the message expects no response.
-    pub(crate) fn is_notification(&self) -> bool {
-        self.id.is_null()
-    }
-
-    /// Returns whether the request is a tool call of a protocol version before 2026-07-28. It consists of a name and
-    /// arguments only, so it is answered without rmcp.
-    pub(crate) fn is_plain_call(&self, headers: &HeaderMap) -> bool {
-        let is_older_version = headers.get("mcp-protocol-version").is_none_or(|named| {
-            let mut older =
-                VERSIONS.iter().filter(|version| **version != ProtocolVersion::V_2026_07_28);
-            older.any(|version| named == version.as_str())
-        });
-        let names_version =
-            self.params.get("_meta").is_some_and(|meta| meta.get(VERSION_IN_META).is_some());
-        let is_task = self.params.contains_key("task");
-        self.method == TOOL_CALL && is_older_version && !names_version && !is_task
-    }
-
-    /// Takes the arguments of a tool call out of the parameters.
-    pub(crate) fn take_arguments(&mut self) -> Value {
-        match self.params.remove("arguments") {
-            Some(arguments @ Value::Object(_)) => arguments,
-            _ => json!({}),
-        }
-    }
+/// Returns whether a request is of a protocol version before 2026-07-28 and no task.
+fn is_plain(params: &Map<String, Value>, headers: &HeaderMap) -> bool {
+    let is_older_version = headers.get("mcp-protocol-version").is_none_or(|named| {
+        let mut older =
+            VERSIONS.iter().filter(|version| **version != ProtocolVersion::V_2026_07_28);
+        older.any(|version| named == version.as_str())
+    });
+    let names_version = params.get("_meta").is_some_and(|meta| meta.get(VERSION_IN_META).is_some());
+    is_older_version && !names_version && !params.contains_key("task")
 }
 
 const TOOL_CALL: &str = "tools/call";

@@ -9,9 +9,10 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use crate::error::{InvalidArguments, UnknownToolSet, UnserializableOutput};
+use crate::error::UnknownToolSet;
+use crate::gateway;
 use crate::request_context::RequestContext;
-use crate::schema;
+use crate::tool_schema;
 
 /// A tool: its policy as constants, its interface as types. The gateway applies the policy; the tool itself translates
 /// between the interface and the domain.
@@ -24,16 +25,12 @@ pub(crate) trait Tool: 'static {
     const PURPOSE: &'static str;
     /// The set by which clients can limit the listing.
     const SET: ToolSet;
-    /// Required credential.
     const ACCESS: Access;
     /// Whether a person must confirm the call.
     const CONFIRMATION: Confirmation;
-    /// Arguments of a call.
     type Arguments: DeserializeOwned + JsonSchema + Send;
-    /// Output of a call.
     type Output: Serialize + JsonSchema;
 
-    /// Executes a call.
     fn call(
         context: &RequestContext,
         arguments: Self::Arguments,
@@ -66,7 +63,6 @@ impl ToolSet {
 /// Credential required to call a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Access {
-    /// None.
     Public,
     /// An agent key with this scope.
     Scope(Scope),
@@ -124,9 +120,9 @@ impl ToolEntry {
             set: T::SET,
             access: T::ACCESS,
             confirmation: T::CONFIRMATION,
-            arguments: schema::of_arguments::<T::Arguments>,
-            output: schema::of_output::<T::Output>,
-            run: |context, arguments| Box::pin(run::<T>(context, arguments)),
+            arguments: tool_schema::of_arguments::<T::Arguments>,
+            output: tool_schema::of_output::<T::Output>,
+            run: |context, arguments| Box::pin(gateway::run_tool::<T>(context, arguments)),
         }
     }
 }
@@ -162,16 +158,6 @@ impl ToolEntry {
         }
         schema
     }
-}
-
-async fn run<T: Tool>(context: &RequestContext, arguments: Value) -> Result<Value, Failure> {
-    // The arguments match the schema; if the type rejects them nevertheless, it is still an error of the caller.
-    let arguments = serde_json::from_value(arguments)
-        .map_err(|error| InvalidArguments::from_deserialization(&error))?;
-    let output = T::call(context, arguments).await?;
-    let mut output = serde_json::to_value(output).map_err(UnserializableOutput)?;
-    remove_nulls(&mut output);
-    Ok(output)
 }
 
 /// Removes null fields, which would cost a model tokens. Nulls in arrays stay, so that positions are kept.

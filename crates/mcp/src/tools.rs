@@ -54,8 +54,8 @@ mod update_checkout;
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};
 
-use jsonschema::Validator;
 use rmcp::model::{JsonObject, MetaObject, ToolAnnotations};
+use schema::Validator;
 use serde_json::{Value, json};
 
 use crate::tool::{Confirmation, ToolEntry, ToolSet};
@@ -156,8 +156,7 @@ pub(crate) fn entries() -> impl Iterator<Item = &'static ToolEntry> {
 impl RegisteredTool {
     /// Returns `None` if the schema does not compile, which a test excludes.
     fn new(entry: &'static ToolEntry) -> Option<Self> {
-        let arguments = entry.input_schema();
-        let validator = jsonschema::validator_for(&arguments).ok()?;
+        let arguments = Validator::new(entry.input_schema()).ok()?;
         let per_minute = entry.per_minute();
         let is_read_only = entry.confirmation == Confirmation::Never;
         let meta = json!({
@@ -166,7 +165,8 @@ impl RegisteredTool {
             "rate_limit_per_minute": per_minute,
             "set": entry.set.as_str(),
         });
-        let mut listing = rmcp::model::Tool::new(entry.name, entry.purpose, object(arguments));
+        let input_schema = object(arguments.schema().clone());
+        let mut listing = rmcp::model::Tool::new(entry.name, entry.purpose, input_schema);
         listing.title = Some(entry.title.to_owned());
         listing.output_schema = Some(object((entry.output)()));
         listing.annotations = Some(
@@ -177,7 +177,7 @@ impl RegisteredTool {
                 .open_world(false),
         );
         listing.meta = Some(MetaObject((*object(meta)).clone()));
-        Some(Self { entry, listing, arguments: validator, per_minute })
+        Some(Self { entry, listing, arguments, per_minute })
     }
 }
 

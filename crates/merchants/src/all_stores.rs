@@ -13,17 +13,16 @@ const PAGE: usize = 1_000;
 /// stores in memory reads its outbox position first and applies `store.changed` events from there.
 pub async fn all_stores(reading: &Reading) -> Result<Vec<Store>, StoreError> {
     let mut stores: Vec<Store> = Vec::new();
-    let limit = i64::try_from(PAGE).unwrap_or(i64::MAX);
-    loop {
-        let after = stores.last().map_or(0, |store| store.number);
-        let after = i32::try_from(after).unwrap_or(i32::MAX);
-        let page = reading.run(async |sql| table::stores_after(sql, after, limit).await).await?;
-        let is_last = page.len() < PAGE;
+    let mut after = Some(0);
+    while let Some(number) = after {
+        let page = reading.run(async |sql| -> Result<_, StoreError> {
+            Ok(table::stores_after(sql, number, PAGE).await?)
+        });
+        let (page, next) = page.await?;
         stores.extend(page);
-        if is_last {
-            return Ok(stores);
-        }
+        after = next;
     }
+    Ok(stores)
 }
 
 /// Returns the stores of these merchants in any state, ordered by number. Merchants without a store are left out.
@@ -32,5 +31,5 @@ pub async fn stores_of(
     merchants: &[MerchantId],
 ) -> Result<Vec<Store>, StoreError> {
     let merchants: Vec<Uuid> = merchants.iter().map(|merchant| merchant.uuid()).collect();
-    reading.run(async |sql| table::stores_of(sql, &merchants).await).await
+    reading.run(async |sql| Ok(table::stores_of(sql, &merchants).await?)).await
 }

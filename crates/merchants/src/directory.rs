@@ -30,7 +30,9 @@ pub async fn directory(
     database: &Database,
     query: &DirectoryQuery,
 ) -> Result<StorePage, StoreError> {
-    let (stores, total) =
-        Reading::for_platform(database).run(async |sql| table::directory(sql, query).await).await?;
+    let reading = Reading::for_platform(database);
+    let found: Result<_, StoreError> =
+        reading.run(async |sql| Ok(table::directory(sql, query).await?)).await;
+    let (stores, total) = found?;
     Ok(StorePage { stores, meta: query.page.meta(total) })
 }

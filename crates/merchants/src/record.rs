@@ -1,11 +1,11 @@
 //! Stores in API responses, the same for REST and MCP.
 
-use primitives::{Money, Timestamp};
+use primitives::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::standing::{AGENT_THRESHOLD, SUSPENSION_THRESHOLD};
-use crate::{Band, IdentityStatus, Policies, Store};
+use crate::{Band, IdentityStatus, PolicyRecord, Store};
 
 /// Profile of a store: identity, trust and policies.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
@@ -88,36 +88,6 @@ pub struct IdentityRecord {
     /// When the identity was verified.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub verified_at: Option<Timestamp>,
-}
-
-// docs/contract/products.md#product-policies
-/// Policies of a store or product. Policies that the merchant has not stated are absent.
-#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
-pub struct PolicyRecord {
-    /// Days within which products can be returned; 0 if they cannot be returned.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub return_window_days: Option<i64>,
-    /// Order amount above which shipping is free.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub free_shipping_threshold: Option<f64>,
-    /// Delivery time in days, `<min>-<max>`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub shipping_estimate_days: Option<String>,
-    /// Return policy by the merchant.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub return_summary: Option<String>,
-    /// Shipping policy by the merchant.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub shipping_summary: Option<String>,
-    /// URL of the privacy policy.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub privacy_url: Option<String>,
-    /// URL of the terms of sale.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub terms_url: Option<String>,
-    /// Warranty in months.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub warranty_months: Option<i64>,
 }
 
 /// Customer support of a store.
@@ -216,24 +186,10 @@ impl Store {
         }
     }
 
-    /// Returns the policies as they appear in records.
+    /// Returns the policies as agents see them.
     #[must_use]
     pub fn policy_record(&self) -> PolicyRecord {
-        let Policies { shipping_days_min, shipping_days_max, .. } = &self.policies;
-        let threshold = self.policies.free_shipping_threshold_minor;
-        PolicyRecord {
-            return_window_days: self.policies.return_window_days.map(i64::from),
-            free_shipping_threshold: threshold
-                .map(|minor| Money::new(minor, self.currency).to_decimal()),
-            shipping_estimate_days: shipping_days_min
-                .zip(*shipping_days_max)
-                .map(|(min, max)| format!("{min}-{max}")),
-            return_summary: self.policies.return_summary.clone(),
-            shipping_summary: self.policies.shipping_summary.clone(),
-            privacy_url: self.policies.privacy_url.clone(),
-            terms_url: self.policies.terms_url.clone(),
-            warranty_months: self.policies.warranty_months.map(i64::from),
-        }
+        self.policies.record(self.currency)
     }
 
     fn trust_record(&self) -> TrustRecord {

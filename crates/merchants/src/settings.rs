@@ -1,11 +1,13 @@
 //! Settings of a store. Amounts are minor units of the store's currency, rates are basis points (hundredths of a
 //! percent); nothing is a floating-point number.
 
-mod check;
+pub(crate) mod check;
 mod checkout_url;
+pub(crate) mod decimal;
 mod gtin_source;
 mod invalid_setting;
 mod offers;
+pub(crate) mod record;
 
 use primitives::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -13,6 +15,7 @@ use serde::{Deserialize, Serialize};
 pub use checkout_url::CheckoutUrl;
 pub use gtin_source::GtinSource;
 pub use invalid_setting::InvalidSetting;
+pub use record::SettingsRecord;
 
 use crate::Policies;
 
@@ -41,14 +44,16 @@ pub struct CurrentSettings {
 }
 
 primitives::text_enum! {
-    /// Minimum proof that a person has approved an order (docs/contract/confirmation.md#store-policy).
-    #[derive(Default)]
+    // docs/contract/confirmation.md#store-policy
+    /// Minimum level of human confirmation for an order.
+    #[derive(Default, schemars::JsonSchema)]
+    #[schemars(rename_all = "lowercase")]
     #[strum(serialize_all = "lowercase")]
     pub enum ConfirmationPolicy {
-        /// The agent states it; the person still pays on the merchant's page.
+        /// The agent states that the person agreed; the person still pays on the merchant's page.
         #[default]
         Attested,
-        /// A person has approved on a page of this service.
+        /// The person approved the purchase on Souk's confirmation page.
         Hosted,
         /// A verified mandate.
         Mandate,

@@ -2,7 +2,7 @@
 
 use primitives::{Currency, MerchantId, StoreSlug, Timestamp};
 
-use crate::{Standing, StoreError};
+use crate::{Policies, Standing, StoreError};
 
 /// A store with its policies, identity verification and standing.
 #[derive(Debug, Clone)]
@@ -87,23 +87,6 @@ pub struct NewStore {
     pub member_since: Timestamp,
     /// Last complete import of the catalog.
     pub last_sync_at: Option<Timestamp>,
-}
-
-/// Policies of a store. `None` means that the merchant has not stated the policy.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Policies {
-    pub return_window_days: Option<i32>,
-    /// Orders from this amount ship for free; minor units of the store's currency.
-    pub free_shipping_threshold_minor: Option<i64>,
-    pub shipping_days_min: Option<i32>,
-    pub shipping_days_max: Option<i32>,
-    /// Merchant text.
-    pub return_summary: Option<String>,
-    /// Merchant text.
-    pub shipping_summary: Option<String>,
-    pub privacy_url: Option<String>,
-    pub terms_url: Option<String>,
-    pub warranty_months: Option<i32>,
 }
 
 primitives::text_enum! {

@@ -1,4 +1,4 @@
-//! All SQL of this crate.
+//! All SQL of this crate. The columns of the policies are in `StoreRow`, `take_policies`, `stores!` and `put_policies`.
 
 mod settings;
 
@@ -59,10 +59,27 @@ struct StoreRow {
     total: i64,
 }
 
+impl StoreRow {
+    fn take_policies(&mut self) -> Policies {
+        Policies {
+            return_window_days: self.return_window_days,
+            free_shipping_threshold_minor: self.free_shipping_threshold_minor,
+            shipping_days_min: self.shipping_days_min,
+            shipping_days_max: self.shipping_days_max,
+            return_summary: self.return_summary.take(),
+            shipping_summary: self.shipping_summary.take(),
+            privacy_url: self.privacy_url.take(),
+            terms_url: self.terms_url.take(),
+            warranty_months: self.warranty_months,
+        }
+    }
+}
+
 impl TryFrom<StoreRow> for Store {
     type Error = StoreError;
-    fn try_from(row: StoreRow) -> Result<Self, StoreError> {
+    fn try_from(mut row: StoreRow) -> Result<Self, StoreError> {
         let unreadable = |what: &str| -> StoreError { unreadable(what).into() };
+        let policies = row.take_policies();
         Ok(Self {
             merchant: row.merchant_id,
             number: row.number.try_into().map_err(|_| unreadable("a number"))?,
@@ -82,17 +99,7 @@ impl TryFrom<StoreRow> for Store {
             last_sync_at: row.last_sync_at,
             departments: row.departments,
             product_count: row.product_count,
-            policies: Policies {
-                return_window_days: row.return_window_days,
-                free_shipping_threshold_minor: row.free_shipping_threshold_minor,
-                shipping_days_min: row.shipping_days_min,
-                shipping_days_max: row.shipping_days_max,
-                return_summary: row.return_summary,
-                shipping_summary: row.shipping_summary,
-                privacy_url: row.privacy_url,
-                terms_url: row.terms_url,
-                warranty_months: row.warranty_months,
-            },
+            policies,
             identity: Identity {
                 status: match row.identity_status.as_deref() {
                     None => IdentityStatus::Unverified,
@@ -111,6 +118,20 @@ impl TryFrom<StoreRow> for Store {
             },
         })
     }
+}
+
+/// Converts the rows of a list. A row that this version cannot read is logged and left out, so that it hides no other
+/// store.
+fn readable(rows: Vec<StoreRow>) -> Vec<Store> {
+    let read = |row: StoreRow| {
+        let merchant = row.merchant_id;
+        let store = Store::try_from(row);
+        let log = |error: &StoreError| {
+            tracing::error!(%merchant, %error, "a store cannot be read and is left out of a list");
+        };
+        store.inspect_err(log).ok()
+    };
+    rows.into_iter().filter_map(read).collect()
 }
 
 /// The columns and joins of `StoreRow`.
@@ -157,41 +178,49 @@ pub(crate) async fn merchant_by_slug(
     .await
 }
 
+/// The row of a store.
+async fn store_row(sql: &mut PgConnection, merchant: MerchantId) -> sqlx::Result<Option<StoreRow>> {
+    stores!(r#" 1::bigint AS "total!" "#, " WHERE store.merchant_id = $1", merchant as MerchantId)
+        .fetch_optional(sql)
+        .await
+}
+
 pub(crate) async fn store(
     sql: &mut PgConnection,
     merchant: MerchantId,
 ) -> Result<Option<Store>, StoreError> {
-    let row = stores!(
-        r#" 1::bigint AS "total!" "#,
-        " WHERE store.merchant_id = $1",
-        merchant as MerchantId
-    )
-    .fetch_optional(sql)
-    .await?;
-    row.map(Store::try_from).transpose()
+    store_row(sql, merchant).await?.map(Store::try_from).transpose()
 }
 
-/// Returns a page of stores in any state, ordered by number.
+/// Returns the policies of a store; none are stated if it has none.
+async fn policies(sql: &mut PgConnection, merchant: MerchantId) -> sqlx::Result<Policies> {
+    let row = store_row(sql, merchant).await?;
+    Ok(row.map(|mut row| row.take_policies()).unwrap_or_default())
+}
+
+/// Returns a page of stores in any state, ordered by number, and the number after which the next page begins; `None` on
+/// the last page.
 pub(crate) async fn stores_after(
     sql: &mut PgConnection,
     after: i32,
-    limit: i64,
-) -> Result<Vec<Store>, StoreError> {
+    limit: usize,
+) -> sqlx::Result<(Vec<Store>, Option<i32>)> {
     let rows = stores!(
         r#" 1::bigint AS "total!" "#,
         " WHERE store.number > $1 ORDER BY store.number LIMIT $2",
         after,
-        limit
+        i64::try_from(limit).unwrap_or(i64::MAX)
     )
     .fetch_all(sql)
     .await?;
-    rows.into_iter().map(Store::try_from).collect()
+    let next = if rows.len() < limit { None } else { rows.last().map(|row| row.number) };
+    Ok((readable(rows), next))
 }
 
 pub(crate) async fn stores_of(
     sql: &mut PgConnection,
     merchants: &[Uuid],
-) -> Result<Vec<Store>, StoreError> {
+) -> sqlx::Result<Vec<Store>> {
     let rows = stores!(
         r#" 1::bigint AS "total!" "#,
         " WHERE store.merchant_id = ANY ($1) ORDER BY store.number",
@@ -199,13 +228,13 @@ pub(crate) async fn stores_of(
     )
     .fetch_all(sql)
     .await?;
-    rows.into_iter().map(Store::try_from).collect()
+    Ok(readable(rows))
 }
 
 pub(crate) async fn directory(
     sql: &mut PgConnection,
     query: &DirectoryQuery,
-) -> Result<(Vec<Store>, i64), StoreError> {
+) -> sqlx::Result<(Vec<Store>, i64)> {
     let words = query.words.as_deref().map(|words| format!("%{}%", escape_like(words)));
     let rows = stores!(
         r#" count(*) OVER () AS "total!" "#,
@@ -234,8 +263,7 @@ pub(crate) async fn directory(
         return Ok((Vec::new(), total));
     }
     let total = rows.first().map_or(0, |row| row.total);
-    let stores = rows.into_iter().map(Store::try_from).collect::<Result<_, _>>()?;
-    Ok((stores, total))
+    Ok((readable(rows), total))
 }
 
 fn escape_like(words: &str) -> String {
@@ -344,11 +372,7 @@ pub(crate) async fn put_policies(
              return_window_days = $2, free_shipping_threshold_minor = $3, shipping_days_min = $4,
              shipping_days_max = $5, return_summary = $6, shipping_summary = $7, privacy_url = $8,
              terms_url = $9, warranty_months = $10
-         WHERE (store_policy.return_window_days, store_policy.free_shipping_threshold_minor,
-                store_policy.shipping_days_min, store_policy.shipping_days_max,
-                store_policy.return_summary, store_policy.shipping_summary, store_policy.privacy_url,
-                store_policy.terms_url, store_policy.warranty_months)
-               IS DISTINCT FROM ($2, $3, $4, $5, $6, $7, $8, $9, $10)",
+         WHERE store_policy.* IS DISTINCT FROM excluded.*",
         merchant as MerchantId,
         policies.return_window_days,
         policies.free_shipping_threshold_minor,

@@ -8,7 +8,7 @@ mod table;
 mod test_provider;
 
 pub use error::PaymentError;
-pub use method::PaymentMethod;
+pub use method::{PaymentHandler, PaymentMethod, PaymentType};
 pub use payment::{Payment, PaymentStatus, create, find_paid, find_pending, record_outcome};
 pub use provider::{ChargeFuture, ChargeOutcome, ChargeRequest, Provider, ProviderUnavailable};
 pub use test_provider::{TestInstrument, TestProvider};

@@ -119,7 +119,7 @@ prefixed_id!(/// A purchasable variant of a product.
     VariantId, "var");
 prefixed_id!(/// A category of one store's category tree.
     CategoryId, "cat");
-prefixed_id!(/// A cart. It expires after thirty minutes.
+prefixed_id!(/// A cart of one agent.
     CartId, "cart");
 prefixed_id!(/// A line of a cart.
     LineId, "line");

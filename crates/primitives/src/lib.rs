@@ -1,6 +1,8 @@
 #![doc = include_str!("../README.md")]
 
+mod amount;
 mod client_address;
+mod const_text;
 mod error_code;
 mod hint;
 mod id;
@@ -14,9 +16,10 @@ mod slug;
 mod text_enum;
 mod timestamp;
 
+pub use amount::Amount;
 pub use client_address::ClientAddress;
-pub use error_code::ErrorCode;
-pub use hint::{Action, Hint, HintPart};
+pub use error_code::{CodeMark, ErrorCode, PublishedCodeChanged};
+pub use hint::{Action, Argument, Hint, HintNames, HintPart, Step};
 pub use id::{
     AppealId, CartId, CategoryId, CheckoutId, ConfirmationId, DeliveryId, DisputeId, EventId,
     FeedRunId, Id, JobId, KeyId, LineId, MerchantId, OrderId, ParseIdError, PaymentId, ProductId,
@@ -25,19 +28,20 @@ pub use id::{
 pub use money::{Currency, Money, MoneyError};
 pub use paging::{PageMeta, PageRequest};
 pub use plan::Plan;
-pub use problem::{Details, Failure, Problem, Remedy};
+pub use problem::{Details, Failure, NotExactlyOne, Problem, Remedy};
 pub use request_id::RequestId;
 pub use scope::{Scope, UnknownScope};
 pub use slug::{InvalidSlug, StoreSlug};
 pub use timestamp::Timestamp;
 
-/// What [`text_enum!`] expands to; not part of the interface.
+/// What [`text_enum!`] and [`const_text!`] expand to; not part of the interface.
 #[doc(hidden)]
 pub mod private {
     pub use serde;
     pub use sqlx;
     pub use strum;
 
+    pub use crate::const_text::{TextPart, text_bytes, text_length};
     pub use crate::text_enum::deserialize_name;
 }
 

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde_json::{Map, Value};
 
-use crate::{Action, ConfirmationId, ErrorCode, Hint};
+use crate::{ConfirmationId, ErrorCode, Hint, HintNames};
 
 /// The `details` of an error response: facts that let a client correct its request.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -19,16 +19,17 @@ impl Details {
         self.facts.insert(name.to_owned(), value.into());
     }
 
-    /// Sets what the client can do next. A hint that names an operation names it by its [`Action`].
+    /// Sets what the client can do next. A hint that names an operation names it by its
+    /// [`Action`](crate::Action).
     pub fn hint(&mut self, hint: impl Into<Hint>) {
         self.hint = Some(hint.into());
     }
 
-    /// Returns the facts as a JSON object, with each operation in the hint as `name` writes it.
+    /// Returns the facts as a JSON object, with the hint in the names of a door.
     #[must_use]
-    pub fn into_json(mut self, name: fn(Action) -> &'static str) -> Map<String, Value> {
+    pub fn into_json(mut self, names: HintNames) -> Map<String, Value> {
         if let Some(hint) = self.hint {
-            self.facts.insert(String::from("hint"), hint.render(name).into());
+            self.facts.insert(String::from("hint"), hint.render(names).into());
         }
         self.facts
     }
@@ -69,6 +70,33 @@ pub trait Problem: std::error::Error + Send + Sync + 'static {
     /// ([`ErrorCode::retryable`]).
     fn is_transient(&self) -> bool {
         false
+    }
+}
+
+/// The caller gave none or several of these arguments, which exclude each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("exactly one of {} is required", enumeration(.0))]
+pub struct NotExactlyOne(pub &'static [&'static str]);
+
+impl Problem for NotExactlyOne {
+    fn code(&self) -> ErrorCode {
+        ErrorCode::InvalidRequest
+    }
+
+    fn details(&self, details: &mut Details) {
+        if let Some(first) = self.0.first() {
+            details.insert("field", *first);
+        }
+        details.insert("allowed", self.0.to_vec());
+    }
+}
+
+/// Returns the names as an enumeration: `a, b and c`.
+fn enumeration(names: &[&str]) -> String {
+    match names {
+        [] => String::new(),
+        [only] => (*only).to_owned(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
     }
 }
 
@@ -127,15 +155,15 @@ impl Failure {
     /// Returns the error envelope (docs/contract/errors.md#envelope), with operations named by their MCP tools.
     #[must_use]
     pub fn envelope(&self, request_id: &str) -> Value {
-        self.envelope_with(request_id, Action::as_str)
+        self.envelope_with(request_id, HintNames::MCP)
     }
 
-    /// Returns the error envelope with each operation in the hint as `name` writes it.
+    /// Returns the error envelope with the hint in the names of a door.
     #[must_use]
-    pub fn envelope_with(&self, request_id: &str, name: fn(Action) -> &'static str) -> Value {
+    pub fn envelope_with(&self, request_id: &str, names: HintNames) -> Value {
         let mut details = self.details();
         details.insert("request_id", request_id);
-        let details = details.into_json(name);
+        let details = details.into_json(names);
         serde_json::json!({
             "error": self.code().code(),
             "message": self.message(),
@@ -175,6 +203,14 @@ mod tests {
         let failure = Failure::from(InternalProblem);
         assert!(!failure.envelope("req").to_string().contains("10.0.0.7"));
         assert!(failure.cause().contains("10.0.0.7"));
+    }
+
+    #[test]
+    fn arguments_that_exclude_each_other_are_enumerated() {
+        let envelope = Failure::from(NotExactlyOne(&["sku", "gtin", "url"])).envelope("req_1");
+        assert_eq!(envelope["message"], "exactly one of sku, gtin and url is required");
+        assert_eq!(envelope["details"]["field"], "sku");
+        assert_eq!(envelope["details"]["allowed"], serde_json::json!(["sku", "gtin", "url"]));
     }
 
     #[test]

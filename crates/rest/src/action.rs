@@ -1,9 +1,21 @@
-//! The calls of this API, as hints name them.
+//! The calls of this API and their fields, as hints name them.
 
-use primitives::Action;
+use primitives::{Action, Argument, HintNames};
+
+/// The names by which clients of this API know operations and arguments.
+pub(crate) const NAMES: HintNames = HintNames { action: call, argument: field };
+
+/// Returns the field of a body that takes an argument.
+fn field(argument: Argument) -> &'static str {
+    match argument {
+        Argument::Destination => "destination",
+        Argument::QuoteHash => "confirmation.quote_hash",
+        Argument::ShippingOption => "shipping_option_id",
+    }
+}
 
 /// Returns the call for an operation. An operation that only MCP offers is named by its tool.
-pub(crate) fn call(action: Action) -> &'static str {
+fn call(action: Action) -> &'static str {
     match action {
         Action::SearchProducts => "POST /api/v1/agent/search",
         Action::FindOffersNetwork => "GET /api/v1/agent/products",
@@ -25,6 +37,38 @@ pub(crate) fn call(action: Action) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Returns whether the body of a call has a field.
+    fn has_field(call: &str, field: &str) -> bool {
+        let document = crate::openapi("http://souk.example");
+        let (method, path) = call.split_once(" /api/v1").unwrap();
+        let body = &document["paths"][path][method.to_lowercase()]["requestBody"];
+        let resolve = |schema: &serde_json::Value| {
+            let reference =
+                ["/$ref", "/anyOf/0/$ref"].into_iter().find_map(|it| schema.pointer(it));
+            let name = reference.and_then(|it| it.as_str()).map(|it| it.trim_start_matches('#'));
+            name.map_or_else(|| schema.clone(), |it| document.pointer(it).unwrap().clone())
+        };
+        let mut schema = resolve(&body["content"]["application/json"]["schema"]);
+        for name in field.split('.') {
+            schema = resolve(&schema["properties"][name]);
+        }
+        !schema.is_null()
+    }
+
+    #[test]
+    fn every_argument_is_a_field_of_a_body() {
+        for argument in Argument::ALL {
+            let action = match argument {
+                Argument::Destination => Action::SetCartDestination,
+                Argument::QuoteHash => Action::CompleteCheckout,
+                Argument::ShippingOption => Action::SelectShippingOption,
+            };
+            let (call, field) = (call(action), field(*argument));
+            assert!(has_field(call, field), "{call}: {field}");
+        }
+        assert!(!has_field(call(Action::CompleteCheckout), "quote_hash"));
+    }
 
     #[test]
     fn every_call_is_an_endpoint_or_an_mcp_tool() {

@@ -5,31 +5,24 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::http::StatusCode;
 use carts::{
-    Buyer, CartError, CartOwner, CartRecord, CartRef, CartUpdate, Destination, Edit, Item, NewCart,
-    Quantity,
+    Buyer, CART_LIFETIME, CODES_MAX, CartOwner, CartRecord, CartRef, CartUpdate, Destination, Edit,
+    ItemRequest, LINES_MAX, NewCart,
 };
 use database::Reading;
 use identity::Agent;
 use limits::QuotaClass;
-use merchants::Store;
-use primitives::{CartId, ErrorCode, ProductId, Scope, StoreSlug, VariantId};
+use primitives::{CartId, Scope, StoreSlug, const_text};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::idempotency::IdempotencyKeyHeader;
+use crate::store_access::{OWNER_ERRORS, Operation, SLUG_ERRORS, StoreTarget, admit};
 use crate::{
     Access, AgentCaller, Endpoint, Envelope, ErrorResponse, Json, Path, Rest, RestState, Routes,
 };
 
 const ACCESS: Access = Access::Agent(Scope::AgentCart);
-/// Errors of every call that names a cart.
-const CART_ERRORS: [ErrorCode; 2] = [ErrorCode::CartNotFound, ErrorCode::StoreSuspended];
-/// Further errors of a change to a cart.
-const CHANGE_ERRORS: [ErrorCode; 3] =
-    [ErrorCode::CartExpired, ErrorCode::CartClosed, ErrorCode::InvalidStatusTransition];
-/// Errors of items.
-const ITEM_ERRORS: [ErrorCode; 2] = [ErrorCode::ProductNotFound, ErrorCode::OutOfStock];
 
 pub(crate) fn endpoints() -> Routes<RestState> {
     let create = Endpoint::post("/agent/cart", ACCESS, create)
@@ -38,11 +31,15 @@ pub(crate) fn endpoints() -> Routes<RestState> {
         .operation_id("createCart")
         .tag("cart")
         .summary("Create a cart")
-        .description("Creates a cart with items of one store. Stock is validated but not reserved; `messages` lists adjustments, such as a reduced quantity. The cart expires thirty minutes after its creation.")
+        .description(const_text!(
+            "Creates a cart with items of one store. Stock is validated but not reserved; `messages` lists adjustments, such as a reduced quantity. The cart expires ",
+            (CART_LIFETIME.as_secs() / 60),
+            " minutes after its creation.",
+        ))
         .body::<CreateCartRequest>()
         .response::<Envelope<CartRecord>>(201)
-        .errors(&[ErrorCode::InvalidSlug, ErrorCode::StoreNotFound, ErrorCode::StoreSuspended])
-        .errors(&ITEM_ERRORS);
+        .errors(carts::CREATE_ERRORS)
+        .errors(SLUG_ERRORS);
     let read = Endpoint::get("/agent/cart/{cart_id}", ACCESS, read)
         .tool("get_cart", QuotaClass::Discovery)
         .operation_id("getCart")
@@ -53,7 +50,8 @@ pub(crate) fn endpoints() -> Routes<RestState> {
         )
         .path::<CartId>()
         .response::<Envelope<CartRecord>>(200)
-        .errors(&CART_ERRORS);
+        .errors(carts::READ_ERRORS)
+        .errors(OWNER_ERRORS);
     let replace = Endpoint::put("/agent/cart/{cart_id}", ACCESS, replace)
         .tool("update_cart", QuotaClass::CartWrite)
         .writes()
@@ -64,9 +62,8 @@ pub(crate) fn endpoints() -> Routes<RestState> {
         .path::<CartId>()
         .body::<ReplaceItemsRequest>()
         .response::<Envelope<CartRecord>>(200)
-        .errors(&CART_ERRORS)
-        .errors(&CHANGE_ERRORS)
-        .errors(&ITEM_ERRORS);
+        .errors(carts::REPLACE_ERRORS)
+        .errors(OWNER_ERRORS);
     Routes::new().with(create).with(read).with(replace).merge(change_endpoints())
 }
 
@@ -81,8 +78,8 @@ fn change_endpoints() -> Routes<RestState> {
         .path::<CartId>()
         .body::<UpdateCartRequest>()
         .response::<Envelope<CartRecord>>(200)
-        .errors(&CART_ERRORS)
-        .errors(&CHANGE_ERRORS);
+        .errors(carts::UPDATE_ERRORS)
+        .errors(OWNER_ERRORS);
     let cancel = Endpoint::delete("/agent/cart/{cart_id}", ACCESS, cancel)
         .tool("cancel_cart", QuotaClass::CartWrite)
         .writes()
@@ -92,22 +89,9 @@ fn change_endpoints() -> Routes<RestState> {
         .description("Idempotent: canceling a canceled cart changes nothing.")
         .path::<CartId>()
         .response::<Envelope<CartRecord>>(200)
-        .errors(&CART_ERRORS)
-        .errors(&CHANGE_ERRORS);
+        .errors(carts::CANCEL_ERRORS)
+        .errors(OWNER_ERRORS);
     Routes::new().with(update).with(cancel)
-}
-
-/// An item to add to a cart.
-#[derive(Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct CartItem {
-    /// ID of the product.
-    product_id: ProductId,
-    /// ID of the variant; required if the product has variants.
-    variant_id: Option<VariantId>,
-    /// Number of units; 1 by default.
-    #[schemars(range(min = 1, max = 999))]
-    quantity: Option<i64>,
 }
 
 /// A new cart.
@@ -119,17 +103,16 @@ pub(crate) struct CartItem {
 })))]
 struct CreateCartRequest {
     /// Slug of the store.
-    #[schemars(length(min = 1, max = 63))]
+    #[schemars(length(min = 1, max = StoreSlug::LENGTH_MAX))]
     merchant_slug: String,
-    /// The items, 1 to 50 lines.
-    #[schemars(length(min = 1, max = 50))]
-    items: Vec<CartItem>,
+    #[schemars(length(min = 1, max = LINES_MAX), description = const_text!("The items, 1 to ", LINES_MAX, " lines."))]
+    items: Vec<ItemRequest>,
     /// Shipping destination. The country alone is enough to price shipping and tax.
     destination: Option<Destination>,
     /// The buyer.
     buyer: Option<Buyer>,
     /// Discount codes to apply.
-    #[schemars(length(max = 5))]
+    #[schemars(length(max = CODES_MAX))]
     discount_codes: Option<Vec<String>>,
 }
 
@@ -137,9 +120,11 @@ struct CreateCartRequest {
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct ReplaceItemsRequest {
-    /// The items that replace all others, 1 to 50 lines.
-    #[schemars(length(min = 1, max = 50))]
-    items: Vec<CartItem>,
+    #[schemars(
+        length(min = 1, max = LINES_MAX),
+        description = const_text!("The items that replace all others, 1 to ", LINES_MAX, " lines.")
+    )]
+    items: Vec<ItemRequest>,
     /// Apply the change only if the cart still has this `version`.
     if_version: Option<i64>,
 }
@@ -156,7 +141,7 @@ struct UpdateCartRequest {
     #[schemars(length(min = 1, max = 100))]
     shipping_option_id: Option<String>,
     /// Discount codes that replace all others.
-    #[schemars(length(max = 5))]
+    #[schemars(length(max = CODES_MAX))]
     discount_codes: Option<Vec<String>>,
     /// Apply the change only if the cart still has this `version`.
     if_version: Option<i64>,
@@ -174,14 +159,6 @@ impl UpdateCartRequest {
     }
 }
 
-pub(crate) fn items(wanted: &[CartItem]) -> Result<Vec<Item>, CartError> {
-    let item = |wanted: &CartItem| {
-        let quantity = Quantity::new(wanted.quantity.unwrap_or(1))?;
-        Ok(Item { product: wanted.product_id, variant: wanted.variant_id, quantity })
-    };
-    wanted.iter().map(item).collect()
-}
-
 /// Returns the agent as the owner of its carts.
 pub(crate) fn owner(agent: &Agent) -> CartOwner {
     CartOwner { key: agent.key, name: agent.name.clone(), is_sandbox: agent.is_sandbox() }
@@ -193,13 +170,11 @@ async fn create(
     idempotency_key: IdempotencyKeyHeader,
     Json(request): Json<CreateCartRequest>,
 ) -> Result<(StatusCode, Envelope<CartRecord>), ErrorResponse> {
-    let slug: StoreSlug = request.merchant_slug.parse()?;
-    let store = rest.stores.admit(&slug).await?;
-    store.admit_write(agent.is_sandbox())?;
-    agent.require_store(store.merchant)?;
+    let target = StoreTarget::Slug(&request.merchant_slug);
+    let store = admit(&rest, &agent, target, Operation::Write).await?;
     let idempotency_key = idempotency_key.key(store.merchant, &agent, &request)?;
     let new = NewCart {
-        items: items(&request.items)?,
+        items: ItemRequest::parse(&request.items)?,
         destination: request.destination,
         buyer: request.buyer,
         codes: request.discount_codes.unwrap_or_default(),
@@ -210,26 +185,12 @@ async fn create(
     Ok((StatusCode::CREATED, Envelope::new(cart.record(&store))))
 }
 
-/// Returns the store of a cart, or `NotFound` if the cart is not the agent's.
-async fn store_of(
-    rest: &Rest,
-    AgentCaller(agent): &AgentCaller,
-    cart: CartId,
-) -> Result<Arc<Store>, ErrorResponse> {
-    let merchant = carts::merchant_of(&rest.database, cart, agent.key).await?;
-    // A key may lose access to a store while it has a cart there.
-    agent.require_store(merchant).map_err(|_| CartError::NotFound)?;
-    let store = rest.stores.find_merchant(merchant).await?;
-    store.admit()?;
-    Ok(store)
-}
-
 async fn read(
     agent: AgentCaller,
     State(rest): State<Arc<Rest>>,
     Path(id): Path<CartId>,
 ) -> Result<Envelope<CartRecord>, ErrorResponse> {
-    let store = store_of(&rest, &agent, id).await?;
+    let store = admit(&rest, &agent.0, StoreTarget::Cart(id), Operation::Read).await?;
     let reading = Reading::for_store(&rest.database, store.merchant)?;
     let cart = carts::cart(&reading, &store, id, Some(agent.0.key)).await?;
     Ok(Envelope::new(cart.record(&store)))
@@ -242,8 +203,7 @@ async fn edit(
     edits: &[Edit],
     body: &impl Serialize,
 ) -> Result<Envelope<CartRecord>, ErrorResponse> {
-    let store = store_of(rest, agent, id).await?;
-    store.admit_write(agent.0.is_sandbox())?;
+    let store = admit(rest, &agent.0, StoreTarget::Cart(id), Operation::Write).await?;
     let idempotency_key = idempotency_key.key(store.merchant, &agent.0, body)?;
     let cart = CartRef { agent: agent.0.key, id };
     let changed =
@@ -259,7 +219,7 @@ async fn replace(
     idempotency_key: IdempotencyKeyHeader,
     Json(request): Json<ReplaceItemsRequest>,
 ) -> Result<Envelope<CartRecord>, ErrorResponse> {
-    let edits = [Edit::Replace(items(&request.items)?)];
+    let edits = [Edit::Replace(ItemRequest::parse(&request.items)?)];
     edit((&rest, &agent, &idempotency_key), (id, request.if_version), &edits, &request).await
 }
 

@@ -4,46 +4,31 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use axum::http::StatusCode;
-use carts::{Buyer, CartError, CartUpdate, Destination};
+use carts::{Buyer, CODES_MAX, CartUpdate, Destination, ItemRequest, LINES_MAX, QuoteHash};
 use checkout::{
-    CheckoutContext, CheckoutError, Complete, ConfirmationLevel, Metadata, NewSession, ProofClaim,
-    ReasonCode, ReturnUrl, SessionRecord, Source, Update,
+    CheckoutContext, CheckoutError, Complete, Metadata, NewSession, ProofClaim, ProofRequest,
+    ReasonCode, ReturnUrl, SESSION_LIFETIME, SessionRecord, Source, Update,
 };
 use database::Reading;
-use identity::Agent;
 use limits::QuotaClass;
 use merchants::Store;
 use payments::PaymentMethod;
-use primitives::{
-    CartId, CheckoutId, ConfirmationId, Details, ErrorCode, Problem, Scope, StoreSlug,
-};
+use primitives::{CartId, CheckoutId, Details, ErrorCode, Problem, Scope, StoreSlug, const_text};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::agent_carts::{CartItem, items, owner};
+use crate::agent_carts::owner;
 use crate::idempotency::IdempotencyKeyHeader;
+use crate::store_access::{OWNER_ERRORS, Operation, SLUG_ERRORS, StoreTarget, admit};
 use crate::{
     Access, AgentCaller, Endpoint, Envelope, ErrorResponse, Json, Path, Rest, RestState, Routes,
 };
 
 const ACCESS: Access = Access::Agent(Scope::AgentCheckout);
 
-/// Errors of every call that names a session.
-const SESSION_ERRORS: [ErrorCode; 2] = [ErrorCode::NotFound, ErrorCode::StoreSuspended];
-/// Errors of a purchase.
-const PURCHASE_ERRORS: [ErrorCode; 10] = [
-    ErrorCode::CartNotFound,
-    ErrorCode::CartExpired,
-    ErrorCode::CartClosed,
-    ErrorCode::CheckoutNotReady,
-    ErrorCode::OutOfStock,
-    ErrorCode::PriceChanged,
-    ErrorCode::ConfirmationRequired,
-    ErrorCode::UnsupportedPaymentMethod,
-    ErrorCode::StoreSuspended,
-    ErrorCode::InvalidStatusTransition,
-];
+/// Most characters of the name of a payment method. An unknown name is an error of its own.
+const METHOD_LENGTH_MAX: usize = 20;
 
 pub(crate) fn endpoints() -> Routes<RestState> {
     let complete = Endpoint::post("/agent/checkout", ACCESS, complete)
@@ -52,11 +37,17 @@ pub(crate) fn endpoints() -> Routes<RestState> {
         .operation_id("createCheckout")
         .tag("checkout")
         .summary("Complete a checkout")
-        .description("Checks out a cart, or a store and items. Prices, stock and the store's standing are revalidated, the items are reserved for thirty minutes, and a person reviews and pays at `checkout_url`. This call processes no payment. Ask the person for approval first. Repeating the call for the same cart returns the same session.")
+        .description(const_text!(
+            "Checks out a cart, or a store and items. Prices, stock and the store's standing are revalidated, the items are reserved for ",
+            (SESSION_LIFETIME.as_secs() / 60),
+            " minutes, and a person reviews and pays at `checkout_url`. This call processes no payment. Ask the person for approval first. Repeating the call for the same cart returns the same session.",
+        ))
         .body::<CheckoutRequest>()
         .response::<Envelope<SessionRecord>>(201)
-        .errors(&PURCHASE_ERRORS)
-        .errors(&[ErrorCode::ProductNotFound, ErrorCode::StoreNotFound, ErrorCode::InvalidSlug]);
+        .errors(checkout::COMPLETE_ERRORS)
+        .errors(carts::CREATE_ERRORS)
+        .errors(carts::UPDATE_ERRORS)
+        .errors(SLUG_ERRORS);
     let read = Endpoint::get("/agent/checkout/{checkout_id}", ACCESS, read)
         .tool("get_checkout", QuotaClass::Discovery)
         .operation_id("getCheckout")
@@ -65,7 +56,8 @@ pub(crate) fn endpoints() -> Routes<RestState> {
         .description("Returns a session that was created with this key.")
         .path::<CheckoutId>()
         .response::<Envelope<SessionRecord>>(200)
-        .errors(&SESSION_ERRORS);
+        .errors(checkout::READ_ERRORS)
+        .errors(OWNER_ERRORS);
     let update = Endpoint::patch("/agent/checkout/{checkout_id}", ACCESS, update)
         .tool("update_checkout", QuotaClass::CheckoutWrite)
         .writes()
@@ -76,8 +68,9 @@ pub(crate) fn endpoints() -> Routes<RestState> {
         .path::<CheckoutId>()
         .body::<UpdateCheckoutRequest>()
         .response::<Envelope<SessionRecord>>(200)
-        .errors(&SESSION_ERRORS)
-        .errors(&PURCHASE_ERRORS);
+        .errors(checkout::UPDATE_ERRORS)
+        .errors(carts::UPDATE_ERRORS)
+        .errors(OWNER_ERRORS);
     let cancel = Endpoint::post("/agent/checkout/{checkout_id}/cancel", ACCESS, cancel)
         .tool("cancel_checkout", QuotaClass::CheckoutWrite)
         .writes()
@@ -90,8 +83,8 @@ pub(crate) fn endpoints() -> Routes<RestState> {
         .path::<CheckoutId>()
         .body::<CancelCheckoutRequest>()
         .response::<Envelope<SessionRecord>>(200)
-        .errors(&SESSION_ERRORS)
-        .errors(&[ErrorCode::InvalidStatusTransition]);
+        .errors(checkout::CANCEL_ERRORS)
+        .errors(OWNER_ERRORS);
     Routes::new().with(complete).with(read).with(update).with(cancel)
 }
 
@@ -103,13 +96,11 @@ struct CheckoutRequest {
     /// ID of the cart to check out.
     cart_id: Option<CartId>,
     /// Slug of the store that sells the items.
-    #[schemars(length(min = 1, max = 63))]
+    #[schemars(length(min = 1, max = StoreSlug::LENGTH_MAX))]
     merchant_slug: Option<String>,
-    /// The items to buy, 1 to 50 lines.
-    #[schemars(length(min = 1, max = 50))]
-    items: Option<Vec<CartItem>>,
-    /// Payment method: `stripe`, `x402` or `paypal`.
-    #[schemars(length(max = 20))]
+    #[schemars(length(min = 1, max = LINES_MAX), description = const_text!("The items to buy, 1 to ", LINES_MAX, " lines."))]
+    items: Option<Vec<ItemRequest>>,
+    #[schemars(length(max = METHOD_LENGTH_MAX), description = method_description())]
     payment_method: Option<String>,
     /// The buyer.
     buyer: Option<Buyer>,
@@ -119,29 +110,32 @@ struct CheckoutRequest {
     #[schemars(length(min = 1, max = 100))]
     shipping_option_id: Option<String>,
     /// Discount codes to apply.
-    #[schemars(length(max = 5))]
+    #[schemars(length(max = CODES_MAX))]
     discount_codes: Option<Vec<String>>,
     /// Proof of a person's confirmation.
-    confirmation: Option<ProofRequest>,
+    confirmation: Option<ConfirmationClaim>,
     /// HTTPS URL that the buyer returns to after payment.
     #[schemars(length(max = ReturnUrl::LENGTH_MAX))]
     return_url: Option<String>,
-    /// Your own data, stored with the session and returned to you only: an object of at most 4,096 bytes of JSON.
-    #[schemars(extend("type" = "object"))]
+    #[schemars(
+        extend("type" = "object"),
+        description = const_text!(
+            "Your own data, stored with the session and returned to you only: an object of at most ",
+            (Metadata::BYTES_MAX),
+            " bytes of JSON.",
+        )
+    )]
     metadata: Option<Value>,
 }
 
 /// Proof of a person's confirmation.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-struct ProofRequest {
-    /// Level of confirmation. `attested` needs no further field; `elicited` and `hosted` need `confirmation_id`; `mandate` is not supported yet.
-    #[schemars(with = "Option<String>", extend("enum" = ConfirmationLevel::ALL))]
-    level: Option<ConfirmationLevel>,
-    /// ID of the confirmation that the person gave.
-    confirmation_id: Option<ConfirmationId>,
+#[schemars(deny_unknown_fields)]
+struct ConfirmationClaim {
+    #[serde(flatten)]
+    proof: ProofRequest,
     /// Hash of the quote that the person confirmed.
-    #[schemars(regex(pattern = "^[0-9a-f]{64}$"))]
+    #[schemars(regex(pattern = QuoteHash::PATTERN))]
     quote_hash: Option<String>,
 }
 
@@ -157,10 +151,9 @@ struct UpdateCheckoutRequest {
     #[schemars(length(min = 1, max = 100))]
     shipping_option_id: Option<String>,
     /// Discount codes that replace all others.
-    #[schemars(length(max = 5))]
+    #[schemars(length(max = CODES_MAX))]
     discount_codes: Option<Vec<String>>,
-    /// Payment method: `stripe`, `x402` or `paypal`.
-    #[schemars(length(max = 20))]
+    #[schemars(length(max = METHOD_LENGTH_MAX), description = method_description())]
     payment_method: Option<String>,
 }
 
@@ -188,6 +181,12 @@ impl Problem for CartOrItemsRequired {
     }
 }
 
+fn method_description() -> String {
+    let names: Vec<String> =
+        PaymentMethod::ALL.iter().map(|method| format!("`{method}`")).collect();
+    format!("Payment method, one of {}.", names.join(", "))
+}
+
 fn method(name: Option<&str>) -> Result<Option<PaymentMethod>, CheckoutError> {
     let named = |name: &str| PaymentMethod::parse(name).ok_or(CheckoutError::UnknownPaymentMethod);
     name.map(named).transpose()
@@ -203,8 +202,8 @@ async fn complete(
     idempotency_key: IdempotencyKeyHeader,
     Json(request): Json<CheckoutRequest>,
 ) -> Result<(StatusCode, Envelope<SessionRecord>), ErrorResponse> {
-    let completion = request.parse()?;
-    let store = request.store(&rest, &agent).await?;
+    let (target, completion) = request.parse()?;
+    let store = admit(&rest, &agent, target, Operation::Write).await?;
     let idempotency_key = idempotency_key.key(store.merchant, &agent, &request)?;
     let context = context(&rest, &store);
     let session =
@@ -213,10 +212,12 @@ async fn complete(
 }
 
 impl CheckoutRequest {
-    fn parse(&self) -> Result<Complete, ErrorResponse> {
-        let source = match (self.cart_id, &self.merchant_slug, &self.items) {
-            (Some(cart), None, None) => Source::Cart(cart),
-            (None, Some(_), Some(requested)) => Source::Items(items(requested)?),
+    fn parse(&self) -> Result<(StoreTarget<'_>, Complete), ErrorResponse> {
+        let (target, source) = match (self.cart_id, &self.merchant_slug, &self.items) {
+            (Some(cart), None, None) => (StoreTarget::Cart(cart), Source::Cart(cart)),
+            (None, Some(slug), Some(items)) => {
+                (StoreTarget::Slug(slug), Source::Items(ItemRequest::parse(items)?))
+            }
             _ => return Err(CartOrItemsRequired.into()),
         };
         let data = CartUpdate {
@@ -230,50 +231,12 @@ impl CheckoutRequest {
             return_url: self.return_url.as_deref().map(ReturnUrl::new).transpose()?,
             metadata: self.metadata.clone().map(Metadata::new).transpose()?,
         };
-        let claim = self.confirmation.as_ref().map(ProofRequest::claim).transpose()?;
-        let claim = claim.unwrap_or_default();
-        Ok(Complete { data, session, claim, ..Complete::new(source) })
-    }
-
-    /// Returns the store of the cart, or of the items.
-    async fn store(&self, rest: &Rest, agent: &Agent) -> Result<Arc<Store>, ErrorResponse> {
-        let store = match (self.cart_id, &self.merchant_slug) {
-            (Some(cart), _) => {
-                let merchant = carts::merchant_of(&rest.database, cart, agent.key).await?;
-                agent.require_store(merchant).map_err(|_| CartError::NotFound)?;
-                let store = rest.stores.find_merchant(merchant).await?;
-                store.admit_write(agent.is_sandbox())?;
-                store
-            }
-            (None, Some(slug)) => {
-                let slug: StoreSlug = slug.parse()?;
-                let store = rest.stores.admit(&slug).await?;
-                store.admit_write(agent.is_sandbox())?;
-                agent.require_store(store.merchant)?;
-                store
-            }
-            (None, None) => return Err(CartOrItemsRequired.into()),
+        let claim = match &self.confirmation {
+            Some(request) => request.proof.claim(request.quote_hash.as_deref())?,
+            None => ProofClaim::default(),
         };
-        Ok(store)
+        Ok((target, Complete { data, session, claim, ..Complete::new(source) }))
     }
-}
-
-impl ProofRequest {
-    fn claim(&self) -> Result<ProofClaim, CheckoutError> {
-        let hash = self.quote_hash.as_deref().map(str::parse).transpose()?;
-        ProofClaim::new(self.level, self.confirmation_id, hash)
-    }
-}
-
-/// Returns the store of a session, or `NotFound` if the session is not the agent's.
-async fn store_of(rest: &Rest, agent: &Agent, id: CheckoutId) -> Result<Arc<Store>, ErrorResponse> {
-    let merchant = checkout::merchant_of(&rest.database, id).await?;
-    agent.require_store(merchant).map_err(|_| CheckoutError::NotFound)?;
-    let reading = Reading::for_store(&rest.database, merchant)?;
-    checkout::session(&reading, merchant, id, Some(agent.key)).await?;
-    let store = rest.stores.find_merchant(merchant).await?;
-    store.admit()?;
-    Ok(store)
 }
 
 async fn read(
@@ -281,7 +244,7 @@ async fn read(
     State(rest): State<Arc<Rest>>,
     Path(id): Path<CheckoutId>,
 ) -> Result<Envelope<SessionRecord>, ErrorResponse> {
-    let store = store_of(&rest, &agent, id).await?;
+    let store = admit(&rest, &agent, StoreTarget::Session(id), Operation::Read).await?;
     let reading = Reading::for_store(&rest.database, store.merchant)?;
     let session = checkout::session(&reading, store.merchant, id, Some(agent.key)).await?;
     Ok(Envelope::new(session.record()))
@@ -294,8 +257,7 @@ async fn update(
     idempotency_key: IdempotencyKeyHeader,
     Json(request): Json<UpdateCheckoutRequest>,
 ) -> Result<Envelope<SessionRecord>, ErrorResponse> {
-    let store = store_of(&rest, &agent, id).await?;
-    store.admit_write(agent.is_sandbox())?;
+    let store = admit(&rest, &agent, StoreTarget::Session(id), Operation::Write).await?;
     let idempotency_key = idempotency_key.key(store.merchant, &agent, &request)?;
     let data = CartUpdate {
         destination: request.shipping_address,
@@ -317,8 +279,7 @@ async fn cancel(
     Path(id): Path<CheckoutId>,
     Json(request): Json<CancelCheckoutRequest>,
 ) -> Result<Envelope<SessionRecord>, ErrorResponse> {
-    let store = store_of(&rest, &agent, id).await?;
-    store.admit_write(agent.is_sandbox())?;
+    let store = admit(&rest, &agent, StoreTarget::Session(id), Operation::Write).await?;
     let reason = request.reason_code.as_deref().map(ReasonCode::new).transpose()?;
     let session =
         checkout::cancel(&context(&rest, &store), &owner(&agent), id, reason.as_ref()).await?;

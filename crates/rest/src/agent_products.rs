@@ -14,6 +14,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
+use crate::store_access::{SLUG_ERRORS, STORE_ERRORS};
 use crate::{
     Access, AgentCaller, Endpoint, Envelope, ErrorResponse, Json, PageEnvelope, Path, Query, Rest,
     RestState, Routes,
@@ -42,7 +43,7 @@ pub(crate) fn endpoints() -> Routes<RestState> {
         )
         .query::<LookupParameters>()
         .response::<PageEnvelope<ProductRecord>>(200)
-        .errors(&[ErrorCode::StoreNotFound, ErrorCode::StoreSuspended, ErrorCode::InvalidSlug]);
+        .errors(SLUG_ERRORS);
     let compare = Endpoint::post("/agent/compare", Access::Agent(Scope::AgentRead), compare)
         .tool("compare_products", QuotaClass::Discovery)
         .operation_id("compareProducts")
@@ -74,7 +75,7 @@ pub(crate) fn endpoints() -> Routes<RestState> {
             .description("The same profile as `GET /stores/{slug}`, for agents with a key.")
             .path::<StoreSlug>()
             .response::<Envelope<StoreRecord>>(200)
-            .errors(&[ErrorCode::StoreNotFound, ErrorCode::StoreSuspended]);
+            .errors(STORE_ERRORS);
     let routes = Routes::new().with(product).with(find).with(compare);
     routes.with(availability).with(merchant)
 }
@@ -129,7 +130,7 @@ async fn merchant(
 #[derive(Debug, Deserialize, JsonSchema)]
 struct LookupParameters {
     /// Slug of the store to search; required with `sku` and `url`.
-    #[schemars(length(max = 63))]
+    #[schemars(length(max = StoreSlug::LENGTH_MAX))]
     merchant: Option<String>,
     /// Barcode number (GTIN, EAN, UPC or ISBN-13): 8, 12, 13 or 14 digits.
     #[schemars(length(max = 20))]

@@ -3,13 +3,14 @@
 use std::sync::Arc;
 
 use axum::extract::State;
-use carts::{CartLineRecord, Item, Quantity, TotalsRecord};
+use carts::{CartLineRecord, Item, LINES_MAX, Quantity, TotalsRecord};
 use database::Reading;
 use merchants::PolicyRecord;
-use primitives::{ErrorCode, StoreSlug};
+use primitives::{StoreSlug, const_text};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::store_access::STORE_ERRORS;
 use crate::{
     Access, Endpoint, Envelope, ErrorResponse, InvalidInput, Path, Query, Rest, RestState, Routes,
 };
@@ -23,16 +24,22 @@ pub(crate) fn endpoints() -> Routes<RestState> {
         .path::<StoreSlug>()
         .query::<BasketParameters>()
         .response::<Envelope<BasketRecord>>(200)
-        .errors(&[ErrorCode::StoreNotFound, ErrorCode::StoreSuspended])
-        .errors(&[ErrorCode::ProductNotFound, ErrorCode::OutOfStock]);
+        .errors(carts::ESTIMATE_ERRORS)
+        .errors(STORE_ERRORS);
     Routes::new().with(basket)
 }
 
 /// The items of the basket.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct BasketParameters {
-    /// 1 to 50 items, separated by commas, each `product_id:quantity` or `product_id.variant_id:quantity`.
-    #[schemars(length(min = 1, max = 5000))]
+    #[schemars(
+        length(min = 1, max = 5000),
+        description = const_text!(
+            "1 to ",
+            LINES_MAX,
+            " items, separated by commas, each `product_id:quantity` or `product_id.variant_id:quantity`.",
+        )
+    )]
     items: String,
 }
 
@@ -57,8 +64,9 @@ async fn basket(
     Query(parameters): Query<BasketParameters>,
 ) -> Result<Envelope<BasketRecord>, ErrorResponse> {
     let store = rest.stores.admit(&slug).await?;
-    let items: Option<Vec<Item>> = parameters.items.split(',').take(51).map(item).collect();
-    let items = items.filter(|items| items.len() <= carts::LINES_MAX);
+    let items: Option<Vec<Item>> =
+        parameters.items.split(',').take(LINES_MAX + 1).map(item).collect();
+    let items = items.filter(|items| items.len() <= LINES_MAX);
     let items = items.ok_or_else(|| InvalidInput::parameter::<BasketParameters>("items"))?;
     let reading = Reading::for_store(&rest.database, store.merchant)?;
     let quote = carts::estimate(&reading, &store, &items, None).await?;

@@ -6,11 +6,12 @@ use axum::extract::State;
 use catalog::ProductRecord;
 use database::Reading;
 use limits::QuotaClass;
-use primitives::{ErrorCode, PageRequest, StoreSlug};
+use primitives::{PageRequest, StoreSlug};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::agent_products::load;
+use crate::store_access::STORE_ERRORS;
 use crate::{
     Access, Endpoint, ErrorResponse, InvalidInput, PageEnvelope, Path, Query, Rest, RestState,
     Routes,
@@ -36,7 +37,7 @@ pub(crate) fn endpoints() -> Routes<RestState> {
         .path::<StoreSlug>()
         .query::<PageParameters>()
         .response::<PageEnvelope<ProductRecord>>(200)
-        .errors(&[ErrorCode::StoreNotFound, ErrorCode::StoreSuspended]);
+        .errors(STORE_ERRORS);
     Routes::new().with(deals).with(arrivals)
 }
 

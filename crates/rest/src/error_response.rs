@@ -62,7 +62,7 @@ fn write(mut response: Response, failure: &Failure, id: Option<&RequestId>) -> R
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     // A missing store may exist in a minute, so no cache may keep the error.
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    let envelope = failure.envelope_with(id, crate::action::call);
+    let envelope = failure.envelope_with(id, crate::action::NAMES);
     if let Some(challenge) = identity::challenge(failure.code().status(), &envelope) {
         headers.insert(WWW_AUTHENTICATE, challenge);
     }

@@ -72,7 +72,7 @@ enum Status {
 // docs/contract/rest.md#health
 /// The health of the service.
 #[derive(Debug, Serialize, JsonSchema)]
-struct HealthAnswer {
+struct HealthResponse {
     /// Overall state.
     status: Status,
     /// Version of the running release.
@@ -103,7 +103,7 @@ struct ChecksRecord {
 
 /// A successful probe.
 #[derive(Debug, Serialize, JsonSchema)]
-struct ProbeAnswer {
+struct ProbeResponse {
     /// Always `ok`; a failed probe has another HTTP status.
     #[schemars(extend("enum" = ["ok"]))]
     status: &'static str,
@@ -118,14 +118,14 @@ pub(crate) fn endpoints() -> Routes<RestState> {
         .tag("service")
         .summary("Get service health")
         .description("The status is 200 even when a dependency is degraded; `checks` names it. The health paths also exist at the site root.")
-        .response::<HealthAnswer>(200);
+        .response::<HealthResponse>(200);
     let live = Endpoint::get("/health/live", Access::Public, live)
         .unmetered()
         .operation_id("checkLiveness")
         .tag("service")
         .summary("Check liveness")
         .description("For orchestrators: restart the process if it does not respond.")
-        .response::<ProbeAnswer>(200);
+        .response::<ProbeResponse>(200);
     let ready = Endpoint::get("/health/ready", Access::Public, ready)
         .unmetered()
         .operation_id("checkReadiness")
@@ -134,7 +134,7 @@ pub(crate) fn endpoints() -> Routes<RestState> {
         .description(
             "For orchestrators: 503 while the process starts, stops or cannot reach its database.",
         )
-        .response::<ProbeAnswer>(200);
+        .response::<ProbeResponse>(200);
     Routes::new().with(health).with(live).with(ready)
 }
 
@@ -144,7 +144,7 @@ async fn health(
 ) -> impl IntoResponse {
     let health = *rest.health.borrow();
     let Health { database, redis, search, jobs, .. } = health;
-    let answer = HealthAnswer {
+    let answer = HealthResponse {
         status: health.status(),
         version: env!("CARGO_PKG_VERSION"),
         uptime_seconds: started_at.elapsed().as_secs(),
@@ -156,14 +156,14 @@ async fn health(
 }
 
 async fn live() -> impl IntoResponse {
-    (UNCACHED, axum::Json(ProbeAnswer { status: "ok" }))
+    (UNCACHED, axum::Json(ProbeResponse { status: "ok" }))
 }
 
 async fn ready(State(rest): State<Arc<Rest>>) -> Result<impl IntoResponse, ErrorResponse> {
     if !rest.health.borrow().ready {
         return Err(NotReady.into());
     }
-    Ok((UNCACHED, axum::Json(ProbeAnswer { status: "ok" })))
+    Ok((UNCACHED, axum::Json(ProbeResponse { status: "ok" })))
 }
 
 /// The server has not reported readiness.

@@ -30,6 +30,7 @@ mod request;
 mod routes;
 mod sandbox;
 mod search;
+mod store_access;
 mod stores;
 mod trust;
 mod uploads;

@@ -3,9 +3,10 @@
 
 use std::borrow::Cow;
 
-use primitives::{ErrorCode, StoreSlug};
+use primitives::StoreSlug;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
+use crate::store_access::STORE_ERRORS;
 use crate::{Access, Endpoint, RestState, Routes};
 
 pub(crate) fn endpoints() -> Routes<RestState> {
@@ -16,8 +17,8 @@ pub(crate) fn endpoints() -> Routes<RestState> {
         .description("JSON-RPC 2.0 over Streamable HTTP, stateless. The same endpoint exists at the site root as `/{slug}/mcp`. `tools/list` returns every tool with its input schema.")
         .path::<StoreSlug>()
         .body::<RpcRequest>()
-        .response::<RpcAnswer>(200)
-        .errors(&[ErrorCode::StoreNotFound, ErrorCode::StoreSuspended]);
+        .response::<RpcResponse>(200)
+        .errors(STORE_ERRORS);
     Routes::new().with(mcp)
 }
 
@@ -51,11 +52,11 @@ impl JsonSchema for RpcRequest {
     }
 }
 
-enum RpcAnswer {}
+enum RpcResponse {}
 
-impl JsonSchema for RpcAnswer {
+impl JsonSchema for RpcResponse {
     fn schema_name() -> Cow<'static, str> {
-        "RpcAnswer".into()
+        "RpcResponse".into()
     }
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use checkout::{CheckoutContext, PaymentReport, SessionRecord};
-use primitives::{CheckoutId, ErrorCode, Money};
+use primitives::{CheckoutId, Money};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -23,11 +23,7 @@ pub(crate) fn endpoints() -> Routes<RestState> {
         .path::<CheckoutId>()
         .body::<ReportPaidRequest>()
         .response::<Envelope<SessionRecord>>(200)
-        .errors(&[
-            ErrorCode::NotFound,
-            ErrorCode::InvalidStatusTransition,
-            ErrorCode::PaymentAlreadyProcessed,
-        ]);
+        .errors(checkout::REPORT_ERRORS);
     Routes::new().with(report)
 }
 

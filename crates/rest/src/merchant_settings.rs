@@ -1,18 +1,19 @@
 //! Settings of a store (docs/contract/merchant-api.md#settings).
 
-mod wire;
+mod sanitized;
 
 use std::sync::Arc;
 
 use axum::extract::State;
 use database::{Reading, Work};
+use merchants::SettingsRecord;
 use primitives::ErrorCode;
 
 use crate::{
     Access, Endpoint, Envelope, ErrorResponse, Json, Rest, RestState, Routes, StoreCaller,
 };
 
-use wire::SettingsRecord;
+use sanitized::Sanitized;
 
 pub(crate) fn endpoints() -> Routes<RestState> {
     let read = Endpoint::get("/merchant/settings", Access::Store, read)
@@ -42,7 +43,7 @@ async fn read(
 async fn replace(
     caller: StoreCaller,
     State(rest): State<Arc<Rest>>,
-    Json(request): Json<SettingsRecord>,
+    Json(Sanitized(request)): Json<Sanitized<SettingsRecord>>,
 ) -> Result<Envelope<SettingsRecord>, ErrorResponse> {
     let expected = request.version;
     let settings =

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use primitives::ErrorCode;
+use payments::PaymentMethod;
+use primitives::{Currency, ErrorCode};
 use schemars::JsonSchema;
 use schemars::generate::{SchemaGenerator, SchemaSettings};
 use serde_json::{Map, Value, json};
@@ -85,11 +86,11 @@ fn security_schemes() -> Value {
 fn payment_info() -> Value {
     json!({
         "version": "1.0",
-        "providers": ["stripe", "x402", "paypal"],
+        "providers": PaymentMethod::ALL,
         "checkout": "/api/v1/agent/checkout",
         "payment": "/api/v1/agent/payment",
         "discovery": "/.well-known/x402",
-        "currencies": ["USD", "EUR", "USDC"],
+        "currencies": Currency::SUPPORTED,
     })
 }
 
@@ -135,7 +136,7 @@ fn responses(operation: &Operation, schemas: &mut Schemas) -> Map<String, Value>
     }
     let mut meanings: BTreeMap<u16, Vec<String>> = BTreeMap::new();
     for (status, code, meaning) in &operation.errors {
-        meanings.entry(*status).or_default().push(format!("`{code}`: {meaning}"));
+        meanings.entry(*status).or_default().push(format!("`{code}`: {meaning}."));
     }
     let schema = json!({ "$ref": "#/components/schemas/Error" });
     for (status, meanings) in meanings {

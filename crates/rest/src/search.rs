@@ -2,17 +2,18 @@
 
 use std::sync::Arc;
 
-use ::search::{CallerKind, SearchAnswer, SearchArguments, SearchError, SearchResults};
+use ::search::{CallerKind, SearchArguments, SearchError, SearchResponse, SearchResults};
 use axum::Extension;
 use axum::extract::State;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use catalog::ProductRecord;
 use limits::QuotaClass;
-use primitives::{ErrorCode, PageRequest, ProductId, Scope};
+use primitives::{ErrorCode, PageRequest, ProductId, Scope, StoreSlug};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::store_access::SLUG_ERRORS;
 use crate::{
     Access, AgentCaller, Endpoint, Envelope, ErrorResponse, Json, Path, Query, Rest, RestState,
     Routes,
@@ -40,7 +41,7 @@ pub(crate) fn endpoints() -> Routes<RestState> {
         )
         .query::<SuggestionParameters>()
         .response::<Envelope<Suggestions>>(200)
-        .errors(&[ErrorCode::StoreNotFound, ErrorCode::StoreSuspended, ErrorCode::InvalidSlug]);
+        .errors(SLUG_ERRORS);
     let ranking = Endpoint::get("/search/ranking", Access::Public, ranking)
         .operation_id("getRanking")
         .tag("agent")
@@ -59,13 +60,9 @@ pub(crate) fn endpoints() -> Routes<RestState> {
     .description("Products of all stores with a similar name and category.")
     .path::<ProductId>()
     .query::<SimilarParameters>()
-    .response::<SearchAnswer<ProductRecord>>(200)
-    .errors(&[
-        ErrorCode::ProductNotFound,
-        ErrorCode::StoreNotFound,
-        ErrorCode::StoreSuspended,
-        ErrorCode::InvalidSlug,
-    ]);
+    .response::<SearchResponse<ProductRecord>>(200)
+    .errors(&[ErrorCode::ProductNotFound])
+    .errors(SLUG_ERRORS);
     let routes = Routes::new().with(described(public)).with(described(agents));
     routes.with(suggestions).with(ranking).with(similar)
 }
@@ -80,8 +77,8 @@ fn described(endpoint: Endpoint<RestState>) -> Endpoint<RestState> {
              exact unless `meta.total_is_estimate` is true.",
         )
         .body::<SearchArguments>()
-        .response::<SearchAnswer<ProductRecord>>(200)
-        .errors(&[ErrorCode::StoreNotFound, ErrorCode::StoreSuspended, ErrorCode::InvalidSlug])
+        .response::<SearchResponse<ProductRecord>>(200)
+        .errors(SLUG_ERRORS)
 }
 
 /// A response body that is already serialized as JSON.
@@ -120,7 +117,7 @@ struct SuggestionParameters {
     #[schemars(length(max = 200))]
     q: String,
     /// Slug of the only store to search; omitted: all stores.
-    #[schemars(length(max = 63))]
+    #[schemars(length(max = StoreSlug::LENGTH_MAX))]
     merchant: Option<String>,
     /// Number of suggestions, 1 to 20; 8 by default.
     limit: Option<i64>,
@@ -153,7 +150,7 @@ async fn ranking() -> Envelope<::search::Ranking> {
 #[derive(Debug, Deserialize, JsonSchema)]
 struct SimilarParameters {
     /// Slug of the only store to search; omitted: all stores.
-    #[schemars(length(max = 63))]
+    #[schemars(length(max = StoreSlug::LENGTH_MAX))]
     merchant: Option<String>,
     /// Number of products, 1 to 100; 10 by default.
     limit: Option<i64>,

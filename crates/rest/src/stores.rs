@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use merchants::{DirectoryQuery, StoreRecord, StoreSummary};
-use primitives::{ErrorCode, PageRequest, StoreSlug};
+use primitives::{PageRequest, StoreSlug};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use crate::store_access::STORE_ERRORS;
 use crate::{
     Access, Endpoint, Envelope, ErrorResponse, InvalidInput, PageEnvelope, Path, Query, Rest,
     RestState, Routes,
@@ -30,7 +31,7 @@ pub(crate) fn endpoints() -> Routes<RestState> {
         .description("Returns the merchant's identity, trust score, policies and MCP endpoint.")
         .path::<StoreSlug>()
         .response::<Envelope<StoreRecord>>(200)
-        .errors(&[ErrorCode::StoreNotFound, ErrorCode::StoreSuspended]);
+        .errors(STORE_ERRORS);
     Routes::new().with(directory).with(store)
 }
 

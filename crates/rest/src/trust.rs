@@ -7,16 +7,16 @@ use ::trust::{HistoryRecord, Methodology, ScoreRecord};
 use axum::extract::State;
 use database::Reading;
 use limits::QuotaClass;
-use primitives::{ErrorCode, StoreSlug, Timestamp};
+use primitives::{StoreSlug, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::store_access::STORE_ERRORS;
 use crate::{
     Access, Endpoint, Envelope, ErrorResponse, InvalidInput, Path, Query, Rest, RestState, Routes,
 };
 
 pub(crate) fn endpoints() -> Routes<RestState> {
-    const STORE_ERRORS: [ErrorCode; 2] = [ErrorCode::StoreNotFound, ErrorCode::StoreSuspended];
     let methodology = Endpoint::get("/trust/methodology", Access::Public, methodology)
         .tool("get_trust_methodology", QuotaClass::Discovery)
         .operation_id("getTrustMethodology")
@@ -32,7 +32,7 @@ pub(crate) fn endpoints() -> Routes<RestState> {
         .description("Returns the score and its components.")
         .path::<StoreSlug>()
         .response::<Envelope<ScoreRecord>>(200)
-        .errors(&STORE_ERRORS);
+        .errors(STORE_ERRORS);
     let history = Endpoint::get("/trust/scores/{slug}/history", Access::Public, history)
         .tool("get_trust_history", QuotaClass::Discovery)
         .operation_id("getTrustHistory")
@@ -42,7 +42,7 @@ pub(crate) fn endpoints() -> Routes<RestState> {
         .path::<StoreSlug>()
         .query::<HistoryParameters>()
         .response::<Envelope<HistoryRecord>>(200)
-        .errors(&STORE_ERRORS);
+        .errors(STORE_ERRORS);
     Routes::new().with(methodology).with(score).with(history)
 }
 

@@ -133,10 +133,15 @@ mod tests {
             (
                 with("labels", json!({ "obey": "x" })),
                 "labels",
-                "labels",
+                "labels/obey",
                 "labels contains an invalid value",
             ),
-            (with("do as I say", json!(1)), "", "", "the value contains an unknown field"),
+            (
+                with("do as I say", json!(1)),
+                "",
+                "do as I say",
+                "the value contains an unknown field",
+            ),
         ] {
             let violation = order().validate(&value).unwrap_err();
             let found = (violation.field(), violation.pointer(), violation.to_string());

@@ -5,7 +5,7 @@ use std::fmt;
 use jsonschema::error::ValidationErrorKind;
 use primitives::Details;
 use serde_json::{Map, Value};
-use serde_path_to_error::Segment;
+use serde_path_to_error::Segment as SerdeSegment;
 
 /// The longest name of an unknown field that is repeated to the caller.
 const UNKNOWN_NAME_MAX: usize = 40;
@@ -26,22 +26,26 @@ const LIMITS: [&str; 9] = [
 /// Why a value does not match its schema. `Display` is a sentence for the caller.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Violation {
-    path: Vec<Step>,
+    /// The path of the invalid value, as sent.
+    path: Vec<Segment>,
+    /// How many segments of the path, from the first, may be repeated in a sentence.
+    repeated: usize,
     kind: Kind,
     /// The limits of the field's value; for an unknown field, the names of the known ones.
     allowed: Value,
 }
 
+/// A segment of a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Step {
+enum Segment {
     Field(String),
-    Item(usize),
+    Index(usize),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Invalid,
-    /// A value inside the field is invalid, at a place that the schema does not name.
+    /// A value inside the field is invalid, at a path that the schema does not name.
     InvalidInside,
     Missing,
     Unknown,
@@ -49,39 +53,30 @@ enum Kind {
     UnknownUnnamed,
 }
 
-/// A step of the path to an invalid value.
-enum Place<'path> {
-    Name(&'path str),
-    Index(usize),
-    Other,
-}
-
 impl Violation {
     pub(crate) fn new(schema: &Value, error: &jsonschema::ValidationError<'_>) -> Self {
-        let pointer = error.instance_path().as_str().to_owned();
-        let names: Vec<String> = pointer
-            .split('/')
-            .skip(1)
-            .map(|name| name.replace("~1", "/").replace("~0", "~"))
-            .collect();
-        let mut walk = Walk::new(schema);
-        for name in &names {
-            let place = match name.parse() {
-                Ok(index) if walk.schema.get("items").is_some() => Place::Index(index),
-                _ => Place::Name(name),
+        let mut cursor = SchemaCursor::new(schema);
+        let pointer = error.instance_path().as_str();
+        let unescape = |name: &str| name.replace("~1", "/").replace("~0", "~");
+        let mut names = pointer.split('/').skip(1).map(unescape);
+        while let Some(name) = names.next() {
+            let segment = match name.parse() {
+                Ok(index) if cursor.schema.get("items").is_some() => Segment::Index(index),
+                _ => Segment::Field(name),
             };
-            if let Some(stopped) = walk.step(&place) {
-                return stopped;
+            if let Some(mut violation) = cursor.descend(segment) {
+                violation.path.extend(names.map(Segment::Field));
+                return violation;
             }
         }
         match error.kind() {
             ValidationErrorKind::Required { property } => {
-                walk.missing(property.as_str().unwrap_or_default())
+                cursor.missing(property.as_str().unwrap_or_default())
             }
             ValidationErrorKind::AdditionalProperties { unexpected } => {
-                walk.unknown(unexpected.first().map_or("", String::as_str))
+                cursor.unknown(unexpected.first().map_or("", String::as_str))
             }
-            _ => walk.invalid(),
+            _ => cursor.invalid(),
         }
     }
 
@@ -89,26 +84,28 @@ impl Violation {
     /// was not validated. `None` if the value is invalid as a whole.
     #[must_use]
     pub fn at(schema: &Value, path: &serde_path_to_error::Path, sent: &Value) -> Option<Self> {
-        let (mut walk, mut sent) = (Walk::new(schema), Some(sent));
+        let (mut cursor, mut sent) = (SchemaCursor::new(schema), Some(sent));
         for segment in path {
-            let place = match segment {
-                Segment::Map { key } => Place::Name(key),
-                Segment::Seq { index } => Place::Index(*index),
-                Segment::Enum { .. } | Segment::Unknown => Place::Other,
+            let segment = match segment {
+                SerdeSegment::Map { key } => Segment::Field(key.clone()),
+                SerdeSegment::Seq { index } => Segment::Index(*index),
+                SerdeSegment::Enum { .. } | SerdeSegment::Unknown => {
+                    let violation = cursor.invalid_inside();
+                    return (violation.repeated > 0).then_some(violation);
+                }
             };
-            if let Some(stopped) = walk.step(&place) {
-                return Some(stopped).filter(|it| !it.path.is_empty() || it.is_unknown());
-            }
-            sent = sent.and_then(|sent| match &place {
-                Place::Name(name) => sent.get(*name),
-                Place::Index(index) => sent.get(*index),
-                Place::Other => None,
+            sent = sent.and_then(|sent| match &segment {
+                Segment::Field(name) => sent.get(name),
+                Segment::Index(index) => sent.get(*index),
             });
+            if let Some(violation) = cursor.descend(segment) {
+                return Some(violation).filter(|it| it.repeated > 0 || it.is_unknown());
+            }
         }
-        if let Some(name) = missing(walk.schema, sent) {
-            return Some(walk.missing(name));
+        if let Some(name) = missing(cursor.schema, sent) {
+            return Some(cursor.missing(name));
         }
-        let violation = walk.invalid();
+        let violation = cursor.invalid();
         (!violation.path.is_empty()).then_some(violation)
     }
 
@@ -116,8 +113,8 @@ impl Violation {
     /// schema does not name the field.
     #[must_use]
     pub fn of_field(schema: &Value, name: &str) -> Option<Self> {
-        let mut walk = Walk::new(schema);
-        walk.step(&Place::Name(name)).is_none().then(|| walk.invalid())
+        let mut cursor = SchemaCursor::new(schema);
+        cursor.descend(Segment::Field(name.to_owned())).is_none().then(|| cursor.invalid())
     }
 
     /// Returns the path of the field, such as `items[0].quantity`. Empty if the value is invalid as a whole, or if the name
@@ -125,28 +122,25 @@ impl Violation {
     #[must_use]
     pub fn field(&self) -> String {
         let mut text = String::new();
-        for step in self.named_path() {
-            match step {
-                Step::Item(index) => text.extend(["[", index.to_string().as_str(), "]"]),
-                Step::Field(name) if text.is_empty() => text.push_str(name),
-                Step::Field(name) => text.extend([".", name.as_str()]),
+        for segment in &self.path[..self.repeated] {
+            match segment {
+                Segment::Index(index) => text.extend(["[", index.to_string().as_str(), "]"]),
+                Segment::Field(name) if text.is_empty() => text.push_str(name),
+                Segment::Field(name) => text.extend([".", name.as_str()]),
             }
         }
         text
     }
 
-    /// Returns the path of the field as a JSON pointer without the leading slash, such as `items/0/quantity`.
+    /// Returns the whole path of the invalid value as it was sent, in the form `items/0/quantity`. It can contain any text:
+    /// for data about the error, never for a sentence.
     #[must_use]
     pub fn pointer(&self) -> String {
-        let step = |step: &Step| match step {
-            Step::Field(name) => name.clone(),
-            Step::Item(index) => index.to_string(),
+        let segment = |segment: &Segment| match segment {
+            Segment::Field(name) => name.clone(),
+            Segment::Index(index) => index.to_string(),
         };
-        self.named_path().iter().map(step).collect::<Vec<_>>().join("/")
-    }
-
-    fn named_path(&self) -> &[Step] {
-        if self.kind == Kind::UnknownUnnamed { &[] } else { &self.path }
+        self.path.iter().map(segment).collect::<Vec<_>>().join("/")
     }
 
     /// Returns what the field accepts: the limits of its value, or, for an unknown field, the names of the known ones.
@@ -191,50 +185,57 @@ impl fmt::Display for Violation {
     }
 }
 
-/// The way through a schema to the place of a violation.
-struct Walk<'schema> {
+/// A position in a schema: the part that describes the value at a path.
+struct SchemaCursor<'schema> {
     schema: &'schema Value,
-    path: Vec<Step>,
+    path: Vec<Segment>,
 }
 
-impl<'schema> Walk<'schema> {
+impl<'schema> SchemaCursor<'schema> {
     const fn new(schema: &'schema Value) -> Self {
         Self { schema, path: Vec::new() }
     }
 
-    /// Follows one step. Returns the violation if the schema does not name it.
-    fn step(&mut self, place: &Place<'_>) -> Option<Violation> {
-        let (next, step) = match place {
-            Place::Name(name) => {
-                (self.schema["properties"].get(*name), Some(Step::Field((*name).to_owned())))
+    /// Moves to the schema of a field or item. Returns the violation if the schema does not name it.
+    fn descend(&mut self, segment: Segment) -> Option<Violation> {
+        let next = match &segment {
+            Segment::Field(name) => self.schema["properties"].get(name),
+            Segment::Index(_) => self.schema.get("items"),
+        };
+        if let Some(next) = next {
+            self.schema = next;
+            self.path.push(segment);
+            return None;
+        }
+        Some(match segment {
+            Segment::Field(name) if self.schema["additionalProperties"] == false => {
+                self.unknown(&name)
             }
-            Place::Index(index) => (self.schema.get("items"), Some(Step::Item(*index))),
-            Place::Other => (None, None),
-        };
-        let Some((next, step)) = next.zip(step) else {
-            return Some(match place {
-                Place::Name(name) if self.schema["additionalProperties"] == false => {
-                    self.unknown(name)
-                }
-                _ => self.violation(Kind::InvalidInside, limits(self.schema)),
-            });
-        };
-        self.schema = next;
-        self.path.push(step);
-        None
+            segment => {
+                let mut violation = self.invalid_inside();
+                violation.path.push(segment);
+                violation
+            }
+        })
     }
 
     fn violation(&self, kind: Kind, allowed: Value) -> Violation {
-        Violation { path: self.path.clone(), kind, allowed }
+        Violation { path: self.path.clone(), repeated: self.path.len(), kind, allowed }
     }
 
     fn invalid(&self) -> Violation {
         self.violation(Kind::Invalid, limits(self.schema))
     }
 
+    fn invalid_inside(&self) -> Violation {
+        self.violation(Kind::InvalidInside, limits(self.schema))
+    }
+
     fn missing(&self, name: &str) -> Violation {
-        let mut violation = self.violation(Kind::Missing, limits(&self.schema["properties"][name]));
-        violation.path.push(Step::Field(name.to_owned()));
+        let limits = limits(&self.schema["properties"][name]);
+        let mut violation = self.violation(Kind::Missing, limits);
+        violation.path.push(Segment::Field(name.to_owned()));
+        violation.repeated += 1;
         violation
     }
 
@@ -245,7 +246,8 @@ impl<'schema> Walk<'schema> {
         let known: Vec<&str> = known.into_iter().flat_map(Map::keys).map(String::as_str).collect();
         let kind = if is_identifier { Kind::Unknown } else { Kind::UnknownUnnamed };
         let mut violation = self.violation(kind, known.into());
-        violation.path.push(Step::Field(name.to_owned()));
+        violation.path.push(Segment::Field(name.to_owned()));
+        violation.repeated = if is_identifier { violation.path.len() } else { 0 };
         violation
     }
 }

@@ -50,6 +50,6 @@ pub use matching_stores::StoreMatch;
 pub use object_storage::ObjectStorage;
 pub use query::{Filters, Query, Sort};
 pub use rank::{Ranking, Tuning};
-pub use record::{InvalidArgument, SearchAnswer, SearchArguments, SearchMeta, slugs};
+pub use record::{InvalidArgument, SearchArguments, SearchMeta, SearchResponse, slugs};
 pub use replica::{Replica, ReplicaSettings, ReplicaStatus, ShardStatus};
 pub use writer::{WriterSettings, write};

@@ -167,8 +167,8 @@ impl Problem for InvalidArgument {
 
 /// A page of search results.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "SearchAnswer")]
-pub struct SearchAnswer<Record> {
+#[schemars(rename = "SearchResponse")]
+pub struct SearchResponse<Record> {
     /// Always true.
     #[schemars(extend("enum" = [true]))]
     pub success: bool,
@@ -202,7 +202,7 @@ pub struct SearchMeta {
 }
 
 impl SearchResults {
-    /// Returns the answer with full records, a `SearchAnswer<ProductRecord>`, as JSON. The records are JSON already
+    /// Returns the answer with full records, a `SearchResponse<ProductRecord>`, as JSON. The records are JSON already
     /// and are not parsed.
     pub fn into_json(self) -> serde_json::Result<String> {
         let (records, meta) = self.into_parts();
@@ -223,10 +223,10 @@ impl SearchResults {
     }
 
     /// Returns the answer with a compact card per product.
-    pub fn into_cards(self) -> serde_json::Result<SearchAnswer<ProductCard>> {
+    pub fn into_cards(self) -> serde_json::Result<SearchResponse<ProductCard>> {
         let (records, meta) = self.into_parts();
         let cards = records.iter().map(|record| ProductCard::of_record(record));
-        Ok(SearchAnswer { success: true, data: cards.collect::<Result<_, _>>()?, meta })
+        Ok(SearchResponse { success: true, data: cards.collect::<Result<_, _>>()?, meta })
     }
 
     fn into_parts(self) -> (Vec<String>, SearchMeta) {

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use clap::CommandFactory;
+use primitives::{CodeMark, ErrorCode};
 
 use crate::Cli;
 
@@ -12,10 +13,16 @@ const SITE_URL: &str = "http://127.0.0.1:8080";
 /// The template of the summary for agents, which contains the list of tools.
 const LLMS_TXT: &str = "crates/web/templates/llms.txt";
 
+/// The contract of errors, which contains the tables of codes.
+const ERRORS: &str = "docs/contract/errors.md";
+
+/// The published error codes. The file only grows.
+const PUBLISHED_CODES: &str = "crates/primitives/error-codes.golden";
+
 /// Placeholder for the public URL in the entry for the MCP server registry.
 const PUBLIC_URL: &str = "https://souk.example";
 
-/// Writes the files that differ, unless `check` is set, and returns their names.
+/// Writes the files that differ, unless `check` is set, and returns their names. Fails if a published error code changed.
 pub(crate) fn generate(root: &Path, check: bool) -> std::io::Result<Vec<&'static str>> {
     let mut differing = Vec::new();
     let files = [
@@ -24,6 +31,8 @@ pub(crate) fn generate(root: &Path, check: bool) -> std::io::Result<Vec<&'static
         ("docs/checkout.md", checkout_document()),
         ("docs/server.json", pretty(&mcp::registry_entry(PUBLIC_URL))),
         (LLMS_TXT, llms_txt(root)?),
+        (ERRORS, errors_document(root)?),
+        (PUBLISHED_CODES, published_codes(root)?),
         (".env.example", env_example()),
     ];
     for (name, content) in files {
@@ -43,8 +52,13 @@ pub(crate) fn generate(root: &Path, check: bool) -> std::io::Result<Vec<&'static
 /// that does not exist.
 fn llms_txt(root: &Path) -> std::io::Result<String> {
     let template = std::fs::read_to_string(root.join(LLMS_TXT))?;
-    let text = with_tools(&template, &mcp::tool_list())
-        .ok_or_else(|| std::io::Error::other(format!("{LLMS_TXT}: the markers are missing")))?;
+    let text = with_section(
+        &template,
+        LLMS_TXT,
+        "{#- tools:begin #}",
+        "{#- tools:end #}",
+        &mcp::tool_list(),
+    )?;
     let unknown = mcp::unknown_tools(&text);
     if unknown.is_empty() {
         Ok(text)
@@ -54,13 +68,55 @@ fn llms_txt(root: &Path) -> std::io::Result<String> {
     }
 }
 
-/// Replaces the lines between the markers. The markers are template comments, which consume the line break before them.
-fn with_tools(template: &str, tools: &str) -> Option<String> {
-    const BEGIN: &str = "{#- tools:begin #}\n";
-    const END: &str = "{#- tools:end #}\n";
-    let (before, rest) = template.split_once(BEGIN)?;
-    let (_, after) = rest.split_once(END)?;
-    Some([before, BEGIN, tools, END, after].concat())
+/// Replaces the lines between the markers of a section. In a template the markers are comments that consume the line break
+/// before them.
+fn with_section(
+    text: &str,
+    name: &str,
+    begin: &str,
+    end: &str,
+    content: &str,
+) -> std::io::Result<String> {
+    let section = || {
+        let (before, rest) = text.split_once(&format!("{begin}\n"))?;
+        let (_, after) = rest.split_once(end)?;
+        Some([before, begin, "\n", content, end, after].concat())
+    };
+    section().ok_or_else(|| std::io::Error::other(format!("{name}: {begin} or {end} is missing")))
+}
+
+/// Returns the contract of errors with the current tables of codes.
+fn errors_document(root: &Path) -> std::io::Result<String> {
+    let mut text = std::fs::read_to_string(root.join(ERRORS))?;
+    for (section, is_shown) in [("codes", true), ("additional-codes", false)] {
+        let of_section = |code: &ErrorCode| (code.mark() == CodeMark::Shown) == is_shown;
+        let codes: Vec<_> = ErrorCode::ALL.iter().copied().filter(of_section).collect();
+        let (begin, end) = (format!("<!-- {section}:begin -->"), format!("<!-- {section}:end -->"));
+        text = with_section(&text, ERRORS, &begin, &end, &code_table(&codes))?;
+    }
+    Ok(text)
+}
+
+/// Returns codes as a table. The additional ones are sorted by status; the others keep the order of the specification.
+fn code_table(codes: &[ErrorCode]) -> String {
+    let mut codes = codes.to_vec();
+    if codes.iter().any(|code| code.mark() != CodeMark::Shown) {
+        codes.sort_by_key(|code| code.status());
+    }
+    let row = |code: ErrorCode| {
+        let planned = if code.mark() == CodeMark::Planned { " `[planned]`" } else { "" };
+        let retryable = if code.retryable() { "yes" } else { "no" };
+        let (status, name, meaning) = (code.status(), code.code(), code.description());
+        format!("| {status} | `{name}` | {meaning}{planned} | {retryable} |\n")
+    };
+    let head = String::from("| HTTP | `error` | Meaning | Retryable |\n|---|---|---|---|\n");
+    std::iter::once(head).chain(codes.into_iter().map(row)).collect()
+}
+
+/// Returns the list of published error codes with new ones appended. Fails if a published code changed.
+fn published_codes(root: &Path) -> std::io::Result<String> {
+    let published = std::fs::read_to_string(root.join(PUBLISHED_CODES))?;
+    ErrorCode::publish(&published).map_err(std::io::Error::other)
 }
 
 /// Documents the state machine of a checkout.
@@ -107,10 +163,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_list_of_tools_is_replaced_between_its_markers() {
-        let template = "a\n{#- tools:begin #}\nold\n{#- tools:end #}\nb\n";
-        let expected = "a\n{#- tools:begin #}\nnew\n{#- tools:end #}\nb\n";
-        assert_eq!(with_tools(template, "new\n").as_deref(), Some(expected));
-        assert_eq!(with_tools("a\n", "new\n"), None);
+    fn a_section_is_replaced_between_its_markers() {
+        let section =
+            |text| with_section(text, "a.md", "<!-- a:begin -->", "<!-- a:end -->", "new\n");
+        let text = "a\n<!-- a:begin -->\nold\n<!-- a:end -->\nb\n";
+        let expected = "a\n<!-- a:begin -->\nnew\n<!-- a:end -->\nb\n";
+        assert_eq!(section(text).unwrap(), expected);
+        assert!(section("a\n").unwrap_err().to_string().starts_with("a.md: "));
+    }
+
+    #[test]
+    fn a_table_marks_planned_codes() {
+        let table = code_table(&[ErrorCode::PaymentRequired, ErrorCode::InvalidRequest]);
+        let rows: Vec<&str> = table.lines().skip(2).collect();
+        assert_eq!(
+            rows,
+            [
+                "| 400 | `invalid_request` | malformed body or argument | no |",
+                "| 402 | `payment_required` | a payment is needed first `[planned]` | no |",
+            ]
+        );
     }
 }

@@ -8,7 +8,7 @@ use primitives::{CartId, CategoryId, Id, KeyId, Money};
 use proptest::prelude::*;
 
 use super::*;
-use crate::{CartOwner, CartStatus, Item, Line, Quantity};
+use crate::{CartOwner, CartStatus, Destination, Item, Line, Quantity, ShippingEstimator};
 
 fn at(seconds: i64) -> Timestamp {
     Timestamp::from_unix_micros(seconds * 1_000_000)
@@ -195,13 +195,20 @@ fn from_the_threshold_on_the_cheapest_shipping_option_is_free() {
     let mut settings = settings();
     settings.policies.free_shipping_threshold_minor = Some(5_000);
     let prices = |settings: &Settings| -> Vec<i64> {
-        quote(&cart, &goods, settings).options.iter().map(|option| option.price_minor).collect()
+        let options = quote(&cart, &goods, settings).options;
+        let estimator = ShippingEstimator { settings: settings.clone(), now: at(100) };
+        let estimate = estimator.options("DE", &[Goods { category: "home", minor: 5_000 }]);
+        assert_eq!(estimate.unwrap(), options, "an estimate has the options of a cart");
+        options.iter().map(|option| option.price_minor).collect()
     };
     assert_eq!(prices(&settings), [0, 990]);
     settings.policies.free_shipping_threshold_minor = Some(5_001);
     assert_eq!(prices(&settings), [490, 990]);
     settings.promotions = vec![promotion("free", Benefit::FreeShipping, None)];
     assert_eq!(prices(&settings), [0, 990]);
+    settings.policies.free_shipping_threshold_minor = Some(5_000);
+    settings.promotions = vec![promotion("cent", Benefit::Amount { minor: 1 }, None)];
+    assert_eq!(prices(&settings), [490, 990], "the threshold applies after discounts");
 }
 
 #[test]

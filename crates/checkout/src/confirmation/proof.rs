@@ -1,11 +1,23 @@
-//! The confirmation that an agent claims, and its verification: pure functions.
+//! The confirmation that an agent claims, the one that a session is completed with, and why one is rejected.
 
-use carts::{PricedCart, QuoteHash};
+use carts::QuoteHash;
 use orders::ConfirmationLevel;
-use primitives::{Action, ConfirmationId, Hint, Timestamp, hint};
+use primitives::{Action, ConfirmationId, Hint, hint};
 
-use super::{Confirmation, ConfirmationStatus};
 use crate::CheckoutError;
+
+/// The human confirmation a session was completed with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ConfirmationProof {
+    pub level: ConfirmationLevel,
+    /// `None` if the agent attests the confirmation.
+    pub confirmation: Option<ConfirmationId>,
+}
+
+impl ConfirmationProof {
+    /// The attestation of the agent, without a confirmation.
+    pub const ATTESTED: Self = Self { level: ConfirmationLevel::Attested, confirmation: None };
+}
 
 primitives::text_enum! {
     /// Why a human confirmation is missing, invalid or insufficient.
@@ -112,28 +124,5 @@ impl ProofClaim {
     /// Returns the hash of the terms the person approved, if the agent states it.
     pub(crate) const fn quote_hash(self) -> Option<QuoteHash> {
         self.quote_hash
-    }
-}
-
-/// Returns the level of a confirmation if it is valid for the cart's agent and current terms.
-pub(super) fn verify(
-    found: Option<&Confirmation>,
-    priced: &PricedCart,
-    now: Timestamp,
-) -> Result<ConfirmationLevel, ProofRejection> {
-    let cart = &priced.cart;
-    let found = found.filter(|it| it.agent == cart.owner.key && it.cart == cart.id);
-    let found = found.ok_or(ProofRejection::Unknown)?;
-    if found.used_by.is_some() {
-        return Err(ProofRejection::Used);
-    }
-    match found.status(now) {
-        ConfirmationStatus::Pending => Err(ProofRejection::Pending),
-        ConfirmationStatus::Rejected => Err(ProofRejection::Rejected),
-        ConfirmationStatus::Expired => Err(ProofRejection::Expired),
-        ConfirmationStatus::Confirmed if found.quote_hash != priced.quote_hash => {
-            Err(ProofRejection::Stale)
-        }
-        ConfirmationStatus::Confirmed => found.level.ok_or(ProofRejection::Pending),
     }
 }

@@ -7,9 +7,9 @@ use primitives::{CartId, CheckoutId, ConfirmationId, KeyId, Money, OrderId, Time
 use serde_json::Value;
 use sqlx::types::Json;
 
-use super::{ConfirmationProof, Session};
+use super::Session;
 use crate::table::parsed;
-use crate::{CheckoutError, Status};
+use crate::{CheckoutError, ConfirmationProof, Status};
 
 /// A row of `checkout_session`.
 pub(crate) struct SessionRow {

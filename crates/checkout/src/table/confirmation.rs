@@ -1,6 +1,6 @@
 //! SQL of human confirmations.
 
-use carts::{QuoteHash, Terms};
+use carts::Terms;
 use database::Work;
 use orders::ConfirmationLevel;
 use primitives::{CartId, CheckoutId, ConfirmationId, KeyId, MerchantId, Timestamp};
@@ -8,49 +8,13 @@ use sqlx::PgConnection;
 use sqlx::types::Json;
 
 use crate::CheckoutError;
-use crate::confirmation::{Confirmation, ConfirmationStatus, Decision};
+use crate::confirmation::{Confirmation, ConfirmationRow};
 
-struct Row {
-    confirmation_id: ConfirmationId,
-    cart_id: CartId,
-    agent: KeyId,
-    terms: Json<Terms>,
-    quote_hash: Vec<u8>,
-    status: String,
-    level: Option<String>,
-    form_token: Vec<u8>,
-    used_by: Option<CheckoutId>,
-    created_at: Timestamp,
-    expires_at: Timestamp,
-    decided_at: Option<Timestamp>,
-}
-
-impl TryFrom<Row> for Confirmation {
-    type Error = CheckoutError;
-    fn try_from(row: Row) -> Result<Self, CheckoutError> {
-        let unreadable = || CheckoutError::Unreadable;
-        Ok(Self {
-            id: row.confirmation_id,
-            cart: row.cart_id,
-            agent: row.agent,
-            terms: row.terms.0,
-            quote_hash: QuoteHash::from_bytes(&row.quote_hash).ok_or_else(unreadable)?,
-            stored_status: ConfirmationStatus::parse(&row.status).ok_or_else(unreadable)?,
-            level: super::parsed(row.level.as_deref(), ConfirmationLevel::parse)?,
-            form_token: row.form_token.try_into().map_err(|_| unreadable())?,
-            used_by: row.used_by,
-            created_at: row.created_at,
-            expires_at: row.expires_at,
-            decided_at: row.decided_at,
-        })
-    }
-}
-
-/// Selects the columns of `Row`.
+/// Selects the columns of `ConfirmationRow`.
 macro_rules! confirmations {
     ($where:literal, $($argument:expr),*) => {
         sqlx::query_as!(
-            Row,
+            ConfirmationRow,
             r#"SELECT confirmation_id AS "confirmation_id: ConfirmationId", cart_id AS "cart_id: CartId",
                       agent_key_id AS "agent: KeyId", terms AS "terms: Json<Terms>", quote_hash, status, level,
                       form_token, used_by AS "used_by: CheckoutId", created_at AS "created_at: Timestamp",
@@ -101,7 +65,7 @@ pub(crate) async fn insert_confirmation(
         new.agent as KeyId,
         Json(&new.terms) as _,
         new.quote_hash.as_bytes().as_slice(),
-        new.stored_status.as_str(),
+        new.stored_status().as_str(),
         new.form_token.as_slice(),
         new.created_at as Timestamp,
         new.expires_at as Timestamp,
@@ -111,26 +75,20 @@ pub(crate) async fn insert_confirmation(
     Ok(())
 }
 
-/// Records a decision. Returns `false` if there is one already or the confirmation has expired.
+/// Stores the decision of a confirmation. Returns `false` if one was stored before or the confirmation has expired.
 pub(crate) async fn record_decision(
     work: &mut Work,
     merchant: MerchantId,
-    id: ConfirmationId,
-    decision: Decision,
-    level: ConfirmationLevel,
+    decided: &Confirmation,
 ) -> sqlx::Result<bool> {
     let now = work.now();
-    let (status, level) = match decision {
-        Decision::Approve => (ConfirmationStatus::Confirmed, Some(level.as_str())),
-        Decision::Reject => (ConfirmationStatus::Rejected, None),
-    };
     let done = sqlx::query!(
         "UPDATE confirmation SET status = $3, level = $4, decided_at = $5
          WHERE merchant_id = $1 AND confirmation_id = $2 AND status = 'pending' AND expires_at >= $5",
         merchant as MerchantId,
-        id as ConfirmationId,
-        status.as_str(),
-        level,
+        decided.id as ConfirmationId,
+        decided.stored_status().as_str(),
+        decided.level.map(ConfirmationLevel::as_str),
         now as Timestamp,
     )
     .execute(work.sql())

@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
 
 mod confirmation;
+mod decisions;
 mod paying;
 mod shop;
 mod sources;

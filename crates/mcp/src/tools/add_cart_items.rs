@@ -1,11 +1,11 @@
 //! `add_cart_items`: adds items to a cart.
 
-use carts::{CartRecord, Edit};
-use primitives::{CartId, Failure, Scope};
+use carts::{CartRecord, Edit, ItemRequest, LINES_MAX};
+use primitives::{CartId, Failure, Scope, const_text};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::cart::{CartItem, change, items};
+use super::cart::change;
 use crate::request_context::RequestContext;
 use crate::tool::{Access, Confirmation, Tool, ToolSet};
 
@@ -16,9 +16,8 @@ pub(super) struct AddCartItems;
 pub(super) struct Arguments {
     /// Id from `create_cart`.
     cart_id: CartId,
-    /// Items to add, 1 to 50.
-    #[schemars(length(min = 1, max = 50))]
-    items: Vec<CartItem>,
+    #[schemars(length(min = 1, max = LINES_MAX), description = const_text!("Items to add, 1 to ", LINES_MAX, "."))]
+    items: Vec<ItemRequest>,
 }
 
 impl Tool for AddCartItems {
@@ -32,7 +31,7 @@ impl Tool for AddCartItems {
     type Output = CartRecord;
 
     async fn call(context: &RequestContext, arguments: Arguments) -> Result<CartRecord, Failure> {
-        let edit = [Edit::Add(items(&arguments.items)?)];
+        let edit = [Edit::Add(ItemRequest::parse(&arguments.items)?)];
         change(context, arguments.cart_id, None, &edit).await
     }
 }

@@ -3,13 +3,14 @@
 
 use carts::QuoteHash;
 use checkout::{
-    Complete, ConfirmationLevel, Elicitation, NewSession, ProofClaim, SessionRecord, Source,
+    Complete, Elicitation, NewSession, ProofRequest, SESSION_LIFETIME, SessionRecord, Source,
 };
-use primitives::{CartId, CheckoutId, ConfirmationId, Details, ErrorCode, Failure, Problem, Scope};
+use payments::PaymentMethod;
+use primitives::{CartId, CheckoutId, Failure, NotExactlyOne, Scope, const_text};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::checkout::{PaymentMethodName, checkout_context};
+use super::checkout::checkout_context;
 use crate::request_context::RequestContext;
 use crate::tool::{Access, Confirmation, Tool, ToolSet};
 
@@ -23,29 +24,22 @@ pub(super) struct Arguments {
     /// Id from `create_checkout`.
     checkout_id: Option<CheckoutId>,
     /// `quote_hash` of the approved `preview_checkout`; the call fails if the order has changed since.
-    #[schemars(regex(pattern = "^[0-9a-f]{64}$"))]
+    #[schemars(regex(pattern = QuoteHash::PATTERN))]
     quote_hash: Option<String>,
     /// Proof of the approval, if the store requires one.
-    confirmation: Option<Proof>,
+    confirmation: Option<ProofRequest>,
     /// Payment method, if known.
-    payment_method: Option<PaymentMethodName>,
-}
-
-/// Proof that a person approved the purchase.
-#[derive(Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-struct Proof {
-    /// Id from `request_human_confirmation`.
-    confirmation_id: Option<ConfirmationId>,
-    /// Confirmation level. `attested` needs no `confirmation_id`; `mandate` is not accepted yet.
-    #[schemars(with = "Option<String>", extend("enum" = ConfirmationLevel::ALL))]
-    level: Option<ConfirmationLevel>,
+    payment_method: Option<PaymentMethod>,
 }
 
 impl Tool for CompleteCheckout {
     const NAME: &'static str = "complete_checkout";
     const TITLE: &'static str = "Complete a checkout";
-    const PURPOSE: &'static str = "Complete the checkout of a cart once the person has approved its preview_checkout: revalidates prices and stock, reserves the items for 30 minutes and returns checkout_url, the page where the person pays. Takes no payment itself; create_checkout is not needed before. Repeating the call returns the same session. Ask the person first.";
+    const PURPOSE: &'static str = const_text!(
+        "Complete the checkout of a cart once the person has approved its preview_checkout: revalidates prices and stock, reserves the items for ",
+        (SESSION_LIFETIME.as_secs() / 60),
+        " minutes and returns checkout_url, the page where the person pays. Takes no payment itself; create_checkout is not needed before. Repeating the call returns the same session. Ask the person first.",
+    );
     const SET: ToolSet = ToolSet::Checkout;
     const ACCESS: Access = Access::Scope(Scope::AgentCheckout);
     const CONFIRMATION: Confirmation = Confirmation::Required;
@@ -59,14 +53,13 @@ impl Tool for CompleteCheckout {
         let source = match (arguments.cart_id, arguments.checkout_id) {
             (Some(cart), None) => Source::Cart(cart),
             (None, Some(session)) => Source::Session(session),
-            _ => return Err(NotExactlyOne.into()),
+            _ => return Err(NotExactlyOne(&["cart_id", "checkout_id"]).into()),
         };
-        let hash = arguments.quote_hash.as_deref().map(str::parse::<QuoteHash>).transpose()?;
         let proof = arguments.confirmation.unwrap_or_default();
         let request = Complete {
-            claim: ProofClaim::new(proof.level, proof.confirmation_id, hash)?,
+            claim: proof.claim(arguments.quote_hash.as_deref())?,
             session: NewSession {
-                payment_method: arguments.payment_method.map(Into::into),
+                payment_method: arguments.payment_method,
                 ..NewSession::default()
             },
             elicitation: Elicitation {
@@ -77,20 +70,5 @@ impl Tool for CompleteCheckout {
         };
         let (checkout, owner) = (checkout_context(context), context.owner()?);
         Ok(checkout::complete(&checkout, &owner, &request, context.idempotency()).await?.record())
-    }
-}
-
-#[derive(Debug, thiserror::Error)]
-#[error("exactly one of cart_id and checkout_id is required")]
-struct NotExactlyOne;
-
-impl Problem for NotExactlyOne {
-    fn code(&self) -> ErrorCode {
-        ErrorCode::InvalidRequest
-    }
-
-    fn details(&self, details: &mut Details) {
-        details.insert("field", "cart_id");
-        details.insert("allowed", ["cart_id", "checkout_id"].to_vec());
     }
 }

@@ -1,11 +1,12 @@
 //! `create_checkout`: opens a checkout session without reserving stock.
 
 use checkout::{NewSession, SessionRecord};
+use payments::PaymentMethod;
 use primitives::{CartId, Failure, Scope};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::checkout::{PaymentMethodName, checkout_context};
+use super::checkout::checkout_context;
 use crate::request_context::RequestContext;
 use crate::tool::{Access, Confirmation, Tool, ToolSet};
 
@@ -17,7 +18,7 @@ pub(super) struct Arguments {
     /// Id from `create_cart`.
     cart_id: CartId,
     /// Payment method, if known.
-    payment_method: Option<PaymentMethodName>,
+    payment_method: Option<PaymentMethod>,
 }
 
 impl Tool for CreateCheckout {
@@ -34,8 +35,7 @@ impl Tool for CreateCheckout {
         context: &RequestContext,
         arguments: Arguments,
     ) -> Result<SessionRecord, Failure> {
-        let payment_method = arguments.payment_method.map(Into::into);
-        let new = NewSession { payment_method, ..NewSession::default() };
+        let new = NewSession { payment_method: arguments.payment_method, ..NewSession::default() };
         let (checkout, owner) = (checkout_context(context), context.owner()?);
         let at =
             checkout::create(&checkout, &owner, arguments.cart_id, &new, context.idempotency())

@@ -1,11 +1,10 @@
 //! `create_permalink`: a link to a set of items.
 
-use carts::PermalinkTarget;
-use primitives::{Failure, Scope};
+use carts::{ItemRequest, LINES_MAX, PermalinkTarget};
+use primitives::{Failure, Scope, const_text};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::cart::{CartItem, items};
 use crate::request_context::RequestContext;
 use crate::tool::{Access, Confirmation, Tool, ToolSet};
 
@@ -14,9 +13,8 @@ pub(super) struct CreatePermalink;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
-    /// Items, 1 to 50.
-    #[schemars(length(min = 1, max = 50))]
-    items: Vec<CartItem>,
+    #[schemars(length(min = 1, max = LINES_MAX), description = const_text!("Items, 1 to ", LINES_MAX, "."))]
+    items: Vec<ItemRequest>,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -39,7 +37,8 @@ impl Tool for CreatePermalink {
 
     async fn call(context: &RequestContext, arguments: Arguments) -> Result<Output, Failure> {
         let (reading, store) = (context.reading()?, &context.store);
-        let quote = carts::estimate(&reading, store, &items(&arguments.items)?, None).await?;
+        let items = ItemRequest::parse(&arguments.items)?;
+        let quote = carts::estimate(&reading, store, &items, None).await?;
         let link = carts::permalink(&reading, store, &quote, &context.app.site_url).await?;
         Ok(Output { url: link.url, opens: link.target })
     }

@@ -1,7 +1,8 @@
 //! `estimate_delivery`: shipping options to a country, with cost and delivery time.
 
+use carts::{Goods, LINES_MAX, ShippingOption};
 use catalog::Product;
-use primitives::{Details, ErrorCode, Failure, Money, Problem};
+use primitives::{Details, ErrorCode, Failure, MerchantId, Money, Problem, const_text};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -14,8 +15,7 @@ pub(super) struct EstimateDelivery;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
-    /// Items to deliver, 1 to 50.
-    #[schemars(length(min = 1, max = 50))]
+    #[schemars(length(min = 1, max = LINES_MAX), description = const_text!("Items to deliver, 1 to ", LINES_MAX, "."))]
     items: Vec<Item>,
     /// Destination.
     ship_to: Destination,
@@ -26,11 +26,11 @@ pub(super) struct Arguments {
 #[serde(deny_unknown_fields)]
 struct Destination {
     /// ISO 3166 code, two letters.
-    #[schemars(regex(pattern = "^[A-Za-z]{2}$"))]
+    #[schemars(regex(pattern = carts::Destination::COUNTRY_PATTERN))]
     country: String,
     /// Ignored; rates depend on the country.
     #[expect(dead_code, reason = "accepted because agents send it; no rate depends on it yet")]
-    #[schemars(length(max = 20))]
+    #[schemars(length(max = carts::Destination::POSTAL_CODE_LENGTH_MAX))]
     postal_code: Option<String>,
 }
 
@@ -100,45 +100,48 @@ impl Tool for EstimateDelivery {
         let (reading, merchant) = (context.reading()?, context.store.merchant);
         let keys: Vec<_> = arguments.items.iter().map(|item| (merchant, item.product_id)).collect();
         let products = catalog::products_of(&reading, &keys).await?;
-        let subtotal = subtotal(context, &arguments.items, &products)?;
-        let current = merchants::settings(&reading, merchant).await?;
+        let goods = goods(context, &arguments.items, &products)?;
+        let subtotal = goods.iter().fold(0_i64, |sum, goods| sum.saturating_add(goods.minor));
         let country = arguments.ship_to.country.to_ascii_uppercase();
         let decimal = |minor: i64| Money::new(minor, context.store.currency).to_decimal();
-        let option = |rate: &merchants::ShippingRate| DeliveryOption {
-            title: rate.name.clone(),
-            cost: decimal(rate.price_minor),
-            total: decimal(rate.price_minor.saturating_add(subtotal)),
-            days_min: i64::from(rate.days_min),
-            days_max: i64::from(rate.days_max),
+        let option = |option: ShippingOption| DeliveryOption {
+            title: option.title,
+            cost: decimal(option.price_minor),
+            total: decimal(option.price_minor.saturating_add(subtotal)),
+            days_min: i64::from(option.days_min),
+            days_max: i64::from(option.days_max),
         };
-        let rates = current.settings.shipping_rates_to(&country, subtotal);
+        let estimator = carts::shipping_estimator(&reading, merchant).await?;
+        let options = estimator.options(&country, &goods)?;
         let is_named = context.store.ships_to.contains(&country);
         Ok(Output {
-            deliverable: is_named || !rates.is_empty(),
+            deliverable: is_named || !options.is_empty(),
             subtotal: decimal(subtotal),
             currency: context.store.currency.to_string(),
-            options: rates.into_iter().map(option).collect(),
+            options: options.into_iter().map(option).collect(),
             country,
         })
     }
 }
 
-/// Returns the price of the items, in minor units of the store's currency.
-fn subtotal(
+/// Returns category and price of each item. The price is in minor units of the store's currency.
+fn goods<'product>(
     context: &RequestContext,
     items: &[Item],
-    products: &[(primitives::MerchantId, Product)],
-) -> Result<i64, ItemError> {
-    let mut sum = 0_i64;
+    products: &'product [(MerchantId, Product)],
+) -> Result<Vec<Goods<'product>>, ItemError> {
+    let mut goods = Vec::with_capacity(items.len());
     for (index, item) in items.iter().enumerate() {
-        let product = products.iter().map(|(_, product)| product);
-        let product = product.clone().find(|product| product.id == item.product_id);
-        let offer = product.and_then(|product| product.offer(item.variant_id));
+        let mut products = products.iter().map(|(_, product)| product);
+        let product = products.find(|product| product.id == item.product_id);
+        let product = product.ok_or(ItemError::NotFound(index))?;
+        let offer = product.offer(item.variant_id);
         let price = offer.ok_or(ItemError::NotFound(index))?.price;
         if price.currency() != context.store.currency {
             return Err(ItemError::CurrencyMismatch(index));
         }
-        sum = sum.saturating_add(price.minor().saturating_mul(item.quantity()));
+        let minor = price.minor().saturating_mul(item.quantity());
+        goods.push(Goods { category: &product.category.path, minor });
     }
-    Ok(sum)
+    Ok(goods)
 }

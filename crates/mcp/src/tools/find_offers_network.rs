@@ -2,7 +2,9 @@
 
 use carts::{Destination, NetworkOffer};
 use catalog::{Gtin, MerchantRecord, StockStatus};
-use primitives::{Details, ErrorCode, Failure, Money, Problem, ProductId, Scope, VariantId};
+use primitives::{
+    Details, ErrorCode, Failure, Money, NotExactlyOne, Problem, ProductId, Scope, VariantId,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -84,8 +86,6 @@ impl Offer {
 /// The arguments do not identify a product.
 #[derive(Debug, thiserror::Error)]
 enum InvalidIdentifier {
-    #[error("exactly one of product_id and gtin is required")]
-    NotExactlyOne,
     #[error("the product has no GTIN, so its offers at other stores cannot be found")]
     NoGtin,
     #[error("gtin must be 8, 12, 13 or 14 digits with a valid check digit")]
@@ -116,7 +116,7 @@ async fn gtin(
         (Some(id), None) => {
             catalog::product(&context.reading()?, context.store.merchant, id).await?
         }
-        _ => return Err(InvalidIdentifier::NotExactlyOne.into()),
+        _ => return Err(NotExactlyOne(&["product_id", "gtin"]).into()),
     };
     let numbers = product.variants.iter().filter_map(|variant| variant.facts.gtin.as_ref());
     let number = product.facts.gtin.iter().chain(numbers).find_map(|text| text.parse().ok());

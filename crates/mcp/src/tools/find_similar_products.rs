@@ -1,7 +1,7 @@
 //! `find_similar_products`: products like a given one.
 
 use catalog::ProductCard;
-use primitives::{Details, ErrorCode, Failure, PageRequest, Problem, ProductId};
+use primitives::{Failure, NotExactlyOne, PageRequest, ProductId};
 use schemars::JsonSchema;
 use search::{SearchArguments, SearchError};
 use serde::{Deserialize, Serialize};
@@ -31,22 +31,6 @@ pub(super) struct Arguments {
 pub(super) struct Output {
     /// Products, most similar first.
     products: Vec<ProductCard>,
-}
-
-/// The arguments name both references or none.
-#[derive(Debug, thiserror::Error)]
-#[error("exactly one of product_id and text is required")]
-struct NotExactlyOne;
-
-impl Problem for NotExactlyOne {
-    fn code(&self) -> ErrorCode {
-        ErrorCode::InvalidRequest
-    }
-
-    fn details(&self, details: &mut Details) {
-        details.insert("field", "product_id");
-        details.insert("allowed", "a product id of this store or a text, not both");
-    }
 }
 
 impl Tool for FindSimilarProducts {
@@ -80,7 +64,7 @@ impl Tool for FindSimilarProducts {
                 };
                 context.app.search.find(arguments.query()?, context.caller_kind()).await?
             }
-            _ => return Err(NotExactlyOne.into()),
+            _ => return Err(NotExactlyOne(&["product_id", "text"]).into()),
         };
         let mut products = found.into_cards().map_err(SearchError::Unreadable)?.data;
         products.retain(|product| max_price.is_none_or(|most| product.price <= most));

@@ -1,11 +1,10 @@
 //! `get_shipping_rates`: shipping options of a cart or of items.
 
-use carts::{CartError, Destination, Quote, ShippingOptionRecord};
-use primitives::{CartId, Details, ErrorCode, Failure, Money, Problem, Scope};
+use carts::{CartError, Destination, ItemRequest, LINES_MAX, Quote, ShippingOptionRecord};
+use primitives::{CartId, Failure, Money, NotExactlyOne, Scope, const_text};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::cart::{CartItem, items};
 use crate::request_context::RequestContext;
 use crate::tool::{Access, Confirmation, Tool, ToolSet};
 
@@ -16,9 +15,8 @@ pub(super) struct GetShippingRates;
 pub(super) struct Arguments {
     /// Id from `create_cart`; give this or `items`.
     cart_id: Option<CartId>,
-    /// Items, 1 to 50; requires `ship_to`.
-    #[schemars(length(min = 1, max = 50))]
-    items: Option<Vec<CartItem>>,
+    #[schemars(length(min = 1, max = LINES_MAX), description = const_text!("Items, 1 to ", LINES_MAX, "; requires `ship_to`."))]
+    items: Option<Vec<ItemRequest>>,
     /// Destination; overrides the cart's own.
     ship_to: Option<Destination>,
 }
@@ -40,22 +38,6 @@ pub(super) struct Rate {
     /// Subtotal from which this option is free.
     #[serde(skip_serializing_if = "Option::is_none")]
     free_over: Option<f64>,
-}
-
-/// The arguments name both a cart and items, or neither.
-#[derive(Debug, thiserror::Error)]
-#[error("exactly one of cart_id and items is required")]
-struct NotExactlyOne;
-
-impl Problem for NotExactlyOne {
-    fn code(&self) -> ErrorCode {
-        ErrorCode::InvalidRequest
-    }
-
-    fn details(&self, details: &mut Details) {
-        details.insert("field", "cart_id");
-        details.insert("allowed", ["cart_id", "items"].to_vec());
-    }
 }
 
 fn rates(context: &RequestContext, quote: &Quote) -> Output {
@@ -91,9 +73,10 @@ impl Tool for GetShippingRates {
             }
             (None, Some(wanted)) => {
                 let to = arguments.ship_to.ok_or(CartError::DestinationRequired)?;
-                carts::estimate(&reading, store, &items(&wanted)?, Some(to)).await?
+                let items = ItemRequest::parse(&wanted)?;
+                carts::estimate(&reading, store, &items, Some(to)).await?
             }
-            _ => return Err(NotExactlyOne.into()),
+            _ => return Err(NotExactlyOne(&["cart_id", "items"]).into()),
         };
         Ok(rates(context, &quote))
     }

@@ -1,5 +1,6 @@
 //! `list_payment_methods`: payment methods of the store (docs/contract/payments.md#payment-methods).
 
+use payments::PaymentMethod;
 use primitives::{Currency, Failure};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -13,26 +14,8 @@ pub(super) struct ListPaymentMethods;
 #[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
     /// Only methods that accept this currency.
-    currency: Option<PaymentCurrency>,
-}
-
-/// A supported payment currency.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(rename_all = "UPPERCASE")]
-enum PaymentCurrency {
-    Usd,
-    Eur,
-    Usdc,
-}
-
-impl PaymentCurrency {
-    fn currency(self) -> Currency {
-        match self {
-            Self::Usd => Currency::USD,
-            Self::Eur => Currency::EUR,
-            Self::Usdc => Currency::Usdc,
-        }
-    }
+    #[schemars(with = "Option<String>", extend("enum" = Currency::SUPPORTED))]
+    currency: Option<Currency>,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -56,6 +39,17 @@ pub(super) struct Method {
     handler: &'static str,
 }
 
+impl Method {
+    fn of(method: PaymentMethod) -> Self {
+        Self {
+            id: method.as_str(),
+            r#type: method.payment_type().as_str(),
+            currencies: method.currencies().iter().map(ToString::to_string).collect(),
+            handler: method.handler().as_str(),
+        }
+    }
+}
+
 impl Tool for ListPaymentMethods {
     const NAME: &'static str = "list_payment_methods";
     const TITLE: &'static str = "Payment methods";
@@ -67,22 +61,13 @@ impl Tool for ListPaymentMethods {
     type Output = Output;
 
     async fn call(context: &RequestContext, arguments: Arguments) -> Result<Output, Failure> {
-        let currency = arguments.currency.map(PaymentCurrency::currency);
-        let page = [Currency::USD, Currency::EUR];
-        let all: [(&str, &str, &[Currency], &str); 3] = [
-            ("stripe", "card", &page, "merchant_page"),
-            ("paypal", "wallet", &page, "merchant_page"),
-            ("x402", "stablecoin", &[Currency::Usdc], "agent_wallet"),
-        ];
-        let method = |(id, kind, currencies, handler): (_, _, &[Currency], _)| Method {
-            id,
-            r#type: kind,
-            currencies: currencies.iter().map(ToString::to_string).collect(),
-            handler,
+        let accepts = |method: &PaymentMethod| {
+            arguments.currency.is_none_or(|currency| method.currencies().contains(&currency))
         };
-        let accepts = |currencies: &[Currency]| currency.is_none_or(|it| currencies.contains(&it));
-        let methods =
-            all.into_iter().filter(|(_, _, currencies, _)| accepts(currencies)).map(method);
+        let mut accepted: Vec<_> = PaymentMethod::ALL.iter().copied().filter(accepts).collect();
+        // Methods with which a person pays come first.
+        accepted.sort_by_key(|method| method.handler());
+        let methods = accepted.into_iter().map(Method::of);
         let agent_checkout = context.store.standing.allows_agent_checkout();
         Ok(Output { agent_checkout, methods: methods.collect() })
     }

@@ -3,7 +3,7 @@
 use catalog::ProductCard;
 use primitives::Failure;
 use schemars::JsonSchema;
-use search::{SearchAnswer, SearchArguments, SearchError};
+use search::{SearchArguments, SearchError, SearchResponse};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -180,7 +180,7 @@ fn answer(context: &RequestContext, rank: usize, card: &ProductCard) -> Answer {
 }
 
 /// Returns the total and the names and prices of the first results.
-fn summary(found: &SearchAnswer<ProductCard>, most: usize) -> String {
+fn summary(found: &SearchResponse<ProductCard>, most: usize) -> String {
     let total = found.meta.page.total;
     if found.data.is_empty() {
         return String::from("Nothing was found.");

@@ -1,6 +1,6 @@
 //! `remove_cart_items`: removes lines from a cart.
 
-use carts::{CartRecord, Edit};
+use carts::{CartRecord, Edit, LINES_MAX};
 use primitives::{CartId, Failure, LineId, Scope};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -17,7 +17,7 @@ pub(super) struct Arguments {
     /// Id from `create_cart`.
     cart_id: CartId,
     /// `line_id` values from the cart's items.
-    #[schemars(length(min = 1, max = 50))]
+    #[schemars(length(min = 1, max = LINES_MAX))]
     line_ids: Vec<LineId>,
 }
 

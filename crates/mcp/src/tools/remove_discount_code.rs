@@ -1,6 +1,6 @@
 //! `remove_discount_code`: removes a discount code from a cart.
 
-use carts::{CartRecord, Edit};
+use carts::{CODE_LENGTH_MAX, CartRecord, Edit};
 use primitives::{CartId, Failure, Scope};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -17,7 +17,7 @@ pub(super) struct Arguments {
     /// Id from `create_cart`.
     cart_id: CartId,
     /// Discount code.
-    #[schemars(length(min = 1, max = 100))]
+    #[schemars(length(min = 1, max = CODE_LENGTH_MAX))]
     code: String,
 }
 

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use catalog::ProductCard;
 use primitives::Failure;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
-use search::{SearchAnswer, SearchArguments, SearchError};
+use search::{SearchArguments, SearchError, SearchResponse};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -41,7 +41,7 @@ impl Tool for SearchProducts {
     const ACCESS: Access = Access::Public;
     const CONFIRMATION: Confirmation = Confirmation::Never;
     type Arguments = Arguments;
-    type Output = SearchAnswer<ProductCard>;
+    type Output = SearchResponse<ProductCard>;
 
     async fn call(context: &RequestContext, arguments: Arguments) -> Result<Self::Output, Failure> {
         let merchants = Some(vec![context.store.slug.to_string()]);

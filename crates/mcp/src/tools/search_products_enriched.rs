@@ -1,7 +1,8 @@
 //! `search_products_enriched`: a search whose results include variants, reviews and delivery cost.
 
-use catalog::{ProductCard, ReviewRecord, VariantRecord};
-use primitives::{Failure, Money, PageMeta};
+use carts::{CartError, Goods, ShippingEstimator};
+use catalog::{Product, ProductCard, ReviewRecord, VariantRecord};
+use primitives::{Currency, Failure, Money, PageMeta};
 use schemars::JsonSchema;
 use search::{SearchArguments, SearchError, Sort};
 use serde::{Deserialize, Serialize};
@@ -44,7 +45,7 @@ pub(super) struct Arguments {
     #[schemars(length(max = 3))]
     include: Option<Vec<Enrichment>>,
     /// Destination country for `delivery`: ISO 3166, two letters.
-    #[schemars(regex(pattern = "^[A-Za-z]{2}$"))]
+    #[schemars(regex(pattern = carts::Destination::COUNTRY_PATTERN))]
     ship_to: Option<String>,
 }
 
@@ -122,10 +123,13 @@ impl Tool for SearchProductsEnriched {
         let merchant = context.store.merchant;
         let reading = context.reading()?;
         let keys: Vec<_> = answer.data.iter().map(|card| (merchant, card.id)).collect();
-        let mut products =
-            if variants { catalog::products_of(&reading, &keys).await? } else { Vec::new() };
-        let settings = match ship_to {
-            Some(_) => Some(merchants::settings(&reading, merchant).await?.settings),
+        let mut products = if variants || ship_to.is_some() {
+            catalog::products_of(&reading, &keys).await?
+        } else {
+            Vec::new()
+        };
+        let estimator = match ship_to {
+            Some(_) => Some(carts::shipping_estimator(&reading, merchant).await?),
             None => None,
         };
         let mut data = Vec::with_capacity(answer.data.len());
@@ -137,13 +141,18 @@ impl Tool for SearchProductsEnriched {
             } else {
                 Vec::new()
             };
-            let to = settings.as_ref().zip(ship_to.as_deref());
+            let delivery = match (&estimator, &ship_to, &own) {
+                (Some(estimator), Some(to), Some(own)) => {
+                    delivery(estimator, context.store.currency, to, &product, own)?
+                }
+                _ => None,
+            };
             data.push(Enriched {
-                variants: own.map_or_else(Vec::new, |own| {
+                variants: own.filter(|_| variants).map_or_else(Vec::new, |own| {
                     own.record(&context.store, &context.app.site_url).variants
                 }),
                 reviews: reviews.into_iter().map(ReviewRecord::from).collect(),
-                delivery: to.and_then(|(settings, to)| delivery(context, settings, to, &product)),
+                delivery,
                 product,
             });
         }
@@ -169,23 +178,21 @@ fn search(context: &RequestContext, arguments: Arguments) -> SearchArguments {
 
 /// Returns the cheapest shipping option for one unit, if the product is priced in the store's currency.
 fn delivery(
-    context: &RequestContext,
-    settings: &merchants::Settings,
+    estimator: &ShippingEstimator,
+    currency: Currency,
     country: &str,
-    product: &ProductCard,
-) -> Option<Delivery> {
-    let currency = context.store.currency;
-    if product.currency != currency.code() {
-        return None;
-    }
-    let price = Money::from_decimal(product.price, currency).ok()?;
-    let rates = settings.shipping_rates_to(&country.to_ascii_uppercase(), price.minor());
-    let rate = rates.first()?;
+    card: &ProductCard,
+    product: &Product,
+) -> Result<Option<Delivery>, CartError> {
+    let price = Money::from_decimal(card.price, currency).ok();
+    let Some(price) = price.filter(|_| card.currency == currency.code()) else { return Ok(None) };
+    let goods = [Goods { category: &product.category.path, minor: price.minor() }];
+    let options = estimator.options(&country.to_ascii_uppercase(), &goods)?;
     let decimal = |minor: i64| Money::new(minor, currency).to_decimal();
-    Some(Delivery {
-        title: rate.name.clone(),
-        cost: decimal(rate.price_minor),
-        total_landed_cost: decimal(price.minor().saturating_add(rate.price_minor)),
-        days: format!("{}-{}", rate.days_min, rate.days_max),
-    })
+    Ok(options.into_iter().next().map(|cheapest| Delivery {
+        cost: decimal(cheapest.price_minor),
+        total_landed_cost: decimal(price.minor().saturating_add(cheapest.price_minor)),
+        days: format!("{}-{}", cheapest.days_min, cheapest.days_max),
+        title: cheapest.title,
+    }))
 }

@@ -17,22 +17,22 @@ pub(super) struct Arguments {
     /// Id from `create_cart`.
     cart_id: CartId,
     /// ISO 3166 code, two letters; enough for shipping prices.
-    #[schemars(regex(pattern = "^[A-Za-z]{2}$"))]
+    #[schemars(regex(pattern = Destination::COUNTRY_PATTERN))]
     country: String,
     /// State or province; may affect taxes.
-    #[schemars(length(min = 1, max = 100))]
+    #[schemars(length(min = 1, max = Destination::TEXT_LENGTH_MAX))]
     region: Option<String>,
     /// Postal code.
-    #[schemars(length(min = 1, max = 20))]
+    #[schemars(length(min = 1, max = Destination::POSTAL_CODE_LENGTH_MAX))]
     postal_code: Option<String>,
     /// City.
-    #[schemars(length(min = 1, max = 100))]
+    #[schemars(length(min = 1, max = Destination::TEXT_LENGTH_MAX))]
     city: Option<String>,
     /// Street and number.
-    #[schemars(length(min = 1, max = 200))]
+    #[schemars(length(min = 1, max = Destination::STREET_LENGTH_MAX))]
     street: Option<String>,
     /// Recipient's name.
-    #[schemars(length(min = 1, max = 100))]
+    #[schemars(length(min = 1, max = Destination::TEXT_LENGTH_MAX))]
     name: Option<String>,
     /// Buyer's contact data.
     buyer: Option<Buyer>,

@@ -1,11 +1,11 @@
 //! `update_cart`: replaces the items of a cart.
 
-use carts::{CartRecord, Edit};
-use primitives::{CartId, Failure, Scope};
+use carts::{CartRecord, Edit, ItemRequest, LINES_MAX};
+use primitives::{CartId, Failure, Scope, const_text};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::cart::{CartItem, change, items};
+use super::cart::change;
 use crate::request_context::RequestContext;
 use crate::tool::{Access, Confirmation, Tool, ToolSet};
 
@@ -16,9 +16,8 @@ pub(super) struct UpdateCart;
 pub(super) struct Arguments {
     /// Id from `create_cart`.
     cart_id: CartId,
-    /// New items, 1 to 50.
-    #[schemars(length(min = 1, max = 50))]
-    items: Vec<CartItem>,
+    #[schemars(length(min = 1, max = LINES_MAX), description = const_text!("New items, 1 to ", LINES_MAX, "."))]
+    items: Vec<ItemRequest>,
     /// Fail unless this is still the `version` of the cart.
     #[schemars(range(min = 1))]
     if_version: Option<i64>,
@@ -35,7 +34,7 @@ impl Tool for UpdateCart {
     type Output = CartRecord;
 
     async fn call(context: &RequestContext, arguments: Arguments) -> Result<CartRecord, Failure> {
-        let edit = [Edit::Replace(items(&arguments.items)?)];
+        let edit = [Edit::Replace(ItemRequest::parse(&arguments.items)?)];
         change(context, arguments.cart_id, arguments.if_version, &edit).await
     }
 }

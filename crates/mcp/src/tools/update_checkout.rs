@@ -1,12 +1,13 @@
 //! `update_checkout`: changes a checkout session.
 
-use carts::{Buyer, CartUpdate, Destination};
+use carts::{Buyer, CODE_LENGTH_MAX, CODES_MAX, CartUpdate, Destination};
 use checkout::{NewSession, SessionRecord, Update};
+use payments::PaymentMethod;
 use primitives::{CheckoutId, Failure, Scope};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::checkout::{PaymentMethodName, checkout_context};
+use super::checkout::checkout_context;
 use crate::request_context::RequestContext;
 use crate::tool::{Access, Confirmation, Tool, ToolSet};
 
@@ -25,10 +26,10 @@ pub(super) struct Arguments {
     #[schemars(length(min = 1, max = 100))]
     shipping_option_id: Option<String>,
     /// Replaces all discount codes.
-    #[schemars(length(max = 5), inner(length(min = 1, max = 100)))]
+    #[schemars(length(max = CODES_MAX), inner(length(min = 1, max = CODE_LENGTH_MAX)))]
     discount_codes: Option<Vec<String>>,
     /// Payment method.
-    payment_method: Option<PaymentMethodName>,
+    payment_method: Option<PaymentMethod>,
 }
 
 impl Tool for UpdateCheckout {
@@ -51,8 +52,8 @@ impl Tool for UpdateCheckout {
             codes: arguments.discount_codes,
             shipping_option: arguments.shipping_option_id,
         };
-        let payment_method = arguments.payment_method.map(Into::into);
-        let session = NewSession { payment_method, ..NewSession::default() };
+        let session =
+            NewSession { payment_method: arguments.payment_method, ..NewSession::default() };
         let change = Update { data, session };
         let (checkout, owner, id) =
             (checkout_context(context), context.owner()?, arguments.checkout_id);

@@ -6,31 +6,30 @@ use std::ops::RangeInclusive;
 use url::Url;
 
 use super::{Benefit, InvalidSetting, Promotion, Settings, ShippingRate, ShippingZone, TaxRate};
-use crate::Policies;
 
 /// Largest amount: a decimal number in JSON still represents it exactly.
 const MINOR_MAX: i64 = 999_999_999_999;
 /// 100 % in basis points.
-const BASIS_POINTS_MAX: i32 = 10_000;
+pub(super) const BASIS_POINTS_MAX: i32 = 10_000;
 /// Longest delivery time in days.
-const DAYS_MAX: i32 = 365;
-const NAME_CHARACTERS_MAX: usize = 100;
-const SUMMARY_CHARACTERS_MAX: usize = 2000;
-const URL_LENGTH_MAX: usize = 2000;
+pub(crate) const DAYS_MAX: i32 = 365;
+pub(super) const NAME_CHARACTERS_MAX: usize = 100;
+pub(super) const CODE_LENGTH_MAX: usize = 50;
+pub(crate) const URL_LENGTH_MAX: usize = 2000;
 
-const ZONES_MAX: usize = 100;
-const COUNTRIES_MAX: usize = 300;
-const RATES_MAX: usize = 20;
-const TAXES_MAX: usize = 500;
-const PROMOTIONS_MAX: usize = 200;
-const CATEGORIES_MAX: usize = 50;
+pub(super) const ZONES_MAX: usize = 100;
+pub(super) const COUNTRIES_MAX: usize = 300;
+pub(super) const RATES_MAX: usize = 20;
+pub(super) const TAXES_MAX: usize = 500;
+pub(super) const PROMOTIONS_MAX: usize = 200;
+pub(super) const CATEGORIES_MAX: usize = 50;
 
-type Checked = Result<(), InvalidSetting>;
+pub(crate) type Checked = Result<(), InvalidSetting>;
 
 impl Settings {
     /// Returns the first error, if any. Fields are named as in the API.
     pub fn check(&self) -> Checked {
-        policies(&self.policies)?;
+        self.policies.check()?;
         count("shipping", self.shipping.len(), ZONES_MAX)?;
         let mut countries = BTreeSet::new();
         for (index, zone) in self.shipping.iter().enumerate() {
@@ -58,38 +57,6 @@ impl Settings {
         }
         Ok(())
     }
-}
-
-fn policies(policies: &Policies) -> Checked {
-    let days = |field: &str, days: Option<i32>, max: i32| {
-        days.map_or(Ok(()), |days| number(&format!("policies.{field}"), days, 0..=max))
-    };
-    days("return_window_days", policies.return_window_days, 3650)?;
-    days("shipping_days_min", policies.shipping_days_min, DAYS_MAX)?;
-    days("shipping_days_max", policies.shipping_days_max, DAYS_MAX)?;
-    days("warranty_months", policies.warranty_months, 1200)?;
-    let (min, max) = (policies.shipping_days_min, policies.shipping_days_max);
-    let ordered = min.is_some() == max.is_some() && min <= max;
-    let allowed = "given together with shipping_days_min and not below it";
-    ensure(ordered, "policies.shipping_days_max", allowed)?;
-    if let Some(minor) = policies.free_shipping_threshold_minor {
-        amount("policies.free_shipping_threshold", minor)?;
-    }
-    let summaries = [
-        ("policies.return_summary", &policies.return_summary),
-        ("policies.shipping_summary", &policies.shipping_summary),
-    ];
-    for (field, summary) in summaries {
-        optional(summary.as_deref(), |it| text(field, it, SUMMARY_CHARACTERS_MAX))?;
-    }
-    let urls = [
-        ("policies.privacy_url", &policies.privacy_url),
-        ("policies.terms_url", &policies.terms_url),
-    ];
-    for (field, url) in urls {
-        optional(url.as_deref(), |it| web_url(field, it))?;
-    }
-    Ok(())
 }
 
 fn check_zone<'zone>(
@@ -150,7 +117,7 @@ fn check_promotion(at: &str, promotion: &Promotion) -> Checked {
     }
     optional(promotion.code.as_deref(), |code| {
         let is_typed = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
-        let fits = (1..=50).contains(&code.len()) && code.bytes().all(is_typed);
+        let fits = (1..=CODE_LENGTH_MAX).contains(&code.len()) && code.bytes().all(is_typed);
         ensure(fits, &format!("{at}.code"), "1 to 50 letters, digits, hyphens or underscores")
     })?;
     optional(promotion.min_subtotal_minor, |it| amount(&format!("{at}.min_subtotal"), it))?;
@@ -163,11 +130,11 @@ fn check_promotion(at: &str, promotion: &Promotion) -> Checked {
         .try_for_each(|(index, it)| text(&format!("{field}[{index}]"), it, NAME_CHARACTERS_MAX))
 }
 
-fn optional<T>(value: Option<T>, check: impl FnOnce(T) -> Checked) -> Checked {
+pub(crate) fn optional<T>(value: Option<T>, check: impl FnOnce(T) -> Checked) -> Checked {
     value.map_or(Ok(()), check)
 }
 
-fn ensure(holds: bool, field: &str, allowed: &str) -> Checked {
+pub(crate) fn ensure(holds: bool, field: &str, allowed: &str) -> Checked {
     if holds { Ok(()) } else { Err(InvalidSetting::new(field, allowed)) }
 }
 
@@ -178,7 +145,7 @@ fn count(field: &str, length: usize, max: usize) -> Checked {
     Err(InvalidSetting::new(field, format!("a list of at most {max}")))
 }
 
-fn number(field: &str, value: i32, range: RangeInclusive<i32>) -> Checked {
+pub(crate) fn number(field: &str, value: i32, range: RangeInclusive<i32>) -> Checked {
     if range.contains(&value) {
         return Ok(());
     }
@@ -186,12 +153,12 @@ fn number(field: &str, value: i32, range: RangeInclusive<i32>) -> Checked {
     Err(InvalidSetting::new(field, format!("an integer from {min} to {max}")))
 }
 
-fn amount(field: &str, minor: i64) -> Checked {
+pub(crate) fn amount(field: &str, minor: i64) -> Checked {
     let allowed = "an amount that is not negative and has at most twelve digits";
     ensure((0..=MINOR_MAX).contains(&minor), field, allowed)
 }
 
-fn text(field: &str, value: &str, characters_max: usize) -> Checked {
+pub(crate) fn text(field: &str, value: &str, characters_max: usize) -> Checked {
     let length = value.chars().count();
     if (1..=characters_max).contains(&length) && !value.contains(char::is_control) {
         return Ok(());
@@ -199,7 +166,7 @@ fn text(field: &str, value: &str, characters_max: usize) -> Checked {
     Err(InvalidSetting::new(field, format!("plain text of 1 to {characters_max} characters")))
 }
 
-fn web_url(field: &str, value: &str) -> Checked {
+pub(crate) fn web_url(field: &str, value: &str) -> Checked {
     let is_web = |url: Url| matches!(url.scheme(), "http" | "https") && url.host().is_some();
     let fits = value.len() <= URL_LENGTH_MAX && !value.contains(char::is_control);
     let allowed = "an http or https URL of at most 2000 characters";

@@ -7,8 +7,7 @@ use sqlx::types::Json;
 
 use super::unreadable;
 use crate::{
-    CheckoutUrl, ConfirmationPolicy, CurrentSettings, Policies, Promotion, Settings, ShippingZone,
-    TaxRate,
+    CheckoutUrl, ConfirmationPolicy, CurrentSettings, Promotion, Settings, ShippingZone, TaxRate,
 };
 
 /// Locks the settings of a store until the end of the transaction, by locking the store row, which always exists; the
@@ -27,7 +26,7 @@ pub(crate) async fn settings(
     sql: &mut PgConnection,
     merchant: MerchantId,
 ) -> Result<CurrentSettings, DatabaseError> {
-    let policies = policies(sql, merchant).await?;
+    let policies = super::policies(sql, merchant).await?;
     let row = sqlx::query!(
         r#"SELECT gtin_source, confirmation_policy, checkout_url_template,
                   shipping AS "shipping: Json<Vec<ShippingZone>>",
@@ -55,20 +54,6 @@ pub(crate) async fn settings(
         promotions: row.promotions.0,
     };
     Ok(CurrentSettings { settings, version: row.version, updated_at: Some(row.updated_at) })
-}
-
-async fn policies(sql: &mut PgConnection, merchant: MerchantId) -> sqlx::Result<Policies> {
-    let found = sqlx::query_as!(
-        Policies,
-        "SELECT return_window_days, free_shipping_threshold_minor, shipping_days_min,
-                shipping_days_max, return_summary, shipping_summary, privacy_url, terms_url,
-                warranty_months
-         FROM store_policy WHERE merchant_id = $1",
-        merchant as MerchantId,
-    )
-    .fetch_optional(sql)
-    .await?;
-    Ok(found.unwrap_or_default())
 }
 
 /// Writes all settings but the policies, which have their own table.

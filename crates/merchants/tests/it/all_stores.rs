@@ -3,8 +3,10 @@
 use std::time::Duration;
 
 use database::{Reading, Work};
-use merchants::{Identity, IdentityStatus, NewStore, Policies, Standing};
-use primitives::{Id, MerchantId};
+use merchants::{
+    DirectoryQuery, Identity, IdentityStatus, NewStore, Policies, Standing, Store, StoreError,
+};
+use primitives::{Id, MerchantId, PageRequest};
 use testkit::TestDatabase;
 
 use crate::{register, store};
@@ -101,16 +103,7 @@ async fn all_stores_are_read_in_any_state() {
     let test = TestDatabase::new().await;
     register(test.database(), &store(1, "a")).await.unwrap();
     register(test.database(), &NewStore { active: false, ..store(2, "shut") }).await.unwrap();
-    // More than one page.
-    sqlx::query(
-        "INSERT INTO store (merchant_id, slug, name, legal_name, description, website_url, platform,
-             active, country, currency, languages, ships_to, support_email, member_since, updated_at)
-         SELECT md5(number::text)::uuid, 'many-' || number, 'Many', '', '', '', 'api', true, 'PT', 'EUR',
-                '{}', '{}', '', 'epoch', 'epoch' FROM generate_series(1, 2050) AS number",
-    )
-    .execute(&mut test.raw().await)
-    .await
-    .unwrap();
+    insert_many(&test, 2050).await;
     let reading = Reading::for_platform(test.database());
     let stores = merchants::all_stores(&reading).await.unwrap();
     assert_eq!(stores.len(), 2052);
@@ -119,6 +112,68 @@ async fn all_stores_are_read_in_any_state() {
 
     let two = MerchantId::from_random(2);
     let some = merchants::stores_of(&reading, &[two, MerchantId::from_random(9), one()]).await;
-    let slugs: Vec<String> = some.unwrap().iter().map(|store| store.slug.to_string()).collect();
-    assert_eq!(slugs, ["a", "shut"]);
+    assert_eq!(slugs(&some.unwrap()), ["a", "shut"]);
+}
+
+#[tokio::test]
+async fn a_store_that_cannot_be_read_is_left_out_of_lists() {
+    let test = TestDatabase::new().await;
+    for (number, slug) in [(1, "a"), (2, "b"), (3, "c")] {
+        register(test.database(), &store(number, slug)).await.unwrap();
+    }
+    let two = MerchantId::from_random(2);
+    make_unreadable(&test, two).await;
+
+    let reading = Reading::for_platform(test.database());
+    assert_eq!(slugs(&merchants::all_stores(&reading).await.unwrap()), ["a", "c"]);
+    let some = merchants::stores_of(&reading, &[one(), two]).await.unwrap();
+    assert_eq!(slugs(&some), ["a"]);
+    let query = DirectoryQuery {
+        words: None,
+        category: None,
+        min_trust: None,
+        platform: None,
+        page: PageRequest::new(None, None),
+    };
+    let page = merchants::directory(test.database(), &query).await.unwrap();
+    assert_eq!(slugs(&page.stores), ["a", "c"]);
+    let single = merchants::store(&reading, two).await;
+    assert!(matches!(single, Err(StoreError::Database(_))), "a single read fails");
+}
+
+#[tokio::test]
+async fn a_page_with_an_unreadable_store_is_not_the_last() {
+    let test = TestDatabase::new().await;
+    register(test.database(), &store(1, "a")).await.unwrap();
+    make_unreadable(&test, one()).await;
+    insert_many(&test, 1_999).await;
+    let stores = merchants::all_stores(&Reading::for_platform(test.database())).await.unwrap();
+    assert_eq!(stores.len(), 1_999);
+}
+
+/// Adds active stores: more than one page of `all_stores`.
+async fn insert_many(test: &TestDatabase, count: i32) {
+    sqlx::query(
+        "INSERT INTO store (merchant_id, slug, name, legal_name, description, website_url, platform,
+             active, country, currency, languages, ships_to, support_email, member_since, updated_at)
+         SELECT md5(number::text)::uuid, 'many-' || number, 'Many', '', '', '', 'api', true, 'PT', 'EUR',
+                '{}', '{}', '', 'epoch', 'epoch' FROM generate_series(1, $1) AS number",
+    )
+    .bind(count)
+    .execute(&mut test.raw().await)
+    .await
+    .unwrap();
+}
+
+/// Stores a currency that this version does not know.
+async fn make_unreadable(test: &TestDatabase, merchant: MerchantId) {
+    sqlx::query("UPDATE store SET currency = 'QQQ' WHERE merchant_id = $1")
+        .bind(merchant.uuid())
+        .execute(&mut test.raw().await)
+        .await
+        .unwrap();
+}
+
+fn slugs(stores: &[Store]) -> Vec<String> {
+    stores.iter().map(|store| store.slug.to_string()).collect()
 }

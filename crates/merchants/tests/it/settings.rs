@@ -14,6 +14,21 @@ fn one() -> MerchantId {
     MerchantId::from_random(1)
 }
 
+/// All policies; different numbers have different values in every field.
+fn all_policies(number: i32) -> Policies {
+    Policies {
+        return_window_days: Some(number),
+        free_shipping_threshold_minor: Some(number.into()),
+        shipping_days_min: Some(number),
+        shipping_days_max: Some(number + 1),
+        return_summary: Some(format!("return {number}")),
+        shipping_summary: Some(format!("shipping {number}")),
+        privacy_url: Some(format!("https://a.example/privacy/{number}")),
+        terms_url: Some(format!("https://a.example/terms/{number}")),
+        warranty_months: Some(number),
+    }
+}
+
 fn full() -> Settings {
     let text = |text: &str| text.to_owned();
     let rate = ShippingRate {
@@ -34,7 +49,7 @@ fn full() -> Settings {
         categories: vec![text("Home")],
     };
     Settings {
-        policies: Policies { return_window_days: Some(30), ..Policies::default() },
+        policies: all_policies(30),
         confirmation: ConfirmationPolicy::Mandate,
         checkout_url: Some("https://a.example/{items}".parse().unwrap()),
         gtin_source: GtinSource::Attribute(text("EAN")),
@@ -99,6 +114,23 @@ async fn settings_are_stored_and_published_once() {
     assert_eq!(put(&test, &full(), Some(1)).await.unwrap(), 1);
     assert_eq!(read(&test, one()).await, after, "equal settings are not written");
     assert_eq!(events(&test).await, [r#"store.changed{"settings_version": 1}"#]);
+}
+
+#[tokio::test]
+async fn every_policy_is_stored_and_shown() {
+    let test = TestDatabase::new().await;
+    register(test.database(), &store(1, "a")).await.unwrap();
+    let reading = Reading::for_store(test.database(), one()).unwrap();
+    for policies in [all_policies(1), all_policies(2), Policies::default()] {
+        put(&test, &Settings { policies: policies.clone(), ..full() }, None).await.unwrap();
+        assert_eq!(read(&test, one()).await.settings.policies, policies);
+        let store = merchants::store(&reading, one()).await.unwrap();
+        assert_eq!(store.policies, policies);
+        let record = serde_json::to_value(store.policy_record()).unwrap();
+        // The two delivery times are one field.
+        let expected = if policies == Policies::default() { 0 } else { 8 };
+        assert_eq!(record.as_object().unwrap().len(), expected, "{record}");
+    }
 }
 
 #[tokio::test]

@@ -117,7 +117,7 @@ mod tests {
             error.details(&mut details);
             error.to_string()
         });
-        (details.into_json(crate::action::call).remove("field").unwrap_or_default(), message)
+        (details.into_json(crate::action::NAMES).remove("field").unwrap_or_default(), message)
     }
 
     #[test]

@@ -178,6 +178,42 @@ async fn settings_are_returned_as_set_and_can_be_sent_back() {
 }
 
 #[tokio::test]
+async fn text_is_sanitized_and_empty_text_is_absent() {
+    let shop = Shop::new().await;
+    let answer = shop
+        .put(&json!({
+            "policies": { "return_summary": " <b>Send</b> it\nback. ", "shipping_summary": " " },
+            "gtin_source": " attribute:EAN ",
+            "checkout_url_template": "",
+            "shipping": [{ "name": "<i>Home</i>", "countries": [" DE "], "rates": [
+                { "name": " Parcel ", "price": 1, "days_min": 1, "days_max": 3 },
+            ]}],
+            "taxes": [{ "country": "DE", "region": " ", "rate_basis_points": 1900 }],
+            "promotions": [{ "id": " p ", "name": "A <b>b</b>", "kind": "free_shipping",
+                             "code": " TEN ", "categories": [" Home "] }],
+        }))
+        .await;
+    assert_eq!(answer.status, 200, "{}", answer.body);
+    let set = &answer.body["data"];
+    assert_eq!(set["policies"]["return_summary"], "Send it back.");
+    assert_eq!(set["policies"]["shipping_summary"], json!(null));
+    assert_eq!(set["gtin_source"], "attribute:EAN");
+    assert_eq!(set["checkout_url_template"], json!(null));
+    let zone = &set["shipping"][0];
+    assert_eq!((&zone["name"], &zone["countries"]), (&json!("Home"), &json!(["DE"])));
+    assert_eq!(zone["rates"][0]["name"], "Parcel");
+    assert_eq!(set["taxes"][0]["region"], json!(null));
+    let promotion = &set["promotions"][0];
+    assert_eq!((&promotion["id"], &promotion["name"]), (&json!("p"), &json!("A b")));
+    assert_eq!((&promotion["code"], &promotion["categories"]), (&json!("TEN"), &json!(["Home"])));
+    let nameless = json!({ "promotions": [{ "id": " ", "name": "a", "kind": "free_shipping" }] });
+    let answer = shop.put(&nameless).await;
+    assert_eq!(answer.error(), (400, "invalid_request"));
+    assert_eq!(answer.body["details"]["field"], "promotions[0].id");
+    assert_eq!(answer.body["details"]["allowed"], "plain text of 1 to 100 characters");
+}
+
+#[tokio::test]
 async fn amounts_are_stored_exactly() {
     let shop = Shop::new().await;
     // Binary floating point represents neither 1.1 nor 4503599627.37 exactly.

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use axum::http::Method;
-use primitives::ErrorCode;
+use primitives::{CodeMark, ErrorCode};
 use rest::{Access, Endpoint, Routes};
 use serde_json::{Map, Value, json};
 
@@ -42,6 +42,10 @@ pub(crate) fn assert_described_for(method: &str, path: &str, answer: &Answer) {
     let faults: Vec<String> =
         validator.iter_errors(&answer.body).map(|fault| fault.to_string()).collect();
     assert!(faults.is_empty(), "{path}: {faults:?} in {}", answer.body);
+    if let Some(code) = answer.body["error"].as_str() {
+        let described = response["description"].as_str().unwrap();
+        assert!(described.contains(&format!("`{code}`: ")), "{path} does not describe {code}");
+    }
 }
 
 /// Rewrites OpenAPI 3.0's `nullable` into JSON Schema.
@@ -56,6 +60,18 @@ fn allow_null(schema: &mut Value) {
         }
         Value::Array(items) => items.iter_mut().for_each(allow_null),
         _ => {}
+    }
+}
+
+#[test]
+fn codes_that_nothing_returns_are_not_described() {
+    let document = document();
+    let planned = ErrorCode::ALL.iter().filter(|code| code.mark() == CodeMark::Planned);
+    for code in planned.map(|code| format!("`{}`: ", code.code())) {
+        for (path, method, operation) in operations(&document) {
+            let text = operation["responses"].to_string();
+            assert!(!text.contains(&code), "{method} {path}: {code}");
+        }
     }
 }
 

@@ -368,6 +368,47 @@ async fn shipping_rates_and_permalinks_work_before_checkout() {
 }
 
 #[tokio::test]
+async fn estimates_have_the_shipping_price_of_a_cart() {
+    let app = TestApp::with_index().await;
+    let key = app.sandbox_key().await;
+    let tool = async |name: &str, arguments: Value| {
+        structured_content(&app.tool_as(&key, "demo-store", name, arguments).await)
+    };
+    let to = json!({ "country": "CA" });
+    let price = async |items: &Value| {
+        let rates = tool("get_shipping_rates", json!({ "items": items, "ship_to": to })).await;
+        rates["rates"][0]["price"].clone()
+    };
+    // Free shipping: by a promotion from 30 USD on, by the store's threshold from 50 USD on.
+    let is_free_for = |subtotal: &Value| subtotal.as_f64().unwrap() >= 30.0;
+    for quantity in [1, 2, 9] {
+        for product in &in_stock_products("demo-store")[..5] {
+            let items = json!([{ "product_id": product, "quantity": quantity }]);
+            let ask = json!({ "items": items, "ship_to": to });
+            let estimate = tool("estimate_delivery", ask).await;
+            let cost = &estimate["options"][0]["cost"];
+            assert_eq!(*cost, price(&items).await, "{estimate}");
+            assert_eq!(*cost == 0.0, is_free_for(&estimate["subtotal"]), "{estimate}");
+        }
+    }
+    let (mut free, mut charged) = (0, 0);
+    for range in [json!({ "min_price": 50 }), json!({ "max_price": 25 })] {
+        let mut arguments = json!({ "ship_to": "CA", "in_stock_only": true, "limit": 20 });
+        arguments.as_object_mut().unwrap().extend(range.as_object().unwrap().clone());
+        let found = tool("search_products_enriched", arguments).await;
+        let products = found["data"].as_array().unwrap();
+        for product in products.iter().filter(|product| product["variants"].is_null()) {
+            let cost = &product["delivery"]["cost"];
+            let items = json!([{ "product_id": product["id"] }]);
+            assert_eq!(*cost, price(&items).await, "{product}");
+            assert_eq!(*cost == 0.0, is_free_for(&product["price"]), "{product}");
+            *(if *cost == 0.0 { &mut free } else { &mut charged }) += 1;
+        }
+    }
+    assert!(free > 0 && charged > 0, "{free} {charged}");
+}
+
+#[tokio::test]
 async fn offers_of_a_product_are_ranked_across_stores() {
     let app = TestApp::start().await;
     let key = app.buyer_key("ada@example.com").await;

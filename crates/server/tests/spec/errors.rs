@@ -66,7 +66,7 @@ async fn the_error_of_a_checkout_that_is_not_ready_names_what_is_missing() {
     insta::assert_json_snapshot!(redacted(refused.json()), @r#"
     {
       "details": {
-        "hint": "call PATCH /api/v1/agent/cart/{cart_id}, then PATCH /api/v1/agent/cart/{cart_id}",
+        "hint": "call PATCH /api/v1/agent/cart/{cart_id} with destination, then with shipping_option_id",
         "messages": [],
         "missing": [
           "$.destination"
@@ -78,6 +78,25 @@ async fn the_error_of_a_checkout_that_is_not_ready_names_what_is_missing() {
       "message": "the cart is not ready for checkout"
     }
     "#);
+}
+
+#[tokio::test]
+async fn the_hint_of_a_changed_quote_names_the_field_of_the_call() {
+    let app = TestApp::start().await;
+    let key = app.buyer_key("ada@example.com").await;
+    let items = json!([{ "product_id": in_stock_products("kivikiri")[0], "quantity": 1 }]);
+    let buy = async |quote_hash: &serde_json::Value| {
+        let body = json!({ "merchant_slug": "kivikiri", "items": items, "shipping_address": { "country": "FI" },
+                           "confirmation": { "quote_hash": quote_hash } });
+        app.request(Method::POST, "/agent/checkout", &[("x-agent-api-key", &key)], &body).await
+    };
+    let changed = buy(&json!("0".repeat(64))).await;
+    assert_eq!((changed.status.as_u16(), changed.code().as_str()), (409, "price_changed"));
+    let details = &changed.json()["details"];
+    insta::assert_snapshot!(
+        details["hint"].as_str().unwrap(),
+        @"call GET /api/v1/agent/cart/{cart_id}, ask the person again, then call POST /api/v1/agent/checkout with confirmation.quote_hash = its quote_hash"
+    );
 }
 
 #[tokio::test]
