@@ -146,7 +146,7 @@ async fn try_complete(
             cart.ensure_open(now, None)?;
             None
         }
-        Some(session) if session.is_completed(now)? => return work.finish(session).await,
+        Some(session) if session.is_escalated(now)? => return work.finish(session).await,
         Some(mut session) => {
             // After a declined payment the units are still held; their stock is revalidated like everything else.
             session.release_units(&mut work, merchant).await?;

@@ -67,7 +67,7 @@ pub struct ProofRequest {
     /// Confirmation level. `attested` needs no `confirmation_id`, `elicited` and `hosted` do; `mandate` is not accepted yet.
     #[schemars(with = "Option<String>", extend("enum" = ConfirmationLevel::ALL))]
     pub level: Option<ConfirmationLevel>,
-    /// Id of the confirmation, from `request_human_confirmation`.
+    /// Id of the confirmation request that the person approved.
     pub confirmation_id: Option<ConfirmationId>,
 }
 

@@ -38,8 +38,7 @@ pub(crate) async fn revalidate(
     cart: Cart,
 ) -> Result<Revalidated, CheckoutError> {
     let merchant = context.merchant();
-    let store = merchants::store_now(work, merchant).await?;
-    let settings = merchants::settings_now(work, merchant).await?;
+    let (store, settings) = merchants::store_and_settings_now(work, merchant).await?;
     let (ids, pool) = (cart.products(), cart.owner.stock_pool());
     let products = catalog::products_for_sale(work, merchant, &ids, pool).await?;
     let comparisons = compare(&cart, &products);

@@ -141,9 +141,9 @@ impl Session {
         }
     }
 
-    /// Returns whether the session was completed before, so that a person can pay, pays or has paid. Returns
+    /// Returns whether a person can pay, pays or has paid. Returns
     /// `InvalidTransition` if it was canceled or has expired.
-    pub(crate) fn is_completed(&self, now: Timestamp) -> Result<bool, CheckoutError> {
+    pub(crate) fn is_escalated(&self, now: Timestamp) -> Result<bool, CheckoutError> {
         match self.status(now) {
             Status::Incomplete | Status::ReadyForComplete => Ok(false),
             Status::RequiresEscalation | Status::CompleteInProgress | Status::Completed => Ok(true),

@@ -16,7 +16,7 @@ pub async fn all_stores(reading: &Reading) -> Result<Vec<Store>, StoreError> {
     let mut after = Some(0);
     while let Some(number) = after {
         let page = reading.run(async |sql| -> Result<_, StoreError> {
-            Ok(table::stores_after(sql, number, PAGE).await?)
+            table::stores_after(sql, number, PAGE).await
         });
         let (page, next) = page.await?;
         stores.extend(page);
@@ -31,5 +31,5 @@ pub async fn stores_of(
     merchants: &[MerchantId],
 ) -> Result<Vec<Store>, StoreError> {
     let merchants: Vec<Uuid> = merchants.iter().map(|merchant| merchant.uuid()).collect();
-    reading.run(async |sql| Ok(table::stores_of(sql, &merchants).await?)).await
+    reading.run(async |sql| table::stores_of(sql, &merchants).await).await
 }

@@ -17,7 +17,9 @@ pub use all_stores::{all_stores, stores_of};
 pub use directory::{DirectoryQuery, StorePage, directory};
 pub use error::StoreError;
 pub use policies::{Policies, PolicyRecord};
-pub use put_settings::{SettingsError, active_promotions, put_settings, settings, settings_now};
+pub use put_settings::{
+    SettingsError, active_promotions, put_settings, settings, settings_now, store_and_settings_now,
+};
 pub use record::{
     EndpointsRecord, IdentityRecord, StoreRecord, StoreSummary, SupportRecord, TrustRecord,
 };

@@ -5,7 +5,7 @@ use jobs::{NewEvent, QueueError};
 use primitives::{Details, ErrorCode, MerchantId, Problem};
 use serde_json::json;
 
-use crate::{CurrentSettings, InvalidSetting, Promotion, Settings, StoreError, table};
+use crate::{CurrentSettings, InvalidSetting, Promotion, Settings, Store, StoreError, table};
 
 /// Returns the settings of a store; the defaults if none were ever stored.
 pub async fn settings(
@@ -21,6 +21,17 @@ pub async fn settings_now(
     merchant: MerchantId,
 ) -> Result<Settings, SettingsError> {
     Ok(table::settings(work.sql(), merchant).await?.settings)
+}
+
+/// Returns a store and its settings as a transaction sees them.
+pub async fn store_and_settings_now(
+    work: &mut Work,
+    merchant: MerchantId,
+) -> Result<(Store, Settings), SettingsError> {
+    let store = crate::store_now(work, merchant).await?;
+    let policies = store.policies.clone();
+    let current = table::settings_with(work.sql(), merchant, policies).await?;
+    Ok((store, current.settings))
 }
 
 /// Returns the promotions of a store that are active now.

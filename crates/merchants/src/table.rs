@@ -7,7 +7,7 @@ use primitives::{MerchantId, PageRequest, StoreSlug, Timestamp};
 use sqlx::PgConnection;
 use uuid::Uuid;
 
-pub(crate) use settings::{lock_store, put_settings, settings};
+pub(crate) use settings::{lock_store, put_settings, settings, settings_with};
 
 use crate::standing::{PROVISIONAL_RANK_MAX, SUSPENSION_THRESHOLD};
 use crate::{
@@ -120,14 +120,16 @@ impl TryFrom<StoreRow> for Store {
     }
 }
 
-/// Converts the rows of a list. A row that this version cannot read is logged and left out, so that it hides no other
-/// store.
+/// Converts the rows of a page of the directory. A row that this version cannot read is logged and left out, so that it
+/// hides no other store. Reads for the search index fail instead: they are retried until the row is repaired, and a store
+/// that was left out would lose its products.
 fn readable(rows: Vec<StoreRow>) -> Vec<Store> {
     let read = |row: StoreRow| {
         let merchant = row.merchant_id;
         let store = Store::try_from(row);
         let log = |error: &StoreError| {
-            tracing::error!(%merchant, %error, "a store cannot be read and is left out of a list");
+            let cause = std::error::Error::source(error).map(ToString::to_string);
+            tracing::error!(%merchant, %error, cause, "a store cannot be read and is left out of the directory");
         };
         store.inspect_err(log).ok()
     };
@@ -204,7 +206,7 @@ pub(crate) async fn stores_after(
     sql: &mut PgConnection,
     after: i32,
     limit: usize,
-) -> sqlx::Result<(Vec<Store>, Option<i32>)> {
+) -> Result<(Vec<Store>, Option<i32>), StoreError> {
     let rows = stores!(
         r#" 1::bigint AS "total!" "#,
         " WHERE store.number > $1 ORDER BY store.number LIMIT $2",
@@ -214,13 +216,14 @@ pub(crate) async fn stores_after(
     .fetch_all(sql)
     .await?;
     let next = if rows.len() < limit { None } else { rows.last().map(|row| row.number) };
-    Ok((readable(rows), next))
+    let stores = rows.into_iter().map(Store::try_from).collect::<Result<_, _>>()?;
+    Ok((stores, next))
 }
 
 pub(crate) async fn stores_of(
     sql: &mut PgConnection,
     merchants: &[Uuid],
-) -> sqlx::Result<Vec<Store>> {
+) -> Result<Vec<Store>, StoreError> {
     let rows = stores!(
         r#" 1::bigint AS "total!" "#,
         " WHERE store.merchant_id = ANY ($1) ORDER BY store.number",
@@ -228,7 +231,7 @@ pub(crate) async fn stores_of(
     )
     .fetch_all(sql)
     .await?;
-    Ok(readable(rows))
+    rows.into_iter().map(Store::try_from).collect()
 }
 
 pub(crate) async fn directory(

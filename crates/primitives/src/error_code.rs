@@ -58,11 +58,11 @@ pub enum CodeMark {
 // New rows go to the end. The documents and `error-codes.golden` follow with `just generate`.
 error_codes! {
     Unauthorized = 401 "unauthorized" [Shown], "API key or token missing or invalid (of an agent: `X-Agent-Api-Key: agnt_…`)";
-    TokenExpired = 401 "token_expired" [Shown], "token expired; refresh at `POST /oauth/token`";
+    TokenExpired = 401 "token_expired" [Shown], "token expired";
     Forbidden = 403 "forbidden" [Shown], "scope missing, or the operation is not permitted";
     TierRequired = 403 "tier_required" [Shown], "a higher plan is needed";
     StoreSuspended = 403 "store_suspended" [Shown], "the merchant is currently unavailable";
-    RateLimitExceeded = 429 "rate_limit_exceeded" [Shown], "limit of the key; wait until `X-RateLimit-Reset`";
+    RateLimitExceeded = 429 "rate_limit_exceeded" [Shown], "limit of the caller; wait until `X-RateLimit-Reset`";
     ToolLimitExceeded = 429 "tool_limit_exceeded" [Shown], "limit of the tool";
     InvalidSlug = 400 "invalid_slug" [Shown], "not a valid store slug";
     StoreNotFound = 404 "store_not_found" [Shown], "no such store, or inactive";

@@ -26,6 +26,7 @@ crate::text_enum! {
 crate::text_enum! {
     /// An argument that a hint names. The name is that of the MCP tools.
     pub enum Argument {
+        /// The destination of a cart; MCP names it where a cart is created.
         #[strum(serialize = "ship_to")]
         Destination,
         /// The hash of the quote that a person approved, as an argument of a completion.

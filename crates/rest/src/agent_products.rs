@@ -51,7 +51,7 @@ pub(crate) fn endpoints() -> Routes<RestState> {
         .summary("Compare products")
         .description("Returns two to ten products, of one store or several, and the fields in which they differ.")
         .body::<CompareRequest>()
-        .response::<Envelope<ComparisonAnswer>>(200)
+        .response::<Envelope<ComparisonResult>>(200)
         .errors(&PRODUCT_ERRORS);
     let availability = Endpoint::get(
         "/agent/availability/{product_id}",
@@ -256,7 +256,7 @@ struct CompareRequest {
 
 /// A comparison of products.
 #[derive(Debug, Serialize, JsonSchema)]
-struct ComparisonAnswer {
+struct ComparisonResult {
     /// The products, in the requested order.
     products: Vec<ProductRecord>,
     /// The differences between them.
@@ -268,7 +268,7 @@ async fn compare(
     agent: AgentCaller,
     State(rest): State<Arc<Rest>>,
     Json(request): Json<CompareRequest>,
-) -> Result<Envelope<ComparisonAnswer>, ErrorResponse> {
+) -> Result<Envelope<ComparisonResult>, ErrorResponse> {
     catalog::comparable(&request.product_ids)?;
     let mut products = Vec::with_capacity(request.product_ids.len());
     for id in request.product_ids {
@@ -276,7 +276,7 @@ async fn compare(
         products.push(product.record(&store, &rest.site_url));
     }
     let comparison = Comparison::of(&products);
-    Ok(Envelope::new(ComparisonAnswer { products, comparison }))
+    Ok(Envelope::new(ComparisonResult { products, comparison }))
 }
 
 async fn availability(

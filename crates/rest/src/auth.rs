@@ -17,7 +17,7 @@ pub(crate) fn endpoints() -> Routes<RestState> {
         .summary("Log in with email and password")
         .description("Returns an access token: a JWT (EdDSA; public keys at `/.well-known/jwks.json`) that is valid for an hour. Send it as `Authorization: Bearer …`. After five failed logins a minute from one IP address the response is 429 until `details.reset`.")
         .body::<LoginRequest>()
-        .response::<LoginAnswer>(200)
+        .response::<LoginResponse>(200)
         .errors(&[ErrorCode::Unauthorized]);
     Routes::new().with(login)
 }
@@ -36,7 +36,7 @@ struct LoginRequest {
 
 /// An access token.
 #[derive(Serialize, JsonSchema)]
-struct LoginAnswer {
+struct LoginResponse {
     /// The JWT.
     token: String,
     /// The authentication scheme.
@@ -50,9 +50,9 @@ async fn login(
     State(rest): State<Arc<Rest>>,
     Extension(from): Extension<ClientAddress>,
     Json(request): Json<LoginRequest>,
-) -> Result<axum::Json<LoginAnswer>, ErrorResponse> {
+) -> Result<axum::Json<LoginResponse>, ErrorResponse> {
     let LoginRequest { email, password } = request;
     let token = rest.credentials.logins.login(&email, password, from).await?;
     let expires_in = identity::TOKEN_LIFETIME.as_secs();
-    Ok(axum::Json(LoginAnswer { token, token_type: "Bearer", expires_in }))
+    Ok(axum::Json(LoginResponse { token, token_type: "Bearer", expires_in }))
 }

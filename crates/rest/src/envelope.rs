@@ -7,7 +7,7 @@ use serde::Serialize;
 
 /// A successful response with one object: `{"success": true, "data": {…}}`.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "{T}Answer")]
+#[schemars(rename = "{T}Response")]
 pub struct Envelope<T> {
     /// Always true.
     #[schemars(extend("enum" = [true]))]
@@ -31,7 +31,7 @@ impl<T: Serialize> IntoResponse for Envelope<T> {
 
 /// A successful response with one page of a list: `{"success": true, "data": […], "meta": {total, page, limit}}`.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "{T}ListAnswer")]
+#[schemars(rename = "{T}ListResponse")]
 pub struct PageEnvelope<T> {
     /// Always true.
     #[schemars(extend("enum" = [true]))]

@@ -11,7 +11,7 @@ use serde::de::DeserializeOwned;
 use serde_json::json;
 use serde_json::value::RawValue;
 
-use crate::merchant_products::{ITEMS_MAX, ItemAnswer, ItemStatus, PushAnswer, parse_item};
+use crate::merchant_products::{ITEMS_MAX, ItemResult, ItemStatus, PushResult, parse_item};
 use crate::{
     Access, Endpoint, Envelope, ErrorResponse, Json, Rest, RestState, Routes, StoreCaller,
 };
@@ -26,7 +26,7 @@ pub(crate) fn endpoints() -> Routes<RestState> {
              item.",
         )
         .body_with_items::<InventoryRequest>("items")
-        .response::<Envelope<PushAnswer>>(200);
+        .response::<Envelope<PushResult>>(200);
     let prices = Endpoint::patch("/merchant/prices", Access::Store, update_prices)
         .operation_id("updatePrices")
         .tag("merchant")
@@ -36,7 +36,7 @@ pub(crate) fn endpoints() -> Routes<RestState> {
              item. Every new price is added to the price history.",
         )
         .body_with_items::<PricesRequest>("items")
-        .response::<Envelope<PushAnswer>>(200);
+        .response::<Envelope<PushResult>>(200);
     Routes::new().with(inventory).with(prices)
 }
 
@@ -100,7 +100,7 @@ async fn update_inventory(
     caller: StoreCaller,
     State(rest): State<Arc<Rest>>,
     Json(request): Json<InventoryRequest>,
-) -> Result<Envelope<PushAnswer>, ErrorResponse> {
+) -> Result<Envelope<PushResult>, ErrorResponse> {
     update_offers(&rest, &caller, &request.items, |item: InventoryItem| OfferUpdate {
         external_id: item.external_id,
         sku: item.sku,
@@ -113,7 +113,7 @@ async fn update_prices(
     caller: StoreCaller,
     State(rest): State<Arc<Rest>>,
     Json(request): Json<PricesRequest>,
-) -> Result<Envelope<PushAnswer>, ErrorResponse> {
+) -> Result<Envelope<PushResult>, ErrorResponse> {
     update_offers(&rest, &caller, &request.items, |item: PriceItem| OfferUpdate {
         external_id: item.external_id,
         sku: item.sku,
@@ -131,7 +131,7 @@ async fn update_offers<T: DeserializeOwned + JsonSchema>(
     caller: &StoreCaller,
     items: &[Box<RawValue>],
     update: impl Fn(T) -> OfferUpdate,
-) -> Result<Envelope<PushAnswer>, ErrorResponse> {
+) -> Result<Envelope<PushResult>, ErrorResponse> {
     let mut results = vec![None; items.len()];
     let (mut indexes, mut updates) = (Vec::new(), Vec::new());
     for (index, item) in items.iter().enumerate() {
@@ -150,12 +150,12 @@ async fn update_offers<T: DeserializeOwned + JsonSchema>(
     }
     work.commit().await?;
     for ((index, update), outcome) in indexes.into_iter().zip(updates).zip(outcomes) {
-        results[index] = Some(ItemAnswer::updated(update.external_id, outcome));
+        results[index] = Some(ItemResult::updated(update.external_id, outcome));
     }
-    Ok(Envelope::new(PushAnswer::of(results.into_iter().flatten().collect())))
+    Ok(Envelope::new(PushResult::of(results.into_iter().flatten().collect())))
 }
 
-impl ItemAnswer {
+impl ItemResult {
     fn updated(external_id: String, outcome: OfferUpdateOutcome) -> Self {
         let (status, faults) = match outcome {
             OfferUpdateOutcome::Updated => (ItemStatus::Updated, Vec::new()),

@@ -45,7 +45,7 @@ fn push() -> Endpoint<RestState> {
         )
         .body_with_items::<PushRequest>("products")
         .upload()
-        .response::<Envelope<PushAnswer>>(200)
+        .response::<Envelope<PushResult>>(200)
 }
 
 fn replace() -> Endpoint<RestState> {
@@ -71,7 +71,7 @@ fn put_one() -> Endpoint<RestState> {
         .summary("Create or update a product")
         .path::<ExternalId>()
         .draft_body::<ProductDraft>()
-        .response::<Envelope<ItemAnswer>>(200)
+        .response::<Envelope<ItemResult>>(200)
 }
 
 fn delete_one() -> Endpoint<RestState> {
@@ -83,7 +83,7 @@ fn delete_one() -> Endpoint<RestState> {
             "Agents no longer see the product. Creating it again restores it under the same id.",
         )
         .path::<ExternalId>()
-        .response::<Envelope<ItemAnswer>>(200)
+        .response::<Envelope<ItemResult>>(200)
         .errors(&[ErrorCode::ProductNotFound])
 }
 
@@ -100,7 +100,7 @@ struct PushRequest {
 
 /// The result of each item, in the order of the request.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct PushAnswer {
+pub(crate) struct PushResult {
     /// Number of items created.
     created: usize,
     /// Number of items updated.
@@ -110,11 +110,11 @@ pub(crate) struct PushAnswer {
     /// Number of items that failed.
     failed: usize,
     /// One result per item, in the order of the request.
-    results: Vec<ItemAnswer>,
+    results: Vec<ItemResult>,
 }
 
-impl PushAnswer {
-    pub(crate) fn of(results: Vec<ItemAnswer>) -> Self {
+impl PushResult {
+    pub(crate) fn of(results: Vec<ItemResult>) -> Self {
         let count = |status| results.iter().filter(|result| result.status == status).count();
         Self {
             created: count(ItemStatus::Created),
@@ -128,7 +128,7 @@ impl PushAnswer {
 
 /// The result of one item.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
-pub(crate) struct ItemAnswer {
+pub(crate) struct ItemResult {
     /// The merchant's own identifier; omitted if it could not be read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) external_id: Option<String>,
@@ -160,7 +160,7 @@ pub(crate) enum ItemStatus {
     Failed,
 }
 
-impl ItemAnswer {
+impl ItemResult {
     fn failed(external_id: Option<String>, faults: Vec<FieldError>) -> Self {
         Self { external_id, status: ItemStatus::Failed, product_id: None, faults }
     }
@@ -180,7 +180,7 @@ async fn push_products(
     caller: StoreCaller,
     State(rest): State<Arc<Rest>>,
     LargeJson(request): LargeJson<PushRequest>,
-) -> Result<Envelope<PushAnswer>, ErrorResponse> {
+) -> Result<Envelope<PushResult>, ErrorResponse> {
     let mut results = vec![None; request.products.len()];
     let mut seen = HashSet::new();
     let mut valid: Vec<(usize, Incoming)> = Vec::new();
@@ -194,7 +194,7 @@ async fn push_products(
                     "duplicates an earlier item of the request; only the first was processed";
                 let error = FieldError::new("external_id", FieldErrorCode::Duplicate, reason);
                 let id = Some(incoming.facts.external_id);
-                results[index] = Some(ItemAnswer::failed(id, vec![error]));
+                results[index] = Some(ItemResult::failed(id, vec![error]));
             }
             Err(answer) => results[index] = Some(answer),
         }
@@ -202,21 +202,21 @@ async fn push_products(
     for (index, answer) in put_all(&rest.database, caller.merchant, valid).await? {
         results[index] = Some(answer);
     }
-    Ok(Envelope::new(PushAnswer::of(results.into_iter().flatten().collect())))
+    Ok(Envelope::new(PushResult::of(results.into_iter().flatten().collect())))
 }
 
 /// Parses and checks one item.
-fn parse(item: &RawValue, caller: &StoreCaller) -> Result<Incoming, ItemAnswer> {
+fn parse(item: &RawValue, caller: &StoreCaller) -> Result<Incoming, ItemResult> {
     let draft: ProductDraft = parse_item(item)?;
     catalog::check(&draft, caller.store.currency)
-        .map_err(|errors| ItemAnswer::failed(Some(draft.external_id), errors))
+        .map_err(|errors| ItemResult::failed(Some(draft.external_id), errors))
 }
 
 /// Parses one item separately, so that an invalid one does not reject the others. Errors name only fields of our own
 /// schema.
 pub(crate) fn parse_item<T: DeserializeOwned + JsonSchema>(
     item: &RawValue,
-) -> Result<T, ItemAnswer> {
+) -> Result<T, ItemResult> {
     /// The identifier of an item that is invalid as a whole.
     #[derive(Deserialize)]
     struct Identifier {
@@ -230,7 +230,7 @@ pub(crate) fn parse_item<T: DeserializeOwned + JsonSchema>(
             let reason = "is not a JSON object, or has a field that /api/docs does not describe";
             FieldError::new("item", FieldErrorCode::Unreadable, reason)
         };
-        ItemAnswer::failed(identifier.and_then(|it| it.external_id), vec![error])
+        ItemResult::failed(identifier.and_then(|it| it.external_id), vec![error])
     })
 }
 
@@ -239,7 +239,7 @@ async fn put_all(
     database: &Database,
     merchant: MerchantId,
     mut products: Vec<(usize, Incoming)>,
-) -> Result<Vec<(usize, ItemAnswer)>, ErrorResponse> {
+) -> Result<Vec<(usize, ItemResult)>, ErrorResponse> {
     let mut answers = Vec::with_capacity(products.len());
     while !products.is_empty() {
         let mut rows = 0;
@@ -256,7 +256,7 @@ async fn put_all(
         }
         work.commit().await?;
         for ((index, incoming), put) in indexes.into_iter().zip(batch).zip(put) {
-            answers.push((index, ItemAnswer::put(incoming.facts.external_id, put)));
+            answers.push((index, ItemResult::put(incoming.facts.external_id, put)));
         }
     }
     Ok(answers)
@@ -267,7 +267,7 @@ async fn put_product(
     State(rest): State<Arc<Rest>>,
     Path(ExternalId(external_id)): Path<ExternalId>,
     Json(draft): Json<ProductDraft>,
-) -> Result<Envelope<ItemAnswer>, ErrorResponse> {
+) -> Result<Envelope<ItemResult>, ErrorResponse> {
     if draft.external_id.trim() != external_id.trim() {
         let reason = "must equal the identifier in the path";
         return Err(InvalidProduct(vec![FieldError::new(
@@ -287,7 +287,7 @@ async fn delete_product(
     caller: StoreCaller,
     State(rest): State<Arc<Rest>>,
     Path(ExternalId(external_id)): Path<ExternalId>,
-) -> Result<Envelope<ItemAnswer>, ErrorResponse> {
+) -> Result<Envelope<ItemResult>, ErrorResponse> {
     let mut work = Work::for_store(&rest.database, caller.merchant).await?;
     let ids = [external_id.clone()];
     let retired = catalog::retire(&mut work, caller.merchant, Origin::Push, &ids).await?;
@@ -296,7 +296,7 @@ async fn delete_product(
     work.commit().await?;
     let (external_id, product_id) = (Some(external_id), Some(id));
     let status = ItemStatus::Retired;
-    Ok(Envelope::new(ItemAnswer { external_id, status, product_id, faults: Vec::new() }))
+    Ok(Envelope::new(ItemResult { external_id, status, product_id, faults: Vec::new() }))
 }
 
 /// Options of a replacement.

@@ -23,7 +23,7 @@ pub(crate) fn endpoints() -> Routes<RestState> {
              products with defects. The counts follow a change after some seconds; the list of products is current.",
         )
         .query::<QualityParameters>()
-        .response::<Envelope<QualityAnswer>>(200);
+        .response::<Envelope<QualityResult>>(200);
     Routes::new().with(quality)
 }
 
@@ -42,7 +42,7 @@ struct QualityParameters {
 
 /// Quality of the catalog and products with defects.
 #[derive(Debug, Serialize, JsonSchema)]
-struct QualityAnswer {
+struct QualityResult {
     /// Fraction of products with name, price, image and GTIN; null without products.
     catalog_completeness: Option<f64>,
     /// Fraction of products without contradictory data; null without products.
@@ -114,7 +114,7 @@ async fn quality(
     caller: StoreCaller,
     State(rest): State<Arc<Rest>>,
     Query(parameters): Query<QualityParameters>,
-) -> Result<Envelope<QualityAnswer>, ErrorResponse> {
+) -> Result<Envelope<QualityResult>, ErrorResponse> {
     let reading = Reading::for_store(&rest.database, caller.merchant)?;
     let figures = catalog::quality(&reading, caller.merchant).await?;
     let state = catalog::catalog_state(&reading, caller.merchant).await?;
@@ -122,7 +122,7 @@ async fn quality(
     let (failing, total) =
         catalog::products_with_defects(&reading, caller.merchant, parameters.defect, page).await?;
     let last_sync_at = caller.store.last_sync_at;
-    Ok(Envelope::new(QualityAnswer {
+    Ok(Envelope::new(QualityResult {
         catalog_completeness: figures.as_ref().and_then(catalog::CatalogQuality::completeness),
         data_consistency: figures.as_ref().and_then(catalog::CatalogQuality::consistency),
         catalog_freshness: catalog::freshness(last_sync_at, reading.local_now()),

@@ -30,7 +30,7 @@ pub(crate) fn endpoints() -> Routes<RestState> {
              Under heavy load some searches are not counted.",
         )
         .query::<SearchesParameters>()
-        .response::<Envelope<SearchesAnswer>>(200)
+        .response::<Envelope<SearchesResult>>(200)
         .errors(&[ErrorCode::TierRequired]);
     Routes::new().with(searches)
 }
@@ -48,7 +48,7 @@ struct SearchesParameters {
 
 /// Queries in the store.
 #[derive(Debug, Serialize, JsonSchema)]
-struct SearchesAnswer {
+struct SearchesResult {
     /// The most frequent queries.
     top: Vec<QueryRecord>,
     /// The queries that most often had no result.
@@ -83,7 +83,7 @@ async fn searches(
     caller: StoreCaller,
     State(rest): State<Arc<Rest>>,
     Query(parameters): Query<SearchesParameters>,
-) -> Result<Envelope<SearchesAnswer>, ErrorResponse> {
+) -> Result<Envelope<SearchesResult>, ErrorResponse> {
     let reading = Reading::for_store(&rest.database, caller.merchant)?;
     let merchant = Some(caller.merchant);
     let days = parameters.days.unwrap_or(7).clamp(1, i64::from(DAYS_MAX));
@@ -96,5 +96,5 @@ async fn searches(
     let top = search::top_searches(&reading, merchant, days, limit).await?;
     let missed = search::searches_without_result(&reading, merchant, days, limit).await?;
     let records = |tallies: Vec<SearchTally>| tallies.into_iter().map(QueryRecord::from).collect();
-    Ok(Envelope::new(SearchesAnswer { top: records(top), without_result: records(missed) }))
+    Ok(Envelope::new(SearchesResult { top: records(top), without_result: records(missed) }))
 }

@@ -7,7 +7,8 @@ use sqlx::types::Json;
 
 use super::unreadable;
 use crate::{
-    CheckoutUrl, ConfirmationPolicy, CurrentSettings, Promotion, Settings, ShippingZone, TaxRate,
+    CheckoutUrl, ConfirmationPolicy, CurrentSettings, Policies, Promotion, Settings, ShippingZone,
+    TaxRate,
 };
 
 /// Locks the settings of a store until the end of the transaction, by locking the store row, which always exists; the
@@ -27,6 +28,15 @@ pub(crate) async fn settings(
     merchant: MerchantId,
 ) -> Result<CurrentSettings, DatabaseError> {
     let policies = super::policies(sql, merchant).await?;
+    settings_with(sql, merchant, policies).await
+}
+
+/// Returns the settings of a store whose policies are known.
+pub(crate) async fn settings_with(
+    sql: &mut PgConnection,
+    merchant: MerchantId,
+    policies: Policies,
+) -> Result<CurrentSettings, DatabaseError> {
     let row = sqlx::query!(
         r#"SELECT gtin_source, confirmation_policy, checkout_url_template,
                   shipping AS "shipping: Json<Vec<ShippingZone>>",

@@ -116,7 +116,7 @@ async fn all_stores_are_read_in_any_state() {
 }
 
 #[tokio::test]
-async fn a_store_that_cannot_be_read_is_left_out_of_lists() {
+async fn a_store_that_cannot_be_read_is_left_out_of_the_directory() {
     let test = TestDatabase::new().await;
     for (number, slug) in [(1, "a"), (2, "b"), (3, "c")] {
         register(test.database(), &store(number, slug)).await.unwrap();
@@ -124,10 +124,6 @@ async fn a_store_that_cannot_be_read_is_left_out_of_lists() {
     let two = MerchantId::from_random(2);
     make_unreadable(&test, two).await;
 
-    let reading = Reading::for_platform(test.database());
-    assert_eq!(slugs(&merchants::all_stores(&reading).await.unwrap()), ["a", "c"]);
-    let some = merchants::stores_of(&reading, &[one(), two]).await.unwrap();
-    assert_eq!(slugs(&some), ["a"]);
     let query = DirectoryQuery {
         words: None,
         category: None,
@@ -137,18 +133,14 @@ async fn a_store_that_cannot_be_read_is_left_out_of_lists() {
     };
     let page = merchants::directory(test.database(), &query).await.unwrap();
     assert_eq!(slugs(&page.stores), ["a", "c"]);
+    // What keeps stores in memory retries until the row is repaired, and loses nothing.
+    let reading = Reading::for_platform(test.database());
+    let all = merchants::all_stores(&reading).await;
+    assert!(matches!(all, Err(StoreError::Database(_))));
+    let some = merchants::stores_of(&reading, &[one(), two]).await;
+    assert!(matches!(some, Err(StoreError::Database(_))));
     let single = merchants::store(&reading, two).await;
-    assert!(matches!(single, Err(StoreError::Database(_))), "a single read fails");
-}
-
-#[tokio::test]
-async fn a_page_with_an_unreadable_store_is_not_the_last() {
-    let test = TestDatabase::new().await;
-    register(test.database(), &store(1, "a")).await.unwrap();
-    make_unreadable(&test, one()).await;
-    insert_many(&test, 1_999).await;
-    let stores = merchants::all_stores(&Reading::for_platform(test.database())).await.unwrap();
-    assert_eq!(stores.len(), 1_999);
+    assert!(matches!(single, Err(StoreError::Database(_))));
 }
 
 /// Adds active stores: more than one page of `all_stores`.

@@ -67,6 +67,7 @@ async fn the_body_of_a_checkout_is_validated() {
     for (body, field) in [
         (with("confirmation", json!({ "level": "sworn" })), "confirmation.level"),
         (with("confirmation", json!({ "quote_hash": "12" })), "confirmation.quote_hash"),
+        (with("confirmation", json!({ "confirmationId": "cnf_1" })), "confirmation.confirmationId"),
         (with("return_url", json!("http://agent.example")), "return_url"),
         (with("return_url", json!(format!("https://{}", "a".repeat(2000)))), "return_url"),
         (with("metadata", json!([1])), "metadata"),
