@@ -71,12 +71,17 @@ pub async fn complete(
         confirmation::record_elicited(context, owner, response).await?;
     }
     let mut attempts = 1;
-    loop {
+    let result = loop {
         match try_complete(context, owner, cart, request, idempotency_key).await {
             Err(error) if error.is_transient() && attempts < ATTEMPTS_MAX => attempts += 1,
-            result => return result,
+            result => break result,
         }
-    }
+    };
+    // The caller does not know the cart yet, and corrects it before the next attempt.
+    result.map_err(|error| match request.source {
+        Source::Items(_) => CheckoutError::OfNewCart { cart, error: Box::new(error) },
+        Source::Cart(_) | Source::Session(_) => error,
+    })
 }
 
 /// Returns the cart to complete: an existing one with the requested data, or a new one.

@@ -8,7 +8,8 @@ use merchants::{SettingsError, StoreError};
 use orders::OrderError;
 use payments::{PaymentError, PaymentMethod};
 use primitives::{
-    Action, Argument, CheckoutId, Details, ErrorCode, Hint, Money, Problem, Remedy, Step, hint,
+    Action, Argument, CartId, CheckoutId, Details, ErrorCode, Hint, Money, Problem, Remedy, Step,
+    hint,
 };
 use serde_json::json;
 use webhooks::WebhookError;
@@ -105,6 +106,9 @@ pub enum CheckoutError {
     CsrfRejected,
     #[error("a stored checkout could not be decoded")]
     Unreadable,
+    /// A checkout was rejected whose cart the same call created. The cart remains.
+    #[error("{error}")]
+    OfNewCart { cart: CartId, error: Box<CheckoutError> },
     #[error(transparent)]
     Cart(#[from] CartError),
     #[error(transparent)]
@@ -176,6 +180,7 @@ impl CheckoutError {
     /// Returns the error of the crate that failed, if it was another one.
     fn source_problem(&self) -> Option<&dyn Problem> {
         Some(match self {
+            Self::OfNewCart { error, .. } => error.as_ref(),
             Self::Cart(error) => error,
             Self::Store(error) => error,
             Self::Settings(error) => error,
@@ -225,7 +230,7 @@ impl Problem for CheckoutError {
             }
             Self::PriceChanged { changes, current } => price_changed(details, changes, *current),
             Self::QuoteChanged { current } => {
-                details.insert("field", "quote_hash");
+                details.field(Argument::QuoteHash);
                 details.insert("current_quote_hash", current.to_string());
             }
             Self::ConfirmationRequired { reason, requested } => {
@@ -254,6 +259,10 @@ impl Problem for CheckoutError {
                 details.insert("allowed", json!([expected.to_decimal()]));
             }
             Self::AlreadyPaid { checkout } => details.insert("checkout_id", checkout.to_string()),
+            Self::OfNewCart { cart, error } => {
+                error.details(details);
+                details.insert("cart_id", cart.to_string());
+            }
             Self::PaymentNotAccepted | Self::CsrfRejected | Self::Unreadable | Self::Job(_) => {}
             other => {
                 if let Some(source) = other.source_problem() {
@@ -267,6 +276,9 @@ impl Problem for CheckoutError {
     }
 
     fn remedy(&self) -> Option<Remedy> {
+        if let Self::OfNewCart { error, .. } = self {
+            return error.remedy();
+        }
         let Self::ConfirmationRequired { reason, requested: Some(requested) } = self else {
             return None;
         };
@@ -417,13 +429,7 @@ mod tests {
             &[ErrorCode::InternalError, ErrorCode::ServiceUnavailable],
         ]
         .concat();
-        let (_, source) = include_str!("error.rs").split_once("fn code(&self)").unwrap();
-        let (source, _) = source.split_once("fn details(&self").unwrap();
-        for name in source.split("ErrorCode::").skip(1) {
-            let name = name.split(|letter: char| !letter.is_alphanumeric()).next().unwrap();
-            let is_declared = declared.iter().any(|code| format!("{code:?}") == name);
-            assert!(is_declared, "{name} is in no list of error.rs");
-        }
+        testkit::assert_codes_are_declared(include_str!("error.rs"), &declared);
     }
 
     #[test]

@@ -4,12 +4,13 @@ use std::fmt;
 
 use serde_json::{Map, Value};
 
-use crate::{ConfirmationId, ErrorCode, Hint, HintNames};
+use crate::{Argument, ConfirmationId, ErrorCode, Hint, HintNames};
 
 /// The `details` of an error response: facts that let a client correct its request.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Details {
     facts: Map<String, Value>,
+    field: Option<Argument>,
     hint: Option<Hint>,
 }
 
@@ -19,15 +20,23 @@ impl Details {
         self.facts.insert(name.to_owned(), value.into());
     }
 
+    /// Sets the field at fault, if doors name it differently; otherwise it is a fact.
+    pub fn field(&mut self, field: Argument) {
+        self.field = Some(field);
+    }
+
     /// Sets what the client can do next. A hint that names an operation names it by its
     /// [`Action`](crate::Action).
     pub fn hint(&mut self, hint: impl Into<Hint>) {
         self.hint = Some(hint.into());
     }
 
-    /// Returns the facts as a JSON object, with the hint in the names of a door.
+    /// Returns the facts as a JSON object, with field and hint in the names of a door.
     #[must_use]
     pub fn into_json(mut self, names: HintNames) -> Map<String, Value> {
+        if let Some(field) = self.field {
+            self.facts.insert(String::from("field"), (names.argument)(field).into());
+        }
         if let Some(hint) = self.hint {
             self.facts.insert(String::from("hint"), hint.render(names).into());
         }
@@ -158,7 +167,7 @@ impl Failure {
         self.envelope_with(request_id, HintNames::MCP)
     }
 
-    /// Returns the error envelope with the hint in the names of a door.
+    /// Returns the error envelope with field and hint in the names of a door.
     #[must_use]
     pub fn envelope_with(&self, request_id: &str, names: HintNames) -> Value {
         let mut details = self.details();

@@ -5,11 +5,13 @@
     reason = "a test that cannot be set up has failed"
 )]
 
+mod declared_codes;
 mod redis;
 mod store_builder;
 mod template;
 mod test_database;
 
+pub use declared_codes::assert_codes_are_declared;
 pub use redis::redis_url;
 pub use store_builder::{StoreBuilder, TestStore, product_draft};
 pub use template::Template;

@@ -97,6 +97,12 @@ async fn the_hint_of_a_changed_quote_names_the_field_of_the_call() {
         details["hint"].as_str().unwrap(),
         @"call GET /api/v1/agent/cart/{cart_id}, ask the person again, then call POST /api/v1/agent/checkout with confirmation.quote_hash = its quote_hash"
     );
+    assert_eq!(details["field"], "confirmation.quote_hash");
+    // The hint can be followed: the response names the cart that the call created.
+    let cart = format!("/agent/cart/{}", details["cart_id"].as_str().unwrap());
+    let cart = app.request(Method::GET, &cart, &[("x-agent-api-key", &key)], &json!(null)).await;
+    let quote_hash = cart.json()["data"]["quote_hash"].clone();
+    assert_eq!(details["current_quote_hash"], quote_hash);
 }
 
 #[tokio::test]
