@@ -1,4 +1,5 @@
 // node browser.mjs press URL BUTTON [CHOICE]   presses a button and prints the heading of the resulting page
+// node browser.mjs enter URL BUTTON LABEL=VALUE...  fills in a form, submits it and prints the heading of the resulting page
 // node browser.mjs capture URL FOLDER NAME      saves screenshots for phone and desktop, light and dark; fails if axe reports a serious violation
 // Scripts are disabled in the page: it must work without them.
 import { readFileSync } from 'node:fs';
@@ -16,6 +17,18 @@ async function press(button, choice) {
   const page = await browser.newPage({ javaScriptEnabled: false });
   await page.goto(url);
   if (choice) await page.getByLabel(choice, { exact: true }).check();
+  await page.getByRole('button', { name: button }).click();
+  await page.waitForLoadState();
+  console.log((await page.getByRole('heading', { level: 1 }).textContent()).trim());
+}
+
+async function enter(button, ...fields) {
+  const page = await browser.newPage({ javaScriptEnabled: false });
+  await page.goto(url);
+  for (const field of fields) {
+    const [label, value] = field.split('=');
+    await page.getByLabel(label, { exact: true }).fill(value);
+  }
   await page.getByRole('button', { name: button }).click();
   await page.waitForLoadState();
   console.log((await page.getByRole('heading', { level: 1 }).textContent()).trim());
@@ -51,8 +64,9 @@ async function capture(folder, name) {
 
 try {
   if (verb === 'press') await press(...rest);
+  else if (verb === 'enter') await enter(...rest);
   else if (verb === 'capture') await capture(...rest);
-  else throw new Error('usage: browser.mjs press|capture URL ...');
+  else throw new Error('usage: browser.mjs press|enter|capture URL ...');
 } finally {
   await browser.close();
 }

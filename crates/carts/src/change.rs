@@ -127,7 +127,7 @@ async fn apply_edits(
             }
             Edit::Replace(wanted) | Edit::Add(wanted) => {
                 let pool = cart.owner.stock_pool();
-                items::check_availability(reading, store.merchant, pool, wanted).await?
+                items::check_availability(reading, store, pool, wanted).await?
             }
             _ => Vec::new(),
         };
@@ -143,11 +143,7 @@ async fn apply_edits(
 /// message reports.
 fn check_shipping_option(priced: &PricedCart, edits: &[Edit]) -> Result<(), CartError> {
     let is_named = edits.iter().any(|edit| matches!(edit, Edit::Shipping(_)));
-    if !is_named || priced.quote.selected_option.is_some() {
-        return Ok(());
-    }
-    let allowed = priced.quote.options.iter().map(|option| option.id.clone()).collect();
-    Err(CartError::ShippingOptionNotFound { allowed })
+    if is_named { priced.ensure_option_offered() } else { Ok(()) }
 }
 
 /// Applies one edit. `available` has the items of `Replace` and `Add` and is empty for other edits.
@@ -161,7 +157,7 @@ pub(crate) fn apply(
             let replaces = matches!(edit, Edit::Replace(_));
             let other = available.iter().position(|item| item.currency != cart.currency);
             if let Some(index) = other {
-                return Err(CartError::MixedCurrencies { index });
+                return Err(CartError::UnsupportedCurrency { index, supported: cart.currency });
             }
             if replaces {
                 cart.lines.clear();

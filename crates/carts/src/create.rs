@@ -20,17 +20,8 @@ pub struct NewCart {
     pub buyer: Option<Buyer>,
     /// Discount codes.
     pub codes: Vec<String>,
-    /// `None` selects no shipping option.
-    pub shipping: Option<ShippingChoice>,
-}
-
-/// The shipping option of a new cart.
-#[derive(Debug, Clone)]
-pub enum ShippingChoice {
-    /// The cheapest of the offered options; none if none is offered.
-    Cheapest,
-    /// The option with this id.
-    Option(String),
+    /// The id of the shipping option; `None` selects the cheapest.
+    pub shipping_option: Option<String>,
 }
 
 /// Creates a cart. Stock is checked and not held. With an idempotency key, a replay returns the cart created first.
@@ -47,7 +38,7 @@ pub async fn create(
     let (codes, destination, buyer) = validated(&new)?;
     let reading = Reading::for_store(database, store.merchant)?;
     let available =
-        items::check_availability(&reading, store.merchant, owner.stock_pool(), &new.items).await;
+        items::check_availability(&reading, store, owner.stock_pool(), &new.items).await;
     if idempotency_key.is_none()
         && let Err(error) = available
     {
@@ -66,7 +57,7 @@ pub async fn create(
     let id: CartId = work.new_id();
     let mut lines = Vec::new();
     let messages = items::add_to_lines(id, &mut lines, &available)?;
-    let mut cart = Cart {
+    let cart = Cart {
         id,
         owner: owner.clone(),
         stored_status: CartStatus::Active,
@@ -75,14 +66,12 @@ pub async fn create(
         lines,
         destination,
         buyer,
-        shipping_option: None,
+        shipping_option: new.shipping_option,
         codes,
         created_at: now,
         updated_at: now,
     };
-    if let Some(choice) = &new.shipping {
-        cart.shipping_option = select_shipping(&mut work, store, &cart, choice).await?;
-    }
+    ensure_offered(&mut work, store, &cart).await?;
     table::insert(&mut work, store.merchant, &cart).await?;
     idempotency::record_response(&mut work, idempotency_key, id).await?;
     work.commit().await?;
@@ -91,30 +80,16 @@ pub async fn create(
     Ok(priced)
 }
 
-/// Returns the id of the chosen shipping option, or `ShippingOptionNotFound` if it is not offered for the cart.
-async fn select_shipping(
-    work: &mut Work,
-    store: &Store,
-    cart: &Cart,
-    choice: &ShippingChoice,
-) -> Result<Option<String>, CartError> {
+/// Returns `ShippingOptionNotFound` if the cart names a shipping option that is not offered for it.
+async fn ensure_offered(work: &mut Work, store: &Store, cart: &Cart) -> Result<(), CartError> {
+    if cart.shipping_option.is_none() {
+        return Ok(());
+    }
     let (merchant, now) = (store.merchant, work.now());
     let (ids, pool) = (cart.products(), cart.owner.stock_pool());
     let products = catalog::products_for_sale(work, merchant, &ids, pool).await?;
     let settings = merchants::settings_now(work, merchant).await?;
-    let priced = PricedCart::new(store, &settings, &products, cart.clone(), now)?;
-    let mut offered = priced.quote.options.into_iter().map(|option| option.id);
-    match choice {
-        ShippingChoice::Cheapest => Ok(offered.next()),
-        ShippingChoice::Option(id) => {
-            let allowed: Vec<String> = offered.collect();
-            if allowed.contains(id) {
-                Ok(Some(id.clone()))
-            } else {
-                Err(CartError::ShippingOptionNotFound { allowed })
-            }
-        }
-    }
+    PricedCart::new(store, &settings, &products, cart.clone(), now)?.ensure_option_offered()
 }
 
 type Validated = (Vec<String>, Option<Destination>, Option<Buyer>);

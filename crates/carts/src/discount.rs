@@ -67,7 +67,7 @@ pub(crate) fn discounts(
     now: Timestamp,
 ) -> (Vec<Discount>, Vec<RejectedCode>) {
     let mut remaining: Vec<i64> = lines.iter().map(|line| line.minor).collect();
-    let subtotal: i64 = remaining.iter().sum();
+    let subtotal = total_of(&remaining);
     let entered_code = |promotion: &Promotion| {
         let code = promotion.code.as_deref()?;
         codes.iter().find(|entered| entered.eq_ignore_ascii_case(code))
@@ -84,7 +84,7 @@ pub(crate) fn discounts(
             .zip(&remaining)
             .map(|(line, left)| if applies_to(promotion, line.category) { *left } else { 0 })
             .collect();
-        let total: i64 = eligible.iter().sum();
+        let total = total_of(&eligible);
         let minor = match promotion.benefit {
             Benefit::Percent { basis_points } => scale(total, i64::from(basis_points), 10_000),
             Benefit::Amount { minor } => minor,
@@ -106,6 +106,11 @@ pub(crate) fn discounts(
         codes.iter().filter_map(|code| rejection(code, promotions, &applied, subtotal, now));
     let rejected = rejected.collect();
     (applied, rejected)
+}
+
+/// Adds amounts up. A sum beyond 64 bits is the largest amount: the price of such a cart is refused as a whole.
+fn total_of(amounts: &[i64]) -> i64 {
+    amounts.iter().fold(0_i64, |sum, amount| sum.saturating_add(*amount)).max(0)
 }
 
 /// Returns why a code does not apply, or `None` if it does.
@@ -159,4 +164,54 @@ pub(crate) fn validate_codes(codes: &[String]) -> Result<Vec<String>, CartError>
         }
     }
     if unique.len() > CODES_MAX { Err(CartError::TooManyCodes) } else { Ok(unique) }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn promotion(benefit: Benefit, min_subtotal_minor: Option<i64>) -> Promotion {
+        Promotion {
+            id: String::from("sale"),
+            name: String::from("Sale"),
+            benefit,
+            code: None,
+            min_subtotal_minor,
+            starts_at: None,
+            ends_at: None,
+            categories: Vec::new(),
+        }
+    }
+
+    fn benefit() -> impl Strategy<Value = Benefit> {
+        prop_oneof![
+            (1..=10_000).prop_map(|basis_points| Benefit::Percent { basis_points }),
+            any::<i64>().prop_map(|minor| Benefit::Amount { minor }),
+            Just(Benefit::FreeShipping),
+        ]
+    }
+
+    proptest! {
+        /// Whatever the prices and promotions, a discount is between nothing and the price of its lines.
+        #[test]
+        fn no_amount_overflows(
+            minors in prop::collection::vec(0_i64..=i64::MAX, 0..8),
+            promotions in prop::collection::vec((benefit(), prop::option::of(any::<i64>())), 0..4),
+        ) {
+            let lines: Vec<Goods<'_>> =
+                minors.iter().map(|minor| Goods { category: "", minor: *minor }).collect();
+            let promotions: Vec<Promotion> = promotions
+                .into_iter()
+                .map(|(benefit, minimum)| promotion(benefit, minimum))
+                .collect();
+            let now = Timestamp::from_unix_micros(0);
+            let (applied, _) = discounts(&lines, &promotions, &[], now);
+            for (index, minor) in minors.iter().enumerate() {
+                let taken: i128 = applied.iter().map(|it| i128::from(it.by_line[index])).sum();
+                prop_assert!((0..=i128::from(*minor)).contains(&taken), "{} of {}", taken, minor);
+            }
+        }
+    }
 }

@@ -4,7 +4,7 @@ use catalog::CatalogError;
 use database::DatabaseError;
 use jobs::IdempotencyError;
 use merchants::{SettingsError, StoreError};
-use primitives::{Action, Argument, Details, ErrorCode, Hint, Problem, Timestamp, hint};
+use primitives::{Action, Argument, Currency, Details, ErrorCode, Hint, Problem, Timestamp, hint};
 
 use crate::{CART_LIFETIME, CODES_MAX, CartStatus, LINES_MAX, Quantity};
 
@@ -48,10 +48,11 @@ pub enum CartError {
         /// Index of the item in the request.
         index: usize,
     },
-    #[error("mixed currencies: all items of a cart must have the same currency")]
-    MixedCurrencies {
+    #[error("unsupported currency: the store sells in {supported} only")]
+    UnsupportedCurrency {
         /// Index of the first item in another currency.
         index: usize,
+        supported: Currency,
     },
     #[error("line not found in the cart")]
     LineNotFound,
@@ -90,7 +91,8 @@ pub enum CartError {
 }
 
 /// Codes of [`create`](crate::create()), besides those that every call may return.
-pub const CREATE_ERRORS: &[ErrorCode] = &[ErrorCode::ProductNotFound, ErrorCode::OutOfStock];
+pub const CREATE_ERRORS: &[ErrorCode] =
+    &[ErrorCode::ProductNotFound, ErrorCode::OutOfStock, ErrorCode::UnsupportedCurrency];
 /// Codes of [`cart`](crate::cart()).
 pub const READ_ERRORS: &[ErrorCode] = &[ErrorCode::CartNotFound];
 /// Codes of [`change`](crate::change()) with other items.
@@ -101,6 +103,7 @@ pub const REPLACE_ERRORS: &[ErrorCode] = &[
     ErrorCode::InvalidStatusTransition,
     ErrorCode::ProductNotFound,
     ErrorCode::OutOfStock,
+    ErrorCode::UnsupportedCurrency,
 ];
 /// Codes of [`change`](crate::change()) with a [`CartUpdate`](crate::CartUpdate).
 pub const UPDATE_ERRORS: &[ErrorCode] = &[
@@ -117,7 +120,8 @@ pub const CANCEL_ERRORS: &[ErrorCode] = &[
     ErrorCode::InvalidStatusTransition,
 ];
 /// Codes of [`estimate`](crate::estimate()).
-pub const ESTIMATE_ERRORS: &[ErrorCode] = &[ErrorCode::ProductNotFound, ErrorCode::OutOfStock];
+pub const ESTIMATE_ERRORS: &[ErrorCode] =
+    &[ErrorCode::ProductNotFound, ErrorCode::OutOfStock, ErrorCode::UnsupportedCurrency];
 
 impl From<sqlx::Error> for CartError {
     fn from(error: sqlx::Error) -> Self {
@@ -161,6 +165,9 @@ impl CartError {
             Self::OutOfStock { .. } => {
                 hint!("remove the item, or call ", Action::FindSimilarProducts)
             }
+            Self::UnsupportedCurrency { .. } => {
+                hint!("remove the item: it is priced in another currency than the store's")
+            }
             Self::LineNotFound => hint!(Action::GetCart, " lists the lines"),
             Self::InvalidQuoteHash => {
                 hint!("use the quote_hash of ", [Action::PreviewCheckout, Action::GetCart])
@@ -181,12 +188,12 @@ impl Problem for CartError {
             Self::VersionConflict { .. } => ErrorCode::InvalidStatusTransition,
             Self::ProductNotFound { .. } => ErrorCode::ProductNotFound,
             Self::OutOfStock { .. } => ErrorCode::OutOfStock,
+            Self::UnsupportedCurrency { .. } => ErrorCode::UnsupportedCurrency,
             Self::InvalidQuantity
             | Self::TooManyLines
             | Self::TooManyCodes
             | Self::NoItems
             | Self::VariantRequired { .. }
-            | Self::MixedCurrencies { .. }
             | Self::LineNotFound
             | Self::ShippingOptionNotFound { .. }
             | Self::InvalidQuoteHash
@@ -217,9 +224,13 @@ impl Problem for CartError {
             Self::VariantRequired { index } => {
                 details.insert("field", format!("items/{index}/variant_id"));
             }
-            Self::ProductNotFound { index }
-            | Self::OutOfStock { index }
-            | Self::MixedCurrencies { index } => details.insert("field", format!("items/{index}")),
+            Self::ProductNotFound { index } | Self::OutOfStock { index } => {
+                details.insert("field", format!("items/{index}"));
+            }
+            Self::UnsupportedCurrency { index, supported } => {
+                details.insert("field", format!("items/{index}"));
+                details.insert("allowed", vec![supported.code()]);
+            }
             Self::InvalidQuantity => details.insert("field", "quantity"),
             Self::LineNotFound => details.insert("field", "line_ids"),
             Self::ShippingOptionNotFound { allowed } => {

@@ -21,8 +21,7 @@ pub async fn estimate(
         return Err(CartError::NoItems);
     }
     let destination = destination.map(Destination::validated).transpose()?;
-    let available =
-        items::check_availability(reading, store.merchant, StockPool::Store, wanted).await?;
+    let available = items::check_availability(reading, store, StockPool::Store, wanted).await?;
     let now = reading.run(async |sql| sql.now().await).await?;
     let id = CartId::from_random(0);
     let mut lines = Vec::new();
@@ -85,7 +84,7 @@ impl ShippingEstimator {
     ) -> Result<Vec<ShippingOption>, CartError> {
         let subtotal = sum(goods.iter().map(|goods| goods.minor))?;
         let (discounts, _) = discounts(goods, &self.settings.promotions, &[], self.now);
-        let discount = discounts.iter().map(|discount| discount.minor).sum::<i64>();
+        let discount = sum(discounts.iter().map(|discount| discount.minor))?;
         Ok(shipping_options(&self.settings, country, subtotal - discount, &discounts))
     }
 }

@@ -2,7 +2,8 @@
 
 use catalog::{Offer, Product, StockPool};
 use database::Reading;
-use primitives::{CartId, Currency, Id, LineId, MerchantId, ProductId, VariantId};
+use merchants::Store;
+use primitives::{CartId, Currency, Id, LineId, ProductId, VariantId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -16,7 +17,7 @@ use crate::{CartError, Item, Line, Quantity};
 pub struct ItemRequest {
     /// Product id of this store.
     pub product_id: ProductId,
-    /// Required if the product has variants.
+    /// Required if the product has several variants.
     pub variant_id: Option<VariantId>,
     /// Default 1.
     #[schemars(range(min = 1, max = Quantity::MAX))]
@@ -44,25 +45,27 @@ pub(crate) struct AvailableItem {
     pub(crate) requested: Option<u32>,
 }
 
-/// Checks every item against the catalog. Returns an error for an unknown product or variant, a missing variant or an
-/// item without stock; reduces the quantity of an item with too little stock.
+/// Checks every item against the catalog. Returns an error for an unknown product or variant, a missing variant, another
+/// currency than the store's or an item without stock; reduces the quantity of an item with too little stock.
 pub(crate) async fn check_availability(
     reading: &Reading,
-    merchant: MerchantId,
+    store: &Store,
     pool: StockPool,
     items: &[Item],
 ) -> Result<Vec<AvailableItem>, CartError> {
+    if items.len() > crate::LINES_MAX {
+        return Err(CartError::TooManyLines);
+    }
     let ids: Vec<_> = items.iter().map(|item| item.product).collect();
-    let products = catalog::products_in_pool(reading, merchant, &ids, pool).await?;
+    let products = catalog::products_in_pool(reading, store.merchant, &ids, pool).await?;
     let mut available = Vec::with_capacity(items.len());
     for (index, item) in items.iter().enumerate() {
         let product = products.iter().find(|product| product.id == item.product);
         let product = product.ok_or(CartError::ProductNotFound { index })?;
         available.push(available_item(index, item, product)?);
     }
-    let first = available.first().map(|item| item.currency);
-    match available.iter().position(|item| Some(item.currency) != first) {
-        Some(index) => Err(CartError::MixedCurrencies { index }),
+    match available.iter().position(|item| item.currency != store.currency) {
+        Some(index) => Err(CartError::UnsupportedCurrency { index, supported: store.currency }),
         None => Ok(available),
     }
 }
@@ -72,16 +75,19 @@ fn available_item(
     item: &Item,
     product: &Product,
 ) -> Result<AvailableItem, CartError> {
-    if item.variant.is_none() && !product.variants.is_empty() {
-        return Err(CartError::VariantRequired { index });
-    }
-    let offer = product.offer(item.variant).ok_or(CartError::ProductNotFound { index })?;
+    // A product with a single variant leaves no choice.
+    let variant = match (item.variant, product.variants.as_slice()) {
+        (None, [only]) => Some(only.id),
+        (None, [_, ..]) => return Err(CartError::VariantRequired { index }),
+        (named, _) => named,
+    };
+    let offer = product.offer(variant).ok_or(CartError::ProductNotFound { index })?;
     let requested = item.quantity.get();
     let available = available_units(&offer);
     let quantity = Quantity::new(i64::from(requested.min(available)));
     let quantity = quantity.map_err(|_| CartError::OutOfStock { index })?;
     Ok(AvailableItem {
-        item: Item { quantity, ..*item },
+        item: Item { variant, quantity, ..*item },
         unit_minor: offer.price.minor(),
         currency: offer.price.currency(),
         requested: (requested > available).then_some(requested),

@@ -26,8 +26,11 @@ pub use cart::{
     CART_LIFETIME, CODES_MAX, Cart, CartRef, CartStatus, Item, LINES_MAX, Line, Quantity,
 };
 pub use change::{CartUpdate, Edit, change};
-pub use checkout::{change_during_checkout, lock, purge_sandbox, set_status};
-pub use create::{NewCart, ShippingChoice, create};
+pub use checkout::{
+    CartAges, Delivery, change_during_checkout, erase_buyer, find_old, lock, purge, set_delivery,
+    set_status,
+};
+pub use create::{NewCart, create};
 pub use destination::Destination;
 pub use discount::{CODE_LENGTH_MAX, CodeRejection, Discount, Goods, RejectedCode};
 pub use error::{
@@ -39,10 +42,12 @@ pub use items::ItemRequest;
 pub use offers::{NetworkOffer, offers};
 pub use owner::{Buyer, CartOwner};
 pub use permalink::{Permalink, PermalinkTarget, permalink, storefront_link};
-pub use quote::{Message, MessageCode, Quote, QuotedLine, ShippingOption};
+pub use quote::{Message, MessageCode, OpenPart, Quote, QuotedLine, ShippingOption};
 pub use read::{PricedCart, cart, merchant_of, preview, price};
 pub use record::{
     CartLineRecord, CartRecord, DiscountRecord, DiscountsRecord, MessageRecord, PreviewRecord,
     RejectedCodeRecord, ShippingOptionRecord, TotalsRecord,
 };
-pub use terms::{QuoteHash, Terms, TermsLine, TermsReturns, TermsShipping, TermsStore};
+pub use terms::{
+    ApprovalScope, QuoteHash, Terms, TermsLine, TermsReturns, TermsShipping, TermsStore,
+};

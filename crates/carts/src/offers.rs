@@ -67,9 +67,13 @@ async fn offer(
             Ok(quote) => {
                 let cheapest = quote.options.first().map(|option| option.price_minor);
                 let is_deliverable = destination.is_none() || quote.is_deliverable();
-                let total = quote.total_minor.checked_add(cheapest.unwrap_or(0));
+                // Without a destination, the goods alone: stores estimate shipping for different countries.
+                let total = match destination {
+                    Some(_) => quote.total_minor,
+                    None => quote.subtotal_minor - quote.discount_minor,
+                };
                 let money = |minor: i64| Money::new(minor, quote.currency);
-                (total.filter(|_| is_deliverable).map(money), cheapest.map(money))
+                (is_deliverable.then(|| money(total)), cheapest.map(money))
             }
             // The offer is listed without a landed cost.
             Err(CartError::OutOfStock { .. }) => (None, None),

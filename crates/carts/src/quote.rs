@@ -1,6 +1,7 @@
 //! The price of a cart: a pure function of the cart, the current products and the store's settings.
 
 mod message;
+mod open_part;
 
 use catalog::{Offer, Product, StockStatus};
 use merchants::Settings;
@@ -8,9 +9,10 @@ use primitives::{Currency, LineId, ProductId, Timestamp, VariantId};
 use sha2::{Digest, Sha256};
 
 pub use message::{Message, MessageCode};
+pub use open_part::OpenPart;
 
 use crate::discount::{Discount, Goods, RejectedCode, discounts};
-use crate::{Cart, CartError, tax};
+use crate::{Cart, CartError, Destination, tax};
 
 /// A line with its current price. Amounts are minor units.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -59,19 +61,21 @@ pub struct Quote {
     /// All lines, before discounts.
     pub subtotal_minor: i64,
     pub discount_minor: i64,
-    /// `None` until a shipping option is selected.
+    /// What is not decided yet. Empty if the quote is final.
+    pub open: Vec<OpenPart>,
+    /// An estimate while [`OpenPart::Shipping`] is open; `None` if the store has no rate to estimate it by.
     pub shipping_minor: Option<i64>,
-    /// Added to the total; `None` until a destination is set.
+    /// Added to the total. An estimate while [`OpenPart::Tax`] is open; `None` if the store has no rate to estimate it by.
     pub tax_minor: Option<i64>,
-    /// Included in the prices, not added to the total.
+    /// Included in the prices, not added to the total. An estimate while [`OpenPart::Tax`] is open.
     pub tax_included_minor: i64,
-    /// Without shipping and tax while they are `None`.
+    /// With the estimates; without shipping or tax while it is `None`.
     pub total_minor: i64,
     pub discounts: Vec<Discount>,
     pub rejected_codes: Vec<RejectedCode>,
-    /// The cheapest first.
+    /// Options to the destination, the cheapest first; empty without a destination.
     pub options: Vec<ShippingOption>,
-    /// The id of the selected shipping option, if it is still offered.
+    /// The id of the selected shipping option, if it is still offered; the cheapest if none was selected.
     pub selected_option: Option<String>,
     /// Data required for checkout, as paths into the record.
     pub missing: Vec<&'static str>,
@@ -83,14 +87,17 @@ pub(crate) struct PricingInputs<'now> {
     /// In the order of the cart's lines; `None` if the product is no longer sold.
     pub(crate) products: &'now [Option<Product>],
     pub(crate) settings: &'now Settings,
+    /// The country of the store, by which shipping and tax are estimated.
+    pub(crate) country: &'now str,
     pub(crate) now: Timestamp,
 }
 
 impl Quote {
-    /// Returns whether shipping or tax is not known yet.
+    /// Returns whether shipping or tax is estimated or not known.
     #[must_use]
     pub fn is_estimate(&self) -> bool {
-        self.shipping_minor.is_none() || self.tax_minor.is_none()
+        let is_amount = |part: &OpenPart| matches!(part, OpenPart::Shipping | OpenPart::Tax);
+        self.open.iter().any(is_amount)
     }
 
     /// Returns `false` if the store offers no shipping to the destination.
@@ -136,33 +143,33 @@ impl Quote {
         let subtotal_minor = sum(lines.iter().map(|line| line.subtotal_minor))?;
         let discount_minor = sum(lines.iter().map(|line| line.discount_minor))?;
         let goods_minor = subtotal_minor - discount_minor;
+        // Without a destination, the store's own country serves as an estimate.
+        let in_own_country =
+            Destination { country: inputs.country.to_owned(), ..Destination::default() };
+        let to = cart.destination.as_ref().unwrap_or(&in_own_country);
         let mut tax_included_minor = 0;
-        let mut tax_minor = None;
-        if let Some(to) = &cart.destination {
-            for (line, category) in lines.iter_mut().zip(&categories) {
-                let tax = tax::tax_on(&inputs.settings.taxes, to, category, line.total_minor);
-                line.tax_minor = tax.added_minor;
-                tax_included_minor += tax.included_minor;
-            }
-            tax_minor = Some(sum(lines.iter().map(|line| line.tax_minor))?);
+        for (line, category) in lines.iter_mut().zip(&categories) {
+            let tax = tax::tax_on(&inputs.settings.taxes, to, category, line.total_minor);
+            line.tax_minor = tax.added_minor;
+            tax_included_minor = sum([tax_included_minor, tax.included_minor])?;
         }
-        let options = cart.destination.as_ref().map_or_else(Vec::new, |to| {
-            shipping_options(inputs.settings, &to.country, goods_minor, &discounts)
-        });
-        let selected = cart.shipping_option.clone();
-        let selected_option = selected.filter(|id| options.iter().any(|option| option.id == *id));
-        let price = |id: &String| options.iter().find(|option| option.id == *id);
-        let shipping_minor =
-            selected_option.as_ref().and_then(price).map(|option| option.price_minor);
-        let missing = missing(cart, &options, selected_option.as_deref());
+        let added_minor = sum(lines.iter().map(|line| line.tax_minor))?;
+        let has_rate =
+            inputs.settings.taxes.iter().any(|rate| rate.country.eq_ignore_ascii_case(&to.country));
+        let tax_minor = (cart.destination.is_some() || has_rate).then_some(added_minor);
+        let Shipping { options, selected_option, price_minor: shipping_minor } =
+            Shipping::new(cart, inputs.settings, &to.country, goods_minor, &discounts);
+        let open = open_part::of(cart, inputs.settings);
+        let missing = missing(cart, inputs.settings);
         let selected = selected_option.as_deref();
         messages.extend(message::of_delivery(cart, inputs.settings, &options, selected));
-        let total_minor = sum([goods_minor, shipping_minor.unwrap_or(0), tax_minor.unwrap_or(0)])?;
+        let total_minor = sum([goods_minor, shipping_minor.unwrap_or(0), added_minor])?;
         Ok(Self {
             currency: cart.currency,
             lines,
             subtotal_minor,
             discount_minor,
+            open,
             shipping_minor,
             tax_minor,
             tax_included_minor,
@@ -174,6 +181,38 @@ impl Quote {
             missing,
             messages,
         })
+    }
+}
+
+/// The shipping of a cart.
+struct Shipping {
+    options: Vec<ShippingOption>,
+    selected_option: Option<String>,
+    price_minor: Option<i64>,
+}
+
+impl Shipping {
+    /// Returns the options to the cart's destination and the selected one. Without a destination there is only a price, as
+    /// an estimate for `country`.
+    fn new(
+        cart: &Cart,
+        settings: &Settings,
+        country: &str,
+        goods_minor: i64,
+        discounts: &[Discount],
+    ) -> Self {
+        let offered = shipping_options(settings, country, goods_minor, discounts);
+        if cart.destination.is_none() {
+            let price_minor = offered.first().map(|option| option.price_minor);
+            return Self { options: Vec::new(), selected_option: None, price_minor };
+        }
+        let selected = match &cart.shipping_option {
+            Some(id) => offered.iter().find(|option| option.id == *id),
+            None => offered.first(),
+        };
+        let price_minor = selected.map(|option| option.price_minor);
+        let selected_option = selected.map(|option| option.id.clone());
+        Self { options: offered, selected_option, price_minor }
     }
 }
 
@@ -224,7 +263,7 @@ fn full_name(product: &str, variant: &str) -> String {
 }
 
 /// Returns the shipping options to a country for goods of this price after discounts, the cheapest first. That one is free
-/// if a promotion says so or the free-shipping threshold is reached.
+/// if a promotion says so or the goods cost more than the free-shipping threshold.
 pub(crate) fn shipping_options(
     settings: &Settings,
     country: &str,
@@ -232,7 +271,7 @@ pub(crate) fn shipping_options(
     discounts: &[Discount],
 ) -> Vec<ShippingOption> {
     let threshold = settings.policies.free_shipping_threshold_minor;
-    let is_free = threshold.is_some_and(|from| goods_minor >= from)
+    let is_free = threshold.is_some_and(|threshold| goods_minor > threshold)
         || discounts.iter().any(|discount| discount.grants_free_shipping);
     let rates = settings.shipping_rates_to(country, goods_minor).into_iter().enumerate();
     let option = |(index, rate): (usize, &merchants::ShippingRate)| ShippingOption {
@@ -250,15 +289,14 @@ fn option_id(name: &str) -> String {
     format!("ship_{}", hex::encode(&Sha256::digest(name.as_bytes())[..6]))
 }
 
-fn missing(cart: &Cart, options: &[ShippingOption], selected: Option<&str>) -> Vec<&'static str> {
+/// Returns what the store requires for checkout and the cart lacks.
+fn missing(cart: &Cart, settings: &Settings) -> Vec<&'static str> {
     let mut missing = Vec::new();
     if cart.lines.is_empty() {
         missing.push("$.items");
     }
-    if cart.destination.is_none() {
+    if cart.destination.is_none() && settings.destination_required {
         missing.push("$.destination");
-    } else if !options.is_empty() && selected.is_none() {
-        missing.push("$.selected_shipping_option_id");
     }
     missing
 }

@@ -34,10 +34,20 @@ impl PricedCart {
             products.iter().find(|product| product.id == line.item.product).cloned()
         };
         let products: Vec<Option<Product>> = cart.lines.iter().map(of_line).collect();
-        let quote = Quote::new(&cart, &PricingInputs { products: &products, settings, now })?;
+        let inputs = PricingInputs { products: &products, settings, country: &store.country, now };
+        let quote = Quote::new(&cart, &inputs)?;
         let terms = Terms::new(store, &settings.policies, &cart, &quote);
         let quote_hash = terms.hash()?;
         Ok(Self { cart, quote, terms, quote_hash, now })
+    }
+
+    /// Returns `ShippingOptionNotFound` if the cart names a shipping option that is not offered for it.
+    pub(crate) fn ensure_option_offered(&self) -> Result<(), CartError> {
+        if self.cart.shipping_option == self.quote.selected_option {
+            return Ok(());
+        }
+        let allowed = self.quote.options.iter().map(|option| option.id.clone()).collect();
+        Err(CartError::ShippingOptionNotFound { allowed })
     }
 }
 

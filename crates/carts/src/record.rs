@@ -8,8 +8,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{
-    CartStatus, Destination, Discount, Message, PricedCart, Quote, QuotedLine, RejectedCode,
-    ShippingOption,
+    CartStatus, Destination, Discount, Message, OpenPart, PricedCart, Quote, QuotedLine,
+    RejectedCode, ShippingOption,
 };
 
 /// A cart with its current price.
@@ -49,7 +49,9 @@ pub struct CartRecord {
     pub missing: Vec<String>,
     /// Messages about the cart: what to know or to fix.
     pub messages: Vec<MessageRecord>,
-    /// Hash of everything a person approves; it changes whenever that does.
+    /// What is not decided yet and the person enters or sees on the payment page: `destination`, `shipping`, `tax`, `buyer`. Empty if the total is final.
+    pub open: Vec<OpenPart>,
+    /// Hash of everything a person approves; it changes whenever that does. It covers the open parts by name and no estimate.
     pub quote_hash: String,
     /// Time of creation.
     pub created_at: Timestamp,
@@ -95,17 +97,17 @@ pub struct TotalsRecord {
     pub subtotal: f64,
     /// Sum of all discounts.
     pub discount: f64,
-    /// Price of shipping; absent until a shipping option is selected.
+    /// Price of shipping; absent if the store has no shipping rate for it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shipping: Option<f64>,
-    /// Taxes added to the prices; absent until a destination is set.
+    /// Taxes added to the prices; absent if the store has no tax rate to estimate them by.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tax: Option<f64>,
     /// Taxes already included in the prices; not added to the total.
     pub tax_included: f64,
     /// Total; without shipping and taxes while they are absent.
     pub total: f64,
-    /// Whether shipping or taxes are not known yet.
+    /// Whether shipping or taxes are estimated for the store's own country, or not known. The person sees the final amounts on the payment page before paying.
     pub is_estimate: bool,
 }
 
@@ -202,7 +204,9 @@ pub struct PreviewRecord {
     pub missing: Vec<String>,
     /// Messages about the cart: what to know or to fix.
     pub messages: Vec<MessageRecord>,
-    /// Hash of everything a person approves.
+    /// What is not decided yet and the person enters or sees on the payment page: `destination`, `shipping`, `tax`, `buyer`. Empty if the total is final.
+    pub open: Vec<OpenPart>,
+    /// Hash of everything a person approves. It covers the open parts by name and no estimate.
     pub quote_hash: String,
     /// Time at which the cart expires.
     pub expires_at: Timestamp,
@@ -230,6 +234,7 @@ impl PricedCart {
             ready_for_checkout: self.is_ready(),
             missing: quote.missing.iter().map(ToString::to_string).collect(),
             messages: quote.messages.iter().map(Message::record).collect(),
+            open: quote.open.clone(),
             quote_hash: self.quote_hash.to_string(),
             created_at: cart.created_at,
             updated_at: cart.updated_at,
@@ -258,6 +263,7 @@ impl PricedCart {
             ready_for_checkout: self.is_ready(),
             missing: quote.missing.iter().map(ToString::to_string).collect(),
             messages: quote.messages.iter().map(Message::record).collect(),
+            open: quote.open.clone(),
             quote_hash: self.quote_hash.to_string(),
             expires_at: cart.expires_at(),
         }

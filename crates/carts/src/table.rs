@@ -7,7 +7,8 @@ use sqlx::PgConnection;
 use sqlx::types::Json;
 
 use crate::{
-    Buyer, CART_LIFETIME, Cart, CartError, CartOwner, CartStatus, Destination, Item, Line, Quantity,
+    Buyer, CART_LIFETIME, Cart, CartAges, CartError, CartOwner, CartStatus, Destination, Item,
+    Line, Quantity,
 };
 
 /// A line as it is stored.
@@ -221,19 +222,55 @@ pub(crate) async fn update_during_checkout(
     Ok(done.rows_affected() > 0)
 }
 
-pub(crate) async fn purge_sandbox(
-    work: &mut Work,
-    merchant: MerchantId,
-    before: Timestamp,
-) -> sqlx::Result<u64> {
-    let done = sqlx::query!(
-        "DELETE FROM cart WHERE merchant_id = $1 AND is_sandbox AND created_at < $2",
+/// Returns carts that are to be purged, after a cart, the oldest first.
+pub(crate) async fn find_old(
+    sql: &mut PgConnection,
+    ages: CartAges,
+    after: Option<(Timestamp, CartId)>,
+    limit: i64,
+) -> sqlx::Result<Vec<(MerchantId, CartId, Timestamp)>> {
+    let (at, id) = after.unzip();
+    let rows = sqlx::query!(
+        r#"SELECT merchant_id AS "merchant!: MerchantId", cart_id AS "cart!: CartId",
+                  created_at AS "created_at!: Timestamp"
+           FROM (
+               (SELECT merchant_id, cart_id, created_at FROM cart
+                WHERE is_sandbox AND created_at < $1
+                  AND ($4::timestamptz IS NULL OR (created_at, cart_id) > ($4, $5))
+                ORDER BY created_at, cart_id LIMIT $6)
+               UNION
+               (SELECT merchant_id, cart_id, created_at FROM cart
+                WHERE status <> 'converted' AND created_at < $2
+                  AND ($4::timestamptz IS NULL OR (created_at, cart_id) > ($4, $5))
+                ORDER BY created_at, cart_id LIMIT $6)
+               UNION
+               (SELECT merchant_id, cart_id, created_at FROM cart
+                WHERE created_at < $3
+                  AND ($4::timestamptz IS NULL OR (created_at, cart_id) > ($4, $5))
+                ORDER BY created_at, cart_id LIMIT $6)
+           ) AS old
+           ORDER BY created_at, cart_id LIMIT $6"#,
+        ages.sandbox as Timestamp,
+        ages.unsold as Timestamp,
+        ages.sold as Timestamp,
+        at as Option<Timestamp>,
+        id as Option<CartId>,
+        limit,
+    )
+    .fetch_all(sql)
+    .await?;
+    Ok(rows.into_iter().map(|row| (row.merchant, row.cart, row.created_at)).collect())
+}
+
+pub(crate) async fn delete(work: &mut Work, merchant: MerchantId, id: CartId) -> sqlx::Result<()> {
+    sqlx::query!(
+        "DELETE FROM cart WHERE merchant_id = $1 AND cart_id = $2",
         merchant as MerchantId,
-        before as Timestamp,
+        id as CartId,
     )
     .execute(work.sql())
     .await?;
-    Ok(done.rows_affected())
+    Ok(())
 }
 
 pub(crate) async fn merchant_of(
@@ -249,4 +286,26 @@ pub(crate) async fn merchant_of(
     )
     .fetch_optional(sql)
     .await
+}
+
+/// Removes the buyer and the address of carts whose checkout is over, and returns those carts. The country remains.
+pub(crate) async fn erase_buyer(
+    work: &mut Work,
+    email: &str,
+) -> sqlx::Result<Vec<(MerchantId, CartId)>> {
+    let open = work.now().minus(CART_LIFETIME);
+    let rows = sqlx::query!(
+        r#"UPDATE cart
+           SET buyer = NULL,
+               destination = CASE WHEN destination ->> 'country' IS NULL THEN NULL
+                                  ELSE jsonb_build_object('country', destination -> 'country') END
+           WHERE lower(buyer ->> 'email') = lower($1) AND status <> 'checkout_started'
+             AND (status <> 'active' OR created_at < $2)
+           RETURNING merchant_id AS "merchant: MerchantId", cart_id AS "cart: CartId""#,
+        email,
+        open as Timestamp,
+    )
+    .fetch_all(work.sql())
+    .await?;
+    Ok(rows.into_iter().map(|row| (row.merchant, row.cart)).collect())
 }

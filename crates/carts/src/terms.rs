@@ -9,7 +9,7 @@ use primitives::{Currency, Timestamp};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::{Cart, CartError, Destination, Quote};
+use crate::{Buyer, Cart, CartError, Destination, OpenPart, Quote};
 
 /// The terms a person approves. Amounts are minor units.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -26,14 +26,21 @@ pub struct Terms {
     pub subtotal_minor: i64,
     /// Title (merchant text) and amount of each discount.
     pub discounts: Vec<(String, i64)>,
-    /// `None` until a shipping option is selected.
+    /// What the person has not seen yet, and approves later on the payment page. Estimates are not part of the terms.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub open: Vec<OpenPart>,
+    /// `None` while shipping is open.
     pub shipping: Option<TermsShipping>,
-    /// Added to the total; `None` until a destination is set.
+    /// Added to the total; `None` while the tax is open.
     pub tax_minor: Option<i64>,
-    /// Included in the prices, not added to the total.
+    /// Included in the prices, not added to the total; 0 while the tax is open.
     pub tax_included_minor: i64,
+    /// Without the open parts.
     pub total_minor: i64,
     pub destination: Option<Destination>,
+    /// Who receives the receipt; `None` if nobody was named.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub buyer: Option<Buyer>,
     pub returns: TermsReturns,
     /// When the cart expires.
     pub expires_at: Timestamp,
@@ -107,6 +114,12 @@ impl Terms {
             total_minor: line.total_minor,
         };
         let discounts = quote.discounts.iter().map(|it| (it.title.clone(), it.minor));
+        let is_tax_open = quote.open.contains(&OpenPart::Tax);
+        let tax_minor = quote.tax_minor.filter(|_| !is_tax_open);
+        // Not above the quote's total, which was added up without overflow.
+        let total_minor = quote.subtotal_minor - quote.discount_minor
+            + shipping.as_ref().map_or(0, |option| option.price_minor)
+            + tax_minor.unwrap_or(0);
         Self {
             store: TermsStore {
                 slug: store.slug.as_str().to_owned(),
@@ -121,11 +134,13 @@ impl Terms {
             currency: quote.currency,
             subtotal_minor: quote.subtotal_minor,
             discounts: discounts.collect(),
+            open: quote.open.clone(),
             shipping,
-            tax_minor: quote.tax_minor,
-            tax_included_minor: quote.tax_included_minor,
-            total_minor: quote.total_minor,
+            tax_minor,
+            tax_included_minor: if is_tax_open { 0 } else { quote.tax_included_minor },
+            total_minor,
             destination: cart.destination.clone(),
+            buyer: cart.buyer.clone(),
             returns: TermsReturns {
                 window_days: policies.return_window_days,
                 summary: policies.return_summary.clone(),
@@ -134,10 +149,35 @@ impl Terms {
         }
     }
 
+    /// Returns what an approval of the terms covers.
+    #[must_use]
+    pub fn scope(&self) -> ApprovalScope {
+        if self.open.is_empty() { ApprovalScope::Total } else { ApprovalScope::Items }
+    }
+
+    /// Returns whether the person still has to enter the shipping address.
+    #[must_use]
+    pub fn needs_destination(&self) -> bool {
+        self.open.contains(&OpenPart::Destination)
+    }
+
     /// Returns the SHA-256 of the terms as canonical JSON (RFC 8785; they contain no fractions).
     pub fn hash(&self) -> Result<QuoteHash, CartError> {
         let text = serde_json_canonicalizer::to_vec(self).map_err(|_| CartError::Unreadable)?;
         Ok(QuoteHash(Sha256::digest(&text).into()))
+    }
+}
+
+primitives::text_enum! {
+    /// What an approval covers.
+    #[derive(schemars::JsonSchema)]
+    #[schemars(rename_all = "snake_case")]
+    #[strum(serialize_all = "snake_case")]
+    pub enum ApprovalScope {
+        /// The items and their prices; parts of the total are open.
+        Items,
+        /// The total: everything that is charged.
+        Total,
     }
 }
 
@@ -218,12 +258,23 @@ mod tests {
     }
 
     prop_compose! {
+        fn buyer()(email in "a@b|c@d", first_name in proptest::option::of(text())) -> Buyer {
+            Buyer { email: Some(email), first_name, last_name: None, phone_number: None }
+        }
+    }
+
+    fn open() -> impl Strategy<Value = Vec<OpenPart>> {
+        prop_oneof![Just(Vec::new()), Just(vec![OpenPart::Shipping]), Just(OpenPart::ALL.to_vec())]
+    }
+
+    prop_compose! {
         fn terms()(
             (name, legal_name, agent) in (text(), text(), text()),
             (band, is_provisional, is_sandbox) in (band(), any::<bool>(), any::<bool>()),
             lines in proptest::collection::vec(line(), 0..3),
             discounts in proptest::collection::vec((text(), 0_i64..3), 0..2),
             (shipping, destination) in (proptest::option::of(shipping()), proptest::option::of(destination())),
+            (open, buyer) in (open(), proptest::option::of(buyer())),
             (subtotal_minor, tax_minor, tax_included_minor, total_minor)
                 in (0_i64..3, proptest::option::of(0_i64..2), 0_i64..2, 0_i64..3),
             (window_days, summary, expires) in (proptest::option::of(1..3), proptest::option::of(text()), 0_i64..2),
@@ -236,11 +287,13 @@ mod tests {
                 currency: Currency::EUR,
                 subtotal_minor,
                 discounts,
+                open,
                 shipping,
                 tax_minor,
                 tax_included_minor,
                 total_minor,
                 destination,
+                buyer,
                 returns: TermsReturns { window_days, summary },
                 expires_at: Timestamp::from_unix_micros(expires * 1_000_000),
             }
@@ -258,7 +311,7 @@ mod tests {
         }
 
         #[test]
-        fn the_hash_covers_each_part(one in terms(), other in terms(), part in 0..11) {
+        fn the_hash_covers_each_part(one in terms(), other in terms(), part in 0..13) {
             let mut two = one.clone();
             match part {
                 0 => two.store = other.store,
@@ -271,6 +324,8 @@ mod tests {
                 7 => two.destination = other.destination,
                 8 => two.returns = other.returns,
                 9 => two.expires_at = other.expires_at,
+                10 => two.open = other.open,
+                11 => two.buyer = other.buyer,
                 _ => two.is_sandbox = other.is_sandbox,
             }
             prop_assert_eq!(one == two, one.hash().unwrap() == two.hash().unwrap());

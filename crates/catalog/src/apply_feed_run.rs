@@ -14,7 +14,7 @@ use crate::feed_scan::FeedScan;
 use crate::feed_stream::Feed;
 use crate::incoming::{Incoming, Origin};
 use crate::{
-    CatalogError, FeedSettings, PutOutcome, ReadFeed, one_line, put_products, retire,
+    CatalogError, FeedSettings, PutOutcome, Quota, ReadFeed, one_line, put_products, retire,
     schedule_catalog_stats, table,
 };
 
@@ -82,6 +82,8 @@ enum Phase<T> {
     Completed(T),
     /// The run ended meanwhile: a newer run superseded it.
     RunEnded,
+    /// The feed cannot be imported.
+    Failed(&'static str),
 }
 
 impl Execution {
@@ -94,16 +96,24 @@ impl Execution {
             settings: self.settings.clone(),
             read,
         };
+        self.require_turn().await?;
         if self.run.state == FeedRunState::Queued && !self.enter(FeedRunState::Checking).await? {
             return Ok(Outcome::DONE);
         }
         let Phase::Completed(scan) = self.scan(&feed).await? else { return Ok(Outcome::DONE) };
+        if scan.has_too_many_rows {
+            let reason = "has more rows than the quota of the store allows; split the file into parts and import them with mode=merge";
+            return self.end(FeedRunState::Refused, reason).await;
+        }
         let mut absent = None;
         // A merge never retires, and paging through a whole catalog is slow.
         if self.run.request.mode == FeedRunMode::Replace {
             let (missing, listed) = self.count_absent(&scan).await?;
             if self.retires(&scan) && missing * 2 > listed && !self.run.request.force {
-                return self.refuse(missing, listed).await;
+                let reason = format!(
+                    "would retire {missing} of {listed} products, more than half; to apply it anyway, send it again with force"
+                );
+                return self.end(FeedRunState::Refused, &reason).await;
             }
             absent = Some(missing);
         }
@@ -113,8 +123,10 @@ impl Execution {
                 return Ok(Outcome::DONE);
             }
         }
-        let Phase::Completed(mut counts) = self.apply(&feed, &scan).await? else {
-            return Ok(Outcome::DONE);
+        let mut counts = match self.apply(&feed, &scan).await? {
+            Phase::Completed(counts) => counts,
+            Phase::RunEnded => return Ok(Outcome::DONE),
+            Phase::Failed(reason) => return self.end(FeedRunState::Failed, reason).await,
         };
         if self.retires(&scan) && !self.run.request.dry_run {
             if !self.enter(FeedRunState::Retiring).await? {
@@ -139,6 +151,26 @@ impl Execution {
     fn origin(&self) -> Origin {
         let received_at = self.run.received_at.unwrap_or(self.run.started_at);
         Origin::FeedRun { run: self.run.id, received_at }
+    }
+
+    /// Returns an error, so that the job is retried later, while another run of the store changes the catalog. Reading the
+    /// whole feed first would be in vain. A replacement that is newer takes its turn at once, because it supersedes the
+    /// other run.
+    async fn require_turn(&self) -> Result<(), JobError> {
+        if self.run.request.dry_run {
+            return Ok(());
+        }
+        let (merchant, run) = (self.merchant, self.run.id);
+        let active: Result<_, CatalogError> =
+            self.reading.run(async |sql| Ok(table::active_run(sql, merchant).await?)).await;
+        let is_newer = |other: &table::ActiveRun| {
+            self.run.request.mode == FeedRunMode::Replace
+                && self.run.received_at > other.received_at
+        };
+        match active? {
+            Some(other) if other.run_id != run && !is_newer(&other) => Err(another_is_active()),
+            _ => Ok(()),
+        }
     }
 
     /// Moves the run to a state. Returns false if the run has ended meanwhile.
@@ -179,7 +211,7 @@ impl Execution {
                 Ok(entered)
             }
             Err(error) if error.constraint() == Some("catalog_run_at_work") => {
-                Err(JobError::Failed(String::from("another feed run of this store is active")))
+                Err(another_is_active())
             }
             Err(error) => Err(error.into()),
         }
@@ -187,7 +219,12 @@ impl Execution {
 
     /// First pass: reads the whole feed without changing anything.
     async fn scan(&self, feed: &Feed) -> Result<Phase<Arc<FeedScan>>, JobError> {
-        let mut stream = feed.stream(FeedScan::default());
+        let rows_max: Result<i64, CatalogError> = self
+            .reading
+            .run(async |sql| Ok(table::quota(sql, self.merchant, Quota::FeedRows).await?))
+            .await;
+        let rows_max = u64::try_from(rows_max?).unwrap_or(0);
+        let mut stream = feed.stream(FeedScan::new(rows_max));
         loop {
             if let Ok(scan) = tokio::time::timeout(PROGRESS_INTERVAL, stream.next()).await {
                 let scan = scan?.ok_or_else(|| {
@@ -251,6 +288,9 @@ impl Execution {
         let mut stream = feed.stream(builder);
         let mut recorded = Instant::now();
         while let Some(batch) = stream.next().await? {
+            if let Some(reason) = batch.failure {
+                return Ok(Phase::Failed(reason));
+            }
             let phase = self.write(batch, counts, stream.bytes_read()).await?;
             let Phase::Completed(after) = phase else { return Ok(Phase::RunEnded) };
             counts = after;
@@ -272,16 +312,21 @@ impl Execution {
         counts: RowCounts,
         bytes: i64,
     ) -> Result<Phase<RowCounts>, JobError> {
-        let (products, errors, failed) = partition(batch.rows);
+        let Partition { products, lines, mut errors, mut failed } = partition(batch.rows);
         let mut counts = counts;
         let mut work = self.context.work_for_store(self.merchant).await?;
         let put = put_products(&mut work, self.merchant, self.origin(), &products).await?;
-        for put in put {
+        for ((put, line), incoming) in put.into_iter().zip(lines).zip(&products) {
             match put.outcome {
                 PutOutcome::Created => counts.created += 1,
                 PutOutcome::Updated => counts.updated += 1,
                 PutOutcome::Unchanged => counts.unchanged += 1,
                 PutOutcome::Outdated => counts.outdated += 1,
+                PutOutcome::OverQuota(quota) => {
+                    failed += 1;
+                    let external_id = Some(incoming.facts.external_id.clone());
+                    errors.push(RowError { line, external_id, error: quota.field_error() });
+                }
             }
         }
         if self.run.request.dry_run {
@@ -334,15 +379,11 @@ impl Execution {
         }
     }
 
-    /// Ends a run that would retire too many products, before it changes anything.
-    async fn refuse(&self, absent: i64, listed: i64) -> Result<Outcome, JobError> {
-        let reason = format!(
-            "would retire {absent} of {listed} products, more than half; to apply it anyway, send it again with force"
-        );
+    /// Ends a run that is not completed.
+    async fn end(&self, state: FeedRunState, reason: &str) -> Result<Outcome, JobError> {
         let mut work = self.context.work_for_store(self.merchant).await?;
         let (merchant, run) = (self.merchant, self.run.id);
-        table::end_run(&mut work, merchant, run, FeedRunState::Refused, false, Some(&reason))
-            .await?;
+        table::end_run(&mut work, merchant, run, state, false, Some(reason)).await?;
         self.context.finish(work).await
     }
 
@@ -374,6 +415,11 @@ impl Execution {
     }
 }
 
+/// The error with which the job of a run waits for another run of the store.
+fn another_is_active() -> JobError {
+    JobError::Failed(String::from("another feed run of this store is active"))
+}
+
 fn record_metrics(run: &FeedRun, counts: &RowCounts) {
     let format = run.request.format.as_str();
     metrics::counter!("souk_catalog_runs_total", "format" => format).increment(1);
@@ -391,18 +437,32 @@ fn record_metrics(run: &FeedRun, counts: &RowCounts) {
     }
 }
 
-/// Separates valid products from row errors. The number is that of the rows with errors.
-fn partition(rows: Vec<CheckedRow>) -> (Vec<Incoming>, Vec<RowError>, i64) {
-    let (mut products, mut errors, mut failed) = (Vec::new(), Vec::new(), 0);
+/// The rows of a batch.
+#[derive(Default)]
+struct Partition {
+    products: Vec<Incoming>,
+    /// The line of each product.
+    lines: Vec<i64>,
+    errors: Vec<RowError>,
+    /// Rows with errors.
+    failed: i64,
+}
+
+/// Separates valid products from row errors.
+fn partition(rows: Vec<CheckedRow>) -> Partition {
+    let mut partition = Partition::default();
     for row in rows {
         match row {
-            CheckedRow::Product(incoming) => products.push(*incoming),
-            CheckedRow::Rejected { line, external_id, errors: field_errors } => {
-                failed += 1;
+            CheckedRow::Product { line, incoming } => {
+                partition.products.push(*incoming);
+                partition.lines.push(i64::try_from(line).unwrap_or(i64::MAX));
+            }
+            CheckedRow::Rejected { line, external_id, errors } => {
+                partition.failed += 1;
                 let line = i64::try_from(line).unwrap_or(i64::MAX);
                 // The id of a rejected row is not sanitized yet, and PostgreSQL stores no NUL.
                 let external_id = external_id.map(|id| one_line(&id, ID_MAX).into_owned());
-                errors.extend(field_errors.into_iter().map(|error| RowError {
+                partition.errors.extend(errors.into_iter().map(|error| RowError {
                     line,
                     external_id: external_id.clone(),
                     error,
@@ -410,5 +470,5 @@ fn partition(rows: Vec<CheckedRow>) -> (Vec<Incoming>, Vec<RowError>, i64) {
             }
         }
     }
-    (products, errors, failed)
+    partition
 }

@@ -1,25 +1,30 @@
 //! Second pass over a feed: its rows become checked products, in batches that fit into one transaction.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use primitives::Currency;
 
 use crate::check::check;
-use crate::feed_scan::{FeedScan, Occurrences};
+use crate::feed_scan::{FeedScan, IdHash, Occurrences};
 use crate::feed_stream::Sink;
 use crate::incoming::Incoming;
 use crate::{FeedItem, FieldError, FieldErrorCode, ProductDraft};
 
 /// Most rows written in one transaction.
 const ROWS_MAX: usize = 500;
-/// Most variants buffered for products whose rows are not adjacent in the feed.
+/// Most bytes of drafts in one transaction; a larger product has one of its own.
+const BYTES_MAX: usize = 4 << 20;
+/// Most variants, and most bytes, buffered for products whose rows are not adjacent in the feed.
 const BUFFERED_VARIANTS_MAX: usize = 100_000;
+const BUFFERED_BYTES_MAX: usize = 32 << 20;
+/// Most rows that are rejected because they cannot be buffered.
+const UNBUFFERED_ROWS_MAX: usize = 100_000;
 
 /// A row of a feed after the check.
 #[derive(Debug)]
 pub(crate) enum CheckedRow {
-    Product(Box<Incoming>),
+    Product { line: u64, incoming: Box<Incoming> },
     Rejected { line: u64, external_id: Option<String>, errors: Vec<FieldError> },
 }
 
@@ -29,6 +34,10 @@ pub(crate) struct Batch {
     pub(crate) rows: Vec<CheckedRow>,
     /// Database rows that writing the batch may touch.
     weight: usize,
+    /// Bytes of its drafts.
+    bytes: usize,
+    /// The feed cannot be imported; the batch is its last one.
+    pub(crate) failure: Option<&'static str>,
     /// All items up to this number are in this batch or an earlier one: where a restarted run resumes.
     pub(crate) items_done: u64,
 }
@@ -42,11 +51,12 @@ pub(crate) struct BatchBuilder {
     skip: u64,
     /// Number of the current item, from 1.
     item: u64,
-    /// Ids of accepted products without variants whose id occurs again later in the feed.
-    standalone: HashSet<String>,
     /// Incomplete groups by external id.
-    groups: HashMap<String, Group>,
+    groups: HashMap<IdHash, Group>,
     buffered_variants: usize,
+    buffered_bytes: usize,
+    /// Rows rejected because they could not be buffered.
+    unbuffered_rows: usize,
     batch: Batch,
     full: Option<Batch>,
 }
@@ -58,8 +68,9 @@ struct Group {
     line: u64,
     /// Rows read so far.
     rows: u32,
-    /// Has an empty external id while all rows read so far are invalid.
-    draft: Box<ProductDraft>,
+    /// `None` while all rows read so far were rejected.
+    draft: Option<Box<ProductDraft>>,
+    bytes: usize,
 }
 
 impl BatchBuilder {
@@ -75,101 +86,74 @@ impl BatchBuilder {
             has_groups,
             skip,
             item: 0,
-            standalone: HashSet::new(),
             groups: HashMap::new(),
             buffered_variants: 0,
+            buffered_bytes: 0,
+            unbuffered_rows: 0,
             batch: Batch::default(),
             full: None,
         }
     }
 
     fn product(&mut self, line: u64, draft: Box<ProductDraft>) {
-        let occurrences = self.scan.occurrences(draft.external_id.trim());
-        let occurrences = occurrences.unwrap_or(Occurrences { first: Some(self.item), count: 1 });
-        if occurrences.count > 1 && self.has_groups && !draft.variants.is_empty() {
-            let id = draft.external_id.trim();
-            if self.standalone.contains(id) {
-                self.duplicate(line, &draft);
-            } else {
-                self.add_to_group(line, draft, occurrences.count);
-            }
-        } else if occurrences.first != Some(self.item) {
-            self.duplicate(line, &draft);
+        let id = self.scan.hash(draft.external_id.trim());
+        let occurrences = self.scan.occurrences(id).unwrap_or(Occurrences::only(self.item));
+        let is_member = occurrences.is_repeated()
+            && self.has_groups
+            && !draft.variants.is_empty()
+            && !occurrences.is_standalone();
+        if is_member {
+            self.add_to_group(id, line, draft, occurrences.members());
+        } else if self.item <= self.skip {
+            // An earlier attempt has written or rejected it.
+        } else if occurrences.first() == Some(self.item) {
+            self.check(line, &draft);
         } else {
-            if occurrences.count > 1 {
-                // A product without variants is no part of a group, so that its group is dropped.
-                self.groups.remove(draft.external_id.trim());
-                self.standalone.insert(draft.external_id.trim().to_owned());
-            }
-            if self.item > self.skip {
-                self.check(line, &draft);
-            }
-        }
-    }
-
-    /// Rejects a row whose id belongs to an earlier row that is not part of a group.
-    fn duplicate(&mut self, line: u64, draft: &ProductDraft) {
-        if self.item > self.skip {
             let reason = "is the identifier of an earlier row, which was used instead";
             let error = FieldError::new("external_id", FieldErrorCode::Duplicate, reason);
-            self.reject(line, Some(draft.external_id.clone()), vec![error]);
+            self.reject(line, Some(draft.external_id), vec![error]);
         }
-        self.count_missing_row(Some(&draft.external_id));
     }
 
     /// Merges a row into its group. Rows of groups are never skipped: which of them an earlier attempt has read says
     /// nothing about the others, and writing the whole product again changes nothing.
-    fn add_to_group(&mut self, line: u64, draft: Box<ProductDraft>, rows_total: u32) {
-        let id = draft.external_id.trim().to_owned();
-        self.buffered_variants += draft.variants.len();
-        if self.buffered_variants > BUFFERED_VARIANTS_MAX {
-            self.buffered_variants -= draft.variants.len();
+    fn add_to_group(&mut self, id: IdHash, line: u64, draft: Box<ProductDraft>, members: u32) {
+        let (variants, bytes) = (draft.variants.len(), draft.bytes());
+        let fits = self.buffered_variants + variants <= BUFFERED_VARIANTS_MAX
+            && self.buffered_bytes + bytes <= BUFFERED_BYTES_MAX;
+        // The last row of a group is not buffered, nor is the only one.
+        let is_last = members == self.groups.get(&id).map_or(1, |group| group.rows + 1);
+        let item = self.item;
+        let new = || Group { item, line, rows: 0, draft: None, bytes: 0 };
+        if fits || is_last {
+            let group = self.groups.entry(id).or_insert_with(new);
+            group.rows += 1;
+            group.bytes += bytes;
+            self.buffered_variants += variants;
+            self.buffered_bytes += bytes;
+            match &mut group.draft {
+                Some(before) => before.merge(*draft),
+                none => (group.line, *none) = (line, Some(draft)),
+            }
+        } else {
+            self.unbuffered_rows += 1;
             let reason = "rows of one group are too far apart; sort the file by group";
             let error = FieldError::new("item_group_id", FieldErrorCode::InvalidValue, reason);
-            self.reject(line, Some(id.clone()), vec![error]);
-            return self.count_missing_row(Some(&id));
+            self.reject(line, Some(draft.external_id), vec![error]);
+            self.groups.entry(id).or_insert_with(new).rows += 1;
         }
-        let item = self.item;
-        match self.groups.get_mut(&id) {
-            Some(group) if group.draft.external_id.is_empty() => {
-                *group = Group { item: group.item, line, rows: group.rows + 1, draft };
-            }
-            Some(group) => {
-                group.rows += 1;
-                group.draft.merge(*draft);
-            }
-            None => {
-                self.groups.insert(id.clone(), Group { item, line, rows: 1, draft });
-            }
-        }
-        self.complete_group(&id, rows_total);
+        self.complete_group(id, members);
     }
 
     /// Checks the product of a group once all its rows have been read.
-    fn complete_group(&mut self, id: &str, rows_total: u32) {
-        if self.groups.get(id).is_some_and(|group| group.rows == rows_total)
-            && let Some(group) = self.groups.remove(id)
+    fn complete_group(&mut self, id: IdHash, members: u32) {
+        if self.groups.get(&id).is_some_and(|group| group.rows == members)
+            && let Some(group) = self.groups.remove(&id)
+            && let Some(draft) = group.draft
         {
-            self.buffered_variants -= group.draft.variants.len();
-            self.check(group.line, &group.draft);
-        }
-    }
-
-    /// Counts a row of a group that is invalid: the group consists of the other rows.
-    fn count_missing_row(&mut self, external_id: Option<&str>) {
-        let Some(id) = external_id.map(str::trim) else { return };
-        let rows_total = self.scan.occurrences(id).map_or(1, |occurrences| occurrences.count);
-        if !self.has_groups || rows_total < 2 || self.standalone.contains(id) {
-            return;
-        }
-        let (item, id) = (self.item, id.to_owned());
-        let empty = || Group { item, line: 0, rows: 0, draft: Box::default() };
-        self.groups.entry(id.clone()).or_insert_with(empty).rows += 1;
-        let is_empty = self.groups.get(&id).is_some_and(|group| group.draft.external_id.is_empty());
-        if is_empty && self.groups.get(&id).is_some_and(|group| group.rows == rows_total) {
-            self.groups.remove(&id);
-        } else {
-            self.complete_group(&id, rows_total);
+            self.buffered_variants -= draft.variants.len();
+            self.buffered_bytes -= group.bytes;
+            self.check(group.line, &draft);
         }
     }
 
@@ -177,7 +161,8 @@ impl BatchBuilder {
         match check(draft, self.currency) {
             Ok(incoming) => {
                 let weight = incoming.rows();
-                self.add(CheckedRow::Product(Box::new(incoming)), weight);
+                let row = CheckedRow::Product { line, incoming: Box::new(incoming) };
+                self.add(row, weight, draft.bytes());
             }
             Err(errors) => self.reject(line, Some(draft.external_id.clone()), errors),
         }
@@ -185,17 +170,19 @@ impl BatchBuilder {
 
     fn reject(&mut self, line: u64, external_id: Option<String>, errors: Vec<FieldError>) {
         let weight = errors.len();
-        self.add(CheckedRow::Rejected { line, external_id, errors }, weight);
+        let bytes = external_id.as_ref().map_or(0, String::len) + 100 * weight;
+        self.add(CheckedRow::Rejected { line, external_id, errors }, weight, bytes);
     }
 
-    fn add(&mut self, row: CheckedRow, weight: usize) {
-        // An item adds at most two rows, an error and a product, and those fit into one batch.
-        if self.batch.weight + weight > ROWS_MAX && !self.batch.rows.is_empty() {
-            debug_assert!(self.full.is_none(), "a full batch is still waiting to be sent");
+    fn add(&mut self, row: CheckedRow, weight: usize, bytes: usize) {
+        let is_full = self.batch.weight + weight > ROWS_MAX || self.batch.bytes + bytes > BYTES_MAX;
+        // An item adds at most two rows, an error and a product. If neither fits, the batch is larger than usual.
+        if is_full && !self.batch.rows.is_empty() && self.full.is_none() {
             self.batch.items_done = self.items_done(self.item - 1);
             self.full = Some(std::mem::take(&mut self.batch));
         }
         self.batch.weight += weight;
+        self.batch.bytes += bytes;
         self.batch.rows.push(row);
     }
 
@@ -215,11 +202,14 @@ impl Sink for BatchBuilder {
             FeedItem::Product { line, draft } => self.product(line, draft),
             FeedItem::InvalidRow { line, external_id, error } => {
                 if self.item > self.skip {
-                    self.reject(line, external_id.clone(), vec![error]);
+                    self.reject(line, external_id, vec![error]);
                 }
-                self.count_missing_row(external_id.as_deref());
             }
             FeedItem::Truncated { line, error } => self.reject(line, None, vec![error]),
+        }
+        if self.unbuffered_rows > UNBUFFERED_ROWS_MAX {
+            let failure = Some("rows of one group are too far apart; sort the file by group");
+            return Some(Batch { failure, ..std::mem::take(&mut self.batch) });
         }
         self.full.take()
     }

@@ -8,6 +8,9 @@ use serde_json::{Value, json};
 
 pub use primitives::Amount;
 
+/// Memory of an entry of a list or map, beside its text.
+const ENTRY_BYTES: usize = 100;
+
 /// A product to create or replace. A draft is always complete: a field that is left out is removed.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -99,6 +102,32 @@ impl ProductDraft {
             "images": [{ "url": "https://shop.example/mug.jpg", "alt": "The mug" }],
             "attributes": { "material": "stoneware" },
         })
+    }
+
+    /// Returns about how much memory the draft takes, in bytes.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        let text = |text: &Option<String>| text.as_ref().map_or(0, String::len);
+        let pairs = |pairs: &BTreeMap<String, String>| -> usize {
+            pairs.iter().map(|(name, value)| ENTRY_BYTES + name.len() + value.len()).sum()
+        };
+        let own = [&self.sku, &self.name, &self.description, &self.brand, &self.gtin, &self.mpn];
+        let images =
+            self.images.iter().map(|image| ENTRY_BYTES + image.url.len() + text(&image.alt));
+        let reviews = self.reviews.iter().map(|review| {
+            ENTRY_BYTES + text(&review.title) + text(&review.text) + text(&review.author)
+        });
+        let variants = self.variants.iter().map(|variant| {
+            let own = [&variant.name, &variant.gtin, &variant.image].map(text);
+            size_of::<VariantDraft>() + own.iter().sum::<usize>() + pairs(&variant.options)
+        });
+        size_of::<Self>()
+            + self.external_id.len()
+            + own.map(text).iter().sum::<usize>()
+            + text(&self.url)
+            + self.category.iter().map(|name| ENTRY_BYTES + name.len()).sum::<usize>()
+            + pairs(&self.attributes)
+            + images.chain(reviews).chain(variants).sum::<usize>()
     }
 
     /// Adds the variants and images of another row of the same product.

@@ -5,6 +5,11 @@ use jobs::{JobError, QueueError};
 use merchants::{SettingsError, StoreError};
 use primitives::{Action, Details, ErrorCode, Problem, hint};
 
+use crate::QuotaExceeded;
+
+/// Seconds after which an upload may succeed that had to wait for another one.
+const RETRY_SECONDS: u64 = 30;
+
 /// An error of the catalog.
 #[derive(Debug, thiserror::Error)]
 pub enum CatalogError {
@@ -18,6 +23,15 @@ pub enum CatalogError {
     },
     #[error("job not found in this store")]
     FeedRunNotFound,
+    #[error("quota of the store exceeded: {}", .0.quota)]
+    QuotaExceeded(QuotaExceeded),
+    #[error("too many uploads of this store at the same time")]
+    TooManyUploadsOfStore { limit: usize },
+    /// The process receives as many uploads as it can.
+    #[error("too many uploads at the same time")]
+    TooManyUploads { limit: usize },
+    #[error("too little disk space for uploads")]
+    DiskSpaceLow,
     #[error(transparent)]
     Store(#[from] StoreError),
     #[error(transparent)]
@@ -26,6 +40,19 @@ pub enum CatalogError {
     Queue(#[from] QueueError),
     #[error(transparent)]
     Database(#[from] DatabaseError),
+}
+
+impl CatalogError {
+    /// Returns whether a stored row could not be decoded: an error of that row alone.
+    pub(crate) fn is_unreadable(&self) -> bool {
+        matches!(self, Self::Database(error) if error.is_unreadable())
+    }
+}
+
+impl From<QuotaExceeded> for CatalogError {
+    fn from(exceeded: QuotaExceeded) -> Self {
+        Self::QuotaExceeded(exceeded)
+    }
 }
 
 impl From<sqlx::Error> for CatalogError {
@@ -48,6 +75,10 @@ impl Problem for CatalogError {
         match self {
             Self::ProductNotFound => ErrorCode::ProductNotFound,
             Self::CategoryNotFound { .. } | Self::FeedRunNotFound => ErrorCode::NotFound,
+            Self::QuotaExceeded(_) | Self::TooManyUploadsOfStore { .. } => {
+                ErrorCode::RateLimitExceeded
+            }
+            Self::TooManyUploads { .. } | Self::DiskSpaceLow => ErrorCode::ServiceUnavailable,
             Self::Store(error) => error.code(),
             Self::Settings(error) => error.code(),
             Self::Queue(error) => error.code(),
@@ -80,6 +111,30 @@ impl Problem for CatalogError {
                     "use the job_id that PUT /merchant/products or POST /merchant/imports returned",
                 );
             }
+            Self::QuotaExceeded(exceeded) => {
+                details.insert("bucket", exceeded.quota.as_str());
+                details.insert("limit", exceeded.limit);
+                details.insert("used", exceeded.used);
+                details.insert("retry_after_seconds", exceeded.retry_after_seconds);
+                details.insert("hint", exceeded.hint());
+            }
+            Self::TooManyUploadsOfStore { limit } => {
+                details.insert("bucket", "uploads");
+                details.insert("limit", *limit);
+                details.insert("used", *limit);
+                details.insert("retry_after_seconds", RETRY_SECONDS);
+                details.insert("hint", "wait until an upload of this store has ended");
+            }
+            Self::TooManyUploads { limit } => {
+                details.insert("bucket", "uploads");
+                details.insert("limit", *limit);
+                details.insert("hint", "other stores are uploading; upload the file again later");
+            }
+            Self::DiskSpaceLow => {
+                details.insert("reason", "disk_space_low");
+                details
+                    .insert("hint", "upload the file again later; the operator has to add space");
+            }
             Self::Store(error) => error.details(details),
             Self::Settings(error) => error.details(details),
             Self::Queue(error) => error.details(details),
@@ -89,7 +144,13 @@ impl Problem for CatalogError {
 
     fn is_transient(&self) -> bool {
         match self {
-            Self::ProductNotFound | Self::CategoryNotFound { .. } | Self::FeedRunNotFound => false,
+            Self::ProductNotFound
+            | Self::CategoryNotFound { .. }
+            | Self::FeedRunNotFound
+            | Self::QuotaExceeded(_)
+            | Self::TooManyUploadsOfStore { .. }
+            | Self::TooManyUploads { .. }
+            | Self::DiskSpaceLow => false,
             Self::Store(error) => error.is_transient(),
             Self::Settings(error) => error.is_transient(),
             Self::Queue(error) => error.is_transient(),

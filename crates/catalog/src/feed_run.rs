@@ -5,7 +5,7 @@ use database::{Database, Reading, Work};
 use primitives::{FeedRunId, MerchantId, PageRequest, Timestamp};
 
 use crate::apply_feed_run::ApplyFeedRun;
-use crate::{CatalogError, FeedFormat, FieldError, table};
+use crate::{CatalogError, FeedFormat, FieldError, quota, table};
 
 primitives::text_enum! {
     /// What happens to listed products that a feed does not contain.
@@ -136,20 +136,22 @@ pub struct RowError {
     pub error: FieldError,
 }
 
-/// Creates a feed run in the state `receiving`.
+/// Creates a feed run in the state `receiving`, if the quotas of the store allow it and as many bytes as announced.
 pub async fn begin_feed_run(
     database: &Database,
     merchant: MerchantId,
     request: &NewFeedRun,
+    bytes_announced: i64,
 ) -> Result<FeedRunId, CatalogError> {
     let mut work = Work::for_store(database, merchant).await?;
+    quota::admit_upload(&mut work, merchant, bytes_announced).await?;
     let id = work.new_id();
     table::insert_run(&mut work, merchant, id, request).await?;
     work.commit().await?;
     Ok(id)
 }
 
-/// Stores a chunk of a feed. Chunks are numbered from 0 without gaps; a chunk with the same number is replaced.
+/// Stores a chunk of a feed, if the quotas of the store allow it. Chunks are numbered from 0 without gaps.
 pub async fn receive_chunk(
     database: &Database,
     merchant: MerchantId,
@@ -158,7 +160,11 @@ pub async fn receive_chunk(
     bytes: &[u8],
 ) -> Result<(), CatalogError> {
     let mut work = Work::for_store(database, merchant).await?;
-    table::put_chunk(&mut work, merchant, run, number, bytes).await?;
+    quota::count_upload(&mut work, merchant, bytes.len()).await?;
+    if !table::put_chunk(&mut work, merchant, run, number, bytes).await? {
+        return Err(CatalogError::FeedRunNotFound);
+    }
+    quota::check_stored(&mut work, merchant).await?;
     work.commit().await?;
     Ok(())
 }

@@ -68,6 +68,8 @@ impl Feed {
                 if let Some(output) = sink.push(item) {
                     stopped = output_sender.blocking_send(output).is_err();
                 }
+                // Nobody waits for further outputs: the rest of the feed need not be read.
+                stopped |= output_sender.is_closed();
                 if stopped { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
             });
             if let Some(output) = sink.finish().filter(|_| !stopped) {

@@ -54,5 +54,7 @@ primitives::text_enum! {
         Unreadable,
         /// The file is truncated.
         Truncated,
+        /// The store has as many products or variants as its quota allows.
+        QuotaExceeded,
     }
 }

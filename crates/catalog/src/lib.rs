@@ -9,6 +9,7 @@ mod category;
 mod check;
 mod comparison;
 mod draft;
+mod end_orphaned_runs;
 mod error;
 mod fallback_search;
 mod feed;
@@ -22,9 +23,11 @@ mod hold;
 mod incoming;
 mod offer;
 mod product;
+mod purge_feed_files;
 mod purge_feed_runs;
 mod put;
 mod quality;
+mod quota;
 mod read;
 mod record;
 mod refresh_stats;
@@ -34,11 +37,12 @@ mod table;
 mod text;
 mod update_offers;
 mod upload;
+mod upload_gate;
 mod web_url;
 
 pub use apply_feed_run::ApplyFeedRun;
 pub use availability::{Availability, VariantAvailability};
-pub use bulk::{products_after, products_of};
+pub use bulk::{ProductKey, ProductsRead, products_after, products_of, read_products};
 pub use card::{CardMerchant, CardPolicies, CardRating, ProductCard};
 pub use category::{Category, CategoryNode, CategoryPath, tree};
 pub use check::check;
@@ -46,6 +50,7 @@ pub use comparison::{Comparison, NotComparable, comparable};
 pub use draft::{
     Amount, ImageDraft, PolicyDraft, ProductDraft, RatingDraft, ReviewDraft, VariantDraft,
 };
+pub use end_orphaned_runs::EndOrphanedRuns;
 pub use error::CatalogError;
 pub use fallback_search::{FallbackQuery, FallbackSort, PriceRange, fallback_search};
 pub use feed::{FeedFormat, FeedItem, FeedSettings, ReadFeed};
@@ -64,12 +69,14 @@ pub use offer::{Choice, Offer, OptionValue, ProductOption, options};
 pub use product::{
     Condition, Image, Product, ProductFacts, ProductPolicies, Rating, Review, Variant, VariantFacts,
 };
+pub use purge_feed_files::PurgeFeedFiles;
 pub use purge_feed_runs::PurgeFeedRuns;
 pub use put::{PutOutcome, PutResult, put_category, put_products, refresh_counts, retire};
 pub use quality::{
     CatalogQuality, Defect, DefectiveProduct, freshness, products_with_defects, quality,
     refresh_quality,
 };
+pub use quota::{Quota, QuotaExceeded, count_upload, set_quota};
 pub use read::{
     Deals, PastPrice, categories, deals, find, merchant_of, new_arrivals, price_history, product,
     recent_prices, reviews, sellers,
@@ -84,4 +91,5 @@ pub use table::Lookup;
 pub use text::{one_line, paragraphs};
 pub use update_offers::{OfferChange, OfferUpdate, OfferUpdateOutcome, update_offers};
 pub use upload::{Upload, content_hash};
+pub use upload_gate::{FreeSpace, UploadGate};
 pub use web_url::{WebUrlError, web_url};

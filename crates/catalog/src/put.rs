@@ -9,8 +9,8 @@ use serde_json::json;
 use uuid::Uuid;
 
 use crate::incoming::{Incoming, Origin};
-use crate::table::{self, ExistingProduct, PriceChange};
-use crate::{CatalogError, Category};
+use crate::table::{self, CatalogSize, ExistingProduct, PriceChange};
+use crate::{CatalogError, Category, Quota};
 
 /// Result of putting one product.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,6 +29,8 @@ pub enum PutOutcome {
     Unchanged,
     /// The product was pushed after the feed was received; nothing was written.
     Outdated,
+    /// The store has as many products or variants as it may have; nothing was written.
+    OverQuota(Quota),
 }
 
 /// Creates or updates a category.
@@ -53,6 +55,7 @@ pub async fn put_products(
     products: &[Incoming],
 ) -> Result<Vec<PutResult>, CatalogError> {
     let mut upsert = Upsert::read(work, merchant, origin, products).await?;
+    upsert.admit(work).await?;
     if upsert.pending().next().is_some() {
         let paths = upsert.pending().map(|index| &products[index].category);
         let categories = table::ensure_categories(work, merchant, paths).await?;
@@ -122,6 +125,56 @@ impl<'new> Upsert<'new> {
             .enumerate()
             .filter(|(_, row)| row.outcome.is_none())
             .map(|(index, _)| index)
+    }
+
+    /// Counts the products and variants by which the store grows, before anything is locked, and leaves out those for
+    /// which it has no room.
+    async fn admit(&mut self, work: &mut Work) -> Result<(), CatalogError> {
+        let growth = self.growth(work).await?;
+        let total = growth.iter().fold(CatalogSize::default(), |sum, (_, one)| sum.plus(*one));
+        if total == CatalogSize::default() {
+            return Ok(());
+        }
+        let maximum = CatalogSize {
+            products: table::quota(work.sql(), self.merchant, Quota::Products).await?,
+            variants: table::quota(work.sql(), self.merchant, Quota::Variants).await?,
+        };
+        if table::add_to_size(work, self.merchant, total, maximum).await? {
+            return Ok(());
+        }
+        let mut size = table::lock_size(work, self.merchant).await?;
+        let mut admitted = CatalogSize::default();
+        for (index, one) in growth {
+            match size.room_for(one, maximum) {
+                Ok(()) => (size, admitted) = (size.plus(one), admitted.plus(one)),
+                Err(quota) => self.rows[index].outcome = Some(PutOutcome::OverQuota(quota)),
+            }
+        }
+        if admitted != CatalogSize::default() {
+            table::add_to_size(work, self.merchant, admitted, maximum).await?;
+        }
+        Ok(())
+    }
+
+    /// Returns by how much each row without an outcome lets the store grow.
+    async fn growth(&self, work: &mut Work) -> Result<Vec<(usize, CatalogSize)>, CatalogError> {
+        let existing: Vec<Uuid> = self
+            .pending()
+            .filter(|index| self.rows[*index].found)
+            .map(|index| self.rows[index].id.uuid())
+            .collect();
+        let mut counts: HashMap<Uuid, i64> = HashMap::new();
+        if !existing.is_empty() {
+            counts.extend(table::variant_counts(work, self.merchant, &existing).await?);
+        }
+        let growth = |index: usize| {
+            let row = &self.rows[index];
+            let variants = i64::try_from(row.incoming.variants.len()).unwrap_or(i64::MAX);
+            let before = counts.get(&row.id.uuid()).copied().unwrap_or(0);
+            let products = i64::from(!row.found);
+            (index, CatalogSize { products, variants: variants - before })
+        };
+        Ok(self.pending().map(growth).collect())
     }
 
     fn columns(&self, indexes: &[usize]) -> Vec<(ProductId, &'new Incoming, Uuid)> {

@@ -37,7 +37,16 @@ pub async fn find(
     if matches!(lookup, Lookup::Sku(text) | Lookup::Url(text) if text.contains('\0')) {
         return Ok(Vec::new());
     }
-    reading.run(async |sql| Ok(table::find(sql, merchant, lookup, FOUND_MAX).await?)).await
+    let found: Result<_, CatalogError> =
+        reading.run(async |sql| Ok(table::find(sql, merchant, lookup, FOUND_MAX).await?)).await;
+    match found {
+        // One of many stores that are asked for an article.
+        Err(error) if error.is_unreadable() && matches!(lookup, Lookup::Gtin(_)) => {
+            tracing::error!(%merchant, %error, "a product cannot be read; the store is left out");
+            Ok(Vec::new())
+        }
+        found => found,
+    }
 }
 
 /// Returns the merchant of a product, for callers that know only the product id.

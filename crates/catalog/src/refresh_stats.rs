@@ -7,7 +7,7 @@ use jobs::{Job, JobContext, JobError, Outcome};
 use primitives::MerchantId;
 use serde::{Deserialize, Serialize};
 
-use crate::CatalogError;
+use crate::{CatalogError, table};
 
 /// Time for which changes accumulate before the figures are recomputed.
 const DELAY: Duration = Duration::from_secs(5);
@@ -39,12 +39,15 @@ impl Job for RefreshCatalogStats {
     }
 
     async fn run(self, context: JobContext, (): ()) -> Result<Outcome, JobError> {
-        // Two transactions, because each takes seconds for a store with a million products.
+        // Several transactions, because each takes seconds for a store with a million products.
         let mut work = context.work_for_store(self.merchant).await?;
         crate::refresh_counts(&mut work, self.merchant).await?;
         work.commit().await?;
         let mut work = context.work_for_store(self.merchant).await?;
         crate::refresh_quality(&mut work, self.merchant).await?;
+        work.commit().await?;
+        let mut work = context.work_for_store(self.merchant).await?;
+        table::recount_size(&mut work, self.merchant).await?;
         context.finish(work).await
     }
 }

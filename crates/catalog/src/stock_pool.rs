@@ -22,9 +22,8 @@ pub async fn products_for_sale(
     ids: &[ProductId],
     pool: StockPool,
 ) -> Result<Vec<Product>, CatalogError> {
-    let uuids: Vec<Uuid> = ids.iter().map(|id| id.uuid()).collect();
-    let merchants = vec![merchant.uuid(); uuids.len()];
-    let found = table::products_of(work.sql(), &merchants, &uuids).await?;
+    let keys: Vec<_> = ids.iter().map(|id| (merchant, *id)).collect();
+    let found = table::products_of(work.sql(), &keys).await?;
     let products = found.into_iter().map(|(_, product)| product).collect();
     match pool {
         StockPool::Store => Ok(products),

@@ -8,20 +8,22 @@ mod history;
 mod hold;
 mod offer;
 mod product;
+mod purge;
 mod quality;
+mod quota;
 mod read;
 mod review;
 mod variant;
 
-pub(crate) use bulk::{products_after, products_of};
+pub(crate) use bulk::{keys_after, products_after, products_of};
 pub(crate) use category::{
     categories, count_products, ensure_categories, put_category, top_level_names,
 };
 pub(crate) use fallback_search::fallback_search;
 pub(crate) use feed_run::{
-    ListedProduct, advance_run, chunk, delete_chunks, end_run, fail_orphaned_runs, insert_run,
-    is_outdated, listed_products, put_chunk, put_row_errors, queue_run, record_progress,
-    row_errors, run, runs, state, supersede_older, unfinished,
+    ActiveRun, ListedProduct, active_run, advance_run, chunk, end_run, insert_run, is_outdated,
+    listed_products, put_chunk, put_row_errors, queue_run, record_progress, row_errors, run, runs,
+    state, supersede_older, unfinished,
 };
 pub(crate) use history::{PriceChange, append_prices, prices};
 pub(crate) use hold::{
@@ -33,11 +35,21 @@ pub(crate) use product::{
     ExistingProduct, existing_products, insert_products, lock_existing_products, put_fingerprints,
     retire_products, update_products, visible_count,
 };
+pub(crate) use purge::{
+    delete_chunks, delete_prices, delete_row_errors, delete_runs, delete_uploads,
+    ended_runs_with_files, fail_orphaned_run, orphaned_runs,
+};
 pub(crate) use quality::{compute_quality, products_with_defects, put_quality, quality};
+pub(crate) use quota::{
+    CatalogSize, add_to_size, add_upload, lock_size, lock_upload_usage, put_quota, quota,
+    recount_size, stored_bytes, variant_counts,
+};
 pub use read::Lookup;
 pub(crate) use read::{deals, find, merchant_of, newest, sellers};
 pub(crate) use review::{put_reviews, reviewed, reviews};
-pub(crate) use variant::{delete_other_variants, put_variants, variant_id, variant_prices};
+pub(crate) use variant::{
+    delete_other_variants, delete_retired_variants, put_variants, variant_id, variant_prices,
+};
 
 /// Returns the error of a stored value that this crate would not write.
 fn unreadable(what: &str) -> sqlx::Error {

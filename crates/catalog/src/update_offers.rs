@@ -227,6 +227,11 @@ pub(crate) fn prices(
 fn amount(field: &str, amount: &Amount, currency: Currency) -> Result<i64, FieldError> {
     let money = Money::from_decimal_text(amount.as_str(), currency);
     match money {
+        Ok(money) if money.minor() > Money::UNIT_PRICE_MINOR_MAX => {
+            let max = Money::new(Money::UNIT_PRICE_MINOR_MAX, currency);
+            let reason = format!("must be at most {}", max.to_decimal_text());
+            Err(FieldError::new(field.to_owned(), FieldErrorCode::InvalidAmount, reason))
+        }
         Ok(money) if money.minor() >= 0 => Ok(money.minor()),
         _ => {
             let reason = format!(

@@ -6,10 +6,13 @@ use database::Database;
 use primitives::{FeedRunId, MerchantId};
 use sha2::{Digest, Sha256};
 
-use crate::{CatalogError, NewFeedRun, feed_run};
+use crate::upload_gate::UploadPermit;
+use crate::{CatalogError, NewFeedRun, UploadGate, feed_run};
 
 /// Size of a stored chunk. Each chunk is written in its own transaction, so that a slow upload keeps none open.
 const CHUNK_BYTES: usize = 1024 * 1024;
+/// Chunks between two checks of the free disk space.
+const CHUNKS_PER_CHECK: i32 = 16;
 
 /// Returns the SHA-256 digest that identifies the bytes of a feed.
 pub fn content_hash(input: &mut dyn Read) -> io::Result<Vec<u8>> {
@@ -24,11 +27,10 @@ pub fn content_hash(input: &mut dyn Read) -> io::Result<Vec<u8>> {
     }
 }
 
-/// An upload in progress.
+/// An upload in progress. If it is dropped before its end, its feed run fails.
 pub struct Upload {
-    database: Database,
-    merchant: MerchantId,
-    run: FeedRunId,
+    run: ReceivingRun,
+    permit: UploadPermit,
     chunks: i32,
     buffer: Vec<u8>,
     total: i64,
@@ -36,17 +38,21 @@ pub struct Upload {
 }
 
 impl Upload {
-    /// Creates a feed run and starts its upload.
+    /// Creates a feed run and starts its upload, of as many bytes as announced. Returns an error if the process receives
+    /// too many uploads, if there is too little disk space, or if a quota of the store would be exceeded.
     pub async fn begin(
         database: &Database,
+        gate: &UploadGate,
         merchant: MerchantId,
         request: &NewFeedRun,
+        bytes_announced: Option<u64>,
     ) -> Result<Self, CatalogError> {
-        let run = feed_run::begin_feed_run(database, merchant, request).await?;
+        let permit = gate.admit(merchant)?;
+        let bytes = i64::try_from(bytes_announced.unwrap_or(0)).unwrap_or(i64::MAX);
+        let run = feed_run::begin_feed_run(database, merchant, request, bytes).await?;
         Ok(Self {
-            database: database.clone(),
-            merchant,
-            run,
+            run: ReceivingRun { database: database.clone(), merchant, run: Some(run) },
+            permit,
             chunks: 0,
             buffer: Vec::new(),
             total: 0,
@@ -54,7 +60,7 @@ impl Upload {
         })
     }
 
-    /// Appends bytes to the feed.
+    /// Appends bytes to the feed. After an error the upload must be aborted.
     pub async fn write(&mut self, mut bytes: &[u8]) -> Result<(), CatalogError> {
         self.hash.update(bytes);
         self.total += i64::try_from(bytes.len()).unwrap_or(0);
@@ -71,25 +77,59 @@ impl Upload {
     }
 
     async fn flush(&mut self) -> Result<(), CatalogError> {
-        feed_run::receive_chunk(&self.database, self.merchant, self.run, self.chunks, &self.buffer)
-            .await?;
+        if self.chunks % CHUNKS_PER_CHECK == 0 {
+            self.permit.require_space()?;
+        }
+        let (database, merchant) = (&self.run.database, self.run.merchant);
+        let run = self.run.run.ok_or(CatalogError::FeedRunNotFound)?;
+        feed_run::receive_chunk(database, merchant, run, self.chunks, &self.buffer).await?;
         self.chunks += 1;
         self.buffer.clear();
         Ok(())
     }
 
-    /// Completes the upload and enqueues the feed run.
+    /// Completes the upload and enqueues the feed run. After an error the run fails.
     pub async fn finish(mut self) -> Result<FeedRunId, CatalogError> {
         if !self.buffer.is_empty() {
             self.flush().await?;
         }
         let hash = self.hash.finalize();
-        feed_run::finish_upload(&self.database, self.merchant, self.run, self.total, &hash).await?;
-        Ok(self.run)
+        let (database, merchant) = (&self.run.database, self.run.merchant);
+        let run = self.run.run.ok_or(CatalogError::FeedRunNotFound)?;
+        feed_run::finish_upload(database, merchant, run, self.total, &hash).await?;
+        self.run.run = None;
+        Ok(run)
     }
 
     /// Aborts the upload. The feed run fails with this reason.
-    pub async fn abort(self, reason: &str) -> Result<(), CatalogError> {
-        feed_run::abort_upload(&self.database, self.merchant, self.run, reason).await
+    pub async fn abort(mut self, reason: &str) -> Result<(), CatalogError> {
+        let Some(run) = self.run.run.take() else { return Ok(()) };
+        feed_run::abort_upload(&self.run.database, self.run.merchant, run, reason).await
+    }
+}
+
+/// A feed run that is being received. It fails if it is dropped: when the client disconnects, the request that receives it
+/// is dropped at any point.
+struct ReceivingRun {
+    database: Database,
+    merchant: MerchantId,
+    /// `None` once the upload has ended.
+    run: Option<FeedRunId>,
+}
+
+impl Drop for ReceivingRun {
+    fn drop(&mut self) {
+        let Some(run) = self.run else { return };
+        let (database, merchant) = (self.database.clone(), self.merchant);
+        // Without a runtime the job that ends orphaned runs does it.
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            runtime.spawn(async move {
+                let reason = "the upload was interrupted";
+                let aborted = feed_run::abort_upload(&database, merchant, run, reason).await;
+                if let Err(error) = aborted {
+                    tracing::warn!(%merchant, %run, %error, "an interrupted upload could not be ended; a job does it later");
+                }
+            });
+        }
     }
 }

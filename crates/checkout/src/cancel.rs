@@ -2,31 +2,80 @@
 //! published once.
 
 use carts::{CartOwner, CartStatus};
-use database::Work;
+use database::{Database, Work};
+use jobs::IdempotencyKey;
+use merchants::Administration;
 use primitives::{CheckoutId, MerchantId, Money};
 use webhooks::{AbandonedItem, CheckoutAbandoned, WebhookEvent};
 
+use crate::idempotency::{self, Claim};
 use crate::{
     CheckoutContext, CheckoutError, ReasonCode, Session, SessionSnapshot, Status, Transition, read,
     table,
 };
 
-/// Cancels a session. Idempotent.
+/// The reason code of sessions that the merchant released.
+const RELEASED: &str = "released_by_merchant";
+/// The reason code of sessions that an operator released.
+const RELEASED_BY_OPERATOR: &str = "released_by_operator";
+
+/// Cancels a session. Idempotent, with and without an idempotency key.
 pub async fn cancel(
     context: &CheckoutContext<'_>,
     owner: &CartOwner,
     id: CheckoutId,
     reason_code: Option<&ReasonCode>,
+    idempotency_key: Option<&IdempotencyKey>,
+) -> Result<SessionSnapshot, CheckoutError> {
+    let merchant = context.merchant();
+    let mut work = match idempotency::claim(context, idempotency_key).await? {
+        Claim::Fresh(work) => work,
+        Claim::Replay(snapshot) => return Ok(*snapshot),
+    };
+    let (mut session, _) = read::lock(&mut work, merchant, id, Some(owner.key)).await?;
+    if session.stored_status() != Status::Canceled {
+        session.reason_code = reason_code.map(|code| code.as_str().to_owned());
+        end(&mut work, merchant, &mut session, Transition::Cancel).await?;
+    }
+    work.finish(session).await
+}
+
+/// Cancels a session for the merchant, who needs its units. Idempotent. A session that is being paid, or was paid, cannot be
+/// released.
+pub async fn release(
+    context: &CheckoutContext<'_>,
+    id: CheckoutId,
 ) -> Result<SessionSnapshot, CheckoutError> {
     let merchant = context.merchant();
     let mut work = context.work().await?;
     let now = work.now();
-    let (mut session, _) = read::lock(&mut work, merchant, id, Some(owner.key)).await?;
+    let (mut session, _) = read::lock(&mut work, merchant, id, None).await?;
     if session.stored_status() == Status::Canceled {
         return Ok(SessionSnapshot { session, now });
     }
-    session.reason_code = reason_code.map(|code| code.as_str().to_owned());
+    session.reason_code = Some(String::from(RELEASED));
     end(&mut work, merchant, &mut session, Transition::Cancel).await?;
+    work.commit().await?;
+    Ok(SessionSnapshot { session, now })
+}
+
+/// Cancels a session for an operator, as [`release`] does for the merchant, with an audit entry and a notice to the merchant. The
+/// audit log belongs to the platform, and so does the transaction.
+pub async fn release_by_operator(
+    database: &Database,
+    by: Administration<'_>,
+    id: CheckoutId,
+) -> Result<SessionSnapshot, CheckoutError> {
+    let merchant = read::merchant_of(database, id).await?;
+    let mut work = Work::for_platform(database).await?;
+    let now = work.now();
+    let (mut session, _) = read::lock(&mut work, merchant, id, None).await?;
+    if session.stored_status() == Status::Canceled {
+        return Ok(SessionSnapshot { session, now });
+    }
+    session.reason_code = Some(String::from(RELEASED_BY_OPERATOR));
+    end(&mut work, merchant, &mut session, Transition::Cancel).await?;
+    merchants::record_release(&mut work, by, merchant, id).await?;
     work.commit().await?;
     Ok(SessionSnapshot { session, now })
 }

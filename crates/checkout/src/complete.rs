@@ -1,6 +1,6 @@
 //! A verb: completing a checkout. A person then pays at the checkout URL; until then the units are held.
 
-use carts::{CartError, CartOwner, CartRef, CartUpdate, Item, NewCart, ShippingChoice};
+use carts::{CartError, CartOwner, CartRef, CartUpdate, Item, NewCart};
 use database::crash_point;
 use jobs::IdempotencyKey;
 use primitives::{CartId, CheckoutId, Problem};
@@ -9,7 +9,7 @@ use crate::confirmation::{self, Elicitation, ProofClaim};
 use crate::idempotency::{self, Claim, KeyedWork};
 use crate::revalidate::{Revalidated, revalidate};
 use crate::session::{self, NewSession};
-use crate::{CheckoutContext, CheckoutError, SessionSnapshot, read, table};
+use crate::{CheckoutContext, CheckoutError, ProofRejection, SessionSnapshot, holds, read, table};
 
 /// Attempts if the error is transient.
 const ATTEMPTS_MAX: u32 = 4;
@@ -31,7 +31,7 @@ pub enum Source {
     Cart(CartId),
     /// The cart of this session.
     Session(CheckoutId),
-    /// A new cart of the store with these items. Unless the data names a shipping option, the cheapest is selected.
+    /// A new cart of the store with these items.
     Items(Vec<Item>),
 }
 
@@ -100,14 +100,12 @@ async fn prepare_cart(
         }
         Source::Items(items) => {
             let data = request.data.clone();
-            let shipping =
-                data.shipping_option.map_or(ShippingChoice::Cheapest, ShippingChoice::Option);
             let new = NewCart {
                 items: items.clone(),
                 destination: data.destination,
                 buyer: data.buyer,
                 codes: data.codes.unwrap_or_default(),
-                shipping: Some(shipping),
+                shipping_option: data.shipping_option,
             };
             // A repeated request creates no second cart.
             let key = idempotency_key.map(idempotency::key_of_cart);
@@ -153,16 +151,18 @@ async fn try_complete(
         }
         Some(session) if session.is_escalated(now)? => return work.finish(session).await,
         Some(mut session) => {
-            // After a declined payment the units are still held; their stock is revalidated like everything else.
+            // After a declined payment the units are still held; their stock is revalidated like everything else. The lock
+            // comes before those of the products, as in every completion.
+            table::lock_holds(&mut work, merchant, owner.key).await?;
             session.release_units(&mut work, merchant).await?;
             Some(session)
         }
     };
     let revalidated = revalidate(&mut work, context, cart).await?;
     crash_point("complete.revalidated");
-    if let Err(error) = ensure_completable(&revalidated) {
-        return reject(work, context, &revalidated, error).await;
-    }
+    ensure_completable(context, &revalidated)?;
+    let method = request.session.payment_method;
+    context.ensure_method(&revalidated.settings, owner.is_sandbox, method)?;
     let is_started = existing.is_some();
     let required =
         confirmation::require(&mut work, context, &revalidated, request, is_started).await;
@@ -172,6 +172,7 @@ async fn try_complete(
     };
     let new = &request.session;
     let session = session::escalate(&mut work, context, &revalidated, existing, new, proof).await?;
+    holds::ensure_within_limits(&mut work, context, &revalidated, &session).await?;
     crash_point("complete.recorded");
     work.record_response(&session).await?;
     crash_point("complete.response_recorded");
@@ -188,23 +189,20 @@ async fn try_complete(
     Ok(SessionSnapshot { session, now })
 }
 
-/// Returns an error unless agents may buy at the store, no required data is missing and every item is available.
-fn ensure_completable(revalidated: &Revalidated) -> Result<(), CheckoutError> {
+/// Returns an error unless agents may buy at the store, a person can pay there, no required data is missing and every item
+/// is available.
+fn ensure_completable(
+    context: &CheckoutContext<'_>,
+    revalidated: &Revalidated,
+) -> Result<(), CheckoutError> {
     revalidated.ensure_agent_checkout()?;
-    let quote = &revalidated.priced.quote;
-    if quote.is_ready() {
-        return Ok(());
-    }
-    let blocking = quote.messages.iter().filter(|message| message.is_blocking()).cloned();
-    let messages: Vec<_> = blocking.collect();
-    match revalidated.comparisons.iter().position(|line| !line.was_available) {
-        Some(index) if quote.missing.is_empty() => Err(CheckoutError::OutOfStock { index }),
-        _ => Err(CheckoutError::NotReady { missing: quote.missing.clone(), messages }),
-    }
+    let is_sandbox = revalidated.priced.cart.owner.is_sandbox;
+    context.ensure_payment_page(&revalidated.settings, is_sandbox)?;
+    revalidated.ensure_ready()
 }
 
-/// Rolls back a rejected checkout. Then, in a work of its own, records its comparisons, and requests a confirmation if that
-/// is what is missing. Returns the error.
+/// Rolls back a checkout whose confirmation was rejected. Then, in a work of its own, requests a confirmation if that is what
+/// is missing. Returns the error.
 async fn reject(
     work: KeyedWork<'_>,
     context: &CheckoutContext<'_>,
@@ -212,32 +210,14 @@ async fn reject(
     error: CheckoutError,
 ) -> Result<SessionSnapshot, CheckoutError> {
     work.rollback().await?;
-    let merchant = context.merchant();
-    let recorded: Result<_, CheckoutError> = async {
-        let mut work = context.work().await?;
-        revalidated.record_comparisons(&mut work, merchant).await?;
-        let requested = match &error {
-            CheckoutError::ConfirmationRequired { reason, .. } if reason.allows_new_request() => {
-                Some(confirmation::find_or_create(&mut work, context, &revalidated.priced).await?)
-            }
-            _ => None,
-        };
-        work.commit().await?;
-        Ok(requested)
+    let CheckoutError::ConfirmationRequired { reason, .. } = error else { return Err(error) };
+    if !reason.allows_new_request() {
+        return Err(error);
     }
-    .await;
-    Err(match (recorded, error) {
-        (Ok(Some(requested)), CheckoutError::ConfirmationRequired { reason, .. }) => {
-            let requested = Some(Box::new(requested));
-            CheckoutError::ConfirmationRequired { reason, requested }
-        }
-        (Ok(_), error) => error,
-        (Err(cause), error) => {
-            tracing::warn!(
-                %merchant, cart = %revalidated.priced.cart.id, %cause,
-                "the comparisons of a rejected checkout were not recorded; the checkout stays rejected"
-            );
-            error
-        }
-    })
+    let mut work = context.work().await?;
+    let is_elicitable = reason == ProofRejection::NotAsked;
+    let priced = &revalidated.priced;
+    let requested = confirmation::find_or_create(&mut work, context, priced, is_elicitable).await?;
+    work.commit().await?;
+    Err(CheckoutError::ConfirmationRequired { reason, requested: Some(Box::new(requested)) })
 }

@@ -2,6 +2,7 @@
 //! this module: [`Confirmation::apply`] changes it, by a decision in [`CONFIRMATION_TRANSITIONS`].
 
 mod decision;
+mod declined;
 mod proof;
 mod request;
 mod row;
@@ -12,11 +13,13 @@ use carts::{PricedCart, QuoteHash, Terms};
 use database::Work;
 use merchants::ConfirmationPolicy;
 use orders::ConfirmationLevel;
-use primitives::{CartId, CheckoutId, ConfirmationId, KeyId, Money, Timestamp};
+use primitives::{CartId, CheckoutId, ConfirmationId, KeyId, MerchantId, Money, Timestamp};
 use rand::Rng;
 
 pub(crate) use decision::record_elicited;
-pub use decision::{Decision, Elicitation, ElicitationResponse, decide};
+pub use decision::{Decision, Elicitation, ElicitationResponse, Visitor, decide};
+pub use declined::DECLINE_LIFETIME;
+pub(crate) use declined::{ItemsHash, ensure_not_declined, record as record_declined};
 pub use proof::{ConfirmationProof, ProofClaim, ProofRejection};
 pub(crate) use request::find_or_create;
 pub use request::{ConfirmationRequest, confirmation, request};
@@ -24,7 +27,7 @@ pub(crate) use row::ConfirmationRow;
 
 use crate::complete::Complete;
 use crate::revalidate::Revalidated;
-use crate::{CheckoutContext, CheckoutError, PriceChange, table};
+use crate::{CheckoutContext, CheckoutError, PriceChange, Session, table};
 
 /// Time from the request of a confirmation until it expires; never longer than its cart.
 pub const CONFIRMATION_LIFETIME: Duration = Duration::from_mins(15);
@@ -42,10 +45,13 @@ primitives::text_enum! {
     }
 }
 
-/// All transitions of a stored status: status before, decision, status after.
+/// All transitions of a stored status: status before, decision, status after. A decision on the hosted page replaces one
+/// that was made in the agent's client.
 pub const CONFIRMATION_TRANSITIONS: &[(ConfirmationStatus, Decision, ConfirmationStatus)] = &[
     (ConfirmationStatus::Pending, Decision::Approve, ConfirmationStatus::Confirmed),
     (ConfirmationStatus::Pending, Decision::Reject, ConfirmationStatus::Rejected),
+    (ConfirmationStatus::Confirmed, Decision::Approve, ConfirmationStatus::Confirmed),
+    (ConfirmationStatus::Confirmed, Decision::Reject, ConfirmationStatus::Rejected),
 ];
 
 /// A confirmation of a purchase by a person.
@@ -59,10 +65,18 @@ pub struct Confirmation {
     pub terms: Terms,
     /// The hash of the terms.
     pub quote_hash: QuoteHash,
+    /// The items of the terms; `None` for a confirmation from before they were recorded.
+    pub(crate) items: Option<ItemsHash>,
     /// See [`Confirmation::stored_status`].
     stored_status: ConfirmationStatus,
     /// `None` until the person approves.
     pub level: Option<ConfirmationLevel>,
+    /// Whether the agent's client may ask the person itself.
+    pub is_elicitable: bool,
+    /// The address of the agent that requested it.
+    pub agent_address: Option<String>,
+    /// Who decided on the hosted page; `None` for a decision in the agent's client.
+    pub decided_by: Option<Visitor>,
     /// CSRF token of the form on the hosted page.
     pub form_token: [u8; 16],
     /// The session it was used for; it can be used once.
@@ -75,7 +89,12 @@ pub struct Confirmation {
 
 impl Confirmation {
     /// Returns a new confirmation of the current terms of a cart. It is pending.
-    fn new(work: &mut Work, priced: &PricedCart) -> Self {
+    fn new(
+        work: &mut Work,
+        context: &CheckoutContext<'_>,
+        priced: &PricedCart,
+        is_elicitable: bool,
+    ) -> Self {
         let mut form_token = [0; 16];
         work.random().fill_bytes(&mut form_token);
         let (now, cart) = (work.now(), &priced.cart);
@@ -85,8 +104,12 @@ impl Confirmation {
             agent: cart.owner.key,
             terms: priced.terms.clone(),
             quote_hash: priced.quote_hash,
+            items: Some(ItemsHash::of_cart(cart)),
             stored_status: ConfirmationStatus::Pending,
             level: None,
+            is_elicitable,
+            agent_address: context.caller.address.map(|address| address.0.to_string()),
+            decided_by: None,
             form_token,
             used_by: None,
             created_at: now,
@@ -113,8 +136,16 @@ impl Confirmation {
         }
     }
 
-    /// Applies a decision at `now`; an approval has this level. Returns `false` if the confirmation is decided already or
-    /// has expired: only the first decision counts.
+    /// Returns whether the person decided from the address of the agent; `None` if one of them is not known.
+    #[must_use]
+    pub fn same_address(&self) -> Option<bool> {
+        let person = self.decided_by.as_ref()?.address.as_str();
+        self.agent_address.as_deref().map(|agent| agent == person)
+    }
+
+    /// Applies a decision at `now`; an approval has this level. Returns `false` if the confirmation was used or has expired,
+    /// or if it is decided: only the first decision counts, except that the hosted page replaces an approval in the agent's
+    /// client.
     pub(crate) fn apply(
         &mut self,
         decision: Decision,
@@ -122,6 +153,10 @@ impl Confirmation {
         now: Timestamp,
     ) -> bool {
         let from = self.status(now);
+        let is_replaceable = self.level.is_none_or(|decided| decided < level);
+        if self.used_by.is_some() || !is_replaceable {
+            return false;
+        }
         let mut transitions = CONFIRMATION_TRANSITIONS.iter();
         let Some((.., to)) = transitions.find(|(before, by, _)| (*before, *by) == (from, decision))
         else {
@@ -132,6 +167,36 @@ impl Confirmation {
         self.decided_at = Some(now);
         true
     }
+}
+
+/// Records that a person pays for a session on the hosted page, which confirms the terms they saw.
+pub(crate) async fn record_payment(
+    work: &mut Work,
+    merchant: MerchantId,
+    session: &Session,
+    visitor: Visitor,
+) -> Result<ConfirmationProof, CheckoutError> {
+    let (now, level) = (work.now(), ConfirmationLevel::Hosted);
+    let confirmation = Confirmation {
+        id: work.new_id(),
+        cart: session.cart,
+        agent: session.owner.key,
+        terms: session.terms.clone(),
+        quote_hash: session.quote_hash,
+        items: Some(ItemsHash::of_session(session)),
+        stored_status: ConfirmationStatus::Confirmed,
+        level: Some(level),
+        is_elicitable: false,
+        agent_address: session.agent_address.clone(),
+        decided_by: Some(visitor),
+        form_token: session.form_token,
+        used_by: Some(session.id),
+        created_at: now,
+        expires_at: session.expires_at,
+        decided_at: Some(now),
+    };
+    table::insert_confirmation(work, merchant, &confirmation).await?;
+    Ok(ConfirmationProof { level, confirmation: Some(confirmation.id) })
 }
 
 /// Returns the confirmation that a checkout is completed with, or an error if it is missing, invalid or weaker than the
@@ -149,6 +214,7 @@ pub(crate) async fn require(
         ConfirmationPolicy::Mandate => ConfirmationLevel::Mandate,
     };
     let reject = |reason| CheckoutError::ConfirmationRequired { reason, requested: None };
+    ensure_not_declined(work, context, &revalidated.priced.cart).await?;
     // The confirmation that the client's response or the agent's claim names.
     let responded = request.elicitation.response.map(|response| response.confirmation);
     let named = responded.or(request.claim.confirmation());

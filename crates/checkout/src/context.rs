@@ -2,11 +2,21 @@
 
 use database::{Database, DatabaseError, Reading, Work};
 use merchants::{Settings, Store};
-use primitives::{CheckoutId, ConfirmationId, MerchantId};
+use payments::PaymentMethod;
+use primitives::{CheckoutId, ClientAddress, ConfirmationId, MerchantId, Plan};
 
-use crate::Session;
+use crate::{CheckoutError, PaymentGateway, PaymentPage, Session};
 
-/// The store of a checkout, the database and the base URL of the site.
+/// The caller of a verb.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct CheckoutCaller {
+    /// The plan of the agent's key, by which its holds are limited.
+    pub plan: Plan,
+    /// `None` if the call did not come over the network.
+    pub address: Option<ClientAddress>,
+}
+
+/// The store of a checkout, the database, the base URL of the site, the payment gateway and the caller.
 #[derive(Clone, Copy)]
 pub struct CheckoutContext<'context> {
     pub database: &'context Database,
@@ -14,6 +24,9 @@ pub struct CheckoutContext<'context> {
     pub store: &'context Store,
     /// Base URL of this site, without a trailing slash.
     pub site_url: &'context str,
+    /// Takes payments on the hosted page.
+    pub gateway: &'context PaymentGateway,
+    pub caller: CheckoutCaller,
 }
 
 impl CheckoutContext<'_> {
@@ -22,7 +35,7 @@ impl CheckoutContext<'_> {
     }
 
     pub(crate) async fn work(&self) -> Result<Work, DatabaseError> {
-        Work::for_store(self.database, self.merchant()).await
+        Work::for_checkout(self.database, self.merchant()).await
     }
 
     pub(crate) fn reading(&self) -> Result<Reading, DatabaseError> {
@@ -51,6 +64,33 @@ impl CheckoutContext<'_> {
                 template.fill(&items, &session.id.to_string())
             }
             _ => self.hosted_url(session.id),
+        }
+    }
+
+    /// Returns `NoPaymentPage` if a person could pay neither on a page of the store nor on the hosted page.
+    pub(crate) fn ensure_payment_page(
+        &self,
+        settings: &Settings,
+        is_sandbox: bool,
+    ) -> Result<(), CheckoutError> {
+        let page = PaymentPage::of(settings, self.gateway, is_sandbox);
+        page.map(drop).ok_or(CheckoutError::NoPaymentPage)
+    }
+
+    /// Returns `MethodNotAccepted` if an agent names a payment method that does not work at the store.
+    pub(crate) fn ensure_method(
+        &self,
+        settings: &Settings,
+        is_sandbox: bool,
+        method: Option<PaymentMethod>,
+    ) -> Result<(), CheckoutError> {
+        let page = PaymentPage::of(settings, self.gateway, is_sandbox);
+        let accepted = page.map_or(&[][..], PaymentPage::methods);
+        match method {
+            Some(method) if !accepted.contains(&method) => {
+                Err(CheckoutError::MethodNotAccepted { accepted })
+            }
+            _ => Ok(()),
         }
     }
 }

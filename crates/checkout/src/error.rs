@@ -4,7 +4,7 @@ use carts::{CartError, Message, QuoteHash};
 use catalog::CatalogError;
 use database::DatabaseError;
 use jobs::{IdempotencyError, JobError};
-use merchants::{SettingsError, StoreError};
+use merchants::{HoldLimits, SettingsError, StoreError};
 use orders::OrderError;
 use payments::{PaymentError, PaymentMethod};
 use primitives::{
@@ -81,6 +81,11 @@ pub enum CheckoutError {
     InvalidTransition { from: Status },
     #[error("unknown payment method")]
     UnknownPaymentMethod,
+    #[error("payment method not accepted: it does not work at this store")]
+    MethodNotAccepted {
+        /// Those that work there.
+        accepted: &'static [PaymentMethod],
+    },
     #[error("invalid reason_code: must match {}", ReasonCode::PATTERN)]
     InvalidReasonCode,
     #[error(
@@ -93,11 +98,28 @@ pub enum CheckoutError {
     /// The payment gateway does not accept payments for the session.
     #[error("payment not accepted: this store takes no payments on the hosted page")]
     PaymentNotAccepted,
-    #[error("amount mismatch: the amount is not the total of the checkout")]
+    /// Nobody could pay: the store has no payment page, and the hosted page does not accept payments for it.
+    #[error("the store has no page where a person could pay")]
+    NoPaymentPage,
+    #[error(
+        "hold limit reached: a key can hold {} checkouts and {} units at this store, and half of the stock of an item",
+        limits.holds,
+        limits.units
+    )]
+    HoldLimitReached {
+        limits: HoldLimits,
+        /// Index of the line of which too many units would be held.
+        index: Option<usize>,
+    },
+    #[error("amount mismatch: {field} is not the amount of the checkout")]
     AmountMismatch {
-        /// The total of the session.
+        /// The field of the report.
+        field: &'static str,
         expected: Money,
     },
+    /// A payment was reported after the session ended, and the units are no longer available.
+    #[error("the checkout has ended and the items are no longer available: refund the payment")]
+    RefundDue { checkout: CheckoutId },
     /// The session was paid by another payment.
     #[error("already paid: the checkout was paid with another reference")]
     AlreadyPaid { checkout: CheckoutId },
@@ -139,6 +161,7 @@ pub const COMPLETE_ERRORS: &[ErrorCode] = &[
     ErrorCode::OutOfStock,
     ErrorCode::PriceChanged,
     ErrorCode::ConfirmationRequired,
+    ErrorCode::HoldLimitReached,
     ErrorCode::UnsupportedPaymentMethod,
     ErrorCode::InvalidStatusTransition,
 ];
@@ -157,8 +180,14 @@ pub const UPDATE_ERRORS: &[ErrorCode] = &[
 /// Codes of [`cancel`](crate::cancel()).
 pub const CANCEL_ERRORS: &[ErrorCode] = &[ErrorCode::NotFound, ErrorCode::InvalidStatusTransition];
 /// Codes of [`report_paid`](crate::report_paid).
-pub const REPORT_ERRORS: &[ErrorCode] =
-    &[ErrorCode::NotFound, ErrorCode::InvalidStatusTransition, ErrorCode::PaymentAlreadyProcessed];
+pub const REPORT_ERRORS: &[ErrorCode] = &[
+    ErrorCode::NotFound,
+    ErrorCode::InvalidStatusTransition,
+    ErrorCode::OutOfStock,
+    ErrorCode::PaymentAlreadyProcessed,
+];
+/// Codes of [`release`](crate::release()).
+pub const RELEASE_ERRORS: &[ErrorCode] = &[ErrorCode::NotFound, ErrorCode::InvalidStatusTransition];
 
 impl From<sqlx::Error> for CheckoutError {
     fn from(error: sqlx::Error) -> Self {
@@ -200,14 +229,17 @@ impl Problem for CheckoutError {
         match self {
             Self::NotFound | Self::ConfirmationNotFound => ErrorCode::NotFound,
             Self::BelowThreshold | Self::CsrfRejected => ErrorCode::Forbidden,
-            Self::NotReady { .. } => ErrorCode::CheckoutNotReady,
-            Self::OutOfStock { .. } | Self::ReservedElsewhere { .. } => ErrorCode::OutOfStock,
+            Self::NotReady { .. } | Self::NoPaymentPage => ErrorCode::CheckoutNotReady,
+            Self::OutOfStock { .. } | Self::ReservedElsewhere { .. } | Self::RefundDue { .. } => {
+                ErrorCode::OutOfStock
+            }
+            Self::HoldLimitReached { .. } => ErrorCode::HoldLimitReached,
             Self::PriceChanged { .. } | Self::QuoteChanged { .. } => ErrorCode::PriceChanged,
             Self::ConfirmationRequired { .. } => ErrorCode::ConfirmationRequired,
             Self::InvalidTransition { .. } => ErrorCode::InvalidStatusTransition,
-            Self::UnknownPaymentMethod | Self::PaymentNotAccepted => {
-                ErrorCode::UnsupportedPaymentMethod
-            }
+            Self::UnknownPaymentMethod
+            | Self::MethodNotAccepted { .. }
+            | Self::PaymentNotAccepted => ErrorCode::UnsupportedPaymentMethod,
             Self::InvalidReasonCode
             | Self::InvalidReturnUrl
             | Self::InvalidMetadata
@@ -251,12 +283,23 @@ impl Problem for CheckoutError {
                 details.insert("field", "payment_method");
                 details.insert("allowed", allowed);
             }
+            Self::MethodNotAccepted { accepted } => {
+                let allowed: Vec<&str> = accepted.iter().map(|method| method.as_str()).collect();
+                details.insert("field", "payment_method");
+                details.insert("allowed", allowed);
+            }
             Self::InvalidReasonCode => details.insert("field", "reason_code"),
             Self::InvalidReturnUrl => details.insert("field", "return_url"),
             Self::InvalidMetadata => details.insert("field", "metadata"),
-            Self::AmountMismatch { expected } => {
-                details.insert("field", "total_amount");
+            Self::AmountMismatch { field, expected } => {
+                details.insert("field", *field);
                 details.insert("allowed", json!([expected.to_decimal()]));
+            }
+            Self::NoPaymentPage => details.insert("reason", "no_payment_page"),
+            Self::HoldLimitReached { limits, index } => hold_limit(details, *limits, *index),
+            Self::RefundDue { checkout } => {
+                details.insert("reason", "refund_due");
+                details.insert("checkout_id", checkout.to_string());
             }
             Self::AlreadyPaid { checkout } => details.insert("checkout_id", checkout.to_string()),
             Self::OfNewCart { cart, error } => {
@@ -310,6 +353,9 @@ impl CheckoutError {
                 Action::RequestHumanConfirmation,
                 " for the same key",
             ),
+            Self::MethodNotAccepted { .. } => {
+                hint!("omit payment_method: the person chooses a method at checkout_url")
+            }
             Self::BelowThreshold => {
                 hint!(
                     Action::FindOffersNetwork,
@@ -339,6 +385,14 @@ impl CheckoutError {
             ),
             Self::ConfirmationRequired { reason, .. } => reason.hint(),
             Self::InvalidTransition { from } => transition_hint(*from),
+            Self::NoPaymentPage => hint!(
+                Action::FindOffersNetwork,
+                " lists offers of the same article at other stores"
+            ),
+            Self::HoldLimitReached { index, .. } => hold_limit_hint(*index),
+            Self::RefundDue { .. } => {
+                hint!("refund the payment to the buyer; the report was recorded")
+            }
             Self::InvalidReasonCode => {
                 hint!("use a short code such as price, shipping_cost or changed_mind")
             }
@@ -349,6 +403,16 @@ impl CheckoutError {
             }
             _ => return None,
         })
+    }
+}
+
+/// Returns what to do if a key holds too much: in all, or of one line.
+fn hold_limit_hint(index: Option<usize>) -> Hint {
+    match index {
+        None => hint!(
+            "cancel checkouts that the person no longer wants, or wait until one is paid or expires"
+        ),
+        Some(_) => hint!("buy fewer units of the item"),
     }
 }
 
@@ -398,6 +462,14 @@ fn not_ready(details: &mut Details, missing: &[&'static str], messages: &[Messag
     details.insert("messages", messages.collect::<Vec<_>>());
 }
 
+fn hold_limit(details: &mut Details, limits: HoldLimits, index: Option<usize>) {
+    details.insert("holds_max", limits.holds);
+    details.insert("units_max", limits.units);
+    if let Some(index) = index {
+        details.insert("field", format!("items/{index}"));
+    }
+}
+
 fn price_changed(details: &mut Details, changes: &[PriceChange], current: QuoteHash) {
     let changes = changes.iter().map(|change| {
         json!({
@@ -424,6 +496,7 @@ mod tests {
             UPDATE_ERRORS,
             CANCEL_ERRORS,
             REPORT_ERRORS,
+            RELEASE_ERRORS,
             // Doors declare these with every body and access rule.
             &[ErrorCode::InvalidRequest, ErrorCode::Forbidden],
             &[ErrorCode::InternalError, ErrorCode::ServiceUnavailable],
@@ -441,6 +514,7 @@ mod tests {
             .map(|reason| CheckoutError::ConfirmationRequired { reason: *reason, requested: None });
         let checkout = CheckoutId::from_random(1);
         let current = QuoteHash::from_bytes(&[0; 32]).unwrap();
+        let limits = HoldLimits { holds: 1, units: 1 };
         let others = [
             CheckoutError::NotFound,
             CheckoutError::ConfirmationNotFound,
@@ -451,6 +525,10 @@ mod tests {
             CheckoutError::PriceChanged { changes: Vec::new(), current },
             CheckoutError::QuoteChanged { current },
             CheckoutError::AlreadyPaid { checkout },
+            CheckoutError::NoPaymentPage,
+            CheckoutError::HoldLimitReached { limits, index: None },
+            CheckoutError::HoldLimitReached { limits, index: Some(0) },
+            CheckoutError::RefundDue { checkout },
         ];
         for error in every_status.chain(every_reason).chain(others) {
             let envelope = Failure::from(error).envelope("req_1");

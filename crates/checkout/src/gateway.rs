@@ -4,8 +4,6 @@ use std::sync::Arc;
 
 use payments::Provider;
 
-use crate::Session;
-
 /// Takes payments on the hosted page through one provider.
 #[derive(Debug, Clone)]
 pub struct PaymentGateway {
@@ -21,11 +19,11 @@ impl PaymentGateway {
         Self { provider, allows_test_payments }
     }
 
-    /// Returns whether the gateway accepts payments for a session. A live provider accepts real sessions, a test provider
-    /// accepts sandbox sessions, and real ones only if test payments are allowed.
+    /// Returns whether the gateway accepts payments for sessions of a sandbox, or for real ones. A live provider accepts
+    /// real sessions, a test provider accepts sandbox sessions, and real ones only if test payments are allowed.
     #[must_use]
-    pub fn accepts(&self, session: &Session) -> bool {
-        self.is_live() != session.owner.is_sandbox || (self.allows_test_payments && !self.is_live())
+    pub fn accepts(&self, is_sandbox: bool) -> bool {
+        self.is_live() != is_sandbox || (self.allows_test_payments && !self.is_live())
     }
 
     /// Returns whether the provider moves real money.

@@ -8,6 +8,7 @@ use regex::Regex;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use url::{Host, Url};
 
 use crate::{CheckoutError, ProofClaim};
 
@@ -34,7 +35,8 @@ impl ReasonCode {
     }
 }
 
-/// Where the buyer is sent after the payment: an HTTPS URL.
+/// Where the agent wants the buyer to continue: an HTTPS URL. It is stored with the session and returned to the agent, and
+/// rendered on no page.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReturnUrl(String);
 
@@ -42,13 +44,24 @@ impl ReturnUrl {
     /// The length of the longest URL. Doors advertise it.
     pub const LENGTH_MAX: usize = 2000;
 
-    /// Returns the URL, or `InvalidReturnUrl` if it is too long or not HTTPS.
-    pub fn new(text: &str) -> Result<Self, CheckoutError> {
-        if text.starts_with("https://") && text.len() <= Self::LENGTH_MAX {
-            Ok(Self(text.to_owned()))
-        } else {
-            Err(CheckoutError::InvalidReturnUrl)
-        }
+    /// Returns the URL, or `InvalidReturnUrl` if it is too long, contains credentials or characters that a URL cannot
+    /// contain, or is not HTTPS. HTTP is accepted in development, on loopback.
+    pub fn new(text: &str, is_development: bool) -> Result<Self, CheckoutError> {
+        let is_plain =
+            text.len() <= Self::LENGTH_MAX && text.bytes().all(|it| it.is_ascii_graphic());
+        let url = Url::parse(text).ok().filter(|_| is_plain);
+        let is_accepted = url.is_some_and(|url| {
+            let is_loopback = match url.host() {
+                Some(Host::Domain(name)) => name == "localhost",
+                Some(Host::Ipv4(address)) => address.is_loopback(),
+                Some(Host::Ipv6(address)) => address.is_loopback(),
+                None => return false,
+            };
+            let is_secure = url.scheme() == "https"
+                || (url.scheme() == "http" && is_loopback && is_development);
+            is_secure && url.username().is_empty() && url.password().is_none()
+        });
+        if is_accepted { Ok(Self(text.to_owned())) } else { Err(CheckoutError::InvalidReturnUrl) }
     }
 
     /// Returns the text.
@@ -123,9 +136,26 @@ mod tests {
     #[test]
     fn a_return_url_is_https() {
         let long = format!("https://{}", "a".repeat(ReturnUrl::LENGTH_MAX));
-        assert!(ReturnUrl::new("https://agent.example/done").is_ok());
-        for invalid in ["", "http://agent.example", "javascript:alert(1)", long.as_str()] {
-            assert!(ReturnUrl::new(invalid).is_err(), "{invalid}");
+        let is_valid = |text: &str, is_development| ReturnUrl::new(text, is_development).is_ok();
+        assert!(is_valid("https://agent.example/done?step=2", false));
+        for invalid in [
+            "",
+            "https://",
+            "http://agent.example",
+            "javascript:alert(1)",
+            "//agent.example/done",
+            "https://agent.example@evil.example/",
+            "https://agent.example/\u{0}",
+            "https://agent.example/a\nb",
+            "https://agent.example/é",
+            long.as_str(),
+        ] {
+            for is_development in [false, true] {
+                assert!(!is_valid(invalid, is_development), "{invalid}");
+            }
+        }
+        for local in ["http://localhost:3000/done", "http://127.0.0.1/", "http://[::1]:8080/"] {
+            assert!(is_valid(local, true) && !is_valid(local, false), "{local}");
         }
     }
 

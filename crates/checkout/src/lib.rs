@@ -5,14 +5,18 @@ mod complete;
 mod confirmation;
 mod context;
 mod create;
+mod deliver;
+mod erase;
 mod error;
 mod event;
 mod expire;
 mod gateway;
+mod holds;
 mod idempotency;
 mod input;
 mod machine;
 mod pay;
+mod payment_page;
 mod purge;
 mod read;
 mod reconcile;
@@ -23,32 +27,38 @@ mod session;
 mod table;
 mod update;
 
-pub use cancel::cancel;
+pub use cancel::{cancel, release, release_by_operator};
 pub use complete::{Complete, Source, complete};
 pub use confirmation::{
     CONFIRMATION_LIFETIME, CONFIRMATION_TRANSITIONS, Confirmation, ConfirmationProof,
-    ConfirmationRequest, ConfirmationStatus, Decision, Elicitation, ElicitationResponse,
-    ProofClaim, ProofRejection, confirmation, decide, request,
+    ConfirmationRequest, ConfirmationStatus, DECLINE_LIFETIME, Decision, Elicitation,
+    ElicitationResponse, ProofClaim, ProofRejection, Visitor, confirmation, decide, request,
 };
-pub use context::CheckoutContext;
+pub use context::{CheckoutCaller, CheckoutContext};
 pub use create::create;
+pub use deliver::deliver;
+pub use erase::{Erased, erase_buyer};
 pub use error::{
-    CANCEL_ERRORS, COMPLETE_ERRORS, CheckoutError, PriceChange, READ_ERRORS, REPORT_ERRORS,
-    UPDATE_ERRORS,
+    CANCEL_ERRORS, COMPLETE_ERRORS, CheckoutError, PriceChange, READ_ERRORS, RELEASE_ERRORS,
+    REPORT_ERRORS, UPDATE_ERRORS,
 };
 pub use expire::ExpireSessions;
 pub use gateway::PaymentGateway;
+pub use holds::hold_limits;
 pub use input::{Metadata, ProofRequest, ReasonCode, ReturnUrl};
 pub use machine::{INITIAL_STATUSES, Status, TRANSITIONS, Transition, state_diagram};
 pub use orders::ConfirmationLevel;
-pub use pay::pay;
-pub use purge::PurgeSandboxes;
-pub use read::{merchant_of, session};
+pub use pay::{PayRequest, pay};
+pub use payment_page::PaymentPage;
+pub use purge::{PurgeCarts, PurgeCheckoutEvents};
+pub use read::{merchant_of, session, sessions};
 pub use reconcile::ReconcilePayments;
 pub use record::{
     ConfirmationRecord, HumanConfirmationRecord, OrderSummary, SessionLine, SessionMerchant,
     SessionMessage, SessionOrder, SessionRecord, SessionTotals,
 };
-pub use report::{PaymentReport, report_paid};
-pub use session::{NewSession, SESSION_LIFETIME, Session, SessionSnapshot};
+pub use report::{PaymentReport, ReportedAmounts, report_paid};
+pub use session::{
+    Amounts, NewSession, SESSION_LIFETIME, SESSION_LIFETIME_MAX, Session, SessionSnapshot,
+};
 pub use update::{Update, decline, update};

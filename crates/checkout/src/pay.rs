@@ -1,7 +1,7 @@
 //! A verb: paying on the hosted page. The payment is started in one work, the provider is called outside of any, and the
 //! outcome is settled in another. A process that dies in between leaves a pending payment, which `ReconcilePayments` settles.
 
-use carts::CartStatus;
+use carts::{CartStatus, QuoteHash};
 use database::{Work, crash_point};
 use orders::{Order, OrderStatus};
 use payments::{ChargeOutcome, Payment};
@@ -10,35 +10,57 @@ use subtle::ConstantTimeEq;
 
 use crate::event::{self, AgentEvent};
 use crate::{
-    CheckoutContext, CheckoutError, ConfirmationProof, PaymentGateway, Session, SessionSnapshot,
-    Status, Transition, read, table,
+    CheckoutContext, CheckoutError, ConfirmationProof, Session, SessionSnapshot, Status,
+    Transition, Visitor, confirmation, read, table,
 };
 
-/// Pays for a session with the instrument chosen by the person. Returns `CsrfRejected` unless the form token is the
-/// session's.
+/// What a person submits to pay.
+#[derive(Debug, Clone)]
+pub struct PayRequest<'form> {
+    /// A token of the provider.
+    pub instrument: &'form str,
+    pub form_token: &'form [u8],
+    /// The hash of the terms on the page.
+    pub quote_hash: QuoteHash,
+    pub visitor: Visitor,
+}
+
+/// Pays for a session with the instrument chosen by the person. Exactly the terms that the page showed are charged, and
+/// paying confirms them. Returns `CsrfRejected` unless the form token is the session's, and `QuoteChanged` if its terms are
+/// not the ones that were shown.
 pub async fn pay(
     context: &CheckoutContext<'_>,
-    gateway: &PaymentGateway,
     id: CheckoutId,
-    instrument: &str,
-    form_token: &[u8],
+    request: PayRequest<'_>,
 ) -> Result<SessionSnapshot, CheckoutError> {
     let merchant = context.merchant();
     let mut work = context.work().await?;
     let now = work.now();
     let (mut session, _) = read::lock(&mut work, merchant, id, None).await?;
-    if !bool::from(session.form_token.as_slice().ct_eq(form_token)) {
+    if !bool::from(session.form_token.as_slice().ct_eq(request.form_token)) {
         return Err(CheckoutError::CsrfRejected);
     }
     if session.stored_status() == Status::Completed {
         return Ok(SessionSnapshot { session, now });
     }
-    if !gateway.accepts(&session) {
+    if !context.gateway.accepts(session.owner.is_sandbox) {
         return Err(CheckoutError::PaymentNotAccepted);
     }
-    let provider = gateway.provider.as_ref();
-    let payment =
-        start_payment(&mut work, merchant, &mut session, provider.name(), instrument).await?;
+    if request.quote_hash != session.quote_hash {
+        return Err(CheckoutError::QuoteChanged { current: session.quote_hash });
+    }
+    if session.terms.needs_destination() {
+        let missing = vec!["$.destination"];
+        return Err(CheckoutError::NotReady { missing, messages: Vec::new() });
+    }
+    // Nothing new is paid at a store that was closed to agents in the meantime.
+    merchants::store_and_settings_now(&mut work, merchant).await?.0.admit()?;
+    let provider = context.gateway.provider.as_ref();
+    let (name, instrument) = (provider.name(), request.instrument);
+    let proof =
+        confirmation::record_payment(&mut work, merchant, &session, request.visitor).await?;
+    session.confirmation = Some(proof);
+    let payment = start_payment(&mut work, merchant, &mut session, name, instrument).await?;
     crash_point("pay.before_commit");
     work.commit().await?;
     crash_point("pay.started");
@@ -106,7 +128,9 @@ pub(crate) async fn settle(
         }
         ChargeOutcome::Paid { reference } => {
             session.apply(Transition::SettlePayment, now)?;
-            let order = new_order(work, &session, &cart, &payment.provider, reference);
+            let paid =
+                PaidBy { provider: &payment.provider, reference, status: OrderStatus::Pending };
+            let order = new_order(work, merchant, &session, &cart, paid).await?;
             orders::place(work, merchant, &session.terms.store.slug, &order).await?;
             crash_point("pay.order_placed");
             let units = session.units();
@@ -123,34 +147,48 @@ pub(crate) async fn settle(
     Ok(session)
 }
 
+/// The payment of an order, and the status in which the order starts.
+pub(crate) struct PaidBy<'payment> {
+    pub(crate) provider: &'payment str,
+    pub(crate) reference: &'payment str,
+    pub(crate) status: OrderStatus,
+}
+
 /// Returns the order of a paid session.
-fn new_order(
+pub(crate) async fn new_order(
     work: &mut Work,
+    merchant: MerchantId,
     session: &Session,
     cart: &carts::Cart,
-    provider: &str,
-    reference: &str,
-) -> Order {
+    paid: PaidBy<'_>,
+) -> Result<Order, CheckoutError> {
     let now = work.now();
     let proof = session.confirmation.unwrap_or(ConfirmationProof::ATTESTED);
-    Order {
+    let confirmation = match proof.confirmation {
+        Some(id) => table::confirmation(work.sql(), merchant, id).await?,
+        None => None,
+    };
+    Ok(Order {
         id: work.new_id(),
         checkout: session.id,
         cart: session.cart,
         agent: session.owner.key,
         agent_name: session.owner.name.clone(),
         is_sandbox: session.owner.is_sandbox,
-        status: OrderStatus::Pending,
-        payment_provider: provider.to_owned(),
-        payment_reference: reference.to_owned(),
+        status: paid.status,
+        payment_provider: paid.provider.to_owned(),
+        payment_reference: paid.reference.to_owned(),
         total: session.total,
+        shipping_minor: session.amounts.shipping_minor,
+        tax_minor: session.amounts.tax_minor,
         lines: session.lines.clone(),
         terms: serde_json::to_value(&session.terms).unwrap_or_default(),
         quote_hash: *session.quote_hash.as_bytes(),
         confirmation: proof.level,
         confirmation_id: proof.confirmation,
+        same_address: confirmation.and_then(|it| it.same_address()),
         buyer: cart.buyer.as_ref().and_then(|buyer| serde_json::to_value(buyer).ok()),
         created_at: now,
         updated_at: now,
-    }
+    })
 }

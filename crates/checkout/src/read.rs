@@ -1,7 +1,7 @@
 //! A verb: reading a session.
 
 use database::{Database, Reading, Work};
-use primitives::{CheckoutId, KeyId, MerchantId};
+use primitives::{CheckoutId, KeyId, MerchantId, PageMeta, PageRequest};
 
 use crate::{CheckoutError, Session, SessionSnapshot, table};
 
@@ -20,6 +20,28 @@ pub async fn session(
         .await?;
     let session = found.filter(|session| agent.is_none_or(|agent| agent == session.owner.key));
     Ok(SessionSnapshot { session: session.ok_or(CheckoutError::NotFound)?, now })
+}
+
+/// Sessions that are counted for a list; the total of a longer one is a lower bound.
+const COUNT_MAX: i64 = 10_000;
+
+/// Returns a page of the real sessions of a store, the newest first; if requested, only those that hold units.
+pub async fn sessions(
+    reading: &Reading,
+    merchant: MerchantId,
+    holding_only: bool,
+    page: PageRequest,
+) -> Result<(Vec<SessionSnapshot>, PageMeta), CheckoutError> {
+    let (now, total, found) = reading
+        .run(async |sql| {
+            let now = sql.now().await?;
+            let total = table::count(sql, merchant, holding_only, COUNT_MAX).await?;
+            let found = table::find_page(sql, merchant, holding_only, page).await?;
+            Ok::<_, CheckoutError>((now, total, found))
+        })
+        .await?;
+    let snapshots = found.into_iter().map(|session| SessionSnapshot { session, now }).collect();
+    Ok((snapshots, page.meta(total).estimated(total >= COUNT_MAX)))
 }
 
 /// Returns the merchant of a session, for requests that name a session without its store.

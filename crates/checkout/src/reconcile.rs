@@ -2,50 +2,67 @@
 
 use std::time::Duration;
 
-use database::Reading;
-use jobs::{Epoch, Job, JobContext, JobError, Outcome, Scheduled};
-use serde::{Deserialize, Serialize};
+use database::{Database, DatabaseError, Reading, Snapshot, Work};
+use jobs::{JobError, Sweep, SweepRow};
+use payments::PaymentStatus;
+use primitives::{Id, MerchantId, PaymentId};
 
 use crate::pay::settle;
 use crate::{CheckoutError, PaymentGateway};
 
 /// Age at which a pending payment is reconciled.
 const RECONCILE_AFTER: Duration = Duration::from_secs(30);
-/// Payments read at a time.
-const BATCH_SIZE: i64 = 100;
 
 /// Asks the provider for the outcome of payments that stayed pending, and settles them. Scheduled every minute.
-#[derive(Debug, Serialize, Deserialize)]
-pub struct ReconcilePayments {
-    epoch: Epoch,
-}
+#[derive(Debug)]
+pub struct ReconcilePayments;
 
-impl Scheduled for ReconcilePayments {
-    fn for_epoch(epoch: Epoch) -> Self {
-        Self { epoch }
-    }
-}
-
-impl Job for ReconcilePayments {
+impl Sweep for ReconcilePayments {
     const NAME: &'static str = "checkout.ask_again";
     type Dependencies = PaymentGateway;
 
-    async fn run(self, context: JobContext, gateway: PaymentGateway) -> Result<Outcome, JobError> {
-        let reading = Reading::for_platform(context.database());
-        let before = reading.run(async |sql| sql.now().await).await?.minus(RECONCILE_AFTER);
-        let pending = payments::find_pending(&reading, before, BATCH_SIZE)
-            .await
-            .map_err(CheckoutError::from)?;
-        for (merchant, payment) in pending {
-            if payment.provider != gateway.provider.name() {
-                continue;
-            }
-            let request = payment.charge_request();
-            let Ok(outcome) = gateway.provider.find(&request).await else { continue };
-            let mut work = context.work_for_store(merchant).await?;
-            settle(&mut work, merchant, &payment, &outcome).await?;
-            work.commit().await?;
-        }
-        Ok(Outcome::DONE)
+    async fn find(
+        sql: &mut Snapshot,
+        after: Option<SweepRow>,
+        limit: i64,
+    ) -> Result<Vec<SweepRow>, DatabaseError> {
+        let before = sql.now().await?.minus(RECONCILE_AFTER);
+        let after = after.map(|row| (row.due_at, PaymentId::from_uuid(row.id)));
+        let pending = payments::find_pending(sql, before, after, limit).await?;
+        let row = |(merchant, id, due_at): (MerchantId, PaymentId, _)| SweepRow {
+            merchant,
+            id: id.uuid(),
+            due_at,
+        };
+        Ok(pending.into_iter().map(row).collect())
     }
+
+    async fn process(
+        database: Database,
+        row: SweepRow,
+        gateway: PaymentGateway,
+    ) -> Result<(), JobError> {
+        Ok(reconcile(&database, row.merchant, PaymentId::from_uuid(row.id), &gateway).await?)
+    }
+}
+
+async fn reconcile(
+    database: &Database,
+    merchant: MerchantId,
+    id: PaymentId,
+    gateway: &PaymentGateway,
+) -> Result<(), CheckoutError> {
+    let reading = Reading::for_store(database, merchant)?;
+    let Some(payment) = payments::find(&reading, merchant, id).await? else { return Ok(()) };
+    let is_ours = payment.provider == gateway.provider.name();
+    if payment.status != PaymentStatus::Pending || !is_ours {
+        return Ok(());
+    }
+    // Without an outcome the payment stays pending, and the next run asks again.
+    let Ok(outcome) = gateway.provider.find(&payment.charge_request()).await else {
+        return Ok(());
+    };
+    let mut work = Work::for_checkout(database, merchant).await?;
+    settle(&mut work, merchant, &payment, &outcome).await?;
+    Ok(work.commit().await?)
 }

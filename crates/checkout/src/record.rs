@@ -2,7 +2,7 @@
 
 mod confirmation;
 
-use carts::Terms;
+use carts::{ApprovalScope, OpenPart, Terms};
 use merchants::Band;
 use primitives::{
     CartId, CheckoutId, ConfirmationId, LineId, Money, OrderId, ProductId, Timestamp, VariantId,
@@ -36,6 +36,8 @@ pub struct SessionRecord {
     pub items: Vec<SessionLine>,
     /// Totals of the session.
     pub totals: SessionTotals,
+    /// What is not decided yet and the person enters or sees on the payment page: `destination`, `shipping`, `tax`, `buyer`. Empty if the total is final.
+    pub open: Vec<OpenPart>,
     /// Summary of the purchase, to show to the person.
     pub order_summary: OrderSummary,
     /// URL where the person reviews and pays. Show it to the person; an agent must not pay there.
@@ -50,6 +52,9 @@ pub struct SessionRecord {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("type" = "object"))]
     pub metadata: Option<Value>,
+    /// The `return_url` that the agent set. It is stored and returned only: no page links to it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub return_url: Option<String>,
     /// Messages: what to know or to do next.
     pub messages: Vec<SessionMessage>,
     /// Hash of everything the person approves.
@@ -104,16 +109,18 @@ pub struct SessionTotals {
     pub subtotal: f64,
     /// Sum of all discounts.
     pub discount: f64,
-    /// Price of shipping; absent until a shipping option is selected.
+    /// Price of shipping; absent if it is not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shipping: Option<f64>,
-    /// Taxes added to the prices; absent until a destination is set.
+    /// Taxes added to the prices; absent if they are not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tax: Option<f64>,
     /// Taxes already included in the prices; not added to the total.
     pub tax_included: f64,
     /// Total.
     pub total: f64,
+    /// Whether shipping or taxes are estimated or not known. The person sees the final amounts on the payment page before paying.
+    pub is_estimate: bool,
 }
 
 /// Summary of a purchase.
@@ -121,7 +128,7 @@ pub struct SessionTotals {
 pub struct OrderSummary {
     /// Sum of the quantities of all lines.
     pub item_count: i64,
-    /// Total.
+    /// Total; without what is open in a confirmation, with estimates in a session.
     pub total: f64,
     /// Currency of the amount.
     pub currency: String,
@@ -138,6 +145,8 @@ pub struct HumanConfirmationRecord {
     /// Level of confirmation: `attested` (stated by the agent), `elicited` (in the agent's client), `hosted` (on the
     /// confirmation page).
     pub level: String,
+    /// What is approved: `items` while parts of the total are open, otherwise `total`.
+    pub scope: ApprovalScope,
     /// Confirmation identifier; absent for `attested`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub confirmation_id: Option<ConfirmationId>,
@@ -160,10 +169,10 @@ pub struct SessionOrder {
 }
 
 impl SessionSnapshot {
-    /// Returns the record for the merchant: without the agent's metadata.
+    /// Returns the record for the merchant: without what belongs to the agent.
     #[must_use]
     pub fn record_for_merchant(&self) -> SessionRecord {
-        SessionRecord { metadata: None, ..self.record() }
+        SessionRecord { metadata: None, return_url: None, ..self.record() }
     }
 
     /// Returns the record for the agent.
@@ -190,16 +199,19 @@ impl SessionSnapshot {
             payment_method: session.payment_method.map(|method| method.to_string()),
             currency: terms.currency.to_string(),
             items: session.lines.iter().map(line).collect(),
-            totals: totals(terms),
-            order_summary: summary(terms),
+            totals: self.totals(),
+            open: terms.open.clone(),
+            order_summary: OrderSummary { total: session.total.to_decimal(), ..summary(terms) },
             checkout_url: self.active_checkout_url(),
             continue_url: self.active_checkout_url(),
             human_confirmation: HumanConfirmationRecord {
                 required: true,
                 level: self.level().to_string(),
+                scope: terms.scope(),
                 confirmation_id: session.confirmation.and_then(|proof| proof.confirmation),
             },
             metadata: session.metadata.clone(),
+            return_url: session.return_url.clone(),
             messages: self.messages(),
             quote_hash: session.quote_hash.to_string(),
             order: session.order.map(|order_id| SessionOrder { order_id }),
@@ -213,6 +225,20 @@ impl SessionSnapshot {
     fn active_checkout_url(&self) -> Option<String> {
         let ended = matches!(self.status(), Status::Canceled | Status::Expired);
         self.session.checkout_url.clone().filter(|_| !ended)
+    }
+
+    fn totals(&self) -> SessionTotals {
+        let (session, terms) = (&self.session, &self.session.terms);
+        let money = |minor: i64| Money::new(minor, terms.currency).to_decimal();
+        SessionTotals {
+            subtotal: money(terms.subtotal_minor),
+            discount: money(terms.discounts.iter().map(|(_, minor)| minor).sum()),
+            shipping: session.amounts.shipping_minor.map(money),
+            tax: session.amounts.tax_minor.map(money),
+            tax_included: money(session.amounts.tax_included_minor),
+            total: session.total.to_decimal(),
+            is_estimate: !terms.open.is_empty() && session.order.is_none(),
+        }
     }
 
     fn messages(&self) -> Vec<SessionMessage> {
@@ -235,6 +261,12 @@ impl SessionSnapshot {
             }
             Status::ReadyForComplete => {
                 add("ready", "complete_checkout holds the items and returns checkout_url");
+            }
+            Status::RequiresEscalation if self.session.terms.needs_destination() => {
+                add(
+                    "buyer_review_required",
+                    "show checkout_url to the person: they enter the address, see the final total and pay there",
+                );
             }
             Status::RequiresEscalation => {
                 add(
@@ -264,17 +296,5 @@ fn summary(terms: &Terms) -> OrderSummary {
         total: Money::new(terms.total_minor, terms.currency).to_decimal(),
         currency: terms.currency.to_string(),
         return_window_days: terms.returns.window_days.map(i64::from),
-    }
-}
-
-fn totals(terms: &Terms) -> SessionTotals {
-    let money = |minor: i64| Money::new(minor, terms.currency).to_decimal();
-    SessionTotals {
-        subtotal: money(terms.subtotal_minor),
-        discount: money(terms.discounts.iter().map(|(_, minor)| minor).sum()),
-        shipping: terms.shipping.as_ref().map(|option| money(option.price_minor)),
-        tax: terms.tax_minor.map(money),
-        tax_included: money(terms.tax_included_minor),
-        total: money(terms.total_minor),
     }
 }

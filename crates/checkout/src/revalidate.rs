@@ -4,9 +4,8 @@ use carts::{Cart, PricedCart};
 use catalog::Product;
 use database::Work;
 use merchants::{Settings, Store};
-use primitives::{KeyId, LineId, MerchantId, ProductId};
 
-use crate::{CheckoutContext, CheckoutError, table};
+use crate::{CheckoutContext, CheckoutError};
 
 /// A cart with the current store, settings, prices and stock.
 pub(crate) struct Revalidated {
@@ -20,9 +19,6 @@ pub(crate) struct Revalidated {
 /// A line of a cart compared with the current offer.
 #[derive(Debug, Clone)]
 pub(crate) struct LineComparison {
-    pub(crate) line: LineId,
-    pub(crate) product: ProductId,
-    pub(crate) agent: KeyId,
     /// The unit price when the item was added.
     pub(crate) listed_minor: i64,
     /// The current unit price; `None` if the item is no longer sold.
@@ -52,9 +48,6 @@ fn compare(cart: &Cart, products: &[Product]) -> Vec<LineComparison> {
         let offer = product.and_then(|product| product.offer(line.item.variant));
         let offer = offer.filter(|offer| offer.price.currency() == cart.currency);
         LineComparison {
-            line: line.id,
-            product: line.item.product,
-            agent: cart.owner.key,
             listed_minor: line.unit_minor,
             live_minor: offer.map(|offer| offer.price.minor()),
             was_available: offer
@@ -75,17 +68,17 @@ impl Revalidated {
         }
     }
 
-    /// Records the comparisons, once for each line of a cart: repeated attempts do not lower the trust score further. Those
-    /// of sandboxes are not recorded.
-    pub(crate) async fn record_comparisons(
-        &self,
-        work: &mut Work,
-        merchant: MerchantId,
-    ) -> Result<(), CheckoutError> {
-        let cart = &self.priced.cart;
-        if cart.owner.is_sandbox {
+    /// Returns an error unless no required data is missing and every item is available.
+    pub(crate) fn ensure_ready(&self) -> Result<(), CheckoutError> {
+        let quote = &self.priced.quote;
+        if quote.is_ready() {
             return Ok(());
         }
-        Ok(table::insert_comparisons(work, merchant, cart.id, &self.comparisons).await?)
+        let blocking = quote.messages.iter().filter(|message| message.is_blocking()).cloned();
+        let messages: Vec<_> = blocking.collect();
+        match self.comparisons.iter().position(|line| !line.was_available) {
+            Some(index) if quote.missing.is_empty() => Err(CheckoutError::OutOfStock { index }),
+            _ => Err(CheckoutError::NotReady { missing: quote.missing.clone(), messages }),
+        }
     }
 }

@@ -5,13 +5,14 @@ mod row;
 
 use std::time::Duration;
 
-use carts::{CartOwner, CartStatus, QuoteHash, QuotedLine, Terms};
+use carts::{CartOwner, CartStatus, Quote, QuoteHash, QuotedLine, Terms};
 use catalog::Units;
 use database::{Work, crash_point};
 use orders::{ConfirmationLevel, OrderLine};
 use payments::PaymentMethod;
 use primitives::{CartId, CheckoutId, MerchantId, Money, OrderId, Timestamp};
 use rand::Rng;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 pub(crate) use row::SessionRow;
@@ -23,9 +24,11 @@ use crate::{
     Transition, table,
 };
 
-/// Time until an unpaid session expires and its units are released; completing a session restarts it
+/// Time from the creation of a session until it expires and its units are released; changes do not extend it
 /// (docs/contract/checkout.md#session-lifetime).
 pub const SESSION_LIFETIME: Duration = Duration::from_mins(30);
+/// The longest lifetime of a session: completing it again after a declined payment extends it up to this.
+pub const SESSION_LIFETIME_MAX: Duration = Duration::from_hours(1);
 
 /// What an agent sets on a session.
 #[derive(Debug, Clone, Default)]
@@ -47,7 +50,10 @@ pub struct Session {
     pub version: i64,
     /// `None` if the agent names no method.
     pub payment_method: Option<PaymentMethod>,
+    /// The total as far as it is known: with estimates while the terms leave parts open.
     pub total: Money,
+    /// Shipping and tax of the total.
+    pub amounts: Amounts,
     pub lines: Vec<OrderLine>,
     /// The terms a person approves.
     pub terms: Terms,
@@ -61,6 +67,8 @@ pub struct Session {
     pub checkout_url: Option<String>,
     /// CSRF token of the forms on the hosted page.
     pub form_token: [u8; 16],
+    /// The address of the agent that completed the session.
+    pub agent_address: Option<String>,
     /// Where the buyer is sent after the payment.
     pub return_url: Option<String>,
     /// JSON object of the agent, returned to it unchanged.
@@ -90,6 +98,7 @@ impl Session {
             version: 1,
             payment_method: None,
             total: total_of(revalidated),
+            amounts: Amounts::of(&revalidated.priced.quote),
             lines: Vec::new(),
             terms: revalidated.priced.terms.clone(),
             quote_hash: revalidated.priced.quote_hash,
@@ -97,6 +106,7 @@ impl Session {
             confirmation: None,
             checkout_url: None,
             form_token,
+            agent_address: None,
             return_url: None,
             metadata: None,
             is_payment_failed: false,
@@ -114,6 +124,7 @@ impl Session {
     pub(crate) fn set(&mut self, revalidated: &Revalidated, new: &NewSession) {
         self.lines = lines_of(revalidated);
         self.total = total_of(revalidated);
+        self.amounts = Amounts::of(&revalidated.priced.quote);
         self.terms = revalidated.priced.terms.clone();
         self.quote_hash = revalidated.priced.quote_hash;
         self.payment_method = new.payment_method.or(self.payment_method);
@@ -201,6 +212,36 @@ impl Session {
     }
 }
 
+/// Shipping and tax of a session, in minor units. Estimates while its terms leave them open.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Amounts {
+    /// `None` if it is not known.
+    pub shipping_minor: Option<i64>,
+    /// Added to the prices; `None` if it is not known.
+    pub tax_minor: Option<i64>,
+    /// Included in the prices.
+    pub tax_included_minor: i64,
+}
+
+impl Amounts {
+    fn of(quote: &Quote) -> Self {
+        Self {
+            shipping_minor: quote.shipping_minor,
+            tax_minor: quote.tax_minor,
+            tax_included_minor: quote.tax_included_minor,
+        }
+    }
+
+    /// Returns the amounts of terms, for a session from before they were recorded.
+    pub(crate) fn of_terms(terms: &Terms) -> Self {
+        Self {
+            shipping_minor: terms.shipping.as_ref().map(|option| option.price_minor),
+            tax_minor: terms.tax_minor,
+            tax_included_minor: terms.tax_included_minor,
+        }
+    }
+}
+
 /// Returns the lines of the session and its order.
 fn lines_of(revalidated: &Revalidated) -> Vec<OrderLine> {
     let line = |line: &QuotedLine| OrderLine {
@@ -237,8 +278,7 @@ pub(crate) async fn insert(
 }
 
 /// Writes the session of a completed checkout: its status becomes `requires_escalation`, a person can pay at its checkout
-/// URL, and it holds its units, which the caller holds in the same work. Also writes what the completion proves: the
-/// confirmation is used, and the comparisons are recorded.
+/// URL, and it holds its units, which the caller holds in the same work. The confirmation is marked as used.
 pub(crate) async fn escalate(
     work: &mut Work,
     context: &CheckoutContext<'_>,
@@ -257,10 +297,14 @@ pub(crate) async fn escalate(
         None => Session::new(work, revalidated, new),
     };
     session.apply(Transition::Escalate, now)?;
+    if session.is_payment_failed {
+        let latest = session.started_at.plus(SESSION_LIFETIME_MAX);
+        session.expires_at = session.expires_at.max(now.plus(SESSION_LIFETIME).min(latest));
+    }
     session.is_holding = true;
     session.is_payment_failed = false;
     session.confirmation = Some(proof);
-    session.expires_at = now.plus(SESSION_LIFETIME);
+    session.agent_address = context.caller.address.map(|address| address.0.to_string());
     session.checkout_url = Some(context.checkout_url(&revalidated.settings, &session));
     match before {
         Some(version) => table::update(work, merchant, &mut session, version).await?,
@@ -273,7 +317,6 @@ pub(crate) async fn escalate(
         let reason = ProofRejection::Used;
         return Err(CheckoutError::ConfirmationRequired { reason, requested: None });
     }
-    revalidated.record_comparisons(work, merchant).await?;
     Ok(session)
 }
 

@@ -4,20 +4,24 @@ mod confirmation;
 
 use carts::Terms;
 use database::Work;
+use jobs::SweepRow;
 use orders::OrderLine;
 use payments::PaymentMethod;
-use primitives::{CartId, CheckoutId, ConfirmationId, KeyId, MerchantId, OrderId, Timestamp};
+use primitives::{
+    CartId, CheckoutId, ConfirmationId, KeyId, MerchantId, Money, OrderId, PageRequest, Timestamp,
+};
 use sqlx::PgConnection;
 use sqlx::types::Json;
 use uuid::Uuid;
 
 pub(crate) use confirmation::{
-    confirmation, confirmations_of, insert_confirmation, mark_confirmation_used, record_decision,
+    confirmation, confirmations_of, delete_declined, insert_confirmation, insert_declined,
+    is_declined, mark_confirmation_used, record_decision,
 };
 
-use crate::revalidate::LineComparison;
+use crate::report::ReportOutcome;
 use crate::session::SessionRow;
-use crate::{CheckoutError, Session};
+use crate::{Amounts, CheckoutError, PaymentReport, Session};
 
 /// Parses an optional name; a name that is not known is an error.
 pub(crate) fn parsed<T>(
@@ -27,6 +31,26 @@ pub(crate) fn parsed<T>(
     name.map(|name| parse(name).ok_or(CheckoutError::Unreadable)).transpose()
 }
 
+/// Selects the columns of `SessionRow`.
+macro_rules! sessions {
+    ($where:literal, $($argument:expr),* $(,)?) => {
+        sqlx::query_as!(
+            SessionRow,
+            r#"SELECT checkout_id AS "checkout_id: CheckoutId", cart_id AS "cart_id: CartId",
+                      agent_key_id AS "agent: KeyId", agent_name, is_sandbox, status, version, payment_method,
+                      currency, total_minor, amounts AS "amounts: Json<Amounts>",
+                      lines AS "lines: Json<Vec<OrderLine>>", terms AS "terms: Json<Terms>",
+                      quote_hash, is_holding, confirmation_level,
+                      confirmation_id AS "confirmation_id: ConfirmationId", checkout_url, form_token, agent_address,
+                      return_url, metadata, is_payment_failed, reason_code, order_id AS "order_id: OrderId",
+                      started_at AS "started_at: Timestamp", updated_at AS "updated_at: Timestamp",
+                      expires_at AS "expires_at: Timestamp"
+               FROM checkout_session WHERE merchant_id = $1 AND "# + $where,
+            $($argument),*
+        )
+    };
+}
+
 /// Returns the session with this id, or the session of this cart.
 pub(crate) async fn find(
     sql: &mut PgConnection,
@@ -34,25 +58,106 @@ pub(crate) async fn find(
     id: Option<CheckoutId>,
     cart: Option<CartId>,
 ) -> Result<Option<Session>, CheckoutError> {
-    let row = sqlx::query_as!(
-        SessionRow,
-        r#"SELECT checkout_id AS "checkout_id: CheckoutId", cart_id AS "cart_id: CartId",
-                  agent_key_id AS "agent: KeyId", agent_name, is_sandbox, status, version, payment_method,
-                  currency, total_minor, lines AS "lines: Json<Vec<OrderLine>>", terms AS "terms: Json<Terms>",
-                  quote_hash, is_holding, confirmation_level,
-                  confirmation_id AS "confirmation_id: ConfirmationId", checkout_url, form_token, return_url,
-                  metadata, is_payment_failed, reason_code, order_id AS "order_id: OrderId",
-                  started_at AS "started_at: Timestamp", updated_at AS "updated_at: Timestamp",
-                  expires_at AS "expires_at: Timestamp"
-           FROM checkout_session
-           WHERE merchant_id = $1 AND (checkout_id = $2 OR cart_id = $3)"#,
+    let query = sessions!(
+        "(checkout_id = $2 OR cart_id = $3)",
         merchant as MerchantId,
         id as Option<CheckoutId>,
         cart as Option<CartId>,
+    );
+    query.fetch_optional(sql).await?.map(Session::try_from).transpose()
+}
+
+/// Returns a page of the real sessions of a store, the newest first.
+pub(crate) async fn find_page(
+    sql: &mut PgConnection,
+    merchant: MerchantId,
+    holding_only: bool,
+    page: PageRequest,
+) -> Result<Vec<Session>, CheckoutError> {
+    let query = sessions!(
+        "NOT is_sandbox AND (is_holding OR NOT $2)
+         ORDER BY started_at DESC, checkout_id DESC LIMIT $3 OFFSET $4",
+        merchant as MerchantId,
+        holding_only,
+        i64::from(page.limit()),
+        page.offset(),
+    );
+    query.fetch_all(sql).await?.into_iter().map(Session::try_from).collect()
+}
+
+/// Returns the number of real sessions of a store, at most `limit`.
+pub(crate) async fn count(
+    sql: &mut PgConnection,
+    merchant: MerchantId,
+    holding_only: bool,
+    limit: i64,
+) -> sqlx::Result<i64> {
+    sqlx::query_scalar!(
+        r#"SELECT count(*) AS "count!" FROM
+             (SELECT FROM checkout_session
+              WHERE merchant_id = $1 AND NOT is_sandbox AND (is_holding OR NOT $2) LIMIT $3) AS counted"#,
+        merchant as MerchantId,
+        holding_only,
+        limit,
     )
-    .fetch_optional(sql)
+    .fetch_one(sql)
+    .await
+}
+
+/// Serializes the completions of one key at one store until the work ends.
+pub(crate) async fn lock_holds(
+    work: &mut Work,
+    merchant: MerchantId,
+    agent: KeyId,
+) -> sqlx::Result<()> {
+    sqlx::query!(
+        "SELECT pg_advisory_xact_lock(hashtextextended('holds/' || $1::text || '/' || $2::text, 0))",
+        merchant.uuid().to_string(),
+        agent.uuid().to_string(),
+    )
+    .execute(work.sql())
     .await?;
-    row.map(Session::try_from).transpose()
+    Ok(())
+}
+
+/// Returns how many sessions of a key hold units at a store, and how many units they hold.
+pub(crate) async fn count_holds(
+    work: &mut Work,
+    merchant: MerchantId,
+    agent: KeyId,
+) -> sqlx::Result<(i64, i64)> {
+    let row = sqlx::query!(
+        r#"SELECT count(DISTINCT checkout_id) AS "holds!",
+                  coalesce(sum((line ->> 'quantity')::bigint), 0)::bigint AS "units!"
+           FROM checkout_session, jsonb_array_elements(lines) AS line
+           WHERE merchant_id = $1 AND agent_key_id = $2 AND is_holding"#,
+        merchant as MerchantId,
+        agent as KeyId,
+    )
+    .fetch_one(work.sql())
+    .await?;
+    Ok((row.holds, row.units))
+}
+
+/// Returns how many units of an article the sessions of a key hold at a store.
+pub(crate) async fn count_held_units(
+    work: &mut Work,
+    merchant: MerchantId,
+    agent: KeyId,
+    line: &OrderLine,
+) -> sqlx::Result<i64> {
+    sqlx::query_scalar!(
+        r#"SELECT coalesce(sum((line ->> 'quantity')::bigint), 0)::bigint AS "units!"
+           FROM checkout_session, jsonb_array_elements(lines) AS line
+           WHERE merchant_id = $1 AND agent_key_id = $2 AND is_holding
+             AND line ->> 'product' = $3 AND line ->> 'variant' IS NOT DISTINCT FROM $4"#,
+        merchant as MerchantId,
+        agent as KeyId,
+        line.product.to_string(),
+        line.variant.map(|variant| variant.to_string()),
+    )
+    .fetch_one(work.sql())
+    .await
 }
 
 pub(crate) async fn merchant_of(
@@ -77,9 +182,10 @@ pub(crate) async fn insert(
         "INSERT INTO checkout_session
              (merchant_id, checkout_id, cart_id, agent_key_id, agent_name, is_sandbox, status, version,
               payment_method, currency, total_minor, lines, terms, quote_hash, is_holding, confirmation_level,
-              confirmation_id, checkout_url, form_token, return_url, metadata, started_at, updated_at, expires_at)
+              confirmation_id, checkout_url, form_token, return_url, metadata, started_at, updated_at, expires_at,
+              amounts, agent_address)
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21,
-                 $22, $23, $24)",
+                 $22, $23, $24, $25, $26)",
         merchant as MerchantId,
         session.id as CheckoutId,
         session.cart as CartId,
@@ -104,6 +210,8 @@ pub(crate) async fn insert(
         session.started_at as Timestamp,
         session.updated_at as Timestamp,
         session.expires_at as Timestamp,
+        Json(&session.amounts) as _,
+        session.agent_address,
     )
     .execute(work.sql())
     .await?;
@@ -130,7 +238,7 @@ pub(crate) async fn update(
                 lines = $8, terms = $9, quote_hash = $10, is_holding = $11, confirmation_level = $12,
                 confirmation_id = $13, checkout_url = $14, return_url = $15, metadata = $16,
                 is_payment_failed = $17, reason_code = $18, order_id = $19, updated_at = $20,
-                expires_at = $21, ended_at = $22
+                expires_at = $21, ended_at = $22, amounts = $23, agent_address = $24
          WHERE merchant_id = $1 AND checkout_id = $2 AND version = $3",
         merchant as MerchantId,
         session.id as CheckoutId,
@@ -154,55 +262,61 @@ pub(crate) async fn update(
         session.updated_at as Timestamp,
         session.expires_at as Timestamp,
         ended_at as Option<Timestamp>,
+        Json(&session.amounts) as _,
+        session.agent_address,
     )
     .execute(work.sql())
     .await?;
     if done.rows_affected() == 1 { Ok(()) } else { Err(CheckoutError::Unreadable) }
 }
 
-/// Returns sessions of all stores that are past their expiry and not ended, the oldest first.
+/// Returns sessions of all stores that are past their expiry and not ended, after a row, the oldest first.
 pub(crate) async fn find_expired(
     sql: &mut PgConnection,
     now: Timestamp,
+    after: Option<SweepRow>,
     limit: i64,
-) -> sqlx::Result<Vec<(MerchantId, CheckoutId)>> {
+) -> sqlx::Result<Vec<SweepRow>> {
     let rows = sqlx::query!(
-        r#"SELECT merchant_id AS "merchant: MerchantId", checkout_id AS "checkout: CheckoutId"
+        r#"SELECT merchant_id AS "merchant: MerchantId", checkout_id AS "id", expires_at AS "due_at: Timestamp"
            FROM checkout_session
            WHERE status IN ('incomplete', 'ready_for_complete', 'requires_escalation') AND expires_at < $1
-           ORDER BY expires_at LIMIT $2"#,
+             AND ($2::timestamptz IS NULL OR (expires_at, checkout_id) > ($2, $3))
+           ORDER BY expires_at, checkout_id LIMIT $4"#,
         now as Timestamp,
+        after.map(|row| row.due_at) as Option<Timestamp>,
+        after.map(|row| row.id),
         limit,
     )
     .fetch_all(sql)
     .await?;
-    Ok(rows.into_iter().map(|row| (row.merchant, row.checkout)).collect())
+    let rows = rows.into_iter();
+    Ok(rows
+        .map(|row| SweepRow { merchant: row.merchant, id: row.id, due_at: row.due_at })
+        .collect())
 }
 
-pub(crate) async fn insert_comparisons(
+/// Records what a merchant reported as paid, once for each outcome.
+pub(crate) async fn insert_report(
     work: &mut Work,
     merchant: MerchantId,
-    cart: CartId,
-    comparisons: &[LineComparison],
+    session: &Session,
+    report: &PaymentReport,
+    outcome: ReportOutcome,
 ) -> sqlx::Result<()> {
     let now = work.now();
-    let uuids = |of: fn(&LineComparison) -> Uuid| comparisons.iter().map(of).collect::<Vec<_>>();
-    let (listed, live): (Vec<i64>, Vec<Option<i64>>) =
-        comparisons.iter().map(|line| (line.listed_minor, line.live_minor)).unzip();
     sqlx::query!(
-        "INSERT INTO checkout_comparison
-             (merchant_id, cart_id, line_id, product_id, agent_key_id, listed_minor, live_minor, was_available, at)
-         SELECT $1, $2, new.*, $9
-         FROM unnest($3::uuid[], $4::uuid[], $5::uuid[], $6::bigint[], $7::bigint[], $8::boolean[]) AS new
-         ON CONFLICT DO NOTHING",
+        "INSERT INTO payment_report
+             (merchant_id, checkout_id, reference, outcome, currency, expected_minor, reported_minor, is_open, at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT DO NOTHING",
         merchant as MerchantId,
-        cart as CartId,
-        &uuids(|line| line.line.uuid()),
-        &uuids(|line| line.product.uuid()),
-        &uuids(|line| line.agent.uuid()),
-        &listed,
-        &live as _,
-        &comparisons.iter().map(|line| line.was_available).collect::<Vec<_>>(),
+        session.id as CheckoutId,
+        report.reference,
+        outcome.as_str(),
+        session.terms.currency.code(),
+        session.terms.total_minor,
+        report.amounts.total.map(Money::minor),
+        !session.terms.open.is_empty(),
         now as Timestamp,
     )
     .execute(work.sql())
@@ -230,38 +344,94 @@ pub(crate) async fn insert_event(
     Ok(())
 }
 
-/// Returns the merchants that have sandbox carts created before a timestamp.
-pub(crate) async fn merchants_with_sandboxes_before(
-    sql: &mut PgConnection,
-    before: Timestamp,
-) -> sqlx::Result<Vec<MerchantId>> {
-    sqlx::query_scalar!(
-        r#"SELECT DISTINCT merchant_id AS "merchant!: MerchantId" FROM cart WHERE is_sandbox AND created_at < $1"#,
-        before as Timestamp,
-    )
-    .fetch_all(sql)
-    .await
-}
-
-/// Deletes sandbox sessions and confirmations created before a timestamp.
-pub(crate) async fn purge_sandbox(
+/// Deletes the session and the confirmations of a cart.
+pub(crate) async fn purge_cart(
     work: &mut Work,
     merchant: MerchantId,
-    before: Timestamp,
+    cart: CartId,
 ) -> sqlx::Result<()> {
     sqlx::query!(
-        "DELETE FROM confirmation USING cart
-         WHERE confirmation.merchant_id = $1 AND cart.merchant_id = $1
-           AND cart.cart_id = confirmation.cart_id AND cart.is_sandbox AND cart.created_at < $2",
+        "DELETE FROM confirmation WHERE merchant_id = $1 AND cart_id = $2",
         merchant as MerchantId,
-        before as Timestamp,
+        cart as CartId,
     )
     .execute(work.sql())
     .await?;
     sqlx::query!(
-        "DELETE FROM checkout_session WHERE merchant_id = $1 AND is_sandbox AND started_at < $2",
+        "DELETE FROM checkout_session WHERE merchant_id = $1 AND cart_id = $2",
         merchant as MerchantId,
+        cart as CartId,
+    )
+    .execute(work.sql())
+    .await?;
+    Ok(())
+}
+
+/// Deletes events before a timestamp, at most `limit`, and returns their number.
+pub(crate) async fn purge_events(
+    work: &mut Work,
+    before: Timestamp,
+    limit: i64,
+) -> sqlx::Result<u64> {
+    let done = sqlx::query!(
+        "DELETE FROM agent_event WHERE ctid IN
+             (SELECT ctid FROM agent_event WHERE at < $1 ORDER BY at LIMIT $2)",
         before as Timestamp,
+        limit,
+    )
+    .execute(work.sql())
+    .await?;
+    Ok(done.rows_affected())
+}
+
+/// Deletes declined purchases before a timestamp, at most `limit`, and returns their number.
+pub(crate) async fn purge_declined(
+    work: &mut Work,
+    before: Timestamp,
+    limit: i64,
+) -> sqlx::Result<u64> {
+    let done = sqlx::query!(
+        "DELETE FROM declined_purchase WHERE ctid IN
+             (SELECT ctid FROM declined_purchase WHERE declined_at < $1 ORDER BY declined_at LIMIT $2)",
+        before as Timestamp,
+        limit,
+    )
+    .execute(work.sql())
+    .await?;
+    Ok(done.rows_affected())
+}
+
+/// Removes buyer and address from the terms of ended sessions and of confirmations of carts. The country remains.
+pub(crate) async fn erase_terms(
+    work: &mut Work,
+    carts: &[(MerchantId, CartId)],
+) -> sqlx::Result<()> {
+    let (merchants, ids): (Vec<Uuid>, Vec<Uuid>) =
+        carts.iter().map(|(merchant, cart)| (merchant.uuid(), cart.uuid())).unzip();
+    sqlx::query!(
+        "UPDATE checkout_session AS session
+         SET terms = terms - 'buyer' || jsonb_build_object('destination',
+                 CASE WHEN terms -> 'destination' ->> 'country' IS NULL THEN 'null'::jsonb
+                      ELSE jsonb_build_object('country', terms -> 'destination' -> 'country') END)
+         FROM unnest($1::uuid[], $2::uuid[]) AS erased (merchant_id, cart_id)
+         WHERE session.merchant_id = erased.merchant_id AND session.cart_id = erased.cart_id
+           AND session.ended_at IS NOT NULL",
+        &merchants,
+        &ids,
+    )
+    .execute(work.sql())
+    .await?;
+    sqlx::query!(
+        "UPDATE confirmation
+         SET terms = terms - 'buyer' || jsonb_build_object('destination',
+                 CASE WHEN terms -> 'destination' ->> 'country' IS NULL THEN 'null'::jsonb
+                      ELSE jsonb_build_object('country', terms -> 'destination' -> 'country') END),
+             decided_address = NULL, decided_browser = NULL
+         FROM unnest($1::uuid[], $2::uuid[]) AS erased (merchant_id, cart_id)
+         WHERE confirmation.merchant_id = erased.merchant_id AND confirmation.cart_id = erased.cart_id
+           AND confirmation.decided_at IS NOT NULL",
+        &merchants,
+        &ids,
     )
     .execute(work.sql())
     .await?;

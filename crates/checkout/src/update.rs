@@ -5,6 +5,7 @@ use jobs::IdempotencyKey;
 use primitives::CheckoutId;
 use subtle::ConstantTimeEq;
 
+use crate::confirmation::{self, ItemsHash};
 use crate::idempotency::{self, Claim};
 use crate::revalidate::revalidate;
 use crate::session::NewSession;
@@ -18,8 +19,8 @@ pub struct Update {
     pub session: NewSession,
 }
 
-/// Declines a session on the hosted page: its units are released, and the agent can complete it again. Returns
-/// `CsrfRejected` unless the form token is the session's. Idempotent.
+/// Declines a session on the hosted page: its units are released, and for a while the agent cannot buy the same items
+/// again. Returns `CsrfRejected` unless the form token is the session's. Idempotent.
 pub async fn decline(
     context: &CheckoutContext<'_>,
     id: CheckoutId,
@@ -41,6 +42,8 @@ pub async fn decline(
     session.checkout_url = None;
     session.confirmation = None;
     table::update(&mut work, merchant, &mut session, before).await?;
+    let (agent, items) = (session.owner.key, ItemsHash::of_session(&session));
+    confirmation::record_declined(&mut work, merchant, agent, items, true).await?;
     work.commit().await?;
     Ok(SessionSnapshot { session, now })
 }
@@ -74,6 +77,8 @@ pub async fn update(
     carts::change_during_checkout(&mut work, merchant, &mut cart, &change.data.edits()).await?;
     let revalidated = revalidate(&mut work, context, cart).await?;
     revalidated.ensure_agent_checkout()?;
+    let method = change.session.payment_method;
+    context.ensure_method(&revalidated.settings, owner.is_sandbox, method)?;
     session.set(&revalidated, &change.session);
     session.apply_readiness(revalidated.priced.quote.is_ready(), now)?;
     session.updated_at = now;

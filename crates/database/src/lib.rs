@@ -8,6 +8,8 @@ mod migrations;
 mod pool;
 mod random_source;
 mod reading;
+mod server_info;
+mod store_permits;
 mod tenant;
 mod work;
 
@@ -18,4 +20,5 @@ pub use error::DatabaseError;
 pub use pool::{Database, PoolState, Settings};
 pub use random_source::RandomSource;
 pub use reading::{Reading, Snapshot};
+pub use server_info::ServerInfo;
 pub use work::Work;

@@ -1,15 +1,17 @@
 //! The connection pool with its clock, random source and cell directory.
 
 use std::str::FromStr;
-use std::sync::{Arc, PoisonError, RwLock};
-use std::time::Duration;
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::time::{Duration, Instant};
 
 use primitives::{MerchantId, Timestamp};
 use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
 use sqlx::{Postgres, Transaction};
 
 use crate::cells::Directory;
-use crate::migrations::MIGRATOR;
+use crate::error::is_begin_on_standby;
+use crate::migrations::{self, MIGRATOR};
+use crate::store_permits::{StorePermit, StorePermits};
 use crate::tenant::{Access, Tenant};
 use crate::{CellName, Clock, DatabaseError, RandomSource};
 
@@ -32,10 +34,22 @@ pub struct Settings {
 #[derive(Clone)]
 pub struct Database {
     pool: PgPool,
+    /// Options of connections without the timeouts of serving.
+    connect_options: Arc<PgConnectOptions>,
+    store_permits: StorePermits,
+    /// When idle connections were last closed because the server is not the primary.
+    discarded_at: Arc<Mutex<Option<Instant>>>,
     cell: CellName,
     clock: Clock,
     random_source: RandomSource,
     directory: Arc<RwLock<Arc<Directory>>>,
+}
+
+/// An open transaction.
+pub(crate) struct Opened {
+    pub(crate) transaction: Transaction<'static, Postgres>,
+    /// Held for as long as the transaction is open.
+    pub(crate) permit: Option<StorePermit>,
 }
 
 /// Usage of the pool.
@@ -50,25 +64,29 @@ impl Database {
     /// Creates the pool without connecting: connections open on first use, so that this succeeds while PostgreSQL is
     /// unavailable.
     pub fn connect_lazy(settings: Settings) -> Result<Self, DatabaseError> {
+        let connect_options = PgConnectOptions::from_str(&settings.url)?.application_name("souk");
         // One stuck statement or idle transaction delays vacuum in the whole cluster, and makes readers of the outbox
         // read the same rows again.
-        let options =
-            PgConnectOptions::from_str(&settings.url)?.application_name("souk").options([
-                ("statement_timeout", "10s"),
-                ("lock_timeout", "5s"),
-                ("idle_in_transaction_session_timeout", "10s"),
-                // Statements are short. Where plan types are disabled, the planner overestimates their cost, and
-                // compiling one takes a hundred times as long as running it.
-                ("jit", "off"),
-            ]);
+        let options = connect_options.clone().options([
+            ("statement_timeout", "10s"),
+            ("lock_timeout", "5s"),
+            ("idle_in_transaction_session_timeout", "10s"),
+            // Statements are short. Where plan types are disabled, the planner overestimates their cost, and
+            // compiling one takes a hundred times as long as running it.
+            ("jit", "off"),
+        ]);
         let pool = PgPoolOptions::new()
             .max_connections(settings.connections_max)
             .acquire_timeout(settings.acquire_timeout)
             // A ping before each use would cost a round trip; `begin` replaces a closed connection.
             .test_before_acquire(false)
             .connect_lazy_with(options);
+        let store_permits = StorePermits::new(settings.connections_max, settings.acquire_timeout);
         Ok(Self {
             pool,
+            connect_options: Arc::new(connect_options),
+            store_permits,
+            discarded_at: Arc::default(),
             cell: settings.cell,
             clock: settings.clock,
             random_source: settings.random_source,
@@ -76,10 +94,10 @@ impl Database {
         })
     }
 
-    /// Applies pending migrations. Safe to call from several processes at once.
+    /// Applies pending migrations, on a connection of its own without the timeouts of serving. Safe to call from several
+    /// processes at once.
     pub async fn migrate(&self) -> Result<(), DatabaseError> {
-        MIGRATOR.run(&self.pool).await.map_err(|error| sqlx::Error::Migrate(Box::new(error)))?;
-        Ok(())
+        Ok(migrations::run(&MIGRATOR, &self.connect_options).await?)
     }
 
     /// Returns whether all migrations of this binary have been applied.
@@ -109,9 +127,9 @@ impl Database {
 
     /// Reloads the cell directory. The server calls it at startup and every few seconds.
     pub async fn refresh_directory(&self) -> Result<(), DatabaseError> {
-        let mut transaction = self.begin(Tenant::Platform, Access::Read).await?;
-        let directory = Directory::load(&mut transaction).await?;
-        transaction.commit().await?;
+        let mut opened = self.begin(Tenant::Platform, Access::Read).await?;
+        let directory = Directory::load(&mut opened.transaction).await?;
+        opened.transaction.commit().await?;
         *self.directory.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(directory);
         Ok(())
     }
@@ -122,22 +140,48 @@ impl Database {
         directory.check(&self.cell, merchant)
     }
 
-    /// Opens a transaction. A pooled connection may have been closed since its last use (a restart of PostgreSQL closes
-    /// all of them); nothing has run yet, so that another connection is tried.
+    /// Opens a transaction, once the store has a permit for it. A pooled connection may have been closed since its last
+    /// use (a restart of PostgreSQL closes all of them); nothing has run yet, so that another connection is tried.
     pub(crate) async fn begin(
         &self,
         tenant: Tenant,
         access: Access,
-    ) -> Result<Transaction<'static, Postgres>, DatabaseError> {
+    ) -> Result<Opened, DatabaseError> {
+        let permit = self.store_permits.acquire(tenant, access).await?;
         let attempts_max = self.pool.size() + 1;
         let mut attempt = 1;
         loop {
-            let begun =
-                self.pool.begin_with(tenant.begin(access)).await.map_err(DatabaseError::from);
-            match begun {
-                Err(error) if error.is_connection_lost() && attempt < attempts_max => attempt += 1,
-                _ => return begun,
+            let error = match self.pool.begin_with(tenant.begin(access)).await {
+                Ok(transaction) => return Ok(Opened { transaction, permit }),
+                Err(error) => error,
+            };
+            if is_begin_on_standby(&error) {
+                self.discard_idle_connections().await;
+                return Err(DatabaseError::Unavailable(error));
             }
+            let error = DatabaseError::from(error);
+            if !error.is_connection_lost() || attempt == attempts_max {
+                return Err(error);
+            }
+            attempt += 1;
+        }
+    }
+
+    /// Closes the idle connections, at most once per second: they may all lead to a server that is no longer the primary,
+    /// while new ones lead to the new primary.
+    async fn discard_idle_connections(&self) {
+        {
+            let mut discarded_at = self.discarded_at.lock().unwrap_or_else(PoisonError::into_inner);
+            if discarded_at.is_some_and(|at| at.elapsed() < Duration::from_secs(1)) {
+                return;
+            }
+            *discarded_at = Some(Instant::now());
+        }
+        tracing::warn!("PostgreSQL is not the primary: the pooled connections are replaced");
+        for _ in 0..self.pool.size() {
+            let Some(connection) = self.pool.try_acquire() else { return };
+            // A connection that cannot be closed properly is dropped all the same.
+            let _ = connection.close().await;
         }
     }
 
@@ -151,6 +195,10 @@ impl Database {
     #[must_use]
     pub fn local_now(&self) -> Timestamp {
         self.clock.local_now()
+    }
+
+    pub(crate) fn pool(&self) -> &PgPool {
+        &self.pool
     }
 
     pub(crate) fn clock(&self) -> &Clock {

@@ -5,6 +5,8 @@ use std::ops::{Deref, DerefMut};
 use primitives::{MerchantId, Timestamp};
 use sqlx::{PgConnection, Postgres, Transaction};
 
+use crate::pool::Opened;
+use crate::store_permits::StorePermit;
 use crate::tenant::{Access, Tenant};
 use crate::{Clock, Database, DatabaseError};
 
@@ -30,8 +32,8 @@ impl Reading {
 
     /// Opens a read-only transaction. Prefer [`run`](Self::run), which also ends it.
     pub async fn open(&self) -> Result<Snapshot, DatabaseError> {
-        let transaction = self.database.begin(self.tenant, Access::Read).await?;
-        Ok(Snapshot { transaction, clock: self.database.clock().clone() })
+        let Opened { transaction, permit } = self.database.begin(self.tenant, Access::Read).await?;
+        Ok(Snapshot { transaction, _permit: permit, clock: self.database.clock().clone() })
     }
 
     /// Runs `read` inside a read-only transaction and ends the transaction afterwards.
@@ -58,6 +60,7 @@ impl Reading {
 /// An open read-only transaction. Dereferences to `PgConnection` for the SQL of a `table.rs`.
 pub struct Snapshot {
     transaction: Transaction<'static, Postgres>,
+    _permit: Option<StorePermit>,
     clock: Clock,
 }
 

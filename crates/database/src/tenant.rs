@@ -10,6 +10,8 @@ use sqlx::SqlStr;
 pub(crate) enum Tenant {
     /// The rows of one merchant, under row-level security.
     Store(MerchantId),
+    /// The same rows, with the right to write orders and the evidence of checkouts.
+    Checkout(MerchantId),
     /// All rows of the cell.
     Platform,
 }
@@ -31,6 +33,7 @@ impl Tenant {
         };
         let (role, merchant) = match self {
             Self::Store(merchant) => ("souk_store", merchant.uuid().to_string()),
+            Self::Checkout(merchant) => ("souk_checkout", merchant.uuid().to_string()),
             Self::Platform => ("souk_platform", String::new()),
         };
         AssertSqlSafe(format!(

@@ -9,6 +9,8 @@ use sqlx::{PgConnection, Postgres, Transaction};
 use time::OffsetDateTime;
 
 use crate::cells::shard_of;
+use crate::pool::Opened;
+use crate::store_permits::StorePermit;
 use crate::tenant::{Access, Tenant};
 use crate::{Database, DatabaseError};
 
@@ -19,6 +21,7 @@ pub(crate) const LIFETIME_MAX: Duration = Duration::from_secs(10);
 /// or not at all. Dropping it rolls it back.
 pub struct Work {
     transaction: Transaction<'static, Postgres>,
+    _permit: Option<StorePermit>,
     now: Timestamp,
     random: StdRng,
     opened: Instant,
@@ -32,7 +35,24 @@ impl Work {
         database: &Database,
         merchant: MerchantId,
     ) -> Result<Self, DatabaseError> {
-        let mut transaction = database.begin(Tenant::Store(merchant), Access::Write).await?;
+        Self::for_tenant(database, Tenant::Store(merchant), merchant).await
+    }
+
+    /// Opens a transaction for a purchase at one store: as [`for_store`](Self::for_store), with the right to write orders
+    /// and the evidence of checkouts, which a transaction for the store lacks.
+    pub async fn for_checkout(
+        database: &Database,
+        merchant: MerchantId,
+    ) -> Result<Self, DatabaseError> {
+        Self::for_tenant(database, Tenant::Checkout(merchant), merchant).await
+    }
+
+    async fn for_tenant(
+        database: &Database,
+        tenant: Tenant,
+        merchant: MerchantId,
+    ) -> Result<Self, DatabaseError> {
+        let mut opened = database.begin(tenant, Access::Write).await?;
         let row = sqlx::query!(
             r#"SELECT now() AS "now!",
                       (SELECT epoch FROM platform.cell_epoch) AS "epoch!",
@@ -43,29 +63,27 @@ impl Work {
             merchant.uuid(),
             i16::try_from(shard_of(merchant)).unwrap_or(-1),
         )
-        .fetch_one(&mut *transaction)
+        .fetch_one(&mut *opened.transaction)
         .await?;
         if row.cell.as_deref() != Some(database.cell().as_str()) {
             return Err(DatabaseError::WrongCell { epoch: row.epoch });
         }
-        Ok(Self::opened(database, transaction, row.now))
+        Ok(Self::opened(database, opened, row.now))
     }
 
     /// Opens a transaction across stores. `tidy` lists the crates that may.
     pub async fn for_platform(database: &Database) -> Result<Self, DatabaseError> {
-        let mut transaction = database.begin(Tenant::Platform, Access::Write).await?;
-        let now =
-            sqlx::query_scalar!(r#"SELECT now() AS "now!""#).fetch_one(&mut *transaction).await?;
-        Ok(Self::opened(database, transaction, now))
+        let mut opened = database.begin(Tenant::Platform, Access::Write).await?;
+        let now = sqlx::query_scalar!(r#"SELECT now() AS "now!""#)
+            .fetch_one(&mut *opened.transaction)
+            .await?;
+        Ok(Self::opened(database, opened, now))
     }
 
-    fn opened(
-        database: &Database,
-        transaction: Transaction<'static, Postgres>,
-        now: OffsetDateTime,
-    ) -> Self {
+    fn opened(database: &Database, opened: Opened, now: OffsetDateTime) -> Self {
         Self {
-            transaction,
+            transaction: opened.transaction,
+            _permit: opened.permit,
             now: database.clock().fixed_now().unwrap_or_else(|| now.into()),
             random: database.random_source().fork(),
             opened: Instant::now(),

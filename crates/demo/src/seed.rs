@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use catalog::{CatalogError, Category, FieldError, Incoming, Origin, PutOutcome};
 use database::{Database, DatabaseError, Work};
-use merchants::{IdentityStatus, NewStore, SettingsError, Standing, StoreError};
+use merchants::{IdentityStatus, NewStore, SettingsChange, SettingsError, Standing, StoreError};
 use primitives::{CategoryId, Id, MerchantId, MoneyError, StoreSlug, Timestamp};
 use trust::TrustError;
 
@@ -109,7 +109,9 @@ async fn seed_store(
     };
     merchants::set_standing(&mut work, merchant, &standing).await?;
     merchants::set_identity(&mut work, merchant, &identity(store)?).await?;
-    merchants::put_settings(&mut work, merchant, &settings(store), None).await?;
+    let settings = settings(store);
+    let change = SettingsChange::by_operator(&settings);
+    merchants::put_settings(&mut work, merchant, &change).await?;
     let history =
         score_history::scores(store.id, store.trust_score, store.provisional, days_ago(0));
     for computation in history {

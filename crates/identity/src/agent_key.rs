@@ -14,7 +14,7 @@ use crate::{IdentityError, IssuedKey, Secret, table, tier};
 
 /// Maximum lifetime in days.
 const DAYS_MAX: u32 = 3_650;
-/// How long a rotated key remains valid beside the new one.
+/// How long the former text of a rotated key remains valid beside the new one.
 const OVERLAP: Duration = Duration::from_hours(1);
 
 /// The properties of a key to issue.
@@ -41,6 +41,8 @@ pub struct AgentKey {
     /// The stores the key is valid for; `None` for all.
     pub stores: Option<Vec<MerchantId>>,
     pub created_at: Timestamp,
+    /// When the text was last replaced; `None` if never.
+    pub rotated_at: Option<Timestamp>,
     /// `None` for a key that does not expire.
     pub expires_at: Option<Timestamp>,
     pub revoked_at: Option<Timestamp>,
@@ -157,6 +159,7 @@ pub(crate) async fn create(
         scopes: properties.scopes,
         stores: properties.stores,
         created_at: work.now(),
+        rotated_at: None,
         expires_at: properties.expires_at,
         revoked_at: None,
     };
@@ -164,37 +167,32 @@ pub(crate) async fn create(
     Ok((IssuedKey { key_id: key.key_id, key: text, prefix }, key))
 }
 
-/// Issues a key with the same properties as `old`, in a platform transaction. The old key remains valid for another hour.
-/// A key can be rotated once: a client that lost the new key revokes it and issues another.
+/// Replaces the text of a key, in a platform transaction. The key keeps its id, and with it everything it owns; its lifetime
+/// begins again. The former text remains valid for another hour. If the key is rotated again within that hour, because a
+/// response was lost, the text of the lost response becomes invalid and the former text keeps its hour.
 pub async fn rotate_agent_key(
     work: &mut Work,
     secret: &Secret,
     owner: UserId,
-    old: KeyId,
+    key: KeyId,
 ) -> Result<(IssuedKey, AgentKey), IdentityError> {
     let now = work.now();
-    check_key_limit(work, owner).await?;
-    let found = table::agent_key::lock(work, owner, old).await?;
-    let (former, rotated_to) = found.ok_or(IdentityError::KeyNotFound)?;
-    if let Some(by) = rotated_to {
-        return Err(IdentityError::AlreadyRotated { by });
-    }
+    let former = table::agent_key::lock(work, owner, key).await?;
+    let former = former.ok_or(IdentityError::KeyNotFound)?;
     if former.revoked_at.is_some() || former.expires_at.is_some_and(|end| end <= now) {
         return Err(IdentityError::KeyNotFound);
     }
-    let lifetime = former.expires_at.map(|end| end.since(former.created_at));
-    let properties = KeyProperties {
-        name: former.name,
-        scopes: former.scopes,
-        stores: former.stores,
-        expires_at: lifetime.map(|lifetime| now.plus(lifetime)),
-    };
-    let issued = create(work, secret, Some(owner), properties).await?;
+    let text = key_text::generate(Kind::Agent, work.random());
+    let prefix = key_text::visible_prefix(&text).to_owned();
+    let issued_at = former.rotated_at.unwrap_or(former.created_at);
+    let lifetime = former.expires_at.map(|end| end.since(issued_at));
+    let expires_at = lifetime.map(|lifetime| now.plus(lifetime));
+    let rotated = AgentKey { prefix: prefix.clone(), rotated_at: Some(now), expires_at, ..former };
     let until = now.plus(OVERLAP);
-    table::agent_key::rotate(work, old, issued.1.key_id, until).await?;
-    let details = json!({ "by": issued.1.key_id, "until": until });
-    audit::record(work, Actor::Person(owner), AuditAction::AgentKeyRotated, &old, details).await?;
-    Ok(issued)
+    table::agent_key::rotate(work, &rotated, &secret.mac(&text), until).await?;
+    let (actor, details) = (Actor::Person(owner), json!({ "former_until": until }));
+    audit::record(work, actor, AuditAction::AgentKeyRotated, &key, details).await?;
+    Ok((IssuedKey { key_id: key, key: text, prefix }, rotated))
 }
 
 /// Revokes a key, in a platform transaction. Revoking it again changes nothing.

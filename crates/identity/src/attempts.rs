@@ -12,6 +12,10 @@ use tokio::sync::Notify;
 /// Invalid keys of one network within a window.
 pub(crate) const INVALID_MAX: u32 = 5;
 const WINDOW: Duration = Duration::from_mins(1);
+/// Keys of one network that may wait for a lookup, so that one network cannot take the places of all.
+const WAITING_MAX: u32 = 256;
+/// How long one may wait. A lookup takes milliseconds, or PostgreSQL is slow or unavailable.
+const WAIT_MAX: Duration = Duration::from_secs(2);
 /// Maximum number of networks with counts.
 const NETWORKS_MAX: u64 = 100_000;
 
@@ -33,12 +37,17 @@ struct Counts {
     window_start: Option<Instant>,
     invalid: u32,
     in_progress: u32,
+    /// Attempts that wait for those in progress.
+    waiting: u32,
 }
 
-/// Too many keys were invalid.
+/// Why a key is not looked up.
 #[derive(Debug)]
-pub(crate) struct Throttled {
-    pub(crate) wait: Duration,
+pub(crate) enum Rejection {
+    /// Too many keys were invalid.
+    Throttled { wait: Duration },
+    /// Too many keys of the network wait already, or for too long.
+    Busy,
 }
 
 /// A lookup in progress.
@@ -54,8 +63,9 @@ impl Attempts {
 
     /// Waits until a key from this address may be looked up. Lookups in progress count as invalid until they end, so that
     /// the limit holds for concurrent requests.
-    pub(crate) async fn begin(&self, from: ClientAddress) -> Result<Attempt, Throttled> {
+    pub(crate) async fn begin(&self, from: ClientAddress) -> Result<Attempt, Rejection> {
         let network = self.networks.get_with(from.network(), Arc::default);
+        let (mut waiting, deadline) = (None, tokio::time::Instant::now() + WAIT_MAX);
         loop {
             let ended = network.ended.notified();
             {
@@ -64,14 +74,24 @@ impl Attempts {
                 if let Some(window_start) =
                     counts.window_start.filter(|_| counts.invalid >= INVALID_MAX)
                 {
-                    return Err(Throttled { wait: WINDOW.saturating_sub(window_start.elapsed()) });
+                    let wait = WINDOW.saturating_sub(window_start.elapsed());
+                    return Err(Rejection::Throttled { wait });
                 }
                 if counts.invalid + counts.in_progress < INVALID_MAX {
                     counts.in_progress += 1;
                     return Ok(Attempt { network: Arc::clone(&network) });
                 }
+                if waiting.is_none() {
+                    if counts.waiting >= WAITING_MAX {
+                        return Err(Rejection::Busy);
+                    }
+                    counts.waiting += 1;
+                    waiting = Some(Waiting { network: Arc::clone(&network) });
+                }
             }
-            ended.await;
+            if tokio::time::timeout_at(deadline, ended).await.is_err() {
+                return Err(Rejection::Busy);
+            }
         }
     }
 }
@@ -87,6 +107,17 @@ impl Counts {
         if self.window_start.is_some_and(|window_start| window_start.elapsed() >= WINDOW) {
             (self.window_start, self.invalid) = (None, 0);
         }
+    }
+}
+
+/// An attempt that waits; dropped when it begins or its request ends.
+struct Waiting {
+    network: Arc<Network>,
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        self.network.counts().waiting -= 1;
     }
 }
 
@@ -124,7 +155,7 @@ mod tests {
                 let attempt = attempts.begin(from(1)).await?;
                 tokio::task::yield_now().await;
                 attempt.was_invalid();
-                Ok::<_, Throttled>(())
+                Ok::<_, Rejection>(())
             })
         });
         let mut looked_up = 0;
@@ -136,6 +167,33 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn keys_do_not_wait_for_a_database_that_does_not_answer() {
+        let attempts = Attempts::new();
+        let mut held = Vec::new();
+        for _ in 0..INVALID_MAX {
+            held.push(attempts.begin(from(1)).await.unwrap());
+        }
+        let waiting = (0..WAITING_MAX + 10).map(|_| {
+            let attempts = attempts.clone();
+            tokio::spawn(async move {
+                let since = Instant::now();
+                let refused = matches!(attempts.begin(from(1)).await, Err(Rejection::Busy));
+                (refused, since.elapsed())
+            })
+        });
+        let mut at_once = 0;
+        for waited in waiting.collect::<Vec<_>>() {
+            let (refused, time) = waited.await.unwrap();
+            assert!(refused && time < WAIT_MAX * 2, "{time:?}");
+            at_once += u32::from(time < WAIT_MAX / 2);
+        }
+        assert_eq!(at_once, 10);
+        assert!(attempts.begin(from(2)).await.is_ok(), "another network is not affected");
+        drop(held);
+        assert!(attempts.begin(from(1)).await.is_ok());
+    }
+
+    #[tokio::test]
     async fn concurrent_valid_keys_are_not_throttled() {
         let attempts = Attempts::new();
         let attempts_made = (0..100).map(|_| {
@@ -143,7 +201,7 @@ mod tests {
             tokio::spawn(async move {
                 let _attempt = attempts.begin(from(1)).await?;
                 tokio::task::yield_now().await;
-                Ok::<_, Throttled>(())
+                Ok::<_, Rejection>(())
             })
         });
         for attempt in attempts_made.collect::<Vec<_>>() {

@@ -1,8 +1,9 @@
 //! The audit log: every security-relevant action, recorded in the transaction that performs it.
 
 use std::fmt;
+use std::str::FromStr;
 
-use database::{Database, Reading, Work};
+use database::{Database, DatabaseError, Reading, Work};
 use primitives::{KeyId, Timestamp, UserId};
 use serde_json::Value;
 
@@ -42,6 +43,11 @@ primitives::text_enum! {
         PasswordSet,
         #[strum(serialize = "person.plan_set")]
         PlanSet,
+        /// All sessions of the person ended, and their agent keys stopped working.
+        #[strum(serialize = "person.disabled")]
+        PersonDisabled,
+        #[strum(serialize = "person.enabled")]
+        PersonEnabled,
         /// A person became a member of a store, or got another role in it.
         #[strum(serialize = "member.added")]
         MemberAdded,
@@ -61,6 +67,63 @@ primitives::text_enum! {
         StoreKeyRevoked,
         #[strum(serialize = "signing_key.rotated")]
         SigningKeyRotated,
+        #[strum(serialize = "store.created")]
+        StoreCreated,
+        #[strum(serialize = "store.suspended")]
+        StoreSuspended,
+        #[strum(serialize = "store.paused")]
+        StorePaused,
+        #[strum(serialize = "store.closed")]
+        StoreClosed,
+        #[strum(serialize = "store.reinstated")]
+        StoreReinstated,
+        /// The result of the merchant's identity verification was set.
+        #[strum(serialize = "store.identity_set")]
+        StoreIdentitySet,
+        /// A store may direct buyers to another host.
+        #[strum(serialize = "store.host_allowed")]
+        StoreHostAllowed,
+        /// The page on which buyers pay a store was changed.
+        #[strum(serialize = "store.checkout_url_set")]
+        CheckoutUrlSet,
+        /// The stock held by a checkout session was released.
+        #[strum(serialize = "checkout.released")]
+        CheckoutReleased,
+        /// The personal data of a buyer was erased.
+        #[strum(serialize = "buyer.erased")]
+        BuyerErased,
+        #[strum(serialize = "job.revived")]
+        JobRevived,
+        #[strum(serialize = "job.discarded")]
+        JobDiscarded,
+    }
+}
+
+/// Why an administrator acts: 1 to 500 characters of plain text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reason(String);
+
+impl Reason {
+    /// Maximum length.
+    pub const CHARACTERS_MAX: usize = 500;
+
+    /// Returns the reason as text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl FromStr for Reason {
+    type Err = IdentityError;
+
+    fn from_str(text: &str) -> Result<Self, IdentityError> {
+        let text = text.trim();
+        let length = text.chars().count();
+        if !(1..=Self::CHARACTERS_MAX).contains(&length) || text.contains(char::is_control) {
+            return Err(IdentityError::InvalidReason);
+        }
+        Ok(Self(text.to_owned()))
     }
 }
 
@@ -77,6 +140,20 @@ pub struct AuditEntry {
     pub details: Value,
 }
 
+/// Adds an entry, in a platform transaction: the one that performs the action.
+pub async fn record_audit(
+    work: &mut Work,
+    actor: Actor,
+    action: AuditAction,
+    subject: &impl fmt::Display,
+    details: Value,
+) -> Result<(), DatabaseError> {
+    let at = work.now();
+    let (actor, subject) = (actor.to_string(), subject.to_string());
+    let entry = AuditEntry { at, actor, action, subject, details };
+    Ok(table::audit::insert(work, &entry).await?)
+}
+
 /// Adds an entry.
 pub(crate) async fn record(
     work: &mut Work,
@@ -85,10 +162,7 @@ pub(crate) async fn record(
     subject: &impl fmt::Display,
     details: Value,
 ) -> Result<(), IdentityError> {
-    let at = work.now();
-    let (actor, subject) = (actor.to_string(), subject.to_string());
-    let entry = AuditEntry { at, actor, action, subject, details };
-    Ok(table::audit::insert(work, &entry).await?)
+    Ok(record_audit(work, actor, action, subject, details).await?)
 }
 
 /// Returns the newest entries whose subject or actor is `whom`.
@@ -99,4 +173,22 @@ pub async fn audit_entries(
 ) -> Result<Vec<AuditEntry>, IdentityError> {
     let reading = Reading::for_platform(database);
     reading.run(async |sql| Ok(table::audit::entries(sql, whom, limit).await?)).await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reason_is_short_plain_text() {
+        assert_eq!(" chargebacks ".parse::<Reason>().unwrap().as_str(), "chargebacks");
+        let (longest, long) = ("x".repeat(500), "x".repeat(501));
+        assert!(longest.parse::<Reason>().is_ok());
+        for wrong in ["", "  ", "a\u{0}b", "a\nb", &long] {
+            assert!(
+                matches!(wrong.parse::<Reason>(), Err(IdentityError::InvalidReason)),
+                "{wrong}"
+            );
+        }
+    }
 }

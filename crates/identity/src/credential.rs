@@ -2,6 +2,7 @@
 
 use http::header::AUTHORIZATION;
 use http::{HeaderMap, HeaderValue};
+use primitives::ErrorCode;
 use serde_json::Value;
 
 /// Header of agent keys.
@@ -44,6 +45,11 @@ impl<'sent> Credential<'sent> {
 #[must_use]
 pub fn challenge(status: u16, envelope: &Value) -> Option<HeaderValue> {
     match (status, envelope["details"]["required_scope"].as_str()) {
+        (401, _) if envelope["error"] == ErrorCode::TokenExpired.code() => {
+            let expired =
+                "Bearer error=\"invalid_token\", error_description=\"the token has expired\"";
+            Some(HeaderValue::from_static(expired))
+        }
         (401, _) => Some(HeaderValue::from_static("Bearer")),
         (403, Some(scope)) => {
             let text = format!("Bearer error=\"insufficient_scope\", scope=\"{scope}\"");

@@ -4,12 +4,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use database::{Database, Work};
+use jobs::{Claim, IdempotencyKey};
 use primitives::{ClientAddress, KeyId, MerchantId, UserId};
+use serde_json::json;
 
 use crate::attempts::Attempts;
 use crate::{
-    Actor, AgentKey, AgentKeys, IdentityError, IssuedKey, Logins, NewAgentKey, People, Secret,
-    StoreKey, StoreKeys, Tokens,
+    Actor, AgentKey, AgentKeys, IdentityError, IssuedKey, Logins, NewAgentKey, NewStoreKey, People,
+    Secret, StoreKey, StoreKeys, Tokens,
 };
 
 /// Authenticates callers, and issues and revokes credentials. It does not expose the secret.
@@ -56,16 +58,25 @@ impl CredentialStore {
         }
     }
 
-    /// Issues an agent key to a person.
+    /// Issues an agent key to a person. If the request was executed before, returns the key of then without its text,
+    /// which is not stored.
     pub async fn issue_agent_key(
         &self,
         owner: UserId,
         new: &NewAgentKey,
-    ) -> Result<(IssuedKey, AgentKey), IdentityError> {
+        idempotency_key: Option<&IdempotencyKey>,
+    ) -> Result<(Option<IssuedKey>, AgentKey), IdentityError> {
         let mut work = Work::for_platform(&self.database).await?;
-        let issued = crate::issue_agent_key(&mut work, &self.secret, owner, new).await?;
+        if let Some(id) = issued_earlier(&mut work, idempotency_key).await? {
+            work.rollback().await?;
+            let mut keys = self.agent_keys_of(owner).await?.into_iter();
+            let key = keys.find(|key| key.key_id == id).ok_or(IdentityError::KeyNotFound)?;
+            return Ok((None, key));
+        }
+        let (issued, key) = crate::issue_agent_key(&mut work, &self.secret, owner, new).await?;
+        record_issued(&mut work, idempotency_key, key.key_id).await?;
         work.commit().await?;
-        Ok(issued)
+        Ok((Some(issued), key))
     }
 
     /// Issues an anonymous sandbox key for one store, valid for a day.
@@ -84,10 +95,10 @@ impl CredentialStore {
     pub async fn rotate_agent_key(
         &self,
         owner: UserId,
-        old: KeyId,
+        key: KeyId,
     ) -> Result<(IssuedKey, AgentKey), IdentityError> {
         let mut work = Work::for_platform(&self.database).await?;
-        let issued = crate::rotate_agent_key(&mut work, &self.secret, owner, old).await?;
+        let issued = crate::rotate_agent_key(&mut work, &self.secret, owner, key).await?;
         work.commit().await?;
         Ok(issued)
     }
@@ -104,20 +115,30 @@ impl CredentialStore {
         crate::agent_keys(&self.database, owner).await
     }
 
-    /// Issues a store key.
+    /// Issues a store key that expires after this many days; `None`: it does not expire. If the request was executed
+    /// before, returns the key of then without its text, which is not stored.
     pub async fn issue_store_key(
         &self,
         actor: Actor,
         merchant: MerchantId,
-        name: &str,
+        new: NewStoreKey,
         days: Option<u32>,
-    ) -> Result<(IssuedKey, StoreKey), IdentityError> {
+        idempotency_key: Option<&IdempotencyKey>,
+    ) -> Result<(Option<IssuedKey>, StoreKey), IdentityError> {
         let mut work = Work::for_platform(&self.database).await?;
+        if let Some(id) = issued_earlier(&mut work, idempotency_key).await? {
+            work.rollback().await?;
+            let mut keys = self.store_keys_of(merchant).await?.into_iter();
+            let key = keys.find(|key| key.key_id == id).ok_or(IdentityError::KeyNotFound)?;
+            return Ok((None, key));
+        }
         let end = days.map(|days| work.now().plus(Duration::from_hours(24 * u64::from(days))));
-        let issued =
-            crate::issue_store_key(&mut work, &self.secret, actor, merchant, name, end).await?;
+        let new = NewStoreKey { expires_at: end, ..new };
+        let (issued, key) =
+            crate::issue_store_key(&mut work, &self.secret, actor, merchant, &new).await?;
+        record_issued(&mut work, idempotency_key, key.key_id).await?;
         work.commit().await?;
-        Ok(issued)
+        Ok((Some(issued), key))
     }
 
     /// Revokes a store key.
@@ -139,4 +160,31 @@ impl CredentialStore {
     ) -> Result<Vec<StoreKey>, IdentityError> {
         crate::store_keys(&self.database, merchant).await
     }
+}
+
+/// Claims the idempotency key for this work. Returns the id of the credential that was issued under it earlier.
+async fn issued_earlier(
+    work: &mut Work,
+    idempotency_key: Option<&IdempotencyKey>,
+) -> Result<Option<KeyId>, IdentityError> {
+    let Some(idempotency_key) = idempotency_key else { return Ok(None) };
+    match jobs::claim_key(work, idempotency_key).await? {
+        Claim::Fresh => Ok(None),
+        Claim::Replay(response) => {
+            let id = response["key_id"].as_str().and_then(|id| id.parse().ok());
+            Ok(Some(id.ok_or(IdentityError::KeyNotFound)?))
+        }
+    }
+}
+
+/// Stores the id of an issued credential as the response of the idempotency key, and never its text.
+async fn record_issued(
+    work: &mut Work,
+    idempotency_key: Option<&IdempotencyKey>,
+    issued: KeyId,
+) -> Result<(), IdentityError> {
+    if let Some(idempotency_key) = idempotency_key {
+        jobs::record_response(work, idempotency_key, &json!({ "key_id": issued })).await?;
+    }
+    Ok(())
 }

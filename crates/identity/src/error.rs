@@ -4,9 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use database::DatabaseError;
-use primitives::{Details, ErrorCode, KeyId, Plan, Problem, Scope, Timestamp};
+use jobs::IdempotencyError;
+use primitives::{Details, ErrorCode, Plan, Problem, Scope, Timestamp};
 
-use crate::Credential;
+use crate::{Credential, StoreScope};
 
 /// Hint that lists the accepted credentials.
 const CREDENTIALS: &str = "agents send X-Agent-Api-Key: agnt_… (create one with POST /api/v1/agent-keys, or with POST /api/v1/sandbox/key for the demo store); \
@@ -53,11 +54,16 @@ pub enum IdentityError {
     AgentKeyRequired,
     #[error("the key lookup failed")]
     LookupFailed,
+    /// Too many requests wait for the lookup of their key, because PostgreSQL is slow or unavailable.
+    #[error("too many keys are being looked up")]
+    LookupsBusy,
     /// The request has no `ClientAddress` extension: a bug.
     #[error("the client address is unknown")]
     UnknownClientAddress,
     #[error("the key lacks the scope {0}")]
     ScopeMissing(Scope),
+    #[error("the store key lacks the scope {0}")]
+    StoreScopeMissing(StoreScope),
     #[error("the key is not valid for this store")]
     StoreNotAllowed,
     /// More concurrent logins than passwords can be verified.
@@ -66,6 +72,8 @@ pub enum IdentityError {
     /// The person is not a member of the store, or not its owner.
     #[error("forbidden: {0}")]
     Forbidden(&'static str),
+    #[error("only an administrator of the platform may do this")]
+    AdminRequired,
     /// The person is a member of several stores and selected none.
     #[error("you are a member of several stores: select one")]
     StoreRequired,
@@ -81,6 +89,10 @@ pub enum IdentityError {
     NoScopes,
     #[error("unknown scope")]
     InvalidScope,
+    #[error("a store key requires at least one scope, and known ones")]
+    InvalidStoreScopes,
+    #[error("a reason must be 1 to 500 characters of plain text")]
+    InvalidReason,
     #[error("the stores of a key must be 1 to 100 slugs of existing stores")]
     InvalidStores,
     #[error("the lifetime of a key must be 1 to 3650 days")]
@@ -93,11 +105,6 @@ pub enum IdentityError {
     },
     #[error("an account may have at most 100 active keys")]
     TooManyKeys,
-    #[error("the key has already been rotated")]
-    AlreadyRotated {
-        /// The new key.
-        by: KeyId,
-    },
     #[error("no key to sign tokens with exists")]
     NoSigningKey,
     #[error("the token could not be signed")]
@@ -108,6 +115,8 @@ pub enum IdentityError {
     InvalidName,
     #[error("the expiry of a key must be in the future")]
     ExpiryInPast,
+    #[error(transparent)]
+    Idempotency(Arc<IdempotencyError>),
     /// Shared, because one lookup may serve many concurrent requests.
     #[error(transparent)]
     Database(Arc<DatabaseError>),
@@ -122,6 +131,59 @@ impl IdentityError {
             Credential::Missing => Self::MissingCredential,
             _ => Self::InvalidCredential,
         }
+    }
+}
+
+impl From<IdempotencyError> for IdentityError {
+    fn from(error: IdempotencyError) -> Self {
+        Self::Idempotency(error.into())
+    }
+}
+
+impl IdentityError {
+    /// Returns what the caller can do.
+    const fn hint(&self) -> Option<&'static str> {
+        Some(match self {
+            Self::AgentKeyRequired => {
+                "send X-Agent-Api-Key: agnt_…; create one with POST /api/v1/agent-keys"
+            }
+            Self::MissingCredential | Self::InvalidCredential => CREDENTIALS,
+            Self::TokenExpired => "log in again: POST /api/v1/auth/login",
+            Self::TooManyLogins { .. }
+            | Self::TooManySandboxKeys { .. }
+            | Self::TooManyInvalidKeys { .. } => "retry after reset (Unix time in seconds)",
+            Self::TierRequired { .. } => "ask an operator to change the plan of the account",
+            Self::ScopeMissing(_) => "create a key with this scope: POST /api/v1/agent-keys",
+            Self::StoreScopeMissing(_) => {
+                "an owner of the store creates a key with this scope: POST /api/v1/merchant/keys"
+            }
+            Self::StoreNotAllowed => "the key is limited to other stores; create one for this one",
+            Self::StoreRequired => "send the header X-Store: <slug>",
+            Self::InvalidLogin => {
+                "check the email and the password; an operator can reset the password"
+            }
+            Self::TooManyKeys => "revoke unused keys",
+            Self::Forbidden(_) => {
+                "select another store with X-Store: <slug>, or ask the owner of the store for access"
+            }
+            _ => return None,
+        })
+    }
+
+    /// Returns the field that is wrong.
+    const fn field(&self) -> Option<&'static str> {
+        Some(match self {
+            Self::KeyNotFound => "key_id",
+            Self::InvalidName => "name",
+            Self::ExpiryInPast => "expires_at",
+            Self::EmailTaken | Self::InvalidEmail => "email",
+            Self::InvalidPassword => "password",
+            Self::NoScopes | Self::InvalidScope | Self::InvalidStoreScopes => "scopes",
+            Self::InvalidReason => "reason",
+            Self::InvalidStores => "stores",
+            Self::InvalidLifetime => "expires_in_days",
+            _ => return None,
+        })
     }
 }
 
@@ -146,15 +208,16 @@ impl Problem for IdentityError {
             | Self::InvalidLogin => ErrorCode::Unauthorized,
             Self::TokenExpired => ErrorCode::TokenExpired,
             Self::TierRequired { .. } => ErrorCode::TierRequired,
-            Self::Forbidden(_) | Self::ScopeMissing(_) | Self::StoreNotAllowed => {
-                ErrorCode::Forbidden
-            }
+            Self::Forbidden(_)
+            | Self::AdminRequired
+            | Self::ScopeMissing(_)
+            | Self::StoreScopeMissing(_)
+            | Self::StoreNotAllowed => ErrorCode::Forbidden,
             Self::KeyNotFound | Self::PersonNotFound => ErrorCode::NotFound,
             Self::TooManyLogins { .. }
             | Self::TooManySandboxKeys { .. }
             | Self::TooManyInvalidKeys { .. } => ErrorCode::RateLimitExceeded,
-            Self::Overloaded => ErrorCode::ServiceUnavailable,
-            Self::AlreadyRotated { .. } => ErrorCode::InvalidStatusTransition,
+            Self::Overloaded | Self::LookupsBusy => ErrorCode::ServiceUnavailable,
             Self::InvalidName
             | Self::StoreRequired
             | Self::ExpiryInPast
@@ -163,6 +226,8 @@ impl Problem for IdentityError {
             | Self::InvalidPassword
             | Self::NoScopes
             | Self::InvalidScope
+            | Self::InvalidStoreScopes
+            | Self::InvalidReason
             | Self::InvalidStores
             | Self::InvalidLifetime
             | Self::TooManyKeys => ErrorCode::InvalidRequest,
@@ -171,20 +236,19 @@ impl Problem for IdentityError {
             | Self::LookupFailed
             | Self::SigningFailed
             | Self::HashingFailed => ErrorCode::InternalError,
+            Self::Idempotency(error) => error.code(),
             Self::Database(error) => error.code(),
         }
     }
 
     fn details(&self, details: &mut Details) {
+        if let Some(hint) = self.hint() {
+            details.insert("hint", hint);
+        }
+        if let Some(field) = self.field() {
+            details.insert("field", field);
+        }
         match self {
-            Self::AgentKeyRequired => {
-                let hint = "send X-Agent-Api-Key: agnt_…; create one with POST /api/v1/agent-keys";
-                details.insert("hint", hint);
-            }
-            Self::MissingCredential | Self::InvalidCredential => {
-                details.insert("hint", CREDENTIALS);
-            }
-            Self::TokenExpired => details.insert("hint", "log in again: POST /api/v1/auth/login"),
             Self::TooManyLogins { limit, reset_at, wait }
             | Self::TooManySandboxKeys { limit, reset_at, wait }
             | Self::TooManyInvalidKeys { limit, reset_at, wait } => {
@@ -193,63 +257,30 @@ impl Problem for IdentityError {
                 details.insert("limit", *limit);
                 details.insert("reset", reset);
                 details.insert("retry_after_seconds", wait.as_secs().saturating_add(1));
-                details.insert("hint", "retry after reset (Unix time in seconds)");
             }
-            Self::TierRequired { needed, .. } => {
-                details.insert("required_plan", needed.as_str());
-                details.insert("hint", "ask an operator to change the plan of the account");
-            }
-            Self::ScopeMissing(scope) => {
-                details.insert("required_scope", scope.as_str());
-                details.insert("hint", "create a key with this scope: POST /api/v1/agent-keys");
-            }
-            Self::StoreNotAllowed => {
-                details
-                    .insert("hint", "the key is limited to other stores; create one for this one");
-            }
-            Self::StoreRequired => details.insert("hint", "send the header X-Store: <slug>"),
-            Self::KeyNotFound => details.insert("field", "key_id"),
-            Self::InvalidName => details.insert("field", "name"),
-            Self::ExpiryInPast => details.insert("field", "expires_at"),
-            Self::EmailTaken | Self::InvalidEmail => details.insert("field", "email"),
-            Self::InvalidPassword => details.insert("field", "password"),
+            Self::TierRequired { needed, .. } => details.insert("required_plan", needed.as_str()),
+            Self::ScopeMissing(scope) => details.insert("required_scope", scope.as_str()),
+            Self::StoreScopeMissing(scope) => details.insert("required_scope", scope.as_str()),
+            Self::AdminRequired => details.insert("reason", "not_an_administrator"),
             Self::NoScopes | Self::InvalidScope => {
-                details.insert("field", "scopes");
-                details.insert("allowed", scope_names());
+                let names: Vec<&str> = Scope::ALL.iter().map(|scope| scope.as_str()).collect();
+                details.insert("allowed", names);
             }
-            Self::InvalidStores => details.insert("field", "stores"),
-            Self::InvalidLifetime => details.insert("field", "expires_in_days"),
-            Self::AlreadyRotated { by } => {
-                details.insert("replaced_by", by.to_string());
-                details.insert("hint", "if the new key was lost, revoke it and create another");
+            Self::InvalidStoreScopes => {
+                let names: Vec<&str> = StoreScope::ALL.iter().map(|scope| scope.as_str()).collect();
+                details.insert("allowed", names);
             }
-            Self::InvalidLogin => {
-                details.insert(
-                    "hint",
-                    "check the email and the password; an operator can reset the password",
-                );
-            }
-            Self::TooManyKeys => details.insert("hint", "revoke unused keys"),
-            Self::Forbidden(_) => {
-                let hint = "select another store with X-Store: <slug>, or ask the owner of the store for access";
-                details.insert("hint", hint);
-            }
-            Self::Overloaded
-            | Self::PersonNotFound
-            | Self::NoSigningKey
-            | Self::UnknownClientAddress
-            | Self::LookupFailed
-            | Self::SigningFailed
-            | Self::HashingFailed => {}
+            Self::Idempotency(error) => error.details(details),
             Self::Database(error) => error.details(details),
+            _ => {}
         }
     }
 
     fn is_transient(&self) -> bool {
-        matches!(self, Self::Database(error) if error.is_transient())
+        match self {
+            Self::Idempotency(error) => error.is_transient(),
+            Self::Database(error) => error.is_transient(),
+            _ => false,
+        }
     }
-}
-
-fn scope_names() -> Vec<&'static str> {
-    Scope::ALL.iter().map(|scope| scope.as_str()).collect()
 }

@@ -7,7 +7,7 @@ use database::Work;
 use primitives::{MerchantId, Plan, Timestamp, UserId};
 use serde_json::json;
 
-use crate::audit::{self, Actor, AuditAction};
+use crate::audit::{self, Actor, AuditAction, Reason};
 use crate::{IdentityError, password, table};
 
 /// An email address in normalized form: trimmed and lower case.
@@ -68,6 +68,11 @@ pub struct Person {
 }
 
 impl Person {
+    /// Returns `AdminRequired` unless the person administers the platform.
+    pub const fn require_admin(&self) -> Result<(), IdentityError> {
+        if self.is_admin { Ok(()) } else { Err(IdentityError::AdminRequired) }
+    }
+
     /// Returns the role in a store, or `None` if the person is not a member.
     #[must_use]
     pub fn role_in(&self, merchant: MerchantId) -> Option<Role> {
@@ -126,6 +131,40 @@ pub async fn set_plan(
         return Err(IdentityError::PersonNotFound);
     }
     audit::record(work, actor, AuditAction::PlanSet, &user, json!({ "plan": plan.as_str() })).await
+}
+
+/// Disables an account, in a platform transaction: its sessions end, its agent keys stop working, and it cannot log in.
+/// Returns whether it was enabled.
+pub async fn disable_person(
+    work: &mut Work,
+    actor: Actor,
+    user: UserId,
+    reason: &Reason,
+) -> Result<bool, IdentityError> {
+    let changed = table::person::disable(work, user).await?;
+    let changed = changed.ok_or(IdentityError::PersonNotFound)?;
+    if changed {
+        let details = json!({ "reason": reason.as_str() });
+        audit::record(work, actor, AuditAction::PersonDisabled, &user, details).await?;
+    }
+    Ok(changed)
+}
+
+/// Enables a disabled account, in a platform transaction. Its agent keys work again; its former sessions do not. Returns
+/// whether it was disabled.
+pub async fn enable_person(
+    work: &mut Work,
+    actor: Actor,
+    user: UserId,
+    reason: &Reason,
+) -> Result<bool, IdentityError> {
+    let changed = table::person::enable(work, user).await?;
+    let changed = changed.ok_or(IdentityError::PersonNotFound)?;
+    if changed {
+        let details = json!({ "reason": reason.as_str() });
+        audit::record(work, actor, AuditAction::PersonEnabled, &user, details).await?;
+    }
+    Ok(changed)
 }
 
 /// Adds a person to a store, or changes the role, in a platform transaction.

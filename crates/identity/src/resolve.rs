@@ -6,13 +6,14 @@ use std::time::Duration;
 
 use database::{Database, Reading};
 use moka::future::Cache;
-use primitives::{ClientAddress, MerchantId, UserId};
+use primitives::{ClientAddress, UserId};
 use subtle::ConstantTimeEq;
+use tokio::sync::Semaphore;
 
-use crate::attempts::{Attempts, INVALID_MAX, Throttled};
+use crate::attempts::{Attempts, INVALID_MAX, Rejection};
 use crate::key_text::{self, Kind};
 use crate::secret::Mac;
-use crate::{Agent, IdentityError, Person, Secret, Tokens, table};
+use crate::{Agent, IdentityError, Person, Secret, StoreProgram, Tokens, table};
 
 /// Maximum age of a cached credential.
 pub const CACHE_AGE_MAX: Duration = Duration::from_secs(2);
@@ -20,6 +21,9 @@ pub const CACHE_AGE_MAX: Duration = Duration::from_secs(2);
 const ENTRIES_MAX: u64 = 50_000;
 /// How long an invalid key is cached. It stays invalid: the server generates keys, and expired ones are not reactivated.
 const INVALID_FOR: Duration = Duration::from_mins(1);
+/// Requests that may wait for the lookup of a key at the same time. More of them fail at once: a queue would only grow
+/// while PostgreSQL is unavailable.
+const WAITING_MAX: usize = 1_024;
 /// A key that was valid within this time is looked up even if its network is throttled.
 const RECENT_FOR: Duration = Duration::from_mins(10);
 
@@ -39,12 +43,19 @@ struct KeyCache<V> {
     recent: Cache<Mac, ()>,
     invalid: Cache<Mac, ()>,
     attempts: Attempts,
+    waiting: Arc<Semaphore>,
 }
 
 impl<V: Clone + Send + Sync + 'static> KeyCache<V> {
     fn new(database: Database, age_max: Duration) -> Self {
-        let (valid, attempts) = (cache(age_max.min(CACHE_AGE_MAX)), Attempts::new());
-        Self { database, valid, recent: cache(RECENT_FOR), invalid: cache(INVALID_FOR), attempts }
+        Self {
+            database,
+            valid: cache(age_max.min(CACHE_AGE_MAX)),
+            recent: cache(RECENT_FOR),
+            invalid: cache(INVALID_FOR),
+            attempts: Attempts::new(),
+            waiting: Arc::new(Semaphore::new(WAITING_MAX)),
+        }
     }
 
     /// Returns the owner of a key: from the cache, or by one lookup for all concurrent requests.
@@ -57,9 +68,12 @@ impl<V: Clone + Send + Sync + 'static> KeyCache<V> {
         if let Some(found) = self.valid.get(&mac).await {
             return Ok(found);
         }
+        let permit = Arc::clone(&self.waiting).try_acquire_owned();
+        let permit = permit.map_err(|_| IdentityError::LookupsBusy)?;
         // A separate task, so that the attempt counts even if the client disconnects.
         let cache = self.clone();
         let looked_up = tokio::spawn(async move {
+            let _permit = permit;
             let found = cache.look_up(mac, from, look_up);
             cache.valid.try_get_with_by_ref(&mac, found).await
         });
@@ -79,11 +93,14 @@ impl<V: Clone + Send + Sync + 'static> KeyCache<V> {
         let attempt = if self.recent.contains_key(&mac) {
             None
         } else {
-            let throttled = |Throttled { wait }| {
-                let reset_at = self.database.local_now().plus(wait);
-                IdentityError::TooManyInvalidKeys { limit: INVALID_MAX, reset_at, wait }
+            let rejected = |rejection| match rejection {
+                Rejection::Throttled { wait } => {
+                    let reset_at = self.database.local_now().plus(wait);
+                    IdentityError::TooManyInvalidKeys { limit: INVALID_MAX, reset_at, wait }
+                }
+                Rejection::Busy => IdentityError::LookupsBusy,
             };
-            Some(self.attempts.begin(from).await.map_err(throttled)?)
+            Some(self.attempts.begin(from).await.map_err(rejected)?)
         };
         metrics::counter!("souk_key_lookups_total").increment(1);
         if let Some(found) = look_up.await? {
@@ -102,7 +119,7 @@ impl<V: Clone + Send + Sync + 'static> KeyCache<V> {
 #[derive(Clone)]
 pub struct StoreKeys {
     secret: Secret,
-    cache: KeyCache<MerchantId>,
+    cache: KeyCache<Arc<StoreProgram>>,
 }
 
 impl StoreKeys {
@@ -118,12 +135,12 @@ impl StoreKeys {
         self
     }
 
-    /// Returns the merchant of a store key.
-    pub async fn merchant_of(
+    /// Returns the program of a store key.
+    pub async fn program_of(
         &self,
         presented: &str,
         from: ClientAddress,
-    ) -> Result<MerchantId, IdentityError> {
+    ) -> Result<Arc<StoreProgram>, IdentityError> {
         if !key_text::is_key(Kind::Store, presented) {
             return Err(IdentityError::InvalidCredential);
         }
@@ -134,11 +151,12 @@ impl StoreKeys {
             let found = reading
                 .run(async |sql| {
                     let now = sql.now().await?;
-                    let found = table::store_key::merchant_of(sql, &mac, now).await?;
+                    let found = table::store_key::program_of(sql, &mac, now).await?;
                     Ok::<_, IdentityError>(found)
                 })
                 .await?;
-            Ok(found.filter(|(_, stored)| is_equal(&mac, stored)).map(|(merchant, _)| merchant))
+            let found = found.filter(|(_, stored)| is_equal(&mac, stored));
+            Ok(found.map(|(program, _)| Arc::new(program)))
         };
         self.cache.find(mac, from, look_up).await
     }

@@ -1,5 +1,6 @@
 //! Store keys: issuing, listing and revoking.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use database::{Database, Reading, Work};
@@ -9,7 +10,7 @@ use serde_json::json;
 
 use crate::audit::{self, Actor, AuditAction};
 use crate::key_text::{self, Kind};
-use crate::{IdentityError, Secret, table};
+use crate::{IdentityError, Secret, StoreScope, table};
 
 /// Maximum length of a name.
 const NAME_CHARACTERS_MAX: usize = 100;
@@ -29,6 +30,50 @@ impl fmt::Debug for IssuedKey {
     }
 }
 
+/// The properties of a store key to issue.
+#[derive(Debug, Clone)]
+pub struct NewStoreKey {
+    pub name: String,
+    /// At least one.
+    pub scopes: BTreeSet<StoreScope>,
+    /// `None` for a key that does not expire.
+    pub expires_at: Option<Timestamp>,
+}
+
+impl NewStoreKey {
+    /// Creates the properties of a key with the default scopes that does not expire.
+    #[must_use]
+    pub fn new(name: impl Into<String>) -> Self {
+        let scopes = StoreScope::DEFAULT.iter().copied().collect();
+        Self { name: name.into(), scopes, expires_at: None }
+    }
+
+    /// Requests all scopes.
+    #[must_use]
+    pub fn with_all_scopes(self) -> Self {
+        Self { scopes: StoreScope::ALL.iter().copied().collect(), ..self }
+    }
+}
+
+/// A merchant's program, authenticated by a store key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoreProgram {
+    pub key: KeyId,
+    pub merchant: MerchantId,
+    pub scopes: BTreeSet<StoreScope>,
+}
+
+impl StoreProgram {
+    /// Returns `StoreScopeMissing` if the key lacks a scope.
+    pub fn require(&self, scope: StoreScope) -> Result<(), IdentityError> {
+        if self.scopes.contains(&scope) {
+            Ok(())
+        } else {
+            Err(IdentityError::StoreScopeMissing(scope))
+        }
+    }
+}
+
 /// A store key, without its text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoreKey {
@@ -36,6 +81,7 @@ pub struct StoreKey {
     /// The first characters of the text.
     pub prefix: String,
     pub name: String,
+    pub scopes: BTreeSet<StoreScope>,
     pub created_at: Timestamp,
     /// `None` for a key that does not expire.
     pub expires_at: Option<Timestamp>,
@@ -57,11 +103,13 @@ pub async fn issue_store_key(
     secret: &Secret,
     actor: Actor,
     merchant: MerchantId,
-    name: &str,
-    expires_at: Option<Timestamp>,
+    new: &NewStoreKey,
 ) -> Result<(IssuedKey, StoreKey), IdentityError> {
-    let name = parse_key_name(name)?;
-    if expires_at.is_some_and(|end| end <= work.now()) {
+    let name = parse_key_name(&new.name)?;
+    if new.scopes.is_empty() {
+        return Err(IdentityError::InvalidStoreScopes);
+    }
+    if new.expires_at.is_some_and(|end| end <= work.now()) {
         return Err(IdentityError::ExpiryInPast);
     }
     let key = key_text::generate(Kind::Store, work.random());
@@ -69,12 +117,14 @@ pub async fn issue_store_key(
         key_id: work.new_id(),
         prefix: key_text::visible_prefix(&key).to_owned(),
         name,
+        scopes: new.scopes.clone(),
         created_at: work.now(),
-        expires_at,
+        expires_at: new.expires_at,
         revoked_at: None,
     };
     table::store_key::insert(work, merchant, &secret.mac(&key), &listed).await?;
-    let details = json!({ "merchant": merchant });
+    let scopes: Vec<&str> = listed.scopes.iter().map(|scope| scope.as_str()).collect();
+    let details = json!({ "merchant": merchant, "scopes": scopes });
     audit::record(work, actor, AuditAction::StoreKeyIssued, &listed.key_id, details).await?;
     let issued = IssuedKey { key_id: listed.key_id, key, prefix: listed.prefix.clone() };
     Ok((issued, listed))

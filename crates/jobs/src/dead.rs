@@ -1,7 +1,7 @@
 //! Dead letters: jobs that failed too often, and jobs that repeatedly crashed their worker.
 
-use database::{Reading, Work};
-use primitives::{JobId, MerchantId, Timestamp};
+use database::Work;
+use primitives::JobId;
 
 use crate::{QueueError, table};
 
@@ -16,29 +16,21 @@ primitives::text_enum! {
     }
 }
 
-/// A dead letter.
-#[derive(Debug, Clone)]
-pub struct DeadJob {
-    pub id: JobId,
-    pub kind: String,
-    pub merchant: Option<MerchantId>,
-    pub reason: DeadReason,
-    /// Failed attempts.
-    pub attempts: i32,
-    /// Runs that ended with the crash of the worker.
-    pub crashes: i32,
-    /// Error message of the last failed attempt.
-    pub last_error: Option<String>,
-    pub died_at: Timestamp,
+/// What happened to a dead letter that was revived.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Revival {
+    /// It is queued, due at once and with its counts reset.
+    Queued,
+    /// A job with the same key is queued or running, so that the dead letter was deleted.
+    Superseded,
 }
 
-/// Returns dead letters, the oldest first.
-pub async fn dead_jobs(reading: &Reading, limit: i64) -> Result<Vec<DeadJob>, QueueError> {
-    reading.run(async |sql| Ok(table::dead_jobs(sql, limit).await?)).await
+/// Moves a dead letter back to the queue. Returns `None` if there is no dead letter with this id.
+pub async fn revive(work: &mut Work, job: JobId) -> Result<Option<Revival>, QueueError> {
+    Ok(table::revive(work, job).await?)
 }
 
-/// Moves a dead letter back to the queue, due at once and with its counts reset. Returns `false` if there is no dead
-/// letter with this id.
-pub async fn requeue(work: &mut Work, job: JobId) -> Result<bool, QueueError> {
-    Ok(table::requeue(work, job).await?)
+/// Deletes a dead letter. Returns `false` if there is no dead letter with this id.
+pub async fn discard(work: &mut Work, job: JobId) -> Result<bool, QueueError> {
+    Ok(table::delete_dead(work, job).await?)
 }

@@ -3,6 +3,7 @@
 use database::Work;
 use primitives::{JobId, Timestamp};
 
+use crate::job::Priority;
 use crate::table::NewJob;
 use crate::{Job, QueueError, table};
 
@@ -18,7 +19,7 @@ pub async fn enqueue_at<J: Job>(
     job: &J,
     at: Timestamp,
 ) -> Result<JobId, QueueError> {
-    let new = new_job(work, job, at, None)?;
+    let new = new_job(work, job, at, None, Priority::of::<J>())?;
     table::insert(work, &new).await?;
     Ok(new.id)
 }
@@ -30,9 +31,20 @@ pub async fn enqueue_unique<J: Job>(
     key: &str,
     at: Timestamp,
 ) -> Result<Option<JobId>, QueueError> {
-    let new = new_job(work, job, at, Some(key))?;
+    let new = new_job(work, job, at, Some(key), Priority::of::<J>())?;
     let inserted = table::insert(work, &new).await?;
     Ok(inserted.then_some(new.id))
+}
+
+/// Enqueues the job of a schedule, due at once, unless one is queued or running. One that waits for its next attempt
+/// becomes due.
+pub(crate) async fn enqueue_scheduled<J: Job>(work: &mut Work, job: &J) -> Result<(), QueueError> {
+    let now = work.now();
+    let new = new_job(work, job, now, Some(J::NAME), Priority::Scheduled)?;
+    if !table::insert(work, &new).await? {
+        table::make_due(work, J::NAME, J::NAME).await?;
+    }
+    Ok(())
 }
 
 fn new_job<'key, J: Job>(
@@ -40,6 +52,7 @@ fn new_job<'key, J: Job>(
     job: &J,
     run_at: Timestamp,
     unique_key: Option<&'key str>,
+    priority: Priority,
 ) -> Result<NewJob<'key>, QueueError> {
     let payload =
         serde_json::to_value(job).map_err(|error| QueueError::NotSerializable(J::NAME, error))?;
@@ -50,5 +63,6 @@ fn new_job<'key, J: Job>(
         merchant: job.merchant(),
         run_at,
         unique_key,
+        priority,
     })
 }

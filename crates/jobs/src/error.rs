@@ -19,6 +19,26 @@ pub enum JobError {
     Database(#[from] DatabaseError),
 }
 
+/// Characters of an error that are stored.
+const TEXT_CHARS_MAX: usize = 1_000;
+
+impl JobError {
+    /// Returns the message with its causes, for operators.
+    pub(crate) fn text(&self) -> String {
+        let mut text = self.to_string();
+        let mut cause = std::error::Error::source(self);
+        while let Some(error) = cause {
+            let message = error.to_string();
+            if !text.ends_with(&message) {
+                text = format!("{text}: {message}");
+            }
+            cause = error.source();
+        }
+        // PostgreSQL stores no NUL in a text.
+        text.chars().filter(|char| *char != '\0').take(TEXT_CHARS_MAX).collect()
+    }
+}
+
 /// Error of the queue or the outbox.
 #[derive(Debug, thiserror::Error)]
 pub enum QueueError {

@@ -3,16 +3,18 @@
 use std::fmt::Display;
 
 use database::Work;
-use primitives::MerchantId;
+use primitives::{Id, MerchantId, UserId};
 use serde::Serialize;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
+use uuid::Uuid;
 
 use crate::{IdempotencyError, table};
 
 /// An idempotency key, scoped to one caller and one store.
 #[derive(Debug, Clone)]
 pub struct IdempotencyKey {
+    /// The nil id for a write that concerns no store; no transaction of a store sees such a key.
     pub merchant: MerchantId,
     /// Id of the caller that sent the key.
     pub caller: String,
@@ -25,6 +27,15 @@ pub struct IdempotencyKey {
 impl IdempotencyKey {
     /// Maximum length of a key.
     pub const LENGTH_MAX: usize = 255;
+
+    /// Creates the key of a person's request that concerns no store, such as the creation of an agent key.
+    pub fn of_account(
+        person: UserId,
+        key: &str,
+        request: (&str, &impl Serialize),
+    ) -> Result<Self, IdempotencyError> {
+        Self::new(MerchantId::from_uuid(Uuid::nil()), &person, key, request)
+    }
 
     /// Creates the key of a request with an operation name and arguments. The order of the arguments' fields does not
     /// matter.

@@ -16,6 +16,10 @@ pub trait Job: Serialize + DeserializeOwned + Send + Sync + 'static {
     /// Number of failed attempts after which a job becomes a dead letter.
     const ATTEMPTS_MAX: u32 = 12;
 
+    /// Whether the job may use the reserved slots of a runner: it is short, and orders, payments or held stock wait for
+    /// it. Other jobs never fill all slots. Scheduled jobs need no slot.
+    const IS_URGENT: bool = false;
+
     /// Dependencies passed at registration, such as clients and settings.
     type Dependencies: Clone + Send + Sync + 'static;
 
@@ -31,6 +35,42 @@ pub trait Job: Serialize + DeserializeOwned + Send + Sync + 'static {
         context: JobContext,
         dependencies: Self::Dependencies,
     ) -> impl Future<Output = Result<Outcome, JobError>> + Send;
+}
+
+/// Which slots of a runner a job may use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Priority {
+    /// All but the reserved slots, and of those as many as one merchant may use.
+    Bulk,
+    /// All slots.
+    Urgent,
+    /// A slot of its own: at most one job of each schedule exists.
+    Scheduled,
+}
+
+impl Priority {
+    pub(crate) fn of<J: Job>() -> Self {
+        if J::IS_URGENT { Self::Urgent } else { Self::Bulk }
+    }
+
+    /// Returns the stored number.
+    pub(crate) const fn number(self) -> i16 {
+        match self {
+            Self::Bulk => 0,
+            Self::Urgent => 1,
+            Self::Scheduled => 2,
+        }
+    }
+}
+
+impl From<i16> for Priority {
+    fn from(number: i16) -> Self {
+        match number {
+            2 => Self::Scheduled,
+            1 => Self::Urgent,
+            _ => Self::Bulk,
+        }
+    }
 }
 
 /// The outcome of a successful run.

@@ -6,19 +6,22 @@ mod enqueue;
 mod error;
 mod housekeeping;
 mod idempotency;
+mod inspect;
 mod job;
 mod outbox;
 mod runner;
 mod schedule;
 mod stats;
+mod sweep;
 mod table;
 
 pub use context::JobContext;
-pub use dead::{DeadJob, DeadReason, dead_jobs, requeue};
+pub use dead::{DeadReason, Revival, discard, revive};
 pub use enqueue::{enqueue, enqueue_at, enqueue_unique};
 pub use error::{IdempotencyError, JobError, QueueError};
 pub use housekeeping::housekeeping;
 pub use idempotency::{Claim, IdempotencyKey, claim_key, record_response};
+pub use inspect::{FailedRow, JobFilter, JobInfo, JobState, failed_rows, find, list};
 pub use job::{Job, Outcome};
 pub use outbox::{
     Batch, Cursor, Event, NewEvent, advance, cursor, delete_cursor, latest_cursor, publish,
@@ -27,3 +30,4 @@ pub use outbox::{
 pub use runner::{Runner, RunnerSettings};
 pub use schedule::{Epoch, Scheduled};
 pub use stats::{CursorLag, QueueStats, queue_stats};
+pub use sweep::{Sweep, SweepRow, enqueue_sweep};

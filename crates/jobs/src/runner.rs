@@ -1,24 +1,25 @@
-//! The job runner: claims batches, marks jobs as started, runs them concurrently and records their completion.
+//! The job runner: claims as many jobs as it has free slots, runs them concurrently and records their completion.
 
 mod completion;
 mod registry;
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use database::{Database, Work};
-use primitives::{JobId, Timestamp};
+use primitives::{JobId, MerchantId, Timestamp};
 use tokio::sync::watch;
 use tokio::task::{JoinError, JoinSet};
 use uuid::Uuid;
 
 use crate::context::Lease;
-use crate::job::Removal;
+use crate::job::{Priority, Removal};
 use crate::runner::registry::Registry;
 use crate::schedule::Scheduled;
-use crate::table::{self, Claimed};
-use crate::{DeadReason, Job, JobContext, JobError, QueueError};
+use crate::sweep::SweepJob;
+use crate::table::{self, ClaimLimits, Claimed};
+use crate::{DeadReason, Job, JobContext, JobError, QueueError, Sweep};
 
 /// Number of started runs without completion after which a job is quarantined: the first beside other jobs, the rest
 /// exclusive.
@@ -28,14 +29,19 @@ const BATCH_WINDOW: Duration = Duration::from_millis(1);
 /// How often a busy runner checks for suspects, and how long it then starts nothing else.
 const SUSPECT_CHECK_INTERVAL: Duration = Duration::from_secs(5);
 const DRAIN_MAX: Duration = Duration::from_secs(2);
+/// How long nothing is started beside a suspect. A job that crashes its worker usually does so at once, and a long job
+/// that was interrupted must not occupy the worker alone.
+const EXCLUSIVE_MAX: Duration = Duration::from_secs(10);
 
 /// Settings of a runner.
 #[derive(Debug, Clone)]
 pub struct RunnerSettings {
-    /// Jobs per claim.
-    pub batch: usize,
-    /// Jobs that run concurrently.
+    /// Jobs that run concurrently: the slots. Scheduled jobs need none.
     pub concurrency: usize,
+    /// Slots that only urgent jobs use; at most half of the slots.
+    pub reserved: usize,
+    /// Jobs of one merchant that run concurrently; urgent ones do not count.
+    pub per_merchant: usize,
     /// Duration of a lease, which is renewed after a third of it.
     pub lease: Duration,
     /// Polling interval of an idle runner.
@@ -45,8 +51,9 @@ pub struct RunnerSettings {
 impl Default for RunnerSettings {
     fn default() -> Self {
         Self {
-            batch: 50,
             concurrency: 16,
+            reserved: 4,
+            per_merchant: 4,
             lease: Duration::from_secs(30),
             poll: Duration::from_millis(200),
         }
@@ -66,14 +73,12 @@ type RunResult = Result<Removal, JobError>;
 /// The jobs of one runner in flight.
 #[derive(Default)]
 struct InFlight {
-    /// Claimed under the token, but not started.
-    claimed: VecDeque<(Uuid, Claimed)>,
     running: JoinSet<RunResult>,
     started: HashMap<tokio::task::Id, StartedJob>,
     /// Completed, but not recorded; kept until recorded, also while the database is unavailable.
     completed: Vec<CompletedJob>,
-    /// A suspect is running: nothing is started beside it.
-    exclusive: bool,
+    /// A suspect is running: nothing is started beside it until then.
+    exclusive_until: Option<Instant>,
     /// Nothing is started until then, so that a suspect can run exclusively.
     draining_until: Option<Instant>,
     suspects_checked: Option<Instant>,
@@ -83,6 +88,8 @@ struct InFlight {
 struct StartedJob {
     lease: Lease,
     kind: String,
+    merchant: Option<MerchantId>,
+    priority: Priority,
     attempts: i32,
     attempts_max: u32,
     since: Instant,
@@ -118,6 +125,12 @@ impl Runner {
         self
     }
 
+    /// Registers a sweep with its dependencies and schedules it once per period.
+    #[must_use]
+    pub fn sweep<S: Sweep>(self, period: Duration, dependencies: S::Dependencies) -> Self {
+        self.register::<SweepJob<S>>(dependencies).every::<SweepJob<S>>(period)
+    }
+
     #[expect(clippy::expect_used, reason = "registration happens before the runner is shared")]
     fn registry_mut(&mut self) -> &mut Registry {
         Arc::get_mut(&mut self.registry).expect("kinds are registered before the runner runs")
@@ -134,7 +147,6 @@ impl Runner {
                 tokio::time::sleep(self.settings.poll).await;
             }
         }
-        self.release_claimed(&mut in_flight).await;
         self.drain(&mut in_flight).await;
         ticker.abort();
     }
@@ -187,23 +199,18 @@ impl Runner {
         Ok(())
     }
 
-    /// Starts jobs up to the concurrency limit. A suspect runs exclusively: not beside others, and with nothing beside
-    /// it. Returns whether anything was started or claimed.
+    /// Starts scheduled jobs, and others up to the number of slots. A suspect runs exclusively: not beside others, and
+    /// with nothing started beside it for a while. Returns whether anything was started.
     async fn start_more(&self, in_flight: &mut InFlight) -> Result<bool, QueueError> {
         if in_flight.running.is_empty() {
-            in_flight.exclusive = false;
+            in_flight.exclusive_until = None;
             in_flight.draining_until = None;
         }
-        let free = self.settings.concurrency.saturating_sub(in_flight.running.len());
-        if free == 0 || in_flight.exclusive || self.should_drain(in_flight).await? {
+        let is_exclusive = in_flight.exclusive_until.is_some_and(|until| Instant::now() < until);
+        if is_exclusive || self.should_drain(in_flight).await? {
             return Ok(false);
         }
-        if in_flight.claimed.is_empty() {
-            return self.claim(in_flight, free).await;
-        }
-        let next: Vec<_> = in_flight.claimed.drain(..free.min(in_flight.claimed.len())).collect();
-        self.start(in_flight, next).await?;
-        Ok(true)
+        self.claim(in_flight).await
     }
 
     /// Returns whether to start nothing because a suspect waits for an exclusive run. A busy runner checks for suspects
@@ -229,9 +236,9 @@ impl Runner {
         Ok(is_due)
     }
 
-    /// Claims a suspect if nothing is running and one is due, else a batch. Jobs of a batch that fits into the
-    /// concurrency limit are marked as started in the same statement.
-    async fn claim(&self, in_flight: &mut InFlight, free: usize) -> Result<bool, QueueError> {
+    /// Claims a suspect if nothing is running and one is due, else as many jobs as there are free slots. Claimed jobs are
+    /// marked as started in the same statement.
+    async fn claim(&self, in_flight: &mut InFlight) -> Result<bool, QueueError> {
         let mut work = Work::for_platform(&self.database).await?;
         let (token, until) = (new_token(&mut work), self.lease_end(work.now()));
         if in_flight.running.is_empty()
@@ -239,19 +246,37 @@ impl Runner {
         {
             return self.start_exclusive(in_flight, work, token, job).await;
         }
-        let limit = i64::try_from(self.settings.batch).unwrap_or(i64::MAX);
-        let at_once = free >= self.settings.batch;
-        let claimed = table::claim(&mut work, token, until, limit, at_once).await?;
+        let limits = self.claim_limits(in_flight);
+        let claimed = table::claim(&mut work, token, until, &limits).await?;
         work.commit().await?;
         let any = !claimed.is_empty();
         for job in claimed {
-            if at_once {
-                self.spawn(in_flight, token, job);
-            } else {
-                in_flight.claimed.push_back((token, job));
-            }
+            self.spawn(in_flight, token, job);
         }
         Ok(any)
+    }
+
+    fn claim_limits(&self, in_flight: &InFlight) -> ClaimLimits {
+        let RunnerSettings { concurrency, reserved, per_merchant, .. } = self.settings;
+        let running = |priority| in_flight.with_priority(priority).count();
+        let bulk_max = concurrency - reserved.min(concurrency / 2);
+        let free = concurrency.saturating_sub(running(Priority::Bulk) + running(Priority::Urgent));
+        let mut per_merchant_running: HashMap<Uuid, usize> = HashMap::new();
+        for job in in_flight.with_priority(Priority::Bulk) {
+            if let Some(merchant) = job.merchant {
+                *per_merchant_running.entry(merchant.uuid()).or_default() += 1;
+            }
+        }
+        let full = per_merchant_running.iter().filter(|(_, count)| **count >= per_merchant);
+        let bulk = in_flight.with_priority(Priority::Bulk);
+        let limit = |number: usize| i64::try_from(number).unwrap_or(i64::MAX);
+        ClaimLimits {
+            total: limit(free),
+            bulk: limit(bulk_max.saturating_sub(running(Priority::Bulk)).min(free)),
+            per_merchant: limit(per_merchant),
+            full: full.map(|(merchant, _)| *merchant).collect(),
+            running: bulk.filter_map(|job| job.merchant).map(MerchantId::uuid).collect(),
+        }
     }
 
     /// Runs a suspect exclusively, or quarantines it if it has crashed too often.
@@ -272,32 +297,10 @@ impl Runner {
             );
         } else {
             work.commit().await?;
-            in_flight.exclusive = true;
+            in_flight.exclusive_until = Some(Instant::now() + EXCLUSIVE_MAX);
             self.spawn(in_flight, token, job);
         }
         Ok(true)
-    }
-
-    /// Marks claimed jobs as started and runs those whose lease is still valid.
-    async fn start(
-        &self,
-        in_flight: &mut InFlight,
-        next: Vec<(Uuid, Claimed)>,
-    ) -> Result<(), QueueError> {
-        let Some(token) = next.first().map(|(token, _)| *token) else {
-            return Ok(());
-        };
-        let ids: Vec<Uuid> = next.iter().map(|(_, job)| job.id.uuid()).collect();
-        let mut work = Work::for_platform(&self.database).await?;
-        let until = self.lease_end(work.now());
-        let leased: Vec<JobId> = table::start(&mut work, token, &ids, until).await?;
-        work.commit().await?;
-        for (token, job) in next {
-            if leased.contains(&job.id) {
-                self.spawn(in_flight, token, job);
-            }
-        }
-        Ok(())
     }
 
     fn spawn(&self, in_flight: &mut InFlight, token: Uuid, job: Claimed) {
@@ -305,20 +308,24 @@ impl Runner {
         let attempt = u32::try_from(job.attempts).unwrap_or(0) + 1;
         let context = JobContext::new(self.database.clone(), lease, attempt);
         let (run, attempts_max) = self.registry.run(&job.kind, job.payload, context);
+        // A schedule must not end because it failed for a while.
+        let is_scheduled = job.priority == Priority::Scheduled;
+        let attempts_max = if is_scheduled { u32::MAX } else { attempts_max };
         let task = in_flight.running.spawn(run).id();
-        let (kind, attempts, since) = (job.kind, job.attempts, Instant::now());
-        in_flight.started.insert(task, StartedJob { lease, kind, attempts, attempts_max, since });
+        let started = StartedJob {
+            lease,
+            kind: job.kind,
+            merchant: job.merchant,
+            priority: job.priority,
+            attempts: job.attempts,
+            attempts_max,
+            since: Instant::now(),
+        };
+        in_flight.started.insert(task, started);
     }
 
     async fn renew_leases(&self, in_flight: &InFlight) -> Result<(), QueueError> {
-        let leases: Vec<Lease> = in_flight
-            .started
-            .values()
-            .map(|started| started.lease)
-            .chain(
-                in_flight.claimed.iter().map(|(token, job)| Lease { job: job.id, token: *token }),
-            )
-            .collect();
+        let leases: Vec<Lease> = in_flight.started.values().map(|started| started.lease).collect();
         if leases.is_empty() {
             return Ok(());
         }
@@ -332,24 +339,6 @@ impl Runner {
 
     fn lease_end(&self, now: Timestamp) -> Timestamp {
         now.plus(self.settings.lease)
-    }
-
-    /// Releases jobs that were claimed and not started, so that other workers need not wait for the lease to expire.
-    async fn release_claimed(&self, in_flight: &mut InFlight) {
-        let claimed: Vec<_> = in_flight.claimed.drain(..).collect();
-        let Some(token) = claimed.first().map(|(token, _)| *token) else {
-            return;
-        };
-        let ids: Vec<Uuid> = claimed.iter().map(|(_, job)| job.id.uuid()).collect();
-        let released = async {
-            let mut work = Work::for_platform(&self.database).await?;
-            table::release(&mut work, token, &ids).await?;
-            work.commit().await?;
-            Ok::<(), QueueError>(())
-        };
-        if let Err(error) = released.await {
-            tracing::warn!(error = %error, "claimed jobs could not be released; other workers run them when the lease expires");
-        }
     }
 
     async fn drain(&self, in_flight: &mut InFlight) {
@@ -369,6 +358,10 @@ impl Runner {
 }
 
 impl InFlight {
+    fn with_priority(&self, priority: Priority) -> impl Iterator<Item = &StartedJob> {
+        self.started.values().filter(move |job| job.priority == priority)
+    }
+
     /// Collects completed runs without waiting.
     fn collect_completed(&mut self) {
         while let Some(result) = self.running.try_join_next_with_id() {
@@ -419,12 +412,9 @@ async fn tick(database: Database, registry: Arc<Registry>) {
     second.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     loop {
         second.tick().await;
-        let tick = async {
-            registry.tick(&database).await?;
-            crate::housekeeping(&database).await
-        };
-        if let Err(error) = tick.await {
-            tracing::warn!(error = %error, "schedules and housekeeping failed; retrying in a second");
+        registry.tick(&database).await;
+        if let Err(error) = crate::housekeeping(&database).await {
+            tracing::warn!(%error, "housekeeping failed; retrying in a second");
         }
     }
 }

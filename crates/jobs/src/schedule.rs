@@ -1,24 +1,33 @@
-//! Scheduled jobs. Each period has an epoch, and each epoch is enqueued once, by the first worker that finds it due;
-//! epochs that passed while no worker was running are enqueued late, not skipped.
+//! Scheduled jobs. Each period has an epoch. The first worker that finds an epoch due enqueues its job, unless the job of
+//! an earlier epoch is queued, running or a dead letter: a schedule that fails never adds more than one dead letter.
 
 use std::time::Duration;
 
 use database::Work;
 use primitives::Timestamp;
 
-use crate::{Job, QueueError, table};
+use crate::enqueue::enqueue_scheduled;
+use crate::{DeadReason, Job, QueueError, table};
 
 /// The number of a period: whole periods since the Unix epoch, shifted by the offset of the schedule.
 pub type Epoch = i64;
 
-/// A job that runs once per period.
+/// A job that runs once per period. It covers everything that is due, because epochs are skipped while no worker runs or
+/// an earlier job of the schedule is not done. A failed attempt is repeated in the next period, without a maximum.
 pub trait Scheduled: Job {
     /// Creates the job of an epoch.
     fn for_epoch(epoch: Epoch) -> Self;
 }
 
-/// Maximum number of missed epochs that are enqueued after an outage.
-const MISSED_MAX: i64 = 24;
+/// Time after which a schedule whose job is a dead letter tries again, unless an operator revives or discards the dead
+/// letter before.
+fn suspension(reason: DeadReason) -> Duration {
+    match reason {
+        DeadReason::Failed => Duration::from_hours(1),
+        // Each try may crash workers.
+        DeadReason::Quarantined => Duration::from_hours(6),
+    }
+}
 
 /// Returns the epoch of a timestamp. Schedules are shifted by a hash of their name, so that they do not all start on the
 /// hour.
@@ -29,21 +38,25 @@ pub(crate) fn epoch_at(name: &str, period: Duration, at: Timestamp) -> Epoch {
     (at.unix_micros() - offset).div_euclid(period)
 }
 
-/// Enqueues the epochs that are due. The conditional update locks the row of the schedule, so that two workers never
-/// enqueue the same epoch.
+/// Enqueues the job of an epoch that is due. The conditional update locks the row of the schedule, so that two workers
+/// never enqueue the same epoch.
 pub(crate) async fn tick<J: Scheduled>(
     work: &mut Work,
     period: Duration,
 ) -> Result<(), QueueError> {
-    let due = epoch_at(J::NAME, period, work.now());
-    let Some(previous) = table::advance_schedule(work, J::NAME, due).await? else {
+    let now = work.now();
+    let due = epoch_at(J::NAME, period, now);
+    if !table::advance_schedule(work, J::NAME, due).await? {
         return Ok(());
-    };
-    let first = (previous + 1).max(due - MISSED_MAX + 1);
-    for epoch in first..=due {
-        crate::enqueue(work, &J::for_epoch(epoch)).await?;
     }
-    Ok(())
+    if let Some((dead, reason, died_at)) = table::newest_dead_of_kind(work, J::NAME).await? {
+        if now < died_at.plus(suspension(reason)) {
+            tracing::warn!(kind = J::NAME, job = %dead, "schedule suspended: its last job is a dead letter");
+            return Ok(());
+        }
+        table::delete_dead(work, dead).await?;
+    }
+    enqueue_scheduled(work, &J::for_epoch(due)).await
 }
 
 #[cfg(test)]

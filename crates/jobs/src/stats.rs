@@ -16,6 +16,10 @@ pub struct QueueStats {
     pub suspects: i64,
     /// Number of dead letters.
     pub dead: i64,
+    /// Scheduled jobs whose last attempt failed.
+    pub failing_schedules: i64,
+    /// Rows that sweeps could not process.
+    pub failed_rows: i64,
     /// Number of transactions since the oldest open one of the cluster started. Until it ends, vacuum is delayed and
     /// readers of the outbox read later events again.
     pub xmin_age_transactions: i64,

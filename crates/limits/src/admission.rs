@@ -6,6 +6,7 @@ use crate::error::LimitExceeded;
 use crate::limiter::Limiter;
 use crate::quota_decision::QuotaDecision;
 use crate::quota_request::QuotaRequest;
+use crate::quotas::IPV6_SITE_SHARE;
 
 /// Admits or rejects calls. Cheap to clone.
 #[derive(Clone)]
@@ -23,8 +24,11 @@ struct Limits {
 pub struct AdmissionPermit {
     /// `None` if calls are unlimited.
     pub decision: Option<QuotaDecision>,
-    _permit: Option<ConcurrencyPermit>,
+    _permits: Option<Permits>,
 }
+
+/// The permit of the caller, and that of its site for an IPv6 client.
+type Permits = (ConcurrencyPermit, Option<ConcurrencyPermit>);
 
 impl AdmissionControl {
     /// Counts calls with this limiter.
@@ -54,20 +58,29 @@ impl AdmissionControl {
         request: &QuotaRequest,
     ) -> Result<AdmissionPermit, LimitExceeded> {
         let Some(limits) = &self.0 else {
-            return Ok(AdmissionPermit { decision: None, _permit: None });
+            return Ok(AdmissionPermit { decision: None, _permits: None });
         };
-        let Some(permit) = limits.concurrency.try_acquire(caller, concurrency_max) else {
+        let Some(permits) = limits.try_acquire(caller, concurrency_max) else {
             count_rejection("concurrency");
             return Err(LimitExceeded::Concurrency { limit: concurrency_max });
         };
         let decision = limits.limiter.take(caller, request).await;
         match decision.exceeded {
-            None => Ok(AdmissionPermit { decision: Some(decision), _permit: Some(permit) }),
+            None => Ok(AdmissionPermit { decision: Some(decision), _permits: Some(permits) }),
             Some(bucket) => {
                 count_rejection(bucket.as_str());
                 Err(LimitExceeded::Rate(decision))
             }
         }
+    }
+}
+
+impl Limits {
+    fn try_acquire(&self, caller: &Caller, max: usize) -> Option<Permits> {
+        let own = self.concurrency.try_acquire(caller, max)?;
+        let Some(site) = caller.site() else { return Some((own, None)) };
+        let site_max = max.saturating_mul(IPV6_SITE_SHARE.into());
+        Some((own, Some(self.concurrency.try_acquire(&site, site_max)?)))
     }
 }
 

@@ -20,7 +20,8 @@ struct Counts {
 }
 
 pub(crate) struct LocalCounters {
-    callers: Cache<Caller, Arc<Mutex<Counts>>>,
+    /// By name.
+    callers: Cache<String, Arc<Mutex<Counts>>>,
 }
 
 impl LocalCounters {
@@ -38,7 +39,8 @@ impl LocalCounters {
         for quota in &mut degraded.quotas {
             quota.limit = request.class.degraded_limit(quota.limit);
         }
-        let counts = self.callers.get_with_by_ref(caller, Arc::default);
+        let degraded = caller.expand(&degraded).into_owned();
+        let counts = self.callers.get_with_by_ref(caller.name(), Arc::default);
         let mut counts = counts.lock().unwrap_or_else(PoisonError::into_inner);
         let window = now.saturating_sub(caller.offset()) / WINDOW;
         // If the clock was set back by less than a window, the reported window continues.
@@ -95,6 +97,18 @@ mod tests {
         assert_eq!(take(Class::Credential, 30), 5);
         assert_eq!(take(Class::Payment, 30), 2);
         assert_eq!(take(Class::Write, 1), 1);
+    }
+
+    #[test]
+    fn the_networks_of_a_site_share_a_larger_quota() {
+        let (local, request) = (LocalCounters::new(), QuotaRequest::tier(Class::Read, "mcp", 3));
+        let admitted = |network: u16| {
+            let address =
+                primitives::ClientAddress(format!("2001:db8:1:{network:x}::1").parse().unwrap());
+            local.take(&Caller::address(address), &request, 0).is_admitted()
+        };
+        assert_eq!((0..5).filter(|_| admitted(1)).count(), 3);
+        assert_eq!((2..100).filter(|network| admitted(*network)).count(), 48 - 3);
     }
 
     #[test]

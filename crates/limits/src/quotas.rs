@@ -13,6 +13,9 @@ pub const STORE_PER_MINUTE: u32 = 600;
 pub const PERSON_PER_MINUTE: u32 = 120;
 /// Logins from one address, and changes of keys by one person (docs/contract/limits.md#account-limits).
 pub const CREDENTIAL_PER_MINUTE: u32 = 20;
+/// Shares of one IPv6 network (/64) that all networks of its site (/48) have together
+/// (docs/contract/limits.md#address-limits).
+pub(crate) const IPV6_SITE_SHARE: u16 = 16;
 /// Requests from one address to purchase pages.
 pub const PURCHASE_PAGE_PER_MINUTE: u32 = 60;
 

@@ -1,13 +1,12 @@
 //! Counts that all processes share, in Redis.
 
 use std::pin::pin;
-use std::sync::LazyLock;
+use std::sync::{LazyLock, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use futures::FutureExt;
 use redis::aio::{ConnectionManager, ConnectionManagerConfig};
-use redis::{Client, RedisError, Script};
-use tokio::sync::OnceCell;
+use redis::{Client, RedisError, Script, ServerErrorKind};
 
 use crate::caller::Caller;
 use crate::quota_decision::QuotaDecision;
@@ -36,13 +35,14 @@ pub(crate) enum RedisUnavailable {
 pub(crate) struct RedisCounters {
     name: String,
     client: Client,
-    manager: OnceCell<ConnectionManager>,
+    /// Replaced if it leads to a server that accepts no writes.
+    manager: Mutex<Option<ConnectionManager>>,
 }
 
 impl RedisCounters {
     pub(crate) fn new(url: &str, name: &str) -> Result<Self, RedisError> {
         let (name, client) = (name.to_owned(), Client::open(url)?);
-        Ok(Self { name, client, manager: OnceCell::new() })
+        Ok(Self { name, client, manager: Mutex::default() })
     }
 
     /// Counts a call against all quotas of the request in one script.
@@ -73,7 +73,7 @@ impl RedisCounters {
 
     /// Connects, so that the first call does not wait for the connection.
     pub(crate) async fn connect(&self) -> Result<(), RedisError> {
-        let mut connection = self.connection().await?;
+        let mut connection = self.connection()?;
         redis::cmd("PING").exec_async(&mut connection).await
     }
 
@@ -82,31 +82,46 @@ impl RedisCounters {
         caller: &Caller,
         request: &QuotaRequest,
     ) -> Result<QuotaDecision, RedisError> {
-        let mut connection = self.connection().await?;
+        let mut connection = self.connection()?;
         let mut invocation = TAKE.prepare_invoke();
         // The hash tag in braces keeps the counts of a caller on one node of a cluster.
         invocation.key(format!("{}:limit:{{{}}}", self.name, caller.name())).arg(caller.offset());
+        let request = caller.expand(request);
         for quota in &request.quotas {
             invocation.arg(quota.key.as_str()).arg(quota.limit);
         }
-        let reply: Vec<u64> = invocation.invoke_async(&mut connection).await?;
+        let reply = invocation.invoke_async::<Vec<u64>>(&mut connection).await;
+        let reply = reply.inspect_err(|error| self.discard_if_read_only(error))?;
         let [now, reset, counts @ ..] = reply.as_slice() else {
             return Err(RedisError::from((
                 redis::ErrorKind::Parse,
                 "the reply of the script is too short",
             )));
         };
-        Ok(QuotaDecision::new(request, counts, *now, *reset))
+        Ok(QuotaDecision::new(&request, counts, *now, *reset))
     }
 
-    async fn connection(&self) -> Result<ConnectionManager, RedisError> {
-        let connect = async {
-            let config = ConnectionManagerConfig::new()
-                .set_connection_timeout(Some(Duration::from_millis(500)))
-                .set_response_timeout(Some(Duration::from_millis(500)))
-                .set_number_of_retries(0);
-            ConnectionManager::new_lazy_with_config(self.client.clone(), config)
-        };
-        self.manager.get_or_try_init(|| connect).await.cloned()
+    fn connection(&self) -> Result<ConnectionManager, RedisError> {
+        let mut manager = self.manager.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(manager) = manager.as_ref() {
+            return Ok(manager.clone());
+        }
+        let config = ConnectionManagerConfig::new()
+            .set_connection_timeout(Some(Duration::from_millis(500)))
+            .set_response_timeout(Some(Duration::from_millis(500)))
+            .set_number_of_retries(0);
+        let new = ConnectionManager::new_lazy_with_config(self.client.clone(), config)?;
+        Ok(manager.insert(new).clone())
+    }
+
+    /// Closes the connection to a server that accepts no writes. After a failover it is a replica, and the address leads
+    /// new connections to the new primary; the manager itself reconnects only if a connection is lost.
+    fn discard_if_read_only(&self, error: &RedisError) {
+        // Older servers wrap the error of a script in another.
+        let is_read_only = error.kind() == redis::ErrorKind::Server(ServerErrorKind::ReadOnly)
+            || error.to_string().contains("READONLY");
+        if is_read_only {
+            *self.manager.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        }
     }
 }

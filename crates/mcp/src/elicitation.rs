@@ -13,6 +13,10 @@ const APPROVAL: &str = "approval";
 /// JSON-RPC error code of 2025-11-25 that asks a client to open a URL first.
 pub(crate) const URL_REQUIRED: i64 = -32042;
 
+/// How the person is asked. The state of a request names it, so that a response to one kind cannot decide the other.
+const FORM: &str = "form";
+const PAGE: &str = "page";
+
 /// Elicitation modes that a client supports.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ElicitationSupport {
@@ -32,8 +36,8 @@ impl ElicitationSupport {
     /// Returns the input request for a remedy, if the client supports a suitable mode.
     pub(crate) fn input_request(self, remedy: &Remedy) -> Option<InputRequiredResult> {
         let Remedy::HumanConfirmation { confirmation_id, question, form_allowed, .. } = remedy;
-        let params = if self.form && *form_allowed {
-            json!({ "message": question, "requestedSchema": {
+        let (mode, params) = if self.form && *form_allowed {
+            let form = json!({ "message": question, "requestedSchema": {
                 "type": "object",
                 "properties": { "approve": {
                     "type": "boolean",
@@ -41,14 +45,15 @@ impl ElicitationSupport {
                     "description": "Nothing is bought without your approval. You pay on a separate page.",
                 } },
                 "required": ["approve"],
-            } })
+            } });
+            (FORM, form)
         } else if self.url {
-            url_elicitation(remedy)
+            (PAGE, url_elicitation(remedy))
         } else {
             return None;
         };
         let requests = json!({ APPROVAL: { "method": "elicitation/create", "params": params } });
-        let state = confirmation_id.to_string();
+        let state = format!("{mode}:{confirmation_id}");
         let result = json!({ "resultType": "input_required", "inputRequests": requests, "requestState": state });
         serde_json::from_value(result).ok()
     }
@@ -66,17 +71,19 @@ fn url_elicitation(remedy: &Remedy) -> Value {
     json!({ "mode": "url", "message": question, "url": confirm_url, "elicitationId": id })
 }
 
-/// Parses the response of a client to an approval request.
+/// Parses the response of a client to an approval request. Only the response to a form contains a decision: a page records
+/// the person's decision itself.
 pub(crate) fn parse_response(
     state: Option<&str>,
     responses: Option<&InputResponses>,
 ) -> Option<ElicitationResponse> {
-    let confirmation = state?.parse().ok()?;
+    let (mode, confirmation) = state?.split_once(':')?;
+    let confirmation = confirmation.parse().ok()?;
     let response = serde_json::to_value(responses?.get(APPROVAL)?).ok()?;
     let approve = response["content"]["approve"].as_bool();
-    let decision = match (response["action"].as_str()?, approve) {
-        ("accept", Some(true)) => Some(Decision::Approve),
-        ("accept", Some(false)) | ("decline", _) => Some(Decision::Reject),
+    let decision = match (mode, response["action"].as_str()?, approve) {
+        (FORM, "accept", Some(true)) => Some(Decision::Approve),
+        (FORM, "accept", Some(false)) | (FORM, "decline", _) => Some(Decision::Reject),
         _ => None,
     };
     Some(ElicitationResponse { confirmation, decision })
@@ -125,21 +132,27 @@ mod tests {
     #[test]
     fn opening_the_page_is_not_an_approval() {
         let id = "cnf_00000000000000000000000000000001";
-        let decision = |response: Value| {
+        let respond = |state: &str, response: Value| {
             let responses = serde_json::from_value(json!({ "approval": response })).unwrap();
-            parse_response(Some(id), Some(&responses)).unwrap().decision
+            parse_response(Some(state), Some(&responses))
         };
-        assert_eq!(
-            decision(json!({ "action": "accept", "content": { "approve": true } })),
-            Some(Decision::Approve)
-        );
-        assert_eq!(
-            decision(json!({ "action": "accept", "content": { "approve": false } })),
-            Some(Decision::Reject)
-        );
-        assert_eq!(decision(json!({ "action": "decline" })), Some(Decision::Reject));
-        assert_eq!(decision(json!({ "action": "accept" })), None);
-        assert_eq!(decision(json!({ "action": "cancel" })), None);
-        assert!(parse_response(Some("made up"), None).is_none());
+        let decision = |mode: &str, response: Value| {
+            respond(&format!("{mode}:{id}"), response).unwrap().decision
+        };
+        let yes = json!({ "action": "accept", "content": { "approve": true } });
+        let no = json!({ "action": "accept", "content": { "approve": false } });
+        let (decline, accept) = (json!({ "action": "decline" }), json!({ "action": "accept" }));
+        assert_eq!(decision("form", yes.clone()), Some(Decision::Approve));
+        assert_eq!(decision("form", no.clone()), Some(Decision::Reject));
+        assert_eq!(decision("form", decline.clone()), Some(Decision::Reject));
+        assert_eq!(decision("form", accept), None);
+        assert_eq!(decision("form", json!({ "action": "cancel" })), None);
+        for response in [yes.clone(), no, decline] {
+            assert_eq!(decision("page", response), None, "the page records the decision");
+        }
+        for state in [id, "form:", "form:made up", "made up", ""] {
+            assert!(respond(state, yes.clone()).is_none(), "{state}");
+        }
+        assert!(parse_response(None, None).is_none());
     }
 }

@@ -9,6 +9,7 @@ use axum::extract::{Path, Request, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header, request};
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Router, routing};
+use checkout::PaymentGateway;
 use database::Database;
 use identity::CredentialStore;
 use limits::{AdmissionControl, QuotaDecision};
@@ -24,8 +25,8 @@ use crate::card;
 #[cfg(debug_assertions)]
 use crate::conformance;
 use crate::error::{BodyTooLarge, MethodNotAllowed, UnserializableOutput};
-use crate::error_response::{ErrorFormat, log, protocol_error, render, tool_error};
-use crate::gateway::{self, Admitted, Rejected};
+use crate::error_response::{ErrorFormat, failed_result, log, protocol_error, render, tool_error};
+use crate::gateway::{self, Admitted, Rejected, RejectionKind};
 use crate::message::{INVALID_REQUEST, Message, Route};
 use crate::origin_policy::OriginPolicy;
 use crate::rmcp_server::RmcpServer;
@@ -42,6 +43,8 @@ pub struct Mcp {
     pub admission: AdmissionControl,
     /// Public base address of this service.
     pub site_url: Arc<str>,
+    /// Accepts payments on the hosted payment page.
+    pub payment_gateway: PaymentGateway,
     /// Accepted values of the `Host` header; others are rejected as protection against DNS rebinding.
     pub allowed_hosts: Vec<String>,
     /// Origins whose pages may call from a browser.
@@ -65,7 +68,9 @@ pub fn router(mcp: Mcp) -> Router {
     let methods = || routing::post(post).fallback(method_not_allowed);
     Router::new()
         .route("/{slug}/mcp", methods())
+        .route("/{slug}/mcp/", methods())
         .route("/api/v1/{slug}/mcp", methods())
+        .route("/api/v1/{slug}/mcp/", methods())
         .layer(cors(origin_policy))
         .route("/{slug}/mcp/server-card", routing::get(card::card))
         .with_state(Arc::new(endpoint))
@@ -116,7 +121,7 @@ async fn post(
     let (parts, body) = request.into_parts();
     let format = ErrorFormat::of(&parts.headers);
     if let Err(reason) = endpoint.origin_policy.check(&parts.uri, &parts.headers) {
-        let mut response = protocol_error(&Value::Null, INVALID_REQUEST, reason);
+        let mut response = protocol_error(&Value::Null, INVALID_REQUEST, reason, format);
         *response.status_mut() = StatusCode::FORBIDDEN;
         return response;
     }
@@ -126,7 +131,7 @@ async fn post(
     };
     let mut message = match Message::parse(&body, &parts.headers) {
         Ok(message) => message,
-        Err(invalid) => return protocol_error(&invalid.id, invalid.code, invalid.message),
+        Err(invalid) => return protocol_error(&invalid.id, invalid.code, invalid.message, format),
     };
     #[cfg(debug_assertions)]
     if slug == conformance::SLUG {
@@ -134,16 +139,33 @@ async fn post(
     }
     let outcome = match message.route {
         Route::Notification => accept_notification(&endpoint, parts, body, &message).await,
-        Route::PlainCall => call(&endpoint, &slug, &parts, &mut message, &request_id).await,
+        Route::DirectCall => call(&endpoint, &slug, &parts, &mut message, &request_id).await,
         Route::Forward => forward(&endpoint, &slug, parts, body, &message, &request_id).await,
     };
-    let mut response = outcome.unwrap_or_else(|rejected| {
-        log(&rejected.failure, &request_id);
-        let response = render(&rejected.failure, &message.id, &request_id, format);
-        with_quota(response, rejected.quota)
-    });
+    let mut response =
+        outcome.unwrap_or_else(|rejected| reject(&rejected, &message, &request_id, format));
     disclosure_headers(response.headers_mut(), message.tool);
     response
+}
+
+/// Renders a rejection: of a tool call by an MCP client as the result of the call, otherwise with its HTTP status.
+fn reject(
+    rejected: &Rejected,
+    message: &Message,
+    request_id: &RequestId,
+    format: ErrorFormat,
+) -> Response {
+    let failure = &rejected.failure;
+    log(failure, request_id);
+    gateway::count_rejection(message.tool, failure);
+    let is_result =
+        rejected.kind == RejectionKind::Call && message.is_call() && format == ErrorFormat::JsonRpc;
+    let response = if is_result {
+        failed_result(failure, message, request_id)
+    } else {
+        render(failure, &message.id, request_id, format)
+    };
+    with_quota(response, rejected.quota)
 }
 
 /// Accepts a notification after authentication. It has no effect: no store is resolved, and it uses no quota.
@@ -153,7 +175,7 @@ async fn accept_notification(
     body: Bytes,
     message: &Message,
 ) -> Result<Response, Rejected> {
-    gateway::authenticate(&endpoint.app, &parts).await?;
+    gateway::authenticate_notification(&endpoint.app, &parts).await?;
     Ok(endpoint.rmcp.handle(parts, body, message).await)
 }
 
@@ -173,7 +195,7 @@ async fn call(
     });
     let response = match body {
         Ok(body) => ([(header::CONTENT_TYPE, "application/json")], body).into_response(),
-        Err(failure) => tool_error(context, &message.id, &failure),
+        Err(failure) => tool_error(context, message, &failure),
     };
     Ok(with_quota(response, context.quota))
 }
@@ -195,9 +217,11 @@ async fn forward(
     Ok(with_quota(response, quota))
 }
 
-/// Adds the rate limit headers.
+/// Adds the rate limit headers, unless the response has those of the limit that was exceeded.
 fn with_quota(mut response: Response, quota: Option<QuotaDecision>) -> Response {
-    if let Some(quota) = quota {
+    if let Some(quota) = quota
+        && !response.headers().contains_key("x-ratelimit-limit")
+    {
         quota.write_headers(response.headers_mut());
     }
     response

@@ -74,6 +74,22 @@ impl Problem for UnknownTool {
     }
 }
 
+/// A tool of the demo store that requires a key was called without one.
+#[derive(Debug, thiserror::Error)]
+#[error("an agent key is required; at this store, a sandbox key")]
+pub(crate) struct SandboxKeyRequired;
+
+impl Problem for SandboxKeyRequired {
+    fn code(&self) -> ErrorCode {
+        ErrorCode::Unauthorized
+    }
+
+    fn details(&self, details: &mut Details) {
+        let hint = "create a sandbox key with the tool create_sandbox_key or POST /api/v1/sandbox/key, and send it as X-Agent-Api-Key";
+        details.insert("hint", hint);
+    }
+}
+
 /// The arguments do not match the input schema of the tool.
 #[derive(Debug, thiserror::Error)]
 #[error("invalid arguments: {reason}")]

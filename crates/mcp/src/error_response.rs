@@ -7,7 +7,7 @@ use primitives::{Failure, RequestId};
 use serde_json::{Value, json};
 
 use crate::elicitation::URL_REQUIRED;
-use crate::message::INVALID_PARAMS;
+use crate::message::{INVALID_PARAMS, Message};
 use crate::request_context::RequestContext;
 
 /// JSON-RPC code for errors that a server defines itself.
@@ -69,13 +69,18 @@ pub(crate) fn render(
 
 /// Renders the failure of a tool call that is answered without rmcp. For an MCP client it is a result with `isError`, a request
 /// for the person's approval if the client supports it, or, for an unknown tool, a protocol error.
-pub(crate) fn tool_error(context: &RequestContext, id: &Value, failure: &Failure) -> Response {
+pub(crate) fn tool_error(
+    context: &RequestContext,
+    message: &Message,
+    failure: &Failure,
+) -> Response {
+    let (id, request_id) = (&message.id, &context.request_id);
     if context.error_format == ErrorFormat::Envelope {
-        return render(failure, id, &context.request_id, context.error_format);
+        return render(failure, id, request_id, context.error_format);
     }
-    let envelope = || failure.envelope(context.request_id.as_str());
     if context.tool.is_none() {
-        let body = json_rpc_error(id, INVALID_PARAMS, &failure.message(), Some(envelope()));
+        let envelope = failure.envelope(request_id.as_str());
+        let body = json_rpc_error(id, INVALID_PARAMS, &failure.message(), Some(envelope));
         return Json(body).into_response();
     }
     let remedy = context.elicitation_support.zip(failure.remedy());
@@ -83,14 +88,43 @@ pub(crate) fn tool_error(context: &RequestContext, id: &Value, failure: &Failure
         let body = json_rpc_error(id, URL_REQUIRED, &failure.message(), Some(data));
         return Json(body).into_response();
     }
-    let text = json!({ "type": "text", "text": envelope().to_string() });
-    let result = json!({ "content": [text], "isError": true });
-    Json(json!({ "jsonrpc": "2.0", "id": id, "result": result })).into_response()
+    failed_result(failure, message, request_id)
 }
 
-/// Renders a protocol error: a JSON-RPC error with HTTP status 400.
-pub(crate) fn protocol_error(id: &Value, code: i64, message: &str) -> Response {
-    (StatusCode::BAD_REQUEST, Json(json_rpc_error(id, code, message, None))).into_response()
+/// Renders a failure as the result of a tool call: HTTP status 200, `isError` and the envelope as JSON text
+/// (docs/contract/errors.md#tool-errors). Headers report an exceeded limit, as they do on a response with status 429.
+pub(crate) fn failed_result(
+    failure: &Failure,
+    message: &Message,
+    request_id: &RequestId,
+) -> Response {
+    let envelope = failure.envelope(request_id.as_str());
+    let mut headers = HeaderMap::new();
+    if failure.code().status() == 429 {
+        limits::write_error_headers(&envelope, &mut headers);
+    }
+    let text = json!({ "type": "text", "text": envelope.to_string() });
+    let mut result = json!({ "content": [text], "isError": true });
+    if message.is_newest_version {
+        result["resultType"] = json!("complete");
+    }
+    let body = json!({ "jsonrpc": "2.0", "id": message.id, "result": result });
+    (headers, Json(body)).into_response()
+}
+
+/// Renders a protocol error: a JSON-RPC error with HTTP status 400. Invalid parameters of an MCP client are reported in a
+/// response with status 200, as the protocol versions prescribe.
+pub(crate) fn protocol_error(
+    id: &Value,
+    code: i64,
+    message: &str,
+    format: ErrorFormat,
+) -> Response {
+    let body = Json(json_rpc_error(id, code, message, None));
+    match (code, format) {
+        (INVALID_PARAMS, ErrorFormat::JsonRpc) => body.into_response(),
+        _ => (StatusCode::BAD_REQUEST, body).into_response(),
+    }
 }
 
 /// Returns the body of a JSON-RPC error.

@@ -1,8 +1,9 @@
-//! The policy of a request, in the order in which it is applied: credential, quota, store and its standing, content type,
-//! stores of the key, write access, scope; then, for a tool call, the tool's quota, arguments and idempotency key.
+//! The policy of a request, in the order in which it is applied: credential, quotas of the caller and the tool, store,
+//! content type, stores of the key, standing of the store, scope, write access; then, for a tool call, arguments and
+//! idempotency key.
 //!
-//! The response to an invalid credential reveals nothing about stores, and a request for a store that does not exist uses
-//! quota like any other (docs/decisions/0021). Rejections by [`admit`] have an HTTP status, those by [`call`] are tool errors.
+//! A request for a store that does not exist uses quota like any other (docs/decisions/0021). A call that is refused here
+//! and one that fails in its tool have the same form: docs/contract/errors.md#mcp-errors.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -12,7 +13,7 @@ use axum::http::{HeaderMap, header};
 use identity::{Agent, Credential, IdentityError};
 use jobs::{IdempotencyError, IdempotencyKey};
 use limits::{
-    AdmissionPermit, Bucket, Caller, Class, ConcurrencyLimit, DEMO_STORE_PER_MINUTE, LimitExceeded,
+    AdmissionPermit, Caller, Class, ConcurrencyLimit, DEMO_STORE_PER_MINUTE, LimitExceeded,
     PUBLIC_PER_MINUTE, QuotaDecision, QuotaRequest, tier_limit,
 };
 use merchants::Store;
@@ -21,11 +22,13 @@ use serde_json::Value;
 
 use crate::elicitation::ElicitationSupport;
 use crate::endpoint::Mcp;
-use crate::error::{InvalidArguments, UnknownTool, UnserializableOutput, UnsupportedContentType};
+use crate::error::{
+    InvalidArguments, SandboxKeyRequired, UnknownTool, UnserializableOutput, UnsupportedContentType,
+};
 use crate::error_response::{ErrorFormat, log};
 use crate::message::Message;
 use crate::request_context::RequestContext;
-use crate::tool::{Access, Confirmation, KEY_ARGUMENT, Tool, ToolSet, remove_nulls};
+use crate::tool::{Access, Confirmation, KEY_ARGUMENT, Stores, Tool, ToolSet, remove_nulls};
 use crate::tools::RegisteredTool;
 
 /// An admitted request.
@@ -40,11 +43,33 @@ pub(crate) struct Rejected {
     pub(crate) failure: Failure,
     /// The state of the quotas, if the request was counted and admitted by them.
     pub(crate) quota: Option<QuotaDecision>,
+    pub(crate) kind: RejectionKind,
+}
+
+/// What a rejection is about, which determines its form for an MCP client.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum RejectionKind {
+    /// The request itself: its address, its form, a bearer token, or a dependency that is unavailable. An HTTP error.
+    Request,
+    /// The right of the caller to call a tool, now and at this store. A tool call gets it as its result.
+    Call,
+}
+
+impl Rejected {
+    /// Rejects a request because its caller may not make this call.
+    fn call(failure: impl Into<Failure>) -> Self {
+        Self { failure: failure.into(), quota: None, kind: RejectionKind::Call }
+    }
+
+    /// Adds the state of the quotas.
+    fn with_quota(self, quota: Option<QuotaDecision>) -> Self {
+        Self { quota, ..self }
+    }
 }
 
 impl<E: Into<Failure>> From<E> for Rejected {
     fn from(error: E) -> Self {
-        Self { failure: error.into(), quota: None }
+        Self { failure: error.into(), quota: None, kind: RejectionKind::Request }
     }
 }
 
@@ -56,14 +81,21 @@ pub(crate) async fn admit(
     message: &Message,
     request_id: &RequestId,
 ) -> Result<Admitted, Rejected> {
-    let agent = authenticate(app, parts).await?;
+    let format = ErrorFormat::of(&parts.headers);
+    // An MCP client with an invalid key completes its handshake; each of its tool calls is rejected.
+    let needs_key = format == ErrorFormat::Envelope || !message.is_handshake_or_listing();
+    let agent = authenticate(app, parts).await;
+    let agent = if needs_key { agent? } else { ignore_invalid_key(agent)? };
     let slug = slug.parse::<StoreSlug>();
     let address = client_address(parts);
-    let (permit, quota) =
-        take_quota(app, agent.as_deref(), address, slug.as_ref().ok(), message.tool).await?;
-    let (store, tool_sets) = authorize(app, agent.as_deref(), slug, parts, message.tool)
+    let (permit, quota) = if message.is_exempt() {
+        (None, None)
+    } else {
+        take_quota(app, agent.as_deref(), address, slug.as_ref().ok(), message.tool).await?
+    };
+    let (store, tool_sets) = authorize(app, agent.as_deref(), slug, parts, message)
         .await
-        .map_err(|failure| Rejected { failure, quota })?;
+        .map_err(|rejected| rejected.with_quota(quota))?;
     let context = RequestContext {
         app: Arc::clone(app),
         store,
@@ -75,7 +107,7 @@ pub(crate) async fn admit(
         idempotency_key: None,
         request_id: request_id.clone(),
         tool_sets,
-        error_format: ErrorFormat::of(&parts.headers),
+        error_format: format,
         elicitation_support: ElicitationSupport::from_meta(message.params.get("_meta")),
         elicitation_response: None,
     };
@@ -98,31 +130,53 @@ pub(crate) async fn admit_and_call(
 
 /// Returns the authenticated agent, or `None` without a credential. A credential must be valid even where none is
 /// required.
-pub(crate) async fn authenticate(
-    app: &Mcp,
-    parts: &Parts,
-) -> Result<Option<Arc<Agent>>, IdentityError> {
+async fn authenticate(app: &Mcp, parts: &Parts) -> Result<Option<Arc<Agent>>, Rejected> {
     match Credential::from_headers(&parts.headers) {
         Credential::Missing => Ok(None),
         Credential::AgentKey(key) => {
             let address = client_address(parts).ok_or(IdentityError::UnknownClientAddress)?;
-            Ok(Some(app.credentials.agent_keys.agent_of(key, address).await?))
+            let agent = app.credentials.agent_keys.agent_of(key, address).await;
+            Ok(Some(agent.map_err(|error| match error {
+                IdentityError::InvalidCredential | IdentityError::TooManyInvalidKeys { .. } => {
+                    Rejected::call(error)
+                }
+                other => Rejected::from(other),
+            })?))
         }
         Credential::StoreKey(_) | Credential::Token(_) | Credential::Malformed => {
-            Err(IdentityError::AgentKeyRequired)
+            Err(IdentityError::AgentKeyRequired.into())
         }
     }
 }
 
-/// Takes quota of all calls of the caller and of the tool at this store. An exceeded quota of the tool is no rejection:
-/// it is reported as a tool error.
+/// Treats the caller as anonymous if its agent key is invalid.
+fn ignore_invalid_key(
+    authenticated: Result<Option<Arc<Agent>>, Rejected>,
+) -> Result<Option<Arc<Agent>>, Rejected> {
+    match authenticated {
+        Err(Rejected { kind: RejectionKind::Call, .. }) => Ok(None),
+        other => other,
+    }
+}
+
+/// Checks the credential of a notification, which has no effect. That of an MCP client belongs to its handshake.
+pub(crate) async fn authenticate_notification(app: &Mcp, parts: &Parts) -> Result<(), Rejected> {
+    let authenticated = authenticate(app, parts).await;
+    match ErrorFormat::of(&parts.headers) {
+        ErrorFormat::JsonRpc => ignore_invalid_key(authenticated)?,
+        ErrorFormat::Envelope => authenticated?,
+    };
+    Ok(())
+}
+
+/// Takes quota of all calls of the caller and of the tool at this store.
 async fn take_quota(
     app: &Mcp,
     agent: Option<&Agent>,
     address: Option<ClientAddress>,
     slug: Option<&StoreSlug>,
     tool: Option<&RegisteredTool>,
-) -> Result<(Option<AdmissionPermit>, Option<QuotaDecision>), Failure> {
+) -> Result<(Option<AdmissionPermit>, Option<QuotaDecision>), Rejected> {
     let plan = agent.map_or(Plan::Free, |agent| agent.plan);
     // Quotas cannot be applied to an unknown address.
     let address = || address.ok_or(IdentityError::UnknownClientAddress);
@@ -141,16 +195,10 @@ async fn take_quota(
     if let Some(tool) = tool {
         request = request.and_tool(slug, tool.entry.name, tool.per_minute);
     }
-    match app.admission.admit(&caller, ConcurrencyLimit::for_plan(plan), &request).await {
-        Ok(permit) => {
-            let quota = permit.decision;
-            Ok((Some(permit), quota))
-        }
-        Err(LimitExceeded::Rate(quota)) if quota.exceeded == Some(Bucket::Tool) => {
-            Ok((None, Some(quota)))
-        }
-        Err(error) => Err(error.into()),
-    }
+    let admitted = app.admission.admit(&caller, ConcurrencyLimit::for_plan(plan), &request).await;
+    let permit = admitted.map_err(Rejected::call)?;
+    let quota = permit.decision;
+    Ok((Some(permit), quota))
 }
 
 /// Takes quota for a public page (docs/contract/limits.md#public-limit).
@@ -170,16 +218,19 @@ async fn authorize(
     agent: Option<&Agent>,
     slug: Result<StoreSlug, InvalidSlug>,
     parts: &Parts,
-    tool: Option<&RegisteredTool>,
-) -> Result<(Arc<Store>, Vec<ToolSet>), Failure> {
-    let store = app.stores.admit(&slug?).await?;
+    message: &Message,
+) -> Result<(Arc<Store>, Vec<ToolSet>), Rejected> {
+    let store = app.stores.find_active(&slug?).await?;
     require_json(&parts.headers)?;
     let tool_sets = ToolSet::from_query(parts.uri.query())?;
-    if let Some(agent) = agent {
-        agent.require_store(store.merchant)?;
+    if !message.is_handshake_or_listing()
+        || ErrorFormat::of(&parts.headers) == ErrorFormat::Envelope
+    {
+        let allowed = agent.map_or(Ok(()), |agent| agent.require_store(store.merchant));
+        allowed.map_err(Rejected::call)?;
     }
-    if let Some(tool) = tool {
-        authorize_call(tool, &store, agent)?;
+    if message.is_call() {
+        authorize_call(message.tool, &store, agent).map_err(Rejected::call)?;
     }
     Ok((store, tool_sets))
 }
@@ -192,20 +243,27 @@ fn require_json(headers: &HeaderMap) -> Result<(), UnsupportedContentType> {
     }
 }
 
-/// Checks whether an agent may call a tool of a store.
-fn authorize_call(
-    tool: &RegisteredTool,
+/// Checks whether an agent may call a tool of a store. An unknown tool can be called at no store that is closed or
+/// suspended.
+pub(crate) fn authorize_call(
+    tool: Option<&RegisteredTool>,
     store: &Store,
     agent: Option<&Agent>,
 ) -> Result<(), Failure> {
+    let Some(tool) = tool else { return Ok(store.admit()?) };
+    if tool.entry.stores == Stores::Open {
+        store.admit()?;
+    }
+    match (tool.entry.access, agent) {
+        (Access::Public, _) => {}
+        (Access::Scope(_), None) if store.is_read_only() => return Err(SandboxKeyRequired.into()),
+        (Access::Scope(_), None) => return Err(IdentityError::MissingCredential.into()),
+        (Access::Scope(scope), Some(agent)) => agent.require(scope)?,
+    }
     if tool.entry.writes_to_store() {
         store.admit_write(agent.is_some_and(Agent::is_sandbox))?;
     }
-    match (tool.entry.access, agent) {
-        (Access::Public, _) => Ok(()),
-        (Access::Scope(_), None) => Err(IdentityError::MissingCredential.into()),
-        (Access::Scope(scope), Some(agent)) => Ok(agent.require(scope)?),
-    }
+    Ok(())
 }
 
 /// Calls the tool of an admitted request, and records metrics and internal errors.
@@ -228,9 +286,6 @@ async fn run(
     tool: &RegisteredTool,
     mut arguments: Value,
 ) -> Result<Value, Failure> {
-    if let Some(quota) = context.quota.filter(|quota| !quota.is_admitted()) {
-        return Err(LimitExceeded::Rate(quota).into());
-    }
     remove_nulls(&mut arguments);
     let schema = &tool.arguments;
     schema.validate(&arguments).map_err(|violation| InvalidArguments::new(schema, &violation))?;
@@ -281,11 +336,21 @@ fn idempotency_key(
 }
 
 fn record(tool: &RegisteredTool, started: Instant, failure: Option<&Failure>) {
-    let outcome = failure.map_or("ok", |failure| failure.code().code());
+    count(tool, failure.map_or("ok", |failure| failure.code().code()));
+    metrics::histogram!("souk_tool_seconds", "tool" => tool.entry.name)
+        .record(started.elapsed().as_secs_f64());
+}
+
+/// Counts a call that was rejected before its tool ran.
+pub(crate) fn count_rejection(tool: Option<&RegisteredTool>, failure: &Failure) {
+    if let Some(tool) = tool {
+        count(tool, failure.code().code());
+    }
+}
+
+fn count(tool: &RegisteredTool, outcome: &'static str) {
     let name = tool.entry.name;
     metrics::counter!("souk_tool_calls_total", "tool" => name, "outcome" => outcome).increment(1);
-    metrics::histogram!("souk_tool_seconds", "tool" => name)
-        .record(started.elapsed().as_secs_f64());
 }
 
 /// Returns the client address, which the server adds to each request.

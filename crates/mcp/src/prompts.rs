@@ -49,8 +49,8 @@ const TEMPLATES: [Template; 2] = [
                  1. Call get_product_details and check_availability.\n\
                  2. Call get_trust_score and get_store_policies. If agent_checkout is false, agents cannot check out \
                  here: tell the buyer and stop.\n\
-                 3. Ask the buyer whether to prepare the order. Then call create_cart, set_cart_destination and \
-                 select_shipping_option.\n\
+                 3. Ask the buyer whether to prepare the order. Then call create_cart. If the address is known, call \
+                 set_cart_destination and select_shipping_option; otherwise the buyer enters it when paying.\n\
                  4. Call preview_checkout. Show the buyer items, total, delivery, return window and the trust label, \
                  and ask for a clear yes.\n\
                  5. Only after that yes call complete_checkout with the preview's quote_hash, and give the buyer \

@@ -28,8 +28,7 @@ pub(crate) struct RequestContext {
     pub(crate) agent: Option<Arc<Agent>>,
     /// The tool to call; `None` for other methods and for an unknown tool.
     pub(crate) tool: Option<&'static RegisteredTool>,
-    /// The state of the quotas; `None` if calls are unlimited. An exceeded quota here is that of the tool: others are
-    /// rejected earlier.
+    /// The state of the quotas; `None` if calls are unlimited or the request is not counted.
     pub(crate) quota: Option<QuotaDecision>,
     pub(crate) client_address: Option<ClientAddress>,
     /// Idempotency key from `_meta` or the header, not validated.

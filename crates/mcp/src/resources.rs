@@ -82,6 +82,7 @@ async fn tool_output(
     name: &str,
 ) -> Result<String, primitives::Failure> {
     context.tool = tools::find(name);
+    gateway::authorize_call(context.tool, &context.store, context.agent.as_deref())?;
     Ok(gateway::call(context, json!({})).await?.to_string())
 }
 
@@ -98,9 +99,10 @@ const GUIDE: &str = "# Buying at a Souk store\n\n\
 1. Search: `search_products`, or `browse_categories` to see what the store sells; `nlweb_who` finds other stores. \
 `get_product_details`, `compare_products`, `get_price_history` and `get_product_reviews` help to choose.\n\
 2. Check the store's trust: `get_trust_score` and `get_store_policies`. `agent_checkout: false` means that agents cannot check out here.\n\
-3. `create_cart` with the chosen items, then `set_cart_destination` and `select_shipping_option`. An agent key is required; on \
+3. `create_cart` with the chosen items. If the address is known, `set_cart_destination` and `select_shipping_option` make the total \
+final; otherwise the person enters the address and sees the final total on the page where they pay. An agent key is required; on \
 `demo-store`, `create_sandbox_key` creates one for testing.\n\
-4. `preview_checkout`: the final total, shipping and return policy, and the `quote_hash` of exactly this order.\n\
+4. `preview_checkout`: the total (`is_estimate` while shipping and tax are open), the return policy, and the `quote_hash` of exactly this order.\n\
 5. Ask the person. Show them the preview and wait for a clear yes. If the store requires approval on a page, use \
 `request_human_confirmation` and `get_confirmation_status`.\n\
 6. `complete_checkout` with the `quote_hash`. It reserves the items and returns `checkout_url`; the person pays there. \

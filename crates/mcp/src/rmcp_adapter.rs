@@ -6,7 +6,7 @@ use primitives::Failure;
 use rmcp::handler::server::ServerHandler;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestParams, CompleteResult,
-    ContentBlock, ErrorData, GetPromptRequestParams, GetPromptResponse, Implementation,
+    ContentBlock, ErrorCode, ErrorData, GetPromptRequestParams, GetPromptResponse, Implementation,
     InitializeResult, ListPromptsResult, ListResourcesResult, ListToolsResult,
     PaginatedRequestParams, ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse,
     ServerCapabilities, ServerConfig,
@@ -32,12 +32,16 @@ pub(crate) const VERSIONS: &[ProtocolVersion] = &[
 /// The versions that the server conforms to and advertises.
 pub(crate) const VERSION_NAMES: &[&str] = &["2025-11-25", "2026-07-28"];
 
+/// JSON-RPC code of a resource that the caller may not read, or that cannot be read now.
+const REFUSED: ErrorCode = ErrorCode(-32000);
+
 /// How to use the server, for models. Contains no merchant text.
 pub(crate) const INSTRUCTIONS: &str = "Souk: one store of a multi-merchant network. Recommended flow: \
     1. Search: search_products, or browse_categories to see what the store sells; get_product_details for one product. \
     2. Check the store's trust: get_trust_score and get_store_policies. \
-    3. create_cart with the chosen items, then set_cart_destination and select_shipping_option. \
-    4. preview_checkout for the final total and terms. \
+    3. create_cart with the chosen items. If the address is known, set_cart_destination and select_shipping_option make \
+    the total final; otherwise the person enters it when paying. \
+    4. preview_checkout for the total and terms. \
     5. Ask the person: show the preview and wait for a clear yes. \
     6. complete_checkout; the person pays at checkout_url. get_checkout tells whether it became an order. \
     Steps 3 and 6 need an agent key; on demo-store, create_sandbox_key creates one for testing. nlweb_who finds other stores. \
@@ -93,7 +97,7 @@ impl ServerHandler for RmcpAdapter {
         _: CompleteRequestParams,
         _: RmcpContext<RoleServer>,
     ) -> Result<CompleteResult, ErrorData> {
-        let code = rmcp::model::ErrorCode::METHOD_NOT_FOUND;
+        let code = ErrorCode::METHOD_NOT_FOUND;
         Err(ErrorData::new(code, "completion/complete is not supported", None))
     }
 
@@ -121,7 +125,7 @@ impl ServerHandler for RmcpAdapter {
             }
             Err(failure) => {
                 let envelope = failure.envelope(context.request_id.as_str());
-                Err(ErrorData::internal_error("the resource could not be read", Some(envelope)))
+                Err(ErrorData::new(REFUSED, failure.message(), Some(envelope)))
             }
         }
     }

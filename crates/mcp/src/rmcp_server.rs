@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 #[cfg(debug_assertions)]
 use crate::conformance::Conformance;
 use crate::error_response::json_rpc_error;
-use crate::message::{INVALID_REQUEST, Message};
+use crate::message::{INVALID_REQUEST, Message, Route};
 use crate::rmcp_adapter::{RmcpAdapter, VERSIONS};
 
 /// rmcp over HTTP: one service for all stores and, in development builds, one for the conformance fixtures.
@@ -52,8 +52,12 @@ impl RmcpServer {
         body: Bytes,
         message: &Message,
     ) -> Response {
+        // rmcp takes a request without an id for a notification. One that is forwarded expects a response.
+        let lacks_id = message.route == Route::Forward && message.id.is_null();
+        let body = if lacks_id { with_id(&body, &json!(0)) } else { body };
         let response = self.stores.handle(rmcp_request(parts, body, message)).await;
-        ensure_json(response.map(Body::new), &message.id).await
+        let response = ensure_json(response.map(Body::new), &message.id).await;
+        if lacks_id { without_id(response).await } else { response }
     }
 
     /// Answers a request to the conformance fixtures.
@@ -67,6 +71,24 @@ impl RmcpServer {
         let response = self.fixtures.handle(rmcp_request(parts, body, message)).await;
         ensure_json(response.map(Body::new), &message.id).await
     }
+}
+
+/// Returns a JSON-RPC message with another id.
+fn with_id(body: &[u8], id: &Value) -> Bytes {
+    let mut message: Value = serde_json::from_slice(body).unwrap_or_default();
+    if message.is_object() {
+        message["id"] = id.clone();
+    }
+    Bytes::from(message.to_string())
+}
+
+/// Replaces the id of a response by null.
+async fn without_id(response: Response) -> Response {
+    let (mut parts, body) = response.into_parts();
+    // The responses of rmcp are in memory.
+    let body = axum::body::to_bytes(body, usize::MAX).await.unwrap_or_default();
+    parts.headers.remove(header::CONTENT_LENGTH);
+    Response::from_parts(parts, Body::from(with_id(&body, &Value::Null)))
 }
 
 /// Builds the request for rmcp, with the headers that rmcp requires.

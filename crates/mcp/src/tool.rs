@@ -28,6 +28,10 @@ pub(crate) trait Tool: 'static {
     const ACCESS: Access;
     /// Whether a person must confirm the call.
     const CONFIRMATION: Confirmation;
+    /// Whether the call changes nothing. A tool that needs no confirmation may still write: it may ask for one.
+    const READ_ONLY: bool = matches!(Self::CONFIRMATION, Confirmation::Never);
+    /// At which stores the tool can be called.
+    const STORES: Stores = Stores::Open;
     type Arguments: DeserializeOwned + JsonSchema + Send;
     type Output: Serialize + JsonSchema;
 
@@ -88,6 +92,15 @@ primitives::text_enum! {
     }
 }
 
+/// States of a store in which a tool can be called (docs/contract/stores.md#unavailable-exceptions).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Stores {
+    /// Neither closed nor suspended.
+    Open,
+    /// Any: the tool concerns a session that a caller has there, or the trust record.
+    Any,
+}
+
 type Run = for<'context> fn(
     &'context RequestContext,
     Value,
@@ -106,6 +119,8 @@ pub(crate) struct ToolEntry {
     pub(crate) set: ToolSet,
     pub(crate) access: Access,
     pub(crate) confirmation: Confirmation,
+    pub(crate) read_only: bool,
+    pub(crate) stores: Stores,
     arguments: fn() -> Value,
     pub(crate) output: fn() -> Value,
     pub(crate) run: Run,
@@ -120,6 +135,8 @@ impl ToolEntry {
             set: T::SET,
             access: T::ACCESS,
             confirmation: T::CONFIRMATION,
+            read_only: T::READ_ONLY,
+            stores: T::STORES,
             arguments: tool_schema::of_arguments::<T::Arguments>,
             output: tool_schema::of_output::<T::Output>,
             run: |context, arguments| Box::pin(gateway::run_tool::<T>(context, arguments)),

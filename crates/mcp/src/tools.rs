@@ -40,6 +40,7 @@ mod lookup_products;
 mod nlweb_ask;
 mod nlweb_who;
 mod preview_checkout;
+mod product_page;
 mod remove_cart_items;
 mod remove_discount_code;
 mod request_human_confirmation;
@@ -158,7 +159,8 @@ impl RegisteredTool {
     fn new(entry: &'static ToolEntry) -> Option<Self> {
         let arguments = Validator::new(entry.input_schema()).ok()?;
         let per_minute = entry.per_minute();
-        let is_read_only = entry.confirmation == Confirmation::Never;
+        // A tool that writes without a confirmation is repeated without effect.
+        let is_idempotent = entry.confirmation == Confirmation::Never;
         let meta = json!({
             "auth": entry.access.as_str(),
             "human_confirmation": entry.confirmation.as_str(),
@@ -171,9 +173,9 @@ impl RegisteredTool {
         listing.output_schema = Some(object((entry.output)()));
         listing.annotations = Some(
             ToolAnnotations::new()
-                .read_only(is_read_only)
+                .read_only(entry.read_only)
                 .destructive(false)
-                .idempotent(is_read_only)
+                .idempotent(is_idempotent)
                 .open_world(false),
         );
         listing.meta = Some(MetaObject((*object(meta)).clone()));

@@ -4,14 +4,28 @@ use database::DatabaseError;
 use jobs::QueueError;
 use primitives::{Details, ErrorCode, Problem};
 
+use crate::Unavailability;
+
+fn unavailable(reason: Unavailability) -> &'static str {
+    match reason {
+        Unavailability::LowTrustScore => {
+            "the store is suspended because its trust score is too low"
+        }
+        Unavailability::Suspended => "the store is suspended",
+        Unavailability::Paused => "the store is closed for a while",
+        Unavailability::Closed => "the store is closed",
+    }
+}
+
 /// Why a store cannot be used.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum StoreError {
     /// The store does not exist or is inactive.
     #[error("there is no active store with this slug")]
     NotFound,
-    #[error("the store is suspended because its trust score is too low")]
-    Suspended,
+    /// Suspended, paused or closed.
+    #[error("{}", unavailable(*.0))]
+    Suspended(Unavailability),
     #[error("the store is read-only")]
     ReadOnly,
     #[error("the slug belongs to another merchant")]
@@ -21,6 +35,13 @@ pub enum StoreError {
     /// Shared, because one cache lookup may serve many callers.
     #[error(transparent)]
     Database(std::sync::Arc<DatabaseError>),
+}
+
+impl StoreError {
+    /// Returns whether the row of the store could not be decoded.
+    pub(crate) fn is_unreadable(&self) -> bool {
+        matches!(self, Self::Database(error) if error.is_unreadable())
+    }
 }
 
 impl From<DatabaseError> for StoreError {
@@ -45,7 +66,7 @@ impl Problem for StoreError {
     fn code(&self) -> ErrorCode {
         match self {
             Self::NotFound => ErrorCode::StoreNotFound,
-            Self::Suspended => ErrorCode::StoreSuspended,
+            Self::Suspended(_) => ErrorCode::StoreSuspended,
             Self::ReadOnly => ErrorCode::Forbidden,
             Self::SlugTaken => ErrorCode::InvalidRequest,
             Self::Queue(error) => error.code(),
@@ -62,7 +83,8 @@ impl Problem for StoreError {
                     "GET /api/v1/stores/directory lists the stores and their slugs",
                 );
             }
-            Self::Suspended => {
+            Self::Suspended(reason) => {
+                details.insert("reason", reason.as_str());
                 details.insert(
                     "hint",
                     "choose another store; GET /api/v1/stores/directory lists them",
@@ -81,7 +103,7 @@ impl Problem for StoreError {
 
     fn is_transient(&self) -> bool {
         match self {
-            Self::NotFound | Self::Suspended | Self::ReadOnly | Self::SlugTaken => false,
+            Self::NotFound | Self::Suspended(_) | Self::ReadOnly | Self::SlugTaken => false,
             Self::Queue(error) => error.is_transient(),
             Self::Database(error) => error.is_transient(),
         }

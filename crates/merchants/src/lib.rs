@@ -1,8 +1,10 @@
 #![doc = include_str!("../README.md")]
 
+mod administer;
 mod all_stores;
 mod directory;
 mod error;
+mod notice;
 mod policies;
 mod put_settings;
 mod record;
@@ -13,12 +15,20 @@ mod standing;
 mod store;
 mod table;
 
-pub use all_stores::{all_stores, stores_of};
+pub use administer::{
+    Administration, allow_host, allowed_hosts, create_store, record_release, set_status,
+    verify_identity,
+};
+pub use all_stores::{StoresRead, all_stores, stores_of};
 pub use directory::{DirectoryQuery, StorePage, directory};
 pub use error::StoreError;
+pub use notice::{
+    Notice, NoticeCursor, NoticeKind, NoticePage, NoticeRecord, notices, post_notice,
+};
 pub use policies::{Policies, PolicyRecord};
 pub use put_settings::{
-    SettingsError, active_promotions, put_settings, settings, settings_now, store_and_settings_now,
+    Editor, SettingsChange, SettingsError, active_promotions, put_settings, settings, settings_now,
+    store_and_settings_now,
 };
 pub use record::{
     EndpointsRecord, IdentityRecord, StoreRecord, StoreSummary, SupportRecord, TrustRecord,
@@ -28,8 +38,8 @@ pub use register::{
 };
 pub use resolve::{StoreCache, store, store_now};
 pub use settings::{
-    Benefit, CheckoutUrl, ConfirmationPolicy, CurrentSettings, GtinSource, InvalidSetting,
-    Promotion, Settings, SettingsRecord, ShippingRate, ShippingZone, TaxRate,
+    Benefit, CheckoutUrl, ConfirmationPolicy, CurrentSettings, GtinSource, HoldLimits,
+    InvalidSetting, Promotion, Settings, SettingsRecord, ShippingRate, ShippingZone, TaxRate,
 };
 pub use standing::{AGENT_THRESHOLD, Band, SUSPENSION_THRESHOLD, Standing};
-pub use store::{Identity, IdentityStatus, NewStore, Store};
+pub use store::{Identity, IdentityStatus, NewStore, Store, StoreStatus, Unavailability};

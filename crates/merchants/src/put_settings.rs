@@ -1,11 +1,18 @@
 //! Reading and replacing the settings of a store.
 
 use database::{DatabaseError, Reading, Work};
+use identity::{Actor, AuditAction, Role};
 use jobs::{NewEvent, QueueError};
 use primitives::{Details, ErrorCode, MerchantId, Problem};
 use serde_json::json;
 
-use crate::{CurrentSettings, InvalidSetting, Promotion, Settings, Store, StoreError, table};
+use crate::{
+    CheckoutUrl, CurrentSettings, InvalidSetting, NoticeKind, Promotion, Settings, Store,
+    StoreError, post_notice, table,
+};
+
+/// The field of the page where buyers pay.
+const PAYMENT_PAGE: &str = "checkout_url_template";
 
 /// Returns the settings of a store; the defaults if none were ever stored.
 pub async fn settings(
@@ -48,28 +55,76 @@ pub async fn active_promotions(
         .await
 }
 
+/// Who changes the settings of a store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Editor {
+    pub actor: Actor,
+    /// The role of a person in the store; `None` for a program and for an operator.
+    pub role: Option<Role>,
+}
+
+impl Editor {
+    /// Whether the editor decides where buyers pay (docs/contract/authentication.md#payment-destination).
+    fn decides_payment(&self) -> bool {
+        self.actor == Actor::Operator || self.role == Some(Role::Owner)
+    }
+}
+
+/// New settings of a store, and who sets them.
+#[derive(Debug, Clone, Copy)]
+pub struct SettingsChange<'settings> {
+    pub settings: &'settings Settings,
+    /// The version that is replaced; `None`: any.
+    pub expected_version: Option<i64>,
+    pub editor: Editor,
+    /// Whether the payment page may be on the machine of the person who pays, without TLS.
+    pub is_development: bool,
+}
+
+impl<'settings> SettingsChange<'settings> {
+    /// Creates a change by an operator, who may name any host.
+    #[must_use]
+    pub const fn by_operator(settings: &'settings Settings) -> Self {
+        let editor = Editor { actor: Actor::Operator, role: None };
+        Self { settings, expected_version: None, editor, is_development: true }
+    }
+}
+
 /// Replaces the settings of a store and returns their version. If nothing differs, nothing is written and no event is
-/// published. With `expected_version`, fails with `VersionConflict` unless it is the current version.
+/// published. Fails with `VersionConflict` unless the current version is the expected one. A change of the page where
+/// buyers pay needs an owner or an operator, an allowed host, and a platform transaction.
 pub async fn put_settings(
     work: &mut Work,
     merchant: MerchantId,
-    settings: &Settings,
-    expected_version: Option<i64>,
+    change: &SettingsChange<'_>,
 ) -> Result<i64, SettingsError> {
+    let (settings, editor) = (change.settings, change.editor);
     settings.check()?;
     if !table::lock_store(work, merchant).await? {
         return Err(StoreError::NotFound.into());
     }
     let current = table::settings(work.sql(), merchant).await?;
-    if expected_version.is_some_and(|version| version != current.version) {
+    if change.expected_version.is_some_and(|version| version != current.version) {
         return Err(SettingsError::VersionConflict { version: current.version });
     }
     if current.settings == *settings {
         return Ok(current.version);
     }
+    let pays_elsewhere = current.settings.checkout_url != settings.checkout_url;
+    if pays_elsewhere {
+        check_payment_page(work, merchant, change).await?;
+    }
     let version = current.version + 1;
     table::put_policies(work, merchant, &settings.policies).await?;
     table::put_settings(work, merchant, settings, version).await?;
+    if pays_elsewhere {
+        record_payment_page(work, merchant, editor.actor, &current.settings, settings).await?;
+    }
+    let fields = settings.changed_fields(&current.settings);
+    if !fields.is_empty() {
+        let details = json!({ "actor": editor.actor.to_string(), "fields": fields });
+        post_notice(work, merchant, NoticeKind::SettingsChanged, details).await?;
+    }
     let event = NewEvent {
         merchant,
         topic: "store.changed",
@@ -78,6 +133,76 @@ pub async fn put_settings(
     };
     jobs::publish(work, &[event]).await?;
     Ok(version)
+}
+
+/// Checks who changes the payment page, and where it is.
+async fn check_payment_page(
+    work: &mut Work,
+    merchant: MerchantId,
+    change: &SettingsChange<'_>,
+) -> Result<(), SettingsError> {
+    if !change.editor.decides_payment() {
+        return Err(SettingsError::OwnerRequired { field: PAYMENT_PAGE });
+    }
+    let Some(url) = &change.settings.checkout_url else { return Ok(()) };
+    if url.is_loopback() && change.is_development {
+        return Ok(());
+    }
+    if !url.is_secure() {
+        return Err(InvalidSetting::new(PAYMENT_PAGE, CheckoutUrl::ALLOWED).into());
+    }
+    let hosts = table::hosts(work.sql(), merchant).await?;
+    let is_allowed = url.host().is_some_and(|host| hosts.contains(&host));
+    if is_allowed || change.editor.actor == Actor::Operator {
+        return Ok(());
+    }
+    Err(SettingsError::HostNotAllowed { hosts })
+}
+
+/// Writes the payment page, its audit entry and the notice.
+async fn record_payment_page(
+    work: &mut Work,
+    merchant: MerchantId,
+    actor: Actor,
+    former: &Settings,
+    settings: &Settings,
+) -> Result<(), SettingsError> {
+    let url = settings.checkout_url.as_ref();
+    table::put_checkout_url(work, merchant, url).await?;
+    let text = |settings: &Settings| settings.checkout_url.as_ref().map(ToString::to_string);
+    let details = json!({ "former": text(former), "checkout_url_template": text(settings) });
+    identity::record_audit(work, actor, AuditAction::CheckoutUrlSet, &merchant, details).await?;
+    let details = json!({ "actor": actor.to_string() });
+    Ok(post_notice(work, merchant, NoticeKind::PaymentPageChanged, details).await?)
+}
+
+impl Settings {
+    /// Returns the fields of the API that differ, except the payment page.
+    fn changed_fields(&self, former: &Self) -> Vec<&'static str> {
+        // Without `..`, so that a new setting is not forgotten here.
+        let Self {
+            policies,
+            confirmation,
+            checkout_url: _,
+            destination_required,
+            hold_limits,
+            gtin_source,
+            shipping,
+            taxes,
+            promotions,
+        } = self;
+        let fields = [
+            ("policies", *policies != former.policies),
+            ("confirmation_policy", *confirmation != former.confirmation),
+            ("destination_required", *destination_required != former.destination_required),
+            ("hold_limits", *hold_limits != former.hold_limits),
+            ("gtin_source", *gtin_source != former.gtin_source),
+            ("shipping", *shipping != former.shipping),
+            ("taxes", *taxes != former.taxes),
+            ("promotions", *promotions != former.promotions),
+        ];
+        fields.into_iter().filter(|(_, differs)| *differs).map(|(name, _)| name).collect()
+    }
 }
 
 /// An error of settings.
@@ -89,6 +214,16 @@ pub enum SettingsError {
     VersionConflict {
         /// The current version.
         version: i64,
+    },
+    #[error("only an owner of the store may change {field}")]
+    OwnerRequired {
+        /// The setting.
+        field: &'static str,
+    },
+    #[error("the host of the payment page is not allowed for this store")]
+    HostNotAllowed {
+        /// The hosts that are.
+        hosts: Vec<String>,
     },
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -107,7 +242,8 @@ impl From<sqlx::Error> for SettingsError {
 impl Problem for SettingsError {
     fn code(&self) -> ErrorCode {
         match self {
-            Self::Invalid(_) => ErrorCode::InvalidRequest,
+            Self::Invalid(_) | Self::HostNotAllowed { .. } => ErrorCode::InvalidRequest,
+            Self::OwnerRequired { .. } => ErrorCode::Forbidden,
             // The only error code with status 409 that fits a version conflict.
             Self::VersionConflict { .. } => ErrorCode::InvalidStatusTransition,
             Self::Store(error) => error.code(),
@@ -128,6 +264,18 @@ impl Problem for SettingsError {
                 details
                     .insert("hint", "read the settings again, apply the change to them and resend");
             }
+            Self::OwnerRequired { field } => {
+                details.insert("field", *field);
+                details.insert("reason", "owner_required");
+                let hint = "an owner of the store sends it with the token of POST /api/v1/auth/login; to change other settings, send this one unchanged";
+                details.insert("hint", hint);
+            }
+            Self::HostNotAllowed { hosts } => {
+                details.insert("field", PAYMENT_PAGE);
+                details.insert("reason", "host_not_allowed");
+                details.insert("allowed", hosts.clone());
+                details.insert("hint", "ask an operator to allow the host for this store");
+            }
             Self::Store(error) => error.details(details),
             Self::Queue(error) => error.details(details),
             Self::Database(error) => error.details(details),
@@ -136,7 +284,10 @@ impl Problem for SettingsError {
 
     fn is_transient(&self) -> bool {
         match self {
-            Self::Invalid(_) | Self::VersionConflict { .. } => false,
+            Self::Invalid(_)
+            | Self::VersionConflict { .. }
+            | Self::OwnerRequired { .. }
+            | Self::HostNotAllowed { .. } => false,
             Self::Store(error) => error.is_transient(),
             Self::Queue(error) => error.is_transient(),
             Self::Database(error) => error.is_transient(),

@@ -63,7 +63,7 @@ pub async fn set_catalog_summary(
     Ok(table::set_catalog_summary(work, merchant, departments, product_count).await?)
 }
 
-async fn publish_if_changed(
+pub(crate) async fn publish_if_changed(
     work: &mut Work,
     merchant: MerchantId,
     changed: bool,

@@ -49,6 +49,13 @@ impl StoreCache {
         self.admit(&slug).await
     }
 
+    /// Returns the store unless it is inactive. It may be suspended, paused or closed: for what stays reachable there
+    /// (docs/contract/stores.md#unavailable-exceptions).
+    pub async fn find_active(&self, slug: &StoreSlug) -> Result<Arc<Store>, StoreError> {
+        let store = self.find(slug).await?;
+        if store.active { Ok(store) } else { Err(StoreError::NotFound) }
+    }
+
     /// Returns the store, or an error if agents cannot use it; see [`Store::admit`].
     pub async fn admit(&self, slug: &StoreSlug) -> Result<Arc<Store>, StoreError> {
         let store = self.find(slug).await?;

@@ -26,6 +26,11 @@ pub struct Settings {
     pub confirmation: ConfirmationPolicy,
     /// Checkout page of the merchant's own shop; `None` if there is none.
     pub checkout_url: Option<CheckoutUrl>,
+    /// Whether a checkout without a destination is not ready. Otherwise it is an open quote, and the person enters the
+    /// destination on the payment page.
+    pub destination_required: bool,
+    /// `None`: the limits of the agent's plan apply.
+    pub hold_limits: Option<HoldLimits>,
     pub gtin_source: GtinSource,
     /// A country belongs to one zone only.
     pub shipping: Vec<ShippingZone>,
@@ -55,9 +60,31 @@ primitives::text_enum! {
         Attested,
         /// The person approved the purchase on Souk's confirmation page.
         Hosted,
-        /// A verified mandate.
+        /// A verified mandate. Settings reject it until mandates can be verified; stored values stay readable.
         Mandate,
     }
+}
+
+impl ConfirmationPolicy {
+    /// Describes the values that settings accept; completes "must be …".
+    pub const ALLOWED: &'static str = "attested or hosted";
+}
+
+// docs/contract/checkout.md#hold-limits
+/// Limits of what one agent key may hold at a store, in place of those of its plan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HoldLimits {
+    /// Checkout sessions that hold stock at the same time; 1 to [`HoldLimits::HOLDS_MAX`].
+    pub holds: u32,
+    /// Units held in all of them; 1 to [`HoldLimits::UNITS_MAX`].
+    pub units: u32,
+}
+
+impl HoldLimits {
+    /// Largest number of holds that a store can set.
+    pub const HOLDS_MAX: u32 = 10_000;
+    /// Largest number of units that a store can set.
+    pub const UNITS_MAX: u32 = 1_000_000;
 }
 
 /// Countries with the same shipping rates.

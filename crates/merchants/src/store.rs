@@ -2,7 +2,11 @@
 
 use primitives::{Currency, MerchantId, StoreSlug, Timestamp};
 
+use crate::settings::check::{Checked, ensure, is_country, text, web_url};
 use crate::{Policies, Standing, StoreError};
+
+/// Longest name of a store.
+const NAME_CHARACTERS_MAX: usize = 200;
 
 /// A store with its policies, identity verification and standing.
 #[derive(Debug, Clone)]
@@ -20,6 +24,8 @@ pub struct Store {
     pub platform: String,
     /// An inactive store does not exist for agents.
     pub active: bool,
+    /// What operators decided about the store.
+    pub status: StoreStatus,
     /// ISO 3166, two letters.
     pub country: String,
     pub currency: Currency,
@@ -40,15 +46,35 @@ pub struct Store {
 }
 
 impl Store {
-    /// Checks that agents can use the store. Returns `NotFound` for an inactive store and `Suspended` for a suspended one.
+    /// Checks that agents can use the store. Returns `NotFound` for an inactive store and `Suspended` for one that is
+    /// suspended, paused or closed. Not for what somebody already has there (docs/contract/stores.md#unavailable-exceptions).
     pub fn admit(&self) -> Result<(), StoreError> {
         if !self.active {
             return Err(StoreError::NotFound);
         }
-        if self.standing.is_suspended() {
-            return Err(StoreError::Suspended);
+        match self.unavailability() {
+            Some(reason) => Err(StoreError::Suspended(reason)),
+            None => Ok(()),
         }
-        Ok(())
+    }
+
+    /// Whether agents discover the store: it is active and neither suspended, paused nor closed.
+    #[must_use]
+    pub fn is_listed(&self) -> bool {
+        self.active && self.unavailability().is_none()
+    }
+
+    /// Returns why the store is suspended, if it is: by an operator, or else by its trust score.
+    fn unavailability(&self) -> Option<Unavailability> {
+        match self.status {
+            StoreStatus::Suspended => Some(Unavailability::Suspended),
+            StoreStatus::Paused => Some(Unavailability::Paused),
+            StoreStatus::Closed => Some(Unavailability::Closed),
+            StoreStatus::Open if self.standing.is_suspended() => {
+                Some(Unavailability::LowTrustScore)
+            }
+            StoreStatus::Open => None,
+        }
     }
 
     /// Whether the store is the public demo store, which only sandbox keys may change
@@ -87,6 +113,85 @@ pub struct NewStore {
     pub member_since: Timestamp,
     /// Last complete import of the catalog.
     pub last_sync_at: Option<Timestamp>,
+}
+
+impl NewStore {
+    /// Creates an active store that is described no further.
+    #[must_use]
+    pub fn new(
+        merchant: MerchantId,
+        slug: StoreSlug,
+        name: String,
+        country: String,
+        currency: Currency,
+        member_since: Timestamp,
+    ) -> Self {
+        Self {
+            merchant,
+            slug,
+            legal_name: name.clone(),
+            name,
+            description: String::new(),
+            website_url: String::new(),
+            platform: String::from("api"),
+            active: true,
+            country,
+            currency,
+            languages: Vec::new(),
+            ships_to: Vec::new(),
+            support_email: String::new(),
+            member_since,
+            last_sync_at: None,
+        }
+    }
+
+    /// Returns the first error of what an operator enters, if any.
+    pub(crate) fn check(&self) -> Checked {
+        text("name", &self.name, NAME_CHARACTERS_MAX)?;
+        text("legal_name", &self.legal_name, NAME_CHARACTERS_MAX)?;
+        ensure(is_country(&self.country), "country", "two capital letters (ISO 3166)")?;
+        if !self.website_url.is_empty() {
+            web_url("website_url", &self.website_url)?;
+        }
+        let is_address = self.support_email.parse::<identity::Email>().is_ok();
+        let is_right = self.support_email.is_empty() || is_address;
+        ensure(is_right, "support_email", "an email address")
+    }
+}
+
+primitives::text_enum! {
+    // docs/contract/stores.md#availability
+    /// What operators decided about a store. All but `open` have the effects of a suspension.
+    #[derive(Default, schemars::JsonSchema)]
+    #[schemars(rename_all = "lowercase")]
+    #[strum(serialize_all = "lowercase")]
+    pub enum StoreStatus {
+        /// Agents can use the store, unless its trust score suspends it.
+        #[default]
+        Open,
+        /// Suspended by an operator.
+        Suspended,
+        /// Closed for a while.
+        Paused,
+        /// Closed for good.
+        Closed,
+    }
+}
+
+primitives::text_enum! {
+    // docs/contract/stores.md#availability
+    /// Why a store is suspended; `details.reason` of `store_suspended`.
+    #[strum(serialize_all = "snake_case")]
+    pub enum Unavailability {
+        /// The trust score is below 0.20.
+        LowTrustScore,
+        /// An operator suspended the store.
+        Suspended,
+        /// The store is closed for a while.
+        Paused,
+        /// The store is closed for good.
+        Closed,
+    }
 }
 
 primitives::text_enum! {

@@ -1,17 +1,24 @@
 //! All SQL of this crate. The columns of the policies are in `StoreRow`, `take_policies`, `stores!` and `put_policies`.
 
+mod hosts;
+mod notice;
 mod settings;
+mod status;
 
 use database::{DatabaseError, Work};
 use primitives::{MerchantId, PageRequest, StoreSlug, Timestamp};
 use sqlx::PgConnection;
 use uuid::Uuid;
 
-pub(crate) use settings::{lock_store, put_settings, settings, settings_with};
+pub(crate) use hosts::{allow_host, hosts};
+pub(crate) use notice::{insert_notice, notices};
+pub(crate) use settings::{lock_store, put_checkout_url, put_settings, settings, settings_with};
+pub(crate) use status::set_status;
 
 use crate::standing::{PROVISIONAL_RANK_MAX, SUSPENSION_THRESHOLD};
 use crate::{
     DirectoryQuery, Identity, IdentityStatus, NewStore, Policies, Standing, Store, StoreError,
+    StoreStatus,
 };
 
 /// Returns the error of a stored value that this crate would not write.
@@ -31,6 +38,7 @@ struct StoreRow {
     website_url: String,
     platform: String,
     active: bool,
+    status: String,
     country: String,
     currency: String,
     languages: Vec<String>,
@@ -90,6 +98,7 @@ impl TryFrom<StoreRow> for Store {
             website_url: row.website_url,
             platform: row.platform,
             active: row.active,
+            status: StoreStatus::parse(&row.status).ok_or_else(|| unreadable("a store status"))?,
             country: row.country,
             currency: row.currency.parse().map_err(|_| unreadable("a currency"))?,
             languages: row.languages,
@@ -121,8 +130,7 @@ impl TryFrom<StoreRow> for Store {
 }
 
 /// Converts the rows of a page of the directory. A row that this version cannot read is logged and left out, so that it
-/// hides no other store. Reads for the search index fail instead: they are retried until the row is repaired, and a store
-/// that was left out would lose its products.
+/// hides no other store.
 fn readable(rows: Vec<StoreRow>) -> Vec<Store> {
     let read = |row: StoreRow| {
         let merchant = row.merchant_id;
@@ -142,8 +150,8 @@ macro_rules! stores {
         sqlx::query_as!(
             StoreRow,
             r#"SELECT store.merchant_id AS "merchant_id: MerchantId", number, store.slug, store.name,
-                      legal_name, description, website_url, platform, active, country, currency,
-                      languages, ships_to, support_email,
+                      legal_name, description, website_url, platform, active, store.status AS "status",
+                      country, currency, languages, ships_to, support_email,
                       member_since AS "member_since: Timestamp",
                       last_sync_at AS "last_sync_at: Timestamp", departments, product_count,
                       return_window_days AS "return_window_days?",
@@ -200,24 +208,23 @@ async fn policies(sql: &mut PgConnection, merchant: MerchantId) -> sqlx::Result<
     Ok(row.map(|mut row| row.take_policies()).unwrap_or_default())
 }
 
-/// Returns a page of stores in any state, ordered by number, and the number after which the next page begins; `None` on
-/// the last page.
-pub(crate) async fn stores_after(
+/// Returns a page of merchants whose stores are in any state, ordered by number, and the number after which the next page
+/// begins; `None` on the last page.
+pub(crate) async fn merchants_after(
     sql: &mut PgConnection,
     after: i32,
     limit: usize,
-) -> Result<(Vec<Store>, Option<i32>), StoreError> {
-    let rows = stores!(
-        r#" 1::bigint AS "total!" "#,
-        " WHERE store.number > $1 ORDER BY store.number LIMIT $2",
+) -> sqlx::Result<(Vec<MerchantId>, Option<i32>)> {
+    let rows = sqlx::query!(
+        r#"SELECT merchant_id AS "merchant: MerchantId", number FROM store
+           WHERE number > $1 ORDER BY number LIMIT $2"#,
         after,
-        i64::try_from(limit).unwrap_or(i64::MAX)
+        i64::try_from(limit).unwrap_or(i64::MAX),
     )
     .fetch_all(sql)
     .await?;
     let next = if rows.len() < limit { None } else { rows.last().map(|row| row.number) };
-    let stores = rows.into_iter().map(Store::try_from).collect::<Result<_, _>>()?;
-    Ok((stores, next))
+    Ok((rows.into_iter().map(|row| row.merchant).collect(), next))
 }
 
 pub(crate) async fn stores_of(
@@ -241,7 +248,7 @@ pub(crate) async fn directory(
     let words = query.words.as_deref().map(|words| format!("%{}%", escape_like(words)));
     let rows = stores!(
         r#" count(*) OVER () AS "total!" "#,
-        " WHERE active AND (score IS NULL OR score >= $7)
+        " WHERE active AND store.status = 'open' AND (score IS NULL OR score >= $7)
             AND ($1::text IS NULL OR store.name ILIKE $1 OR description ILIKE $1)
             AND ($2::text IS NULL OR EXISTS (SELECT FROM unnest(departments) AS department WHERE lower(department) = lower($2)))
             AND ($3::float8 IS NULL OR score >= $3)

@@ -10,4 +10,4 @@ pub use error::OrderError;
 pub use order::{ConfirmationLevel, Order, OrderLine, OrderStatus};
 pub use place::place;
 pub use read::order;
-pub use table::purge_sandbox;
+pub use table::{erase_buyer, purge_sandbox};

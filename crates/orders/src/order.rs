@@ -80,6 +80,10 @@ pub struct Order {
     /// The provider's own id of the payment.
     pub payment_reference: String,
     pub total: Money,
+    /// Price of shipping; `None` if it is not known.
+    pub shipping_minor: Option<i64>,
+    /// Tax added to the prices; `None` if it is not known.
+    pub tax_minor: Option<i64>,
     pub lines: Vec<OrderLine>,
     /// The approved terms: `carts::Terms` as JSON.
     pub terms: Value,
@@ -88,6 +92,8 @@ pub struct Order {
     pub confirmation: ConfirmationLevel,
     /// `None` if the level is `attested`.
     pub confirmation_id: Option<ConfirmationId>,
+    /// Whether the person approved from the address of the agent; `None` if it is not known.
+    pub same_address: Option<bool>,
     /// `carts::Buyer` as JSON; `None` if the agent named no buyer.
     pub buyer: Option<Value>,
     /// When the payment succeeded.

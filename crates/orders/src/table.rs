@@ -19,8 +19,10 @@ pub(crate) async fn insert(
         "INSERT INTO placed_order
              (merchant_id, order_id, checkout_id, cart_id, agent_key_id, agent_name, is_sandbox, status,
               payment_provider, payment_reference, currency, total_minor, lines, terms, quote_hash,
-              confirmation_level, confirmation_id, buyer, created_at, updated_at)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $19)",
+              confirmation_level, confirmation_id, buyer, created_at, updated_at, shipping_minor, tax_minor,
+              same_address)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $19, $20,
+                 $21, $22)",
         merchant as MerchantId,
         order.id as OrderId,
         order.checkout as CheckoutId,
@@ -40,6 +42,9 @@ pub(crate) async fn insert(
         order.confirmation_id as Option<ConfirmationId>,
         order.buyer,
         order.created_at as Timestamp,
+        order.shipping_minor,
+        order.tax_minor,
+        order.same_address,
     )
     .execute(work.sql())
     .await?;
@@ -64,6 +69,9 @@ struct Row {
     confirmation_level: String,
     confirmation_id: Option<ConfirmationId>,
     buyer: Option<Value>,
+    shipping_minor: Option<i64>,
+    tax_minor: Option<i64>,
+    same_address: Option<bool>,
     created_at: Timestamp,
     updated_at: Timestamp,
 }
@@ -90,6 +98,9 @@ impl TryFrom<Row> for Order {
             confirmation: level.ok_or(OrderError::Unreadable)?,
             confirmation_id: row.confirmation_id,
             buyer: row.buyer,
+            shipping_minor: row.shipping_minor,
+            tax_minor: row.tax_minor,
+            same_address: row.same_address,
             created_at: row.created_at,
             updated_at: row.updated_at,
         })
@@ -110,6 +121,7 @@ pub(crate) async fn find(
                   payment_provider, payment_reference, currency, total_minor,
                   lines AS "lines: Json<Vec<OrderLine>>", terms, quote_hash, confirmation_level,
                   confirmation_id AS "confirmation_id: ConfirmationId", buyer,
+                  shipping_minor, tax_minor, same_address,
                   created_at AS "created_at: Timestamp", updated_at AS "updated_at: Timestamp"
            FROM placed_order
            WHERE merchant_id = $1 AND (order_id = $2 OR checkout_id = $3)"#,
@@ -122,18 +134,39 @@ pub(crate) async fn find(
     row.map(Order::try_from).transpose()
 }
 
-/// Deletes sandbox orders created before a timestamp and returns their number.
+/// Deletes the sandbox order of a session and returns the number of deleted orders.
 pub async fn purge_sandbox(
     work: &mut Work,
     merchant: MerchantId,
-    before: Timestamp,
+    checkout: CheckoutId,
 ) -> Result<u64, OrderError> {
     let done = sqlx::query!(
-        "DELETE FROM placed_order WHERE merchant_id = $1 AND is_sandbox AND created_at < $2",
+        "DELETE FROM placed_order WHERE merchant_id = $1 AND is_sandbox AND checkout_id = $2",
         merchant as MerchantId,
-        before as Timestamp,
+        checkout as CheckoutId,
     )
     .execute(work.sql())
     .await?;
     Ok(done.rows_affected())
+}
+
+/// Removes the data of the buyer with this email address from orders of all stores, and returns their carts. Items,
+/// amounts, the country and the hash of the approved terms remain.
+pub async fn erase_buyer(
+    work: &mut Work,
+    email: &str,
+) -> Result<Vec<(MerchantId, CartId)>, OrderError> {
+    let rows = sqlx::query!(
+        r#"UPDATE placed_order
+           SET buyer = NULL,
+               terms = terms - 'buyer' || jsonb_build_object('destination',
+                   CASE WHEN terms -> 'destination' ->> 'country' IS NULL THEN 'null'::jsonb
+                        ELSE jsonb_build_object('country', terms -> 'destination' -> 'country') END)
+           WHERE lower(buyer ->> 'email') = lower($1)
+           RETURNING merchant_id AS "merchant: MerchantId", cart_id AS "cart: CartId""#,
+        email,
+    )
+    .fetch_all(work.sql())
+    .await?;
+    Ok(rows.into_iter().map(|row| (row.merchant, row.cart)).collect())
 }

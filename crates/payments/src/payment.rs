@@ -1,6 +1,6 @@
 //! A payment attempt.
 
-use database::{Reading, Work};
+use database::{DatabaseError, Reading, Snapshot, Work};
 use primitives::{CheckoutId, MerchantId, Money, PaymentId, Timestamp};
 
 use crate::{ChargeOutcome, ChargeRequest, PaymentError, table};
@@ -83,11 +83,22 @@ pub async fn find_paid(
     table::find_paid(work.sql(), merchant, checkout).await
 }
 
-/// Returns payments of all stores that were created before a timestamp and are still pending, the oldest first.
-pub async fn find_pending(
+/// Returns a payment, if it exists.
+pub async fn find(
     reading: &Reading,
+    merchant: MerchantId,
+    id: PaymentId,
+) -> Result<Option<Payment>, PaymentError> {
+    reading.run(async |sql| table::find(sql, merchant, id).await).await
+}
+
+/// Returns payments of all stores that were created before a timestamp and are still pending, with the time of their
+/// creation, the oldest first. With a payment, only those after it.
+pub async fn find_pending(
+    sql: &mut Snapshot,
     before: Timestamp,
+    after: Option<(Timestamp, PaymentId)>,
     limit: i64,
-) -> Result<Vec<(MerchantId, Payment)>, PaymentError> {
-    reading.run(async |sql| table::find_pending(sql, before, limit).await).await
+) -> Result<Vec<(MerchantId, PaymentId, Timestamp)>, DatabaseError> {
+    Ok(table::find_pending(sql, before, after, limit).await?)
 }

@@ -58,7 +58,6 @@ pub(crate) async fn record_outcome(
 }
 
 struct Row {
-    merchant_id: MerchantId,
     payment_id: PaymentId,
     checkout_id: CheckoutId,
     provider: String,
@@ -69,11 +68,11 @@ struct Row {
     reference: Option<String>,
 }
 
-impl TryFrom<Row> for (MerchantId, Payment) {
+impl TryFrom<Row> for Payment {
     type Error = PaymentError;
     fn try_from(row: Row) -> Result<Self, PaymentError> {
         let currency = row.currency.parse().map_err(|_| PaymentError::Unreadable)?;
-        let payment = Payment {
+        Ok(Self {
             id: row.payment_id,
             checkout: row.checkout_id,
             provider: row.provider,
@@ -81,9 +80,30 @@ impl TryFrom<Row> for (MerchantId, Payment) {
             amount: Money::new(row.amount_minor, currency),
             status: PaymentStatus::parse(&row.status).ok_or(PaymentError::Unreadable)?,
             reference: row.reference,
-        };
-        Ok((row.merchant_id, payment))
+        })
     }
+}
+
+/// Selects the columns of `Row`.
+macro_rules! payments {
+    ($where:literal, $($argument:expr),* $(,)?) => {
+        sqlx::query_as!(
+            Row,
+            r#"SELECT payment_id AS "payment_id: PaymentId", checkout_id AS "checkout_id: CheckoutId", provider,
+                      instrument, currency, amount_minor, status, reference
+               FROM payment WHERE merchant_id = $1 AND "# + $where,
+            $($argument),*
+        )
+    };
+}
+
+pub(crate) async fn find(
+    sql: &mut PgConnection,
+    merchant: MerchantId,
+    id: PaymentId,
+) -> Result<Option<Payment>, PaymentError> {
+    let query = payments!("payment_id = $2", merchant as MerchantId, id as PaymentId);
+    query.fetch_optional(sql).await?.map(Payment::try_from).transpose()
 }
 
 pub(crate) async fn find_paid(
@@ -91,35 +111,34 @@ pub(crate) async fn find_paid(
     merchant: MerchantId,
     checkout: CheckoutId,
 ) -> Result<Option<Payment>, PaymentError> {
-    let row = sqlx::query_as!(
-        Row,
-        r#"SELECT merchant_id AS "merchant_id: MerchantId", payment_id AS "payment_id: PaymentId",
-                  checkout_id AS "checkout_id: CheckoutId", provider, instrument, currency, amount_minor,
-                  status, reference
-           FROM payment WHERE merchant_id = $1 AND checkout_id = $2 AND status = 'paid'"#,
+    let query = payments!(
+        "checkout_id = $2 AND status = 'paid'",
         merchant as MerchantId,
         checkout as CheckoutId,
-    )
-    .fetch_optional(sql)
-    .await?;
-    row.map(|row| <(MerchantId, Payment)>::try_from(row).map(|(_, payment)| payment)).transpose()
+    );
+    query.fetch_optional(sql).await?.map(Payment::try_from).transpose()
 }
 
 pub(crate) async fn find_pending(
     sql: &mut PgConnection,
     before: Timestamp,
+    after: Option<(Timestamp, PaymentId)>,
     limit: i64,
-) -> Result<Vec<(MerchantId, Payment)>, PaymentError> {
-    let rows = sqlx::query_as!(
-        Row,
-        r#"SELECT merchant_id AS "merchant_id: MerchantId", payment_id AS "payment_id: PaymentId",
-                  checkout_id AS "checkout_id: CheckoutId", provider, instrument, currency, amount_minor,
-                  status, reference
-           FROM payment WHERE status = 'begun' AND begun_at < $1 ORDER BY begun_at LIMIT $2"#,
+) -> sqlx::Result<Vec<(MerchantId, PaymentId, Timestamp)>> {
+    let (at, id) = after.unzip();
+    let rows = sqlx::query!(
+        r#"SELECT merchant_id AS "merchant: MerchantId", payment_id AS "payment: PaymentId",
+                  begun_at AS "begun_at: Timestamp"
+           FROM payment
+           WHERE status = 'begun' AND begun_at < $1
+             AND ($2::timestamptz IS NULL OR (begun_at, payment_id) > ($2, $3))
+           ORDER BY begun_at, payment_id LIMIT $4"#,
         before as Timestamp,
+        at as Option<Timestamp>,
+        id as Option<PaymentId>,
         limit,
     )
     .fetch_all(sql)
     .await?;
-    rows.into_iter().map(TryFrom::try_from).collect()
+    Ok(rows.into_iter().map(|row| (row.merchant, row.payment, row.begun_at)).collect())
 }

@@ -20,6 +20,19 @@ impl ClientAddress {
             four @ IpAddr::V4(_) => four,
         }
     }
+
+    /// Returns the /48 prefix of an IPv6 address, because providers assign up to 65,536 of its /64 networks to one
+    /// customer. `None` for an IPv4 address.
+    #[must_use]
+    pub fn site(self) -> Option<IpAddr> {
+        match self.0.to_canonical() {
+            IpAddr::V6(six) => {
+                let prefix = six.to_bits() & (u128::MAX << 80);
+                Some(IpAddr::V6(Ipv6Addr::from_bits(prefix)))
+            }
+            IpAddr::V4(_) => None,
+        }
+    }
 }
 
 #[cfg(test)]
@@ -36,5 +49,13 @@ mod tests {
         assert_ne!(network("2001:db8:1:2::1"), network("2001:db8:1:3::1"));
         assert_eq!(network("::ffff:192.0.2.1"), network("192.0.2.1"));
         assert_ne!(network("192.0.2.1"), network("192.0.2.2"));
+    }
+
+    #[test]
+    fn networks_of_one_site_are_recognized() {
+        let site = |address: &str| ClientAddress(address.parse().unwrap()).site();
+        assert_eq!(site("2001:db8:1:2::1"), site("2001:db8:1:ffff::9"));
+        assert_ne!(site("2001:db8:1:2::1"), site("2001:db8:2:2::1"));
+        assert_eq!((site("192.0.2.1"), site("::ffff:192.0.2.1")), (None, None));
     }
 }

@@ -143,6 +143,8 @@ prefixed_id!(/// One delivery of an event to an endpoint.
     DeliveryId, "dlv");
 prefixed_id!(/// An appeal against a trust score.
     AppealId, "apl");
+prefixed_id!(/// A notice to a merchant.
+    NoticeId, "ntc");
 prefixed_id!(/// A feed run: one import of a product feed. The API calls it a job, hence the prefix.
     FeedRunId, "job");
 prefixed_id!(/// A job of the queue. It never leaves the service, so that it may share the prefix of feed runs.

@@ -103,6 +103,11 @@ pub enum MoneyError {
 }
 
 impl Money {
+    /// The highest price of one unit, in minor units: 10,000,000,000.00 EUR, 1,000,000.000000 USDC
+    /// (docs/contract/ids-and-values.md#amounts). The price of the largest cart, with shipping and taxes, is far from
+    /// 64 bits, and a JSON number represents it exactly.
+    pub const UNIT_PRICE_MINOR_MAX: i64 = 1_000_000_000_000;
+
     /// Creates an amount from minor units: `Money::new(12_50, Currency::EUR)` is 12.50 EUR.
     #[must_use]
     pub const fn new(minor: i64, currency: Currency) -> Self {

@@ -3,8 +3,10 @@
 crate::text_enum! {
     /// A subscription plan (docs/contract/limits.md#plan-limits), cheapest first. `limits` and `identity` define what each
     /// plan allows.
+    #[derive(Default)]
     #[strum(serialize_all = "UPPERCASE")]
     pub enum Plan {
+        #[default]
         Free,
         Starter,
         Growth,

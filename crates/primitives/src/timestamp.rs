@@ -4,12 +4,17 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
+use sqlx::encode::IsNull;
+use sqlx::error::BoxDynError;
+use sqlx::postgres::{
+    PgArgumentBuffer, PgHasArrayType, PgTypeInfo, PgValueFormat, PgValueRef, Postgres,
+};
+use sqlx::{Decode, Encode};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
 /// A point in time in UTC with microsecond precision, as PostgreSQL stores it; RFC 3339 on the wire.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, sqlx::Type)]
-#[sqlx(transparent)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Timestamp(OffsetDateTime);
 
 impl Timestamp {
@@ -54,6 +59,39 @@ impl Timestamp {
 
 fn micros(span: Duration) -> i64 {
     i64::try_from(span.as_micros()).unwrap_or(i64::MAX)
+}
+
+impl sqlx::Type<Postgres> for Timestamp {
+    fn type_info() -> PgTypeInfo {
+        <OffsetDateTime as sqlx::Type<Postgres>>::type_info()
+    }
+}
+
+impl PgHasArrayType for Timestamp {
+    fn array_type_info() -> PgTypeInfo {
+        <OffsetDateTime as PgHasArrayType>::array_type_info()
+    }
+}
+
+impl Encode<'_, Postgres> for Timestamp {
+    fn encode_by_ref(&self, buffer: &mut PgArgumentBuffer) -> Result<IsNull, BoxDynError> {
+        self.0.encode_by_ref(buffer)
+    }
+}
+
+impl<'row> Decode<'row, Postgres> for Timestamp {
+    /// `infinity` and other times that the type cannot represent are errors of their row. The decoder of `OffsetDateTime`
+    /// panics.
+    fn decode(value: PgValueRef<'row>) -> Result<Self, BoxDynError> {
+        /// Seconds from the Unix epoch to that of PostgreSQL, 2000-01-01.
+        const EPOCH_SECONDS: i128 = 946_684_800;
+        if value.format() == PgValueFormat::Text {
+            return Ok(Self(<OffsetDateTime as Decode<'_, Postgres>>::decode(value)?));
+        }
+        let micros = i128::from(<i64 as Decode<'_, Postgres>>::decode(value)?);
+        let nanos = (micros + EPOCH_SECONDS * 1_000_000) * 1_000;
+        Ok(Self(OffsetDateTime::from_unix_timestamp_nanos(nanos)?))
+    }
 }
 
 impl From<OffsetDateTime> for Timestamp {

@@ -11,13 +11,35 @@ UPDATE job SET lease_token = :token, run_at = :until, crashes = crashes + 1
 WHERE id = ANY (ARRAY(
     SELECT id FROM job WHERE lane = 1 AND run_at <= :now
     ORDER BY run_at LIMIT 1 FOR UPDATE SKIP LOCKED))
-RETURNING id, kind, payload, attempts, crashes;
-WITH claimed AS (
+RETURNING id, kind, payload, merchant_id, priority, attempts, crashes;
+WITH scheduled AS (
+    SELECT id FROM job WHERE lane = 0 AND priority = 2 AND run_at <= :now
+    FOR UPDATE SKIP LOCKED),
+urgent AS (
+    SELECT id FROM job WHERE lane = 0 AND priority = 1 AND run_at <= :now
+    ORDER BY run_at LIMIT 50 FOR UPDATE SKIP LOCKED),
+candidate AS (
+    SELECT id, run_at, merchant_id FROM job
+    WHERE lane = 0 AND priority = 0 AND run_at <= :now
+      AND (merchant_id IS NULL OR merchant_id <> ALL ('{}'::uuid[]))
+    ORDER BY run_at LIMIT 50::bigint * 4::bigint),
+ranked AS (
+    SELECT id, merchant_id, row_number() OVER (PARTITION BY merchant_id ORDER BY run_at) AS rank
+    FROM candidate),
+bulk AS (
+    SELECT id FROM job
+    WHERE lane = 0 AND priority = 0 AND run_at <= :now AND id = ANY (ARRAY(
+        SELECT id FROM ranked
+        WHERE merchant_id IS NULL
+           OR rank <= 4 - (SELECT count(*) FROM unnest('{}'::uuid[]) AS running (merchant)
+                           WHERE running.merchant = merchant_id)))
+    ORDER BY run_at LIMIT least(50, 50 - (SELECT count(*) FROM urgent))
+    FOR UPDATE SKIP LOCKED),
+claimed AS (
     UPDATE job SET lease_token = :token, run_at = :until, lane = 1
     WHERE id = ANY (ARRAY(
-        SELECT id FROM job WHERE lane = 0 AND run_at <= :now
-        ORDER BY run_at LIMIT 50 FOR UPDATE SKIP LOCKED))
-    RETURNING id, kind, payload, attempts, crashes, lease_token)
+        SELECT id FROM scheduled UNION ALL SELECT id FROM urgent UNION ALL SELECT id FROM bulk))
+    RETURNING id, kind, payload, merchant_id, priority, attempts, crashes, lease_token)
 SELECT coalesce(array_agg(id), '{}') AS ids, coalesce(array_agg(lease_token), '{}') AS tokens FROM claimed \gset
 COMMIT;
 \startpipeline

@@ -11,7 +11,7 @@ mod invariants;
 mod last_unit;
 mod payment_page;
 mod purchase;
-mod store;
+pub(crate) mod store;
 
 use crate::report::Check;
 

@@ -52,6 +52,12 @@ impl Engines {
         Err(format!("engines {verb}: {text}{}", String::from_utf8_lossy(&output.stderr)).into())
     }
 
+    /// Restarts PostgreSQL as a standby, which accepts no writes until it is promoted.
+    pub(crate) async fn demote(&self) -> Result<(), Failure> {
+        std::fs::write(self.directory.join("postgres/data/standby.signal"), "")?;
+        self.restart_immediately().await
+    }
+
     /// Restarts PostgreSQL with `pg_ctl stop -m immediate`, which it treats as a crash.
     pub(crate) async fn restart_immediately(&self) -> Result<(), Failure> {
         let mut command = tokio::process::Command::new(&self.script);
@@ -79,6 +85,13 @@ impl Engines {
     fn postmaster(&self) -> Result<u32, Failure> {
         let text = std::fs::read_to_string(self.directory.join("postgres/data/postmaster.pid"))?;
         Ok(text.lines().next().ok_or("PostgreSQL is not running")?.trim().parse()?)
+    }
+
+    /// Kills PostgreSQL with SIGKILL and does not start it again.
+    pub(crate) async fn stop_postgres(&self) -> Result<(), Failure> {
+        let pid = self.postmaster()?.to_string();
+        tokio::process::Command::new("kill").args(["-s", "KILL", &pid]).status().await?;
+        Ok(())
     }
 
     /// Kills PostgreSQL with SIGKILL and starts it again.

@@ -6,6 +6,8 @@ use std::net::Ipv4Addr;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
+use crate::souk::OPERATOR_ADDRESS;
+
 /// The outcome of sending a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Delivery {
@@ -19,6 +21,8 @@ pub(crate) enum Delivery {
 
 /// A client with one keep-alive connection.
 pub(crate) struct Client {
+    /// The address of the server.
+    server: Ipv4Addr,
     port: u16,
     headers: String,
     content_type: &'static str,
@@ -33,12 +37,24 @@ impl Client {
     pub(crate) fn new(port: u16) -> Self {
         let (headers, head) = (String::new(), String::new());
         let content_type = "application/json";
-        Self { port, headers, content_type, source: None, connection: None, head }
+        let server = Ipv4Addr::LOCALHOST;
+        Self { server, port, headers, content_type, source: None, connection: None, head }
+    }
+
+    /// A client of the private listener of the server at this port.
+    pub(crate) fn for_operators(port: u16) -> Self {
+        Self { server: OPERATOR_ADDRESS, ..Self::new(port) }
     }
 
     /// Sends bodies as forms, as a browser does.
     pub(crate) fn sending_forms(mut self) -> Self {
         self.content_type = "application/x-www-form-urlencoded";
+        let port = self.port;
+        // Writing to a string cannot fail.
+        let _ = write!(
+            self.headers,
+            "Origin: http://127.0.0.1:{port}\r\nSec-Fetch-Site: same-origin\r\n"
+        );
         self
     }
 
@@ -59,6 +75,13 @@ impl Client {
     /// Removes all added headers.
     pub(crate) fn without_headers(mut self) -> Self {
         self.headers.clear();
+        self
+    }
+
+    /// Adds a header.
+    pub(crate) fn with_header(mut self, name: &str, value: &str) -> Self {
+        // Writing to a string cannot fail.
+        let _ = write!(self.headers, "{name}: {value}\r\n");
         self
     }
 
@@ -98,7 +121,7 @@ impl Client {
         if let Some(source) = self.source {
             socket.bind((source, 0).into())?;
         }
-        socket.connect((Ipv4Addr::LOCALHOST, self.port).into()).await
+        socket.connect((self.server, self.port).into()).await
     }
 
     pub(crate) async fn send(&mut self, method: &str, path: &str, body: &[u8]) -> Delivery {

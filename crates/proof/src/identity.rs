@@ -45,7 +45,7 @@ pub(crate) const CHECKS: &[Check] = &[
     },
     Check {
         name: "secret-leaks",
-        guarantee: "no key, password or token in logs, metrics, errors or any row",
+        guarantee: "no key, password or token in logs, metrics, errors or any row; no cart, checkout or confirmation id in logs",
         run: |trial| Box::pin(secret_leaks::prove(trial)),
     },
 ];

@@ -35,13 +35,13 @@ pub(crate) const CHECKS: &[Check] = &[
 ];
 
 /// A private Redis, killed when dropped.
-struct Redis {
+pub(crate) struct Redis {
     child: Option<Child>,
     port: u16,
 }
 
 impl Redis {
-    async fn start() -> Result<Self, Failure> {
+    pub(crate) async fn start() -> Result<Self, Failure> {
         let mut redis = Self { child: None, port: stable_port()? };
         redis.start_process().await?;
         Ok(redis)
@@ -66,7 +66,7 @@ impl Redis {
         Err("Redis did not start".into())
     }
 
-    fn url(&self) -> String {
+    pub(crate) fn url(&self) -> String {
         format!("redis://127.0.0.1:{}", self.port)
     }
 

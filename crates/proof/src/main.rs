@@ -6,6 +6,7 @@ mod catalog;
 mod checkout;
 mod engines;
 mod foundation;
+mod hardening;
 mod http;
 mod identity;
 mod limits;
@@ -100,6 +101,8 @@ enum Topic {
     Limits,
     /// Checkout, payment and orders.
     Checkout,
+    /// Abuse, faults and neighbours: limits, quotas, isolation of failures.
+    Hardening,
 }
 
 impl Topic {
@@ -117,6 +120,7 @@ impl Topic {
             Self::Identity => identity::CHECKS,
             Self::Limits => limits::CHECKS,
             Self::Checkout => checkout::CHECKS,
+            Self::Hardening => hardening::CHECKS,
         }
     }
 
@@ -131,6 +135,7 @@ impl Topic {
             }
             Self::Limits => limits::bench().await,
             Self::Checkout => checkout::bench().await,
+            Self::Hardening => Err("hardening has no benchmark; its checks print ratios".into()),
         }
     }
 

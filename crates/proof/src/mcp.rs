@@ -8,6 +8,8 @@ mod third_party;
 
 use crate::report::{Check, Failure, ensure};
 
+pub(crate) use raw::{Response, exchange};
+
 /// The checks of this topic, in the order in which they run.
 pub(crate) const CHECKS: &[Check] = &[
     Check {

@@ -1,5 +1,6 @@
 //! The `souk` binary as a child process.
 
+use std::net::Ipv4Addr;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -9,6 +10,9 @@ use crate::report::Failure;
 /// How long `souk serve` may take to become ready: a reader first verifies every byte of its index,
 /// and the largest has gigabytes.
 const READY_MAX: Duration = Duration::from_mins(3);
+
+/// The loopback address of private listeners. They have the same port as the public ones.
+pub(crate) const OPERATOR_ADDRESS: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 2);
 
 /// A running `souk serve`, `souk work` or `souk index`, killed when dropped.
 pub(crate) struct Souk {
@@ -65,8 +69,10 @@ fn serve_command(
         .env("DATABASE_URL", database_url)
         .env("SOUK_LISTEN", format!("127.0.0.1:{port}"))
         .env("SOUK_SITE_URL", format!("http://127.0.0.1:{port}"))
+        .env("SOUK_OPERATOR_LISTEN", format!("{OPERATOR_ADDRESS}:{port}"))
         .env("SOUK_LOG", "off")
         .env("SOUK_LIMITS", "off")
+        .env("SOUK_TEST_PAYMENTS", "on")
         .envs(settings.iter().map(|(name, value)| (*name, value)))
         .stdin(Stdio::null());
     Ok(command)
@@ -75,11 +81,20 @@ fn serve_command(
 impl Souk {
     /// Starts `souk work`. A worker has no port and no readiness check.
     pub(crate) fn work(database_url: &str, lease_seconds: u32) -> Result<Self, Failure> {
+        Self::work_with(database_url, &[("SOUK_JOB_LEASE_SECONDS", lease_seconds.to_string())])
+    }
+
+    /// Like [`work`](Self::work), with additional environment variables.
+    pub(crate) fn work_with(
+        database_url: &str,
+        settings: &[(&'static str, String)],
+    ) -> Result<Self, Failure> {
         let child = Command::new(required_env("SOUK_BIN")?)
             .arg("work")
             .env("DATABASE_URL", database_url)
-            .env("SOUK_JOB_LEASE_SECONDS", lease_seconds.to_string())
+            .env("SOUK_OPERATOR_LISTEN", format!("{OPERATOR_ADDRESS}:0"))
             .env("SOUK_LOG", "off")
+            .envs(settings.iter().map(|(name, value)| (*name, value)))
             .stdin(Stdio::null())
             .spawn()?;
         Ok(Self { child, port: 0 })
@@ -93,6 +108,7 @@ impl Souk {
         let child = Command::new(required_env("SOUK_BIN")?)
             .arg("index")
             .env("DATABASE_URL", database_url)
+            .env("SOUK_OPERATOR_LISTEN", format!("{OPERATOR_ADDRESS}:0"))
             .envs(settings.iter().map(|(name, value)| (*name, value)))
             .env("SOUK_LOG", "off")
             .stdin(Stdio::null())

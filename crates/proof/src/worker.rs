@@ -26,9 +26,6 @@ pub(crate) struct WorkerArgs {
     pub(crate) name: String,
     #[arg(long)]
     pub(crate) lease_ms: u64,
-    /// Number of jobs claimed at once.
-    #[arg(long)]
-    pub(crate) batch: usize,
     /// Number of jobs run concurrently.
     #[arg(long)]
     pub(crate) concurrency: usize,
@@ -58,8 +55,9 @@ pub(crate) async fn run(args: WorkerArgs) -> ExitCode {
         return ExitCode::FAILURE;
     };
     let settings = RunnerSettings {
-        batch: args.batch,
         concurrency: args.concurrency,
+        reserved: 0,
+        per_merchant: args.concurrency,
         lease: Duration::from_millis(args.lease_ms),
         poll: Duration::from_millis(20),
     };

@@ -10,14 +10,15 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use identity::{Agent, Credential, IdentityError, Person};
+use identity::{Actor, Agent, Credential, IdentityError, Person, StoreProgram};
 use limits::{
     AdmissionPermit, CREDENTIAL_PER_MINUTE, Caller, Class, ConcurrencyLimit, PERSON_PER_MINUTE,
     PUBLIC_PER_MINUTE, QuotaRequest, STORE_PER_MINUTE, tier_limit,
 };
-use primitives::{ClientAddress, ErrorCode, MerchantId, Plan, Problem};
+use merchants::Editor;
+use primitives::{ClientAddress, ErrorCode, Plan, Problem};
 
-use crate::caller::{AgentCaller, OwnerCaller, PersonCaller, StoreCaller, membership};
+use crate::caller::{AdminCaller, AgentCaller, OwnerCaller, PersonCaller, StoreCaller, membership};
 use crate::{Access, ErrorResponse, Rest};
 
 /// The longest body that is read and discarded after a request is rejected.
@@ -51,8 +52,7 @@ pub(crate) enum Quota {
 enum Identity {
     Anonymous,
     Agent(Arc<Agent>),
-    /// A program of this merchant.
-    StoreKey(MerchantId),
+    StoreKey(Arc<StoreProgram>),
     Person(Arc<Person>),
 }
 
@@ -138,12 +138,13 @@ async fn authenticate(
         }
         // Tokens and store keys have no effect on a public endpoint.
         (Access::Public, _) => Ok(Identity::Anonymous),
-        (Access::Store, Credential::StoreKey(key)) => {
-            Ok(Identity::StoreKey(credentials.store_keys.merchant_of(key, from).await?))
+        (Access::Store(_), Credential::StoreKey(key)) => {
+            Ok(Identity::StoreKey(credentials.store_keys.program_of(key, from).await?))
         }
-        (Access::Store | Access::Owner | Access::Person, Credential::Token(token)) => {
-            Ok(Identity::Person(credentials.people.person_of(token).await?))
-        }
+        (
+            Access::Store(_) | Access::Owner | Access::Person | Access::Admin,
+            Credential::Token(token),
+        ) => Ok(Identity::Person(credentials.people.person_of(token).await?)),
         _ => Err(IdentityError::unauthenticated(&parts.headers)),
     }
 }
@@ -175,10 +176,10 @@ fn quota_of(
             };
             (Caller::agent(agent.key), ConcurrencyLimit::for_plan(agent.plan), quota)
         }
-        Identity::StoreKey(merchant) => {
+        Identity::StoreKey(program) => {
             let concurrency = ConcurrencyLimit::for_plan(Plan::Enterprise);
             (
-                Caller::store(*merchant),
+                Caller::store(program.merchant),
                 concurrency,
                 QuotaRequest::tier(Class::Read, "store", STORE_PER_MINUTE),
             )
@@ -208,14 +209,22 @@ async fn authorize(
         (Access::Public, Identity::Agent(agent)) => {
             parts.extensions.insert(AgentCaller(agent));
         }
-        (Access::Store, Identity::StoreKey(merchant)) => {
-            let caller = StoreCaller::of(rest, merchant).await?;
+        (Access::Store(scope), Identity::StoreKey(program)) => {
+            program.require(scope)?;
+            let editor = Editor { actor: Actor::Key(program.key), role: None };
+            let caller = StoreCaller::of(rest, program.merchant, editor).await?;
             parts.extensions.insert(caller);
         }
-        (Access::Store, Identity::Person(person)) => {
-            let (merchant, _) = membership(rest, &person, &parts.headers).await?;
-            let caller = StoreCaller::of(rest, merchant).await?;
+        // A member may do what any store key may.
+        (Access::Store(_), Identity::Person(person)) => {
+            let (merchant, role) = membership(rest, &person, &parts.headers).await?;
+            let editor = Editor { actor: Actor::Person(person.user), role: Some(role) };
+            let caller = StoreCaller::of(rest, merchant, editor).await?;
             parts.extensions.insert(caller);
+        }
+        (Access::Admin, Identity::Person(person)) => {
+            person.require_admin()?;
+            parts.extensions.insert(AdminCaller { user: person.user });
         }
         (Access::Owner, Identity::Person(person)) => {
             let caller = OwnerCaller::of(rest, &person, &parts.headers).await?;
@@ -254,6 +263,7 @@ mod tests {
         let expected = [
             (10, "cancel_checkout"),
             (10, "complete_checkout"),
+            (10, "process_agent_payment"),
             (10, "update_checkout"),
             (20, "cancel_cart"),
             (20, "create_cart"),

@@ -178,7 +178,7 @@ async fn create(
         destination: request.destination,
         buyer: request.buyer,
         codes: request.discount_codes.unwrap_or_default(),
-        shipping: None,
+        shipping_option: None,
     };
     let owner = owner(&agent);
     let cart = carts::create(&rest.database, &store, &owner, new, idempotency_key.as_ref()).await?;

@@ -2,18 +2,22 @@
 
 use std::sync::Arc;
 
+use axum::Extension;
 use axum::extract::State;
 use axum::http::StatusCode;
 use carts::{Buyer, CODES_MAX, CartUpdate, Destination, ItemRequest, LINES_MAX, QuoteHash};
 use checkout::{
-    CheckoutContext, CheckoutError, Complete, Metadata, NewSession, ProofClaim, ProofRequest,
-    ReasonCode, ReturnUrl, SESSION_LIFETIME, SessionRecord, Source, Update,
+    CheckoutCaller, CheckoutContext, CheckoutError, Complete, Metadata, NewSession, ProofClaim,
+    ProofRequest, ReasonCode, ReturnUrl, SESSION_LIFETIME, SessionRecord, Source, Update,
 };
 use database::Reading;
+use identity::Agent;
 use limits::QuotaClass;
 use merchants::Store;
 use payments::PaymentMethod;
-use primitives::{CartId, CheckoutId, Details, ErrorCode, Problem, Scope, StoreSlug, const_text};
+use primitives::{
+    CartId, CheckoutId, ClientAddress, Details, ErrorCode, Problem, Scope, StoreSlug, const_text,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -53,11 +57,10 @@ pub(crate) fn endpoints() -> Routes<RestState> {
         .operation_id("getCheckout")
         .tag("checkout")
         .summary("Get a checkout session")
-        .description("Returns a session that was created with this key.")
+        .description("Returns a session that was created with this key, also at a store that is suspended or closed.")
         .path::<CheckoutId>()
         .response::<Envelope<SessionRecord>>(200)
-        .errors(checkout::READ_ERRORS)
-        .errors(OWNER_ERRORS);
+        .errors(checkout::READ_ERRORS);
     let update = Endpoint::patch("/agent/checkout/{checkout_id}", ACCESS, update)
         .tool("update_checkout", QuotaClass::CheckoutWrite)
         .writes()
@@ -83,8 +86,7 @@ pub(crate) fn endpoints() -> Routes<RestState> {
         .path::<CheckoutId>()
         .body::<CancelCheckoutRequest>()
         .response::<Envelope<SessionRecord>>(200)
-        .errors(checkout::CANCEL_ERRORS)
-        .errors(OWNER_ERRORS);
+        .errors(checkout::CANCEL_ERRORS);
     Routes::new().with(complete).with(read).with(update).with(cancel)
 }
 
@@ -114,7 +116,7 @@ struct CheckoutRequest {
     discount_codes: Option<Vec<String>>,
     /// Proof of a person's confirmation.
     confirmation: Option<ConfirmationClaim>,
-    /// HTTPS URL that the buyer returns to after payment.
+    /// HTTPS URL of yours. It is stored with the session and returned to you only; no page links to it yet.
     #[schemars(length(max = ReturnUrl::LENGTH_MAX))]
     return_url: Option<String>,
     #[schemars(
@@ -192,27 +194,41 @@ fn method(name: Option<&str>) -> Result<Option<PaymentMethod>, CheckoutError> {
     name.map(named).transpose()
 }
 
-fn context<'rest>(rest: &'rest Rest, store: &'rest Store) -> CheckoutContext<'rest> {
-    CheckoutContext { database: &rest.database, store, site_url: &rest.site_url }
+fn context<'rest>(
+    rest: &'rest Rest,
+    store: &'rest Store,
+    agent: &Agent,
+    from: ClientAddress,
+) -> CheckoutContext<'rest> {
+    CheckoutContext {
+        database: &rest.database,
+        store,
+        site_url: &rest.site_url,
+        gateway: &rest.payment_gateway,
+        caller: CheckoutCaller { plan: agent.plan, address: Some(from) },
+    }
 }
 
 async fn complete(
     AgentCaller(agent): AgentCaller,
+    Extension(from): Extension<ClientAddress>,
     State(rest): State<Arc<Rest>>,
     idempotency_key: IdempotencyKeyHeader,
     Json(request): Json<CheckoutRequest>,
 ) -> Result<(StatusCode, Envelope<SessionRecord>), ErrorResponse> {
-    let (target, completion) = request.parse()?;
+    let is_development = !rest.site_url.starts_with("https://");
+    let (target, completion) = request.parse(is_development)?;
     let store = admit(&rest, &agent, target, Operation::Write).await?;
     let idempotency_key = idempotency_key.key(store.merchant, &agent, &request)?;
-    let context = context(&rest, &store);
+    let context = context(&rest, &store, &agent, from);
     let session =
         checkout::complete(&context, &owner(&agent), &completion, idempotency_key.as_ref()).await?;
     Ok((StatusCode::CREATED, Envelope::new(session.record())))
 }
 
 impl CheckoutRequest {
-    fn parse(&self) -> Result<(StoreTarget<'_>, Complete), ErrorResponse> {
+    fn parse(&self, is_development: bool) -> Result<(StoreTarget<'_>, Complete), ErrorResponse> {
+        let return_url = |url: &str| ReturnUrl::new(url, is_development);
         let (target, source) = match (self.cart_id, &self.merchant_slug, &self.items) {
             (Some(cart), None, None) => (StoreTarget::Cart(cart), Source::Cart(cart)),
             (None, Some(slug), Some(items)) => {
@@ -228,7 +244,7 @@ impl CheckoutRequest {
         };
         let session = NewSession {
             payment_method: method(self.payment_method.as_deref())?,
-            return_url: self.return_url.as_deref().map(ReturnUrl::new).transpose()?,
+            return_url: self.return_url.as_deref().map(return_url).transpose()?,
             metadata: self.metadata.clone().map(Metadata::new).transpose()?,
         };
         let claim = match &self.confirmation {
@@ -244,7 +260,7 @@ async fn read(
     State(rest): State<Arc<Rest>>,
     Path(id): Path<CheckoutId>,
 ) -> Result<Envelope<SessionRecord>, ErrorResponse> {
-    let store = admit(&rest, &agent, StoreTarget::Session(id), Operation::Read).await?;
+    let store = admit(&rest, &agent, StoreTarget::Session(id), Operation::Settle).await?;
     let reading = Reading::for_store(&rest.database, store.merchant)?;
     let session = checkout::session(&reading, store.merchant, id, Some(agent.key)).await?;
     Ok(Envelope::new(session.record()))
@@ -252,6 +268,7 @@ async fn read(
 
 async fn update(
     AgentCaller(agent): AgentCaller,
+    Extension(from): Extension<ClientAddress>,
     State(rest): State<Arc<Rest>>,
     Path(id): Path<CheckoutId>,
     idempotency_key: IdempotencyKeyHeader,
@@ -267,7 +284,7 @@ async fn update(
     };
     let payment_method = method(request.payment_method.as_deref())?;
     let change = Update { data, session: NewSession { payment_method, ..NewSession::default() } };
-    let context = context(&rest, &store);
+    let context = context(&rest, &store, &agent, from);
     let session =
         checkout::update(&context, &owner(&agent), id, &change, idempotency_key.as_ref()).await?;
     Ok(Envelope::new(session.record()))
@@ -275,13 +292,16 @@ async fn update(
 
 async fn cancel(
     AgentCaller(agent): AgentCaller,
+    Extension(from): Extension<ClientAddress>,
     State(rest): State<Arc<Rest>>,
     Path(id): Path<CheckoutId>,
+    idempotency_key: IdempotencyKeyHeader,
     Json(request): Json<CancelCheckoutRequest>,
 ) -> Result<Envelope<SessionRecord>, ErrorResponse> {
-    let store = admit(&rest, &agent, StoreTarget::Session(id), Operation::Write).await?;
+    let store = admit(&rest, &agent, StoreTarget::Session(id), Operation::Settle).await?;
     let reason = request.reason_code.as_deref().map(ReasonCode::new).transpose()?;
-    let session =
-        checkout::cancel(&context(&rest, &store), &owner(&agent), id, reason.as_ref()).await?;
+    let key = idempotency_key.key(store.merchant, &agent, &request)?;
+    let (context, owner) = (context(&rest, &store, &agent, from), owner(&agent));
+    let session = checkout::cancel(&context, &owner, id, reason.as_ref(), key.as_ref()).await?;
     Ok(Envelope::new(session.record()))
 }

@@ -9,8 +9,11 @@ use primitives::{ErrorCode, KeyId, MerchantId, Scope, StoreSlug, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::idempotency::IdempotencyKeyHeader;
+use crate::paging::PageParameters;
 use crate::{
-    Access, Endpoint, Envelope, ErrorResponse, Json, Path, PersonCaller, Rest, RestState, Routes,
+    Access, Endpoint, Envelope, ErrorResponse, Json, PageEnvelope, Path, PersonCaller, Query, Rest,
+    RestState, Routes,
 };
 
 pub(crate) fn endpoints() -> Routes<RestState> {
@@ -20,6 +23,7 @@ pub(crate) fn endpoints() -> Routes<RestState> {
         .summary("Create an agent key")
         .description("`api_key` is returned only in this response. Scopes: `agent:read`, `agent:cart`, `agent:checkout`, `agent:orders`; the aliases `search`, `checkout` and `orders` are accepted too.")
         .body::<CreateAgentKeyRequest>()
+        .idempotency_key()
         .response::<Envelope<NewKeyRecord>>(201)
         .errors(&[ErrorCode::TierRequired]);
     let list = Endpoint::get("/agent-keys", Access::Person, list)
@@ -27,7 +31,8 @@ pub(crate) fn endpoints() -> Routes<RestState> {
         .tag("account")
         .summary("List agent keys")
         .description("Returns your agent keys, newest first.")
-        .response::<Envelope<Vec<KeyRecord>>>(200);
+        .query::<PageParameters>()
+        .response::<PageEnvelope<KeyRecord>>(200);
     let revoke = Endpoint::delete("/agent-keys/{key_id}", Access::Person, revoke)
         .credential_quota()
         .operation_id("revokeAgentKey")
@@ -41,15 +46,15 @@ pub(crate) fn endpoints() -> Routes<RestState> {
         .operation_id("rotateAgentKey")
         .tag("account")
         .summary("Rotate an agent key")
-        .description("Creates a key with the same scopes, stores and lifetime. The old key works for another hour, unless it is revoked.")
+        .description("Replaces the text of the key. Its id, and with it carts, checkouts and orders, its scopes and stores stay the same; its lifetime begins again. The former text works for another hour, unless the key is revoked. If the response was lost, rotate again: the former text keeps its hour.")
         .path::<KeyId>()
         .response::<Envelope<NewKeyRecord>>(201)
-        .errors(&[ErrorCode::NotFound, ErrorCode::InvalidStatusTransition]);
+        .errors(&[ErrorCode::NotFound]);
     Routes::new().with(create).with(list).with(revoke).with(rotate)
 }
 
 /// A new agent key.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct CreateAgentKeyRequest {
     /// Scopes of the key.
@@ -81,6 +86,8 @@ struct KeyRecord {
     stores: Option<Vec<String>>,
     /// Time of creation.
     created_at: Timestamp,
+    /// When the text of the key was last replaced; null: never.
+    rotated_at: Option<Timestamp>,
     /// Time of expiry; null: it does not expire.
     expires_at: Option<Timestamp>,
     /// Time of revocation; null: not revoked.
@@ -90,8 +97,8 @@ struct KeyRecord {
 /// A new agent key with its secret. Has no `Debug`, so that it cannot be logged.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct NewKeyRecord {
-    /// The key itself, returned only once.
-    api_key: String,
+    /// The key itself, returned only once: null if the request repeats an earlier one with the same idempotency key.
+    api_key: Option<String>,
     /// The key's other properties.
     #[serde(flatten)]
     record: KeyRecord,
@@ -109,8 +116,10 @@ pub(crate) struct RevokedKey {
 async fn create(
     PersonCaller(person): PersonCaller,
     State(rest): State<Arc<Rest>>,
+    idempotency_key: IdempotencyKeyHeader,
     Json(request): Json<CreateAgentKeyRequest>,
 ) -> Result<(StatusCode, Envelope<NewKeyRecord>), ErrorResponse> {
+    let idempotency_key = idempotency_key.key_of_person(person.user, &request)?;
     let scopes = Scope::parse_list(request.scopes.iter().map(String::as_str));
     let scopes = scopes.map_err(|_| IdentityError::InvalidScope)?;
     let stores = match &request.stores {
@@ -119,19 +128,20 @@ async fn create(
     };
     let (name, expires_in_days) = (request.name, request.expires_in_days);
     let new = NewAgentKey { scopes, name, expires_in_days, stores };
-    let issued = rest.credentials.issue_agent_key(person.user, &new).await?;
-    created(&rest, issued).await
+    let issued = rest.credentials.issue_agent_key(person.user, &new, idempotency_key.as_ref());
+    created(&rest, issued.await?).await
 }
 
 async fn list(
     PersonCaller(person): PersonCaller,
     State(rest): State<Arc<Rest>>,
-) -> Result<Envelope<Vec<KeyRecord>>, ErrorResponse> {
+    Query(page): Query<PageParameters>,
+) -> Result<PageEnvelope<KeyRecord>, ErrorResponse> {
     let mut records = Vec::new();
     for key in rest.credentials.agent_keys_of(person.user).await? {
         records.push(record(&rest, key).await);
     }
-    Ok(Envelope::new(records))
+    Ok(page.select(records))
 }
 
 async fn revoke(
@@ -148,17 +158,17 @@ async fn rotate(
     State(rest): State<Arc<Rest>>,
     Path(key): Path<KeyId>,
 ) -> Result<(StatusCode, Envelope<NewKeyRecord>), ErrorResponse> {
-    let issued = rest.credentials.rotate_agent_key(person.user, key).await?;
-    created(&rest, issued).await
+    let (issued, key) = rest.credentials.rotate_agent_key(person.user, key).await?;
+    created(&rest, (Some(issued), key)).await
 }
 
 /// Returns the response to the creation of a key.
 pub(crate) async fn created(
     rest: &Rest,
-    (issued, key): (IssuedKey, AgentKey),
+    (issued, key): (Option<IssuedKey>, AgentKey),
 ) -> Result<(StatusCode, Envelope<NewKeyRecord>), ErrorResponse> {
-    let record = record(rest, key).await;
-    Ok((StatusCode::CREATED, Envelope::new(NewKeyRecord { api_key: issued.key, record })))
+    let (api_key, record) = (issued.map(|issued| issued.key), record(rest, key).await);
+    Ok((StatusCode::CREATED, Envelope::new(NewKeyRecord { api_key, record })))
 }
 
 async fn record(rest: &Rest, key: AgentKey) -> KeyRecord {
@@ -182,6 +192,7 @@ async fn record(rest: &Rest, key: AgentKey) -> KeyRecord {
         scopes: key.scopes.into_iter().map(Scope::as_str).collect(),
         stores,
         created_at: key.created_at,
+        rotated_at: key.rotated_at,
         expires_at: key.expires_at,
         revoked_at: key.revoked_at,
     }

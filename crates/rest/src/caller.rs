@@ -7,7 +7,7 @@ use axum::http::HeaderMap;
 use axum::http::request::Parts;
 use catalog::CatalogError;
 use identity::{Agent, IdentityError, Person, Role};
-use merchants::{Store, StoreError};
+use merchants::{Editor, Store, StoreError};
 use primitives::{ErrorCode, MerchantId, Problem, StoreSlug, UserId};
 
 use crate::{ErrorResponse, Rest};
@@ -20,12 +20,18 @@ pub struct StoreCaller {
     pub merchant: MerchantId,
     /// Cached, at most a few seconds old.
     pub store: Arc<Store>,
+    /// Who it is: a key, or a person with a role.
+    pub editor: Editor,
 }
 
 impl StoreCaller {
-    pub(crate) async fn of(rest: &Rest, merchant: MerchantId) -> Result<Self, ErrorResponse> {
+    pub(crate) async fn of(
+        rest: &Rest,
+        merchant: MerchantId,
+        editor: Editor,
+    ) -> Result<Self, ErrorResponse> {
         match rest.stores.find_merchant(merchant).await {
-            Ok(store) => Ok(Self { merchant, store }),
+            Ok(store) => Ok(Self { merchant, store, editor }),
             // The credential outlived its store.
             Err(StoreError::NotFound) => Err(IdentityError::InvalidCredential.into()),
             Err(error) => Err(error.into()),
@@ -58,6 +64,12 @@ impl OwnerCaller {
 /// A person, authenticated by a token.
 #[derive(Debug, Clone)]
 pub struct PersonCaller(pub Arc<Person>);
+
+/// A platform administrator, authenticated by a token.
+#[derive(Debug, Clone, Copy)]
+pub struct AdminCaller {
+    pub user: UserId,
+}
 
 /// An agent, authenticated by its key.
 #[derive(Debug, Clone)]
@@ -105,7 +117,7 @@ macro_rules! from_extensions {
     )+};
 }
 
-from_extensions!(StoreCaller, OwnerCaller, PersonCaller, AgentCaller);
+from_extensions!(StoreCaller, OwnerCaller, PersonCaller, AgentCaller, AdminCaller);
 
 /// A handler extracts a kind of caller that its endpoint does not declare: a programming error.
 #[derive(Debug, thiserror::Error)]

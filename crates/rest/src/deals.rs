@@ -11,6 +11,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::agent_products::load;
+use crate::paging::PageParameters;
 use crate::store_access::STORE_ERRORS;
 use crate::{
     Access, Endpoint, ErrorResponse, InvalidInput, PageEnvelope, Path, Query, Rest, RestState,
@@ -55,17 +56,6 @@ struct DealParameters {
     limit: Option<i64>,
 }
 
-/// A page of products.
-#[derive(Debug, Deserialize, JsonSchema)]
-struct PageParameters {
-    /// Page number, from 1.
-    #[schemars(extend("default" = 1))]
-    page: Option<i64>,
-    /// Products per page, 1 to 100.
-    #[schemars(extend("default" = PageRequest::LIMIT_DEFAULT))]
-    limit: Option<i64>,
-}
-
 async fn deals(
     State(rest): State<Arc<Rest>>,
     Query(parameters): Query<DealParameters>,
@@ -95,7 +85,7 @@ async fn new_arrivals(
 ) -> Result<PageEnvelope<ProductRecord>, ErrorResponse> {
     let store = rest.stores.admit(&slug).await?;
     let reading = Reading::for_store(&rest.database, store.merchant)?;
-    let page = PageRequest::new(parameters.page, parameters.limit);
+    let page = parameters.request();
     let (products, total) = catalog::new_arrivals(&reading, store.merchant, page).await?;
     let records = products.iter().map(|product| product.record(&store, &rest.site_url)).collect();
     Ok(PageEnvelope::new(records, page.meta(total)))

@@ -5,10 +5,10 @@ use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use identity::Agent;
 use jobs::{IdempotencyError, IdempotencyKey};
-use primitives::MerchantId;
+use primitives::{MerchantId, UserId};
 use serde::Serialize;
 
-use crate::ErrorResponse;
+use crate::{ErrorResponse, OwnerCaller};
 
 /// Extracts the header `Idempotency-Key` and the method and path it applies to.
 #[derive(Debug)]
@@ -37,5 +37,25 @@ impl IdempotencyKeyHeader {
     ) -> Result<Option<IdempotencyKey>, IdempotencyError> {
         let Some(key) = &self.key else { return Ok(None) };
         IdempotencyKey::new(merchant, &agent.key, key, (&self.request, body)).map(Some)
+    }
+
+    /// Returns the key of an owner's request at a store, or `None` if the caller sent none.
+    pub(crate) fn key_of_owner(
+        &self,
+        owner: OwnerCaller,
+        body: &impl Serialize,
+    ) -> Result<Option<IdempotencyKey>, IdempotencyError> {
+        let Some(key) = &self.key else { return Ok(None) };
+        IdempotencyKey::new(owner.merchant, &owner.user, key, (&self.request, body)).map(Some)
+    }
+
+    /// Returns the key of a person's request that concerns no store, or `None` if the caller sent none.
+    pub(crate) fn key_of_person(
+        &self,
+        person: UserId,
+        body: &impl Serialize,
+    ) -> Result<Option<IdempotencyKey>, IdempotencyError> {
+        let Some(key) = &self.key else { return Ok(None) };
+        IdempotencyKey::of_account(person, key, (&self.request, body)).map(Some)
     }
 }

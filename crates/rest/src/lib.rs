@@ -1,11 +1,16 @@
 #![doc = include_str!("../README.md")]
 
 mod action;
+mod admin_checkouts;
+mod admin_keys;
+mod admin_people;
+mod admin_stores;
 mod admission;
 mod agent_carts;
 mod agent_checkouts;
 mod agent_history;
 mod agent_keys;
+mod agent_payments;
 mod agent_products;
 mod auth;
 mod basket;
@@ -19,6 +24,7 @@ mod mcp;
 mod merchant_checkouts;
 mod merchant_jobs;
 mod merchant_keys;
+mod merchant_notices;
 mod merchant_offers;
 mod merchant_products;
 mod merchant_quality;
@@ -26,6 +32,7 @@ mod merchant_searches;
 mod merchant_settings;
 mod openapi;
 mod openapi_endpoint;
+mod paging;
 mod request;
 mod routes;
 mod sandbox;
@@ -43,6 +50,8 @@ use axum::extract::FromRef;
 use axum::middleware::from_fn;
 use axum::routing::any;
 use axum::{Extension, Router};
+use catalog::UploadGate;
+use checkout::PaymentGateway;
 use database::Database;
 use identity::CredentialStore;
 use limits::AdmissionControl;
@@ -50,7 +59,7 @@ use merchants::StoreCache;
 use serde_json::Value;
 use tokio::sync::watch;
 
-pub use caller::{AgentCaller, OwnerCaller, PersonCaller, StoreCaller};
+pub use caller::{AdminCaller, AgentCaller, OwnerCaller, PersonCaller, StoreCaller};
 pub use envelope::{Envelope, PageEnvelope};
 pub use error_response::{ErrorResponse, render, respond};
 pub use health::{CheckState, Health};
@@ -58,7 +67,7 @@ pub use request::{
     InvalidInput, InvalidPathParameter, Json, LargeJson, Path, PathId, PathParameter, Query,
 };
 pub use routes::{Access, Endpoint, Routes};
-pub use uploads::is_upload;
+pub use uploads::{BodyKind, body_kind};
 
 use error_response::unknown_path;
 use openapi_endpoint::OpenApiDocument;
@@ -72,6 +81,9 @@ pub struct Rest {
     pub admission: AdmissionControl,
     /// The public base URL, without a trailing slash.
     pub site_url: Arc<str>,
+    /// Accepts payments on the hosted payment page.
+    pub payment_gateway: PaymentGateway,
+    pub uploads: UploadGate,
     /// Published by the server; the door only reads it.
     pub health: watch::Receiver<Health>,
 }
@@ -113,6 +125,7 @@ pub fn router(rest: Rest) -> Router {
         .route("/api/v1/", any(unknown_path))
         .merge(health::endpoints().into_router())
         .merge(well_known::endpoints().into_router())
+        .merge(well_known::payment_discovery().into_router())
         .layer(Extension(Arc::clone(&state.rest)))
         .with_state(state)
         .layer(from_fn(render))
@@ -133,6 +146,7 @@ fn endpoints() -> Routes<RestState> {
         .merge(agent_history::endpoints())
         .merge(agent_carts::endpoints())
         .merge(agent_checkouts::endpoints())
+        .merge(agent_payments::endpoints())
         .merge(basket::endpoints())
         .merge(deals::endpoints())
         .merge(auth::endpoints())
@@ -146,7 +160,13 @@ fn endpoints() -> Routes<RestState> {
         .merge(merchant_quality::endpoints())
         .merge(merchant_searches::endpoints())
         .merge(merchant_settings::endpoints())
+        .merge(merchant_notices::endpoints())
+        .merge(admin_stores::endpoints())
+        .merge(admin_people::endpoints())
+        .merge(admin_keys::endpoints())
+        .merge(admin_checkouts::endpoints())
         .merge(mcp::endpoints())
         .merge(health::endpoints())
+        .merge(well_known::payment_discovery())
         .merge(openapi_endpoint::endpoints())
 }

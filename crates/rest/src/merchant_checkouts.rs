@@ -1,30 +1,62 @@
-//! A merchant reports that a checkout was paid on its own page.
+//! Checkouts of a store, for its merchant: listing them, releasing the units that one holds, and reporting a payment on the
+//! merchant's own page.
 
 use std::sync::Arc;
 
 use axum::extract::State;
-use checkout::{CheckoutContext, PaymentReport, SessionRecord};
-use primitives::{CheckoutId, Money};
+use checkout::{CheckoutCaller, CheckoutContext, PaymentReport, ReportedAmounts, SessionRecord};
+use database::Reading;
+use identity::StoreScope;
+use primitives::{CheckoutId, Currency, Money};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
+use crate::paging::PageParameters;
 use crate::request::InvalidField;
 use crate::{
-    Access, Endpoint, Envelope, ErrorResponse, Json, Path, Rest, RestState, Routes, StoreCaller,
+    Access, Endpoint, Envelope, ErrorResponse, Json, PageEnvelope, Path, Query, Rest, RestState,
+    Routes, StoreCaller,
 };
 
+const ACCESS: Access = Access::Store(StoreScope::Orders);
+
 pub(crate) fn endpoints() -> Routes<RestState> {
-    let report = Endpoint::post("/merchant/checkouts/{checkout_id}/complete", Access::Store, report)
+    let list = Endpoint::get("/merchant/checkouts", ACCESS, list)
+        .operation_id("listCheckouts")
+        .tag("merchant")
+        .summary("List checkouts")
+        .description("Returns the checkouts of the store, the newest first; with `holding=true`, those that hold units of your stock.")
+        .query::<ListParameters>()
+        .response::<PageEnvelope<SessionRecord>>(200);
+    let release = Endpoint::post("/merchant/checkouts/{checkout_id}/release", ACCESS, release)
+        .operation_id("releaseCheckout")
+        .tag("merchant")
+        .summary("Release a checkout")
+        .description("Cancels an unpaid checkout and returns its units to your stock. A checkout that is being paid, or was paid, cannot be released. Releasing it again changes nothing.")
+        .path::<CheckoutId>()
+        .response::<Envelope<SessionRecord>>(200)
+        .errors(checkout::RELEASE_ERRORS);
+    let report = Endpoint::post("/merchant/checkouts/{checkout_id}/complete", ACCESS, report)
         .operation_id("reportCheckoutPaid")
         .tag("merchant")
         .summary("Report a checkout as paid")
-        .description("Creates the order and sends the webhook event `order.created`. Reporting the same payment again changes nothing; a different payment for the same checkout is rejected.")
+        .description("Creates the order and records the webhook event `order.created`; webhooks are not delivered yet. Reporting the same payment again changes nothing; a different payment for the same checkout is rejected. Amounts that the quote fixed must equal it; shipping and tax that it left open are recorded. A payment reported after the checkout ended creates an order with the status `manual_review`, or, if the items are no longer available, is recorded as a refund to make.")
         .path::<CheckoutId>()
         .body::<ReportPaidRequest>()
         .response::<Envelope<SessionRecord>>(200)
         .errors(checkout::REPORT_ERRORS);
-    Routes::new().with(report)
+    Routes::new().with(list).with(release).with(report)
+}
+
+/// Which checkouts are listed.
+#[derive(Debug, Deserialize, JsonSchema)]
+struct ListParameters {
+    /// Only checkouts that hold units.
+    #[schemars(extend("default" = false))]
+    holding: Option<bool>,
+    #[serde(flatten)]
+    page: PageParameters,
 }
 
 /// A payment on the merchant's own page.
@@ -35,11 +67,78 @@ struct ReportPaidRequest {
     /// Your own reference of the payment or the order.
     #[schemars(length(min = 1, max = 255))]
     reference: String,
-    /// Amount paid. Optional; must equal the total of the checkout and requires `currency`.
+    /// All items, before discounts. Must equal the quote.
+    subtotal: Option<f64>,
+    /// Sum of all discounts. Must equal the quote.
+    discount: Option<f64>,
+    /// Price of shipping. Must equal the quote unless it left shipping open.
+    shipping: Option<f64>,
+    /// Taxes added to the prices. Must equal the quote unless it left taxes open.
+    tax: Option<f64>,
+    /// Amount paid. Must equal the total of the checkout, plus what the quote left open.
     total_amount: Option<f64>,
-    /// Currency of the amount.
+    /// Currency of the amounts; required with any of them.
     #[schemars(length(max = 4))]
     currency: Option<String>,
+}
+
+impl ReportPaidRequest {
+    fn parse(self) -> Result<PaymentReport, InvalidField> {
+        let length = self.reference.chars().count();
+        if !(1..=255).contains(&length) || self.reference.chars().any(char::is_control) {
+            return Err(InvalidField { field: "reference" });
+        }
+        let currency = self.currency.as_deref().map(str::parse::<Currency>).transpose();
+        let currency = currency.map_err(|_| InvalidField { field: "currency" })?;
+        let money = |field: &'static str, amount: Option<f64>| {
+            let Some(amount) = amount else { return Ok(None) };
+            let currency = currency.ok_or(InvalidField { field: "currency" })?;
+            Money::from_decimal(amount, currency).map(Some).map_err(|_| InvalidField { field })
+        };
+        let amounts = ReportedAmounts {
+            subtotal: money("subtotal", self.subtotal)?,
+            discount: money("discount", self.discount)?,
+            shipping: money("shipping", self.shipping)?,
+            tax: money("tax", self.tax)?,
+            total: money("total_amount", self.total_amount)?,
+        };
+        if currency.is_some() && amounts == ReportedAmounts::default() {
+            return Err(InvalidField { field: "total_amount" });
+        }
+        Ok(PaymentReport { reference: self.reference, amounts })
+    }
+}
+
+fn context<'rest>(rest: &'rest Rest, caller: &'rest StoreCaller) -> CheckoutContext<'rest> {
+    CheckoutContext {
+        database: &rest.database,
+        store: &caller.store,
+        site_url: &rest.site_url,
+        gateway: &rest.payment_gateway,
+        caller: CheckoutCaller::default(),
+    }
+}
+
+async fn list(
+    caller: StoreCaller,
+    State(rest): State<Arc<Rest>>,
+    Query(parameters): Query<ListParameters>,
+) -> Result<PageEnvelope<SessionRecord>, ErrorResponse> {
+    let reading = Reading::for_store(&rest.database, caller.merchant)?;
+    let holding_only = parameters.holding.unwrap_or(false);
+    let page = parameters.page.request();
+    let (found, meta) = checkout::sessions(&reading, caller.merchant, holding_only, page).await?;
+    let records = found.iter().map(checkout::SessionSnapshot::record_for_merchant).collect();
+    Ok(PageEnvelope::new(records, meta))
+}
+
+async fn release(
+    caller: StoreCaller,
+    State(rest): State<Arc<Rest>>,
+    Path(id): Path<CheckoutId>,
+) -> Result<Envelope<SessionRecord>, ErrorResponse> {
+    let released = checkout::release(&context(&rest, &caller), id).await?;
+    Ok(Envelope::new(released.record_for_merchant()))
 }
 
 async fn report(
@@ -48,25 +147,7 @@ async fn report(
     Path(id): Path<CheckoutId>,
     Json(request): Json<ReportPaidRequest>,
 ) -> Result<Envelope<SessionRecord>, ErrorResponse> {
-    let length = request.reference.chars().count();
-    if !(1..=255).contains(&length) || request.reference.chars().any(char::is_control) {
-        return Err(InvalidField { field: "reference" }.into());
-    }
-    let amount = match (request.total_amount, &request.currency) {
-        (None, None) => None,
-        (Some(amount), Some(code)) => {
-            let currency = code.parse().map_err(|_| InvalidField { field: "currency" })?;
-            let amount = Money::from_decimal(amount, currency);
-            Some(amount.map_err(|_| InvalidField { field: "total_amount" })?)
-        }
-        (Some(_), None) => return Err(InvalidField { field: "currency" }.into()),
-        (None, Some(_)) => return Err(InvalidField { field: "total_amount" }.into()),
-    };
-    let context = CheckoutContext {
-        database: &rest.database,
-        store: &caller.store,
-        site_url: &rest.site_url,
-    };
-    let report = PaymentReport { reference: request.reference, amount };
-    Ok(Envelope::new(checkout::report_paid(&context, id, &report).await?.record_for_merchant()))
+    let report = request.parse()?;
+    let reported = checkout::report_paid(&context(&rest, &caller), id, &report).await?;
+    Ok(Envelope::new(reported.record_for_merchant()))
 }

@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use axum::body::Body;
 use axum::extract::State;
-use axum::http::header::CONTENT_TYPE;
+use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE};
 use axum::http::{HeaderMap, StatusCode};
 use catalog::{FeedFormat, FeedRun, FeedRunMode, FeedRunState, FieldError, NewFeedRun, Upload};
 use database::Reading;
 use futures::StreamExt;
+use identity::StoreScope;
 use primitives::{Details, ErrorCode, FeedRunId, MerchantId, PageRequest, Problem, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -19,7 +20,7 @@ use crate::{
 };
 
 pub(crate) fn endpoints() -> Routes<RestState> {
-    let import = Endpoint::post("/merchant/imports", Access::Store, import)
+    let import = Endpoint::post("/merchant/imports", Access::Store(StoreScope::Catalog), import)
         .operation_id("importFeed")
         .tag("merchant")
         .summary("Import a product feed")
@@ -37,14 +38,14 @@ pub(crate) fn endpoints() -> Routes<RestState> {
         .upload()
         .response::<Envelope<JobAccepted>>(202)
         .errors(&[ErrorCode::InvalidRequest]);
-    let jobs = Endpoint::get("/merchant/jobs", Access::Store, jobs)
+    let jobs = Endpoint::get("/merchant/jobs", Access::Store(StoreScope::Catalog), jobs)
         .operation_id("listJobs")
         .tag("merchant")
         .summary("List import jobs")
         .description("Returns the imports of the store, newest first.")
         .query::<JobsParameters>()
         .response::<PageEnvelope<JobRecord>>(200);
-    let job = Endpoint::get("/merchant/jobs/{job_id}", Access::Store, job)
+    let job = Endpoint::get("/merchant/jobs/{job_id}", Access::Store(StoreScope::Catalog), job)
         .operation_id("getJob")
         .tag("merchant")
         .summary("Get an import job")
@@ -52,15 +53,19 @@ pub(crate) fn endpoints() -> Routes<RestState> {
         .path::<FeedRunId>()
         .response::<Envelope<JobRecord>>(200)
         .errors(&[ErrorCode::NotFound]);
-    let row_errors = Endpoint::get("/merchant/jobs/{job_id}/faults", Access::Store, row_errors)
-        .operation_id("listRowErrors")
-        .tag("merchant")
-        .summary("List row errors of an import job")
-        .description("Returns the rows that were rejected and why, by line.")
-        .path::<FeedRunId>()
-        .query::<RowErrorParameters>()
-        .response::<Envelope<RowErrorPage>>(200)
-        .errors(&[ErrorCode::NotFound]);
+    let row_errors = Endpoint::get(
+        "/merchant/jobs/{job_id}/faults",
+        Access::Store(StoreScope::Catalog),
+        row_errors,
+    )
+    .operation_id("listRowErrors")
+    .tag("merchant")
+    .summary("List row errors of an import job")
+    .description("Returns the rows that were rejected and why, by line.")
+    .path::<FeedRunId>()
+    .query::<RowErrorParameters>()
+    .response::<Envelope<RowErrorPage>>(200)
+    .errors(&[ErrorCode::NotFound]);
     Routes::new().with(import).with(jobs).with(job).with(row_errors)
 }
 
@@ -109,7 +114,7 @@ async fn import(
         force: parameters.force.unwrap_or(false),
         file_name: parameters.file_name.map(|name| catalog::one_line(&name, 200).into_owned()),
     };
-    receive_feed(&rest, caller.merchant, &new_run, body).await
+    receive_feed(&rest, caller.merchant, &new_run, &headers, body).await
 }
 
 /// Returns the format that the Content-Type names.
@@ -122,16 +127,23 @@ pub(crate) async fn receive_feed(
     rest: &Rest,
     merchant: MerchantId,
     new_run: &NewFeedRun,
+    headers: &HeaderMap,
     body: Body,
 ) -> Result<(StatusCode, Envelope<JobAccepted>), ErrorResponse> {
-    let mut upload = Upload::begin(&rest.database, merchant, new_run).await?;
+    let length = headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok());
+    let length = length.and_then(|length| length.parse().ok());
+    let uploads = &rest.uploads;
+    let mut upload = Upload::begin(&rest.database, uploads, merchant, new_run, length).await?;
     let mut stream = body.into_data_stream();
     while let Some(bytes) = stream.next().await {
         let Ok(bytes) = bytes else {
             upload.abort("the upload was interrupted or exceeded the size limit").await?;
             return Err(UploadAborted.into());
         };
-        upload.write(&bytes).await?;
+        if let Err(error) = upload.write(&bytes).await {
+            upload.abort(&error.to_string()).await?;
+            return Err(error.into());
+        }
     }
     let job_id = upload.finish().await?;
     let status_url = format!("{}/api/v1/merchant/jobs/{job_id}", rest.site_url);

@@ -4,14 +4,17 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use axum::http::StatusCode;
-use identity::{Actor, StoreKey};
+use identity::{Actor, NewStoreKey, StoreKey, StoreScope};
 use primitives::{ErrorCode, KeyId, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::agent_keys::RevokedKey;
+use crate::idempotency::IdempotencyKeyHeader;
+use crate::paging::PageParameters;
 use crate::{
-    Access, Endpoint, Envelope, ErrorResponse, Json, OwnerCaller, Path, Rest, RestState, Routes,
+    Access, Endpoint, Envelope, ErrorResponse, Json, OwnerCaller, PageEnvelope, Path, Query, Rest,
+    RestState, Routes,
 };
 
 pub(crate) fn endpoints() -> Routes<RestState> {
@@ -19,15 +22,17 @@ pub(crate) fn endpoints() -> Routes<RestState> {
         .operation_id("createStoreKey")
         .tag("merchant")
         .summary("Create a store key")
-        .description("A store key authenticates the merchant's own programs. `api_key` is returned only in this response. An owner of several stores selects one with the header `X-Store: <slug>`.")
+        .description("A store key authenticates the merchant's own programs. `api_key` is returned only in this response. Without `scopes` the key has `catalog` and `orders`. An owner of several stores selects one with the header `X-Store: <slug>`.")
         .body::<CreateStoreKeyRequest>()
+        .idempotency_key()
         .response::<Envelope<NewStoreKeyRecord>>(201);
     let list = Endpoint::get("/merchant/keys", Access::Owner, list)
         .operation_id("listStoreKeys")
         .tag("merchant")
         .summary("List store keys")
         .description("Returns the keys of the store, newest first.")
-        .response::<Envelope<Vec<StoreKeyRecord>>>(200);
+        .query::<PageParameters>()
+        .response::<PageEnvelope<StoreKeyRecord>>(200);
     let revoke = Endpoint::delete("/merchant/keys/{key_id}", Access::Owner, revoke)
         .credential_quota()
         .operation_id("revokeStoreKey")
@@ -41,7 +46,7 @@ pub(crate) fn endpoints() -> Routes<RestState> {
 }
 
 /// A new store key.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct CreateStoreKeyRequest {
     /// Display name.
@@ -50,6 +55,9 @@ struct CreateStoreKeyRequest {
     /// Days until the key expires; omitted: it does not expire.
     #[schemars(range(min = 1, max = 3650))]
     expires_in_days: Option<u32>,
+    /// Scopes of the key: `catalog`, `orders`, `webhooks`, `settings`; omitted: `catalog` and `orders`.
+    #[schemars(length(min = 1, max = 4))]
+    scopes: Option<Vec<String>>,
 }
 
 /// A store key, without its secret.
@@ -61,6 +69,8 @@ struct StoreKeyRecord {
     prefix: String,
     /// Display name.
     name: String,
+    /// Scopes of the key.
+    scopes: Vec<&'static str>,
     /// Time of creation.
     created_at: Timestamp,
     /// Time of expiry; null: it does not expire.
@@ -72,8 +82,8 @@ struct StoreKeyRecord {
 /// A new store key with its secret. Has no `Debug`, so that it cannot be logged.
 #[derive(Serialize, JsonSchema)]
 struct NewStoreKeyRecord {
-    /// The key itself, returned only once.
-    api_key: String,
+    /// The key itself, returned only once: null if the request repeats an earlier one with the same idempotency key.
+    api_key: Option<String>,
     /// The key's other properties.
     #[serde(flatten)]
     record: StoreKeyRecord,
@@ -81,33 +91,41 @@ struct NewStoreKeyRecord {
 
 impl From<StoreKey> for StoreKeyRecord {
     fn from(key: StoreKey) -> Self {
-        let StoreKey { key_id, prefix, name, created_at, expires_at, revoked_at } = key;
-        Self { key_id, prefix, name, created_at, expires_at, revoked_at }
+        let StoreKey { key_id, prefix, name, scopes, created_at, expires_at, revoked_at } = key;
+        let scopes = scopes.into_iter().map(StoreScope::as_str).collect();
+        Self { key_id, prefix, name, scopes, created_at, expires_at, revoked_at }
     }
 }
 
 async fn create(
     owner: OwnerCaller,
     State(rest): State<Arc<Rest>>,
+    idempotency_key: IdempotencyKeyHeader,
     Json(request): Json<CreateStoreKeyRequest>,
 ) -> Result<(StatusCode, Envelope<NewStoreKeyRecord>), ErrorResponse> {
+    let idempotency_key = idempotency_key.key_of_owner(owner, &request)?;
     let actor = Actor::Person(owner.user);
-    let name = request.name.as_deref().unwrap_or("store key");
+    let mut new = NewStoreKey::new(request.name.as_deref().unwrap_or("store key"));
+    if let Some(scopes) = &request.scopes {
+        new.scopes = StoreScope::parse_list(scopes.iter().map(String::as_str))?;
+    }
     let days = request.expires_in_days.filter(|days| (1..=3_650).contains(days));
     if days != request.expires_in_days {
         return Err(identity::IdentityError::InvalidLifetime.into());
     }
-    let issued = rest.credentials.issue_store_key(actor, owner.merchant, name, days).await?;
-    let (api_key, record) = (issued.0.key, issued.1.into());
+    let key = idempotency_key.as_ref();
+    let issued = rest.credentials.issue_store_key(actor, owner.merchant, new, days, key).await?;
+    let (api_key, record) = (issued.0.map(|issued| issued.key), issued.1.into());
     Ok((StatusCode::CREATED, Envelope::new(NewStoreKeyRecord { api_key, record })))
 }
 
 async fn list(
     owner: OwnerCaller,
     State(rest): State<Arc<Rest>>,
-) -> Result<Envelope<Vec<StoreKeyRecord>>, ErrorResponse> {
+    Query(page): Query<PageParameters>,
+) -> Result<PageEnvelope<StoreKeyRecord>, ErrorResponse> {
     let keys = rest.credentials.store_keys_of(owner.merchant).await?;
-    Ok(Envelope::new(keys.into_iter().map(StoreKeyRecord::from).collect()))
+    Ok(page.select(keys.into_iter().map(StoreKeyRecord::from).collect()))
 }
 
 async fn revoke(

@@ -5,19 +5,22 @@ use std::sync::Arc;
 use axum::extract::State;
 use catalog::{Amount, OfferChange, OfferUpdate, OfferUpdateOutcome, StockStatus};
 use database::Work;
+use identity::StoreScope;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::json;
 use serde_json::value::RawValue;
 
-use crate::merchant_products::{ITEMS_MAX, ItemResult, ItemStatus, PushResult, parse_item};
+use crate::merchant_products::{
+    ITEMS_MAX, ItemResult, ItemStatus, PushResult, count_items, parse_item,
+};
 use crate::{
     Access, Endpoint, Envelope, ErrorResponse, Json, Rest, RestState, Routes, StoreCaller,
 };
 
 pub(crate) fn endpoints() -> Routes<RestState> {
-    let inventory = Endpoint::patch("/merchant/inventory", Access::Store, update_inventory)
+    let inventory = Endpoint::patch("/merchant/inventory", Access::Store(StoreScope::Catalog), update_inventory)
         .operation_id("updateInventory")
         .tag("merchant")
         .summary("Update stock")
@@ -27,7 +30,7 @@ pub(crate) fn endpoints() -> Routes<RestState> {
         )
         .body_with_items::<InventoryRequest>("items")
         .response::<Envelope<PushResult>>(200);
-    let prices = Endpoint::patch("/merchant/prices", Access::Store, update_prices)
+    let prices = Endpoint::patch("/merchant/prices", Access::Store(StoreScope::Catalog), update_prices)
         .operation_id("updatePrices")
         .tag("merchant")
         .summary("Update prices")
@@ -132,6 +135,7 @@ async fn update_offers<T: DeserializeOwned + JsonSchema>(
     items: &[Box<RawValue>],
     update: impl Fn(T) -> OfferUpdate,
 ) -> Result<Envelope<PushResult>, ErrorResponse> {
+    count_items(&rest.database, caller.merchant, items.iter().map(|item| item.get().len())).await?;
     let mut results = vec![None; items.len()];
     let (mut indexes, mut updates) = (Vec::new(), Vec::new());
     for (index, item) in items.iter().enumerate() {

@@ -5,12 +5,13 @@ use std::sync::Arc;
 
 use axum::body::Body;
 use axum::extract::State;
-use axum::http::StatusCode;
+use axum::http::{HeaderMap, StatusCode};
 use catalog::{
     FeedFormat, FeedRunMode, FieldError, FieldErrorCode, Incoming, NewFeedRun, Origin,
     ProductDraft, PutOutcome,
 };
 use database::{Database, Work};
+use identity::StoreScope;
 use primitives::{ErrorCode, MerchantId, ProductId};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
@@ -35,7 +36,7 @@ pub(crate) fn endpoints() -> Routes<RestState> {
 }
 
 fn push() -> Endpoint<RestState> {
-    Endpoint::patch("/merchant/products", Access::Store, push_products)
+    Endpoint::patch("/merchant/products", Access::Store(StoreScope::Catalog), push_products)
         .operation_id("upsertProducts")
         .tag("merchant")
         .summary("Create or update products")
@@ -44,12 +45,12 @@ fn push() -> Endpoint<RestState> {
              the order of the request. Sending the same products again changes nothing.",
         )
         .body_with_items::<PushRequest>("products")
-        .upload()
+        .large_json()
         .response::<Envelope<PushResult>>(200)
 }
 
 fn replace() -> Endpoint<RestState> {
-    Endpoint::put("/merchant/products", Access::Store, replace_products)
+    Endpoint::put("/merchant/products", Access::Store(StoreScope::Catalog), replace_products)
         .operation_id("replaceProducts")
         .tag("merchant")
         .summary("Replace the whole catalog")
@@ -65,26 +66,34 @@ fn replace() -> Endpoint<RestState> {
 }
 
 fn put_one() -> Endpoint<RestState> {
-    Endpoint::put("/merchant/products/{external_id}", Access::Store, put_product)
-        .operation_id("upsertProduct")
-        .tag("merchant")
-        .summary("Create or update a product")
-        .path::<ExternalId>()
-        .draft_body::<ProductDraft>()
-        .response::<Envelope<ItemResult>>(200)
+    Endpoint::put(
+        "/merchant/products/{external_id}",
+        Access::Store(StoreScope::Catalog),
+        put_product,
+    )
+    .operation_id("upsertProduct")
+    .tag("merchant")
+    .summary("Create or update a product")
+    .path::<ExternalId>()
+    .draft_body::<ProductDraft>()
+    .response::<Envelope<ItemResult>>(200)
 }
 
 fn delete_one() -> Endpoint<RestState> {
-    Endpoint::delete("/merchant/products/{external_id}", Access::Store, delete_product)
-        .operation_id("deleteProduct")
-        .tag("merchant")
-        .summary("Retire a product")
-        .description(
-            "Agents no longer see the product. Creating it again restores it under the same id.",
-        )
-        .path::<ExternalId>()
-        .response::<Envelope<ItemResult>>(200)
-        .errors(&[ErrorCode::ProductNotFound])
+    Endpoint::delete(
+        "/merchant/products/{external_id}",
+        Access::Store(StoreScope::Catalog),
+        delete_product,
+    )
+    .operation_id("deleteProduct")
+    .tag("merchant")
+    .summary("Retire a product")
+    .description(
+        "Agents no longer see the product. Creating it again restores it under the same id.",
+    )
+    .path::<ExternalId>()
+    .response::<Envelope<ItemResult>>(200)
+    .errors(&[ErrorCode::ProductNotFound])
 }
 
 /// Products to create or update.
@@ -170,6 +179,9 @@ impl ItemResult {
             PutOutcome::Created => ItemStatus::Created,
             PutOutcome::Updated => ItemStatus::Updated,
             PutOutcome::Unchanged | PutOutcome::Outdated => ItemStatus::Unchanged,
+            PutOutcome::OverQuota(quota) => {
+                return Self::failed(Some(external_id), vec![quota.field_error()]);
+            }
         };
         let (external_id, product_id) = (Some(external_id), Some(put.id));
         Self { external_id, status, product_id, faults: Vec::new() }
@@ -181,6 +193,8 @@ async fn push_products(
     State(rest): State<Arc<Rest>>,
     LargeJson(request): LargeJson<PushRequest>,
 ) -> Result<Envelope<PushResult>, ErrorResponse> {
+    let lengths = request.products.iter().map(|item| item.get().len());
+    count_items(&rest.database, caller.merchant, lengths).await?;
     let mut results = vec![None; request.products.len()];
     let mut seen = HashSet::new();
     let mut valid: Vec<(usize, Incoming)> = Vec::new();
@@ -203,6 +217,20 @@ async fn push_products(
         results[index] = Some(answer);
     }
     Ok(Envelope::new(PushResult::of(results.into_iter().flatten().collect())))
+}
+
+/// Counts the items of a call against what the store may send per day. An item counts at least 1 KiB
+/// (docs/contract/merchant-api.md#quotas).
+pub(crate) async fn count_items(
+    database: &Database,
+    merchant: MerchantId,
+    lengths: impl Iterator<Item = usize>,
+) -> Result<(), ErrorResponse> {
+    let bytes: usize = lengths.map(|length| length.max(1024)).sum();
+    let mut work = Work::for_store(database, merchant).await?;
+    catalog::count_upload(&mut work, merchant, bytes).await?;
+    work.commit().await?;
+    Ok(())
 }
 
 /// Parses and checks one item.
@@ -278,6 +306,7 @@ async fn put_product(
         .into());
     }
     let incoming = catalog::check(&draft, caller.store.currency).map_err(InvalidProduct)?;
+    count_items(&rest.database, caller.merchant, std::iter::once(draft.bytes())).await?;
     let mut put = put_all(&rest.database, caller.merchant, vec![(0, incoming)]).await?;
     let answer = put.pop().map(|(_, answer)| answer);
     answer.map(Envelope::new).ok_or_else(|| ProductNotListed.into())
@@ -314,6 +343,7 @@ async fn replace_products(
     caller: StoreCaller,
     State(rest): State<Arc<Rest>>,
     Query(parameters): Query<ReplaceParameters>,
+    headers: HeaderMap,
     body: Body,
 ) -> Result<(StatusCode, Envelope<JobAccepted>), ErrorResponse> {
     let new_run = NewFeedRun {
@@ -323,7 +353,7 @@ async fn replace_products(
         force: parameters.force.unwrap_or(false),
         file_name: None,
     };
-    receive_feed(&rest, caller.merchant, &new_run, body).await
+    receive_feed(&rest, caller.merchant, &new_run, &headers, body).await
 }
 
 /// The store has no listed product with the identifier.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use axum::extract::State;
 use catalog::{Defect, DefectiveProduct};
 use database::Reading;
+use identity::StoreScope;
 use primitives::{PageMeta, PageRequest, ProductId, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -14,7 +15,7 @@ use crate::{
 };
 
 pub(crate) fn endpoints() -> Routes<RestState> {
-    let quality = Endpoint::get("/merchant/quality", Access::Store, quality)
+    let quality = Endpoint::get("/merchant/quality", Access::Store(StoreScope::Catalog), quality)
         .operation_id("getQuality")
         .tag("merchant")
         .summary("Get catalog quality")

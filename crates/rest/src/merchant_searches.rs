@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use database::Reading;
+use identity::StoreScope;
 use primitives::{ErrorCode, Plan};
 use schemars::JsonSchema;
 use search::SearchTally;
@@ -19,7 +20,7 @@ const DAYS_MAX: u32 = 90;
 const DAYS_FREE: u32 = 30;
 
 pub(crate) fn endpoints() -> Routes<RestState> {
-    let searches = Endpoint::get("/merchant/analytics/searches", Access::Store, searches)
+    let searches = Endpoint::get("/merchant/analytics/searches", Access::Store(StoreScope::Catalog), searches)
         .operation_id("getSearchAnalytics")
         .tag("merchant")
         .summary("Get search analytics")

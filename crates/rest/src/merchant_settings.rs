@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use database::{Reading, Work};
-use merchants::SettingsRecord;
+use identity::{Role, StoreScope};
+use merchants::{SettingsChange, SettingsRecord};
 use primitives::ErrorCode;
 
 use crate::{
@@ -16,17 +17,17 @@ use crate::{
 use sanitized::Sanitized;
 
 pub(crate) fn endpoints() -> Routes<RestState> {
-    let read = Endpoint::get("/merchant/settings", Access::Store, read)
+    let read = Endpoint::get("/merchant/settings", Access::Store(StoreScope::Settings), read)
         .operation_id("getSettings")
         .tag("merchant")
         .summary("Get the store settings")
         .description("Returns policies, confirmation policy, checkout URL, GTIN source, shipping, taxes and promotions. The result can be edited and sent back with PUT.")
         .response::<Envelope<SettingsRecord>>(200);
-    let replace = Endpoint::put("/merchant/settings", Access::Store, replace)
+    let replace = Endpoint::put("/merchant/settings", Access::Store(StoreScope::Settings), replace)
         .operation_id("replaceSettings")
         .tag("merchant")
         .summary("Replace the store settings")
-        .description("Replaces all settings; omitted fields are reset. With `version`, the call fails with 409 `invalid_status_transition` and `details.current_version` if the settings have changed since that version. Identical settings keep their version.")
+        .description("Replaces all settings; omitted fields are reset. `checkout_url_template` can be changed only by an owner of the store, with a token, and only to an https URL on a host that an operator allowed for the store; other callers send it unchanged. With `version`, the call fails with 409 `invalid_status_transition` and `details.current_version` if the settings have changed since that version. Identical settings keep their version.")
         .body::<SettingsRecord>()
         .response::<Envelope<SettingsRecord>>(200)
         .errors(&[ErrorCode::InvalidStatusTransition]);
@@ -45,11 +46,19 @@ async fn replace(
     State(rest): State<Arc<Rest>>,
     Json(Sanitized(request)): Json<Sanitized<SettingsRecord>>,
 ) -> Result<Envelope<SettingsRecord>, ErrorResponse> {
-    let expected = request.version;
+    let expected_version = request.version;
     let settings =
         request.into_settings(caller.store.currency).map_err(merchants::SettingsError::from)?;
-    let mut work = Work::for_store(&rest.database, caller.merchant).await?;
-    merchants::put_settings(&mut work, caller.merchant, &settings, expected).await?;
+    let editor = caller.editor;
+    // What only an owner may change is written, and audited, by the role of the platform.
+    let mut work = if editor.role == Some(Role::Owner) {
+        Work::for_platform(&rest.database).await?
+    } else {
+        Work::for_store(&rest.database, caller.merchant).await?
+    };
+    let is_development = !rest.site_url.starts_with("https://");
+    let change = SettingsChange { settings: &settings, expected_version, editor, is_development };
+    merchants::put_settings(&mut work, caller.merchant, &change).await?;
     work.commit().await?;
     current(&rest, &caller).await
 }

@@ -18,7 +18,7 @@ const ABOUT: &str = "Souk lets AI agents discover products across merchants, bui
     stable; `details.hint` says what to do next. Responses may gain fields at any time; ignore unknown fields.";
 
 /// The groups of endpoints in the documentation.
-const TAGS: [(&str, &str); 9] = [
+const TAGS: [(&str, &str); 10] = [
     ("stores", "The store directory and store profiles."),
     ("trust", "Trust scores: methodology, current score, history."),
     ("agent", "Product search and product data across stores."),
@@ -26,6 +26,7 @@ const TAGS: [(&str, &str); 9] = [
     ("cart", "Carts of an agent at one store. A person must agree to writes."),
     ("merchant", "Catalog, settings and keys of a merchant's own store."),
     ("account", "Login and agent keys."),
+    ("admin", "Administration of the platform; each action is recorded in the audit log."),
     ("mcp", "The MCP endpoint of each store."),
     ("service", "Health checks and this document."),
 ];

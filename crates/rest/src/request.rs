@@ -14,6 +14,7 @@ use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::http::StatusCode;
 use axum::http::request::Parts;
 use primitives::{Details, ErrorCode, Problem};
+use schema::ParsedSize;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
@@ -57,20 +58,19 @@ impl<T: DeserializeOwned + JsonSchema, S: Send + Sync> FromRequest<S> for Json<T
     }
 }
 
-/// Extracts a JSON body of up to 16 MiB, for an endpoint that declares `.upload()`.
+/// Maximum size of a body that `LargeJson` extracts (docs/contract/limits.md#body-limits): enough for hundreds of products
+/// with long descriptions.
+pub(crate) const LARGE_JSON_BYTES_MAX: usize = 16 * 1024 * 1024;
+
+/// Extracts a JSON body of up to 16 MiB, for an endpoint that declares `.large_json()`.
 #[derive(Debug)]
 pub struct LargeJson<T>(pub T);
-
-impl<T> LargeJson<T> {
-    /// Enough for hundreds of products with long descriptions.
-    const BYTES_MAX: usize = 16 * 1024 * 1024;
-}
 
 impl<T: DeserializeOwned + JsonSchema, S: Send + Sync> FromRequest<S> for LargeJson<T> {
     type Rejection = ErrorResponse;
     async fn from_request(request: Request, _: &S) -> Result<Self, ErrorResponse> {
         let schema = body_schema(&request);
-        let body = axum::body::to_bytes(request.into_body(), Self::BYTES_MAX).await;
+        let body = axum::body::to_bytes(request.into_body(), LARGE_JSON_BYTES_MAX).await;
         Ok(Self(validated(schema.as_deref(), &body.map_err(|_| PayloadTooLarge)?)?))
     }
 }
@@ -91,10 +91,16 @@ fn validated<T: DeserializeOwned + JsonSchema>(
     Ok(from_json(bytes)?)
 }
 
+/// Most memory that is spent to name the invalid field of a body or item.
+const DIAGNOSIS_BYTES_MAX: usize = 8 * 1024 * 1024;
+
 /// Parses JSON as `T`, or returns which field of `T` is invalid.
 pub(crate) fn from_json<T: DeserializeOwned + JsonSchema>(bytes: &[u8]) -> Result<T, InvalidInput> {
     let mut deserializer = serde_json::Deserializer::from_slice(bytes);
     let value = serde_path_to_error::deserialize(&mut deserializer).map_err(|error| {
+        if ParsedSize::of(bytes).estimate() > DIAGNOSIS_BYTES_MAX {
+            return InvalidInput::not_json();
+        }
         match serde_json::from_slice::<Value>(bytes) {
             Ok(sent) => InvalidInput::at::<T>(Part::Body, error.path(), &sent),
             Err(_) => InvalidInput::not_json(),
@@ -107,6 +113,12 @@ pub(crate) fn from_json<T: DeserializeOwned + JsonSchema>(bytes: &[u8]) -> Resul
 /// Parses a query string as `T`, or returns which parameter is invalid.
 fn from_query<T: DeserializeOwned + JsonSchema>(query: &str) -> Result<T, InvalidInput> {
     let pairs = || form_urlencoded::parse(query.as_bytes());
+    // PostgreSQL cannot store or compare it.
+    if let Some((name, _)) =
+        pairs().find(|(name, value)| name.contains('\0') || value.contains('\0'))
+    {
+        return Err(InvalidInput::parameter::<T>(&name));
+    }
     let deserializer = serde_urlencoded::Deserializer::new(pairs());
     serde_path_to_error::deserialize(deserializer).map_err(|error| {
         let sent: Map<String, Value> =

@@ -8,6 +8,7 @@ use axum::extract::Request;
 use axum::handler::Handler;
 use axum::middleware::from_fn;
 use axum::routing::{MethodRouter, delete, get, patch, post, put};
+use identity::StoreScope;
 use limits::QuotaClass;
 use primitives::{ErrorCode, Scope};
 use schemars::generate::SchemaGenerator;
@@ -18,6 +19,7 @@ use crate::admission::{Policy, Quota, admit};
 use crate::error_response::method_not_allowed;
 use crate::openapi::{document, inlined_schema, query_parameters};
 use crate::request::{BodySchema, PathParameter};
+use crate::uploads::BodyKind;
 
 /// Who may call an endpoint. Every constructor of [`Endpoint`] requires it, so it cannot be forgotten.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,12 +28,14 @@ pub enum Access {
     Public,
     /// An agent whose key has this scope; the handler may extract an `AgentCaller`.
     Agent(Scope),
-    /// A store key, or the token of a member of the store; the handler extracts a `StoreCaller`.
-    Store,
+    /// A store key with this scope, or the token of a member of the store; the handler extracts a `StoreCaller`.
+    Store(StoreScope),
     /// The token of an owner of the store; the handler extracts an `OwnerCaller`.
     Owner,
     /// The token of a person; the handler extracts a `PersonCaller`.
     Person,
+    /// The token of a platform administrator; the handler extracts an `AdminCaller`.
+    Admin,
 }
 
 impl Access {
@@ -40,9 +44,13 @@ impl Access {
         match self {
             Self::Public => "public",
             Self::Agent(scope) => scope.as_str(),
-            Self::Store => "store",
+            Self::Store(StoreScope::Catalog) => "store:catalog",
+            Self::Store(StoreScope::Orders) => "store:orders",
+            Self::Store(StoreScope::Webhooks) => "store:webhooks",
+            Self::Store(StoreScope::Settings) => "store:settings",
             Self::Owner => "owner",
             Self::Person => "person",
+            Self::Admin => "admin",
         }
     }
 
@@ -51,8 +59,8 @@ impl Access {
         match self {
             Self::Public => json!([]),
             Self::Agent(_) => json!([{ "agentKey": [] }]),
-            Self::Store => json!([{ "storeKey": [] }, { "token": [] }]),
-            Self::Owner | Self::Person => json!([{ "token": [] }]),
+            Self::Store(_) => json!([{ "storeKey": [] }, { "token": [] }]),
+            Self::Owner | Self::Person | Self::Admin => json!([{ "token": [] }]),
         }
     }
 
@@ -61,7 +69,7 @@ impl Access {
         match self {
             Self::Public => &[ErrorCode::Unauthorized],
             Self::Agent(_) => &[ErrorCode::Unauthorized, ErrorCode::Forbidden],
-            Self::Store | Self::Owner => {
+            Self::Store(_) | Self::Owner | Self::Admin => {
                 &[ErrorCode::Unauthorized, ErrorCode::TokenExpired, ErrorCode::Forbidden]
             }
             Self::Person => &[ErrorCode::Unauthorized, ErrorCode::TokenExpired],
@@ -88,7 +96,7 @@ pub(crate) struct Operation {
     pub(crate) body_schema: Option<Arc<BodySchema>>,
     /// Bodies other than JSON: media type and description.
     pub(crate) streams: Vec<(&'static str, &'static str)>,
-    pub(crate) upload: bool,
+    pub(crate) body_kind: BodyKind,
     /// Successful responses by status.
     pub(crate) responses: Vec<(u16, DescribeSchema)>,
     /// Status, code and meaning, sorted so that the document is deterministic.
@@ -183,7 +191,7 @@ impl<S: Clone + Send + Sync + 'static> Endpoint<S> {
             body: None,
             body_schema: None,
             streams: Vec::new(),
-            upload: false,
+            body_kind: BodyKind::Buffered,
             responses: Vec::new(),
             errors: BTreeSet::new(),
         };
@@ -278,11 +286,18 @@ impl<S: Clone + Send + Sync + 'static> Endpoint<S> {
         self.errors(&[ErrorCode::InvalidRequest, ErrorCode::PayloadTooLarge])
     }
 
-    /// Marks an endpoint whose body may be far larger and slower than that of other requests. The server reads this
-    /// with `is_upload` and applies the limits of uploads.
+    /// Marks an endpoint that processes its body while it arrives, and whose body may be far larger and slower than that
+    /// of other requests. The server reads this with `body_kind` and applies the limits of uploads.
     #[must_use]
     pub fn upload(mut self) -> Self {
-        self.operation.upload = true;
+        self.operation.body_kind = BodyKind::Stream;
+        self
+    }
+
+    /// Marks an endpoint whose handler extracts the body with `LargeJson`.
+    #[must_use]
+    pub(crate) fn large_json(mut self) -> Self {
+        self.operation.body_kind = BodyKind::LARGE_JSON;
         self
     }
 
@@ -319,6 +334,12 @@ impl<S: Clone + Send + Sync + 'static> Endpoint<S> {
     #[must_use]
     pub(crate) fn writes(mut self) -> Self {
         self.operation.policy.writes = true;
+        self.idempotency_key()
+    }
+
+    /// Declares the header `Idempotency-Key`, which the handler extracts with `IdempotencyKeyHeader`.
+    #[must_use]
+    pub(crate) fn idempotency_key(mut self) -> Self {
         self.operation.parameters.push(json!({
             "name": "Idempotency-Key",
             "in": "header",

@@ -27,6 +27,6 @@ async fn create(
     Extension(from): Extension<ClientAddress>,
 ) -> Result<(StatusCode, Envelope<NewKeyRecord>), ErrorResponse> {
     let demo = rest.stores.demo().await?;
-    let issued = rest.credentials.issue_sandbox_key(demo.merchant, from).await?;
-    created(&rest, issued).await
+    let (issued, key) = rest.credentials.issue_sandbox_key(demo.merchant, from).await?;
+    created(&rest, (Some(issued), key)).await
 }

@@ -35,6 +35,9 @@ pub(crate) enum StoreTarget<'request> {
 pub(crate) enum Operation {
     Read,
     Write,
+    /// Reads or ends what the agent already has there, in every state of the store
+    /// (docs/contract/stores.md#unavailable-exceptions).
+    Settle,
 }
 
 /// Returns the store, or an error if it is closed or suspended, or the agent may not do this there. A cart or session of
@@ -48,7 +51,7 @@ pub(crate) async fn admit(
     let store = match target {
         StoreTarget::Slug(slug) => {
             let slug: StoreSlug = slug.parse()?;
-            rest.stores.admit(&slug).await?
+            rest.stores.find(&slug).await?
         }
         StoreTarget::Cart(id) => {
             let merchant = carts::merchant_of(&rest.database, id, agent.key).await?;
@@ -63,7 +66,9 @@ pub(crate) async fn admit(
             rest.stores.find_merchant(merchant).await?
         }
     };
-    store.admit()?;
+    if operation != Operation::Settle {
+        store.admit()?;
+    }
     if operation == Operation::Write {
         store.admit_write(agent.is_sandbox())?;
     }

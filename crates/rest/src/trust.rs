@@ -7,11 +7,10 @@ use ::trust::{HistoryRecord, Methodology, ScoreRecord};
 use axum::extract::State;
 use database::Reading;
 use limits::QuotaClass;
-use primitives::{StoreSlug, Timestamp};
+use primitives::{ErrorCode, StoreSlug, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::store_access::STORE_ERRORS;
 use crate::{
     Access, Endpoint, Envelope, ErrorResponse, InvalidInput, Path, Query, Rest, RestState, Routes,
 };
@@ -29,20 +28,24 @@ pub(crate) fn endpoints() -> Routes<RestState> {
         .operation_id("getTrustScore")
         .tag("trust")
         .summary("Get the trust score of a store")
-        .description("Returns the score and its components.")
+        .description(
+            "Returns the score and its components, also of a store that is suspended or closed.",
+        )
         .path::<StoreSlug>()
         .response::<Envelope<ScoreRecord>>(200)
-        .errors(STORE_ERRORS);
+        .errors(&[ErrorCode::StoreNotFound]);
     let history = Endpoint::get("/trust/scores/{slug}/history", Access::Public, history)
         .tool("get_trust_history", QuotaClass::Discovery)
         .operation_id("getTrustHistory")
         .tag("trust")
         .summary("Get the trust history of a store")
-        .description("Returns past trust scores, newest first.")
+        .description(
+            "Returns past trust scores, newest first, also of a store that is suspended or closed.",
+        )
         .path::<StoreSlug>()
         .query::<HistoryParameters>()
         .response::<Envelope<HistoryRecord>>(200)
-        .errors(STORE_ERRORS);
+        .errors(&[ErrorCode::StoreNotFound]);
     Routes::new().with(methodology).with(score).with(history)
 }
 
@@ -65,7 +68,7 @@ async fn score(
     State(rest): State<Arc<Rest>>,
     Path(slug): Path<StoreSlug>,
 ) -> Result<Envelope<ScoreRecord>, ErrorResponse> {
-    let store = rest.stores.admit(&slug).await?;
+    let store = rest.stores.find_active(&slug).await?;
     let reading = Reading::for_store(&rest.database, store.merchant)?;
     let computation = ::trust::latest(&reading, store.merchant).await?;
     Ok(Envelope::new(ScoreRecord::of(&store, computation.as_ref())))
@@ -93,7 +96,7 @@ async fn history(
         text.map(|text| text.parse().map_err(invalid)).transpose()
     };
     let (from, to) = (timestamp("from", parameters.from)?, timestamp("to", parameters.to)?);
-    let store = rest.stores.admit(&slug).await?;
+    let store = rest.stores.find_active(&slug).await?;
     let reading = Reading::for_store(&rest.database, store.merchant)?;
     let past = ::trust::history(&reading, store.merchant, from, to).await?;
     Ok(Envelope::new(HistoryRecord::of(&store, &past)))

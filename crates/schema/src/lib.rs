@@ -1,9 +1,12 @@
 #![doc = include_str!("../README.md")]
 
+mod parsed_size;
+mod unstorable;
 mod violation;
 
 use serde_json::{Value, json};
 
+pub use parsed_size::ParsedSize;
 pub use violation::Violation;
 
 /// A compiled schema.
@@ -35,10 +38,11 @@ impl Validator {
         &self.schema
     }
 
-    /// Validates a value. The error is the first violation.
+    /// Validates a value. The error is the first violation. Text with U+0000, which PostgreSQL cannot store, is one too.
     pub fn validate(&self, value: &Value) -> Result<(), Violation> {
         // Not `iter_errors`, which collects all violations first: a body of a megabyte can have hundreds of thousands.
-        self.compiled.validate(value).map_err(|error| Violation::new(&self.schema, &error))
+        self.compiled.validate(value).map_err(|error| Violation::new(&self.schema, &error))?;
+        unstorable::check(&self.schema, value)
     }
 }
 
@@ -154,6 +158,23 @@ mod tests {
         let value = json!({ "lines": [{ "sku": "a", "quantity": null }], "level": null });
         assert!(order().validate(&value).is_ok());
         assert!(order().validate(&json!({ "lines": null })).is_err());
+    }
+
+    #[test]
+    fn text_that_cannot_be_stored_is_a_violation() {
+        let lines = json!([{ "sku": "a" }]);
+        for (value, field, pointer) in [
+            (json!({ "lines": [{ "sku": "a\0b" }] }), "lines[0].sku", "lines/0/sku"),
+            (json!({ "lines": lines, "labels": { "a\0": 1 } }), "labels", "labels/a\0"),
+        ] {
+            let violation = order().validate(&value).unwrap_err();
+            assert_eq!((violation.field(), violation.pointer()), (field.into(), pointer.into()));
+            assert_eq!(violation.to_string(), format!("{field} must not contain U+0000"));
+        }
+        let anything = Validator::new(json!({ "type": "object" })).unwrap();
+        let violation = anything.validate(&json!({ "a": { "b": ["\0"] } })).unwrap_err();
+        assert_eq!(violation.to_string(), "the value must not contain U+0000");
+        assert!(anything.validate(&json!({ "a": "\u{1}\n" })).is_ok());
     }
 
     #[test]

@@ -37,7 +37,7 @@ pub struct Violation {
 
 /// A segment of a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Segment {
+pub(crate) enum Segment {
     Field(String),
     Index(usize),
 }
@@ -51,6 +51,8 @@ enum Kind {
     Unknown,
     /// The name of the unknown field is not repeated.
     UnknownUnnamed,
+    /// Text that contains U+0000.
+    Unstorable,
 }
 
 impl Violation {
@@ -109,6 +111,16 @@ impl Violation {
         (!violation.path.is_empty()).then_some(violation)
     }
 
+    /// Returns the violation of text at a path that contains U+0000. The path ends where the schema names no further field.
+    pub(crate) fn unstorable(schema: &Value, path: Vec<Segment>) -> Self {
+        let mut cursor = SchemaCursor::new(schema);
+        let unnamed = path.iter().position(|segment| cursor.descend(segment.clone()).is_some());
+        let mut violation = cursor.violation(Kind::Unstorable, limits(cursor.schema));
+        violation.repeated = unnamed.unwrap_or(path.len());
+        violation.path = path;
+        violation
+    }
+
     /// Returns the violation of a field of an object that matches the schema but has an invalid value. `None` if the
     /// schema does not name the field.
     #[must_use]
@@ -164,6 +176,7 @@ impl Violation {
             Kind::Missing => String::from("is required"),
             Kind::Unknown => String::from("is not a field of this request"),
             Kind::UnknownUnnamed => String::from("contains an unknown field"),
+            Kind::Unstorable => String::from("must not contain U+0000"),
         }
     }
 

@@ -56,7 +56,7 @@ impl Comparison {
 pub async fn compare(database: &Database, replica: &Replica) -> Result<Comparison, IndexError> {
     let snapshot = replica.snapshot().borrow().clone().ok_or(IndexError::NotPublished)?;
     let reading = Reading::for_platform(database);
-    let stores = merchants::all_stores(&reading).await?;
+    let stores = merchants::all_stores(&reading).await?.stores;
     let stores: HashMap<MerchantId, Arc<Store>> =
         stores.into_iter().map(|store| (store.merchant, Arc::new(store))).collect();
     let stores = Arc::new(stores);
@@ -67,13 +67,11 @@ pub async fn compare(database: &Database, replica: &Replica) -> Result<Compariso
         loop {
             let limit = i64::try_from(PRODUCTS).unwrap_or(i64::MAX);
             let page = catalog::products_after(&reading, merchants, after, limit).await?;
-            if page.is_empty() {
-                break;
-            }
-            after = page.last().map(|(merchant, product)| (*merchant, product.id));
+            let Some(last) = page.last else { break };
+            after = Some(last);
             let (snapshot, stores) = (Arc::clone(&snapshot), Arc::clone(&stores));
             let compared = tokio::task::spawn_blocking(move || {
-                compare_page(&snapshot, &stores, &page, &mut comparison)?;
+                compare_page(&snapshot, &stores, &page.products, &mut comparison)?;
                 Ok::<_, IndexError>(comparison)
             });
             comparison = compared.await??;

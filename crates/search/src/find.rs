@@ -143,7 +143,7 @@ pub(crate) fn resolve_stores<'directory>(
         if !store.active {
             return Err(missing());
         }
-        if store.standing.is_suspended() {
+        if !store.is_listed() {
             return Err(SearchError::StoreSuspended(slug.clone()));
         }
         if !stores.iter().any(|known| known.number == store.number) {

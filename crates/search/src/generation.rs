@@ -76,6 +76,20 @@ pub async fn is_published(database: &Database) -> Result<bool, IndexError> {
     Ok(rows.iter().any(|row| row.state == GenerationState::Serving))
 }
 
+/// Returns how far the published index is behind the database; `None` if no index is published.
+pub async fn published_lag(database: &Database) -> Result<Option<Duration>, IndexError> {
+    let reading = Reading::for_platform(database);
+    let (rows, now) = reading
+        .run(async |sql| {
+            let now = sql.now().await?;
+            Ok::<_, IndexError>((table::shards(sql, FORMAT).await?, now))
+        })
+        .await?;
+    let serving = rows.iter().filter(|row| row.state == GenerationState::Serving);
+    let lags = serving.map(|row| row.caught_up_at.map_or(Duration::MAX, |at| now.since(at)));
+    Ok(lags.max())
+}
+
 /// Returns all shards of the current format.
 async fn all_shards(database: &Database) -> Result<Vec<ShardRow>, IndexError> {
     let reading = Reading::for_platform(database);

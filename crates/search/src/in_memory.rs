@@ -33,7 +33,7 @@ impl Search {
         search: SearchSettings,
     ) -> Result<Self, IndexError> {
         let reading = Reading::for_platform(database);
-        let all_stores = merchants::all_stores(&reading).await?;
+        let all_stores = merchants::all_stores(&reading).await?.stores;
         let mut snapshots = Vec::new();
         for (shard, (from, to)) in (0_i16..).zip(shard_ranges(shards)) {
             let (from, to) = (from.cast_unsigned(), to.cast_unsigned());
@@ -67,9 +67,9 @@ async fn build_index(reading: &Reading, stores: &[&Store]) -> Result<Index, Inde
     let mut after = None;
     loop {
         let page = catalog::products_after(reading, &merchants, after, PAGE).await?;
-        let Some((merchant, product)) = page.last() else { break };
-        after = Some((*merchant, product.id));
-        for (merchant, product) in &page {
+        let Some(last) = page.last else { break };
+        after = Some(last);
+        for (merchant, product) in &page.products {
             let Some(store) = stores.iter().find(|store| store.merchant == *merchant) else {
                 continue;
             };

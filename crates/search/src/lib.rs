@@ -45,7 +45,7 @@ pub use engine::{Search, SearchSettings, SearchState};
 pub use error::{IndexError, SearchError};
 pub use facets::{FacetValue, Facets};
 pub use find::{Matched, SearchResults, Source};
-pub use generation::{is_published, rebuild};
+pub use generation::{is_published, published_lag, rebuild};
 pub use matching_stores::StoreMatch;
 pub use object_storage::ObjectStorage;
 pub use query::{Filters, Query, Sort};

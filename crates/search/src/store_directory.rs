@@ -41,8 +41,8 @@ impl RankingInputs {
 
     const HIDDEN_STORE: Self = Self { score: 0.0, factor: 0.0, group: Self::HIDDEN };
 
-    fn of(active: bool, standing: &Standing) -> Self {
-        if !active || standing.is_suspended() {
+    fn of(is_listed: bool, standing: &Standing) -> Self {
+        if !is_listed || standing.is_suspended() {
             return Self::HIDDEN_STORE;
         }
         let group = match standing.score {
@@ -168,7 +168,7 @@ impl Stores {
             self.remove(store.merchant);
             return;
         };
-        self.ranking[index] = RankingInputs::of(store.active, &store.standing);
+        self.ranking[index] = RankingInputs::of(store.is_listed(), &store.standing);
         if self.by_slug.get(&store.slug) != Some(&number) {
             Arc::make_mut(&mut self.by_slug).insert(store.slug.clone(), number);
         }

@@ -3,6 +3,7 @@
 mod analytics;
 mod generation;
 mod shard;
+mod skipped;
 
 pub(crate) use analytics::{Order, add_tallies, remove_tallies, store_tallies, tallies};
 pub(crate) use generation::{
@@ -13,3 +14,4 @@ pub(crate) use shard::{
     LeasedShard, Publication, ShardRow, acquire_lease, lock_lease, publish, release_lease,
     renew_lease, report_damage, shards,
 };
+pub(crate) use skipped::{delete_skipped, put_skipped, skipped};

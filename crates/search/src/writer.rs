@@ -4,6 +4,7 @@ mod backfill;
 mod garbage_collection;
 mod publish;
 mod shard_writer;
+mod skipped;
 mod unsynced_directory;
 mod working_copy;
 
@@ -41,6 +42,8 @@ pub struct WriterSettings {
     pub gc_grace_period: Duration,
     /// Memory budget for the changes of one shard.
     pub memory_bytes: usize,
+    /// Interval between two attempts to read rows that could not be read.
+    pub retry_skipped_every: Duration,
 }
 
 impl WriterSettings {
@@ -55,6 +58,7 @@ impl WriterSettings {
             commit_every: Duration::from_millis(150),
             gc_grace_period: Duration::from_mins(10),
             memory_bytes: 100 << 20,
+            retry_skipped_every: Duration::from_mins(1),
         }
     }
 }

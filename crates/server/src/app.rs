@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::middleware::{from_fn, from_fn_with_state};
+use catalog::UploadGate;
 use checkout::PaymentGateway;
 use database::{Database, RandomSource};
 use identity::{CredentialStore, Secret};
@@ -12,7 +13,6 @@ use ipnet::IpNet;
 use limits::AdmissionControl;
 use mcp::Mcp;
 use merchants::StoreCache;
-use metrics_exporter_prometheus::PrometheusHandle;
 use rest::{Health, Rest};
 use search::Search;
 use tokio::sync::watch;
@@ -31,12 +31,13 @@ pub struct App {
     pub health: watch::Receiver<Health>,
     /// Whether the process is shutting down.
     pub draining: watch::Receiver<bool>,
-    pub metrics: PrometheusHandle,
     /// Protects credentials.
     pub secret: Secret,
     pub admission: AdmissionControl,
     /// Charges payments made on the hosted payment page.
     pub payment_gateway: PaymentGateway,
+    /// Admits uploads of feeds.
+    pub uploads: UploadGate,
     pub settings: AppSettings,
 }
 
@@ -79,6 +80,7 @@ impl App {
             credentials: credentials.clone(),
             admission: self.admission.clone(),
             site_url: Arc::clone(&settings.site_url),
+            payment_gateway: self.payment_gateway.clone(),
             allowed_hosts: settings.allowed_hosts,
             allowed_origins: settings.allowed_origins,
         };
@@ -87,7 +89,7 @@ impl App {
             database: database.clone(),
             stores: stores.clone(),
             admission: self.admission.clone(),
-            payment_gateway: self.payment_gateway,
+            payment_gateway: self.payment_gateway.clone(),
         };
         let rest = Rest {
             database,
@@ -96,6 +98,8 @@ impl App {
             credentials,
             admission: self.admission,
             site_url: Arc::clone(&settings.site_url),
+            payment_gateway: self.payment_gateway,
+            uploads: self.uploads,
             health: self.health,
         };
         let limits = Limits {
@@ -103,14 +107,13 @@ impl App {
             request_max: settings.request_max,
             upload_bytes_max: settings.upload_bytes_max,
             upload_idle_max: Limits::UPLOAD_IDLE_MAX,
-            is_upload: rest::is_upload,
+            body_kind: rest::body_kind,
+            body_memory: layers::BodyMemory::default(),
         };
-        let metrics = self.metrics;
         let doors = Router::new()
             .merge(mcp::router(mcp))
             .merge(rest::router(rest))
             .merge(web::router(web))
-            .route("/metrics", axum::routing::get(async move || metrics.render()))
             .route_layer(from_fn_with_state(
                 Bulkhead::new(settings.store_concurrency, settings.body_bytes_max),
                 layers::bulkhead,

@@ -3,8 +3,10 @@
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
-use identity::{Email, Role};
-use primitives::{JobId, KeyId, Plan, StoreSlug};
+use identity::{Email, Reason, Role, StoreScope};
+use jobs::JobState;
+use merchants::IdentityStatus;
+use primitives::{CheckoutId, Currency, JobId, KeyId, Plan, StoreSlug};
 
 use crate::config::Config;
 use crate::import::ImportArguments;
@@ -44,17 +46,32 @@ pub enum Command {
     Migrate,
     /// Load the demo data; running it again restores changed demo data
     Seed,
-    /// Manage the API keys of a store
+    /// Manage API keys
     Keys {
         #[command(subcommand)]
         command: KeysCommand,
+    },
+    /// Create, suspend, pause, close and verify stores
+    Stores {
+        #[command(subcommand)]
+        command: StoresCommand,
+    },
+    /// Show checkout sessions, and release the stock that one holds
+    Checkouts {
+        #[command(subcommand)]
+        command: CheckoutsCommand,
+    },
+    /// Disable and enable accounts
+    People {
+        #[command(subcommand)]
+        command: PeopleCommand,
     },
     /// Manage accounts, plans, store members and signing keys; read the audit log
     Admin {
         #[command(subcommand)]
         command: AdminCommand,
     },
-    /// List jobs that failed for good, and move them back to the queue
+    /// List jobs and rows that failed; revive and discard dead letters
     Jobs {
         #[command(subcommand)]
         command: JobsCommand,
@@ -66,6 +83,8 @@ pub enum Command {
     },
     /// Print and validate the configuration, and check the connection to the database
     CheckConfig,
+    /// Check the deployment and say what to do: engines, schema, secrets, clock, search index, jobs, disk
+    Doctor,
     /// Generate files from the code: docs/openapi.json, docs/tools.md, .env.example and others
     Generate {
         /// Write nothing; fail if a file is out of date
@@ -158,20 +177,58 @@ fn role(text: &str) -> Result<Role, &'static str> {
     Role::parse(text).ok_or("the role must be owner or staff")
 }
 
-/// The commands of `souk jobs`.
+/// The commands of `souk jobs`. Every change is recorded in the audit log.
 #[derive(Debug, Subcommand)]
 pub enum JobsCommand {
-    /// List dead letters, the oldest first: jobs that failed in every attempt or repeatedly crashed their worker
-    Dead {
-        /// Maximum number of dead letters
+    /// List jobs, the earliest first; by default dead letters: jobs that do not run again by themselves
+    List {
+        /// State: waiting, due, failing, running, suspect, dead or any
+        #[arg(long, default_value = "dead", value_parser = job_states)]
+        state: JobStates,
+        /// Kind of the jobs, such as `catalog.apply_run`
+        #[arg(long)]
+        kind: Option<String>,
+        /// Maximum number of jobs
+        #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u16).range(1..=1000))]
+        limit: u16,
+    },
+    /// Show a job with its payload and its last error
+    Show {
+        /// Id of the job: job_…
+        job_id: JobId,
+    },
+    /// List rows that scheduled jobs could not process; they are retried later
+    Rows {
+        /// Maximum number of rows
         #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u16).range(1..=1000))]
         limit: u16,
     },
     /// Move a dead letter back to the queue; it is due immediately and its attempts count from zero
-    Requeue {
-        /// Id of the job, as printed by `souk jobs dead`
+    Revive {
+        /// Id of the job: job_…
         job_id: JobId,
+        /// Why, for the audit log
+        #[arg(long)]
+        reason: Reason,
     },
+    /// Delete a dead letter
+    Discard {
+        /// Id of the job: job_…
+        job_id: JobId,
+        /// Why, for the audit log
+        #[arg(long)]
+        reason: Reason,
+    },
+}
+
+/// The states of jobs that are listed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct JobStates(pub Option<JobState>);
+
+fn job_states(text: &str) -> Result<JobStates, &'static str> {
+    let one = JobState::parse(text).map(Some);
+    let states = one.or_else(|| (text == "any").then_some(None)).map(JobStates);
+    states.ok_or("the state must be waiting, due, failing, running, suspect, dead or any")
 }
 
 /// The commands of `souk keys`.
@@ -187,17 +244,156 @@ pub enum KeysCommand {
         /// Days until the key expires; by default it does not expire
         #[arg(long, value_parser = clap::value_parser!(u32).range(1..=3650))]
         days: Option<u32>,
+        /// Scope of the key: catalog, orders, webhooks or settings; may be repeated. By default catalog and orders
+        #[arg(long = "scope", value_parser = store_scope)]
+        scopes: Vec<StoreScope>,
     },
     /// List the keys of a store, including expired and revoked ones
     List {
         /// Slug of the store
         store: StoreSlug,
     },
-    /// Revoke a key; takes effect within five seconds
+    /// Revoke a store key or an agent key; takes effect within five seconds
     Revoke {
+        /// Id of the key: key_…
+        key_id: KeyId,
+        /// Why, for the audit log
+        #[arg(long)]
+        reason: Reason,
+    },
+}
+
+/// The commands of `souk stores`. Every change is recorded in the audit log, and the merchant reads it as a notice.
+#[derive(Debug, Subcommand)]
+pub enum StoresCommand {
+    /// Create a store
+    Create(NewStoreArguments),
+    /// Show a store in any state
+    Show {
         /// Slug of the store
         store: StoreSlug,
-        /// Id of the key, as printed by `souk keys list`
-        key_id: KeyId,
     },
+    /// Suspend a store: agents cannot use it
+    Suspend(StoreAndReason),
+    /// Reopen a suspended, paused or closed store
+    Reinstate(StoreAndReason),
+    /// Close a store for a while
+    Pause(StoreAndReason),
+    /// Close a store for good
+    Close(StoreAndReason),
+    /// Set the result of the merchant's identity verification
+    SetIdentity {
+        /// Slug of the store
+        store: StoreSlug,
+        /// Result: unverified, pending, verified or failed
+        #[arg(value_parser = identity_status)]
+        status: IdentityStatus,
+        /// Level of the verification
+        #[arg(long)]
+        level: Option<String>,
+        /// Method of the verification
+        #[arg(long)]
+        method: Option<String>,
+        /// Why, for the audit log
+        #[arg(long)]
+        reason: Reason,
+    },
+    /// Allow a host for the payment page of a store
+    AllowHost {
+        /// Slug of the store
+        store: StoreSlug,
+        /// Host name, such as pay.example.com
+        host: String,
+        /// Why, for the audit log
+        #[arg(long)]
+        reason: Reason,
+    },
+}
+
+/// A store to create.
+#[derive(Debug, clap::Args)]
+pub struct NewStoreArguments {
+    /// Slug of the store, which is permanent
+    pub slug: StoreSlug,
+    /// Name of the store
+    #[arg(long)]
+    pub name: String,
+    /// Home country: two letters, ISO 3166
+    #[arg(long)]
+    pub country: String,
+    /// Currency of the prices: USD, EUR or USDC
+    #[arg(long)]
+    pub currency: Currency,
+    /// Legal name of the company; by default the name of the store
+    #[arg(long)]
+    pub legal_name: Option<String>,
+    /// Website of the merchant
+    #[arg(long, default_value = "")]
+    pub website: String,
+    /// Email address of customer support
+    #[arg(long, default_value = "")]
+    pub support_email: String,
+    /// Email address of the account that becomes the owner
+    #[arg(long)]
+    pub owner: Option<Email>,
+    /// Why, for the audit log
+    #[arg(long)]
+    pub reason: Reason,
+}
+
+/// A store, and why something is done to it.
+#[derive(Debug, clap::Args)]
+pub struct StoreAndReason {
+    /// Slug of the store
+    pub store: StoreSlug,
+    /// Why: for the audit log, and for the merchant
+    #[arg(long)]
+    pub reason: Reason,
+}
+
+/// The commands of `souk checkouts`.
+#[derive(Debug, Subcommand)]
+pub enum CheckoutsCommand {
+    /// Show a checkout session of any store
+    Show {
+        /// Id of the session: chk_…
+        checkout_id: CheckoutId,
+    },
+    /// Cancel an unpaid session and return its units to stock; recorded in the audit log
+    Release {
+        /// Id of the session: chk_…
+        checkout_id: CheckoutId,
+        /// Why: for the audit log, and for the merchant
+        #[arg(long)]
+        reason: Reason,
+    },
+}
+
+/// The commands of `souk people`. Every change is recorded in the audit log.
+#[derive(Debug, Subcommand)]
+pub enum PeopleCommand {
+    /// Disable an account: its tokens and agent keys stop working within five seconds
+    Disable(PersonAndReason),
+    /// Enable a disabled account: its agent keys work again, its former tokens do not
+    Enable(PersonAndReason),
+    /// Erase name, address, email and telephone number of a buyer at all stores
+    EraseBuyer(PersonAndReason),
+}
+
+/// An account, and why something is done to it.
+#[derive(Debug, clap::Args)]
+pub struct PersonAndReason {
+    /// Email address of the account
+    pub email: Email,
+    /// Why, for the audit log
+    #[arg(long)]
+    pub reason: Reason,
+}
+
+fn store_scope(text: &str) -> Result<StoreScope, &'static str> {
+    StoreScope::parse(text).ok_or("the scope must be catalog, orders, webhooks or settings")
+}
+
+fn identity_status(text: &str) -> Result<IdentityStatus, &'static str> {
+    IdentityStatus::parse(text).ok_or("the status must be unverified, pending, verified or failed")
 }

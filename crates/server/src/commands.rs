@@ -10,10 +10,11 @@ use tokio::net::TcpListener;
 use crate::app::{App, AppSettings};
 use crate::cli::{CatalogCommand, Cli, Command};
 use crate::config::{AdmissionError, Config, LimitsMode, SecretError};
+use crate::listen::ConnectionLimits;
 use crate::shutdown::Shutdown;
 use crate::{
-    Monitor, admin, banner, dead_jobs, generate, import, keys, listen, search_index, shutdown,
-    telemetry, worker,
+    Monitor, admin, banner, checkouts, doctor, file_limit, generate, import, keys, listen,
+    operator, people, queue, search_index, shutdown, stores, telemetry, worker,
 };
 
 /// Why a command failed.
@@ -32,9 +33,15 @@ pub enum CommandError {
     #[error(transparent)]
     Keys(#[from] keys::KeysError),
     #[error(transparent)]
+    Stores(#[from] stores::StoresError),
+    #[error(transparent)]
+    Checkouts(#[from] checkouts::CheckoutsError),
+    #[error(transparent)]
+    People(#[from] people::PersonCommandError),
+    #[error(transparent)]
     Admin(#[from] admin::AdminError),
     #[error(transparent)]
-    Jobs(#[from] dead_jobs::JobsError),
+    Jobs(#[from] queue::JobsError),
     #[error("import failed: {}; cause: {}", .0, cause(.0))]
     Import(#[from] import::ImportError),
     #[error("search index failed: {}; cause: {}", .0, cause(.0))]
@@ -49,6 +56,9 @@ pub enum CommandError {
     /// Generated files differ from the code.
     #[error("out of date: {}; run `just generate`", .0.join(", "))]
     Drift(Vec<&'static str>),
+    /// `souk doctor` found a problem.
+    #[error("the deployment has problems; see the report")]
+    Unhealthy,
     /// The schema is older than this binary.
     #[error("the database schema is out of date; run `souk migrate`")]
     NotMigrated,
@@ -81,6 +91,21 @@ pub async fn run(cli: Cli) -> Result<(), CommandError> {
             print(&keys::run(&database, &secret, command).await?);
             Ok(())
         }
+        Command::Stores { command } => {
+            let database = connect(&config)?;
+            print(&stores::run(&database, command).await?);
+            Ok(())
+        }
+        Command::Checkouts { command } => {
+            let database = connect(&config)?;
+            print(&checkouts::run(&database, command).await?);
+            Ok(())
+        }
+        Command::People { command } => {
+            let database = connect(&config)?;
+            print(&people::run(&database, command).await?);
+            Ok(())
+        }
         Command::Admin { command } => {
             let secret = credential_secret(&config)?;
             let database = connect(&config)?;
@@ -89,7 +114,7 @@ pub async fn run(cli: Cli) -> Result<(), CommandError> {
         }
         Command::Jobs { command } => {
             let database = connect(&config)?;
-            print(&dead_jobs::run(&database, command).await?);
+            print(&queue::run(&database, command).await?);
             Ok(())
         }
         Command::Catalog { command: CatalogCommand::Import(arguments) } => {
@@ -98,6 +123,11 @@ pub async fn run(cli: Cli) -> Result<(), CommandError> {
             Ok(())
         }
         Command::CheckConfig => check_config(&config).await,
+        Command::Doctor => {
+            let report = doctor::run(&config, connect(&config)?).await;
+            print(&report.to_string());
+            if report.is_healthy() { Ok(()) } else { Err(CommandError::Unhealthy) }
+        }
         Command::Generate { check, root } => {
             let differing = generate::generate(&root, check)?;
             if check && !differing.is_empty() {
@@ -169,6 +199,8 @@ async fn serve_until(
         shutdown.draining.clone(),
         metrics.clone(),
     );
+    operator::start(config, metrics, shutdown.stopped.clone()).await;
+    let limits = connection_limits(config);
     let app = App {
         database: database.clone(),
         stores,
@@ -176,20 +208,29 @@ async fn serve_until(
         random_source: RandomSource::system(),
         health: monitor.start().await,
         draining: shutdown.draining,
-        metrics,
         secret,
         admission,
         payment_gateway: config.payment_gateway(),
+        uploads: config.upload_gate(),
         settings: app_settings(config),
     };
     tracing::info!(address = %config.listen, cell = %config.cell, "HTTP server started");
     if let Some(message) = startup_message {
         print(&message);
     }
-    listen::serve(listener, app.into_router(), shutdown.stopped).await;
+    listen::serve(listener, app.into_router(), limits, shutdown.stopped).await;
     database.close().await;
     tracing::info!("HTTP server stopped");
     Ok(())
+}
+
+fn connection_limits(config: &Config) -> ConnectionLimits {
+    let count = |number: u32| usize::try_from(number).unwrap_or(usize::MAX);
+    ConnectionLimits {
+        total: file_limit::connections_max(count(config.connections_max)),
+        per_network: count(config.address_connections_max),
+        trusted_proxies: config.trusted_proxies.clone().into(),
+    }
 }
 
 fn app_settings(config: &Config) -> AppSettings {
@@ -214,6 +255,7 @@ async fn work(config: &Config) -> Result<(), CommandError> {
     let shutdown = shutdown::on_signal(Duration::ZERO)?;
     let database = connect(config)?;
     tracing::info!(cell = %config.cell, concurrency = config.job_concurrency, "worker started");
+    operator::start(config, telemetry::install_metrics(), shutdown.stopped.clone()).await;
     let directory = tokio::spawn(worker::refresh_directory(database.clone()));
     worker::runner(database.clone(), config).run(shutdown.stopped).await;
     directory.abort();
@@ -229,6 +271,7 @@ async fn index(config: &Config, rebuild: bool) -> Result<(), CommandError> {
         search::rebuild(&database, config.search_shards).await?;
     }
     tracing::info!(cell = %config.cell, objects = config.search_objects, "search index writer started");
+    operator::start(config, telemetry::install_metrics(), shutdown.stopped.clone()).await;
     let directory = tokio::spawn(worker::refresh_directory(database.clone()));
     search_index::writer(config, database.clone(), shutdown.stopped)?.await;
     directory.abort();

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::sync::Arc;
 
+use catalog::UploadGate;
 use checkout::PaymentGateway;
 use clap::{Args, ValueEnum};
 use database::CellName;
@@ -39,6 +40,9 @@ pub struct Config {
     /// Address and port to listen on
     #[arg(long, env = "SOUK_LISTEN", default_value = "127.0.0.1:8080", global = true)]
     pub listen: SocketAddr,
+    /// Private address and port for operators, which serves /metrics: never expose it to the public
+    #[arg(long, env = "SOUK_OPERATOR_LISTEN", default_value = "127.0.0.1:8081", global = true)]
+    pub operator_listen: SocketAddr,
     /// Public base URL of the service, without a trailing slash
     #[arg(long, env = "SOUK_SITE_URL", default_value = "http://127.0.0.1:8080", global = true)]
     pub site_url: SiteUrl,
@@ -63,6 +67,12 @@ pub struct Config {
     /// Cell that this process serves; requests for merchants of other cells are refused
     #[arg(long, env = "SOUK_CELL", default_value = "cell-1", global = true)]
     pub cell: CellName,
+    /// Maximum number of open connections of clients; one without a request gives way to a new one
+    #[arg(long, env = "SOUK_CONNECTIONS_MAX", default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(16..), global = true)]
+    pub connections_max: u32,
+    /// Maximum number of open connections of one IPv4 address or IPv6 network; trusted proxies are not limited
+    #[arg(long, env = "SOUK_ADDRESS_CONNECTIONS_MAX", default_value_t = 1_000, value_parser = clap::value_parser!(u32).range(1..), global = true)]
+    pub address_connections_max: u32,
     /// Maximum number of PostgreSQL connections of this process
     #[arg(long, env = "SOUK_DATABASE_CONNECTIONS", default_value_t = 20, value_parser = clap::value_parser!(u32).range(2..=1000), global = true)]
     pub database_connections: u32,
@@ -75,6 +85,12 @@ pub struct Config {
     /// Maximum size of an upload (feeds and catalog replacements), in bytes
     #[arg(long, env = "SOUK_UPLOAD_BYTES_MAX", default_value_t = 4_294_967_296, global = true)]
     pub upload_bytes_max: u64,
+    /// Directory on the disk that stores the database; feeds are refused while it has too little free space
+    #[arg(long, env = "SOUK_DISK", default_value = ".", global = true)]
+    pub disk: PathBuf,
+    /// Free disk space below which feeds are refused, in bytes; 0: not checked
+    #[arg(long, env = "SOUK_DISK_BYTES_MIN", default_value_t = 2_147_483_648, global = true)]
+    pub disk_bytes_min: u64,
     /// Maximum number of concurrent requests per store in this process; further requests are refused with 503
     #[arg(long, env = "SOUK_STORE_CONCURRENCY", default_value_t = 200, global = true)]
     pub store_concurrency: usize,
@@ -294,6 +310,22 @@ impl Config {
     pub fn payment_gateway(&self) -> PaymentGateway {
         let is_allowed = self.test_payments == TestPayments::On && self.is_loopback_only();
         PaymentGateway::new(Arc::new(TestProvider), is_allowed)
+    }
+
+    /// Returns the gate that admits uploads while the disk has enough free space.
+    #[must_use]
+    pub fn upload_gate(&self) -> UploadGate {
+        if self.disk_bytes_min == 0 {
+            return UploadGate::without_disk();
+        }
+        let disk = self.disk.clone();
+        let free_space = move || {
+            let volume = rustix::fs::statvfs(&disk).inspect_err(|error| {
+                tracing::warn!(%error, disk = %disk.display(), "the free disk space is unknown");
+            });
+            volume.ok().map(|volume| volume.f_bavail.saturating_mul(volume.f_frsize))
+        };
+        UploadGate::new(Arc::new(free_space), self.disk_bytes_min)
     }
 
     /// Whether credentials are protected only by the public development secret.

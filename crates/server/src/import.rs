@@ -5,7 +5,9 @@ use std::io::{BufWriter, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use catalog::{CatalogError, FeedFormat, FeedRun, FeedRunMode, FeedRunState, NewFeedRun, Upload};
+use catalog::{
+    CatalogError, FeedFormat, FeedRun, FeedRunMode, FeedRunState, NewFeedRun, Upload, UploadGate,
+};
 use clap::Args;
 use database::{Database, DatabaseError, Reading};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -127,7 +129,9 @@ async fn start(
         file_name: name.clone(),
     };
     let bar = bar("{spinner} uploading    {bar:30} {bytes}/{total_bytes} {eta}", size);
-    let mut upload = Upload::begin(database, merchant, &request).await?;
+    // An operator's import is subject to the quotas of the store too, but takes no place of the server's uploads.
+    let gate = UploadGate::without_disk();
+    let mut upload = Upload::begin(database, &gate, merchant, &request, Some(size)).await?;
     while length > 0 {
         upload.write(&buffer[..length]).await?;
         bar.inc(u64::try_from(length).unwrap_or(0));

@@ -1,9 +1,9 @@
-//! `souk keys`: manages the API keys of stores. Also creates the key of `souk dev`.
+//! `souk keys`: manages API keys. Also creates the key of `souk dev`.
 
 use std::time::Duration;
 
 use database::{Database, DatabaseError, Work};
-use identity::{Actor, IdentityError, IssuedKey, Secret, StoreKey};
+use identity::{Actor, IdentityError, IssuedKey, NewStoreKey, RevokedKey, Secret, StoreKey};
 use merchants::{StoreCache, StoreError};
 use primitives::{KeyId, MerchantId, StoreSlug, Timestamp};
 
@@ -31,9 +31,13 @@ pub(crate) async fn run(
 ) -> Result<String, KeysError> {
     database.refresh_directory().await?;
     match command {
-        KeysCommand::Create { store, name, days } => {
+        KeysCommand::Create { store, name, days, scopes } => {
             let merchant = merchant(database, &store).await?;
-            let issued = create(database, secret, merchant, &name, days).await?;
+            let mut new = NewStoreKey::new(name);
+            if !scopes.is_empty() {
+                new.scopes = scopes.into_iter().collect();
+            }
+            let issued = create(database, secret, merchant, new, days).await?;
             Ok(format!(
                 "{}\n{}\nThis is the only time the key is shown: store it as a secret of {store}.",
                 issued.key_id, issued.key
@@ -46,10 +50,16 @@ pub(crate) async fn run(
             let lines: Vec<String> = keys.iter().map(|key| line(key, now)).collect();
             Ok(if lines.is_empty() { format!("{store} has no keys.") } else { lines.join("\n") })
         }
-        KeysCommand::Revoke { store, key_id } => {
-            let merchant = merchant(database, &store).await?;
-            revoke(database, merchant, key_id).await?;
-            Ok(format!("{key_id} is revoked; this takes effect within five seconds."))
+        KeysCommand::Revoke { key_id, reason } => {
+            let mut work = Work::for_platform(database).await?;
+            let revoked = identity::revoke_key(&mut work, Actor::Operator, key_id, &reason).await?;
+            work.commit().await?;
+            let whose = match revoked {
+                RevokedKey::Agent(Some(user)) => format!("an agent key of {user}"),
+                RevokedKey::Agent(None) => String::from("a sandbox key"),
+                RevokedKey::Store(merchant) => format!("a store key of {merchant}"),
+            };
+            Ok(format!("{key_id}, {whose}, is revoked; this takes effect within five seconds."))
         }
     }
 }
@@ -63,15 +73,15 @@ async fn create(
     database: &Database,
     secret: &Secret,
     merchant: MerchantId,
-    name: &str,
+    new: NewStoreKey,
     days: Option<u32>,
 ) -> Result<IssuedKey, KeysError> {
     let mut work = Work::for_platform(database).await?;
     let now = work.now();
     let expires_at = days.map(|days| now.plus(Duration::from_hours(24 * u64::from(days))));
+    let new = NewStoreKey { expires_at, ..new };
     let (issued, _) =
-        identity::issue_store_key(&mut work, secret, Actor::Operator, merchant, name, expires_at)
-            .await?;
+        identity::issue_store_key(&mut work, secret, Actor::Operator, merchant, &new).await?;
     work.commit().await?;
     Ok(issued)
 }
@@ -85,14 +95,16 @@ async fn revoke(database: &Database, merchant: MerchantId, key: KeyId) -> Result
 
 /// Formats a key for the list.
 fn line(key: &StoreKey, now: Timestamp) -> String {
-    let StoreKey { key_id, prefix, name, created_at, .. } = key;
+    let StoreKey { key_id, prefix, name, scopes, created_at, .. } = key;
+    let scopes: Vec<&str> = scopes.iter().map(|scope| scope.as_str()).collect();
+    let scopes = scopes.join(",");
     let state = match (key.revoked_at, key.expires_at) {
         (Some(revoked), _) => format!("revoked {revoked}"),
         (None, Some(end)) if end <= now => format!("expired {end}"),
         (None, Some(end)) => format!("expires {end}"),
         (None, None) => String::from("active"),
     };
-    format!("{key_id}  {prefix}…  created {created_at}  {state}  {name}")
+    format!("{key_id}  {prefix}…  created {created_at}  {state}  {scopes}  {name}")
 }
 
 /// The key that `souk dev` prints.
@@ -122,12 +134,14 @@ pub(crate) async fn for_development(
     for key in previous {
         revoke(database, merchant, key.key_id).await?;
     }
-    let issued = create(database, secret, merchant, DEVELOPMENT_KEY_NAME, None).await?;
+    let new = NewStoreKey::new(DEVELOPMENT_KEY_NAME).with_all_scopes();
+    let issued = create(database, secret, merchant, new, None).await?;
     Ok(Some(DevelopmentKey { store: store.slug.clone(), key: issued.key }))
 }
 
 #[cfg(test)]
 mod tests {
+    use identity::StoreScope;
     use primitives::Id;
     use testkit::TestDatabase;
 
@@ -153,15 +167,17 @@ mod tests {
         let list = || KeysCommand::List { store: store() };
         assert_eq!(run(list()).await.unwrap(), "demo-store has no keys.");
         let name = String::from("erp");
-        let create = KeysCommand::Create { store: store(), name, days: Some(2) };
+        let scopes = vec![StoreScope::Orders, StoreScope::Webhooks];
+        let create = KeysCommand::Create { store: store(), name, days: Some(2), scopes };
         let output = run(create).await.unwrap();
         let [id, key, note] = output.lines().collect::<Vec<_>>()[..] else { panic!("{output}") };
         assert!(key.starts_with("mrch_") && note.contains("only time"), "{output}");
         let listed = run(list()).await.unwrap();
         assert!(listed.contains(id) && listed.contains("expires 2026-11-17"), "{listed}");
-        assert!(!listed.contains(key) && listed.ends_with("erp"), "{listed}");
+        assert!(!listed.contains(key) && listed.ends_with("orders,webhooks  erp"), "{listed}");
         let key_id = id.parse().unwrap();
-        run(KeysCommand::Revoke { store: store(), key_id }).await.unwrap();
+        let reason = "left".parse().unwrap();
+        run(KeysCommand::Revoke { key_id, reason }).await.unwrap();
         assert!(run(list()).await.unwrap().contains("revoked 2026-11-15"));
     }
 
@@ -171,8 +187,8 @@ mod tests {
         let run = async |command| run(test.database(), &secret(), command).await;
         let nowhere = KeysCommand::List { store: "nowhere".parse().unwrap() };
         assert!(matches!(run(nowhere).await, Err(KeysError::Store(StoreError::NotFound))));
-        let store = demo::DEMO_STORE.parse().unwrap();
-        let unknown = KeysCommand::Revoke { store, key_id: KeyId::from_random(1) };
+        let reason = "left".parse().unwrap();
+        let unknown = KeysCommand::Revoke { key_id: KeyId::from_random(1), reason };
         let refused = run(unknown).await;
         assert!(matches!(refused, Err(KeysError::Key(IdentityError::KeyNotFound))));
     }
@@ -186,7 +202,7 @@ mod tests {
         let database = test.database().clone();
         let loopback = primitives::ClientAddress(std::net::IpAddr::from([127, 0, 0, 1]));
         let keys = identity::StoreKeys::new(database, secret(), Duration::ZERO);
-        assert!(keys.merchant_of(&first.key, loopback).await.is_err());
-        assert!(keys.merchant_of(&second.key, loopback).await.is_ok());
+        assert!(keys.program_of(&first.key, loopback).await.is_err());
+        assert!(keys.program_of(&second.key, loopback).await.is_ok());
     }
 }

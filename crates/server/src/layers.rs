@@ -1,5 +1,6 @@
 //! The layers around every request.
 
+mod body_memory;
 mod bulkhead;
 mod limit;
 mod observe;
@@ -12,6 +13,7 @@ use axum::response::Response;
 use mcp::ErrorFormat;
 use primitives::{ErrorCode, Failure, Problem, RequestId};
 
+pub(crate) use body_memory::BodyMemory;
 pub(crate) use bulkhead::{Bulkhead, bulkhead};
 pub(crate) use limit::{Limits, catch_panics, limit};
 pub(crate) use observe::{observe, record_route};
@@ -27,7 +29,7 @@ struct ErrorResponder {
 
 impl ErrorResponder {
     fn new(request: &Request) -> Self {
-        let is_mcp = request.uri().path().ends_with("/mcp");
+        let is_mcp = request.uri().path().trim_end_matches('/').ends_with("/mcp");
         Self {
             error_format: is_mcp.then(|| ErrorFormat::of(request.headers())),
             request_id: request.extensions().get::<RequestId>().cloned(),
@@ -50,6 +52,12 @@ enum LayerError {
     BodyTooLarge(u64),
     #[error("request body stalled: no data received for {0} seconds")]
     BodyStalled(u64),
+    #[error("request body too slow")]
+    BodySlow,
+    #[error("request body too large: it contains too many values")]
+    TooManyValues,
+    #[error("too many large request bodies at once")]
+    BodiesOverloaded,
     #[error("request timed out")]
     Timeout,
     #[error("too many concurrent requests for this store")]
@@ -63,9 +71,11 @@ enum LayerError {
 impl Problem for LayerError {
     fn code(&self) -> ErrorCode {
         match self {
-            Self::BodyTooLarge(_) => ErrorCode::PayloadTooLarge,
-            Self::BodyStalled(_) => ErrorCode::InvalidRequest,
-            Self::Timeout | Self::StoreOverloaded => ErrorCode::ServiceUnavailable,
+            Self::BodyTooLarge(_) | Self::TooManyValues => ErrorCode::PayloadTooLarge,
+            Self::BodyStalled(_) | Self::BodySlow => ErrorCode::InvalidRequest,
+            Self::Timeout | Self::StoreOverloaded | Self::BodiesOverloaded => {
+                ErrorCode::ServiceUnavailable
+            }
             Self::HandlerPanicked => ErrorCode::InternalError,
             Self::NoRoute => ErrorCode::NotFound,
         }
@@ -76,6 +86,9 @@ impl Problem for LayerError {
             Self::NoRoute => "MCP is at /{slug}/mcp, REST under /api/v1; see /api/docs",
             Self::BodyTooLarge(_) => "send a smaller body; split a feed into parts with mode=merge",
             Self::BodyStalled(_) => "send the whole request again, without pauses",
+            Self::BodySlow => "send the whole request again, in smaller parts",
+            Self::TooManyValues => "send fewer items per call",
+            Self::BodiesOverloaded => "send fewer large requests at once",
             _ => return,
         };
         details.insert("hint", hint);

@@ -1,6 +1,11 @@
-//! Accepts connections, with limits on the time and size of request headers.
+//! Accepts connections, with limits on their number, on their idle time, and on the time and size of request headers.
+
+mod activity;
+mod connections;
 
 use std::net::SocketAddr;
+use std::pin::pin;
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
@@ -9,37 +14,42 @@ use http::Request;
 use hyper::body::Incoming;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
-use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tower::ServiceExt;
 
 use crate::layers::Peer;
+use crate::listen::activity::Activity;
+use crate::listen::connections::{Connections, Registration};
+
+pub(crate) use connections::ConnectionLimits;
 
 /// Timeout for reading the headers of a request.
 const HEADER_READ_TIMEOUT: Duration = Duration::from_secs(10);
 /// Limits on the headers of one request.
 const HEADER_COUNT_MAX: usize = 100;
 const HEADER_BYTES_MAX: usize = 64 * 1024;
-/// Time to wait for requests in flight after the listener has closed.
+/// Time to wait for requests in flight after the listener has closed, or after a connection was asked to close.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Serves until `stopped` becomes true, then accepts no more connections and waits for requests in flight.
 pub(crate) async fn serve(
     listener: TcpListener,
     router: Router,
+    limits: ConnectionLimits,
     mut stopped: watch::Receiver<bool>,
 ) {
-    let builder = builder();
-    let graceful = GracefulShutdown::new();
+    let (close, closing) = watch::channel(false);
+    let acceptor =
+        Acceptor { router, builder: builder(), connections: Connections::new(limits), closing };
     loop {
         let accepted = tokio::select! {
             accepted = listener.accept() => accepted,
             _ = stopped.wait_for(|stopped| *stopped) => break,
         };
         match accepted {
-            Ok((stream, peer)) => connect(stream, peer, &router, &builder, &graceful),
+            Ok((stream, peer)) => acceptor.accept(stream, peer),
             Err(error) => {
                 // Usually out of file descriptors, until other connections close.
                 tracing::warn!(%error, "accepting a connection failed; retrying in 50 ms");
@@ -49,10 +59,13 @@ pub(crate) async fn serve(
     }
     // Connections in the accept queue are served as well.
     while let Some(Ok((stream, peer))) = listener.accept().now_or_never() {
-        connect(stream, peer, &router, &builder, &graceful);
+        acceptor.accept(stream, peer);
     }
     drop(listener);
-    if tokio::time::timeout(SHUTDOWN_TIMEOUT, graceful.shutdown()).await.is_err() {
+    // Each connection has a receiver until it is closed.
+    drop(acceptor);
+    let _ = close.send(true);
+    if tokio::time::timeout(SHUTDOWN_TIMEOUT, close.closed()).await.is_err() {
         tracing::warn!(
             seconds = SHUTDOWN_TIMEOUT.as_secs(),
             "requests were still in flight after the shutdown timeout; they are aborted"
@@ -60,27 +73,76 @@ pub(crate) async fn serve(
     }
 }
 
-fn connect(
+struct Acceptor {
+    router: Router,
+    builder: Builder<TokioExecutor>,
+    connections: Connections,
+    closing: watch::Receiver<bool>,
+}
+
+impl Acceptor {
+    /// Serves a connection in a task of its own, unless there are too many.
+    fn accept(&self, stream: TcpStream, peer: SocketAddr) {
+        let Some(registration) = self.connections.register(peer.ip()) else {
+            metrics::counter!("souk_connections_refused_total").increment(1);
+            return;
+        };
+        let (router, builder, closing) =
+            (self.router.clone(), self.builder.clone(), self.closing.clone());
+        tokio::spawn(run(stream, peer, router, builder, registration, closing));
+    }
+}
+
+/// Serves a connection until it is closed by the client, idle for too long, evicted, or the process shuts down.
+async fn run(
     stream: TcpStream,
     peer: SocketAddr,
-    router: &Router,
-    builder: &Builder<TokioExecutor>,
-    graceful: &GracefulShutdown,
+    router: Router,
+    builder: Builder<TokioExecutor>,
+    mut registration: Registration,
+    mut closing: watch::Receiver<bool>,
 ) {
     let _ = stream.set_nodelay(true);
+    let activity = Arc::new(Activity::new(registration.first_request()));
     let peer = Peer(peer.ip());
-    let service = router.clone().map_request(move |mut request: Request<Incoming>| {
+    let requests = Arc::clone(&activity);
+    let service = tower::service_fn(move |mut request: Request<Incoming>| {
+        let in_flight = Activity::begin(&requests);
         request.extensions_mut().insert(peer);
-        request
-    });
-    let service = TowerToHyperService::new(service);
-    let connection = builder.serve_connection(TokioIo::new(stream), service).into_owned();
-    let connection = graceful.watch(connection);
-    tokio::spawn(async move {
-        if let Err(error) = connection.await {
-            tracing::debug!(%error, "connection closed with an error");
+        let response = router.clone().oneshot(request);
+        async move {
+            let response = response.await;
+            drop(in_flight);
+            response
         }
     });
+    let service = TowerToHyperService::new(service);
+    let mut connection = pin!(builder.serve_connection(TokioIo::new(stream), service));
+    let mut close_by = None;
+    loop {
+        let wake_at = close_by.unwrap_or_else(|| activity.deadline());
+        let is_asked = close_by.is_some();
+        tokio::select! {
+            result = connection.as_mut() => {
+                if let Err(error) = result {
+                    tracing::debug!(%error, "connection closed with an error");
+                }
+                return;
+            }
+            () = registration.evicted() => return,
+            _ = closing.wait_for(|closing| *closing), if !is_asked => {}
+            () = tokio::time::sleep_until(wake_at.into()) => {
+                if is_asked || activity.is_silent() {
+                    return;
+                }
+                if !activity.is_idle() {
+                    continue;
+                }
+            }
+        }
+        connection.as_mut().graceful_shutdown();
+        close_by = Some(std::time::Instant::now() + SHUTDOWN_TIMEOUT);
+    }
 }
 
 fn builder() -> Builder<TokioExecutor> {
@@ -96,6 +158,7 @@ fn builder() -> Builder<TokioExecutor> {
         .timer(TokioTimer::new())
         .max_header_list_size(64 * 1024)
         .max_concurrent_streams(200)
-        .keep_alive_interval(Duration::from_secs(20));
+        .keep_alive_interval(Duration::from_secs(20))
+        .keep_alive_timeout(Duration::from_secs(10));
     builder
 }

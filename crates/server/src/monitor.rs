@@ -152,6 +152,8 @@ impl Monitor {
         set("souk_jobs_leased", as_f64(stats.leased));
         set("souk_jobs_suspects", as_f64(stats.suspects));
         set("souk_jobs_dead", as_f64(stats.dead));
+        set("souk_jobs_failing_schedules", as_f64(stats.failing_schedules));
+        set("souk_jobs_failed_rows", as_f64(stats.failed_rows));
         set("souk_xmin_age_transactions", as_f64(stats.xmin_age_transactions));
         set("souk_xmin_age_seconds", stats.xmin_age_seconds);
         for cursor in stats.cursors {
@@ -161,13 +163,19 @@ impl Monitor {
         Ok(if keeps_up { CheckState::Ok } else { CheckState::Degraded })
     }
 
+    /// Writes a key that expires: a replica, or a server without memory, accepts connections and no writes.
     async fn check_redis(&mut self) -> CheckState {
         let check = async {
             let mut connection = self.redis_connection().await?;
-            redis::cmd("PING").query_async::<String>(&mut connection).await
+            let mut write = redis::cmd("SET");
+            write.arg("souk:health").arg(1).arg("EX").arg(60).exec_async(&mut connection).await
         };
         match tokio::time::timeout(CHECK_TIMEOUT, check).await {
-            Ok(Ok(_)) => CheckState::Ok,
+            Ok(Ok(())) => CheckState::Ok,
+            Ok(Err(error)) if matches!(error.kind(), redis::ErrorKind::Server(_)) => {
+                self.redis = None;
+                CheckState::Degraded
+            }
             Ok(Err(_)) | Err(_) => CheckState::Down,
         }
     }

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use catalog::{ApplyFeedRun, PurgeFeedRuns, RefreshCatalogStats};
-use checkout::{ExpireSessions, PurgeSandboxes, ReconcilePayments};
+use catalog::{ApplyFeedRun, EndOrphanedRuns, PurgeFeedFiles, PurgeFeedRuns, RefreshCatalogStats};
+use checkout::{ExpireSessions, PurgeCarts, PurgeCheckoutEvents, ReconcilePayments};
 use database::Database;
 use identity::PurgeLoginAttempts;
 use jobs::{Runner, RunnerSettings};
@@ -22,14 +22,15 @@ pub fn runner(database: Database, config: &Config) -> Runner {
     Runner::new(database, settings)
         .register::<ApplyFeedRun>(connectors::read_feed)
         .register::<RefreshCatalogStats>(())
+        .sweep::<EndOrphanedRuns>(Duration::from_mins(1), ())
+        .sweep::<PurgeFeedFiles>(Duration::from_mins(1), ())
         .register::<PurgeFeedRuns>(())
-        .every::<PurgeFeedRuns>(Duration::from_mins(1))
-        .register::<ExpireSessions>(())
-        .every::<ExpireSessions>(Duration::from_mins(1))
-        .register::<ReconcilePayments>(config.payment_gateway())
-        .every::<ReconcilePayments>(Duration::from_mins(1))
-        .register::<PurgeSandboxes>(())
-        .every::<PurgeSandboxes>(Duration::from_hours(1))
+        .every::<PurgeFeedRuns>(Duration::from_hours(1))
+        .sweep::<ExpireSessions>(Duration::from_mins(1), ())
+        .sweep::<ReconcilePayments>(Duration::from_mins(1), config.payment_gateway())
+        .sweep::<PurgeCarts>(Duration::from_hours(1), ())
+        .register::<PurgeCheckoutEvents>(())
+        .every::<PurgeCheckoutEvents>(Duration::from_hours(1))
         .register::<PurgeLoginAttempts>(())
         .every::<PurgeLoginAttempts>(Duration::from_mins(10))
         .register::<PurgeTallies>(())

@@ -6,9 +6,10 @@ use std::time::Duration;
 
 use catalog::{Amount, Incoming, Origin, ProductDraft};
 use database::{Database, Work};
-use identity::{Actor, IssuedKey, NewAgentKey, NewPerson, Secret};
+use identity::{Actor, IssuedKey, NewAgentKey, NewPerson, NewStoreKey, Secret};
 use merchants::{
-    Identity, NewStore, Policies, Settings, ShippingRate, ShippingZone, Standing, Store, StoreCache,
+    Identity, NewStore, Policies, Settings, SettingsChange, ShippingRate, ShippingZone, Standing,
+    Store, StoreCache,
 };
 use primitives::{Currency, Id, MerchantId, Plan, ProductId, Scope, StoreSlug, Timestamp};
 
@@ -282,8 +283,9 @@ impl TestStore {
 
     /// Replaces the settings.
     pub async fn put_settings(&self, database: &Database, settings: &Settings) {
-        let mut work = self.work(database).await;
-        let put = merchants::put_settings(&mut work, self.merchant, settings, None).await;
+        let mut work = Work::for_platform(database).await.expect("the database responds");
+        let change = SettingsChange::by_operator(settings);
+        let put = merchants::put_settings(&mut work, self.merchant, &change).await;
         put.expect("the settings are valid");
         work.commit().await.expect("the settings commit");
     }
@@ -319,8 +321,8 @@ async fn set_standing(work: &mut Work, merchant: MerchantId, score: Option<f64>)
 }
 
 async fn issue_store_key(work: &mut Work, secret: &Secret, merchant: MerchantId) -> IssuedKey {
-    let actor = Actor::Operator;
-    let issued = identity::issue_store_key(work, secret, actor, merchant, "test", None).await;
+    let (actor, new) = (Actor::Operator, NewStoreKey::new("test").with_all_scopes());
+    let issued = identity::issue_store_key(work, secret, actor, merchant, &new).await;
     issued.expect("a store key can be issued").0
 }
 

@@ -86,6 +86,12 @@ impl TestDatabase {
         with_database(&self.server, &self.name)
     }
 
+    /// Removes the record of the last migration, as if the schema were older.
+    pub async fn forget_last_migration(&self) {
+        let last = "DELETE FROM _sqlx_migrations WHERE version = (SELECT max(version) FROM _sqlx_migrations)";
+        run(&mut self.raw().await, last).await;
+    }
+
     /// Opens a direct connection as the owner of the schema, without row-level security.
     pub async fn raw(&self) -> sqlx::PgConnection {
         use sqlx::Connection;

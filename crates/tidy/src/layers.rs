@@ -29,12 +29,17 @@ pub(crate) const CRATES: &[Crate] = &[
         Only(&["database"]),
     ),
     // Parties and access.
-    krate(Domain, "merchants", "stores, policies, settings, standing", Only(&["database", "jobs"])),
     krate(
         Domain,
         "identity",
         "accounts, logins, tokens, agent keys, store keys, audit log",
         Only(&["database", "jobs"]),
+    ),
+    krate(
+        Domain,
+        "merchants",
+        "stores, policies, settings, standing, notices to merchants",
+        Only(&["database", "jobs", "identity"]),
     ),
     krate(Domain, "limits", "rate limits and concurrency limits, counted in Redis", Only(&[])),
     // Products.

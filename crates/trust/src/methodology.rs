@@ -18,8 +18,10 @@ pub struct Methodology {
     pub version: &'static str,
     /// Date of the last change.
     pub last_updated: &'static str,
-    /// How often scores are recomputed.
+    /// How often scores are recomputed, once they are: see `scores_computed`.
     pub update_cadence: &'static str,
+    /// Whether scores are recomputed at this cadence. False: not yet; published scores are sample data.
+    pub scores_computed: bool,
     /// Stores with a score below this are suspended from agent discovery.
     pub suspension_threshold: f64,
     /// Stores with a score below this do not accept agent checkout.
@@ -30,7 +32,7 @@ pub struct Methodology {
     pub components: BTreeMap<&'static str, ComponentRule>,
     /// Labels with the minimum score of each.
     pub thresholds: Vec<Threshold>,
-    /// Rules that prevent manipulation of scores.
+    /// Rules that prevent manipulation of scores. A rule that does not hold yet says so.
     pub anti_manipulation: Vec<&'static str>,
     /// How a merchant disputes a score.
     pub dispute_process: DisputeProcess,
@@ -54,9 +56,9 @@ pub struct ComponentRule {
 pub struct Threshold {
     /// The label.
     pub label: Band,
-    /// Minimum score of the label.
+    /// Threshold of the label.
     pub min_score: f64,
-    /// Effect on agents.
+    /// Meaning for agents.
     pub effect: &'static str,
 }
 
@@ -67,6 +69,8 @@ pub struct DisputeProcess {
     pub endpoint: &'static str,
     /// Hours within which an appeal is answered.
     pub sla_hours: i64,
+    /// Whether appeals are accepted. False: not yet.
+    pub available: bool,
 }
 
 /// A methodology that is not in force.
@@ -114,6 +118,7 @@ impl Default for Methodology {
             version: METHODOLOGY_VERSION,
             last_updated: "2026-11-15",
             update_cadence: "every_6_hours",
+            scores_computed: false,
             suspension_threshold: SUSPENSION_THRESHOLD,
             agent_threshold: AGENT_THRESHOLD,
             formula: "weighted_sum_clamped_0_1",
@@ -121,13 +126,14 @@ impl Default for Methodology {
             thresholds: thresholds(),
             anti_manipulation: vec![
                 "verified components are computed from live transaction data and cannot be self-reported",
-                "scores are computed server-side every 6 hours and signed with a qualified trust-service-provider timestamp",
+                "scores are computed server-side every 6 hours and signed with a qualified trust-service-provider timestamp (not yet in effect)",
                 "score history is append-only (immutable)",
-                "suspiciously rapid gains raise anomaly alerts reviewed by an administrator",
+                "suspiciously rapid gains raise anomaly alerts reviewed by an administrator (not yet in effect)",
             ],
             dispute_process: DisputeProcess {
                 endpoint: "POST /api/v1/trust/appeal",
                 sla_hours: 72,
+                available: false,
             },
             v41_methodology: DormantMethodology {
                 version: "4.1.0",
@@ -146,10 +152,12 @@ impl Default for Methodology {
     }
 }
 
+/// Returns the bands as published (docs/contract/trust.md#published-thresholds). The last one is the threshold below which a
+/// store is suspended; RESTRICTED is every score below CAUTION.
 fn thresholds() -> Vec<Threshold> {
     let threshold = |label, min_score, effect| Threshold { label, min_score, effect };
     vec![
-        threshold(Band::Elite, 0.95, "maximum agent trust"),
+        threshold(Band::Elite, 0.95, "top 5% of merchants; maximum agent trust"),
         threshold(Band::Verified, 0.85, "agents may proceed without friction"),
         threshold(
             Band::Standard,
@@ -159,12 +167,12 @@ fn thresholds() -> Vec<Threshold> {
         threshold(
             Band::Caution,
             0.5,
-            "deprioritized in search results, no agent checkout; agents should add friction",
+            "deprioritized in search results; agents should add friction",
         ),
         threshold(
             Band::Restricted,
-            0.0,
-            "deprioritized in search results, no agent checkout; below 0.2 suspended from agent discovery",
+            SUSPENSION_THRESHOLD,
+            "automatically suspended from agent discovery",
         ),
     ]
 }
@@ -177,6 +185,31 @@ mod tests {
     fn the_minimum_score_of_a_label_is_in_its_band() {
         for threshold in thresholds() {
             assert_eq!(Band::of(threshold.min_score), threshold.label);
+        }
+    }
+
+    /// The table of the specification, word for word.
+    #[test]
+    fn the_published_thresholds_do_not_change() {
+        let published: Vec<(&str, f64, &str)> =
+            thresholds().iter().map(|it| (it.label.as_str(), it.min_score, it.effect)).collect();
+        let specified = [
+            ("ELITE", 0.95, "top 5% of merchants; maximum agent trust"),
+            ("VERIFIED", 0.85, "agents may proceed without friction"),
+            ("STANDARD", 0.70, "minimum for agent checkout; normal confirmation"),
+            ("CAUTION", 0.50, "deprioritized in search results; agents should add friction"),
+            ("RESTRICTED", 0.20, "automatically suspended from agent discovery"),
+        ];
+        assert_eq!(published, specified);
+    }
+
+    #[test]
+    fn what_does_not_exist_yet_says_so() {
+        let document = Methodology::default();
+        assert!(!document.scores_computed && !document.dispute_process.available);
+        for word in ["timestamp", "alerts"] {
+            let rule = document.anti_manipulation.iter().find(|rule| rule.contains(word));
+            assert!(rule.is_some_and(|rule| rule.ends_with("(not yet in effect)")), "{word}");
         }
     }
 }

@@ -13,7 +13,7 @@ use serde::Deserialize;
 
 use crate::Web;
 use crate::form::{decode_token, encode_token, is_same_origin};
-use crate::purchase_page::{AdmittedRequest, error_page, page};
+use crate::purchase_page::{AdmittedRequest, error_page, page, visitor};
 use crate::terms_view::TermsView;
 
 pub(crate) fn routes() -> Router<Web> {
@@ -90,7 +90,8 @@ async fn decide(
         };
         let (id, token) = (parse_id(&id)?, decode_token(&form.form_token));
         let quote_hash = form.quote_hash.parse().map_err(|_| CheckoutError::CsrfRejected)?;
-        checkout::decide(&request.context(&web), id, decision, &token, quote_hash).await?;
+        let (context, visitor) = (request.context(&web), visitor(from, &headers));
+        checkout::decide(&context, id, decision, &token, quote_hash, visitor).await?;
         Ok(())
     }
     .await;

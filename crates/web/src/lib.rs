@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod approval;
+mod delivery_form;
 mod documentation;
 mod form;
 mod home;

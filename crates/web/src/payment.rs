@@ -7,20 +7,23 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::{get, post};
 use axum::{Extension, Router};
-use checkout::{CheckoutError, SessionSnapshot, Status};
+use carts::{CartError, PricedCart};
+use checkout::{CheckoutError, PayRequest, SessionSnapshot, Status};
 use database::Reading;
 use payments::TestInstrument;
-use primitives::{CheckoutId, ClientAddress, Failure};
+use primitives::{CheckoutId, ClientAddress, Failure, Problem};
 use serde::Deserialize;
 
 use crate::Web;
+use crate::delivery_form::{DeliveryForm, DeliveryView};
 use crate::form::{decode_token, encode_token, is_same_origin};
-use crate::purchase_page::{AdmittedRequest, error_page, page};
+use crate::purchase_page::{AdmittedRequest, error_page, page, visitor};
 use crate::terms_view::{TermsView, format_time};
 
 pub(crate) fn routes() -> Router<Web> {
     Router::new()
         .route("/{slug}/checkout/{checkout_id}", get(show))
+        .route("/{slug}/checkout/{checkout_id}/delivery", post(deliver))
         .route("/{slug}/checkout/{checkout_id}/pay", post(pay))
         .route("/{slug}/checkout/{checkout_id}/turn-back", post(decline))
 }
@@ -30,11 +33,38 @@ pub(crate) fn routes() -> Router<Web> {
 struct PaymentPage<'terms> {
     view: TermsView<'terms>,
     stage: &'static str,
+    /// `None` unless the person can still change where the purchase is delivered.
+    delivery: Option<DeliveryView>,
+    /// Why the submitted address was rejected.
+    problem: Option<&'static str>,
     is_test_payment: bool,
     is_payment_failed: bool,
     order: Option<String>,
     action: String,
     form_token: String,
+    quote_hash: String,
+}
+
+/// A session with its cart, as the page shows them.
+struct Purchase {
+    snapshot: SessionSnapshot,
+    /// `None` if the cart was purged.
+    cart: Option<PricedCart>,
+    country: String,
+}
+
+impl Purchase {
+    async fn load(web: &Web, request: &AdmittedRequest, id: &str) -> Result<Self, Failure> {
+        let store = request.context(web).store;
+        let reading = Reading::for_store(&web.database, store.merchant)?;
+        let snapshot = checkout::session(&reading, store.merchant, parse_id(id)?, None).await?;
+        let cart = match carts::cart(&reading, store, snapshot.session.cart, None).await {
+            Ok(cart) => Some(cart),
+            Err(CartError::NotFound) => None,
+            Err(error) => return Err(error.into()),
+        };
+        Ok(Self { snapshot, cart, country: store.country.clone() })
+    }
 }
 
 async fn show(
@@ -42,48 +72,109 @@ async fn show(
     Extension(from): Extension<ClientAddress>,
     Path((slug, id)): Path<(String, String)>,
 ) -> Response {
-    let found: Result<SessionSnapshot, Failure> = async {
+    let found: Result<Purchase, Failure> = async {
         let request = AdmittedRequest::admit(&web, &slug, from).await?;
-        let merchant = request.context(&web).store.merchant;
-        let reading = Reading::for_store(&web.database, merchant)?;
-        Ok(checkout::session(&reading, merchant, parse_id(&id)?, None).await?)
+        Purchase::load(&web, &request, &id).await
     }
     .await;
     match found {
-        Ok(snapshot) => render(&web, &slug, &snapshot),
+        Ok(purchase) => render(&web, &slug, &purchase, None),
         Err(failure) => error_page(&failure),
     }
 }
 
-fn render(web: &Web, slug: &str, snapshot: &SessionSnapshot) -> Response {
+fn render(web: &Web, slug: &str, purchase: &Purchase, problem: Option<&'static str>) -> Response {
+    let snapshot = &purchase.snapshot;
     let session = &snapshot.session;
-    let is_accepted = web.payment_gateway.accepts(session);
+    let is_accepted = web.payment_gateway.accepts(session.owner.is_sandbox);
     let stage = match snapshot.status() {
-        Status::RequiresEscalation | Status::ReadyForComplete
-            if session.is_holding && is_accepted =>
-        {
-            "open"
+        Status::RequiresEscalation | Status::ReadyForComplete if session.is_holding => {
+            match (is_accepted, session.terms.needs_destination()) {
+                (false, _) => "elsewhere",
+                (true, true) => "address",
+                (true, false) => "open",
+            }
         }
-        Status::RequiresEscalation | Status::ReadyForComplete if session.is_holding => "elsewhere",
         Status::RequiresEscalation | Status::ReadyForComplete | Status::Incomplete => "not_payable",
         Status::CompleteInProgress => "paying",
         Status::Completed => "paid",
+        Status::Canceled | Status::Expired if session.order.is_some() => "paid",
         Status::Canceled => "canceled",
         Status::Expired => "expired",
     };
+    let is_open = matches!(stage, "address" | "open");
     let mut view = TermsView::of(&session.terms);
     // The session outlives the cart; a closed session has no expiry to show.
-    view.valid_until = (stage == "open").then(|| format_time(session.expires_at));
+    view.valid_until = is_open.then(|| format_time(session.expires_at));
+    let cart = purchase.cart.as_ref().filter(|_| is_open);
     let payment = PaymentPage {
         view,
         stage,
+        delivery: cart.map(|cart| DeliveryView::new(cart, &purchase.country)),
+        problem,
         is_test_payment: !web.payment_gateway.is_live(),
         is_payment_failed: session.is_payment_failed,
         order: session.order.map(|order| order.to_string()),
         action: format!("/{slug}/checkout/{}", session.id),
         form_token: encode_token(&session.form_token),
+        quote_hash: session.quote_hash.to_string(),
     };
-    page(StatusCode::OK, &payment)
+    let status = if problem.is_some() { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };
+    page(status, &payment)
+}
+
+async fn deliver(
+    State(web): State<Web>,
+    Extension(from): Extension<ClientAddress>,
+    Path((slug, id)): Path<(String, String)>,
+    headers: HeaderMap,
+    form: Result<Form<DeliveryForm>, FormRejection>,
+) -> Response {
+    let result: Result<Option<(Purchase, &'static str)>, Failure> = async {
+        let request = AdmittedRequest::admit(&web, &slug, from).await?;
+        let Some(Form(form)) = form.ok().filter(|_| is_same_origin(&headers, &web.site_url)) else {
+            return Err(CheckoutError::CsrfRejected.into());
+        };
+        let purchase = Purchase::load(&web, &request, &id).await?;
+        let token = decode_token(&form.form_token);
+        let buyer = purchase.cart.as_ref().and_then(|priced| priced.cart.buyer.clone());
+        let delivery = form.delivery(buyer);
+        let delivered =
+            checkout::deliver(&request.context(&web), parse_id(&id)?, &token, delivery).await;
+        match delivered {
+            Ok(_) => Ok(None),
+            Err(error) => match problem(&error) {
+                Some(problem) => Ok(Some((purchase, problem))),
+                None => Err(error.into()),
+            },
+        }
+    }
+    .await;
+    match result {
+        Ok(Some((purchase, problem))) => render(&web, &slug, &purchase, Some(problem)),
+        Ok(None) => redirect_back(Ok(()), &slug, &id),
+        Err(failure) => error_page(&failure),
+    }
+}
+
+/// Returns why an address was rejected, if the person can correct it.
+fn problem(error: &CheckoutError) -> Option<&'static str> {
+    match error {
+        CheckoutError::NotReady { .. } => {
+            Some("The store does not ship to this address, or not with this shipping option.")
+        }
+        CheckoutError::OutOfStock { .. } | CheckoutError::ReservedElsewhere { .. } => {
+            Some("An item is no longer available. Ask your agent to prepare the purchase again.")
+        }
+        CheckoutError::Cart(CartError::InvalidCountry) => {
+            Some("Enter the country as two letters, for example DE or US.")
+        }
+        CheckoutError::Cart(CartError::InvalidEmail) => Some("Enter a valid email address."),
+        CheckoutError::Cart(error) if error.code().status() == 400 => {
+            Some("A part of the address is too long or contains invalid characters.")
+        }
+        _ => None,
+    }
 }
 
 /// The fields of the payment form.
@@ -91,6 +182,7 @@ fn render(web: &Web, slug: &str, snapshot: &SessionSnapshot) -> Response {
 struct PaymentForm {
     instrument: String,
     form_token: String,
+    quote_hash: String,
 }
 
 async fn pay(
@@ -107,8 +199,14 @@ async fn pay(
         };
         let instrument = TestInstrument::parse(&form.instrument);
         let instrument = instrument.ok_or(CheckoutError::UnknownPaymentMethod)?.as_str();
-        let (context, token) = (request.context(&web), decode_token(&form.form_token));
-        checkout::pay(&context, &web.payment_gateway, parse_id(&id)?, instrument, &token).await?;
+        let token = decode_token(&form.form_token);
+        let payment = PayRequest {
+            instrument,
+            form_token: &token,
+            quote_hash: form.quote_hash.parse().map_err(|_| CheckoutError::CsrfRejected)?,
+            visitor: visitor(from, &headers),
+        };
+        checkout::pay(&request.context(&web), parse_id(&id)?, payment).await?;
         Ok(())
     }
     .await;

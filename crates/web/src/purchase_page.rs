@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use askama::Template;
 use axum::http::header::{
-    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderName, REFERRER_POLICY,
+    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderName, REFERRER_POLICY, USER_AGENT,
     X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
 };
-use axum::http::{HeaderValue, StatusCode};
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
-use checkout::CheckoutContext;
+use checkout::{CheckoutCaller, CheckoutContext, Visitor};
 use limits::{
     AdmissionPermit, Caller, Class, ConcurrencyLimit, PURCHASE_PAGE_PER_MINUTE, QuotaRequest,
 };
@@ -35,13 +35,26 @@ impl AdmittedRequest {
         let permit =
             web.admission.admit(&caller, ConcurrencyLimit::for_plan(Plan::Free), &quota).await?;
         let slug: StoreSlug = slug.parse()?;
-        let store = web.stores.admit(&slug).await?;
+        // Pages of a suspended or closed store stay available; paying checks the store again.
+        let store = web.stores.find(&slug).await?;
         Ok(Self { store, _permit: permit })
     }
 
     pub(crate) fn context<'page>(&'page self, web: &'page Web) -> CheckoutContext<'page> {
-        CheckoutContext { database: &web.database, store: &self.store, site_url: &web.site_url }
+        CheckoutContext {
+            database: &web.database,
+            store: &self.store,
+            site_url: &web.site_url,
+            gateway: &web.payment_gateway,
+            caller: CheckoutCaller::default(),
+        }
     }
+}
+
+/// Returns the person who submits a form.
+pub(crate) fn visitor(from: ClientAddress, headers: &HeaderMap) -> Visitor {
+    let browser = headers.get(USER_AGENT).and_then(|value| value.to_str().ok());
+    Visitor::new(from, browser.unwrap_or_default())
 }
 
 /// An error, explained to a person.

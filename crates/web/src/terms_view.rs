@@ -1,7 +1,7 @@
 //! The terms of a purchase, formatted for a person. The view contains only the terms, so the quote hash covers
 //! everything that is shown.
 
-use carts::{Destination, Terms};
+use carts::{Buyer, Destination, Terms};
 use merchants::Band;
 use primitives::{Money, Timestamp};
 
@@ -19,6 +19,9 @@ pub(crate) struct TermsView<'terms> {
     pub(crate) band_class: &'static str,
     pub(crate) band_meaning: &'static str,
     pub(crate) address: Option<String>,
+    pub(crate) buyer: Option<String>,
+    /// Whether the total is not final.
+    pub(crate) is_open: bool,
     pub(crate) valid_until: Option<String>,
 }
 
@@ -64,6 +67,8 @@ impl<'terms> TermsView<'terms> {
             band_class,
             band_meaning,
             address: terms.destination.as_ref().map(address),
+            buyer: terms.buyer.as_ref().map(buyer),
+            is_open: !terms.open.is_empty(),
             valid_until: Some(format_time(terms.expires_at)),
         }
     }
@@ -89,6 +94,12 @@ fn address(to: &Destination) -> String {
     let parts = [&to.name, &to.street, &to.postal_code, &to.city, &to.region];
     let mut parts: Vec<&str> = parts.into_iter().filter_map(|part| part.as_deref()).collect();
     parts.push(&to.country);
+    parts.join(", ")
+}
+
+fn buyer(buyer: &Buyer) -> String {
+    let parts = [&buyer.first_name, &buyer.last_name, &buyer.email, &buyer.phone_number];
+    let parts: Vec<&str> = parts.into_iter().filter_map(|part| part.as_deref()).collect();
     parts.join(", ")
 }
 

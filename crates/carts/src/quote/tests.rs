@@ -120,7 +120,8 @@ fn quote(cart: &Cart, products: &[Product], settings: &Settings) -> Quote {
         .iter()
         .map(|line| products.iter().find(|product| product.id == line.item.product).cloned())
         .collect();
-    Quote::new(cart, &PricingInputs { products: &products, settings, now: at(100) }).unwrap()
+    let inputs = PricingInputs { products: &products, settings, country: "DE", now: at(100) };
+    Quote::new(cart, &inputs).unwrap()
 }
 
 #[test]
@@ -129,19 +130,51 @@ fn goods_discounts_shipping_and_taxes_make_the_total() {
     let mut cart = cart(vec![line(&goods[0], 2), line(&goods[1], 1)]);
     let mut settings = settings();
     settings.promotions = vec![promotion("ten", Benefit::Percent { basis_points: 1_000 }, None)];
-    let open = quote(&cart, &goods, &settings);
-    assert_eq!((open.subtotal_minor, open.discount_minor, open.total_minor), (4_000, 400, 3_600));
-    assert!(open.is_estimate() && !open.is_ready());
-    assert_eq!(open.missing, ["$.destination"]);
     cart.destination = Some(to("DE"));
-    let with_destination = quote(&cart, &goods, &settings);
-    // 7 % of 18.00 and 19 % of 18.00.
-    assert_eq!(with_destination.tax_minor, Some(126 + 342));
-    assert_eq!(with_destination.missing, ["$.selected_shipping_option_id"]);
-    cart.shipping_option = Some(with_destination.options[0].id.clone());
     let done = quote(&cart, &goods, &settings);
+    assert_eq!((done.subtotal_minor, done.discount_minor), (4_000, 400));
+    // 7 % of 18.00 and 19 % of 18.00.
+    assert_eq!(done.tax_minor, Some(126 + 342));
     assert_eq!((done.shipping_minor, done.total_minor), (Some(490), 3_600 + 468 + 490));
-    assert!(done.is_ready() && !done.is_estimate());
+    assert!(done.is_ready() && !done.is_estimate() && done.open.is_empty());
+    assert_eq!(done.selected_option, Some(done.options[0].id.clone()), "the cheapest");
+    cart.shipping_option = Some(done.options[1].id.clone());
+    assert_eq!(quote(&cart, &goods, &settings).shipping_minor, Some(990));
+    cart.shipping_option = Some(String::from("ship_withdrawn"));
+    let withdrawn = quote(&cart, &goods, &settings);
+    assert_eq!((withdrawn.shipping_minor, withdrawn.is_ready()), (None, false));
+}
+
+#[test]
+fn without_a_destination_shipping_and_tax_are_estimated_for_the_own_country() {
+    let goods = [product(1, "books/novels", 1_000, Some(9))];
+    let mut cart = cart(vec![line(&goods[0], 2)]);
+    let mut settings = settings();
+    let open = quote(&cart, &goods, &settings);
+    assert!(open.is_ready() && open.is_estimate() && open.missing.is_empty());
+    assert_eq!(open.open, OpenPart::ALL);
+    assert_eq!((open.shipping_minor, open.tax_minor), (Some(490), Some(140)));
+    assert_eq!(open.total_minor, 2_000 + 490 + 140);
+    assert!(open.options.is_empty() && open.selected_option.is_none());
+    cart.buyer = Some(crate::Buyer::default());
+    assert!(!quote(&cart, &goods, &settings).open.contains(&OpenPart::Buyer));
+    settings.destination_required = true;
+    let required = quote(&cart, &goods, &settings);
+    assert_eq!(
+        (required.missing.as_slice(), required.is_ready()),
+        (["$.destination"].as_slice(), false)
+    );
+    let unknown = quote(&cart, &goods, &Settings::default());
+    assert_eq!(
+        (unknown.shipping_minor, unknown.tax_minor, unknown.total_minor),
+        (None, None, 2_000)
+    );
+    cart.destination = Some(to("DE"));
+    let no_rates = quote(&cart, &goods, &Settings::default());
+    assert_eq!(
+        (no_rates.open.as_slice(), no_rates.is_ready()),
+        ([OpenPart::Shipping].as_slice(), true)
+    );
 }
 
 #[test]
@@ -153,7 +186,7 @@ fn taxes_included_in_prices_are_reported_and_not_added() {
     let quote = quote(&cart, &goods, &settings);
     assert_eq!(
         (quote.tax_minor, quote.tax_included_minor, quote.total_minor),
-        (Some(0), 190, 1_190)
+        (Some(0), 190, 1_190 + 490)
     );
 }
 
@@ -188,12 +221,12 @@ fn a_code_applies_or_is_rejected_with_a_reason() {
 }
 
 #[test]
-fn from_the_threshold_on_the_cheapest_shipping_option_is_free() {
+fn above_the_threshold_the_cheapest_shipping_option_is_free() {
     let goods = [product(1, "home", 5_000, None)];
     let mut cart = cart(vec![line(&goods[0], 1)]);
     cart.destination = Some(to("DE"));
     let mut settings = settings();
-    settings.policies.free_shipping_threshold_minor = Some(5_000);
+    settings.policies.free_shipping_threshold_minor = Some(4_999);
     let prices = |settings: &Settings| -> Vec<i64> {
         let options = quote(&cart, &goods, settings).options;
         let estimator = ShippingEstimator { settings: settings.clone(), now: at(100) };
@@ -202,11 +235,11 @@ fn from_the_threshold_on_the_cheapest_shipping_option_is_free() {
         options.iter().map(|option| option.price_minor).collect()
     };
     assert_eq!(prices(&settings), [0, 990]);
-    settings.policies.free_shipping_threshold_minor = Some(5_001);
-    assert_eq!(prices(&settings), [490, 990]);
+    settings.policies.free_shipping_threshold_minor = Some(5_000);
+    assert_eq!(prices(&settings), [490, 990], "strictly above");
     settings.promotions = vec![promotion("free", Benefit::FreeShipping, None)];
     assert_eq!(prices(&settings), [0, 990]);
-    settings.policies.free_shipping_threshold_minor = Some(5_000);
+    settings.policies.free_shipping_threshold_minor = Some(4_999);
     settings.promotions = vec![promotion("cent", Benefit::Amount { minor: 1 }, None)];
     assert_eq!(prices(&settings), [490, 990], "the threshold applies after discounts");
 }

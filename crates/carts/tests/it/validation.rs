@@ -60,7 +60,7 @@ async fn an_estimate_has_the_price_of_a_cart_and_stores_nothing() {
     let [mug] = shop.stock(&[("mug", "12.50", 9)]).await;
     let (reading, store, wanted) = (shop.reading(), &shop.store, [item(mug, 2)]);
     let quote = carts::estimate(&reading, store, &wanted, Some(germany())).await.unwrap();
-    assert_eq!((quote.total_minor, quote.options.len(), quote.is_deliverable()), (2_500, 1, true));
+    assert_eq!((quote.total_minor, quote.options.len(), quote.is_deliverable()), (2_990, 1, true));
     let created = shop.create(&wanted).await.unwrap();
     let estimated = carts::estimate_cart(&reading, store, created, germany()).await.unwrap();
     assert_eq!((estimated.total_minor, &estimated.options), (quote.total_minor, &quote.options));

@@ -35,16 +35,30 @@ pub(crate) async fn insert_run(
     Ok(())
 }
 
+/// Stores a chunk of a run that is being received. Returns false if the run has ended.
 pub(crate) async fn put_chunk(
     work: &mut Work,
     merchant: MerchantId,
     run: FeedRunId,
     number: i32,
     bytes: &[u8],
-) -> sqlx::Result<()> {
+) -> sqlx::Result<bool> {
+    let now = work.now();
+    let counted = sqlx::query!(
+        "UPDATE catalog_run SET stored_bytes = stored_bytes + $3, updated_at = $4
+         WHERE merchant_id = $1 AND run_id = $2 AND state = 'receiving'",
+        merchant as MerchantId,
+        run as FeedRunId,
+        i64::try_from(bytes.len()).unwrap_or(i64::MAX),
+        now as Timestamp,
+    )
+    .execute(work.sql())
+    .await?;
+    if counted.rows_affected() == 0 {
+        return Ok(false);
+    }
     sqlx::query!(
-        "INSERT INTO catalog_run_chunk (merchant_id, run_id, number, bytes) VALUES ($1, $2, $3, $4)
-         ON CONFLICT (merchant_id, run_id, number) DO UPDATE SET bytes = excluded.bytes",
+        "INSERT INTO catalog_run_chunk (merchant_id, run_id, number, bytes) VALUES ($1, $2, $3, $4)",
         merchant as MerchantId,
         run as FeedRunId,
         number,
@@ -52,7 +66,7 @@ pub(crate) async fn put_chunk(
     )
     .execute(work.sql())
     .await?;
-    Ok(())
+    Ok(true)
 }
 
 pub(crate) async fn chunk(
@@ -114,6 +128,28 @@ pub(crate) async fn supersede_older(
     .execute(work.sql())
     .await?;
     Ok(())
+}
+
+/// The run of a store that changes its catalog.
+pub(crate) struct ActiveRun {
+    pub(crate) run_id: FeedRunId,
+    pub(crate) received_at: Option<Timestamp>,
+}
+
+/// Returns the run of a store that changes its catalog.
+pub(crate) async fn active_run(
+    sql: &mut PgConnection,
+    merchant: MerchantId,
+) -> sqlx::Result<Option<ActiveRun>> {
+    sqlx::query_as!(
+        ActiveRun,
+        r#"SELECT run_id AS "run_id: FeedRunId", received_at AS "received_at: Timestamp"
+           FROM catalog_run
+           WHERE merchant_id = $1 AND state IN ('applying', 'retiring') AND NOT dry_run"#,
+        merchant as MerchantId,
+    )
+    .fetch_optional(sql)
+    .await
 }
 
 /// Returns whether a replacement that was received later has started to change the catalog.
@@ -458,42 +494,4 @@ pub(crate) async fn state(
         updating: row.updating,
         partial: row.partial,
     })
-}
-
-/// Fails runs whose upload was abandoned and runs whose job no longer exists.
-pub(crate) async fn fail_orphaned_runs(
-    work: &mut Work,
-    received_before: Timestamp,
-    job_kind: &str,
-) -> sqlx::Result<u64> {
-    let now = work.now();
-    let failed = sqlx::query!(
-        "UPDATE catalog_run SET state = 'failed', finished_at = $1, updated_at = $1,
-             reason = CASE state WHEN 'receiving' THEN 'the upload was never finished'
-                                 ELSE 'it failed too often and was given up' END
-         WHERE (state = 'receiving' AND updated_at < $2)
-            OR (state IN ('queued', 'checking', 'applying', 'retiring')
-                AND NOT EXISTS (SELECT FROM job WHERE kind = $3
-                                AND once_key = 'job_' || replace(run_id::text, '-', '')))",
-        now as Timestamp,
-        received_before as Timestamp,
-        job_kind,
-    )
-    .execute(work.sql())
-    .await?;
-    Ok(failed.rows_affected())
-}
-
-/// Deletes up to `limit` chunks of ended runs.
-pub(crate) async fn delete_chunks(work: &mut Work, limit: i64) -> sqlx::Result<u64> {
-    let deleted = sqlx::query!(
-        "DELETE FROM catalog_run_chunk WHERE (merchant_id, run_id, number) IN (
-             SELECT chunk.merchant_id, chunk.run_id, number FROM catalog_run_chunk AS chunk
-             JOIN catalog_run USING (merchant_id, run_id)
-             WHERE state IN ('completed', 'refused', 'failed', 'superseded') LIMIT $1)",
-        limit,
-    )
-    .execute(work.sql())
-    .await?;
-    Ok(deleted.rows_affected())
 }

@@ -77,11 +77,12 @@ pub(crate) async fn hold_units(
         let rows = sqlx::query_scalar!(
             "UPDATE variant SET held = held + wanted.units
              FROM unnest($2::uuid[], $3::integer[]) AS wanted (item_id, units)
-             WHERE merchant_id = $1 AND variant_id = wanted.item_id
+             WHERE merchant_id = $1 AND variant_id = wanted.item_id AND variant.retired_at IS NULL
                AND stock_status IN ('in_stock', 'low_stock')
                AND (stock_quantity IS NULL OR stock_quantity - held >= wanted.units)
                AND EXISTS (SELECT FROM product WHERE product.merchant_id = $1
-                           AND product.product_id = variant.product_id AND retired_at IS NULL)
+                           AND product.product_id = variant.product_id
+                           AND product.retired_at IS NULL)
              RETURNING variant_id",
             merchant as MerchantId,
             &variants.ids,
@@ -124,6 +125,7 @@ pub(crate) async fn release_units(
         )
         .execute(work.sql())
         .await?;
+        super::delete_retired_variants(work, merchant, &variants.ids).await?;
     }
     Ok(())
 }
@@ -151,6 +153,7 @@ pub(crate) async fn sell_units(
         )
         .execute(work.sql())
         .await?;
+        super::delete_retired_variants(work, merchant, &variants.ids).await?;
     }
     let products = Columns::of(units, false);
     // A product whose variant was sold has changed too, though not its own quantity.

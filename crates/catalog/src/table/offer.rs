@@ -59,7 +59,8 @@ async fn add_variants(
     let rows = sqlx::query!(
         r#"SELECT product_id AS "product: ProductId", variant_id AS "id: VariantId", sku, price_minor,
                   list_price_minor, stock_status, stock_quantity
-           FROM variant WHERE merchant_id = $1 AND product_id = ANY ($2) ORDER BY place"#,
+           FROM variant
+           WHERE merchant_id = $1 AND product_id = ANY ($2) AND retired_at IS NULL ORDER BY place"#,
         merchant as MerchantId,
         &ids,
     )

@@ -28,7 +28,8 @@ macro_rules! with_defects {
                                       bool_or((stock_status IN ('in_stock', 'low_stock') AND stock_quantity = 0)
                                               OR (stock_status = 'out_of_stock' AND stock_quantity > 0))
                                           AS contradicting_stock
-                               FROM variant WHERE merchant_id = $1 GROUP BY product_id) AS forms
+                               FROM variant WHERE merchant_id = $1 AND retired_at IS NULL
+                               GROUP BY product_id) AS forms
                         USING (product_id)
                     WHERE merchant_id = $1 AND retired_at IS NULL) AS judged"
                 + $end,

@@ -125,7 +125,8 @@ pub(crate) async fn find(
                 r#"1::bigint AS "total!""#,
                 "AND product.merchant_id = $2 AND product.product_id IN (
                      SELECT product_id FROM product WHERE merchant_id = $2 AND sku = $3
-                     UNION SELECT product_id FROM variant WHERE merchant_id = $2 AND sku = $3)
+                     UNION SELECT product_id FROM variant
+                     WHERE merchant_id = $2 AND sku = $3 AND retired_at IS NULL)
                  ORDER BY product.external_id LIMIT $4",
                 merchant as MerchantId,
                 sku,
@@ -139,7 +140,8 @@ pub(crate) async fn find(
                 r#"1::bigint AS "total!""#,
                 "AND product.merchant_id = $2 AND product.product_id IN (
                      SELECT product_id FROM product WHERE merchant_id = $2 AND lpad(gtin, 14, '0') = $3
-                     UNION SELECT product_id FROM variant WHERE merchant_id = $2 AND lpad(gtin, 14, '0') = $3)
+                     UNION SELECT product_id FROM variant
+                     WHERE merchant_id = $2 AND lpad(gtin, 14, '0') = $3 AND retired_at IS NULL)
                  ORDER BY product.external_id LIMIT $4",
                 merchant as MerchantId,
                 gtin,
@@ -192,7 +194,7 @@ pub(crate) struct Deal {
     pub(crate) total: i64,
 }
 
-/// Returns the largest reductions of the cell, of active stores with at least this trust score. Counting stops at the
+/// Returns the largest reductions of the cell, of open stores with at least this trust score. Counting stops at the
 /// budget.
 pub(crate) async fn deals(
     sql: &mut PgConnection,
@@ -210,7 +212,7 @@ pub(crate) async fn deals(
                         price_minor::double precision / list_price_minor AS share
                  FROM product
                  JOIN standing ON standing.merchant_id = product.merchant_id AND score >= $3
-                 JOIN store ON store.merchant_id = product.merchant_id AND active
+                 JOIN store ON store.merchant_id = product.merchant_id AND active AND store.status = 'open'
                  WHERE retired_at IS NULL AND list_price_minor IS NOT NULL
                    AND price_minor::double precision / list_price_minor <= $2
                    AND product.currency = ANY ($1)
@@ -252,7 +254,8 @@ pub(crate) async fn sellers(
         r#"SELECT merchant_id AS "merchant!: MerchantId"
            FROM (SELECT merchant_id FROM product
                  WHERE lpad(gtin, 14, '0') = $1 AND retired_at IS NULL
-                 UNION SELECT merchant_id FROM variant WHERE lpad(gtin, 14, '0') = $1) AS seller
+                 UNION SELECT merchant_id FROM variant
+                 WHERE lpad(gtin, 14, '0') = $1 AND retired_at IS NULL) AS seller
            LEFT JOIN standing USING (merchant_id)
            ORDER BY score DESC NULLS LAST, merchant_id LIMIT $2"#,
         gtin,
@@ -293,6 +296,7 @@ pub(super) async fn with_merchants_and_variants(
                SELECT * FROM variant
                WHERE variant.merchant_id = wanted.merchant_id
                  AND variant.product_id = wanted.product_id
+                 AND variant.retired_at IS NULL
                ORDER BY place) AS found
            ORDER BY wanted.number, place"#,
         &merchants,

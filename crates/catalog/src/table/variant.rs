@@ -1,7 +1,7 @@
 //! Writing variants. They are changed only while the row of their product is locked.
 
 use database::Work;
-use primitives::{MerchantId, ProductId, VariantId};
+use primitives::{MerchantId, ProductId, Timestamp, VariantId};
 use sqlx::types::Json;
 use uuid::Uuid;
 
@@ -26,7 +26,8 @@ pub(crate) async fn variant_prices(
     sqlx::query_as!(
         VariantPrice,
         r#"SELECT product_id AS "product_id: ProductId", sku, price_minor, list_price_minor
-           FROM variant WHERE merchant_id = $1 AND product_id = ANY ($2)"#,
+           FROM variant
+           WHERE merchant_id = $1 AND product_id = ANY ($2) AND retired_at IS NULL"#,
         merchant as MerchantId,
         products,
     )
@@ -65,8 +66,9 @@ pub(crate) async fn put_variants(
                place = excluded.place, name = excluded.name, gtin = excluded.gtin,
                options = excluded.options, image = excluded.image, price_minor = excluded.price_minor,
                list_price_minor = excluded.list_price_minor, stock_status = excluded.stock_status,
-               stock_quantity = excluded.stock_quantity
-           WHERE (variant.place, variant.name, variant.gtin, variant.options, variant.image,
+               stock_quantity = excluded.stock_quantity, retired_at = NULL
+           WHERE variant.retired_at IS NOT NULL
+              OR (variant.place, variant.name, variant.gtin, variant.options, variant.image,
                   variant.price_minor, variant.list_price_minor, variant.stock_status,
                   variant.stock_quantity)
                IS DISTINCT FROM (excluded.place, excluded.name, excluded.gtin, excluded.options,
@@ -91,25 +93,52 @@ pub(crate) async fn put_variants(
     .await
 }
 
-/// Deletes the variants of these products that are not among `kept` and returns their products.
+/// Deletes the variants of these products that are not among `kept` and returns their products. A variant of which
+/// units are held is retired instead: [`delete_retired_variants`] deletes it when nothing is held.
 pub(crate) async fn delete_other_variants(
     work: &mut Work,
     merchant: MerchantId,
     products: &[Uuid],
     kept: &[Row<'_>],
 ) -> sqlx::Result<Vec<ProductId>> {
+    let now = work.now();
     sqlx::query_scalar!(
-        r#"DELETE FROM variant
-           WHERE merchant_id = $1 AND product_id = ANY ($2)
-             AND (product_id, sku) NOT IN (SELECT * FROM unnest($3::uuid[], $4::text[]))
-           RETURNING product_id AS "id: ProductId""#,
+        r#"WITH gone AS (
+               SELECT variant_id, product_id, held FROM variant
+               WHERE merchant_id = $1 AND product_id = ANY ($2) AND retired_at IS NULL
+                 AND (product_id, sku) NOT IN (SELECT * FROM unnest($3::uuid[], $4::text[]))),
+           retired AS (
+               UPDATE variant SET retired_at = $5 FROM gone
+               WHERE merchant_id = $1 AND variant.variant_id = gone.variant_id AND gone.held > 0),
+           deleted AS (
+               DELETE FROM variant USING gone
+               WHERE merchant_id = $1 AND variant.variant_id = gone.variant_id AND gone.held = 0)
+           SELECT product_id AS "id: ProductId" FROM gone"#,
         merchant as MerchantId,
         products,
         &kept.iter().map(|row| row.0.uuid()).collect::<Vec<_>>(),
         &kept.iter().map(|row| row.3.sku.as_str()).collect::<Vec<_>>() as _,
+        now as Timestamp,
     )
     .fetch_all(work.sql())
     .await
+}
+
+/// Deletes those of these variants that are retired and of which nothing is held any more.
+pub(crate) async fn delete_retired_variants(
+    work: &mut Work,
+    merchant: MerchantId,
+    variants: &[Uuid],
+) -> sqlx::Result<()> {
+    sqlx::query!(
+        "DELETE FROM variant WHERE merchant_id = $1 AND variant_id = ANY ($2)
+           AND retired_at IS NOT NULL AND held = 0",
+        merchant as MerchantId,
+        variants,
+    )
+    .execute(work.sql())
+    .await?;
+    Ok(())
 }
 
 /// Returns the id of a variant.

@@ -65,16 +65,30 @@ fn huge_fields_are_rejected_and_long_descriptions_truncated() {
 
 #[test]
 fn an_amount_is_never_a_floating_point_number() {
-    let json = r#"{"external_id":"a","name":"A","price":0.1,"list_price":"90071992547409.93"}"#;
+    let json = r#"{"external_id":"a","name":"A","price":0.1,"list_price":"9999999999.99"}"#;
     let draft: ProductDraft = serde_json::from_str(json).unwrap();
     let facts = checked(&draft).facts;
     assert_eq!(facts.price.minor(), 10);
-    assert_eq!(facts.list_price_minor, Some(9_007_199_254_740_993));
+    assert_eq!(facts.list_price_minor, Some(999_999_999_999));
     for wrong in ["true", "null", "[1]", "1e2", "-1"] {
         let json = format!(r#"{{"external_id":"a","name":"A","price":{wrong}}}"#);
         let read = serde_json::from_str::<ProductDraft>(&json);
         assert!(read.is_err() || catalog::check(&read.unwrap(), Currency::EUR).is_err(), "{wrong}");
     }
+}
+
+#[test]
+fn a_price_has_a_ceiling() {
+    let errors = |price: &str, currency: &str| {
+        let draft = ProductDraft { currency: Some(currency.to_owned()), ..mug("a", price) };
+        catalog::check(&draft, Currency::EUR).err().map(|errors| errors[0].reason.to_string())
+    };
+    assert_eq!(errors("10000000000.00", "EUR"), None);
+    assert_eq!(errors("1000000", "USDC"), None);
+    let reason = |max: &str| Some(format!("must be at most {max}"));
+    assert_eq!(errors("10000000000.01", "EUR"), reason("10000000000.00"));
+    assert_eq!(errors("92233720368547758.07", "EUR"), reason("10000000000.00"));
+    assert_eq!(errors("1000000.000001", "USDC"), reason("1000000.000000"));
 }
 
 #[test]

@@ -5,10 +5,12 @@ use std::ops::ControlFlow;
 use std::time::Duration;
 
 use catalog::{
-    ApplyFeedRun, FeedFormat, FeedItem, FeedRun, FeedRunMode, FeedRunState, FeedSettings,
-    FieldError, FieldErrorCode, NewFeedRun, ProductDraft, PurgeFeedRuns, RefreshCatalogStats,
+    ApplyFeedRun, EndOrphanedRuns, FeedFormat, FeedItem, FeedRun, FeedRunMode, FeedRunState,
+    FeedSettings, FieldError, FieldErrorCode, NewFeedRun, ProductDraft, PurgeFeedFiles,
+    PurgeFeedRuns, Quota, RefreshCatalogStats,
 };
-use jobs::{Runner, RunnerSettings};
+use database::Work;
+use jobs::{Job, Runner, RunnerSettings, Sweep};
 use primitives::FeedRunId;
 
 use crate::shop::{Shop, merchant, mug, variant};
@@ -41,7 +43,7 @@ fn read(
 impl Shop {
     async fn begin(&self, request: &NewFeedRun, rows: &[String]) -> FeedRunId {
         let database = self.test.database();
-        let run = catalog::begin_feed_run(database, merchant(), request).await.unwrap();
+        let run = catalog::begin_feed_run(database, merchant(), request, 0).await.unwrap();
         let bytes = rows.join("\n").into_bytes();
         for (number, chunk) in (0..).zip(bytes.chunks(40_000)) {
             catalog::receive_chunk(database, merchant(), run, number, chunk).await.unwrap();
@@ -60,8 +62,24 @@ impl Shop {
         let runner = Runner::new(self.test.database().clone(), RunnerSettings::default())
             .register::<ApplyFeedRun>(read)
             .register::<RefreshCatalogStats>(())
-            .register::<PurgeFeedRuns>(());
+            .register::<PurgeFeedRuns>(())
+            .sweep::<EndOrphanedRuns>(Duration::from_mins(1), ())
+            .sweep::<PurgeFeedFiles>(Duration::from_mins(1), ());
         runner.run_until_idle().await.unwrap();
+    }
+
+    async fn enqueue(&self, job: &impl Job) {
+        let mut work = Work::for_platform(self.test.database()).await.unwrap();
+        jobs::enqueue(&mut work, job).await.unwrap();
+        work.commit().await.unwrap();
+        self.run_jobs().await;
+    }
+
+    async fn sweep<S: Sweep>(&self) {
+        let mut work = Work::for_platform(self.test.database()).await.unwrap();
+        jobs::enqueue_sweep::<S>(&mut work).await.unwrap();
+        work.commit().await.unwrap();
+        self.run_jobs().await;
     }
 
     async fn feed(&self, request: &NewFeedRun, rows: &[String]) -> FeedRun {
@@ -259,9 +277,123 @@ async fn rows_of_one_group_that_are_not_adjacent_form_one_product() {
 async fn chunks_of_ended_runs_are_deleted() {
     let shop = Shop::open().await;
     shop.feed(&replace(), &rows(&mugs(10))).await;
-    let mut work = database::Work::for_platform(shop.test.database()).await.unwrap();
-    jobs::enqueue(&mut work, &PurgeFeedRuns {}).await.unwrap();
-    work.commit().await.unwrap();
+    assert!(shop.count("SELECT stored_bytes FROM catalog_run").await > 0);
+    let waiting = shop.begin(&replace(), &rows(&mugs(9))).await;
+    shop.sweep::<PurgeFeedFiles>().await;
+    let chunks = shop.count("SELECT count(*) FROM catalog_run_chunk").await;
+    let stored = shop.count("SELECT sum(stored_bytes)::bigint FROM catalog_run").await;
+    let run = catalog::feed_run(&shop.reading(), merchant(), waiting).await.unwrap();
+    assert_eq!((chunks, stored), (1, run.bytes_total), "of the run that has not ended");
+}
+
+#[tokio::test]
+async fn runs_without_an_upload_or_a_job_fail() {
+    let shop = Shop::open().await;
+    let database = shop.test.database();
+    let receiving = catalog::begin_feed_run(database, merchant(), &replace(), 0).await.unwrap();
+    let queued = shop.begin(&replace(), &rows(&mugs(1))).await;
+    let waiting = shop.begin(&replace(), &rows(&mugs(1))).await;
+    let lost = "DELETE FROM job WHERE payload ->> 'run' = $1";
+    sqlx::query(lost).bind(queued.to_string()).execute(&mut shop.test.raw().await).await.unwrap();
+    let pause = "UPDATE job SET run_at = 'infinity' WHERE kind = 'catalog.apply_run'";
+    sqlx::query(pause).execute(&mut shop.test.raw().await).await.unwrap();
+    let states = async || {
+        let mut states = Vec::new();
+        for id in [receiving, queued, waiting] {
+            let run = catalog::feed_run(&shop.reading(), merchant(), id).await.unwrap();
+            states.push(run.state);
+        }
+        states
+    };
+    shop.sweep::<EndOrphanedRuns>().await;
+    let failed = FeedRunState::Failed;
+    assert_eq!(states().await, [FeedRunState::Receiving, failed, FeedRunState::Queued]);
+    shop.test.clock().advance(Duration::from_mins(16));
+    shop.sweep::<EndOrphanedRuns>().await;
+    assert_eq!(states().await, [failed, failed, FeedRunState::Queued]);
+}
+
+#[tokio::test]
+async fn a_feed_with_too_many_rows_is_refused_unread() {
+    let shop = Shop::open().await;
+    shop.set_quota(Quota::FeedRows, 10).await;
+    let refused = shop.feed(&replace(), &rows(&mugs(11))).await;
+    assert_eq!((refused.state, shop.listed().await), (FeedRunState::Refused, 0));
+    assert!(refused.reason.unwrap().contains("more rows than the quota"));
+    let allowed = shop.feed(&replace(), &rows(&mugs(10))).await;
+    assert_eq!((allowed.state, shop.listed().await), (FeedRunState::Completed, 10));
+}
+
+#[tokio::test]
+async fn products_beyond_the_quota_are_rejected_by_row() {
+    let shop = Shop::open().await;
+    shop.set_quota(Quota::Products, 3).await;
+    let run = shop.feed(&replace(), &rows(&mugs(5))).await;
+    assert_eq!((run.counts.created, run.counts.failed, shop.listed().await), (3, 2, 3));
+    let errors = catalog::row_errors(&shop.reading(), merchant(), run.id, 0, 10).await.unwrap();
+    let lines: Vec<_> = errors.iter().map(|row| (row.line, row.error.code)).collect();
+    let code = FieldErrorCode::QuotaExceeded;
+    assert_eq!(lines, [(4, code), (5, code)]);
+    let same = shop.feed(&replace(), &rows(&mugs(3))).await;
+    assert_eq!((same.counts.unchanged, same.counts.failed), (3, 0));
+}
+
+#[tokio::test]
+async fn a_run_waits_for_its_turn_before_it_reads_the_feed() {
+    let shop = Shop::open().await;
+    shop.feed(&replace(), &rows(&mugs(2))).await;
+    let first = shop.begin(&replace(), &rows(&mugs(2))).await;
+    shop.later();
+    let merge = NewFeedRun { mode: FeedRunMode::Merge, ..replace() };
+    let second = shop.begin(&merge, &[String::from("{not a draft, and never read")]).await;
+    let active = "UPDATE catalog_run SET state = 'applying' WHERE run_id = $1";
+    let pause = "UPDATE job SET run_at = 'infinity' WHERE payload ->> 'run' = $1";
+    sqlx::query(active).bind(first.uuid()).execute(&mut shop.test.raw().await).await.unwrap();
+    let mut raw = shop.test.raw().await;
+    sqlx::query(pause).bind(first.to_string()).execute(&mut raw).await.unwrap();
     shop.run_jobs().await;
-    assert_eq!(shop.count("SELECT count(*) FROM catalog_run_chunk").await, 0);
+    let run = catalog::feed_run(&shop.reading(), merchant(), second).await.unwrap();
+    assert_eq!(run.state, FeedRunState::Queued);
+    let error: String =
+        sqlx::query_scalar("SELECT last_error FROM job WHERE payload ->> 'run' = $1")
+            .bind(second.to_string())
+            .fetch_one(&mut raw)
+            .await
+            .unwrap();
+    assert!(error.contains("another feed run"), "{error}");
+}
+
+#[tokio::test]
+async fn old_runs_row_errors_uploads_and_prices_are_purged() {
+    const DAY: Duration = Duration::from_hours(24);
+    let shop = Shop::open().await;
+    let run =
+        shop.feed(&replace(), &[rows(&mugs(1)), vec![String::from("!m00000")]].concat()).await;
+    assert_eq!((run.complete, run.counts.failed), (true, 1));
+    shop.put(&[mug("m00000", "11")]).await;
+    shop.put(&[mug("m00000", "12")]).await;
+    shop.sweep::<PurgeFeedFiles>().await;
+    let counts = async || {
+        [
+            shop.count("SELECT count(*) FROM catalog_run_fault").await,
+            shop.count("SELECT count(*) FROM catalog_upload").await,
+            shop.count("SELECT count(*) FROM catalog_run").await,
+            shop.count("SELECT count(*) FROM price_history").await,
+        ]
+    };
+    shop.enqueue(&PurgeFeedRuns {}).await;
+    assert_eq!(counts().await, [1, 1, 1, 3]);
+    shop.test.clock().advance(DAY * 32);
+    shop.enqueue(&PurgeFeedRuns {}).await;
+    assert_eq!(counts().await, [0, 0, 1, 3]);
+    shop.test.clock().advance(DAY * 400);
+    shop.enqueue(&PurgeFeedRuns {}).await;
+    assert_eq!(counts().await[2], 1, "the last run that completed the catalog");
+    shop.feed(&replace(), &rows(&[mug("m00000", "13")])).await;
+    shop.sweep::<PurgeFeedFiles>().await;
+    shop.enqueue(&PurgeFeedRuns {}).await;
+    assert_eq!(counts().await[2..], [1, 4]);
+    shop.test.clock().advance(DAY * 400);
+    shop.enqueue(&PurgeFeedRuns {}).await;
+    assert_eq!(counts().await[3], 2, "the last price two years ago, and the one since");
 }

@@ -4,8 +4,10 @@
 mod check;
 mod fallback_search;
 mod feed_runs;
+mod holds;
 mod put;
 mod quality;
+mod quotas;
 mod reading;
 mod shop;
 mod update_offers;

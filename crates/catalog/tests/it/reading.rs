@@ -125,6 +125,7 @@ async fn pages_of_any_size_hold_every_visible_product_once_and_in_order() {
             let after = seen.last().copied();
             let mixed = [stores[2], stores[0], stores[1], stores[0]];
             let page = catalog::products_after(&reading, &mixed, after, limit).await.unwrap();
+            let page = page.products;
             assert!(i64::try_from(page.len()).unwrap() <= limit);
             if page.is_empty() {
                 break;
@@ -139,15 +140,15 @@ async fn pages_of_any_size_hold_every_visible_product_once_and_in_order() {
     // The store in which the last page ended is not in the list any more.
     let end = Some((stores[0], ProductId::from_random(u128::MAX)));
     let rest = catalog::products_after(&reading, &[stores[2]], end, 100).await.unwrap();
-    assert_eq!(rest.len(), 3);
-    assert!(catalog::products_after(&reading, &[], None, 100).await.unwrap().is_empty());
+    assert_eq!(rest.products.len(), 3);
+    assert!(catalog::products_after(&reading, &[], None, 100).await.unwrap().last.is_none());
 }
 
 #[tokio::test]
 async fn products_are_read_by_their_keys_with_their_variants() {
     let (shop, stores) = three_stores().await;
     let reading = Reading::for_platform(shop.test.database());
-    let all = catalog::products_after(&reading, &stores, None, 100).await.unwrap();
+    let all = catalog::products_after(&reading, &stores, None, 100).await.unwrap().products;
     let sized = all.iter().find(|(_, product)| product.facts.external_id == "sized").unwrap();
     let skus = |product: &catalog::Product| -> Vec<String> {
         product.variants.iter().map(|variant| variant.facts.sku.clone()).collect()
@@ -166,4 +167,41 @@ async fn products_are_read_by_their_keys_with_their_variants() {
     let again = found.iter().find(|(_, product)| product.id == sized.1.id).unwrap();
     assert_eq!(skus(&again.1), ["L", "S"]);
     assert!(catalog::products_of(&reading, &[]).await.unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn a_product_that_cannot_be_read_hides_no_other() {
+    let (shop, stores) = three_stores().await;
+    let reading = Reading::for_platform(shop.test.database());
+    let all = catalog::products_after(&reading, &stores, None, 100).await.unwrap().products;
+    let keys: Vec<_> = all.iter().map(|(owner, product)| (*owner, product.id)).collect();
+    let broken = [
+        "UPDATE product SET attributes = '[1]' WHERE product_id = $1",
+        "UPDATE product SET images = '{}' WHERE product_id = $1",
+        "UPDATE product SET listed_at = 'infinity' WHERE product_id = $1",
+    ];
+    for (statement, key) in broken.into_iter().zip([keys[0], keys[4], keys[7]]) {
+        let mut raw = shop.test.raw().await;
+        sqlx::query(statement).bind(key.1.uuid()).execute(&mut raw).await.unwrap();
+    }
+    let unreadable = vec![keys[0], keys[4], keys[7]];
+    let ids = |products: &[(MerchantId, catalog::Product)]| -> Vec<_> {
+        products.iter().map(|(owner, product)| (*owner, product.id)).collect()
+    };
+    let readable: Vec<_> = keys.iter().filter(|key| !unreadable.contains(key)).copied().collect();
+    let read = catalog::read_products(&reading, &keys).await.unwrap();
+    assert_eq!((ids(&read.products), &read.unreadable), (readable.clone(), &unreadable));
+    let found = catalog::products_of(&reading, &keys).await.unwrap();
+    assert_eq!(ids(&found), readable);
+    for limit in [1, 3, 100] {
+        let (mut seen, mut left_out, mut after) = (Vec::new(), Vec::new(), None);
+        loop {
+            let page = catalog::products_after(&reading, &stores, after, limit).await.unwrap();
+            let Some(last) = page.last else { break };
+            after = Some(last);
+            seen.extend(ids(&page.products));
+            left_out.extend(page.unreadable);
+        }
+        assert_eq!((&seen, &left_out), (&readable, &unreadable), "in pages of {limit}");
+    }
 }

@@ -1,7 +1,7 @@
 //! The store of these tests.
 
 use catalog::{
-    Amount, ImageDraft, Incoming, Origin, Product, ProductDraft, PutOutcome, VariantDraft,
+    Amount, ImageDraft, Incoming, Origin, Product, ProductDraft, PutOutcome, Quota, VariantDraft,
 };
 use database::{Reading, Work};
 use primitives::{Currency, Id, MerchantId, ProductId};
@@ -56,6 +56,12 @@ impl Shop {
                 .await
                 .unwrap();
         catalog::product(&self.reading(), merchant(), id?).await.ok()
+    }
+
+    pub(crate) async fn set_quota(&self, quota: Quota, maximum: i64) {
+        let mut work = Work::for_platform(self.test.database()).await.unwrap();
+        catalog::set_quota(&mut work, merchant(), quota, Some(maximum)).await.unwrap();
+        work.commit().await.unwrap();
     }
 
     /// Refreshes the counts, as a job does a few seconds after a change.

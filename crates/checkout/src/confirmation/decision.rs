@@ -2,10 +2,10 @@
 
 use carts::{CartOwner, QuoteHash};
 use orders::ConfirmationLevel;
-use primitives::ConfirmationId;
+use primitives::{ClientAddress, ConfirmationId};
 use subtle::ConstantTimeEq;
 
-use super::{Confirmation, ConfirmationRequest, confirmation};
+use super::{Confirmation, ConfirmationRequest, ProofRejection, confirmation, declined};
 use crate::{CheckoutContext, CheckoutError, table};
 
 /// The decision of a person.
@@ -13,6 +13,27 @@ use crate::{CheckoutContext, CheckoutError, table};
 pub enum Decision {
     Approve,
     Reject,
+}
+
+/// The person who decides on a hosted page, as far as their browser shows it. It is evidence and proves no identity.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Visitor {
+    pub address: String,
+    /// The `User-Agent` header, shortened.
+    pub browser: String,
+}
+
+impl Visitor {
+    /// Most characters of the browser.
+    const BROWSER_LENGTH_MAX: usize = 300;
+
+    /// Returns the visitor with this address and `User-Agent`.
+    #[must_use]
+    pub fn new(address: ClientAddress, browser: &str) -> Self {
+        let is_shown = |letter: &char| !letter.is_control();
+        let browser = browser.chars().filter(is_shown).take(Self::BROWSER_LENGTH_MAX).collect();
+        Self { address: address.0.to_string(), browser }
+    }
 }
 
 /// What the agent's client can do and did to ask the person itself, by MCP elicitation.
@@ -32,25 +53,27 @@ pub struct ElicitationResponse {
     pub decision: Option<Decision>,
 }
 
-/// Records the decision made on the hosted page. Only the first decision counts. Returns `CsrfRejected` unless form token and
-/// hash are those of the confirmation.
+/// Records the decision made on the hosted page. Only the first decision there counts; it replaces one made in the agent's
+/// client. Returns `CsrfRejected` unless form token and hash are those of the confirmation.
 pub async fn decide(
     context: &CheckoutContext<'_>,
     id: ConfirmationId,
     decision: Decision,
     form_token: &[u8],
     shown: QuoteHash,
+    visitor: Visitor,
 ) -> Result<ConfirmationRequest, CheckoutError> {
-    let found = confirmation(context, id, None).await?.confirmation;
+    let mut found = confirmation(context, id, None).await?.confirmation;
     if !bool::from(found.form_token.as_slice().ct_eq(form_token)) || shown != found.quote_hash {
         return Err(CheckoutError::CsrfRejected);
     }
+    found.decided_by = Some(visitor);
     record(context, found, decision, ConfirmationLevel::Hosted).await?;
     confirmation(context, id, None).await
 }
 
 /// Records the decision made in the agent's client, by MCP elicitation, if the response contains one. Only the first decision
-/// counts.
+/// counts. Returns `ConfirmationRequired` if the client was not asked to put this confirmation to the person.
 pub(crate) async fn record_elicited(
     context: &CheckoutContext<'_>,
     owner: &CartOwner,
@@ -58,6 +81,10 @@ pub(crate) async fn record_elicited(
 ) -> Result<(), CheckoutError> {
     let Some(decision) = response.decision else { return Ok(()) };
     let found = confirmation(context, response.confirmation, Some(owner.key)).await?.confirmation;
+    if !found.is_elicitable {
+        let reason = ProofRejection::Unknown;
+        return Err(CheckoutError::ConfirmationRequired { reason, requested: None });
+    }
     record(context, found, decision, ConfirmationLevel::Elicited).await
 }
 
@@ -69,8 +96,16 @@ async fn record(
     level: ConfirmationLevel,
 ) -> Result<(), CheckoutError> {
     let mut work = context.work().await?;
-    if found.apply(decision, level, work.now()) {
-        table::record_decision(&mut work, context.merchant(), &found).await?;
+    let merchant = context.merchant();
+    if found.apply(decision, level, work.now())
+        && table::record_decision(&mut work, merchant, &found).await?
+    {
+        let is_declined = decision == Decision::Reject;
+        // An approval in the agent's client does not outweigh a No on the page.
+        let is_decisive = is_declined || level == ConfirmationLevel::Hosted;
+        if let Some(items) = found.items.filter(|_| is_decisive) {
+            declined::record(&mut work, merchant, found.agent, items, is_declined).await?;
+        }
     }
     Ok(work.commit().await?)
 }

@@ -38,7 +38,7 @@ primitives::text_enum! {
         #[strum(serialize = "proof_pending")]
         Pending,
         /// The person rejected the purchase.
-        #[strum(serialize = "rejected_by_person")]
+        #[strum(serialize = "declined")]
         Rejected,
         #[strum(serialize = "proof_expired")]
         Expired,
@@ -61,7 +61,7 @@ impl ProofRejection {
             }
             Self::Unknown => "confirmation not found for this agent",
             Self::Pending => "the person has not answered yet",
-            Self::Rejected => "the person rejected the purchase",
+            Self::Rejected => "the person declined this purchase",
             Self::Expired => "the confirmation has expired",
             Self::Stale => "the cart has changed since the person confirmed it",
             Self::Used => "the confirmation was already used for a checkout",
@@ -72,7 +72,9 @@ impl ProofRejection {
         match self {
             Self::MandateNotSupported => hint!("inform the person, or buy at another store"),
             Self::Rejected => {
-                hint!("respect the decision: change the cart as the person wishes, or stop")
+                hint!(
+                    "respect the decision: do not ask again; buy other items or another quantity only if the person wishes"
+                )
             }
             Self::Pending => hint!(
                 "show confirm_url to the person; ",

@@ -4,7 +4,7 @@ use carts::{CartOwner, PricedCart};
 use database::Work;
 use primitives::{CartId, ConfirmationId, Details, KeyId, Timestamp};
 
-use super::{Confirmation, ConfirmationStatus};
+use super::{Confirmation, ConfirmationStatus, ensure_not_declined};
 use crate::{CheckoutContext, CheckoutError, table};
 
 /// A confirmation at one time, with the URL where the person decides.
@@ -36,16 +36,19 @@ pub async fn request(
     let priced = carts::cart(&reading, context.store, cart, Some(owner.key)).await?;
     priced.cart.ensure_open(priced.now, None)?;
     let mut work = context.work().await?;
-    let requested = find_or_create(&mut work, context, &priced).await?;
+    ensure_not_declined(&mut work, context, &priced.cart).await?;
+    let requested = find_or_create(&mut work, context, &priced, false).await?;
     work.commit().await?;
     Ok(requested)
 }
 
-/// Returns the confirmation of the cart's current terms that can still be decided or used, or creates one.
+/// Returns the confirmation of the cart's current terms that can still be decided or used, or creates one. If the agent's
+/// client is to ask the person, it is one that the client may answer.
 pub(crate) async fn find_or_create(
     work: &mut Work,
     context: &CheckoutContext<'_>,
     priced: &PricedCart,
+    is_elicitable: bool,
 ) -> Result<ConfirmationRequest, CheckoutError> {
     let (merchant, now) = (context.merchant(), work.now());
     let cart = &priced.cart;
@@ -54,12 +57,15 @@ pub(crate) async fn find_or_create(
         let status = existing.status(now);
         let is_usable = status == ConfirmationStatus::Pending
             || (status == ConfirmationStatus::Confirmed && existing.used_by.is_none());
-        is_usable && existing.quote_hash == priced.quote_hash && existing.agent == cart.owner.key
+        is_usable
+            && existing.is_elicitable == is_elicitable
+            && existing.quote_hash == priced.quote_hash
+            && existing.agent == cart.owner.key
     });
     let confirmation = if let Some(existing) = existing {
         existing
     } else {
-        let new = Confirmation::new(work, priced);
+        let new = Confirmation::new(work, context, priced, is_elicitable);
         table::insert_confirmation(work, merchant, &new).await?;
         new
     };

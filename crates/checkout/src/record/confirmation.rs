@@ -1,5 +1,6 @@
 //! Confirmations as every door returns them.
 
+use carts::{ApprovalScope, OpenPart};
 use primitives::{CartId, CheckoutId, ConfirmationId, Money, Timestamp};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -21,6 +22,10 @@ pub struct ConfirmationRecord {
     pub level: Option<String>,
     /// URL where the person decides. Show it to the person.
     pub confirm_url: String,
+    /// What the person approves: `items` while parts of the total are open, otherwise `total`.
+    pub scope: ApprovalScope,
+    /// What is not decided yet: `destination`, `shipping`, `tax`, `buyer`. Empty if the total is final.
+    pub open: Vec<OpenPart>,
     /// Summary of the purchase.
     pub summary: OrderSummary,
     /// Hash of everything the person sees.
@@ -46,6 +51,8 @@ impl ConfirmationRequest {
             status: it.status(self.now).to_string(),
             level: it.level.map(|level| level.to_string()),
             confirm_url: self.confirm_url.clone(),
+            scope: it.terms.scope(),
+            open: it.terms.open.clone(),
             summary: summary(&it.terms),
             quote_hash: it.quote_hash.to_string(),
             used_by: it.used_by,
@@ -60,6 +67,7 @@ impl ConfirmationRequest {
         let terms = &self.confirmation.terms;
         let total = Money::new(terms.total_minor, terms.currency);
         let (count, slug) = (item_count(terms), &terms.store.slug);
-        format!("Buy {count} item(s) for {total} from {slug}? Details: {}", self.confirm_url)
+        let open = if terms.open.is_empty() { "" } else { " plus shipping and tax" };
+        format!("Buy {count} item(s) for {total}{open} from {slug}? Details: {}", self.confirm_url)
     }
 }

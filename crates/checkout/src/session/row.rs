@@ -7,7 +7,7 @@ use primitives::{CartId, CheckoutId, ConfirmationId, KeyId, Money, OrderId, Time
 use serde_json::Value;
 use sqlx::types::Json;
 
-use super::Session;
+use super::{Amounts, Session};
 use crate::table::parsed;
 use crate::{CheckoutError, ConfirmationProof, Status};
 
@@ -23,6 +23,7 @@ pub(crate) struct SessionRow {
     pub(crate) payment_method: Option<String>,
     pub(crate) currency: String,
     pub(crate) total_minor: i64,
+    pub(crate) amounts: Option<Json<Amounts>>,
     pub(crate) lines: Json<Vec<OrderLine>>,
     pub(crate) terms: Json<Terms>,
     pub(crate) quote_hash: Vec<u8>,
@@ -31,6 +32,7 @@ pub(crate) struct SessionRow {
     pub(crate) confirmation_id: Option<ConfirmationId>,
     pub(crate) checkout_url: Option<String>,
     pub(crate) form_token: Vec<u8>,
+    pub(crate) agent_address: Option<String>,
     pub(crate) return_url: Option<String>,
     pub(crate) metadata: Option<Value>,
     pub(crate) is_payment_failed: bool,
@@ -55,6 +57,7 @@ impl TryFrom<SessionRow> for Session {
             version: row.version,
             payment_method: parsed(row.payment_method.as_deref(), PaymentMethod::parse)?,
             total: Money::new(row.total_minor, currency),
+            amounts: row.amounts.map_or_else(|| Amounts::of_terms(&row.terms.0), |json| json.0),
             lines: row.lines.0,
             terms: row.terms.0,
             quote_hash: QuoteHash::from_bytes(&row.quote_hash).ok_or_else(unreadable)?,
@@ -63,6 +66,7 @@ impl TryFrom<SessionRow> for Session {
                 .map(|level| ConfirmationProof { level, confirmation: row.confirmation_id }),
             checkout_url: row.checkout_url,
             form_token: row.form_token.try_into().map_err(|_| unreadable())?,
+            agent_address: row.agent_address,
             return_url: row.return_url,
             metadata: row.metadata,
             is_payment_failed: row.is_payment_failed,

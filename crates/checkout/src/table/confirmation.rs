@@ -8,7 +8,7 @@ use sqlx::PgConnection;
 use sqlx::types::Json;
 
 use crate::CheckoutError;
-use crate::confirmation::{Confirmation, ConfirmationRow};
+use crate::confirmation::{Confirmation, ConfirmationRow, ItemsHash};
 
 /// Selects the columns of `ConfirmationRow`.
 macro_rules! confirmations {
@@ -16,8 +16,8 @@ macro_rules! confirmations {
         sqlx::query_as!(
             ConfirmationRow,
             r#"SELECT confirmation_id AS "confirmation_id: ConfirmationId", cart_id AS "cart_id: CartId",
-                      agent_key_id AS "agent: KeyId", terms AS "terms: Json<Terms>", quote_hash, status, level,
-                      form_token, used_by AS "used_by: CheckoutId", created_at AS "created_at: Timestamp",
+                      agent_key_id AS "agent: KeyId", terms AS "terms: Json<Terms>", quote_hash, items_hash, status, level,
+                      is_elicitable, agent_address, decided_address, decided_browser, form_token, used_by AS "used_by: CheckoutId", created_at AS "created_at: Timestamp",
                       expires_at AS "expires_at: Timestamp", decided_at AS "decided_at: Timestamp"
                FROM confirmation WHERE merchant_id = $1 AND "# + $where,
             $($argument),*
@@ -57,8 +57,9 @@ pub(crate) async fn insert_confirmation(
     sqlx::query!(
         "INSERT INTO confirmation
              (merchant_id, confirmation_id, cart_id, agent_key_id, terms, quote_hash, status, form_token,
-              created_at, expires_at)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
+              created_at, expires_at, is_elicitable, agent_address, level, used_by, decided_at, decided_address,
+              decided_browser, items_hash)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)",
         merchant as MerchantId,
         new.id as ConfirmationId,
         new.cart as CartId,
@@ -69,13 +70,22 @@ pub(crate) async fn insert_confirmation(
         new.form_token.as_slice(),
         new.created_at as Timestamp,
         new.expires_at as Timestamp,
+        new.is_elicitable,
+        new.agent_address,
+        new.level.map(ConfirmationLevel::as_str),
+        new.used_by as Option<CheckoutId>,
+        new.decided_at as Option<Timestamp>,
+        new.decided_by.as_ref().map(|visitor| visitor.address.as_str()),
+        new.decided_by.as_ref().map(|visitor| visitor.browser.as_str()),
+        new.items.as_ref().map(|items| items.as_bytes().as_slice()),
     )
     .execute(work.sql())
     .await?;
     Ok(())
 }
 
-/// Stores the decision of a confirmation. Returns `false` if one was stored before or the confirmation has expired.
+/// Stores the decision of a confirmation. Returns `false` if a decision that it cannot replace was stored in the meantime,
+/// or the confirmation was used or has expired.
 pub(crate) async fn record_decision(
     work: &mut Work,
     merchant: MerchantId,
@@ -83,13 +93,16 @@ pub(crate) async fn record_decision(
 ) -> sqlx::Result<bool> {
     let now = work.now();
     let done = sqlx::query!(
-        "UPDATE confirmation SET status = $3, level = $4, decided_at = $5
-         WHERE merchant_id = $1 AND confirmation_id = $2 AND status = 'pending' AND expires_at >= $5",
+        "UPDATE confirmation SET status = $3, level = $4, decided_at = $5, decided_address = $6, decided_browser = $7
+         WHERE merchant_id = $1 AND confirmation_id = $2 AND used_by IS NULL AND expires_at >= $5
+           AND (status = 'pending' OR (status = 'confirmed' AND level = 'elicited' AND $6::text IS NOT NULL))",
         merchant as MerchantId,
         decided.id as ConfirmationId,
         decided.stored_status().as_str(),
         decided.level.map(ConfirmationLevel::as_str),
         now as Timestamp,
+        decided.decided_by.as_ref().map(|visitor| visitor.address.as_str()),
+        decided.decided_by.as_ref().map(|visitor| visitor.browser.as_str()),
     )
     .execute(work.sql())
     .await?;
@@ -113,4 +126,62 @@ pub(crate) async fn mark_confirmation_used(
     .execute(work.sql())
     .await?;
     Ok(done.rows_affected() > 0)
+}
+
+/// Returns whether a person declined these items of this agent since a timestamp.
+pub(crate) async fn is_declined(
+    work: &mut Work,
+    merchant: MerchantId,
+    agent: KeyId,
+    items: ItemsHash,
+    since: Timestamp,
+) -> sqlx::Result<bool> {
+    sqlx::query_scalar!(
+        r#"SELECT EXISTS (SELECT FROM declined_purchase
+             WHERE merchant_id = $1 AND agent_key_id = $2 AND items_hash = $3 AND declined_at > $4) AS "is_declined!""#,
+        merchant as MerchantId,
+        agent as KeyId,
+        items.as_bytes().as_slice(),
+        since as Timestamp,
+    )
+    .fetch_one(work.sql())
+    .await
+}
+
+pub(crate) async fn insert_declined(
+    work: &mut Work,
+    merchant: MerchantId,
+    agent: KeyId,
+    items: ItemsHash,
+) -> sqlx::Result<()> {
+    let now = work.now();
+    sqlx::query!(
+        "INSERT INTO declined_purchase (merchant_id, agent_key_id, items_hash, declined_at)
+         VALUES ($1, $2, $3, $4)
+         ON CONFLICT (merchant_id, agent_key_id, items_hash) DO UPDATE SET declined_at = excluded.declined_at",
+        merchant as MerchantId,
+        agent as KeyId,
+        items.as_bytes().as_slice(),
+        now as Timestamp,
+    )
+    .execute(work.sql())
+    .await?;
+    Ok(())
+}
+
+pub(crate) async fn delete_declined(
+    work: &mut Work,
+    merchant: MerchantId,
+    agent: KeyId,
+    items: ItemsHash,
+) -> sqlx::Result<()> {
+    sqlx::query!(
+        "DELETE FROM declined_purchase WHERE merchant_id = $1 AND agent_key_id = $2 AND items_hash = $3",
+        merchant as MerchantId,
+        agent as KeyId,
+        items.as_bytes().as_slice(),
+    )
+    .execute(work.sql())
+    .await?;
+    Ok(())
 }

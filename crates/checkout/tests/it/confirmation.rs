@@ -11,7 +11,7 @@ use merchants::ConfirmationPolicy;
 use orders::ConfirmationLevel;
 use primitives::{ConfirmationId, ErrorCode, Id, Problem};
 
-use crate::shop::{Shop, agent};
+use crate::shop::{Shop, agent, visitor};
 
 async fn request(shop: &Shop, owner: &CartOwner) -> (PricedCart, ConfirmationRequest) {
     let [mug] = shop.stock(&[("mug", "12.50", 9)]).await;
@@ -27,7 +27,9 @@ async fn decide(
 ) -> ConfirmationRequest {
     let it = &requested.confirmation;
     let context = shop.context();
-    checkout::decide(&context, it.id, decision, &it.form_token, it.quote_hash).await.unwrap()
+    checkout::decide(&context, it.id, decision, &it.form_token, it.quote_hash, visitor())
+        .await
+        .unwrap()
 }
 
 fn claiming(cart: &PricedCart, proof: ConfirmationId) -> Complete {
@@ -81,7 +83,12 @@ async fn a_store_can_require_a_hosted_confirmation() {
 
 #[tokio::test]
 async fn a_mandate_is_not_supported_yet() {
-    let shop = Shop::with_policy(ConfirmationPolicy::Mandate).await;
+    let shop = Shop::with_policy(ConfirmationPolicy::Hosted).await;
+    // The settings reject the policy; earlier versions stored it.
+    sqlx::query("UPDATE store_setting SET confirmation_policy = 'mandate'")
+        .execute(&mut shop.test.raw().await)
+        .await
+        .unwrap();
     let owner = agent(1);
     let (cart, requested) = request(&shop, &owner).await;
     decide(&shop, &requested, Decision::Approve).await;
@@ -167,21 +174,123 @@ async fn a_forged_form_is_rejected() {
     let it = &requested.confirmation;
     let context = shop.context();
     let forged =
-        checkout::decide(&context, it.id, Decision::Approve, &[7; 16], it.quote_hash).await;
+        checkout::decide(&context, it.id, Decision::Approve, &[7; 16], it.quote_hash, visitor())
+            .await;
     assert!(matches!(forged, Err(CheckoutError::CsrfRejected)));
-    let short = checkout::decide(&context, it.id, Decision::Approve, b"", it.quote_hash).await;
+    let short =
+        checkout::decide(&context, it.id, Decision::Approve, b"", it.quote_hash, visitor()).await;
     assert!(matches!(short, Err(CheckoutError::CsrfRejected)));
     let other = carts::QuoteHash::from_bytes(&[7; 32]).unwrap();
-    let moved = checkout::decide(&context, it.id, Decision::Approve, &it.form_token, other).await;
+    let moved =
+        checkout::decide(&context, it.id, Decision::Approve, &it.form_token, other, visitor())
+            .await;
     assert!(matches!(moved, Err(CheckoutError::CsrfRejected)));
     assert_eq!(rejection(&shop, &owner, &cart, it.id).await, ProofRejection::Pending);
 }
 
+/// Returns the confirmation that a client is asked to put to the person.
+async fn ask_client(shop: &Shop, owner: &CartOwner) -> (PricedCart, ConfirmationRequest) {
+    let [mug] = shop.stock(&[("mug", "12.50", 9)]).await;
+    let cart = shop.cart(owner, &[(mug, 1)]).await;
+    let elicitation = Elicitation { is_supported: true, response: None };
+    let request = Complete { elicitation, ..Complete::cart(cart.cart.id) };
+    match checkout::complete(&shop.context(), owner, &request, None).await {
+        Err(CheckoutError::ConfirmationRequired { requested: Some(requested), .. }) => {
+            (cart, *requested)
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
 #[tokio::test]
-async fn an_elicited_confirmation_is_weaker_than_a_hosted_one() {
-    let shop = Shop::with_policy(ConfirmationPolicy::Hosted).await;
+async fn a_client_cannot_answer_a_request_for_the_hosted_page() {
+    let shop = Shop::open().await;
     let owner = agent(1);
     let (cart, requested) = request(&shop, &owner).await;
+    let id = requested.confirmation.id;
+    let refused =
+        checkout::complete(&shop.context(), &owner, &elicited(&cart, id, Decision::Approve), None)
+            .await
+            .unwrap_err();
+    assert_eq!(refused.code(), ErrorCode::ConfirmationRequired);
+    let still = checkout::confirmation(&shop.context(), id, None).await.unwrap();
+    assert_eq!(still.confirmation.stored_status(), ConfirmationStatus::Pending);
+}
+
+#[tokio::test]
+async fn the_hosted_page_replaces_a_decision_of_the_client() {
+    let shop = Shop::open().await;
+    let owner = agent(1);
+    let (_, requested) = ask_client(&shop, &owner).await;
+    let id = requested.confirmation.id;
+    sqlx::query(
+        "UPDATE confirmation SET status = 'confirmed', level = 'elicited', decided_at = created_at",
+    )
+    .execute(&mut shop.test.raw().await)
+    .await
+    .unwrap();
+    let decided = decide(&shop, &requested, Decision::Reject).await;
+    assert_eq!(decided.confirmation.stored_status(), ConfirmationStatus::Rejected);
+    let again = decide(&shop, &requested, Decision::Approve).await;
+    assert_eq!(again.confirmation.id, id);
+    assert_eq!(again.confirmation.stored_status(), ConfirmationStatus::Rejected);
+}
+
+#[tokio::test]
+async fn a_no_stands_for_the_same_items_in_any_cart() {
+    let shop = Shop::open().await;
+    let (owner, other) = (agent(1), agent(2));
+    let (cart, requested) = request(&shop, &owner).await;
+    decide(&shop, &requested, Decision::Reject).await;
+    let declined = |outcome: CheckoutError| {
+        assert!(
+            matches!(
+                outcome,
+                CheckoutError::ConfirmationRequired {
+                    reason: ProofRejection::Rejected,
+                    requested: None
+                }
+            ),
+            "{outcome:?}"
+        );
+    };
+    declined(shop.complete(&owner, cart.cart.id).await.unwrap_err());
+    let product = cart.cart.lines[0].item.product;
+    let second = shop.cart(&owner, &[(product, 1)]).await;
+    declined(shop.complete(&owner, second.cart.id).await.unwrap_err());
+    declined(checkout::request(&shop.context(), &owner, second.cart.id).await.unwrap_err());
+    let more = shop.cart(&owner, &[(product, 2)]).await;
+    shop.complete(&owner, more.cart.id).await.unwrap();
+    let others = shop.cart(&other, &[(product, 1)]).await;
+    shop.complete(&other, others.cart.id).await.unwrap();
+    shop.advance(checkout::DECLINE_LIFETIME + Duration::from_secs(1));
+    let later = shop.cart(&owner, &[(product, 1)]).await;
+    shop.complete(&owner, later.cart.id).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_later_approval_on_the_page_withdraws_a_no() {
+    let shop = Shop::open().await;
+    let owner = agent(1);
+    let (_, first) = request(&shop, &owner).await;
+    let (cart, second) = request(&shop, &owner).await;
+    decide(&shop, &first, Decision::Reject).await;
+    assert!(shop.complete(&owner, cart.cart.id).await.is_err());
+    decide(&shop, &second, Decision::Approve).await;
+    assert_eq!(
+        shop.complete(&owner, cart.cart.id).await.unwrap().level(),
+        ConfirmationLevel::Hosted
+    );
+}
+
+#[tokio::test]
+async fn an_elicited_confirmation_is_weaker_than_a_hosted_one() {
+    let shop = Shop::open().await;
+    let owner = agent(1);
+    let (cart, requested) = ask_client(&shop, &owner).await;
+    let known = merchants::settings(&shop.reading(), shop.store.merchant).await.unwrap().settings;
+    let confirmation = ConfirmationPolicy::Hosted;
+    shop.put_settings(&merchants::Settings { confirmation, ..known }).await;
     let id = requested.confirmation.id;
     let request = elicited(&cart, id, Decision::Approve);
     let refused = checkout::complete(&shop.context(), &owner, &request, None).await.unwrap_err();

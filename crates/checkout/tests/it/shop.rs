@@ -4,11 +4,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use carts::{Buyer, CartOwner, CartRef, Destination, Edit, Item, NewCart, PricedCart, Quantity};
-use checkout::{CheckoutContext, CheckoutError, Complete, SessionSnapshot};
+use checkout::{
+    CheckoutCaller, CheckoutContext, CheckoutError, Complete, PayRequest, PaymentGateway,
+    SessionSnapshot, Visitor,
+};
 use database::{Reading, Work};
-use jobs::{Runner, RunnerSettings, Scheduled};
+use jobs::{Runner, RunnerSettings, Sweep};
 use merchants::{ConfirmationPolicy, Settings, Store};
-use primitives::{CartId, Id, KeyId, MerchantId, ProductId};
+use payments::{TestInstrument, TestProvider};
+use primitives::{CartId, ClientAddress, Id, KeyId, MerchantId, ProductId};
 use testkit::{StoreBuilder, TestDatabase, TestStore};
 
 pub(crate) const SITE: &str = "https://souk.example";
@@ -22,8 +26,14 @@ pub(crate) fn agent(number: u128) -> CartOwner {
     }
 }
 
+/// Returns the person at the hosted pages.
+pub(crate) fn visitor() -> Visitor {
+    Visitor::new(ClientAddress([192, 0, 2, 7].into()), "Browser/1.0")
+}
+
 pub(crate) struct Shop {
     pub(crate) test: TestDatabase,
+    gateway: PaymentGateway,
     pub(crate) store: Arc<Store>,
     fixture: TestStore,
 }
@@ -38,12 +48,14 @@ impl Shop {
         let fixture = StoreBuilder::new("attic")
             .merchant(MerchantId::from_random(1))
             .settings(Settings { confirmation, ..Settings::default() })
+            .with(|store| store.country = String::from("DE"))
             .shipping("DE", 490)
             .score(0.9)
             .build(test.database())
             .await;
         let store = fixture.load(test.database()).await;
-        Self { test, store, fixture }
+        let gateway = PaymentGateway::new(Arc::new(TestProvider), true);
+        Self { test, gateway, store, fixture }
     }
 
     /// Replaces the store's settings.
@@ -57,7 +69,13 @@ impl Shop {
     }
 
     pub(crate) fn context(&self) -> CheckoutContext<'_> {
-        CheckoutContext { database: self.test.database(), store: &self.store, site_url: SITE }
+        CheckoutContext {
+            database: self.test.database(),
+            store: &self.store,
+            site_url: SITE,
+            gateway: &self.gateway,
+            caller: CheckoutCaller::default(),
+        }
     }
 
     pub(crate) fn reading(&self) -> Reading {
@@ -98,10 +116,34 @@ impl Shop {
             ..NewCart::default()
         };
         let (database, store) = (self.test.database(), &self.store);
-        let created = carts::create(database, store, owner, new, None).await.unwrap();
+        let created = Box::pin(carts::create(database, store, owner, new, None)).await.unwrap();
         let option = Edit::Shipping(created.quote.options[0].id.clone());
         let cart = CartRef { agent: owner.key, id: created.cart.id };
-        carts::change(database, store, cart, None, &[option], None).await.unwrap()
+        Box::pin(carts::change(database, store, cart, None, &[option], None)).await.unwrap()
+    }
+
+    /// Creates a cart without a destination.
+    pub(crate) async fn open_cart(
+        &self,
+        owner: &CartOwner,
+        product: ProductId,
+        quantity: i64,
+    ) -> PricedCart {
+        let quantity = Quantity::new(quantity).unwrap();
+        let items = vec![Item { product, variant: None, quantity }];
+        let new = NewCart { items, ..NewCart::default() };
+        Box::pin(carts::create(self.test.database(), &self.store, owner, new, None)).await.unwrap()
+    }
+
+    /// Completes a cart without a destination.
+    pub(crate) async fn complete_open(
+        &self,
+        owner: &CartOwner,
+        product: ProductId,
+        quantity: i64,
+    ) -> SessionSnapshot {
+        let cart = self.open_cart(owner, product, quantity).await;
+        self.complete(owner, cart.cart.id).await.unwrap()
     }
 
     pub(crate) async fn complete(
@@ -109,7 +151,7 @@ impl Shop {
         owner: &CartOwner,
         cart: CartId,
     ) -> Result<SessionSnapshot, CheckoutError> {
-        checkout::complete(&self.context(), owner, &Complete::cart(cart), None).await
+        Box::pin(checkout::complete(&self.context(), owner, &Complete::cart(cart), None)).await
     }
 
     /// Returns stock quantity and held units of a product.
@@ -130,12 +172,28 @@ impl Shop {
         self.test.clock().advance(span);
     }
 
-    /// Runs a scheduled job once.
-    pub(crate) async fn run<J: Scheduled>(&self, dependencies: J::Dependencies) {
+    /// Pays for a session as the hosted page shows it.
+    pub(crate) async fn pay(
+        &self,
+        at: &SessionSnapshot,
+        instrument: TestInstrument,
+    ) -> Result<SessionSnapshot, CheckoutError> {
+        let request = PayRequest {
+            instrument: instrument.as_str(),
+            form_token: &at.session.form_token,
+            quote_hash: at.session.quote_hash,
+            visitor: visitor(),
+        };
+        checkout::pay(&self.context(), at.session.id, request).await
+    }
+
+    /// Runs a sweep once.
+    pub(crate) async fn run<S: Sweep>(&self, dependencies: S::Dependencies) {
         let mut work = Work::for_platform(self.test.database()).await.unwrap();
-        jobs::enqueue(&mut work, &J::for_epoch(0)).await.unwrap();
+        jobs::enqueue_sweep::<S>(&mut work).await.unwrap();
         work.commit().await.unwrap();
         let runner = Runner::new(self.test.database().clone(), RunnerSettings::default());
-        assert_eq!(runner.register::<J>(dependencies).run_until_idle().await.unwrap(), 1);
+        let runner = runner.sweep::<S>(Duration::from_hours(9_999), dependencies);
+        assert_eq!(runner.run_until_idle().await.unwrap(), 1);
     }
 }

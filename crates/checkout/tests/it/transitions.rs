@@ -2,15 +2,15 @@
 //! of the table is taken. A trigger records the changes, so that no change is missed inside a transaction.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use carts::{CartRef, CartUpdate, Destination, Edit};
+use carts::{CartOwner, CartRef, CartUpdate, Destination, Edit};
 use checkout::{
-    CheckoutError, Complete, INITIAL_STATUSES, NewSession, PaymentGateway, PaymentReport, Status,
+    CheckoutError, Complete, INITIAL_STATUSES, NewSession, PaymentReport, ReportedAmounts, Status,
     TRANSITIONS, Update,
 };
-use payments::{TestInstrument, TestProvider};
+use payments::TestInstrument;
 use primitives::{CartId, CheckoutId, ProductId};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngSeed, TestCaseError, TestRunner};
@@ -20,7 +20,7 @@ use tokio::sync::Mutex;
 use crate::shop::{Shop, agent};
 
 /// Sequences of calls.
-const CASES: u32 = 60;
+const CASES: u32 = 120;
 
 const RECORD_CHANGES: &str = "
     CREATE TABLE status_change (before text, after text);
@@ -46,6 +46,8 @@ enum Call {
     /// Sets a destination that the store does not ship to.
     MoveAbroad,
     UpdateNothing,
+    /// Changes the session while the item is out of stock.
+    RunOut,
     PayDeclined,
     PayApproved,
     ReportPaid,
@@ -64,7 +66,8 @@ fn calls() -> impl Strategy<Value = Vec<Call>> {
         2 => Just(Call::MoveHome),
         2 => Just(Call::MoveAbroad),
         1 => Just(Call::UpdateNothing),
-        2 => Just(Call::PayDeclined),
+        4 => Just(Call::RunOut),
+        3 => Just(Call::PayDeclined),
         1 => Just(Call::PayApproved),
         1 => Just(Call::ReportPaid),
         2 => Just(Call::Decline),
@@ -85,6 +88,8 @@ struct Driver {
     mug: ProductId,
     /// Reads the recorded changes.
     log: Mutex<PgConnection>,
+    /// One for each sequence, because a No stands for the agent that asked.
+    agents: AtomicU64,
 }
 
 impl Driver {
@@ -93,15 +98,17 @@ impl Driver {
         let [mug] = shop.stock(&[("mug", "12.50", 9_999)]).await;
         let mut log = shop.test.raw().await;
         sqlx::raw_sql(RECORD_CHANGES).execute(&mut log).await.unwrap();
-        Self { shop, mug, log: Mutex::new(log) }
+        Self { shop, mug, log: Mutex::new(log), agents: AtomicU64::new(1) }
     }
 
     /// Makes the calls for a new cart and returns the changes they stored.
     async fn run(&self, calls: &[Call]) -> Vec<Change> {
-        let cart = self.shop.cart(&agent(1), &[(self.mug, 1)]).await;
+        let number = self.agents.fetch_add(1, Ordering::Relaxed);
+        let owner = agent(u128::from(number));
+        let cart = self.shop.cart(&owner, &[(self.mug, 1)]).await;
         let mut session = None;
         for call in calls {
-            let result = self.call(*call, cart.cart.id, session).await;
+            let result = self.call(&owner, *call, cart.cart.id, session).await;
             let is_defect = matches!(
                 &result,
                 Err(CheckoutError::Unreadable | CheckoutError::Database(_) | CheckoutError::Job(_))
@@ -121,54 +128,66 @@ impl Driver {
     /// Makes a call and returns the session, if there is one.
     async fn call(
         &self,
+        owner: &CartOwner,
         call: Call,
         cart: CartId,
         session: Option<CheckoutId>,
     ) -> Result<Option<CheckoutId>, CheckoutError> {
-        let (context, owner) = (self.shop.context(), agent(1));
+        let context = self.shop.context();
         let started = match call {
             Call::Create => {
-                Some(checkout::create(&context, &owner, cart, &NewSession::default(), None).await?)
+                Some(checkout::create(&context, owner, cart, &NewSession::default(), None).await?)
             }
             Call::Complete => {
-                Some(checkout::complete(&context, &owner, &Complete::cart(cart), None).await?)
+                self.shop.stock(&[("mug", "12.50", 9_999)]).await;
+                Some(checkout::complete(&context, owner, &Complete::cart(cart), None).await?)
             }
             _ => None,
         };
         match (started, session) {
             (Some(started), _) => Ok(Some(started.session.id)),
-            (None, Some(id)) => self.continue_session(call, id).await.map(|()| Some(id)),
-            (None, None) => self.change_cart(call, cart).await.map(|()| None),
+            (None, Some(id)) => self.continue_session(owner, call, id).await.map(|()| Some(id)),
+            (None, None) => self.change_cart(owner, call, cart).await.map(|()| None),
         }
     }
 
-    async fn continue_session(&self, call: Call, id: CheckoutId) -> Result<(), CheckoutError> {
-        let (context, owner) = (self.shop.context(), agent(1));
+    async fn continue_session(
+        &self,
+        owner: &CartOwner,
+        call: Call,
+        id: CheckoutId,
+    ) -> Result<(), CheckoutError> {
+        let context = self.shop.context();
         let (reading, merchant) = (self.shop.reading(), self.shop.store.merchant);
-        let token = checkout::session(&reading, merchant, id, None).await?.session.form_token;
-        let gateway = PaymentGateway::new(Arc::new(TestProvider), true);
-        let pay = |instrument: TestInstrument| {
-            checkout::pay(&context, &gateway, id, instrument.as_str(), &token)
-        };
+        let at = checkout::session(&reading, merchant, id, None).await?;
+        let token = at.session.form_token;
+        let pay = |instrument: TestInstrument| self.shop.pay(&at, instrument);
         let update = async |country: Option<&str>| {
             let destination = country.map(destination);
             let data = CartUpdate { destination, ..CartUpdate::default() };
             let change = Update { data, session: NewSession::default() };
-            checkout::update(&context, &owner, id, &change, None).await
+            checkout::update(&context, owner, id, &change, None).await
         };
         match call {
             Call::Create | Call::Complete => {}
             Call::MoveHome => drop(update(Some("DE")).await?),
             Call::MoveAbroad => drop(update(Some("FR")).await?),
             Call::UpdateNothing => drop(update(None).await?),
+            Call::RunOut => {
+                self.shop.stock(&[("mug", "12.50", 0)]).await;
+                let updated = update(None).await;
+                self.shop.stock(&[("mug", "12.50", 9_999)]).await;
+                updated?;
+            }
             Call::PayDeclined => drop(pay(TestInstrument::Declines).await?),
             Call::PayApproved => drop(pay(TestInstrument::Approves).await?),
             Call::ReportPaid => {
-                let report = PaymentReport { reference: id.to_string(), amount: None };
+                let amounts = ReportedAmounts::default();
+                let report = PaymentReport { reference: id.to_string(), amounts };
                 checkout::report_paid(&context, id, &report).await?;
             }
             Call::Decline => drop(checkout::decline(&context, id, &token).await?),
-            Call::Cancel => drop(checkout::cancel(&context, &owner, id, None).await?),
+            Call::Cancel => drop(checkout::cancel(&context, owner, id, None, None).await?),
             Call::Expire => {
                 self.shop.advance(checkout::SESSION_LIFETIME + Duration::from_mins(1));
                 self.shop.run::<checkout::ExpireSessions>(()).await;
@@ -178,13 +197,18 @@ impl Driver {
     }
 
     /// Changes the destination of a cart that has no session yet.
-    async fn change_cart(&self, call: Call, cart: CartId) -> Result<(), CheckoutError> {
+    async fn change_cart(
+        &self,
+        owner: &CartOwner,
+        call: Call,
+        cart: CartId,
+    ) -> Result<(), CheckoutError> {
         let edit = match call {
             Call::MoveHome => Edit::Destination(destination("DE")),
             Call::MoveAbroad => Edit::Destination(destination("FR")),
             _ => return Ok(()),
         };
-        let cart = CartRef { agent: agent(1).key, id: cart };
+        let cart = CartRef { agent: owner.key, id: cart };
         let (database, store) = (self.shop.test.database(), &self.shop.store);
         carts::change(database, store, cart, None, &[edit], None).await?;
         Ok(())

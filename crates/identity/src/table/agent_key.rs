@@ -18,6 +18,7 @@ struct Row {
     scopes: Vec<String>,
     stores: Option<Vec<Uuid>>,
     created_at: Timestamp,
+    rotated_at: Option<Timestamp>,
     expires_at: Option<Timestamp>,
     revoked_at: Option<Timestamp>,
 }
@@ -31,6 +32,7 @@ impl Row {
             scopes: scopes(&self.scopes)?,
             stores: merchants(self.stores),
             created_at: self.created_at,
+            rotated_at: self.rotated_at,
             expires_at: self.expires_at,
             revoked_at: self.revoked_at,
         })
@@ -97,49 +99,47 @@ pub(crate) async fn count_active(
     Ok(Some((parse_name(&plan)?, count)))
 }
 
-/// Returns a key of a person and the key it was rotated to. Locks its row.
+/// Returns a key of a person. Locks its row.
 pub(crate) async fn lock(
     work: &mut Work,
     owner: UserId,
     key: KeyId,
-) -> sqlx::Result<Option<(AgentKey, Option<KeyId>)>> {
-    let row = sqlx::query!(
-        r#"SELECT prefix, name, scopes, stores, created_at AS "created_at: Timestamp",
-                  expires_at AS "expires_at: Timestamp", revoked_at AS "revoked_at: Timestamp",
-                  rotated_to AS "rotated_to: KeyId"
+) -> sqlx::Result<Option<AgentKey>> {
+    let row = sqlx::query_as!(
+        Row,
+        r#"SELECT key_id AS "key_id: KeyId", prefix, name, scopes, stores,
+                  created_at AS "created_at: Timestamp", rotated_at AS "rotated_at: Timestamp",
+                  expires_at AS "expires_at: Timestamp", revoked_at AS "revoked_at: Timestamp"
            FROM platform.agent_key WHERE key_id = $1 AND user_id = $2 FOR UPDATE"#,
         key as KeyId,
         owner as UserId,
     )
     .fetch_optional(work.sql())
     .await?;
-    let Some(row) = row else { return Ok(None) };
-    let key = Row {
-        key_id: key,
-        prefix: row.prefix,
-        name: row.name,
-        scopes: row.scopes,
-        stores: row.stores,
-        created_at: row.created_at,
-        expires_at: row.expires_at,
-        revoked_at: row.revoked_at,
-    };
-    Ok(Some((key.decode()?, row.rotated_to)))
+    row.map(Row::decode).transpose()
 }
 
-/// Records the key that replaces `old`, and lets `old` expire at `until` or earlier.
+/// Stores the new text of a rotated key. The former one remains valid until `until`, and never longer than it was; one that is
+/// still valid from an earlier rotation keeps its end.
 pub(crate) async fn rotate(
     work: &mut Work,
-    old: KeyId,
-    new: KeyId,
+    key: &AgentKey,
+    mac: &Mac,
     until: Timestamp,
 ) -> sqlx::Result<()> {
+    let now = work.now();
     sqlx::query!(
-        "UPDATE platform.agent_key SET rotated_to = $2, expires_at = least(expires_at, $3)
+        "UPDATE platform.agent_key SET
+             previous_mac = CASE WHEN previous_until > $2 THEN previous_mac ELSE mac END,
+             previous_until = CASE WHEN previous_until > $2 THEN previous_until ELSE least(expires_at, $3) END,
+             mac = $4, prefix = $5, rotated_at = $2, expires_at = $6
          WHERE key_id = $1",
-        old as KeyId,
-        new as KeyId,
+        key.key_id as KeyId,
+        now as Timestamp,
         until as Timestamp,
+        mac.as_slice(),
+        key.prefix,
+        key.expires_at as Option<Timestamp>,
     )
     .execute(work.sql())
     .await?;
@@ -167,6 +167,25 @@ pub(crate) async fn revoke(
     .await
 }
 
+/// Revokes a key of anybody. Returns its owner, and `false` if it was already revoked; `None` if there is no such key.
+pub(crate) async fn revoke_any(
+    work: &mut Work,
+    key: KeyId,
+) -> sqlx::Result<Option<(Option<UserId>, bool)>> {
+    let now = work.now();
+    let row = sqlx::query!(
+        r#"UPDATE platform.agent_key AS now_ended SET revoked_at = coalesce(former.revoked_at, $2)
+           FROM (SELECT key_id, revoked_at FROM platform.agent_key WHERE key_id = $1 FOR UPDATE) AS former
+           WHERE now_ended.key_id = former.key_id
+           RETURNING user_id AS "owner: UserId", former.revoked_at IS NULL AS "worked!""#,
+        key as KeyId,
+        now as Timestamp,
+    )
+    .fetch_optional(work.sql())
+    .await?;
+    Ok(row.map(|row| (row.owner, row.worked)))
+}
+
 pub(crate) async fn of_person(
     sql: &mut PgConnection,
     owner: UserId,
@@ -174,8 +193,8 @@ pub(crate) async fn of_person(
     let rows = sqlx::query_as!(
         Row,
         r#"SELECT key_id AS "key_id: KeyId", prefix, name, scopes, stores,
-                  created_at AS "created_at: Timestamp", expires_at AS "expires_at: Timestamp",
-                  revoked_at AS "revoked_at: Timestamp"
+                  created_at AS "created_at: Timestamp", rotated_at AS "rotated_at: Timestamp",
+                  expires_at AS "expires_at: Timestamp", revoked_at AS "revoked_at: Timestamp"
            FROM platform.agent_key WHERE user_id = $1
            ORDER BY created_at DESC, key_id LIMIT 1000"#,
         owner as UserId,
@@ -197,16 +216,18 @@ pub(crate) async fn purge_sandbox(work: &mut Work) -> sqlx::Result<u64> {
     Ok(deleted.rows_affected())
 }
 
-/// Returns the agent of an active key of an enabled account, and the stored MAC.
+/// Returns the agent of an active key of an enabled account, and the stored MAC. The former text of a rotated key counts
+/// until its end.
 pub(crate) async fn agent_of(
     sql: &mut PgConnection,
     mac: &Mac,
     now: Timestamp,
 ) -> sqlx::Result<Option<(Agent, Vec<u8>)>> {
     let row = sqlx::query!(
-        r#"SELECT key_id AS "key: KeyId", name, user_id AS "owner?: UserId", plan AS "plan?", scopes, stores, mac
+        r#"SELECT key_id AS "key: KeyId", name, user_id AS "owner?: UserId", plan AS "plan?", scopes, stores,
+                  CASE WHEN mac = $1 THEN mac ELSE previous_mac END AS "mac!"
            FROM platform.agent_key LEFT JOIN platform.person USING (user_id)
-           WHERE mac = $1 AND revoked_at IS NULL AND disabled_at IS NULL
+           WHERE (mac = $1 OR (previous_mac = $1 AND previous_until > $2)) AND revoked_at IS NULL AND disabled_at IS NULL
              AND (expires_at IS NULL OR expires_at > $2)"#,
         mac.as_slice(),
         now as Timestamp,

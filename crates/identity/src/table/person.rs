@@ -84,6 +84,35 @@ pub(crate) async fn set_plan(work: &mut Work, user: UserId, plan: Plan) -> sqlx:
     Ok(written.rows_affected() > 0)
 }
 
+/// Disables an account and ends its sessions. Returns `false` if it was disabled before, and `None` if there is none.
+pub(crate) async fn disable(work: &mut Work, user: UserId) -> sqlx::Result<Option<bool>> {
+    let now = work.now();
+    sqlx::query_scalar!(
+        r#"UPDATE platform.person AS now_disabled
+           SET disabled_at = coalesce(former.disabled_at, $2), sessions_from = $2
+           FROM (SELECT user_id, disabled_at FROM platform.person WHERE user_id = $1 FOR UPDATE) AS former
+           WHERE now_disabled.user_id = former.user_id
+           RETURNING former.disabled_at IS NULL AS "changed!""#,
+        user as UserId,
+        now as Timestamp,
+    )
+    .fetch_optional(work.sql())
+    .await
+}
+
+/// Enables an account. Returns `false` if it was enabled before, and `None` if there is none.
+pub(crate) async fn enable(work: &mut Work, user: UserId) -> sqlx::Result<Option<bool>> {
+    sqlx::query_scalar!(
+        r#"UPDATE platform.person AS now_enabled SET disabled_at = NULL
+           FROM (SELECT user_id, disabled_at FROM platform.person WHERE user_id = $1 FOR UPDATE) AS former
+           WHERE now_enabled.user_id = former.user_id
+           RETURNING former.disabled_at IS NOT NULL AS "changed!""#,
+        user as UserId,
+    )
+    .fetch_optional(work.sql())
+    .await
+}
+
 pub(crate) async fn put_membership(
     work: &mut Work,
     user: UserId,

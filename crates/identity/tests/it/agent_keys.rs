@@ -4,7 +4,10 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use database::Work;
-use identity::{AgentKey, AgentKeys, IdentityError, IssuedKey, NewAgentKey};
+use identity::{
+    Actor, AgentKey, AgentKeys, IdentityError, IssuedKey, NewAgentKey, NewStoreKey, Reason,
+    RevokedKey,
+};
 use primitives::{Id, KeyId, MerchantId, Plan, Scope, UserId};
 use testkit::TestDatabase;
 
@@ -70,32 +73,78 @@ async fn revoked_expired_unknown_and_store_keys_yield_the_same_error() {
     }
 }
 
+async fn rotate(
+    test: &TestDatabase,
+    owner: UserId,
+    key: KeyId,
+) -> Result<(IssuedKey, AgentKey), IdentityError> {
+    let mut work = Work::for_platform(test.database()).await.unwrap();
+    let rotated = identity::rotate_agent_key(&mut work, &secret(), owner, key).await?;
+    work.commit().await.unwrap();
+    Ok(rotated)
+}
+
 #[tokio::test]
-async fn a_rotated_key_is_valid_for_an_hour_beside_the_new_one() {
+async fn a_rotated_key_keeps_its_id_and_its_former_text_is_valid_for_an_hour() {
     let test = TestDatabase::new().await;
     let owner = person(&test, "ada@example.com").await;
     let new = NewAgentKey { expires_in_days: Some(30), ..read_only() };
-    let (old, _) = issue(&test, owner, &new).await.unwrap();
+    let (old, before) = issue(&test, owner, &new).await.unwrap();
     test.clock().advance(Duration::from_hours(24));
-    let mut work = Work::for_platform(test.database()).await.unwrap();
-    let (fresh, listed) =
-        identity::rotate_agent_key(&mut work, &secret(), owner, old.key_id).await.unwrap();
-    work.commit().await.unwrap();
-    let lifetime = listed.expires_at.unwrap().since(listed.created_at);
-    assert_eq!((lifetime, listed.scopes), (Duration::from_hours(30 * 24), new.scopes));
+    let (fresh, listed) = rotate(&test, owner, old.key_id).await.unwrap();
+    assert_eq!((fresh.key_id, listed.key_id), (old.key_id, old.key_id));
+    assert_ne!((&fresh.key, &listed.prefix), (&old.key, &before.prefix));
+    let lifetime = listed.expires_at.unwrap().since(listed.rotated_at.unwrap());
+    assert_eq!(lifetime, Duration::from_hours(30 * 24));
+    assert_eq!((listed.created_at, &listed.scopes), (before.created_at, &new.scopes));
+    assert_eq!(identity::agent_keys(test.database(), owner).await.unwrap(), [listed]);
     let keys = keys(&test);
-    assert!(
-        keys.agent_of(&old.key, HOME).await.is_ok()
-            && keys.agent_of(&fresh.key, HOME).await.is_ok()
-    );
+    for text in [&old.key, &fresh.key] {
+        let agent = keys.agent_of(text, HOME).await.unwrap();
+        assert_eq!(agent.key, old.key_id);
+    }
     test.clock().advance(Duration::from_hours(1));
     assert!(
         keys.agent_of(&old.key, HOME).await.is_err()
             && keys.agent_of(&fresh.key, HOME).await.is_ok()
     );
-    let mut work = Work::for_platform(test.database()).await.unwrap();
-    let again = identity::rotate_agent_key(&mut work, &secret(), owner, old.key_id).await;
-    assert!(matches!(again, Err(IdentityError::AlreadyRotated { .. })));
+    // The lifetime is that of the key, however often it is rotated.
+    let (_, again) = rotate(&test, owner, old.key_id).await.unwrap();
+    let lifetime = again.expires_at.unwrap().since(again.rotated_at.unwrap());
+    assert_eq!(lifetime, Duration::from_hours(30 * 24));
+    revoke(&test, owner, old.key_id).await.unwrap();
+    for text in [&old.key, &fresh.key] {
+        assert!(keys.agent_of(text, HOME).await.is_err());
+    }
+    let revoked = rotate(&test, owner, old.key_id).await;
+    assert!(matches!(revoked, Err(IdentityError::KeyNotFound)));
+}
+
+#[tokio::test]
+async fn a_key_rotated_again_within_the_hour_keeps_its_first_text() {
+    let test = TestDatabase::new().await;
+    let owner = person(&test, "ada@example.com").await;
+    let (old, _) = issue(&test, owner, &read_only()).await.unwrap();
+    let (lost, _) = rotate(&test, owner, old.key_id).await.unwrap();
+    test.clock().advance(Duration::from_mins(30));
+    let (fresh, _) = rotate(&test, owner, old.key_id).await.unwrap();
+    let valid = async |key: &IssuedKey| keys(&test).agent_of(&key.key, HOME).await.is_ok();
+    assert!(valid(&old).await && !valid(&lost).await && valid(&fresh).await);
+    test.clock().advance(Duration::from_mins(30));
+    assert!(!valid(&old).await && valid(&fresh).await);
+}
+
+#[tokio::test]
+async fn the_former_text_of_a_key_does_not_outlive_its_expiry() {
+    let test = TestDatabase::new().await;
+    let owner = person(&test, "ada@example.com").await;
+    let new = NewAgentKey { expires_in_days: Some(1), ..read_only() };
+    let (old, _) = issue(&test, owner, &new).await.unwrap();
+    test.clock().advance(Duration::from_mins(24 * 60 - 10));
+    let (fresh, _) = rotate(&test, owner, old.key_id).await.unwrap();
+    test.clock().advance(Duration::from_mins(10));
+    assert!(keys(&test).agent_of(&old.key, HOME).await.is_err());
+    assert!(keys(&test).agent_of(&fresh.key, HOME).await.is_ok());
 }
 
 #[tokio::test]
@@ -166,22 +215,45 @@ async fn more_keys_require_a_higher_plan() {
 }
 
 #[tokio::test]
-async fn a_key_is_rotated_once_and_only_below_the_key_limit() {
+async fn an_account_with_all_its_keys_can_rotate_them() {
     let test = TestDatabase::new().await;
     let owner = person(&test, "ada@example.com").await;
-    let rotate = async |key: KeyId| {
-        let mut work = Work::for_platform(test.database()).await.unwrap();
-        let (_, fresh) = identity::rotate_agent_key(&mut work, &secret(), owner, key).await?;
-        work.commit().await.unwrap();
-        Ok::<_, IdentityError>(fresh.key_id)
-    };
     let (first, _) = issue(&test, owner, &read_only()).await.unwrap();
-    let second = rotate(first.key_id).await.unwrap();
-    let again = rotate(first.key_id).await;
-    assert!(matches!(again, Err(IdentityError::AlreadyRotated { by }) if by == second));
-    let mut newest = second;
-    for _ in 2..100 {
-        newest = rotate(newest).await.unwrap();
+    for _ in 1..100 {
+        issue(&test, owner, &read_only()).await.unwrap();
     }
-    assert!(matches!(rotate(newest).await, Err(IdentityError::TooManyKeys)));
+    let (_, rotated) = rotate(&test, owner, first.key_id).await.unwrap();
+    assert_eq!(rotated.key_id, first.key_id);
+    let more = issue(&test, owner, &read_only()).await;
+    assert!(matches!(more, Err(IdentityError::TooManyKeys)));
+}
+
+#[tokio::test]
+async fn an_operator_revokes_any_key_with_a_reason() {
+    let test = TestDatabase::new().await;
+    let owner = person(&test, "ada@example.com").await;
+    let (key, _) = issue(&test, owner, &read_only()).await.unwrap();
+    let merchant = MerchantId::from_random(1);
+    let mut work = Work::for_platform(test.database()).await.unwrap();
+    let (secret, new) = (secret(), NewStoreKey::new("erp"));
+    let issued = identity::issue_store_key(&mut work, &secret, Actor::Operator, merchant, &new);
+    let (store_key, _) = issued.await.unwrap();
+    let reason: Reason = "leaked".parse().unwrap();
+    for _ in 0..2 {
+        let revoked = identity::revoke_key(&mut work, Actor::Operator, key.key_id, &reason).await;
+        assert_eq!(revoked.unwrap(), RevokedKey::Agent(Some(owner)));
+        let revoked = identity::revoke_key(&mut work, Actor::Operator, store_key.key_id, &reason);
+        assert_eq!(revoked.await.unwrap(), RevokedKey::Store(merchant));
+    }
+    let unknown = KeyId::from_random(7);
+    let unknown = identity::revoke_key(&mut work, Actor::Operator, unknown, &reason).await;
+    assert!(matches!(unknown, Err(IdentityError::KeyNotFound)));
+    work.commit().await.unwrap();
+    assert!(keys(&test).agent_of(&key.key, HOME).await.is_err());
+    for id in [key.key_id, store_key.key_id] {
+        let entries = identity::audit_entries(test.database(), &id.to_string(), 10).await.unwrap();
+        let revoked: Vec<_> =
+            entries.iter().filter(|entry| entry.action.as_str().ends_with("key.revoked")).collect();
+        assert_eq!((revoked.len(), &revoked[0].details["reason"]), (1, &"leaked".into()));
+    }
 }

@@ -8,7 +8,7 @@ use identity::{Actor, IdentityError, NewPerson, Role};
 use primitives::{ClientAddress, Id, MerchantId, Plan};
 use testkit::TestDatabase;
 
-use crate::{HOME, PASSWORD, auth, person};
+use crate::{HOME, PASSWORD, auth, person, secret};
 
 fn address(number: u8) -> ClientAddress {
     ClientAddress(IpAddr::V4(Ipv4Addr::new(127, 0, 0, number)))
@@ -184,4 +184,43 @@ async fn a_concurrent_login_with_the_old_password_gets_no_valid_session() {
     sqlx::raw_sql(change).execute(&mut other).await.unwrap();
     let token = login.await.unwrap().unwrap();
     assert!(matches!(auth.people.person_of(&token).await, Err(IdentityError::InvalidCredential)));
+}
+
+#[tokio::test]
+async fn a_disabled_account_has_no_sessions_and_no_keys() {
+    let test = TestDatabase::new().await;
+    let site = std::sync::Arc::from("https://souk.test");
+    let auth = identity::CredentialStore::new(test.database(), &secret(), site, Duration::ZERO, 2);
+    let user = person(&test, "ada@example.com").await;
+    let token = auth.logins.login("ada@example.com", PASSWORD.to_owned(), HOME).await.unwrap();
+    let scopes = [primitives::Scope::AgentRead].into();
+    let new = identity::NewAgentKey { scopes, ..identity::NewAgentKey::default() };
+    let key = auth.issue_agent_key(user, &new, None).await.unwrap().0.unwrap();
+    let reason: identity::Reason = "stolen laptop".parse().unwrap();
+    let change = async |enable: bool| {
+        let mut work = Work::for_platform(test.database()).await.unwrap();
+        let changed = if enable {
+            identity::enable_person(&mut work, Actor::Operator, user, &reason).await
+        } else {
+            identity::disable_person(&mut work, Actor::Operator, user, &reason).await
+        };
+        work.commit().await.unwrap();
+        changed.unwrap()
+    };
+    test.clock().advance(Duration::from_secs(1));
+    assert!(change(false).await && !change(false).await);
+    assert!(auth.people.person_of(&token).await.is_err());
+    assert!(auth.agent_keys.agent_of(&key.key, HOME).await.is_err());
+    let login = auth.logins.login("ada@example.com", PASSWORD.to_owned(), HOME).await;
+    assert!(matches!(login, Err(IdentityError::InvalidLogin)));
+    assert!(change(true).await && !change(true).await);
+    assert!(auth.people.person_of(&token).await.is_err(), "the session has ended for good");
+    let entries = identity::audit_entries(test.database(), &user.to_string(), 10).await.unwrap();
+    let actions: Vec<&str> = entries.iter().map(|entry| entry.action.as_str()).collect();
+    assert_eq!(&actions[..2], ["person.enabled", "person.disabled"]);
+    assert_eq!(entries[1].details["reason"], "stolen laptop");
+    let nobody = primitives::UserId::from_random(9);
+    let mut work = Work::for_platform(test.database()).await.unwrap();
+    let unknown = identity::disable_person(&mut work, Actor::Operator, nobody, &reason).await;
+    assert!(matches!(unknown, Err(IdentityError::PersonNotFound)));
 }

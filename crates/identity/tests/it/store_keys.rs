@@ -1,9 +1,13 @@
 //! Store keys.
 
+use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::time::Duration;
 
 use database::Work;
-use identity::{Actor, IdentityError, IssuedKey, Secret, StoreKeys};
+use identity::{
+    Actor, IdentityError, IssuedKey, NewStoreKey, Secret, StoreKeys, StoreProgram, StoreScope,
+};
 use primitives::{ErrorCode, Failure, Id, KeyId, MerchantId, Problem, Timestamp};
 use testkit::TestDatabase;
 
@@ -20,8 +24,8 @@ fn keys(test: &TestDatabase) -> StoreKeys {
 async fn issue(test: &TestDatabase, name: &str, expires_at: Option<Timestamp>) -> IssuedKey {
     let mut work = Work::for_platform(test.database()).await.unwrap();
     let (secret, actor) = (secret(), Actor::Operator);
-    let issued =
-        identity::issue_store_key(&mut work, &secret, actor, merchant(), name, expires_at).await;
+    let new = NewStoreKey { expires_at, ..NewStoreKey::new(name) };
+    let issued = identity::issue_store_key(&mut work, &secret, actor, merchant(), &new).await;
     let (issued, _) = issued.unwrap();
     work.commit().await.unwrap();
     issued
@@ -38,7 +42,7 @@ async fn revoke(
     Ok(())
 }
 
-fn assert_rejected(result: Result<MerchantId, IdentityError>) {
+fn assert_rejected(result: Result<Arc<StoreProgram>, IdentityError>) {
     let error = result.unwrap_err();
     assert_eq!(error.code(), ErrorCode::Unauthorized);
     let message = "the key is not valid: it is unknown, expired or revoked";
@@ -51,21 +55,21 @@ async fn a_key_authenticates_its_merchant() {
     let issued = issue(&test, "shop system", None).await;
     assert!(issued.key.starts_with(&issued.prefix) && issued.key.len() == 69);
     assert!(!format!("{issued:?}").contains(&issued.key));
-    assert_eq!(keys(&test).merchant_of(&issued.key, HOME).await.unwrap(), merchant());
+    let program = keys(&test).program_of(&issued.key, HOME).await.unwrap();
+    assert_eq!((program.key, program.merchant), (issued.key_id, merchant()));
 }
 
 #[tokio::test]
 async fn unknown_and_malformed_keys_yield_the_same_error() {
     let test = TestDatabase::new().await;
     let keys = keys(&test);
-    assert_rejected(keys.merchant_of(&format!("mrch_{}", "0".repeat(64)), HOME).await);
+    assert_rejected(keys.program_of(&format!("mrch_{}", "0".repeat(64)), HOME).await);
     // Malformed keys are rejected without the database.
     test.database().close().await;
     for malformed in ["", "mrch_", "mrch_'; DROP TABLE store", &"a".repeat(100_000)] {
-        assert_rejected(keys.merchant_of(malformed, HOME).await);
+        assert_rejected(keys.program_of(malformed, HOME).await);
     }
-    let unavailable =
-        keys.merchant_of(&format!("mrch_{}", "1".repeat(64)), HOME).await.unwrap_err();
+    let unavailable = keys.program_of(&format!("mrch_{}", "1".repeat(64)), HOME).await.unwrap_err();
     assert_eq!(unavailable.code(), ErrorCode::ServiceUnavailable);
 }
 
@@ -75,8 +79,8 @@ async fn revoking_a_key_does_not_affect_the_others() {
     let (old, new) = (issue(&test, "old", None).await, issue(&test, "new", None).await);
     let keys = keys(&test);
     revoke(&test, merchant(), old.key_id).await.unwrap();
-    assert_rejected(keys.merchant_of(&old.key, HOME).await);
-    assert!(keys.merchant_of(&new.key, HOME).await.is_ok());
+    assert_rejected(keys.program_of(&old.key, HOME).await);
+    assert!(keys.program_of(&new.key, HOME).await.is_ok());
     let first = identity::store_keys(test.database(), merchant()).await.unwrap();
     test.clock().advance(Duration::from_hours(1));
     revoke(&test, merchant(), old.key_id).await.unwrap();
@@ -89,11 +93,11 @@ async fn a_revocation_takes_effect_when_the_cache_entry_expires() {
     let issued = issue(&test, "cached", None).await;
     // An age above the maximum is clamped, so that revocation always takes effect within five seconds.
     let keys = StoreKeys::new(test.database().clone(), secret(), Duration::from_hours(1));
-    assert!(keys.merchant_of(&issued.key, HOME).await.is_ok());
+    assert!(keys.program_of(&issued.key, HOME).await.is_ok());
     revoke(&test, merchant(), issued.key_id).await.unwrap();
-    assert!(keys.merchant_of(&issued.key, HOME).await.is_ok(), "the result is cached");
+    assert!(keys.program_of(&issued.key, HOME).await.is_ok(), "the result is cached");
     tokio::time::sleep(identity::CACHE_AGE_MAX + Duration::from_millis(200)).await;
-    assert_rejected(keys.merchant_of(&issued.key, HOME).await);
+    assert_rejected(keys.program_of(&issued.key, HOME).await);
 }
 
 #[tokio::test]
@@ -102,7 +106,7 @@ async fn one_store_cannot_revoke_the_key_of_another() {
     let issued = issue(&test, "mine", None).await;
     let other = revoke(&test, MerchantId::from_random(2), issued.key_id).await;
     assert!(matches!(other, Err(IdentityError::KeyNotFound)));
-    assert!(keys(&test).merchant_of(&issued.key, HOME).await.is_ok());
+    assert!(keys(&test).program_of(&issued.key, HOME).await.is_ok());
 }
 
 #[tokio::test]
@@ -112,9 +116,9 @@ async fn a_key_expires_at_its_time() {
     let issued = issue(&test, "for a day", Some(end)).await;
     let keys = keys(&test);
     test.clock().advance(Duration::from_hours(24) - Duration::from_micros(1));
-    assert!(keys.merchant_of(&issued.key, HOME).await.is_ok());
+    assert!(keys.program_of(&issued.key, HOME).await.is_ok());
     test.clock().advance(Duration::from_micros(1));
-    assert_rejected(keys.merchant_of(&issued.key, HOME).await);
+    assert_rejected(keys.program_of(&issued.key, HOME).await);
     let listed = identity::store_keys(test.database(), merchant()).await.unwrap();
     assert!(!listed[0].is_active_at(end));
 }
@@ -125,7 +129,7 @@ async fn under_another_secret_every_key_is_unknown() {
     let issued = issue(&test, "old secret", None).await;
     let other = Secret::new("another secret of 32 bytes and more").unwrap();
     let keys = StoreKeys::new(test.database().clone(), other, Duration::ZERO);
-    assert_rejected(keys.merchant_of(&issued.key, HOME).await);
+    assert_rejected(keys.program_of(&issued.key, HOME).await);
 }
 
 #[tokio::test]
@@ -159,26 +163,43 @@ async fn names_and_expiries_are_validated() {
     let test = TestDatabase::new().await;
     let mut work = Work::for_platform(test.database()).await.unwrap();
     let now = work.now();
+    let mut issue = async |new: NewStoreKey| {
+        let (secret, actor) = (secret(), Actor::Operator);
+        identity::issue_store_key(&mut work, &secret, actor, merchant(), &new).await
+    };
     for name in ["", "  ", "a\u{1b}b", &"x".repeat(101)] {
-        let issued = identity::issue_store_key(
-            &mut work,
-            &secret(),
-            Actor::Operator,
-            merchant(),
-            name,
-            None,
-        )
-        .await;
+        let issued = issue(NewStoreKey::new(name)).await;
         assert!(matches!(issued, Err(IdentityError::InvalidName)), "{name}");
     }
-    let issued = identity::issue_store_key(
-        &mut work,
-        &secret(),
-        Actor::Operator,
-        merchant(),
-        "a",
-        Some(now),
-    )
-    .await;
-    assert!(matches!(issued, Err(IdentityError::ExpiryInPast)));
+    let ended = issue(NewStoreKey { expires_at: Some(now), ..NewStoreKey::new("a") }).await;
+    assert!(matches!(ended, Err(IdentityError::ExpiryInPast)));
+    let useless = issue(NewStoreKey { scopes: BTreeSet::new(), ..NewStoreKey::new("a") }).await;
+    assert!(matches!(useless, Err(IdentityError::InvalidStoreScopes)));
+}
+
+#[tokio::test]
+async fn a_key_has_the_scopes_it_was_given() {
+    let test = TestDatabase::new().await;
+    let issued = issue(&test, "default", None).await;
+    let program = keys(&test).program_of(&issued.key, HOME).await.unwrap();
+    assert_eq!(program.scopes, BTreeSet::from([StoreScope::Catalog, StoreScope::Orders]));
+    assert!(program.require(StoreScope::Orders).is_ok());
+    let missing = program.require(StoreScope::Settings);
+    assert!(matches!(missing, Err(IdentityError::StoreScopeMissing(StoreScope::Settings))));
+    let listed = identity::store_keys(test.database(), merchant()).await.unwrap();
+    assert_eq!(listed[0].scopes, program.scopes);
+}
+
+#[tokio::test]
+async fn keys_of_earlier_versions_keep_what_they_could_do() {
+    let test = TestDatabase::new().await;
+    issue(&test, "before", None).await;
+    let mut sql = test.raw().await;
+    // What the migration does to rows that exist.
+    let migration =
+        include_str!("../../../database/migrations/20261116000205_store_key_scopes.sql");
+    let update = migration.lines().find(|line| line.starts_with("UPDATE")).unwrap();
+    sqlx::raw_sql(update).execute(&mut sql).await.unwrap();
+    let keys = identity::store_keys(test.database(), merchant()).await.unwrap();
+    assert_eq!(keys[0].scopes, StoreScope::ALL.iter().copied().collect());
 }

@@ -46,7 +46,7 @@ async fn record_failure(
 ) -> Result<(), QueueError> {
     let attempts = u32::try_from(job.attempts).unwrap_or(u32::MAX).saturating_add(1);
     let is_final = matches!(error, JobError::Permanent(_)) || attempts >= job.attempts_max;
-    let text = error.to_string();
+    let text = error.text();
     let next = if is_final { "it is a dead letter now" } else { "it is retried later" };
     tracing::warn!(job = %job.lease.job, kind = job.kind, attempts, error = text, "job failed; {next}");
     if is_final {

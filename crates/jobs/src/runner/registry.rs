@@ -20,7 +20,7 @@ type Tick = for<'work> fn(
 #[derive(Default)]
 pub(crate) struct Registry {
     kinds: HashMap<&'static str, Kind>,
-    schedules: Vec<(Duration, Tick)>,
+    schedules: Vec<(&'static str, Duration, Tick)>,
 }
 
 struct Kind {
@@ -45,7 +45,8 @@ impl Registry {
     }
 
     pub(crate) fn schedule<J: Scheduled>(&mut self, period: Duration) {
-        self.schedules.push((period, |work, period| Box::pin(schedule::tick::<J>(work, period))));
+        let tick: Tick = |work, period| Box::pin(schedule::tick::<J>(work, period));
+        self.schedules.push((J::NAME, period, tick));
     }
 
     /// Returns the run of a job and its maximum number of attempts. An unknown kind is left for a worker that knows it
@@ -60,12 +61,18 @@ impl Registry {
         (Box::pin(unknown), u32::MAX)
     }
 
-    pub(crate) async fn tick(&self, database: &Database) -> Result<(), QueueError> {
-        for (period, tick) in &self.schedules {
-            let mut work = Work::for_platform(database).await?;
-            tick(&mut work, *period).await?;
-            work.commit().await?;
+    /// Enqueues the jobs of all schedules that are due. A schedule that fails does not stop the others.
+    pub(crate) async fn tick(&self, database: &Database) {
+        for (name, period, tick) in &self.schedules {
+            let ticked = async {
+                let mut work = Work::for_platform(database).await?;
+                tick(&mut work, *period).await?;
+                work.commit().await?;
+                Ok::<(), QueueError>(())
+            };
+            if let Err(error) = ticked.await {
+                tracing::warn!(kind = name, %error, "a schedule could not be read; retrying in a second");
+            }
         }
-        Ok(())
     }
 }

@@ -3,11 +3,10 @@
 use database::Work;
 use primitives::{JobId, MerchantId, Timestamp};
 use serde_json::Value;
-use sqlx::PgConnection;
 use uuid::Uuid;
 
 use crate::context::Lease;
-use crate::{DeadJob, DeadReason};
+use crate::job::Priority;
 
 pub(crate) struct NewJob<'key> {
     pub(crate) id: JobId,
@@ -16,6 +15,7 @@ pub(crate) struct NewJob<'key> {
     pub(crate) merchant: Option<MerchantId>,
     pub(crate) run_at: Timestamp,
     pub(crate) unique_key: Option<&'key str>,
+    pub(crate) priority: Priority,
 }
 
 /// A leased job.
@@ -24,16 +24,37 @@ pub(crate) struct Claimed {
     pub(crate) id: JobId,
     pub(crate) kind: String,
     pub(crate) payload: Value,
+    pub(crate) merchant: Option<MerchantId>,
+    pub(crate) priority: Priority,
     pub(crate) attempts: i32,
     pub(crate) crashes: i32,
 }
+
+/// How many jobs a claim may take. Scheduled jobs are not limited: at most one of each schedule exists.
+#[derive(Debug, Clone)]
+pub(crate) struct ClaimLimits {
+    /// Urgent and bulk jobs.
+    pub(crate) total: i64,
+    /// Bulk jobs.
+    pub(crate) bulk: i64,
+    /// Bulk jobs of one merchant, those that are running included.
+    pub(crate) per_merchant: i64,
+    /// The merchant of each bulk job that is running.
+    pub(crate) running: Vec<Uuid>,
+    /// Merchants with as many running bulk jobs as allowed.
+    pub(crate) full: Vec<Uuid>,
+}
+
+/// Due bulk jobs that a claim considers for each one that it takes. If they all belong to a few merchants, the claim takes
+/// fewer jobs, and the next one skips these merchants.
+const CANDIDATES_PER_JOB: i64 = 4;
 
 /// Inserts a job, unless one with the same key exists. Returns whether it was inserted.
 pub(crate) async fn insert(work: &mut Work, job: &NewJob<'_>) -> sqlx::Result<bool> {
     let now = work.now();
     let done = sqlx::query!(
-        "INSERT INTO job (id, kind, payload, merchant_id, run_at, once_key, enqueued_at)
-         VALUES ($1, $2, $3, $4, $5, $6, $7)
+        "INSERT INTO job (id, kind, payload, merchant_id, run_at, once_key, enqueued_at, priority)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
          ON CONFLICT (kind, once_key) WHERE once_key IS NOT NULL DO NOTHING",
         job.id as JobId,
         job.kind,
@@ -42,33 +63,77 @@ pub(crate) async fn insert(work: &mut Work, job: &NewJob<'_>) -> sqlx::Result<bo
         job.run_at as Timestamp,
         job.unique_key,
         now as Timestamp,
+        job.priority.number(),
     )
     .execute(work.sql())
     .await?;
     Ok(done.rows_affected() == 1)
 }
 
-/// Leases due jobs of lane 0, oldest first; marks them as started if `at_once`.
+/// Makes a unique job that waits for its next attempt due.
+pub(crate) async fn make_due(work: &mut Work, kind: &str, unique_key: &str) -> sqlx::Result<()> {
+    let now = work.now();
+    sqlx::query!(
+        "UPDATE job SET run_at = $3
+         WHERE kind = $1 AND once_key = $2 AND lane = 0 AND lease_token IS NULL AND run_at > $3",
+        kind,
+        unique_key,
+        now as Timestamp,
+    )
+    .execute(work.sql())
+    .await?;
+    Ok(())
+}
+
+/// Leases due jobs of lane 0 and marks them as started: scheduled jobs, then urgent ones, then others, the oldest first,
+/// up to the limit of each merchant.
 pub(crate) async fn claim(
     work: &mut Work,
     token: Uuid,
     until: Timestamp,
-    limit: i64,
-    at_once: bool,
+    limits: &ClaimLimits,
 ) -> sqlx::Result<Vec<Claimed>> {
     let now = work.now();
     sqlx::query_as!(
         Claimed,
-        r#"UPDATE job SET lease_token = $1, run_at = $2, lane = $5
+        r#"WITH scheduled AS (
+               SELECT id FROM job WHERE lane = 0 AND priority = 2 AND run_at <= $3
+               FOR UPDATE SKIP LOCKED),
+           urgent AS (
+               SELECT id FROM job WHERE lane = 0 AND priority = 1 AND run_at <= $3
+               ORDER BY run_at LIMIT $4 FOR UPDATE SKIP LOCKED),
+           candidate AS (
+               SELECT id, run_at, merchant_id FROM job
+               WHERE lane = 0 AND priority = 0 AND run_at <= $3
+                 AND (merchant_id IS NULL OR merchant_id <> ALL ($8))
+               ORDER BY run_at LIMIT $5::bigint * $9::bigint),
+           ranked AS (
+               SELECT id, merchant_id,
+                      row_number() OVER (PARTITION BY merchant_id ORDER BY run_at) AS rank
+               FROM candidate),
+           bulk AS (
+               SELECT id FROM job
+               WHERE lane = 0 AND priority = 0 AND run_at <= $3 AND id = ANY (ARRAY(
+                   SELECT id FROM ranked
+                   WHERE merchant_id IS NULL
+                      OR rank <= $6::bigint - (SELECT count(*) FROM unnest($7::uuid[]) AS running (merchant)
+                                       WHERE running.merchant = merchant_id)))
+               ORDER BY run_at LIMIT least($5::bigint, $4::bigint - (SELECT count(*) FROM urgent))
+               FOR UPDATE SKIP LOCKED)
+           UPDATE job SET lease_token = $1, run_at = $2, lane = 1
            WHERE id = ANY (ARRAY(
-               SELECT id FROM job WHERE lane = 0 AND run_at <= $3
-               ORDER BY run_at LIMIT $4 FOR UPDATE SKIP LOCKED))
-           RETURNING id AS "id: JobId", kind, payload, attempts, crashes"#,
+               SELECT id FROM scheduled UNION ALL SELECT id FROM urgent UNION ALL SELECT id FROM bulk))
+           RETURNING id AS "id: JobId", kind, payload, merchant_id AS "merchant: MerchantId", priority,
+                     attempts, crashes"#,
         token,
         until as Timestamp,
         now as Timestamp,
-        limit,
-        i16::from(at_once),
+        limits.total,
+        limits.bulk,
+        limits.per_merchant,
+        &limits.running,
+        &limits.full,
+        CANDIDATES_PER_JOB,
     )
     .fetch_all(work.sql())
     .await
@@ -98,33 +163,13 @@ pub(crate) async fn claim_suspect(
            WHERE id = ANY (ARRAY(
                SELECT id FROM job WHERE lane = 1 AND run_at <= $3
                ORDER BY run_at LIMIT 1 FOR UPDATE SKIP LOCKED))
-           RETURNING id AS "id: JobId", kind, payload, attempts, crashes"#,
+           RETURNING id AS "id: JobId", kind, payload, merchant_id AS "merchant: MerchantId", priority,
+                     attempts, crashes"#,
         token,
         until as Timestamp,
         now as Timestamp,
     )
     .fetch_optional(work.sql())
-    .await
-}
-
-/// Marks leased jobs as started and returns those whose lease is still valid.
-pub(crate) async fn start(
-    work: &mut Work,
-    token: Uuid,
-    jobs: &[Uuid],
-    until: Timestamp,
-) -> sqlx::Result<Vec<JobId>> {
-    let now = work.now();
-    sqlx::query_scalar!(
-        r#"UPDATE job SET lane = 1, run_at = $3
-           WHERE id = ANY ($1) AND lease_token = $2 AND run_at > $4
-           RETURNING id AS "id: JobId""#,
-        jobs,
-        token,
-        until as Timestamp,
-        now as Timestamp,
-    )
-    .fetch_all(work.sql())
     .await
 }
 
@@ -236,113 +281,19 @@ pub(crate) async fn retry(
     Ok(done.rows_affected() == 1)
 }
 
-/// Releases jobs that were claimed and not started.
-pub(crate) async fn release(work: &mut Work, token: Uuid, jobs: &[Uuid]) -> sqlx::Result<()> {
-    let now = work.now();
-    sqlx::query!(
-        "UPDATE job SET lease_token = NULL, run_at = $3
-         WHERE id = ANY ($1) AND lease_token = $2 AND lane = 0",
-        jobs,
-        token,
-        now as Timestamp,
-    )
-    .execute(work.sql())
-    .await?;
-    Ok(())
-}
-
-/// Moves a job to the dead letters.
-pub(crate) async fn move_to_dead_letters(
-    work: &mut Work,
-    lease: Lease,
-    reason: DeadReason,
-    error: Option<&str>,
-) -> sqlx::Result<bool> {
-    let now = work.now();
-    let done = sqlx::query!(
-        "WITH gone AS (DELETE FROM job WHERE id = $1 AND lease_token = $2 RETURNING *)
-         INSERT INTO dead_job
-             (id, kind, payload, merchant_id, reason, attempts, crashes, last_error, enqueued_at, died_at)
-         SELECT id, kind, payload, merchant_id, $3,
-                attempts + CASE WHEN $3 = 'failed' THEN 1 ELSE 0 END, crashes,
-                coalesce($4, last_error), enqueued_at, $5
-         FROM gone",
-        lease.job as JobId,
-        lease.token,
-        reason.as_str(),
-        error,
-        now as Timestamp,
-    )
-    .execute(work.sql())
-    .await?;
-    Ok(done.rows_affected() == 1)
-}
-
-/// Returns dead letters, the oldest first.
-pub(crate) async fn dead_jobs(sql: &mut PgConnection, limit: i64) -> sqlx::Result<Vec<DeadJob>> {
-    let rows = sqlx::query!(
-        r#"SELECT id AS "id: JobId", kind, merchant_id AS "merchant: MerchantId", reason, attempts,
-                  crashes, last_error, died_at AS "died_at: Timestamp"
-           FROM dead_job ORDER BY died_at, id LIMIT $1"#,
-        limit,
-    )
-    .fetch_all(sql)
-    .await?;
-    let mut jobs = Vec::with_capacity(rows.len());
-    for row in rows {
-        jobs.push(DeadJob {
-            id: row.id,
-            kind: row.kind,
-            merchant: row.merchant,
-            reason: row
-                .reason
-                .parse::<DeadReason>()
-                .map_err(|error| sqlx::Error::Decode(error.into()))?,
-            attempts: row.attempts,
-            crashes: row.crashes,
-            last_error: row.last_error,
-            died_at: row.died_at,
-        });
-    }
-    Ok(jobs)
-}
-
-/// Moves a dead letter back to the queue. Returns `false` if it does not exist.
-pub(crate) async fn requeue(work: &mut Work, job: JobId) -> sqlx::Result<bool> {
-    let now = work.now();
-    let done = sqlx::query!(
-        "WITH back AS (DELETE FROM dead_job WHERE id = $1 RETURNING *)
-         INSERT INTO job (id, kind, payload, merchant_id, run_at, enqueued_at, last_error)
-         SELECT id, kind, payload, merchant_id, $2, enqueued_at, last_error FROM back",
-        job as JobId,
-        now as Timestamp,
-    )
-    .execute(work.sql())
-    .await?;
-    Ok(done.rows_affected() == 1)
-}
-
-/// Advances a schedule to an epoch. Returns the previous epoch, or `None` if it was already reached.
+/// Advances a schedule to an epoch. Returns `false` if it was already reached. A new schedule starts with this epoch.
 pub(crate) async fn advance_schedule(
     work: &mut Work,
     name: &str,
     epoch: i64,
-) -> sqlx::Result<Option<i64>> {
-    // A new schedule starts with the current epoch.
-    sqlx::query!(
-        "INSERT INTO schedule (name, epoch) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING",
+) -> sqlx::Result<bool> {
+    let moved = sqlx::query!(
+        "INSERT INTO schedule AS known (name, epoch) VALUES ($1, $2)
+         ON CONFLICT (name) DO UPDATE SET epoch = $2 WHERE known.epoch < $2",
         name,
-        epoch - 1,
+        epoch,
     )
     .execute(work.sql())
     .await?;
-    let previous =
-        sqlx::query_scalar!("SELECT epoch FROM schedule WHERE name = $1 FOR UPDATE", name)
-            .fetch_one(work.sql())
-            .await?;
-    let moved =
-        sqlx::query!("UPDATE schedule SET epoch = $2 WHERE name = $1 AND epoch < $2", name, epoch)
-            .execute(work.sql())
-            .await?;
-    Ok((moved.rows_affected() == 1).then_some(previous))
+    Ok(moved.rows_affected() == 1)
 }

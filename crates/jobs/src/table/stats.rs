@@ -21,6 +21,8 @@ pub(crate) async fn queue_stats(
                   count(*) FILTER (WHERE lease_token IS NOT NULL AND run_at > $1) AS "leased!",
                   count(*) FILTER (WHERE lane = 1 AND run_at <= $1) AS "suspects!",
                   (SELECT count(*) FROM dead_job) AS "dead!",
+                  count(*) FILTER (WHERE priority = 2 AND attempts > 0) AS "failing_schedules!",
+                  (SELECT count(*) FROM sweep_failure) AS "failed_rows!",
                   (SELECT upper::text::bigint - lower::text::bigint FROM horizon) AS "xmin_age_transactions!",
                   coalesce((SELECT extract(epoch FROM $1 - min(seen_at))
                             FROM horizon JOIN outbox_horizon AS seen ON seen.upper > horizon.lower
@@ -38,6 +40,8 @@ pub(crate) async fn queue_stats(
         leased: row.leased,
         suspects: row.suspects,
         dead: row.dead,
+        failing_schedules: row.failing_schedules,
+        failed_rows: row.failed_rows,
         xmin_age_transactions: row.xmin_age_transactions,
         xmin_age_seconds: row.xmin_age_seconds.max(0.0),
         cursors: Vec::new(),

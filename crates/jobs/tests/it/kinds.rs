@@ -148,6 +148,43 @@ impl Scheduled for Periodic {
     }
 }
 
+/// How a [`Failing`] job ends.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Fault {
+    Failed,
+    Permanent,
+}
+
+/// A scheduled job that always fails.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Failing {
+    epoch: Epoch,
+}
+
+impl Job for Failing {
+    const NAME: &'static str = "failing";
+    const ATTEMPTS_MAX: u32 = 1;
+    type Dependencies = (Counter, Fault);
+
+    async fn run(
+        self,
+        _: JobContext,
+        (counter, fault): (Counter, Fault),
+    ) -> Result<Outcome, JobError> {
+        counter.0.fetch_add(1, Ordering::SeqCst);
+        match fault {
+            Fault::Failed => Err(JobError::Failed(String::from("again"))),
+            Fault::Permanent => Err(JobError::Permanent(String::from("for good"))),
+        }
+    }
+}
+
+impl Scheduled for Failing {
+    fn for_epoch(epoch: Epoch) -> Self {
+        Self { epoch }
+    }
+}
+
 pub(crate) fn runner(test: &TestDatabase, counter: &Counter) -> Runner {
     Runner::new(test.database().clone(), RunnerSettings::default())
         .register::<Count>(counter.clone())

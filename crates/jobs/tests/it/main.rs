@@ -6,3 +6,5 @@ mod kinds;
 mod outbox;
 mod queue;
 mod schedule;
+mod slots;
+mod sweep;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use database::{Reading, Work};
-use jobs::Job;
+use jobs::{Job, JobFilter, JobInfo, JobState, Revival};
 use primitives::{Id, JobId, MerchantId};
 use testkit::TestDatabase;
 
@@ -35,14 +35,78 @@ async fn a_failed_job_is_retried_later_and_becomes_a_dead_letter() {
         assert_eq!(counter.value(), expected, "it was retried too early");
         test.clock().advance(Duration::from_secs(10));
     }
-    let dead = jobs::dead_jobs(&Reading::for_platform(test.database()), 10).await.unwrap();
-    assert_eq!((dead.len(), dead[0].attempts, dead[0].reason.as_str()), (1, 3, "failed"));
+    let dead = dead_jobs(&test).await;
+    assert_eq!((dead.len(), dead[0].attempts, dead[0].state), (1, 3, JobState::Dead));
     assert_eq!(dead[0].last_error.as_deref(), Some("not yet"));
 
     let mut work = Work::for_platform(test.database()).await.unwrap();
-    assert!(jobs::requeue(&mut work, dead[0].id).await.unwrap());
+    assert_eq!(jobs::revive(&mut work, dead[0].id).await.unwrap(), Some(Revival::Queued));
     work.commit().await.unwrap();
     assert_eq!((rows(&test, "job").await, rows(&test, "dead_job").await), (1, 0));
+}
+
+async fn dead_jobs(test: &TestDatabase) -> Vec<JobInfo> {
+    let filter = JobFilter { state: Some(JobState::Dead), kind: None };
+    jobs::list(&Reading::for_platform(test.database()), &filter, 10).await.unwrap()
+}
+
+#[tokio::test]
+async fn a_dead_letter_can_be_discarded() {
+    let test = TestDatabase::new().await;
+    enqueue(&test, &Panic).await;
+    for _ in 0..2 {
+        runner(&test, &Counter::default()).run_until_idle().await.unwrap();
+        test.clock().advance(Duration::from_secs(10));
+    }
+    let dead = dead_jobs(&test).await[0].id;
+    let mut work = Work::for_platform(test.database()).await.unwrap();
+    assert!(jobs::discard(&mut work, dead).await.unwrap());
+    assert!(!jobs::discard(&mut work, dead).await.unwrap());
+    assert_eq!(jobs::revive(&mut work, dead).await.unwrap(), None);
+    work.commit().await.unwrap();
+    assert_eq!((rows(&test, "job").await, rows(&test, "dead_job").await), (0, 0));
+}
+
+#[tokio::test]
+async fn a_dead_letter_whose_key_is_queued_again_is_superseded() {
+    let test = TestDatabase::new().await;
+    let enqueue = async || {
+        let mut work = Work::for_platform(test.database()).await.unwrap();
+        let now = work.now();
+        jobs::enqueue_unique(&mut work, &Count { failures: 9 }, "key", now).await.unwrap();
+        work.commit().await.unwrap();
+    };
+    enqueue().await;
+    for _ in 0..3 {
+        runner(&test, &Counter::default()).run_until_idle().await.unwrap();
+        test.clock().advance(Duration::from_secs(10));
+    }
+    enqueue().await;
+    let mut work = Work::for_platform(test.database()).await.unwrap();
+    let dead = dead_jobs(&test).await[0].id;
+    assert_eq!(jobs::revive(&mut work, dead).await.unwrap(), Some(Revival::Superseded));
+    work.commit().await.unwrap();
+    assert_eq!((rows(&test, "job").await, rows(&test, "dead_job").await), (1, 0));
+}
+
+#[tokio::test]
+async fn jobs_are_listed_with_their_state() {
+    let test = TestDatabase::new().await;
+    let reading = Reading::for_platform(test.database());
+    enqueue(&test, &Count { failures: 1 }).await;
+    runner(&test, &Counter::default()).run_until_idle().await.unwrap();
+    enqueue(&test, &Count { failures: 0 }).await;
+    let mut work = Work::for_platform(test.database()).await.unwrap();
+    let later = work.now().plus(Duration::from_hours(1));
+    let waiting = jobs::enqueue_at(&mut work, &Panic, later).await.unwrap();
+    work.commit().await.unwrap();
+    let listed = jobs::list(&reading, &JobFilter::default(), 10).await.unwrap();
+    let states: Vec<JobState> = listed.iter().map(|job| job.state).collect();
+    assert_eq!(states, [JobState::Due, JobState::Failing, JobState::Waiting]);
+    let filter = JobFilter { state: None, kind: Some(String::from("panic")) };
+    assert_eq!(jobs::list(&reading, &filter, 10).await.unwrap()[0].id, waiting);
+    assert_eq!(jobs::find(&reading, waiting).await.unwrap().unwrap().at, later);
+    assert!(jobs::find(&reading, JobId::from_random(1)).await.unwrap().is_none());
 }
 
 #[tokio::test]

@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use super::checkout::checkout_context;
 use crate::request_context::RequestContext;
-use crate::tool::{Access, Confirmation, Tool, ToolSet};
+use crate::tool::{Access, Confirmation, Stores, Tool, ToolSet};
 
 pub(super) struct CancelCheckout;
 
@@ -28,6 +28,7 @@ impl Tool for CancelCheckout {
     const SET: ToolSet = ToolSet::Checkout;
     const ACCESS: Access = Access::Scope(Scope::AgentCheckout);
     const CONFIRMATION: Confirmation = Confirmation::Required;
+    const STORES: Stores = Stores::Any;
     type Arguments = Arguments;
     type Output = SessionRecord;
 
@@ -38,6 +39,7 @@ impl Tool for CancelCheckout {
         let (checkout, owner, id) =
             (checkout_context(context), context.owner()?, arguments.checkout_id);
         let reason = arguments.reason_code.as_deref().map(ReasonCode::new).transpose()?;
-        Ok(checkout::cancel(&checkout, &owner, id, reason.as_ref()).await?.record())
+        let key = context.idempotency();
+        Ok(checkout::cancel(&checkout, &owner, id, reason.as_ref(), key).await?.record())
     }
 }

@@ -1,11 +1,19 @@
 //! The context shared by the checkout tools.
 
-use checkout::CheckoutContext;
+use checkout::{CheckoutCaller, CheckoutContext};
+use primitives::Plan;
 
 use crate::request_context::RequestContext;
 
 /// Builds the checkout context of a request.
 pub(super) fn checkout_context(context: &RequestContext) -> CheckoutContext<'_> {
     let (database, site_url) = (&context.app.database, &*context.app.site_url);
-    CheckoutContext { database, store: &context.store, site_url }
+    let plan = context.agent.as_ref().map_or_else(Plan::default, |agent| agent.plan);
+    CheckoutContext {
+        database,
+        store: &context.store,
+        site_url,
+        gateway: &context.app.payment_gateway,
+        caller: CheckoutCaller { plan, address: context.client_address },
+    }
 }

@@ -38,7 +38,7 @@ impl Tool for CompleteCheckout {
     const PURPOSE: &'static str = const_text!(
         "Complete the checkout of a cart once the person has approved its preview_checkout: revalidates prices and stock, reserves the items for ",
         (SESSION_LIFETIME.as_secs() / 60),
-        " minutes and returns checkout_url, the page where the person pays. Takes no payment itself; create_checkout is not needed before. Repeating the call returns the same session. Ask the person first.",
+        " minutes and returns checkout_url, the page where the person pays and, if no destination was set, enters the address. Takes no payment itself; create_checkout is not needed before. Repeating the call returns the same session. Ask the person first.",
     );
     const SET: ToolSet = ToolSet::Checkout;
     const ACCESS: Access = Access::Scope(Scope::AgentCheckout);

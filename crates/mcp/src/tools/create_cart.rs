@@ -50,7 +50,7 @@ impl Tool for CreateCart {
             destination: arguments.ship_to,
             buyer: arguments.buyer,
             codes: arguments.discount_codes.unwrap_or_default(),
-            shipping: None,
+            shipping_option: None,
         };
         let (database, store) = (&context.app.database, &context.store);
         let cart =

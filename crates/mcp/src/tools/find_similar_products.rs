@@ -4,8 +4,9 @@ use catalog::ProductCard;
 use primitives::{Failure, NotExactlyOne, PageRequest, ProductId};
 use schemars::JsonSchema;
 use search::{SearchArguments, SearchError};
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
+use super::product_page::ProductPage;
 use crate::request_context::RequestContext;
 use crate::tool::{Access, Confirmation, Tool, ToolSet};
 
@@ -27,23 +28,17 @@ pub(super) struct Arguments {
     max_price: Option<f64>,
 }
 
-#[derive(Serialize, JsonSchema)]
-pub(super) struct Output {
-    /// Products, most similar first.
-    products: Vec<ProductCard>,
-}
-
 impl Tool for FindSimilarProducts {
     const NAME: &'static str = "find_similar_products";
     const TITLE: &'static str = "Similar products";
-    const PURPOSE: &'static str = "Find products of this store that resemble a given product, or a description. Pass exactly one of product_id and text. Matches words, not meaning.";
+    const PURPOSE: &'static str = "Find products of this store that resemble a given product, or a description, most similar first. Pass exactly one of product_id and text. Matches words, not meaning.";
     const SET: ToolSet = ToolSet::Discovery;
     const ACCESS: Access = Access::Public;
     const CONFIRMATION: Confirmation = Confirmation::Never;
     type Arguments = Arguments;
-    type Output = Output;
+    type Output = ProductPage<ProductCard>;
 
-    async fn call(context: &RequestContext, arguments: Arguments) -> Result<Output, Failure> {
+    async fn call(context: &RequestContext, arguments: Arguments) -> Result<Self::Output, Failure> {
         let Arguments { product_id, text, limit, max_price } = arguments;
         let limit = limit.unwrap_or(LIMIT_DEFAULT);
         let stores = vec![context.store.slug.clone()];
@@ -66,8 +61,13 @@ impl Tool for FindSimilarProducts {
             }
             _ => return Err(NotExactlyOne(&["product_id", "text"]).into()),
         };
-        let mut products = found.into_cards().map_err(SearchError::Unreadable)?.data;
-        products.retain(|product| max_price.is_none_or(|most| product.price <= most));
-        Ok(Output { products })
+        let mut found = found.into_cards().map_err(SearchError::Unreadable)?;
+        let before = found.data.len();
+        found.data.retain(|product| max_price.is_none_or(|most| product.price <= most));
+        // The similarity search knows no price.
+        if found.data.len() < before {
+            found.meta.page.total = i64::try_from(found.data.len()).unwrap_or(0);
+        }
+        Ok(ProductPage::new(found.data, found.meta.page))
     }
 }

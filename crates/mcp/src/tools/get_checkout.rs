@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::request_context::RequestContext;
-use crate::tool::{Access, Confirmation, Tool, ToolSet};
+use crate::tool::{Access, Confirmation, Stores, Tool, ToolSet};
 
 pub(super) struct GetCheckout;
 
@@ -24,6 +24,7 @@ impl Tool for GetCheckout {
     const SET: ToolSet = ToolSet::Checkout;
     const ACCESS: Access = Access::Scope(Scope::AgentCheckout);
     const CONFIRMATION: Confirmation = Confirmation::Never;
+    const STORES: Stores = Stores::Any;
     type Arguments = Arguments;
     type Output = SessionRecord;
 

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use trust::HistoryRecord;
 
 use crate::request_context::RequestContext;
-use crate::tool::{Access, Confirmation, Tool, ToolSet};
+use crate::tool::{Access, Confirmation, Stores, Tool, ToolSet};
 
 pub(super) struct GetTrustHistory;
 
@@ -26,6 +26,7 @@ impl Tool for GetTrustHistory {
     const SET: ToolSet = ToolSet::Discovery;
     const ACCESS: Access = Access::Public;
     const CONFIRMATION: Confirmation = Confirmation::Never;
+    const STORES: Stores = Stores::Any;
     type Arguments = Arguments;
     type Output = HistoryRecord;
 

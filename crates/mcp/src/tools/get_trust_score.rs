@@ -6,7 +6,7 @@ use serde::Deserialize;
 use trust::ScoreRecord;
 
 use crate::request_context::RequestContext;
-use crate::tool::{Access, Confirmation, Tool, ToolSet};
+use crate::tool::{Access, Confirmation, Stores, Tool, ToolSet};
 
 pub(super) struct GetTrustScore;
 
@@ -21,6 +21,7 @@ impl Tool for GetTrustScore {
     const SET: ToolSet = ToolSet::Discovery;
     const ACCESS: Access = Access::Public;
     const CONFIRMATION: Confirmation = Confirmation::Never;
+    const STORES: Stores = Stores::Any;
     type Arguments = Arguments;
     type Output = ScoreRecord;
 

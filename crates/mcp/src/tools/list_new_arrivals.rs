@@ -1,11 +1,12 @@
 //! `list_new_arrivals`: the most recently listed products.
 
 use catalog::ProductCard;
-use primitives::{Failure, PageMeta, Timestamp};
+use primitives::{Failure, Timestamp};
 use schemars::JsonSchema;
 use search::{SearchArguments, SearchError, Sort};
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
+use super::product_page::ProductPage;
 use crate::request_context::RequestContext;
 use crate::tool::{Access, Confirmation, Tool, ToolSet};
 
@@ -25,17 +26,6 @@ pub(super) struct Arguments {
     limit: Option<i64>,
 }
 
-#[derive(Serialize, JsonSchema)]
-pub(super) struct Output {
-    /// Always true.
-    #[schemars(extend("enum" = [true]))]
-    success: bool,
-    /// Products, newest first.
-    data: Vec<ProductCard>,
-    /// Paging information.
-    meta: PageMeta,
-}
-
 impl Tool for ListNewArrivals {
     const NAME: &'static str = "list_new_arrivals";
     const TITLE: &'static str = "New arrivals";
@@ -44,9 +34,9 @@ impl Tool for ListNewArrivals {
     const ACCESS: Access = Access::Public;
     const CONFIRMATION: Confirmation = Confirmation::Never;
     type Arguments = Arguments;
-    type Output = Output;
+    type Output = ProductPage<ProductCard>;
 
-    async fn call(context: &RequestContext, arguments: Arguments) -> Result<Output, Failure> {
+    async fn call(context: &RequestContext, arguments: Arguments) -> Result<Self::Output, Failure> {
         let search = SearchArguments {
             category: arguments.category,
             merchants: Some(vec![context.store.slug.to_string()]),
@@ -64,7 +54,7 @@ impl Tool for ListNewArrivals {
             }
         }
         let answer = found.into_cards().map_err(SearchError::Unreadable)?;
-        Ok(Output { success: true, data: answer.data, meta: answer.meta.page })
+        Ok(ProductPage::new(answer.data, answer.meta.page))
     }
 }
 

@@ -1,5 +1,6 @@
 //! `list_payment_methods`: payment methods of the store (docs/contract/payments.md#payment-methods).
 
+use checkout::PaymentPage;
 use payments::PaymentMethod;
 use primitives::{Currency, Failure};
 use schemars::JsonSchema;
@@ -22,7 +23,11 @@ pub(super) struct Arguments {
 pub(super) struct Output {
     /// Whether agents may check out at this store at all.
     agent_checkout: bool,
-    /// Payment methods.
+    /// Page on which the person pays: `merchant` (the merchant's own, which offers methods of its own), `hosted`, or
+    /// `hosted_test` (charges no money). Absent if nobody can pay at this store.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    payment_page: Option<PaymentPage>,
+    /// Methods that work at this store now, for the `payment_method` argument. Empty if the merchant's page decides.
     methods: Vec<Method>,
 }
 
@@ -53,7 +58,7 @@ impl Method {
 impl Tool for ListPaymentMethods {
     const NAME: &'static str = "list_payment_methods";
     const TITLE: &'static str = "Payment methods";
-    const PURPOSE: &'static str = "List the payment methods (card, wallet, stablecoin) of this store with their currencies. No tool takes card data: the person pays at checkout_url.";
+    const PURPOSE: &'static str = "List how a purchase at this store can be paid: the page on which the person pays, and the payment methods that work now with their currencies. No tool takes card data: the person pays at checkout_url.";
     const SET: ToolSet = ToolSet::Discovery;
     const ACCESS: Access = Access::Public;
     const CONFIRMATION: Confirmation = Confirmation::Never;
@@ -61,14 +66,17 @@ impl Tool for ListPaymentMethods {
     type Output = Output;
 
     async fn call(context: &RequestContext, arguments: Arguments) -> Result<Output, Failure> {
+        let settings = merchants::settings(&context.reading()?, context.store.merchant).await?;
+        // At the demo store only sandbox keys can buy.
+        let is_sandbox = context.store.is_read_only();
+        let gateway = &context.app.payment_gateway;
+        let payment_page = PaymentPage::of(&settings.settings, gateway, is_sandbox);
         let accepts = |method: &PaymentMethod| {
             arguments.currency.is_none_or(|currency| method.currencies().contains(&currency))
         };
-        let mut accepted: Vec<_> = PaymentMethod::ALL.iter().copied().filter(accepts).collect();
-        // Methods with which a person pays come first.
-        accepted.sort_by_key(|method| method.handler());
-        let methods = accepted.into_iter().map(Method::of);
+        let methods = payment_page.map_or(&[][..], PaymentPage::methods);
+        let methods = methods.iter().copied().filter(accepts).map(Method::of);
         let agent_checkout = context.store.standing.allows_agent_checkout();
-        Ok(Output { agent_checkout, methods: methods.collect() })
+        Ok(Output { agent_checkout, payment_page, methods: methods.collect() })
     }
 }

@@ -1,14 +1,18 @@
 //! `lookup_products`: many products by identifier.
 
 use catalog::{Gtin, Lookup, ProductCard};
-use primitives::{Failure, ProductId};
+use primitives::{Failure, PageRequest, ProductId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::product_page::ProductPage;
 use crate::request_context::RequestContext;
 use crate::tool::{Access, Confirmation, Tool, ToolSet};
 
 pub(super) struct LookupProducts;
+
+/// Identifiers in one call.
+const IDENTIFIERS_MAX: i64 = 50;
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -21,7 +25,8 @@ pub(super) struct Arguments {
 #[derive(Serialize, JsonSchema)]
 pub(super) struct Output {
     /// Products found, in the order of the identifiers.
-    products: Vec<FoundProduct>,
+    #[serde(flatten)]
+    found: ProductPage<FoundProduct>,
     /// Identifiers without a product in this store.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     not_found: Vec<String>,
@@ -75,19 +80,21 @@ impl Tool for LookupProducts {
 
     async fn call(context: &RequestContext, arguments: Arguments) -> Result<Output, Failure> {
         let reading = context.reading()?;
-        let mut output = Output { products: Vec::new(), not_found: Vec::new() };
+        let (mut products, mut not_found) = (Vec::new(), Vec::new());
         'identifiers: for input in arguments.ids {
             for (matched_by, lookup) in interpretations(&input) {
                 let found = catalog::find(&reading, context.store.merchant, &lookup).await?;
                 if let Some(product) = found.into_iter().next() {
                     let product = product.record(&context.store, &context.app.site_url).into();
-                    output.products.push(FoundProduct { input, matched_by, product });
+                    products.push(FoundProduct { input, matched_by, product });
                     continue 'identifiers;
                 }
             }
-            output.not_found.push(input);
+            not_found.push(input);
         }
-        Ok(output)
+        let count = i64::try_from(products.len()).unwrap_or(0);
+        let meta = PageRequest::new(None, Some(IDENTIFIERS_MAX)).meta(count);
+        Ok(Output { found: ProductPage::new(products, meta), not_found })
     }
 }
 

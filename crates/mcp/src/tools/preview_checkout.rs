@@ -20,7 +20,7 @@ pub(super) struct Arguments {
 impl Tool for PreviewCheckout {
     const NAME: &'static str = "preview_checkout";
     const TITLE: &'static str = "Preview a checkout";
-    const PURPOSE: &'static str = "Preview the order a cart would become: items, final totals, shipping, return policy, quote_hash and what is missing. Changes nothing. Show it to the person for approval before complete_checkout.";
+    const PURPOSE: &'static str = "Preview the order a cart would become: items, totals (shipping and tax are estimates until a destination is set), return policy, quote_hash and what is missing or open. Changes nothing. Show it to the person for approval before complete_checkout.";
     const SET: ToolSet = ToolSet::Checkout;
     const ACCESS: Access = Access::Public;
     const CONFIRMATION: Confirmation = Confirmation::Never;

@@ -25,6 +25,7 @@ impl Tool for RequestHumanConfirmation {
     const SET: ToolSet = ToolSet::Checkout;
     const ACCESS: Access = Access::Scope(Scope::AgentCheckout);
     const CONFIRMATION: Confirmation = Confirmation::Never;
+    const READ_ONLY: bool = false;
     type Arguments = Arguments;
     type Output = ConfirmationRecord;
 

@@ -2,11 +2,12 @@
 
 use carts::{CartError, Goods, ShippingEstimator};
 use catalog::{Product, ProductCard, ReviewRecord, VariantRecord};
-use primitives::{Currency, Failure, Money, PageMeta};
+use primitives::{Currency, Failure, Money};
 use schemars::JsonSchema;
 use search::{SearchArguments, SearchError, Sort};
 use serde::{Deserialize, Serialize};
 
+use super::product_page::ProductPage;
 use crate::request_context::RequestContext;
 use crate::tool::{Access, Confirmation, Tool, ToolSet};
 
@@ -58,17 +59,6 @@ enum Enrichment {
     Delivery,
 }
 
-#[derive(Serialize, JsonSchema)]
-pub(super) struct Output {
-    /// Always true.
-    #[schemars(extend("enum" = [true]))]
-    success: bool,
-    /// Products, best first.
-    data: Vec<Enriched>,
-    /// Paging information.
-    meta: PageMeta,
-}
-
 /// A product with the added data.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct Enriched {
@@ -107,9 +97,9 @@ impl Tool for SearchProductsEnriched {
     const ACCESS: Access = Access::Public;
     const CONFIRMATION: Confirmation = Confirmation::Never;
     type Arguments = Arguments;
-    type Output = Output;
+    type Output = ProductPage<Enriched>;
 
-    async fn call(context: &RequestContext, arguments: Arguments) -> Result<Output, Failure> {
+    async fn call(context: &RequestContext, arguments: Arguments) -> Result<Self::Output, Failure> {
         let has =
             |part: Enrichment| arguments.include.as_ref().is_none_or(|parts| parts.contains(&part));
         let (variants, reviews) = (has(Enrichment::Variants), has(Enrichment::Reviews));
@@ -156,7 +146,7 @@ impl Tool for SearchProductsEnriched {
                 product,
             });
         }
-        Ok(Output { success: true, data, meta: answer.meta.page })
+        Ok(ProductPage::new(data, answer.meta.page))
     }
 }
 

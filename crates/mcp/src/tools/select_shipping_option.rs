@@ -24,7 +24,7 @@ pub(super) struct Arguments {
 impl Tool for SelectShippingOption {
     const NAME: &'static str = "select_shipping_option";
     const TITLE: &'static str = "Select a shipping option";
-    const PURPOSE: &'static str = "Select one of a cart's shipping_options. Returns the cart with the new total. Ask the person first.";
+    const PURPOSE: &'static str = "Select one of a cart's shipping_options; without it the cheapest counts. Returns the cart with the new total. Ask the person first.";
     const SET: ToolSet = ToolSet::Cart;
     const ACCESS: Access = Access::Scope(Scope::AgentCart);
     const CONFIRMATION: Confirmation = Confirmation::Required;

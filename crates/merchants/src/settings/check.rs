@@ -5,7 +5,10 @@ use std::ops::RangeInclusive;
 
 use url::Url;
 
-use super::{Benefit, InvalidSetting, Promotion, Settings, ShippingRate, ShippingZone, TaxRate};
+use super::{
+    Benefit, ConfirmationPolicy, HoldLimits, InvalidSetting, Promotion, Settings, ShippingRate,
+    ShippingZone, TaxRate,
+};
 
 /// Largest amount: a decimal number in JSON still represents it exactly.
 const MINOR_MAX: i64 = 999_999_999_999;
@@ -30,6 +33,9 @@ impl Settings {
     /// Returns the first error, if any. Fields are named as in the API.
     pub fn check(&self) -> Checked {
         self.policies.check()?;
+        let is_verifiable = self.confirmation != ConfirmationPolicy::Mandate;
+        ensure(is_verifiable, "confirmation_policy", ConfirmationPolicy::ALLOWED)?;
+        optional(self.hold_limits, check_hold_limits)?;
         count("shipping", self.shipping.len(), ZONES_MAX)?;
         let mut countries = BTreeSet::new();
         for (index, zone) in self.shipping.iter().enumerate() {
@@ -57,6 +63,15 @@ impl Settings {
         }
         Ok(())
     }
+}
+
+fn check_hold_limits(limits: HoldLimits) -> Checked {
+    let limit = |field: &str, value: u32, max: u32| {
+        let allowed = format!("an integer from 1 to {max}");
+        ensure((1..=max).contains(&value), field, &allowed)
+    };
+    limit("hold_limits.holds", limits.holds, HoldLimits::HOLDS_MAX)?;
+    limit("hold_limits.units", limits.units, HoldLimits::UNITS_MAX)
 }
 
 fn check_zone<'zone>(
@@ -173,6 +188,6 @@ pub(crate) fn web_url(field: &str, value: &str) -> Checked {
     ensure(fits && Url::parse(value).is_ok_and(is_web), field, allowed)
 }
 
-fn is_country(code: &str) -> bool {
+pub(crate) fn is_country(code: &str) -> bool {
     code.len() == 2 && code.bytes().all(|byte| byte.is_ascii_uppercase())
 }

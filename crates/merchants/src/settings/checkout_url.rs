@@ -3,7 +3,7 @@
 use std::fmt::{self, Write};
 use std::str::FromStr;
 
-use url::Url;
+use url::{Host, Url};
 
 /// A template such as `https://shop.example/cart?add={items}&ref={checkout_id}`.
 ///
@@ -19,16 +19,59 @@ pub struct InvalidTemplate;
 
 impl CheckoutUrl {
     const LENGTH_MAX: usize = 2000;
+    /// Longest host name in DNS.
+    const HOST_LENGTH_MAX: usize = 253;
     const ITEMS: &'static str = "{items}";
     const CHECKOUT_ID: &'static str = "{checkout_id}";
     /// Describes valid templates; completes "must be …".
-    pub const ALLOWED: &'static str = "an http or https URL of at most 2000 characters with \
+    pub const ALLOWED: &'static str = "an https URL of at most 2000 characters with \
          {items} or {checkout_id} after the host, and no other braces";
 
     /// Returns the template.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+
+    /// Returns the host, in lower case, without the port.
+    #[must_use]
+    pub fn host(&self) -> Option<String> {
+        Some(self.url()?.host_str()?.to_owned())
+    }
+
+    /// Whether payments are protected in transit.
+    #[must_use]
+    pub fn is_secure(&self) -> bool {
+        self.url().is_some_and(|url| url.scheme() == "https")
+    }
+
+    /// Whether the host is the machine of the person who opens the URL.
+    #[must_use]
+    pub fn is_loopback(&self) -> bool {
+        match self.url().as_ref().and_then(Url::host) {
+            Some(Host::Domain(name)) => name == "localhost",
+            Some(Host::Ipv4(address)) => address.is_loopback(),
+            Some(Host::Ipv6(address)) => address.is_loopback(),
+            None => false,
+        }
+    }
+
+    /// Parses a host as [`host`](Self::host) returns it. A port, a path or a scheme is no part of one.
+    #[must_use]
+    pub fn parse_host(text: &str) -> Option<String> {
+        let text = text.trim();
+        let plain = |byte: u8| byte.is_ascii_alphanumeric() || b".-[]:".contains(&byte);
+        if text.len() > Self::HOST_LENGTH_MAX || !text.bytes().all(plain) {
+            return None;
+        }
+        let url = Url::parse(&format!("https://{text}/")).ok()?;
+        let host = url.host_str()?;
+        host.eq_ignore_ascii_case(text).then(|| host.to_owned())
+    }
+
+    /// Returns the URL with other text for the placeholders, which are after the host.
+    fn url(&self) -> Option<Url> {
+        Url::parse(&self.0.replace(Self::ITEMS, "x").replace(Self::CHECKOUT_ID, "x")).ok()
     }
 
     /// Whether the template contains `{items}`.
@@ -131,6 +174,43 @@ mod tests {
             &long,
         ] {
             assert_eq!(wrong.parse::<CheckoutUrl>(), Err(InvalidTemplate), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_template_names_its_host() {
+        let parse = |text: &str| text.parse::<CheckoutUrl>().unwrap();
+        let shop = parse("https://Shop.Example:8443/pay/{checkout_id}");
+        assert_eq!(shop.host().as_deref(), Some("shop.example"));
+        assert!(shop.is_secure() && !shop.is_loopback());
+        for local in
+            ["http://localhost:3000/{items}", "http://127.0.0.9/{items}", "http://[::1]/{items}"]
+        {
+            let local = parse(local);
+            assert!(local.is_loopback() && !local.is_secure(), "{local}");
+        }
+        for other in ["http://localhost.example/{items}", "http://128.0.0.1/{items}"] {
+            assert!(!parse(other).is_loopback(), "{other}");
+        }
+    }
+
+    #[test]
+    fn a_host_is_a_name_or_address_alone() {
+        for right in ["pay.example.com", "PAY.example.com", "127.0.0.1", "[::1]"] {
+            assert_eq!(CheckoutUrl::parse_host(right), Some(right.to_lowercase()));
+        }
+        let long = "a.".repeat(127);
+        for wrong in [
+            "",
+            "https://pay.example",
+            "pay.example:443",
+            "pay.example/x",
+            "a b",
+            "@x",
+            "*.x",
+            &long,
+        ] {
+            assert_eq!(CheckoutUrl::parse_host(wrong), None, "{wrong}");
         }
     }
 

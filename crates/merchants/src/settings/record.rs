@@ -14,8 +14,8 @@ use super::check::{
 };
 use super::decimal::Decimal;
 use super::{
-    Benefit, CheckoutUrl, ConfirmationPolicy, CurrentSettings, GtinSource, InvalidSetting,
-    Promotion, Settings, ShippingRate, ShippingZone, TaxRate,
+    Benefit, CheckoutUrl, ConfirmationPolicy, CurrentSettings, GtinSource, HoldLimits,
+    InvalidSetting, Promotion, Settings, ShippingRate, ShippingZone, TaxRate,
 };
 use crate::policies::SettingsPolicies;
 
@@ -39,7 +39,8 @@ pub struct SettingsRecord {
     /// Policies of the store.
     #[serde(default)]
     policies: SettingsPolicies,
-    /// Minimum level of human confirmation for an order.
+    /// Minimum level of human confirmation for an order: `attested` or `hosted`. `mandate` is rejected until mandates can
+    /// be verified.
     #[serde(default)]
     confirmation_policy: ConfirmationPolicy,
     /// URL of the page where a buyer pays. `{items}` is replaced by `sku:quantity` pairs separated by commas,
@@ -47,6 +48,12 @@ pub struct SettingsRecord {
     #[serde(default)]
     #[schemars(length(max = URL_LENGTH_MAX))]
     checkout_url_template: Option<String>,
+    /// Whether a checkout requires a destination. Otherwise the person may enter it on the payment page.
+    #[serde(default)]
+    destination_required: bool,
+    /// Limits of the stock that one agent key may hold at this store; omitted: those of the agent's plan.
+    #[serde(default)]
+    hold_limits: Option<HoldLimitsRecord>,
     /// The field of a product that contains its GTIN: `gtin`, `sku`, `mpn`, `id` or `attribute:<name>`.
     #[serde(default = "default_gtin_source")]
     #[schemars(length(max = 110))]
@@ -63,6 +70,19 @@ pub struct SettingsRecord {
     #[serde(default)]
     #[schemars(length(max = PROMOTIONS_MAX))]
     promotions: Vec<PromotionRecord>,
+}
+
+/// Limits of the stock that one agent key may hold at the store.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "HoldLimits")]
+struct HoldLimitsRecord {
+    /// Checkout sessions that hold stock at the same time.
+    #[schemars(range(min = 1, max = HoldLimits::HOLDS_MAX))]
+    holds: u32,
+    /// Units held in all of them.
+    #[schemars(range(min = 1, max = HoldLimits::UNITS_MAX))]
+    units: u32,
 }
 
 fn default_gtin_source() -> String {
@@ -83,6 +103,10 @@ impl SettingsRecord {
             policies: SettingsPolicies::of(settings.policies, currency),
             confirmation_policy: settings.confirmation,
             checkout_url_template: settings.checkout_url.map(|url| url.to_string()),
+            destination_required: settings.destination_required,
+            hold_limits: settings
+                .hold_limits
+                .map(|HoldLimits { holds, units }| HoldLimitsRecord { holds, units }),
             gtin_source: settings.gtin_source.to_string(),
             shipping: settings.shipping.into_iter().map(zone).collect(),
             taxes: settings.taxes.into_iter().map(TaxRateRecord::of).collect(),
@@ -103,6 +127,10 @@ impl SettingsRecord {
             confirmation: self.confirmation_policy,
             checkout_url: checkout_url
                 .map_err(|_| InvalidSetting::new("checkout_url_template", CheckoutUrl::ALLOWED))?,
+            destination_required: self.destination_required,
+            hold_limits: self
+                .hold_limits
+                .map(|HoldLimitsRecord { holds, units }| HoldLimits { holds, units }),
             gtin_source: gtin_source
                 .map_err(|_| InvalidSetting::new("gtin_source", GtinSource::ALLOWED))?,
             shipping: each("shipping", self.shipping, |at, zone| zone.into_zone(at, currency))?,

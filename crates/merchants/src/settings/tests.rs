@@ -75,6 +75,20 @@ fn policies_are_checked() {
 }
 
 #[test]
+fn checkout_settings_are_checked() {
+    rejected("confirmation_policy", |it| it.confirmation = ConfirmationPolicy::Mandate);
+    let limits = |holds, units| Some(HoldLimits { holds, units });
+    rejected("hold_limits.holds", |it| it.hold_limits = limits(0, 1));
+    rejected("hold_limits.holds", |it| it.hold_limits = limits(HoldLimits::HOLDS_MAX + 1, 1));
+    rejected("hold_limits.units", |it| it.hold_limits = limits(1, 0));
+    rejected("hold_limits.units", |it| it.hold_limits = limits(1, HoldLimits::UNITS_MAX + 1));
+    let largest = limits(HoldLimits::HOLDS_MAX, HoldLimits::UNITS_MAX);
+    for hold_limits in [limits(1, 1), largest] {
+        assert_eq!(Settings { hold_limits, ..valid() }.check(), Ok(()));
+    }
+}
+
+#[test]
 fn zones_are_checked() {
     rejected("shipping", |it| it.shipping = vec![zone(&["PT"]); 101]);
     rejected("shipping[0].name", |it| it.shipping[0].name = String::new());

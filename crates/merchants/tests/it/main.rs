@@ -1,13 +1,17 @@
 //! Tests against a real database.
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
 
+mod administration;
 mod all_stores;
+mod notices;
+mod payment_page;
+mod roles;
 mod settings;
 
 use std::time::Duration;
 
 use database::{Database, Work};
-use merchants::{NewStore, Standing, StoreCache, StoreError};
+use merchants::{NewStore, Standing, StoreCache, StoreError, Unavailability};
 use primitives::{Id, MerchantId, StoreSlug};
 use testkit::{StoreBuilder, TestDatabase};
 
@@ -32,6 +36,11 @@ async fn register(database: &Database, store: &NewStore) -> Result<(), StoreErro
     merchants::register(&mut work, store).await?;
     work.commit().await.unwrap();
     Ok(())
+}
+
+/// The store that most tests use.
+fn one() -> MerchantId {
+    MerchantId::from_random(1)
 }
 
 fn slug(text: &str) -> StoreSlug {
@@ -66,7 +75,10 @@ async fn a_suspended_or_inactive_store_is_not_admitted() {
     let standing = Standing { score: Some(0.19), provisional: false, computed_at: work.now() };
     merchants::set_standing(&mut work, MerchantId::from_random(1), &standing).await.unwrap();
     work.commit().await.unwrap();
-    assert!(matches!(cache.admit(&slug("low")).await, Err(StoreError::Suspended)));
+    assert!(matches!(
+        cache.admit(&slug("low")).await,
+        Err(StoreError::Suspended(Unavailability::LowTrustScore))
+    ));
     assert!(matches!(cache.admit(&slug("shut")).await, Err(StoreError::NotFound)));
     assert!(matches!(cache.admit(&slug("none")).await, Err(StoreError::NotFound)));
     assert!(cache.find(&slug("low")).await.is_ok());

@@ -2,17 +2,13 @@
 
 use database::{Reading, Work};
 use merchants::{
-    Benefit, ConfirmationPolicy, CurrentSettings, GtinSource, Policies, Promotion, Settings,
-    SettingsError, ShippingRate, ShippingZone, TaxRate,
+    Benefit, ConfirmationPolicy, CurrentSettings, GtinSource, HoldLimits, Policies, Promotion,
+    Settings, SettingsChange, SettingsError, ShippingRate, ShippingZone, TaxRate,
 };
 use primitives::{Id, MerchantId, Timestamp};
 use testkit::TestDatabase;
 
-use crate::{register, store};
-
-fn one() -> MerchantId {
-    MerchantId::from_random(1)
-}
+use crate::{one, register, store};
 
 /// All policies; different numbers have different values in every field.
 fn all_policies(number: i32) -> Policies {
@@ -50,8 +46,10 @@ fn full() -> Settings {
     };
     Settings {
         policies: all_policies(30),
-        confirmation: ConfirmationPolicy::Mandate,
+        confirmation: ConfirmationPolicy::Hosted,
         checkout_url: Some("https://a.example/{items}".parse().unwrap()),
+        destination_required: true,
+        hold_limits: Some(HoldLimits { holds: 3, units: 40 }),
         gtin_source: GtinSource::Attribute(text("EAN")),
         shipping: vec![ShippingZone {
             name: text("Near"),
@@ -78,8 +76,10 @@ async fn put(
     settings: &Settings,
     expected: Option<i64>,
 ) -> Result<i64, SettingsError> {
-    let mut work = Work::for_store(test.database(), one()).await.unwrap();
-    let version = merchants::put_settings(&mut work, one(), settings, expected).await?;
+    let mut work = Work::for_platform(test.database()).await.unwrap();
+    let change =
+        SettingsChange { expected_version: expected, ..SettingsChange::by_operator(settings) };
+    let version = merchants::put_settings(&mut work, one(), &change).await?;
     work.commit().await.unwrap();
     Ok(version)
 }
@@ -197,6 +197,8 @@ async fn a_store_reads_only_its_own_settings() {
     assert_eq!(read(&test, other).await.version, 0);
     // It cannot write the settings of another store either.
     let mut work = Work::for_store(test.database(), other).await.unwrap();
-    let refused = merchants::put_settings(&mut work, one(), &full(), None).await;
+    let settings = full();
+    let change = SettingsChange::by_operator(&settings);
+    let refused = merchants::put_settings(&mut work, one(), &change).await;
     assert!(refused.is_err());
 }

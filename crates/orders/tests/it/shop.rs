@@ -52,6 +52,9 @@ pub(crate) fn order(number: u128) -> Order {
         quote_hash: [0xab; 32],
         confirmation: ConfirmationLevel::Hosted,
         confirmation_id: Some(ConfirmationId::from_random(number)),
+        shipping_minor: None,
+        tax_minor: None,
+        same_address: None,
         buyer: Some(json!({ "email": "eve@example.com" })),
         created_at: now,
         updated_at: now,
@@ -86,7 +89,7 @@ impl Shop {
         merchant: MerchantId,
         order: &Order,
     ) -> Result<(), OrderError> {
-        let mut work = Work::for_store(self.test.database(), merchant).await?;
+        let mut work = Work::for_checkout(self.test.database(), merchant).await?;
         orders::place(&mut work, merchant, SLUG, order).await?;
         Ok(work.commit().await?)
     }

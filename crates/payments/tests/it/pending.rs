@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use database::{DatabaseError, Reading};
 use payments::ChargeOutcome;
 
 use crate::shop::{Shop, TOTAL, paid, session};
@@ -19,6 +20,16 @@ async fn pending_payments_of_all_stores_are_found_the_oldest_first() {
     assert_eq!(shop.all_pending().await, expected);
     let now = shop.test.database().local_now();
     assert_eq!(shop.find_pending(now, 2).await.unwrap(), expected[..2]);
+    let reading = Reading::for_platform(shop.test.database());
+    let pages = reading
+        .run(async |sql| {
+            let first = payments::find_pending(sql, now, None, 1).await?;
+            let after = first.last().map(|(_, id, at)| (*at, *id));
+            Ok::<_, DatabaseError>((first, payments::find_pending(sql, now, after, 9).await?))
+        })
+        .await
+        .unwrap();
+    assert_eq!((pages.0.len(), pages.1.len()), (1, 2), "a page starts after the last one");
 }
 
 #[tokio::test]

@@ -93,8 +93,17 @@ impl Shop {
         before: Timestamp,
         limit: i64,
     ) -> Result<Vec<(MerchantId, Payment)>, PaymentError> {
-        let reading = Reading::for_platform(self.test.database());
-        payments::find_pending(&reading, before, limit).await
+        let database = self.test.database();
+        let found = Reading::for_platform(database)
+            .run(async |sql| payments::find_pending(sql, before, None, limit).await)
+            .await?;
+        let mut pending = Vec::new();
+        for (merchant, id, _) in found {
+            let reading = Reading::for_store(database, merchant)?;
+            let payment = payments::find(&reading, merchant, id).await?;
+            pending.push((merchant, payment.unwrap()));
+        }
+        Ok(pending)
     }
 
     /// Returns all payments that are pending now.

@@ -287,7 +287,7 @@ async fn import_feed(
         file_name: None,
     };
     let uploaded = Instant::now();
-    let id = catalog::begin_feed_run(database, merchant(), &request).await?;
+    let id = catalog::begin_feed_run(database, merchant(), &request, 0).await?;
     for (number, chunk) in (0..).zip(feed.chunks(CHUNK)) {
         catalog::receive_chunk(database, merchant(), id, number, chunk).await?;
     }

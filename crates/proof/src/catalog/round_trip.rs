@@ -65,7 +65,8 @@ async fn import(
         force: false,
         file_name: None,
     };
-    let mut upload = Upload::begin(test.database(), merchant, &request).await?;
+    let gate = catalog::UploadGate::without_disk();
+    let mut upload = Upload::begin(test.database(), &gate, merchant, &request, None).await?;
     upload.write(feed).await?;
     let run = upload.finish().await?;
     let runner = Runner::new(test.database().clone(), RunnerSettings::default())

@@ -5,7 +5,6 @@ use std::time::{Duration, Instant};
 
 use checkout::ExpireSessions;
 use database::Work;
-use jobs::Scheduled;
 use rand::RngExt;
 
 use super::invariants;
@@ -48,7 +47,7 @@ async fn expire(store: &TestStore, trial: &Trial) -> Result<u32, Failure> {
     let (since, mut kills, mut random) = (Instant::now(), 0, trial.rng(1));
     while since.elapsed() < TIMEOUT {
         let mut work = Work::for_platform(&database).await?;
-        jobs::enqueue(&mut work, &ExpireSessions::for_epoch(0)).await?;
+        jobs::enqueue_sweep::<ExpireSessions>(&mut work).await?;
         work.commit().await?;
         let worker = Souk::work(&store.url(), 1)?;
         tokio::time::sleep(Duration::from_millis(random.random_range(600..1_800))).await;

@@ -126,9 +126,12 @@ async fn expect_text(port: u16, path: &str, text: &str) -> Result<(), Failure> {
 /// Loads the page and submits its payment form.
 async fn submit(port: u16, path: &str) -> Result<Delivery, Failure> {
     let page = page(port, path).await?;
-    let field = page.split("name=\"form_token\" value=\"").nth(1);
-    let token = field.and_then(|field| field.split('"').next()).ok_or("a page without a form")?;
-    let form = format!("instrument=test_approves&form_token={token}");
+    let field = |name: &str| {
+        let field = page.split(&format!("name=\"{name}\" value=\"")).nth(1);
+        field.and_then(|field| field.split('"').next()).ok_or("a page without a form")
+    };
+    let (token, hash) = (field("form_token")?, field("quote_hash")?);
+    let form = format!("instrument=test_approves&form_token={token}&quote_hash={hash}");
     Ok(Client::new(port).sending_forms().post(&format!("{path}/pay"), &form).await)
 }
 

@@ -28,8 +28,8 @@ pub(crate) async fn prove(_: Trial) -> Verdict {
     let orders: i64 = sqlx::query_scalar("SELECT count(*) FROM placed_order WHERE is_sandbox")
         .fetch_one(&mut test.raw().await)
         .await?;
-    ensure(orders == 1, || format!("{orders} orders"))?;
+    ensure(orders == 2, || format!("{orders} orders"))?;
     Ok(format!(
-        "{steps} steps with the official Python client, a browser and elicitation: searched, approved, paid, one order"
+        "{steps} steps with the official Python client, a browser and elicitation: searched, approved, paid, two orders, one of them without an address from the agent"
     ))
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use catalog::{Amount, Origin, ProductDraft};
 use database::Work;
-use merchants::Standing;
+use merchants::{HoldLimits, Settings, Standing};
 use primitives::{Currency, Id, MerchantId, ProductId};
 use serde_json::{Value, json};
 use testkit::TestDatabase;
@@ -39,10 +39,22 @@ impl TestStore {
         Self::create_in(TestDatabase::new().await, stock).await
     }
 
-    /// Creates it in an existing database.
+    /// Creates it in an existing database, with limits that let one agent make thousands of checkouts.
     pub(crate) async fn create_in(test: TestDatabase, stock: &[i32]) -> Result<Self, Failure> {
+        let hold_limits =
+            Some(HoldLimits { holds: HoldLimits::HOLDS_MAX, units: HoldLimits::UNITS_MAX });
+        Self::create_with(test, stock, Settings { hold_limits, ..Settings::default() }).await
+    }
+
+    /// Creates it in an existing database, with these settings.
+    pub(crate) async fn create_with(
+        test: TestDatabase,
+        stock: &[i32],
+        settings: Settings,
+    ) -> Result<Self, Failure> {
         let database = test.database().clone();
-        testkit::StoreBuilder::new(SLUG).merchant(merchant()).build(&database).await;
+        let store = testkit::StoreBuilder::new(SLUG).merchant(merchant()).settings(settings);
+        store.build(&database).await;
         let mut work = Work::for_platform(&database).await?;
         let standing = Standing { score: Some(0.9), provisional: false, computed_at: work.now() };
         merchants::set_standing(&mut work, merchant(), &standing).await?;
@@ -73,10 +85,20 @@ impl TestStore {
         self.test.url()
     }
 
-    /// Creates an account and returns an agent with a key of it.
+    /// Creates an account on the largest plan and returns an agent with a key of it.
     pub(crate) async fn agent(&self, server: &Souk, name: &str) -> Result<Agent, Failure> {
+        self.agent_on(server, name, "ENTERPRISE").await
+    }
+
+    /// Creates an account on a plan and returns an agent with a key of it.
+    pub(crate) async fn agent_on(
+        &self,
+        server: &Souk,
+        name: &str,
+        plan: &str,
+    ) -> Result<Agent, Failure> {
         let email = format!("{name}@example.com");
-        let account = Account::create(&self.url(), &email, "ENTERPRISE").await?;
+        let account = Account::create(&self.url(), &email, plan).await?;
         let token = account.log_in(server.port).await?;
         let scopes = ["agent:read", "agent:cart", "agent:checkout"];
         let (_, key) = agent_key_for(server.port, &token, &scopes).await?;

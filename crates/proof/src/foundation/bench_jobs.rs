@@ -132,7 +132,7 @@ impl Bench {
         for _ in 0..clients {
             let batch = usize::try_from(BATCH)?;
             let settings =
-                RunnerSettings { batch, concurrency: batch, ..RunnerSettings::default() };
+                RunnerSettings { concurrency: batch, reserved: 0, ..RunnerSettings::default() };
             let runner =
                 Runner::new(database.clone(), settings).register::<Nothing>(Arc::clone(&countdown));
             runners.spawn(runner.run(stopped.clone()));

@@ -4,6 +4,10 @@
 //! renew, release, are killed at any point and pause for any time; a poison job may crash its worker
 //! whenever it runs. Each step is one transaction.
 //!
+//! The runner claims and starts a job in one statement; here they are two steps, which allows more
+//! orders of events, and a claimed job can be released. A suspect runs exclusively for its first ten
+//! seconds only; a job that crashes its worker later than that may cost another job one more run.
+//!
 //! *Tokens.* A claim gives a row a new token, so the only relevant property of a token is whether it
 //! is still the row's. *Time.* A lease lasts until the step `ExpireLease`, which may occur at any
 //! time; a paused worker is one that takes no step. A failed job is due again at once.

@@ -126,7 +126,6 @@ impl Harness {
             url: self.url.clone(),
             name: name.to_owned(),
             lease_ms: u64::try_from(LEASE.as_millis())?,
-            batch: 1,
             concurrency: 1,
             seed: self.rng.next_u64(),
             pause,

@@ -2,8 +2,8 @@
 //! of another merchant.
 //!
 //! The tables are read from the system catalog, so a new one is covered as soon as its migration
-//! exists. Each gets a row of merchant A and a row of merchant B; then the store role runs statements
-//! without any filter.
+//! exists. Each gets a row of merchant A and a row of merchant B; then the roles of a store and of a
+//! checkout run statements without any filter.
 
 mod rows;
 
@@ -19,7 +19,24 @@ use crate::report::{Failure, Trial, Verdict, ensure};
 /// Tables with a `merchant_id` that belong to the whole cell: the queue and the outbox.
 const CELL_WIDE: [&str; 3] = ["dead_job", "job", "outbox"];
 
+/// A role that is bound to one merchant.
+#[derive(Debug, Clone, Copy)]
+enum Role {
+    Store,
+    Checkout,
+}
+
+impl Role {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Store => "souk_store",
+            Self::Checkout => "souk_checkout",
+        }
+    }
+}
+
 struct Harness {
+    role: Role,
     database: Database,
     /// A superuser connection, not subject to row-level security.
     sql: PgConnection,
@@ -36,15 +53,20 @@ pub(crate) async fn prove(trial: Trial) -> Verdict {
     let mut merchant = || MerchantId::from_random(rng.random());
     let (ours, theirs) = (merchant(), merchant());
     let (database, sql) = (test.database().clone(), test.raw().await);
-    let mut harness = Harness { database, sql, ours, theirs, statements: 0, reached_ours: 0 };
+    let role = Role::Store;
+    let mut harness = Harness { role, database, sql, ours, theirs, statements: 0, reached_ours: 0 };
     let tables = harness.isolated_tables().await?;
     rows::drop_constraints(&mut harness.sql).await?;
-    for table in &tables {
-        harness.check_table(table).await.map_err(|why| format!("{}: {why}", table.name))?;
+    for role in [Role::Store, Role::Checkout] {
+        harness.role = role;
+        for table in &tables {
+            let checked = harness.check_table(table).await;
+            checked.map_err(|why| format!("{} as {}: {why}", table.name, role.name()))?;
+        }
     }
     ensure(harness.reached_ours > 0, || String::from("no statement reached any row"))?;
     Ok(format!(
-        "{} tables with a merchant, all with row-level security: {} statements without a filter \
+        "{} tables with a merchant, all with row-level security: {} statements of two roles without a filter \
          reached our row {} times and the other merchant's never",
         tables.len(),
         harness.statements,
@@ -67,6 +89,8 @@ impl Harness {
     }
 
     async fn check_table(&mut self, table: &Table) -> Result<(), Failure> {
+        let empty = format!("TRUNCATE {} CASCADE", table.name);
+        sqlx::raw_sql(AssertSqlSafe(empty)).execute(&mut self.sql).await?;
         for (number, merchant) in [(1, self.ours), (2, self.theirs)] {
             let insert = table.insert(merchant, number)?;
             sqlx::raw_sql(AssertSqlSafe(insert)).execute(&mut self.sql).await?;
@@ -84,7 +108,7 @@ impl Harness {
         for (query, expected) in [(all, 1), (of_them, 0)] {
             let reading = Reading::for_store(&self.database, self.ours)?;
             let by_reading = reading.run(async |sql| count(sql, &query).await).await?;
-            let mut work = Work::for_store(&self.database, self.ours).await?;
+            let mut work = self.work().await?;
             let by_work = count(work.sql(), &query).await?;
             for found in [by_reading, by_work] {
                 self.statements += 1;
@@ -101,7 +125,7 @@ impl Harness {
     async fn read_without_merchant(&mut self, table: &Table) -> Result<(), Failure> {
         let query = format!("SELECT count(*) FROM {}", table.name);
         for setting in ["SELECT 1", "SET LOCAL souk.merchant_id = ''"] {
-            let begin = format!("BEGIN; SET LOCAL ROLE souk_store; {setting}");
+            let begin = format!("BEGIN; SET LOCAL ROLE {}; {setting}", self.role.name());
             sqlx::raw_sql(AssertSqlSafe(begin)).execute(&mut self.sql).await?;
             let found = count(&mut self.sql, &query).await;
             sqlx::raw_sql("ROLLBACK").execute(&mut self.sql).await?;
@@ -143,10 +167,18 @@ impl Harness {
         ensure(left == Some(1), || String::from("a row of another merchant was deleted"))
     }
 
-    /// Runs a statement as the store and commits it. Returns `None` if permission was denied.
+    /// Opens a transaction of our merchant with the role.
+    async fn work(&self) -> Result<Work, Failure> {
+        Ok(match self.role {
+            Role::Store => Work::for_store(&self.database, self.ours).await?,
+            Role::Checkout => Work::for_checkout(&self.database, self.ours).await?,
+        })
+    }
+
+    /// Runs a statement with the role and commits it. Returns `None` if permission was denied.
     async fn execute(&mut self, statement: &str) -> Result<Option<u64>, Failure> {
         self.statements += 1;
-        let mut work = Work::for_store(&self.database, self.ours).await?;
+        let mut work = self.work().await?;
         let done = sqlx::raw_sql(AssertSqlSafe(statement.to_owned())).execute(work.sql()).await;
         match unless_denied(done)? {
             Some(done) => {

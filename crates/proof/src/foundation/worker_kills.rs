@@ -78,7 +78,6 @@ impl Harness {
             url: self.url.clone(),
             name: number.to_string(),
             lease_ms: 400,
-            batch: 12,
             concurrency: 8,
             seed: self.rng.next_u64(),
             pause: None,

@@ -58,7 +58,9 @@ pub(crate) async fn agent_key_for(
 
 /// Returns the value of a metric, summed over all its labels.
 pub(crate) async fn metric(port: u16, name: &str) -> Result<f64, Failure> {
-    let Delivery::Answered { status: 200, body } = Client::new(port).get("/metrics").await else {
+    let Delivery::Answered { status: 200, body } =
+        Client::for_operators(port).get("/metrics").await
+    else {
         return Err("GET /metrics failed".into());
     };
     let lines = body

@@ -1,5 +1,6 @@
 //! `secret-leaks`: no key, password or token appears in the log at its most verbose level, in metrics,
-//! in errors, or in any row of the database.
+//! in errors, or in any row of the database; no id of a cart, checkout or confirmation in the log or in
+//! metrics.
 
 use std::path::PathBuf;
 
@@ -7,13 +8,17 @@ use serde_json::json;
 use sqlx::{Connection, PgConnection};
 use testkit::TestDatabase;
 
-use super::accounts::{Account, agent_key};
+use super::accounts::{Account, agent_key, agent_key_for};
+use crate::hardening::product_of;
 use crate::http::{Client, Delivery};
 use crate::report::{Failure, Trial, Verdict, ensure, grouped};
 use crate::souk::{Souk, command, store_key};
 
 /// The secret of the server, from which credential hashes are derived.
 const SECRET: &str = "a-secret-of-this-proof-that-must-never-appear-anywhere";
+
+/// The store of the purchase.
+const STORE: &str = "kivikiri";
 
 /// A temporary directory, removed when dropped.
 struct Scratch(PathBuf);
@@ -39,7 +44,9 @@ pub(crate) async fn prove(_: Trial) -> Verdict {
     let account = Account::create(&test.url(), "ada@example.com", "GROWTH").await?;
     let mut errors = String::new();
     let secrets = use_all_credentials(&test, &souk, &account, &mut errors).await?;
-    let Delivery::Answered { body: metrics, .. } = Client::new(souk.port).get("/metrics").await
+    let capabilities = use_capabilities(&souk, &account).await?;
+    let Delivery::Answered { body: metrics, .. } =
+        Client::for_operators(souk.port).get("/metrics").await
     else {
         return Err("GET /metrics failed".into());
     };
@@ -53,11 +60,19 @@ pub(crate) async fn prove(_: Trial) -> Verdict {
             ensure(!text.contains(secret.as_str()), || format!("the {name} is in the {output}"))?;
         }
     }
+    // Whoever knows these ids can use them. They are stored, and returned to whoever owns them, but never logged.
+    for (output, text) in [("log", &log), ("metrics", &metrics)] {
+        for (name, id) in &capabilities {
+            ensure(!text.contains(id.as_str()), || format!("the {name} is in the {output}"))?;
+        }
+    }
     let bytes: usize = outputs.iter().map(|(_, text)| text.len()).sum();
     Ok(format!(
-        "none of {} secrets found in {} bytes of log, metrics, errors and rows",
+        "none of {} secrets found in {} bytes of log, metrics, errors and rows; none of {} ids of carts, checkouts and \
+         confirmations in logs or metrics",
         secrets.len(),
-        grouped(bytes)
+        grouped(bytes),
+        capabilities.len(),
     ))
 }
 
@@ -129,6 +144,54 @@ async fn use_all_credentials(
         ("wrong agent key", wrong.0),
         ("wrong store key", wrong.1),
     ])
+}
+
+/// Prepares a purchase and looks at its pages. Returns the ids with which others could act.
+async fn use_capabilities(
+    souk: &Souk,
+    account: &Account,
+) -> Result<Vec<(&'static str, String)>, Failure> {
+    let token = account.log_in(souk.port).await?;
+    let scopes = ["agent:read", "agent:cart", "agent:checkout"];
+    let (_, key) = agent_key_for(souk.port, &token, &scopes).await?;
+    let mut client = Client::new(souk.port).with_agent_key(&key);
+    let items = json!([{ "product_id": product_of(STORE)?, "quantity": 1 }]);
+    let cart = tool(&mut client, "create_cart", &json!({ "items": items }), "cart_id").await?;
+    let of_cart = json!({ "cart_id": cart });
+    let confirmation =
+        tool(&mut client, "request_human_confirmation", &of_cart, "confirmation_id").await?;
+    let checkout = tool(&mut client, "complete_checkout", &of_cart, "checkout_id").await?;
+    let paths = [
+        format!("/{STORE}/confirm/{confirmation}"),
+        format!("/{STORE}/checkout/{checkout}"),
+        format!("/api/v1/agent/cart/{cart}"),
+        format!("/api/v1/agent/checkout/{checkout}"),
+    ];
+    for path in paths {
+        let delivery = client.get(&path).await;
+        ensure(matches!(delivery, Delivery::Answered { status: 200, .. }), || {
+            format!("GET {path}: {delivery:?}")
+        })?;
+    }
+    Ok(vec![("cart id", cart), ("checkout id", checkout), ("confirmation id", confirmation)])
+}
+
+/// Calls a tool and returns a field of its result.
+async fn tool(
+    client: &mut Client,
+    name: &str,
+    arguments: &serde_json::Value,
+    field: &str,
+) -> Result<String, Failure> {
+    let params = json!({ "name": name, "arguments": arguments });
+    let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params });
+    let delivery = client.post(&format!("/{STORE}/mcp"), &body.to_string()).await;
+    let Delivery::Answered { status: 200, body } = delivery else {
+        return Err(format!("{name}: {delivery:?}").into());
+    };
+    let response: serde_json::Value = serde_json::from_str(&body)?;
+    let value = response["result"]["structuredContent"][field].as_str();
+    value.map(str::to_owned).ok_or_else(|| format!("{name} returned no {field}: {body}").into())
 }
 
 /// Returns every row of every table as text.

@@ -77,6 +77,18 @@ pub(crate) fn post(headers: &str, body: &[u8]) -> Vec<u8> {
     bytes
 }
 
+/// Builds a JSON request of a plain HTTP caller, with these headers in addition to the usual ones.
+pub(crate) fn plain_json(method: &str, path: &str, headers: &str, body: &[u8]) -> Vec<u8> {
+    let mut bytes = format!(
+        "{method} {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n\
+         {headers}Content-Length: {}\r\n\r\n",
+        body.len()
+    )
+    .into_bytes();
+    bytes.extend_from_slice(body);
+    bytes
+}
+
 /// Builds a POST with `Content-Type: application/json` and the right `Content-Length`.
 pub(crate) fn post_json(body: &[u8]) -> Vec<u8> {
     let headers = format!("Content-Type: application/json\r\nContent-Length: {}\r\n", body.len());

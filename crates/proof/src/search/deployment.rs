@@ -224,7 +224,9 @@ pub(crate) async fn wait_ready(port: u16) -> Result<(), Failure> {
 
 /// Returns the value of a counter of a reader, summed over all labels.
 pub(crate) async fn metric(port: u16, name: &str) -> u64 {
-    let Delivery::Answered { status: 200, body } = Client::new(port).get("/metrics").await else {
+    let Delivery::Answered { status: 200, body } =
+        Client::for_operators(port).get("/metrics").await
+    else {
         return 0;
     };
     let is_it = |line: &&str| line.split([' ', '{']).next() == Some(name);

@@ -88,9 +88,10 @@ impl SoukSearch {
         let timeout = Duration::from_secs(120 + u64::from(self.documents / 2_000));
         let since = Instant::now();
         let mut client = Client::new(self.server.port);
+        let mut operator = Client::for_operators(self.server.port);
         let mut found = 0.0;
         while since.elapsed() < timeout {
-            found = documents(&mut client).await;
+            found = documents(&mut operator).await;
             if found >= f64::from(self.documents) && is_healthy(&mut client).await {
                 return Ok(());
             }

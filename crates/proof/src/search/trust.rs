@@ -76,7 +76,8 @@ impl Harness {
         for store in StoreClient::all(&url, 1).await? {
             store.push(one.port, "ranked", &format!("The {WORD} of the fleet")).await?;
         }
-        let stores = merchants::all_stores(&Reading::for_platform(&deployment.database)).await?;
+        let reading = Reading::for_platform(&deployment.database);
+        let stores = merchants::all_stores(&reading).await?.stores;
         let store = stores.iter().find(|store| store.slug.as_str() == STORES[0]);
         let merchant = store.ok_or("the store does not exist")?.merchant;
         let sql = deployment.sql().await?;
@@ -112,7 +113,7 @@ impl Harness {
 
     /// Sets the score and returns the time until both readers reflect it.
     async fn set_score(&mut self, score: f64, expected: Position) -> Result<Duration, Failure> {
-        let mut work = Work::for_store(&self.deployment.database, self.merchant).await?;
+        let mut work = Work::for_platform(&self.deployment.database).await?;
         let computed_at = work.now();
         let standing = Standing { score: Some(score), provisional: false, computed_at };
         merchants::set_standing(&mut work, self.merchant, &standing).await?;

@@ -23,7 +23,6 @@ impl WorkerProcess {
             .arg("worker")
             .args(["--url", &args.url, "--name", &args.name])
             .args(["--lease-ms", &args.lease_ms.to_string()])
-            .args(["--batch", &args.batch.to_string()])
             .args(["--concurrency", &args.concurrency.to_string()])
             .args(["--seed", &args.seed.to_string()]);
         if let Some(point) = args.pause.and_then(|point| point.to_possible_value()) {

@@ -1,10 +1,13 @@
 //! The schema of a JSON body, as the OpenAPI document describes it.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::OnceLock;
 
 use primitives::{ErrorCode, Problem};
 use schema::Validator;
+use serde::Deserialize;
+use serde::de::{Deserializer, IgnoredAny, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
@@ -61,17 +64,45 @@ impl BodySchema {
         let mut sent = Map::new();
         for (name, value) in fields {
             let items = if name == separate {
-                serde_json::from_str::<Vec<&RawValue>>(value.get()).ok()
+                serde_json::from_str::<ItemCount>(value.get()).ok()
             } else {
                 None
             };
             let value = match items {
-                Some(items) => vec![Value::Null; items.len()].into(),
+                Some(ItemCount(count)) => vec![Value::Null; count.min(COUNTED_MAX)].into(),
                 None => serde_json::from_str(value.get())?,
             };
             sent.insert(name, value);
         }
         Ok(Value::Object(sent))
+    }
+}
+
+/// More items than this are as invalid as this many: no endpoint accepts as many.
+const COUNTED_MAX: usize = 10_000;
+
+/// The number of items of a list, counted without keeping them.
+struct ItemCount(usize);
+
+impl<'de> Deserialize<'de> for ItemCount {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Counter;
+        impl<'de> Visitor<'de> for Counter {
+            type Value = ItemCount;
+
+            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                formatter.write_str("a list")
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<ItemCount, A::Error> {
+                let mut count = 0;
+                while items.next_element::<IgnoredAny>()?.is_some() {
+                    count += 1;
+                }
+                Ok(ItemCount(count))
+            }
+        }
+        deserializer.deserialize_seq(Counter)
     }
 }
 

@@ -6,10 +6,12 @@ use std::time::Duration;
 use axum::Router;
 use axum::body::Body;
 use axum::http::{HeaderMap, Method, Request};
+use checkout::PaymentGateway;
 use database::{Clock, Database, RandomSource, Settings};
 use http_body_util::BodyExt;
 use identity::{CredentialStore, Secret};
 use merchants::StoreCache;
+use payments::TestProvider;
 use primitives::{RequestId, Timestamp};
 use rest::{CheckState, Health, Rest};
 use search::{Search, SearchSettings};
@@ -95,6 +97,8 @@ impl Door {
             credentials,
             admission,
             site_url,
+            payment_gateway: PaymentGateway::new(Arc::new(TestProvider), true),
+            uploads: catalog::UploadGate::without_disk(),
             health: seen,
         });
         Self { router, health, agent_key: None }

@@ -94,7 +94,8 @@ fn full() -> Value {
             "privacy_url": "https://shop.example/privacy",
         },
         "confirmation_policy": "hosted",
-        "checkout_url_template": "https://shop.example/cart?add={items}&ref={checkout_id}",
+        "destination_required": true,
+        "hold_limits": { "holds": 3, "units": 40 },
         "gtin_source": "attribute:EAN",
         "shipping": [
             { "name": "Home", "countries": ["DE", "AT"], "rates": [
@@ -141,6 +142,8 @@ async fn a_new_store_has_the_default_settings() {
         },
         "confirmation_policy": "attested",
         "checkout_url_template": null,
+        "destination_required": false,
+        "hold_limits": null,
         "gtin_source": "gtin",
         "shipping": [],
         "taxes": [],
@@ -160,6 +163,8 @@ async fn settings_are_returned_as_set_and_can_be_sent_back() {
     assert_eq!(set["policies"]["return_summary"], "Send it back.");
     assert_eq!(set["confirmation_policy"], "hosted");
     assert_eq!(set["gtin_source"], "attribute:EAN");
+    assert_eq!(set["destination_required"], true);
+    assert_eq!(set["hold_limits"], json!({ "holds": 3, "units": 40 }));
     assert_eq!(set["shipping"][0]["rates"][0]["price"], 4.9);
     assert_eq!(set["shipping"][0]["rates"][1]["min_subtotal"], 49.9);
     assert_eq!(set["taxes"][1]["category"], "Books");
@@ -265,6 +270,8 @@ async fn an_invalid_setting_is_named_and_its_value_not_repeated() {
         ("gtin_source", json!({ "gtin_source": "ignore" })),
         ("checkout_url_template", json!({ "checkout_url_template": "https://ignore.example/" })),
         ("confirmation_policy", json!({ "confirmation_policy": "ignore" })),
+        ("confirmation_policy", json!({ "confirmation_policy": "mandate" })),
+        ("hold_limits.holds", json!({ "hold_limits": { "holds": 0, "units": 1 } })),
         ("policies.return_window_days", json!({ "policies": { "return_window_days": -1 } })),
         (
             "policies.return_summary",
@@ -304,6 +311,17 @@ async fn amounts_have_as_many_digits_as_the_stores_currency() {
     let answer = shop.put(&threshold(json!("5000"))).await;
     assert_eq!(answer.body["data"]["policies"]["free_shipping_threshold"], 5000.0);
     assert_eq!(answer.body["data"]["currency"], "JPY");
+}
+
+#[tokio::test]
+async fn a_store_key_does_not_change_where_buyers_pay() {
+    let shop = Shop::new().await;
+    let page = "https://shop.example/cart?add={items}&ref={checkout_id}";
+    let refused = shop.put(&json!({ "checkout_url_template": page })).await;
+    assert_eq!(refused.error(), (403, "forbidden"));
+    let details = &refused.body["details"];
+    assert_eq!(details["field"], "checkout_url_template");
+    assert_eq!(details["reason"], "owner_required");
 }
 
 #[tokio::test]

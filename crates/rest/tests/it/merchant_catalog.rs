@@ -278,6 +278,11 @@ async fn a_store_accesses_only_its_own_products_and_jobs() {
 #[tokio::test]
 async fn an_uploaded_feed_is_queued() {
     let (market, shop) = Market::with_shop().await;
+    // No worker ends the runs of this test.
+    sqlx::query("INSERT INTO catalog_quota SELECT merchant_id, 'open_feed_runs', 100 FROM store")
+        .execute(&mut market.test.raw().await)
+        .await
+        .unwrap();
     let line = mug("mug", json!(1)).to_string();
     let send = async |method: Method, path: &str, content_type: &str| {
         market.send(&shop, method, path, content_type, line.clone()).await

@@ -141,9 +141,10 @@ fn every_operation_declares_summary_access_and_errors() {
         assert!(operation["security"].is_array(), "{method} {path}");
         assert!(tags.contains(operation["tags"][0].as_str().unwrap()), "{method} {path}");
         let responses = operation["responses"].as_object().unwrap();
-        let good = ["201", "202"].into_iter().find(|status| responses.contains_key(*status));
-        let good = good.unwrap_or("200");
-        for status in [good, "429", "500", "503"] {
+        let good = ["200", "201", "202"].into_iter().find(|status| responses.contains_key(*status));
+        // No store accepts payments by agents yet.
+        assert!(good.is_some() || path == "/agent/payment", "{method} {path}");
+        for status in good.into_iter().chain(["429", "500", "503"]) {
             let headers = &responses[status]["headers"];
             assert!(headers["X-Request-Id"].is_object(), "{method} {path} {status}");
         }
@@ -180,10 +181,11 @@ async fn every_described_operation_is_routed() {
 
 #[test]
 fn streamed_bodies_are_described_by_their_media_type() {
-    let upload = Endpoint::<()>::put("/feed", Access::Store, async || "")
-        .body_stream("application/x-ndjson", "One product a line.")
-        .body_stream("text/csv", "One product a row.")
-        .upload();
+    let upload =
+        Endpoint::<()>::put("/feed", Access::Store(identity::StoreScope::Catalog), async || "")
+            .body_stream("application/x-ndjson", "One product a line.")
+            .body_stream("text/csv", "One product a row.")
+            .upload();
     let document = Routes::new().with(upload).openapi(SITE_URL);
     let operation = &document["paths"]["/feed"]["put"];
     let content = &operation["requestBody"]["content"];

@@ -16,6 +16,8 @@ use super::{StoreDirectory, Stores};
 const POLL_INTERVAL: Duration = Duration::from_millis(500);
 /// After this time without a confirmation all stores are reloaded.
 const GAP_MAX: Duration = Duration::from_mins(5);
+/// Interval between two attempts to read a store that could not be read.
+const RETRY_INTERVAL: Duration = Duration::from_secs(30);
 /// Events, and stores, per query.
 const BATCH: usize = 1_000;
 const TOPICS: [&str; 1] = ["store.changed"];
@@ -26,6 +28,10 @@ pub(crate) struct DirectoryFollower {
     reading: Reading,
     /// `None`: all stores are reloaded.
     cursor: Option<Cursor>,
+    /// Stores that could not be read. They are hidden, and tried again.
+    unreadable: BTreeSet<MerchantId>,
+    /// When they were last tried.
+    tried_at: Instant,
     sender: watch::Sender<Arc<StoreDirectory>>,
 }
 
@@ -34,7 +40,8 @@ impl DirectoryFollower {
     pub(crate) fn start(database: &Database) -> watch::Receiver<Arc<StoreDirectory>> {
         let (sender, receiver) = watch::channel(Arc::new(StoreDirectory::never_loaded()));
         let reading = Reading::for_platform(database);
-        tokio::spawn(Self { reading, cursor: None, sender }.run());
+        let (unreadable, tried_at) = (BTreeSet::new(), Instant::now());
+        tokio::spawn(Self { reading, cursor: None, unreadable, tried_at, sender }.run());
         receiver
     }
 
@@ -65,15 +72,23 @@ impl DirectoryFollower {
     }
 
     /// Loads all stores. The cursor is read first: changes during the load are read twice, and none is missed.
-    async fn load(&self) -> Result<(Arc<Stores>, Cursor), DirectoryError> {
+    async fn load(&mut self) -> Result<(Arc<Stores>, Cursor), DirectoryError> {
         let present = jobs::latest_cursor(&self.reading).await?;
-        let stores = Stores::new(merchants::all_stores(&self.reading).await?);
-        Ok((Arc::new(stores), present))
+        let read = merchants::all_stores(&self.reading).await?;
+        self.unreadable = read.unreadable.into_iter().collect();
+        Ok((Arc::new(Stores::new(read.stores)), present))
     }
 
-    async fn follow(&self, mut cursor: Cursor) -> Result<(Arc<Stores>, Cursor), DirectoryError> {
+    async fn follow(
+        &mut self,
+        mut cursor: Cursor,
+    ) -> Result<(Arc<Stores>, Cursor), DirectoryError> {
         let limit = i64::try_from(BATCH).unwrap_or(i64::MAX);
         let mut changed: BTreeSet<MerchantId> = BTreeSet::new();
+        if self.tried_at.elapsed() > RETRY_INTERVAL {
+            self.tried_at = Instant::now();
+            changed.extend(&self.unreadable);
+        }
         loop {
             let batch = jobs::read_topics(&self.reading, &cursor, &TOPICS, limit).await?;
             cursor = batch.next;
@@ -90,13 +105,16 @@ impl DirectoryFollower {
         let changed: Vec<MerchantId> = changed.into_iter().collect();
         for merchants in changed.chunks(BATCH) {
             let mut removed: BTreeSet<MerchantId> = merchants.iter().copied().collect();
-            for store in merchants::stores_of(&self.reading, merchants).await? {
+            let read = merchants::stores_of(&self.reading, merchants).await?;
+            for store in read.stores {
                 removed.remove(&store.merchant);
                 stores.insert(store);
             }
             for merchant in removed {
                 stores.remove(merchant);
             }
+            self.unreadable.retain(|merchant| !merchants.contains(merchant));
+            self.unreadable.extend(read.unreadable);
         }
         Ok((Arc::new(stores), cursor))
     }

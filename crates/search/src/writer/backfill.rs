@@ -17,7 +17,11 @@ impl ShardWriter<'_> {
     pub(super) async fn backfill(&mut self) -> Result<(), IndexError> {
         let shard_id = self.lease.shard_id;
         self.cursor = jobs::latest_cursor(&self.reading).await?;
-        let mut stores = merchants::all_stores(&self.reading).await?;
+        let read = merchants::all_stores(&self.reading).await?;
+        let unreadable: Vec<MerchantId> =
+            read.unreadable.into_iter().filter(|merchant| self.owns(*merchant)).collect();
+        self.skip_stores(&unreadable).await?;
+        let mut stores = read.stores;
         stores.retain(|store| self.owns(store.merchant));
         stores.sort_unstable_by_key(|store| store.number);
         let merchants: Vec<MerchantId> = stores.iter().map(|store| store.merchant).collect();
@@ -56,16 +60,15 @@ impl ShardWriter<'_> {
                 }
                 page => page?,
             };
-            if page.is_empty() {
-                return Ok(());
-            }
-            after = page.last().map(|(merchant, product)| (*merchant, product.id));
+            let Some(last) = page.last else { return Ok(()) };
+            after = Some(last);
+            self.skip(&page.unreadable).await?;
             let change = |(merchant, product): (MerchantId, catalog::Product)| Change {
                 merchant,
                 id: product.id,
                 product: Some(Box::new(product)),
             };
-            self.apply(page.into_iter().map(change).collect()).await?;
+            self.apply(page.products.into_iter().map(change).collect()).await?;
         }
     }
 }

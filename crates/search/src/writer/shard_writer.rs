@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use catalog::ProductKey;
 use database::{Database, Reading, shard_of};
 use jobs::{Cursor, Event};
 use merchants::Store;
@@ -106,6 +107,8 @@ pub(super) struct ShardWriter<'lease> {
     /// Virtual shards of merchants in this shard.
     range: RangeInclusive<u16>,
     stores: HashMap<MerchantId, Arc<Store>>,
+    /// Rows that could not be read.
+    pub(super) skipped: HashSet<ProductKey>,
     /// Position in the outbox up to which events are applied to the working copy, though perhaps not committed.
     pub(super) cursor: Cursor,
     /// The cursor as stored in the outbox.
@@ -134,6 +137,7 @@ struct LastRun {
     object_check: Instant,
     garbage_collection: Instant,
     cursor: Instant,
+    skipped: Instant,
 }
 
 /// Returns whether the interval has passed; if so, starts the next one.
@@ -189,6 +193,7 @@ impl<'lease> ShardWriter<'lease> {
             working_copy: Some(Arc::new(Mutex::new(working_copy))),
             range: range(&held),
             stores: HashMap::new(),
+            skipped: HashSet::new(),
             cursor,
             stored_cursor,
             version: held.version,
@@ -205,8 +210,10 @@ impl<'lease> ShardWriter<'lease> {
                 object_check: now,
                 garbage_collection: now,
                 cursor: now,
+                skipped: now,
             },
         };
+        shard.load_skipped().await?;
         if shard.published.is_none() {
             shard.backfill().await?;
         }
@@ -266,7 +273,7 @@ impl<'lease> ShardWriter<'lease> {
         let key = |event: &&Event| (event.merchant, ProductId::from_uuid(event.subject));
         let keys: HashSet<(MerchantId, ProductId)> = of_products.iter().map(key).collect();
         let mut to_load = changed.clone();
-        let is_unknown = |merchant: &MerchantId| !self.stores.contains_key(merchant);
+        let is_unknown = |merchant: &MerchantId| !self.knows_store(*merchant);
         to_load.extend(keys.iter().map(|(merchant, _)| *merchant).filter(is_unknown));
         self.load_stores(to_load).await?;
         for merchant in changed {
@@ -274,25 +281,26 @@ impl<'lease> ShardWriter<'lease> {
         }
         let keys: Vec<(MerchantId, ProductId)> = keys.into_iter().collect();
         for keys in keys.chunks(PRODUCTS) {
-            let listed = catalog::products_of(&self.reading, keys).await?;
-            let mut listed: HashMap<ProductId, _> =
-                listed.into_iter().map(|(_, product)| (product.id, product)).collect();
-            let change = |(merchant, id): &(MerchantId, ProductId)| Change {
-                merchant: *merchant,
-                id: *id,
-                product: listed.remove(id).map(Box::new),
-            };
-            self.apply(keys.iter().map(change).collect()).await?;
+            self.index_products(keys).await?;
         }
         Ok(())
     }
 
+    /// Returns whether the store of a merchant is loaded.
+    pub(super) fn knows_store(&self, merchant: MerchantId) -> bool {
+        self.stores.contains_key(&merchant)
+    }
+
     /// Loads stores from the database.
-    async fn load_stores(&mut self, merchants: HashSet<MerchantId>) -> Result<(), IndexError> {
+    pub(super) async fn load_stores(
+        &mut self,
+        merchants: HashSet<MerchantId>,
+    ) -> Result<(), IndexError> {
         let merchants: Vec<MerchantId> = merchants.into_iter().collect();
         for merchants in merchants.chunks(PRODUCTS) {
-            let stores = merchants::stores_of(&self.reading, merchants).await?;
-            self.cache_stores(stores);
+            let read = merchants::stores_of(&self.reading, merchants).await?;
+            self.cache_stores(read.stores);
+            self.skip_stores(&read.unreadable).await?;
         }
         Ok(())
     }
@@ -371,6 +379,9 @@ impl<'lease> ShardWriter<'lease> {
         }
         if is_due(&mut self.last_run.cursor, CURSOR_INTERVAL) && !self.is_changed {
             self.advance_cursor().await?;
+        }
+        if is_due(&mut self.last_run.skipped, self.settings.retry_skipped_every) {
+            self.retry_skipped().await?;
         }
         Ok(())
     }

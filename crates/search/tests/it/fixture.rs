@@ -49,6 +49,7 @@ impl Fixture {
             commit_every: Duration::from_millis(30),
             gc_grace_period: Duration::from_secs(2),
             memory_bytes: 20 << 20,
+            retry_skipped_every: Duration::from_millis(300),
             ..WriterSettings::new(self.root.join("writers"), self.objects())
         }
     }
@@ -98,6 +99,35 @@ impl Fixture {
         let names = [name.to_owned()];
         catalog::retire(&mut work, merchant(store), Origin::Push, &names).await.unwrap();
         work.commit().await.unwrap();
+    }
+
+    /// Publishes the event of a changed product.
+    pub(crate) async fn put_event(&self, store: u128, name: &str) {
+        let find = "SELECT product_id FROM product WHERE external_id = $1";
+        let id: uuid::Uuid = sqlx::query_scalar(find)
+            .bind(name)
+            .fetch_one(&mut self.test.raw().await)
+            .await
+            .unwrap();
+        let payload = serde_json::json!({ "product_id": id });
+        let event = jobs::NewEvent {
+            merchant: merchant(store),
+            topic: "product.changed",
+            subject: id,
+            payload,
+        };
+        let mut work = Work::for_store(&self.database, merchant(store)).await.unwrap();
+        jobs::publish(&mut work, &[event]).await.unwrap();
+        work.commit().await.unwrap();
+    }
+
+    /// Waits until a query returns a number.
+    pub(crate) async fn wait_until_number(&self, query: &'static str, expected: i64) {
+        let started = Instant::now();
+        while self.number(query).await != expected {
+            assert!(started.elapsed() < TIMEOUT, "{query} is not {expected}");
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
     }
 
     pub(crate) async fn compare(&self, replica: &Replica) -> Option<Comparison> {

@@ -9,3 +9,4 @@ mod generations;
 mod leases;
 mod publishing;
 mod queries;
+mod unreadable_rows;

@@ -3,54 +3,59 @@
 use std::panic::AssertUnwindSafe;
 use std::time::Duration;
 
-use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::middleware::Next;
 use axum::response::Response;
 use futures::FutureExt;
 use http::Method;
 use http::header::CONTENT_LENGTH;
-use http_body_util::Limited;
+use rest::BodyKind;
 
-use super::upload::upload;
+use super::body_memory::BodyMemory;
+use super::upload::{buffered, upload};
 use super::{ErrorResponder, LayerError};
 
 /// The limits of a request.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) struct Limits {
     pub(crate) body_bytes_max: usize,
     pub(crate) request_max: Duration,
     pub(crate) upload_bytes_max: u64,
     pub(crate) upload_idle_max: Duration,
-    /// Whether a request is an upload, by its method and path.
-    pub(crate) is_upload: fn(&Method, &str) -> bool,
+    /// How the body of a request is received, by its method and path.
+    pub(crate) body_kind: fn(&Method, &str) -> BodyKind,
+    pub(crate) body_memory: BodyMemory,
 }
 
 impl Limits {
     /// Maximum time without new data in the body of an upload.
     pub(crate) const UPLOAD_IDLE_MAX: Duration = Duration::from_secs(30);
+
+    /// Returns the maximum size of a body.
+    fn bytes_max(&self, kind: BodyKind) -> u64 {
+        let buffered = |bytes: usize| bytes.try_into().unwrap_or(u64::MAX);
+        match kind {
+            BodyKind::Buffered => buffered(self.body_bytes_max),
+            BodyKind::LargeJson { bytes_max } => buffered(bytes_max),
+            BodyKind::Stream => self.upload_bytes_max,
+        }
+    }
 }
 
 /// Enforces the limits.
 pub(crate) async fn limit(State(limits): State<Limits>, request: Request, next: Next) -> Response {
-    let is_upload = (limits.is_upload)(request.method(), request.uri().path());
-    let bytes_max = if is_upload {
-        limits.upload_bytes_max
-    } else {
-        limits.body_bytes_max.try_into().unwrap_or(u64::MAX)
-    };
+    let kind = (limits.body_kind)(request.method(), request.uri().path());
+    let bytes_max = limits.bytes_max(kind);
     let responder = ErrorResponder::new(&request);
-    if content_length(&request).is_some_and(|bytes| bytes > bytes_max) {
+    let length = content_length(&request);
+    if length.is_some_and(|bytes| bytes > bytes_max) {
         return responder.respond(LayerError::BodyTooLarge(bytes_max));
     }
-    if is_upload {
-        return upload(&limits, &responder, request, next).await;
-    }
-    // A body without Content-Length is aborted at the limit.
-    let request = request.map(|body| Body::new(Limited::new(body, limits.body_bytes_max)));
-    match tokio::time::timeout(limits.request_max, next.run(request)).await {
-        Ok(response) => response,
-        Err(_) => responder.respond(LayerError::Timeout),
+    match kind {
+        BodyKind::Buffered => buffered(&limits, &responder, request, length, next).await,
+        BodyKind::LargeJson { .. } | BodyKind::Stream => {
+            upload(&limits, &responder, request, bytes_max, next).await
+        }
     }
 }
 

@@ -2,11 +2,11 @@
 
 use std::time::Instant;
 
-use axum::extract::{MatchedPath, Request};
+use axum::extract::{MatchedPath, RawPathParams, Request};
 use axum::middleware::Next;
 use axum::response::Response;
 use http::{HeaderMap, HeaderValue, Method};
-use primitives::RequestId;
+use primitives::{RequestId, StoreSlug};
 
 /// The header that marks a request as initiated by an AI agent
 /// (docs/contract/authentication.md#transparency-headers).
@@ -16,10 +16,26 @@ fn is_agent_initiated(headers: &HeaderMap) -> bool {
     headers.get(AGENT_INITIATED).is_some_and(|value| value.as_bytes().eq_ignore_ascii_case(b"true"))
 }
 
+/// The matched route of a request.
+#[derive(Debug, Clone)]
+struct Route {
+    /// Such as `/{slug}/mcp`.
+    template: MatchedPath,
+    /// Slug of the store in the path.
+    store: Option<StoreSlug>,
+}
+
 /// Records the matched route in the response; runs inside the router, where the route is known.
-pub(crate) async fn record_route(path: MatchedPath, request: Request, next: Next) -> Response {
+pub(crate) async fn record_route(
+    template: MatchedPath,
+    parameters: RawPathParams,
+    request: Request,
+    next: Next,
+) -> Response {
+    let slug = parameters.iter().find(|(name, _)| *name == "slug").map(|(_, slug)| slug);
+    let store = slug.and_then(|slug| slug.parse().ok());
     let mut response = next.run(request).await;
-    response.extensions_mut().insert(path);
+    response.extensions_mut().insert(Route { template, store });
     response
 }
 
@@ -31,13 +47,12 @@ fn method_label(method: &Method) -> &str {
     }
 }
 
-/// Records metrics and logs the request. Labels are route templates and standard methods, so their
-/// number is bounded.
+/// Records metrics and logs the request. Labels are route templates and standard methods, so their number is bounded. The
+/// path itself is not logged: it contains ids of carts, checkouts and confirmations, and whoever knows one can use it.
 pub(crate) async fn observe(request: Request, next: Next) -> Response {
     let started = Instant::now();
     let method = request.method().clone();
     let id = request.extensions().get::<RequestId>().cloned();
-    let path = request.uri().path().to_owned();
     let by_agent = is_agent_initiated(request.headers());
     let mut response = next.run(request).await;
     if by_agent {
@@ -46,8 +61,10 @@ pub(crate) async fn observe(request: Request, next: Next) -> Response {
     // MCP endpoints mark every response.
     let by_agent = by_agent || is_agent_initiated(response.headers());
     let seconds = started.elapsed().as_secs_f64();
-    let route = response.extensions().get::<MatchedPath>();
-    let route = route.map_or("unknown", MatchedPath::as_str).to_owned();
+    let matched = response.extensions().get::<Route>();
+    let route = matched.map_or("unknown", |route| route.template.as_str()).to_owned();
+    let store =
+        matched.and_then(|route| route.store.as_ref()).map_or("", StoreSlug::as_str).to_owned();
     let status = response.status().as_u16();
     let labels = [
         ("method", method_label(&method).to_owned()),
@@ -56,9 +73,9 @@ pub(crate) async fn observe(request: Request, next: Next) -> Response {
         ("by_agent", by_agent.to_string()),
     ];
     metrics::counter!("souk_http_requests_total", &labels).increment(1);
-    metrics::histogram!("souk_http_request_seconds", "route" => route).record(seconds);
+    metrics::histogram!("souk_http_request_seconds", "route" => route.clone()).record(seconds);
     let request_id = id.as_ref().map_or("", RequestId::as_str);
     let milliseconds = (seconds * 1_000_000.0).round() / 1_000.0;
-    tracing::info!(target: "souk::access", request_id, %method, path, status, milliseconds, by_agent);
+    tracing::info!(target: "souk::access", request_id, %method, route, store, status, milliseconds, by_agent);
     response
 }

@@ -1,4 +1,5 @@
-//! Limits uploads: a large maximum size, and an idle timeout instead of a total timeout.
+//! Limits the bodies of requests: their size, the memory they take and the time in which they arrive. Uploads have a large
+//! maximum size, and an idle timeout instead of a total timeout.
 //!
 //! A feed of gigabytes over a slow connection takes hours, so the limits of other requests do not fit.
 //! An upload must not stall, because it would hold a connection and the resources of its handler. Time
@@ -7,35 +8,71 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
+use std::time::Duration;
 
-use axum::body::{Body, BodyDataStream, Bytes};
+use axum::body::{Body, BodyDataStream, Bytes, HttpBody};
 use axum::extract::Request;
 use axum::middleware::Next;
 use axum::response::Response;
 use futures::StreamExt;
 use futures::stream::try_unfold;
+use primitives::ClientAddress;
+use rest::BodyKind;
 use tokio::sync::oneshot;
 
+use super::body_memory::{Measure, Reservation, UNMEASURED_BYTES};
 use super::limit::Limits;
 use super::{ErrorResponder, LayerError};
 
+/// Runs a request whose body its handler buffers.
+pub(super) async fn buffered(
+    limits: &Limits,
+    responder: &ErrorResponder,
+    request: Request,
+    length: Option<u64>,
+    next: Next,
+) -> Response {
+    let is_unmeasured = length.is_some_and(|bytes| bytes <= UNMEASURED_BYTES)
+        || HttpBody::is_end_stream(request.body());
+    if is_unmeasured {
+        let response = tokio::time::timeout(limits.request_max, next.run(request)).await;
+        return response.unwrap_or_else(|_| responder.respond(LayerError::Timeout));
+    }
+    let bytes_max = limits.body_bytes_max.try_into().unwrap_or(u64::MAX);
+    let abort_reason = Arc::new(AbortReason::default());
+    let reservation = Arc::new(Reservation::default());
+    let address = request.extensions().get::<ClientAddress>().copied();
+    let request = request.map(|body| {
+        let limited = LimitedBody::new(body, bytes_max, limits, &abort_reason, None);
+        let body = Body::from_stream(try_unfold(limited, LimitedBody::next_chunk));
+        limits.body_memory.reserve_for(body, Measure::Parsed, address, &reservation, &abort_reason)
+    });
+    let response = tokio::time::timeout(limits.request_max, next.run(request)).await;
+    let response = response.unwrap_or_else(|_| responder.respond(LayerError::Timeout));
+    abort_reason.response(limits, responder, bytes_max).unwrap_or(response)
+}
+
+/// Runs an upload.
 pub(super) async fn upload(
     limits: &Limits,
     responder: &ErrorResponder,
     request: Request,
+    bytes_max: u64,
     next: Next,
 ) -> Response {
     let abort_reason = Arc::new(AbortReason::default());
+    let reservation = Arc::new(Reservation::default());
     let (body_end_sender, body_end) = oneshot::channel();
+    let kind = (limits.body_kind)(request.method(), request.uri().path());
+    let address = request.extensions().get::<ClientAddress>().copied();
     let request = request.map(|body| {
-        let limited = LimitedBody {
-            body: body.into_data_stream(),
-            bytes_left: limits.upload_bytes_max,
-            limits: *limits,
-            abort_reason: Arc::clone(&abort_reason),
-            _body_end: body_end_sender,
-        };
-        Body::from_stream(try_unfold(limited, LimitedBody::next_chunk))
+        let limited =
+            LimitedBody::new(body, bytes_max, limits, &abort_reason, Some(body_end_sender));
+        let body = Body::from_stream(try_unfold(limited, LimitedBody::next_chunk));
+        if kind == BodyKind::Stream {
+            return body;
+        }
+        limits.body_memory.reserve_for(body, Measure::Items, address, &reservation, &abort_reason)
     });
     let timeout = async {
         // Nothing is sent: the channel closes when the body is read to its end or dropped.
@@ -46,43 +83,65 @@ pub(super) async fn upload(
         response = next.run(request) => response,
         () = timeout => responder.respond(LayerError::Timeout),
     };
-    // A handler sees only that its body was aborted; the response gives the reason.
-    match abort_reason.read() {
-        Some(Aborted::TooLarge) => {
-            responder.respond(LayerError::BodyTooLarge(limits.upload_bytes_max))
-        }
-        Some(Aborted::Stalled) => {
-            responder.respond(LayerError::BodyStalled(limits.upload_idle_max.as_secs()))
-        }
-        None => response,
-    }
+    abort_reason.response(limits, responder, bytes_max).unwrap_or(response)
 }
 
 /// Why a body was aborted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-enum Aborted {
+pub(super) enum Aborted {
     #[error("request body too large")]
     TooLarge,
+    /// No data arrived for a while.
     #[error("request body stalled")]
     Stalled,
+    /// It would have taken too long at its rate.
+    #[error("request body too slow")]
+    Slow,
+    #[error("request body with too many values")]
+    TooManyValues,
+    #[error("no memory for the request body")]
+    Overloaded,
+}
+
+impl Aborted {
+    const ALL: [Self; 5] =
+        [Self::TooLarge, Self::Stalled, Self::Slow, Self::TooManyValues, Self::Overloaded];
 }
 
 /// The reason of an abort, shared between the body and the layer.
 #[derive(Debug, Default)]
-struct AbortReason(AtomicU8);
+pub(super) struct AbortReason(AtomicU8);
 
 impl AbortReason {
-    fn set(&self, aborted: Aborted) -> Aborted {
-        self.0.store(if aborted == Aborted::TooLarge { 1 } else { 2 }, Ordering::Release);
+    pub(super) fn set(&self, aborted: Aborted) -> Aborted {
+        let index = Aborted::ALL.iter().position(|reason| *reason == aborted).unwrap_or(0);
+        self.0.store(u8::try_from(index + 1).unwrap_or(u8::MAX), Ordering::Release);
         aborted
     }
 
-    fn read(&self) -> Option<Aborted> {
-        match self.0.load(Ordering::Acquire) {
-            1 => Some(Aborted::TooLarge),
-            2 => Some(Aborted::Stalled),
-            _ => None,
-        }
+    pub(super) fn read(&self) -> Option<Aborted> {
+        let index = usize::from(self.0.load(Ordering::Acquire)).checked_sub(1)?;
+        Aborted::ALL.get(index).copied()
+    }
+
+    /// Returns the response to a request whose body was aborted. A handler sees only that it was.
+    fn response(
+        &self,
+        limits: &Limits,
+        responder: &ErrorResponder,
+        bytes_max: u64,
+    ) -> Option<Response> {
+        let error = match self.read()? {
+            Aborted::TooLarge => LayerError::BodyTooLarge(bytes_max),
+            Aborted::Stalled => LayerError::BodyStalled(limits.upload_idle_max.as_secs()),
+            Aborted::Slow => LayerError::BodySlow,
+            Aborted::TooManyValues => LayerError::TooManyValues,
+            Aborted::Overloaded => {
+                metrics::counter!("souk_body_refusals_total").increment(1);
+                LayerError::BodiesOverloaded
+            }
+        };
+        Some(responder.respond(error))
     }
 }
 
@@ -90,15 +149,31 @@ impl AbortReason {
 struct LimitedBody {
     body: BodyDataStream,
     bytes_left: u64,
-    limits: Limits,
+    idle_max: Duration,
     abort_reason: Arc<AbortReason>,
-    _body_end: oneshot::Sender<()>,
+    _body_end: Option<oneshot::Sender<()>>,
 }
 
 impl LimitedBody {
+    fn new(
+        body: Body,
+        bytes_max: u64,
+        limits: &Limits,
+        abort_reason: &Arc<AbortReason>,
+        body_end: Option<oneshot::Sender<()>>,
+    ) -> Self {
+        Self {
+            body: body.into_data_stream(),
+            bytes_left: bytes_max,
+            idle_max: limits.upload_idle_max,
+            abort_reason: Arc::clone(abort_reason),
+            _body_end: body_end,
+        }
+    }
+
     /// Returns the next chunk and the rest of the body. The idle timeout runs only while the reader waits.
     async fn next_chunk(mut self) -> Result<Option<(Bytes, Self)>, axum::BoxError> {
-        let chunk = tokio::time::timeout(self.limits.upload_idle_max, self.next_bytes()).await;
+        let chunk = tokio::time::timeout(self.idle_max, self.next_bytes()).await;
         let Some(chunk) = chunk.map_err(|_| self.abort_reason.set(Aborted::Stalled))? else {
             return Ok(None);
         };
@@ -123,7 +198,6 @@ impl LimitedBody {
 #[cfg(test)]
 mod tests {
     use std::convert::Infallible;
-    use std::time::Duration;
 
     use axum::Router;
     use axum::body::to_bytes;
@@ -134,15 +208,24 @@ mod tests {
     use tower::ServiceExt;
 
     use super::*;
-    use crate::layers::limit;
+    use crate::layers::{BodyMemory, limit};
 
-    const LIMITS: Limits = Limits {
-        body_bytes_max: 10,
-        request_max: Duration::from_millis(250),
-        upload_bytes_max: 100,
-        upload_idle_max: Duration::from_secs(1),
-        is_upload: |method, path| method == Method::PUT && path == "/feed",
-    };
+    fn limits() -> Limits {
+        Limits {
+            body_bytes_max: 10,
+            request_max: Duration::from_millis(250),
+            upload_bytes_max: 100,
+            upload_idle_max: Duration::from_secs(1),
+            body_kind: |method, path| {
+                if method == Method::PUT && path == "/feed" {
+                    BodyKind::Stream
+                } else {
+                    BodyKind::Buffered
+                }
+            },
+            body_memory: BodyMemory::default(),
+        }
+    }
 
     /// A handler that reads the whole body without limits of its own.
     async fn read(body: Body) -> String {
@@ -156,7 +239,7 @@ mod tests {
     async fn send(method: Method, body: Body) -> (StatusCode, String) {
         let app = Router::new()
             .route("/feed", put(read).post(read))
-            .layer(from_fn_with_state(LIMITS, limit));
+            .layer(from_fn_with_state(limits(), limit));
         let request = Request::builder().method(method).uri("/feed").body(body).unwrap();
         let response = app.oneshot(request).await.unwrap();
         let status = response.status();
@@ -186,8 +269,9 @@ mod tests {
     async fn other_requests_may_not_be_large_or_slow() {
         let (status, _) = send(Method::POST, chunks(2, Duration::from_millis(400))).await;
         assert_eq!(status, StatusCode::SERVICE_UNAVAILABLE);
-        let response = send(Method::POST, chunks(2, Duration::ZERO)).await;
-        assert_eq!(response.1, "read partially");
+        let (status, text) = send(Method::POST, chunks(2, Duration::ZERO)).await;
+        assert_eq!(status, StatusCode::PAYLOAD_TOO_LARGE);
+        assert!(text.contains("10 bytes"), "{text}");
     }
 
     #[tokio::test]
@@ -221,7 +305,8 @@ mod tests {
             tokio::time::sleep(Duration::from_secs(5)).await;
             read
         };
-        let app = Router::new().route("/feed", put(hang)).layer(from_fn_with_state(LIMITS, limit));
+        let app =
+            Router::new().route("/feed", put(hang)).layer(from_fn_with_state(limits(), limit));
         let body = chunks(2, Duration::from_millis(300));
         let request = Request::put("/feed").body(body).unwrap();
         let response = app.oneshot(request).await.unwrap();

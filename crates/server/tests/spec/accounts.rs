@@ -101,7 +101,14 @@ async fn a_member_acts_for_the_store_and_an_owner_creates_its_keys() {
     let asked = app.request(Method::GET, "/merchant/settings", &unnamed, &json!(null)).await;
     assert_eq!((asked.status.as_u16(), asked.code().as_str()), (400, "invalid_request"));
     let named = [("authorization", owner.as_str()), ("x-store", "kestrel-rain")];
-    let made = app.request(Method::POST, "/merchant/keys", &named, &json!({ "name": "erp" })).await;
+    let made = app
+        .request(
+            Method::POST,
+            "/merchant/keys",
+            &named,
+            &json!({ "name": "erp", "scopes": ["settings"] }),
+        )
+        .await;
     assert_eq!(made.status, 201, "{}", made.text);
     let key = made.json()["data"]["api_key"].as_str().unwrap().to_owned();
     let with_key = format!("Bearer {key}");

@@ -10,10 +10,9 @@ use axum::body::{Body, to_bytes};
 use axum::http::{HeaderMap, Method, Request, StatusCode};
 use checkout::PaymentGateway;
 use database::{Database, RandomSource, Work};
-use identity::{Actor, IssuedKey, NewAgentKey, NewPerson, Role, Secret};
+use identity::{Actor, IssuedKey, NewAgentKey, NewPerson, NewStoreKey, Role, Secret, StoreScope};
 use limits::{AdmissionControl, Limiter};
 use merchants::StoreCache;
-use metrics_exporter_prometheus::PrometheusBuilder;
 use payments::TestProvider;
 use primitives::{ClientAddress, MerchantId, Plan, Scope, UserId};
 use rest::{CheckState, Health};
@@ -39,8 +38,8 @@ pub(crate) fn secret() -> Secret {
 pub(crate) async fn store_key(database: &Database, merchant: MerchantId) -> String {
     let mut work = Work::for_platform(database).await.unwrap();
     let (secret, operator) = (secret(), Actor::Operator);
-    let issued =
-        identity::issue_store_key(&mut work, &secret, operator, merchant, "test", None).await;
+    let new = NewStoreKey::new("test").with_all_scopes();
+    let issued = identity::issue_store_key(&mut work, &secret, operator, merchant, &new).await;
     work.commit().await.unwrap();
     issued.unwrap().0.key
 }
@@ -166,10 +165,10 @@ impl TestApp {
             random_source: RandomSource::seeded(1),
             health: health.1,
             draining: draining.1,
-            metrics: PrometheusBuilder::new().build_recorder().handle(),
             secret: secret(),
             admission,
             payment_gateway: PaymentGateway::new(Arc::new(TestProvider), true),
+            uploads: catalog::UploadGate::without_disk(),
             settings,
         };
         Self { test, router: app.into_router(), _channels: (health.0, draining.0) }
@@ -215,6 +214,28 @@ impl TestApp {
         }
         work.commit().await.unwrap();
         user
+    }
+
+    /// Creates an account that administers the platform.
+    pub(crate) async fn admin(&self, email: &str) -> UserId {
+        let mut work = Work::for_platform(self.test.database()).await.unwrap();
+        let new = NewPerson { email: email.parse().unwrap(), plan: Plan::Free, is_admin: true };
+        let operator = Actor::Operator;
+        let user = identity::create_person(&mut work, operator, &new, PASSWORD).await.unwrap();
+        work.commit().await.unwrap();
+        user
+    }
+
+    /// Issues a key of a store with one scope.
+    pub(crate) async fn scoped_store_key(&self, slug: &str, scope: StoreScope) -> String {
+        let merchant = self.merchant(slug).await;
+        let mut work = Work::for_platform(self.test.database()).await.unwrap();
+        let new = NewStoreKey { scopes: [scope].into(), ..NewStoreKey::new("test") };
+        let (secret, operator) = (secret(), Actor::Operator);
+        let issued = identity::issue_store_key(&mut work, &secret, operator, merchant, &new);
+        let key = issued.await.unwrap().0.key;
+        work.commit().await.unwrap();
+        key
     }
 
     pub(crate) async fn merchant(&self, slug: &str) -> MerchantId {

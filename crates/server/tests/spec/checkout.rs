@@ -60,8 +60,8 @@ async fn a_purchase_is_created_once_paid_and_becomes_an_order() {
     let read =
         send(&app, &key, Method::GET, &format!("/agent/checkout/{id}"), &Value::Null).await.json();
     assert!(read["data"]["order"]["order_id"].as_str().unwrap().starts_with("ord_"));
-    let canceled =
-        send(&app, &key, Method::POST, &format!("/agent/checkout/{id}/cancel"), &json!({})).await;
+    let (path, header) = (format!("/agent/checkout/{id}/cancel"), [("x-agent-api-key", &*key)]);
+    let canceled = app.request(Method::POST, &path, &header, &json!({})).await;
     assert_eq!(
         (canceled.status.as_u16(), canceled.code().as_str()),
         (409, "invalid_status_transition")
@@ -92,7 +92,8 @@ async fn a_session_record_has_the_fields_of_the_contract() {
       "expires_at": "2026-11-15T08:30:00Z",
       "human_confirmation": {
         "level": "attested",
-        "required": true
+        "required": true,
+        "scope": "total"
       },
       "items": [
         {
@@ -115,6 +116,7 @@ async fn a_session_record_has_the_fields_of_the_contract() {
           "content": "show checkout_url to the person: they review and pay there"
         }
       ],
+      "open": [],
       "order_summary": {
         "currency": "USD",
         "item_count": 1,
@@ -125,6 +127,7 @@ async fn a_session_record_has_the_fields_of_the_contract() {
       "status": "requires_escalation",
       "totals": {
         "discount": 0.0,
+        "is_estimate": false,
         "shipping": 0.0,
         "subtotal": 32.0,
         "tax": 0.0,
@@ -212,7 +215,7 @@ async fn a_client_with_elicitation_is_asked_for_approval() {
             assert_eq!(done["human_confirmation"]["level"], level, "{done}");
         } else {
             let text = done["result"]["content"][0]["text"].as_str().unwrap();
-            assert!(text.contains("rejected_by_person"), "{done}");
+            assert!(text.contains("declined"), "{done}");
         }
     }
 }

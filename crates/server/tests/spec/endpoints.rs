@@ -88,15 +88,17 @@ async fn the_directory_filters_and_pages() {
 }
 
 #[tokio::test]
-async fn health_metrics_pages_and_openapi_are_served() {
+async fn health_pages_and_openapi_are_served() {
     let app = TestApp::start().await;
     for path in ["/health", "/api/v1/health"] {
         let health = app.get(path).await.json();
         assert_eq!((&health["status"], &health["checks"]["search"]), (&json!("ok"), &json!("ok")));
     }
-    for path in ["/health/live", "/health/ready", "/metrics", "/api/docs", "/", "/llms.txt"] {
+    for path in ["/health/live", "/health/ready", "/api/docs", "/", "/llms.txt"] {
         assert_eq!(app.get(path).await.status, 200, "{path}");
     }
+    let private = app.get("/metrics").await;
+    assert_eq!((private.status.as_u16(), private.code().as_str()), (404, "not_found"));
     let described = app.get("/api/v1/openapi.json").await.json();
     assert!(described["openapi"].as_str().unwrap().starts_with("3.0"));
     for path in ["/stores/{slug}", "/stores/directory", "/health", "/{slug}/mcp"] {

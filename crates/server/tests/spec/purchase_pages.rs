@@ -6,18 +6,20 @@ use std::time::Duration;
 
 use axum::body::Body;
 use axum::http::Request;
-use carts::{CartOwner, CartRef, Destination, Edit, Item, NewCart, Quantity};
+use carts::{CartOwner, Destination, Item, NewCart, Quantity};
 use checkout::{
-    CheckoutContext, Complete, ConfirmationRequest, PaymentGateway, SessionSnapshot, Status,
+    CheckoutCaller, CheckoutContext, Complete, ConfirmationRequest, PayRequest, PaymentGateway,
+    SessionSnapshot, Status, Visitor,
 };
 use merchants::{Store, StoreCache};
-use payments::{ChargeFuture, ChargeRequest, Provider, ProviderUnavailable};
-use primitives::{Id, KeyId, Money, ProductId};
+use payments::{ChargeFuture, ChargeRequest, Provider, ProviderUnavailable, TestProvider};
+use primitives::{ClientAddress, Id, KeyId, Money, ProductId};
 
 use crate::app::{SITE_URL, TestApp, TestResponse};
 
 struct Purchase {
     app: TestApp,
+    gateway: PaymentGateway,
     store: Arc<Store>,
     owner: CartOwner,
     cart: carts::PricedCart,
@@ -26,6 +28,15 @@ struct Purchase {
 impl Purchase {
     /// Prepares a sandbox cart that is ready for checkout; the name of the key contains HTML.
     async fn prepared() -> Self {
+        Self::new(true).await
+    }
+
+    /// Prepares a sandbox cart without a destination.
+    async fn without_destination() -> Self {
+        Self::new(false).await
+    }
+
+    async fn new(has_destination: bool) -> Self {
         let app = TestApp::start().await;
         let stores = StoreCache::new(app.test.database().clone(), Duration::ZERO);
         let store = stores.find(&"demo-store".parse().unwrap()).await.unwrap();
@@ -50,15 +61,13 @@ impl Purchase {
         };
         let new = NewCart {
             items: vec![Item { product, variant: None, quantity }],
-            destination: Some(to),
+            destination: has_destination.then_some(to),
             ..NewCart::default()
         };
         let database = app.test.database();
-        let made = carts::create(database, &store, &owner, new, None).await.unwrap();
-        let way = [Edit::Shipping(made.quote.options[0].id.clone())];
-        let cart = CartRef { agent: owner.key, id: made.cart.id };
-        let cart = carts::change(database, &store, cart, None, &way, None).await.unwrap();
-        Self { app, store, owner, cart }
+        let cart = carts::create(database, &store, &owner, new, None).await.unwrap();
+        let gateway = PaymentGateway::new(Arc::new(TestProvider), true);
+        Self { app, gateway, store, owner, cart }
     }
 
     fn context(&self) -> CheckoutContext<'_> {
@@ -66,6 +75,8 @@ impl Purchase {
             database: self.app.test.database(),
             store: &self.store,
             site_url: SITE_URL,
+            gateway: &self.gateway,
+            caller: CheckoutCaller::default(),
         }
     }
 
@@ -150,12 +161,19 @@ async fn forms_are_accepted_only_from_our_own_pages() {
     let page = purchase.app.get(address).await.text;
     let (token, hash) = (hidden(&page, "form_token"), hidden(&page, "quote_hash"));
     let form = format!("decision=approve&form_token={token}&quote_hash={hash}");
-    let foreign: [&[(&str, &str)]; 5] = [
+    let foreign: [&[(&str, &str)]; 8] = [
         &[("origin", "https://evil.example"), ("sec-fetch-site", "cross-site")],
         &[("origin", "null"), ("sec-fetch-site", "cross-site")],
         &[("origin", "null")],
-        &[("origin", SITE_URL), ("x-agent-api-key", "agnt_1")],
-        &[("origin", SITE_URL), ("authorization", "Bearer mrch_1")],
+        &[("origin", SITE_URL)],
+        &[("sec-fetch-site", "same-origin")],
+        &[("accept", "*/*")],
+        &[("origin", SITE_URL), ("sec-fetch-site", "same-origin"), ("x-agent-api-key", "agnt_1")],
+        &[
+            ("origin", SITE_URL),
+            ("sec-fetch-site", "same-origin"),
+            ("authorization", "Bearer mrch_1"),
+        ],
     ];
     for headers in foreign {
         let refused = purchase.send(address, &form, headers).await;
@@ -241,8 +259,17 @@ async fn the_total_of_the_quote_is_charged_once_even_if_the_provider_is_unavaila
     let at = purchase.complete().await;
     let provider = Arc::new(UnavailableProvider::default());
     let gateway = PaymentGateway::new(provider.clone(), true);
-    let (context, id, form) = (purchase.context(), at.session.id, at.session.form_token);
-    let pay = async || checkout::pay(&context, &gateway, id, "test_approves", &form).await;
+    let context = CheckoutContext { gateway: &gateway, ..purchase.context() };
+    let session = &at.session;
+    let pay = async || {
+        let request = PayRequest {
+            instrument: "test_approves",
+            form_token: &session.form_token,
+            quote_hash: session.quote_hash,
+            visitor: Visitor::new(ClientAddress([192, 0, 2, 7].into()), "Browser/1.0"),
+        };
+        checkout::pay(&context, session.id, request).await
+    };
     assert_eq!(pay().await.unwrap().status(), Status::CompleteInProgress);
     assert!(pay().await.is_err(), "the first charge may have succeeded");
     let requests = provider.0.lock().unwrap().clone();
@@ -261,19 +288,61 @@ async fn a_person_pays_or_declines() {
     let page = purchase.app.get(address).await.text;
     assert!(page.contains("Test payment.") && page.contains("Review and pay"));
     let token = hidden(&page, "form_token").to_owned();
+    let hash = hidden(&page, "quote_hash").to_owned();
     let pay = format!("{address}/pay");
     let evil = [("origin", "https://evil.example")];
-    let form = format!("instrument=test_approves&form_token={token}");
+    let form = format!("instrument=test_approves&form_token={token}&quote_hash={hash}");
     assert_eq!(purchase.send(&pay, &form, &evil).await.status, 403);
-    let declined = format!("instrument=test_declines&form_token={token}");
+    let other = form.replace(&hash, &"0".repeat(64));
+    assert_eq!(purchase.send(&pay, &other, &[]).await.status, 409, "not what the page shows");
+    let declined = form.replace("approves", "declines");
     assert_eq!(purchase.send(&pay, &declined, &[]).await.status, 303);
     assert!(purchase.app.get(address).await.text.contains("The payment was declined."));
     let back = format!("{address}/turn-back");
     assert_eq!(purchase.send(&back, &format!("form_token={token}"), &[]).await.status, 303);
     assert!(purchase.app.get(address).await.text.contains("There is nothing to pay now."));
     assert_eq!(purchase.send(&pay, &form, &[]).await.status, 409);
-    purchase.complete().await;
-    assert_eq!(purchase.send(&pay, &form, &[]).await.status, 303);
+}
+
+#[tokio::test]
+async fn a_person_enters_the_address_sees_the_total_and_pays_it() {
+    let purchase = Purchase::without_destination().await;
+    let at = purchase.complete().await;
+    let hosted = at.session.checkout_url.clone().unwrap();
+    let address = path(&hosted);
+    let page = purchase.app.get(address).await.text;
+    assert!(page.contains("Where should it be delivered?") && !page.contains("Pay "), "{page}");
+    assert!(page.contains("Total without shipping and tax"), "{page}");
+    let token = hidden(&page, "form_token").to_owned();
+    let delivery = format!("{address}/delivery");
+    let form = |country: &str| {
+        format!(
+            "form_token={token}&name=Eve&street=Way+1&postal_code=10115&city=Berlin&country={country}&email=eve%40example.com"
+        )
+    };
+    let evil = [("origin", "https://evil.example"), ("sec-fetch-site", "cross-site")];
+    assert_eq!(purchase.send(&delivery, &form("DE"), &evil).await.status, 403);
+    for wrong in ["XX", "Germany"] {
+        let refused = purchase.send(&delivery, &form(wrong), &[]).await;
+        assert_eq!(refused.status, 422, "{wrong}");
+        assert!(refused.text.contains("role=\"alert\""), "{}", refused.text);
+    }
+    let country = purchase.store.country.clone();
+    assert_eq!(purchase.send(&delivery, &form(&country), &[]).await.status, 303);
+    let page = purchase.app.get(address).await.text;
+    assert!(page.contains("Review and pay") && page.contains("eve@example.com"), "{page}");
+    let hash = hidden(&page, "quote_hash");
+    assert_ne!(hash, at.session.quote_hash.to_string());
+    let pay = format!("instrument=test_approves&form_token={token}&quote_hash={hash}");
+    assert_eq!(purchase.send(&format!("{address}/pay"), &pay, &[]).await.status, 303);
     let paid = purchase.app.get(address).await.text;
-    assert!(paid.contains("Paid. Thank you.") && paid.contains("ord_"));
+    assert!(paid.contains("Paid. Thank you.") && paid.contains("ord_"), "{paid}");
+    let order: (i64, String) =
+        sqlx::query_as("SELECT total_minor, confirmation_level FROM placed_order")
+            .fetch_one(&mut purchase.app.test.raw().await)
+            .await
+            .unwrap();
+    let total = Money::new(order.0, purchase.cart.cart.currency).to_string();
+    assert!(page.contains(&format!("Pay {total}")), "exactly what the button showed is charged");
+    assert_eq!(order.1, "hosted");
 }

@@ -48,7 +48,7 @@ async fn job_of(app: &TestApp, key: &str) -> String {
 
 /// Returns a valid body for routes that validate the body before the id.
 fn body(method: &Method, path: &str) -> Body {
-    if path.starts_with("/merchant/checkouts/") {
+    if path.starts_with("/merchant/checkouts/") && path.ends_with("/complete") {
         return json!({ "reference": "A-1" }).to_string().into();
     }
     if !path.starts_with("/agent/cart/") && !path.starts_with("/agent/checkout/") {
@@ -87,7 +87,9 @@ impl Credentials {
                 ("x-agent-api-key", self.agent_key.clone())
             }
             "person" | "owner" => ("authorization", self.token.clone()),
-            "store" => ("authorization", format!("Bearer {}", self.store_key)),
+            store if store.starts_with("store:") => {
+                ("authorization", format!("Bearer {}", self.store_key))
+            }
             access => panic!("unknown access: {access}"),
         }
     }
@@ -161,8 +163,13 @@ async fn foreign_and_unknown_ids_get_identical_responses() {
             let parts = operation["parameters"].as_array().unwrap().iter();
             let parts = parts.filter(|it| it["in"] == "path" && it["name"] != "slug");
             let Some(part) = parts.map(|it| it["name"].as_str().unwrap()).next() else { continue };
+            let access = operation["x-souk-access"].as_str().unwrap();
+            if access == "admin" {
+                // Administrators act on every tenant.
+                continue;
+            }
             let method = Method::from_bytes(method.to_uppercase().as_bytes()).unwrap();
-            let (name, value) = credentials.header(operation["x-souk-access"].as_str().unwrap());
+            let (name, value) = credentials.header(access);
             let (at, _) = path.split_once("/{").unwrap();
             let ask = async |ids: &Map<String, Value>| {
                 let id = ids.get(part).or_else(|| ids.get(&format!("{at} {part}")));

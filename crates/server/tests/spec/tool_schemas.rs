@@ -97,7 +97,7 @@ async fn checkout_arguments(app: &TestApp, key: &str) -> Vec<(&'static str, Vec<
             "complete_checkout",
             vec![
                 json!({ "cart_id": ready().await }),
-                json!({ "checkout_id": session().await, "confirmation": attested, "payment_method": "x402" }),
+                json!({ "checkout_id": session().await, "confirmation": attested, "payment_method": "stripe" }),
             ],
         ),
         ("create_checkout", vec![json!({ "cart_id": ready().await, "payment_method": "stripe" })]),

@@ -57,7 +57,10 @@ async fn tools_are_listed_with_schemas_and_annotations() {
     assert!(names.is_sorted());
     for tool in tools {
         let reads = tool["_meta"]["human_confirmation"] == "never";
-        assert_eq!(tool["annotations"]["readOnlyHint"], reads, "{}", tool["name"]);
+        // It stores the question to the person, and is no read although no person confirms it.
+        let writes_unconfirmed = tool["name"] == "request_human_confirmation";
+        let is_read_only = reads && !writes_unconfirmed;
+        assert_eq!(tool["annotations"]["readOnlyHint"], is_read_only, "{}", tool["name"]);
         let takes_key = tool["inputSchema"]["properties"].get("idempotency_key").is_some();
         let is_public = tool["_meta"]["auth"] == "none";
         assert_eq!(takes_key, !reads && !is_public, "{}", tool["name"]);

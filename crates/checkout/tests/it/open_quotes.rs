@@ -1,0 +1,95 @@
+//! Checkouts without an address: the person enters it on the payment page, and pays exactly what the page shows.
+
+use carts::{ApprovalScope, Buyer, Delivery, Destination, OpenPart};
+use checkout::{CheckoutError, SessionSnapshot, Status};
+use payments::TestInstrument;
+use primitives::ErrorCode;
+use primitives::Problem;
+
+use crate::shop::{Shop, agent};
+
+fn delivery(country: &str) -> Delivery {
+    let destination = Destination { country: country.to_owned(), ..Destination::default() };
+    let buyer = Some(Buyer { email: Some(String::from("eve@example.com")), ..Buyer::default() });
+    Delivery { destination, buyer, shipping_option: None }
+}
+
+async fn deliver(
+    shop: &Shop,
+    at: &SessionSnapshot,
+    delivery: Delivery,
+) -> Result<SessionSnapshot, CheckoutError> {
+    checkout::deliver(&shop.context(), at.session.id, &at.session.form_token, delivery).await
+}
+
+#[tokio::test]
+async fn the_person_enters_the_address_and_pays_the_shown_total() {
+    let shop = Shop::open().await;
+    let [mug] = shop.stock(&[("mug", "12.50", 2)]).await;
+    let at = shop.complete_open(&agent(1), mug, 2).await;
+    assert_eq!(at.status(), Status::RequiresEscalation);
+    assert_eq!(at.session.terms.open, OpenPart::ALL);
+    assert_eq!(at.session.terms.scope(), ApprovalScope::Items);
+    assert_eq!(at.session.terms.total_minor, 2_500, "estimates are not part of the terms");
+    assert_eq!(at.session.total.minor(), 2_990, "the agent sees the estimate");
+    assert!(at.record().totals.is_estimate);
+    let early = shop.pay(&at, TestInstrument::Approves).await.unwrap_err();
+    assert_eq!(early.code(), ErrorCode::CheckoutNotReady);
+    let abroad = deliver(&shop, &at, delivery("FR")).await.unwrap_err();
+    assert_eq!(abroad.code(), ErrorCode::CheckoutNotReady, "the store does not ship there");
+    let ready = deliver(&shop, &at, delivery("DE")).await.unwrap();
+    assert_eq!(ready.session.terms.scope(), ApprovalScope::Total);
+    assert_ne!(ready.session.quote_hash, at.session.quote_hash);
+    assert_eq!(shop.stock_and_held(mug).await, (2, 2), "the units stay held");
+    let stale = shop.pay(&at, TestInstrument::Approves).await.unwrap_err();
+    assert!(matches!(stale, CheckoutError::QuoteChanged { .. }), "only the shown total is paid");
+    let paid = shop.pay(&ready, TestInstrument::Approves).await.unwrap();
+    assert_eq!((paid.status(), paid.session.total.minor()), (Status::Completed, 2_990));
+    assert_eq!(paid.session.expires_at, at.session.expires_at);
+    let order = paid.session.order.unwrap();
+    let order = orders::order(&shop.reading(), shop.store.merchant, order, None).await.unwrap();
+    assert_eq!((order.total.minor(), order.shipping_minor), (2_990, Some(490)));
+    assert_eq!(order.confirmation.as_str(), "hosted");
+    assert_eq!(order.buyer.unwrap()["email"], "eve@example.com");
+}
+
+#[tokio::test]
+async fn an_address_needs_the_form_and_an_open_session() {
+    let shop = Shop::open().await;
+    let [mug] = shop.stock(&[("mug", "12.50", 2)]).await;
+    let at = shop.complete_open(&agent(1), mug, 2).await;
+    let mut forged = at.clone();
+    forged.session.form_token = [0; 16];
+    let refused = deliver(&shop, &forged, delivery("DE")).await;
+    assert!(matches!(refused, Err(CheckoutError::CsrfRejected)));
+    checkout::cancel(&shop.context(), &agent(1), at.session.id, None, None).await.unwrap();
+    let late = deliver(&shop, &at, delivery("DE")).await;
+    assert!(matches!(late, Err(CheckoutError::InvalidTransition { from: Status::Canceled })));
+}
+
+#[tokio::test]
+async fn a_store_can_require_a_destination() {
+    let shop = Shop::open().await;
+    let [mug] = shop.stock(&[("mug", "12.50", 2)]).await;
+    let known = merchants::settings(&shop.reading(), shop.store.merchant).await.unwrap().settings;
+    shop.put_settings(&merchants::Settings { destination_required: true, ..known }).await;
+    let cart = shop.open_cart(&agent(1), mug, 1).await;
+    let refused = shop.complete(&agent(1), cart.cart.id).await.unwrap_err();
+    assert!(
+        matches!(refused, CheckoutError::NotReady { missing, .. } if missing == ["$.destination"])
+    );
+}
+
+#[tokio::test]
+async fn the_hash_of_an_open_quote_covers_no_estimate() {
+    let shop = Shop::open().await;
+    let [mug] = shop.stock(&[("mug", "12.50", 9)]).await;
+    let before = shop.open_cart(&agent(1), mug, 1).await;
+    let known = merchants::settings(&shop.reading(), shop.store.merchant).await.unwrap().settings;
+    let mut dearer = known.clone();
+    dearer.shipping[0].rates[0].price_minor = 990;
+    shop.put_settings(&dearer).await;
+    let after = carts::cart(&shop.reading(), &shop.store, before.cart.id, None).await.unwrap();
+    assert_ne!(after.quote.total_minor, before.quote.total_minor);
+    assert_eq!(after.quote_hash, before.quote_hash);
+}

@@ -1,0 +1,76 @@
+//! Notices: their order, their pages and their isolation.
+
+use database::{Reading, Work};
+use merchants::{NoticeCursor, NoticeKind, Settings, SettingsChange};
+use primitives::{Id, MerchantId};
+use serde_json::json;
+use testkit::TestDatabase;
+
+use crate::{one, register, store};
+
+#[tokio::test]
+async fn notices_are_listed_newest_first_in_pages() {
+    let test = TestDatabase::new().await;
+    let mut work = Work::for_store(test.database(), one()).await.unwrap();
+    for number in 0..5 {
+        let details = json!({ "number": number });
+        let kind = NoticeKind::HoldReleased;
+        merchants::post_notice(&mut work, one(), kind, details).await.unwrap();
+    }
+    work.commit().await.unwrap();
+    let reading = Reading::for_store(test.database(), one()).unwrap();
+    let mut seen = Vec::new();
+    let mut cursor = None;
+    loop {
+        let page = merchants::notices(&reading, one(), cursor, 2).await.unwrap();
+        seen.extend(page.notices.iter().map(|notice| notice.details["number"].as_i64().unwrap()));
+        let Some(next) = page.next else { break };
+        cursor = Some(next.to_string().parse::<NoticeCursor>().unwrap());
+    }
+    assert_eq!(seen, [4, 3, 2, 1, 0]);
+    let record = merchants::notices(&reading, one(), None, 1).await.unwrap().notices.remove(0);
+    let record = serde_json::to_value(record.record()).unwrap();
+    assert_eq!(
+        (&record["kind"], &record["details"]),
+        (&json!("hold_released"), &json!({ "number": 4 }))
+    );
+    assert!(record["notice_id"].as_str().unwrap().starts_with("ntc_"));
+}
+
+#[tokio::test]
+async fn a_store_reads_and_writes_only_its_own_notices() {
+    let test = TestDatabase::new().await;
+    let other = MerchantId::from_random(2);
+    let mut work = Work::for_store(test.database(), one()).await.unwrap();
+    let kind = NoticeKind::SettingsChanged;
+    merchants::post_notice(&mut work, one(), kind, json!({})).await.unwrap();
+    work.commit().await.unwrap();
+    let reading = Reading::for_store(test.database(), other).unwrap();
+    assert!(merchants::notices(&reading, one(), None, 10).await.unwrap().notices.is_empty());
+    let mut work = Work::for_store(test.database(), other).await.unwrap();
+    assert!(merchants::post_notice(&mut work, one(), kind, json!({})).await.is_err());
+    // And none is changed or deleted by its store.
+    for statement in ["UPDATE merchant_notice SET kind = 'x'", "DELETE FROM merchant_notice"] {
+        let mut work = Work::for_store(test.database(), one()).await.unwrap();
+        let refused = sqlx::query(statement).execute(work.sql()).await.unwrap_err();
+        assert!(refused.to_string().contains("permission denied"), "{statement}: {refused}");
+    }
+}
+
+#[tokio::test]
+async fn changed_settings_are_named() {
+    let test = TestDatabase::new().await;
+    register(test.database(), &store(1, "a")).await.unwrap();
+    let settings = Settings { destination_required: true, ..Settings::default() };
+    let mut work = Work::for_platform(test.database()).await.unwrap();
+    let change = SettingsChange::by_operator(&settings);
+    for _ in 0..2 {
+        merchants::put_settings(&mut work, one(), &change).await.unwrap();
+    }
+    work.commit().await.unwrap();
+    let reading = Reading::for_store(test.database(), one()).unwrap();
+    let notices = merchants::notices(&reading, one(), None, 10).await.unwrap().notices;
+    assert_eq!((notices.len(), notices[0].kind), (1, NoticeKind::SettingsChanged));
+    let details = json!({ "actor": "operator", "fields": ["destination_required"] });
+    assert_eq!(serde_json::to_value(&notices[0].details).unwrap(), details);
+}

@@ -1,0 +1,79 @@
+//! `administrators`: what administrators do needs their right and a reason, and is recorded with both.
+
+use serde_json::{Value, json};
+
+use super::merchant_calls::{Shop, call, expect};
+use crate::checkout::store::SLUG;
+use crate::identity::{Account, agent_key};
+use crate::report::{Failure, Trial, Verdict, ensure};
+use crate::souk::{output, store_key};
+
+pub(crate) async fn prove(_: Trial) -> Verdict {
+    let shop = Shop::open().await?;
+    let (url, port) = (shop.url(), shop.souk.port);
+    let printed = output(url, &["admin", "create", "root@example.com", "--admin"]).await?;
+    let password = printed.lines().nth(1).ok_or("no password")?.to_owned();
+    let admin = Account { email: String::from("root@example.com"), password };
+    let admin = admin.log_in(port).await?;
+    let owner = shop.member_token("owner").await?;
+    let keys = [store_key(url, SLUG).await?, agent_key(port, &owner).await?.1];
+    let (id, _) = agent_key(port, &owner).await?;
+    let buyer = shop.buyer_key().await?;
+    let cart = shop.cart(&buyer).await?;
+    let held = shop.complete(&buyer, &cart).await?;
+    let release = format!("/admin/checkouts/{held}/release");
+    let revoke = format!("/admin/keys/{id}/revoke");
+    let why = json!({ "reason": "proof" });
+    let new_store = json!({ "slug": "new-store", "name": "New", "website_url": "https://new.example",
+        "country": "PT", "currency": "EUR", "support_email": "help@new.example", "reason": "proof" });
+    let person = json!({ "email": "owner@example.com", "reason": "proof" });
+    let writes: [(&str, &str, Value); 9] = [
+        ("POST", "/admin/stores", new_store),
+        ("POST", "/admin/stores/attic/pause", why.clone()),
+        ("POST", "/admin/stores/attic/reinstate", why.clone()),
+        ("PUT", "/admin/stores/attic/identity", json!({ "status": "verified", "reason": "proof" })),
+        ("POST", "/admin/stores/attic/hosts", json!({ "host": "pay.example", "reason": "proof" })),
+        ("POST", &release, why.clone()),
+        ("POST", &revoke, why),
+        ("POST", "/admin/people/disable", person.clone()),
+        ("POST", "/admin/people/enable", person),
+    ];
+    for (method, path, body) in &writes {
+        let what = format!("{method} {path}");
+        let refused = call(port, &owner, method, path, body).await?;
+        expect(&what, &refused, 403, Some(("reason", "not_an_administrator")))?;
+        for key in &keys {
+            expect(&what, &call(port, key, method, path, body).await?, 401, None)?;
+        }
+        let mut silent = body.clone();
+        silent["reason"] = json!(" ");
+        let refused = call(port, &admin, method, path, &silent).await?;
+        expect(&format!("{what} without a reason"), &refused, 400, Some(("field", "reason")))?;
+    }
+    for (method, path, body) in &writes {
+        let done = call(port, &admin, method, path, body).await?;
+        ensure([200, 201].contains(&done.0), || format!("{method} {path}: {done:?}"))?;
+    }
+    let shown = output(url, &["checkouts", "show", &held]).await?;
+    ensure(shown.contains("\"status\": \"canceled\""), || format!("a released session: {shown}"))?;
+    let recorded = recorded(url).await?;
+    ensure(recorded == writes.len(), || format!("{recorded} of {} are recorded", writes.len()))?;
+    Ok(format!(
+        "{} actions: refused to an owner, a store key and an agent key, and without a reason; done by an administrator, each \
+         recorded with actor and reason",
+        writes.len()
+    ))
+}
+
+/// Returns how many entries of the audit log have an administrator as actor and the reason.
+async fn recorded(url: &str) -> Result<usize, Failure> {
+    use sqlx::Connection;
+    let mut sql = sqlx::PgConnection::connect(url).await?;
+    let entries: i64 = sqlx::query_scalar(
+        "SELECT count(DISTINCT act) FROM platform.audit_entry
+         WHERE details->>'reason' = 'proof' AND actor LIKE 'usr_%'",
+    )
+    .fetch_one(&mut sql)
+    .await?;
+    Ok(usize::try_from(entries)?)
+}
