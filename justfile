@@ -42,7 +42,7 @@ lint: quick clippy
 quick:
     {{ env }} cargo fmt --all --check
     {{ env }} typos
-    {{ env }} grep -rlIE '^#!.*bash|^# shellcheck shell=bash' dev .ci .githooks | xargs shellcheck -x
+    {{ env }} grep -rlIE --exclude-dir=node_modules '^#!.*bash|^# shellcheck shell=bash' dev .ci .githooks | xargs shellcheck -x
     {{ env }} cargo run --quiet -p tidy
 
 # Run Clippy; warnings are errors

@@ -157,9 +157,9 @@ impl Quote {
         let has_rate =
             inputs.settings.taxes.iter().any(|rate| rate.country.eq_ignore_ascii_case(&to.country));
         let tax_minor = (cart.destination.is_some() || has_rate).then_some(added_minor);
+        let open = open_part::of(cart, inputs.settings);
         let Shipping { options, selected_option, price_minor: shipping_minor } =
             Shipping::new(cart, inputs.settings, &to.country, goods_minor, &discounts);
-        let open = open_part::of(cart, inputs.settings);
         let missing = missing(cart, inputs.settings);
         let selected = selected_option.as_deref();
         messages.extend(message::of_delivery(cart, inputs.settings, &options, selected));
@@ -210,7 +210,11 @@ impl Shipping {
             Some(id) => offered.iter().find(|option| option.id == *id),
             None => offered.first(),
         };
-        let price_minor = selected.map(|option| option.price_minor);
+        // A store without rates that does not state a price either ships for nothing.
+        let is_stated = open_part::of(cart, settings).contains(&OpenPart::Shipping);
+        let ships_for_nothing = settings.shipping.is_empty() && !is_stated;
+        let price_minor =
+            selected.map(|option| option.price_minor).or(ships_for_nothing.then_some(0));
         let selected_option = selected.map(|option| option.id.clone());
         Self { options: offered, selected_option, price_minor }
     }

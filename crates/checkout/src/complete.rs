@@ -9,7 +9,9 @@ use crate::confirmation::{self, Elicitation, ProofClaim};
 use crate::idempotency::{self, Claim, KeyedWork};
 use crate::revalidate::{Revalidated, revalidate};
 use crate::session::{self, NewSession};
-use crate::{CheckoutContext, CheckoutError, ProofRejection, SessionSnapshot, holds, read, table};
+use crate::{
+    CheckoutContext, CheckoutError, ProofRejection, SessionSnapshot, Status, holds, read, table,
+};
 
 /// Attempts if the error is transient.
 const ATTEMPTS_MAX: u32 = 4;
@@ -149,7 +151,13 @@ async fn try_complete(
             cart.ensure_open(now, None)?;
             None
         }
-        Some(session) if session.is_escalated(now)? => return work.finish(session).await,
+        Some(session) if session.is_escalated(now)? => {
+            // Once a person pays or has paid, their decision is the payment.
+            if session.status(now) == Status::RequiresEscalation {
+                confirmation::ensure_not_declined(&mut work, context, &cart).await?;
+            }
+            return work.finish(session).await;
+        }
         Some(mut session) => {
             // After a declined payment the units are still held; their stock is revalidated like everything else. The lock
             // comes before those of the products, as in every completion.

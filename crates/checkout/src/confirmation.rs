@@ -29,7 +29,7 @@ use crate::complete::Complete;
 use crate::revalidate::Revalidated;
 use crate::{CheckoutContext, CheckoutError, PriceChange, Session, table};
 
-/// Time from the request of a confirmation until it expires; never longer than its cart.
+/// Time from the request of a confirmation until it expires; never longer than its cart or session.
 pub const CONFIRMATION_LIFETIME: Duration = Duration::from_mins(15);
 
 primitives::text_enum! {
@@ -94,6 +94,7 @@ impl Confirmation {
         context: &CheckoutContext<'_>,
         priced: &PricedCart,
         is_elicitable: bool,
+        until: Timestamp,
     ) -> Self {
         let mut form_token = [0; 16];
         work.random().fill_bytes(&mut form_token);
@@ -113,7 +114,7 @@ impl Confirmation {
             form_token,
             used_by: None,
             created_at: now,
-            expires_at: now.plus(CONFIRMATION_LIFETIME).min(cart.expires_at()),
+            expires_at: now.plus(CONFIRMATION_LIFETIME).min(until),
             decided_at: None,
         }
     }

@@ -67,6 +67,20 @@ impl CheckoutContext<'_> {
         }
     }
 
+    /// Returns `PaymentNotAccepted` unless a person pays for a session on the hosted page.
+    pub(crate) fn ensure_hosted(
+        &self,
+        settings: &Settings,
+        session: &Session,
+    ) -> Result<(), CheckoutError> {
+        let page = PaymentPage::of(settings, self.gateway, session.owner.is_sandbox);
+        if page.is_some_and(PaymentPage::is_hosted) {
+            Ok(())
+        } else {
+            Err(CheckoutError::PaymentNotAccepted)
+        }
+    }
+
     /// Returns `NoPaymentPage` if a person could pay neither on a page of the store nor on the hosted page.
     pub(crate) fn ensure_payment_page(
         &self,

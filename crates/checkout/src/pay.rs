@@ -43,18 +43,17 @@ pub async fn pay(
     if session.stored_status() == Status::Completed {
         return Ok(SessionSnapshot { session, now });
     }
-    if !context.gateway.accepts(session.owner.is_sandbox) {
-        return Err(CheckoutError::PaymentNotAccepted);
-    }
+    let (store, settings) = merchants::store_and_settings_now(&mut work, merchant).await?;
+    context.ensure_hosted(&settings, &session)?;
     if request.quote_hash != session.quote_hash {
         return Err(CheckoutError::QuoteChanged { current: session.quote_hash });
     }
-    if session.terms.needs_destination() {
+    if !session.terms.open.is_empty() {
         let missing = vec!["$.destination"];
         return Err(CheckoutError::NotReady { missing, messages: Vec::new() });
     }
     // Nothing new is paid at a store that was closed to agents in the meantime.
-    merchants::store_and_settings_now(&mut work, merchant).await?.0.admit()?;
+    store.admit()?;
     let provider = context.gateway.provider.as_ref();
     let (name, instrument) = (provider.name(), request.instrument);
     let proof =

@@ -31,6 +31,12 @@ impl PaymentPage {
         gateway.accepts(is_sandbox).then_some(page)
     }
 
+    /// Returns whether a person pays on the hosted page.
+    #[must_use]
+    pub const fn is_hosted(self) -> bool {
+        matches!(self, Self::Hosted | Self::HostedTest)
+    }
+
     /// Returns the methods that an agent can name for a purchase. Those of a merchant's page are not known.
     #[must_use]
     pub const fn methods(self) -> &'static [PaymentMethod] {

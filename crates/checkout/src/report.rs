@@ -1,17 +1,16 @@
 //! A verb: the merchant reports that a session was paid on its own page. Money that was taken is never ignored: a report that
 //! comes late places an order for review if the units are still available, and is recorded as a refund to make otherwise.
 
-use carts::OpenPart;
+use carts::{CartStatus, OpenPart};
 use database::Work;
 use orders::OrderStatus;
 use payments::ChargeOutcome;
 use primitives::{CheckoutId, MerchantId, Money};
 
-use crate::cancel::end;
+use crate::event::{self, AgentEvent};
 use crate::pay::{PaidBy, new_order, settle, start_payment};
 use crate::{
-    Amounts, CheckoutContext, CheckoutError, Session, SessionSnapshot, Status, Transition, read,
-    table,
+    CheckoutContext, CheckoutError, Session, SessionSnapshot, Status, Transition, read, table,
 };
 
 /// The provider name of payments reported by the merchant.
@@ -63,8 +62,13 @@ pub async fn report_paid(
     if session.order.is_some() {
         let paid = payments::find_paid(&mut work, merchant, id).await?;
         let is_same = paid.is_some_and(|it| it.reference.as_ref() == Some(&report.reference));
-        let already_paid = CheckoutError::AlreadyPaid { checkout: id };
-        return if is_same { Ok(SessionSnapshot { session, now }) } else { Err(already_paid) };
+        if is_same {
+            return Ok(SessionSnapshot { session, now });
+        }
+        // The buyer paid twice.
+        work.rollback().await?;
+        record(context, &session, report, ReportOutcome::RefundDue).await?;
+        return Err(CheckoutError::AlreadyPaid { checkout: id });
     }
     if let Err(error) = apply_amounts(&mut session, &report.amounts) {
         work.rollback().await?;
@@ -115,13 +119,14 @@ async fn place_late(
     cart: &carts::Cart,
     report: &PaymentReport,
 ) -> Result<Result<Session, Session>, CheckoutError> {
-    match session.status(work.now()) {
+    let now = work.now();
+    let before = session.version;
+    session.release_units(work, merchant).await?;
+    match session.status(now) {
         Status::Expired if session.stored_status() != Status::Expired => {
-            end(work, merchant, &mut session, Transition::Expire).await?;
+            session.apply(Transition::Expire, now)?;
         }
-        status if !status.is_final() => {
-            end(work, merchant, &mut session, Transition::Cancel).await?;
-        }
+        status if !status.is_final() => session.apply(Transition::Cancel, now)?,
         _ => {}
     }
     let (pool, units) = (session.owner.stock_pool(), session.units());
@@ -137,10 +142,13 @@ async fn place_late(
     let paid = PaidBy { provider: MERCHANT, reference: &report.reference, status };
     let order = new_order(work, merchant, &session, cart, paid).await?;
     orders::place(work, merchant, &session.terms.store.slug, &order).await?;
-    let before = session.version;
     session.order = Some(order.id);
-    session.updated_at = work.now();
+    session.updated_at = now;
     table::update(work, merchant, &mut session, before).await?;
+    for from in [CartStatus::CheckoutStarted, CartStatus::Expired, CartStatus::Canceled] {
+        carts::set_status(work, merchant, session.cart, from, CartStatus::Converted).await?;
+    }
+    event::record(work, merchant, &session, AgentEvent::CheckoutComplete).await?;
     Ok(Ok(session))
 }
 
@@ -160,6 +168,9 @@ fn apply_amounts(session: &mut Session, reported: &ReportedAmounts) -> Result<()
     ];
     for (field, amount, expected) in known {
         let Some(amount) = amount else { continue };
+        if amount.minor() < 0 {
+            return Err(CheckoutError::AmountMismatch { field, expected: money(0) });
+        }
         let expected = expected.map_or(amount, money);
         if amount != expected || amount.currency() != terms.currency {
             return Err(CheckoutError::AmountMismatch { field, expected: money(expected.minor()) });
@@ -172,7 +183,7 @@ fn apply_amounts(session: &mut Session, reported: &ReportedAmounts) -> Result<()
         reported.shipping.filter(|_| is_open(OpenPart::Shipping)),
         reported.tax.filter(|_| is_open(OpenPart::Tax)),
     ];
-    let stated: i64 = open.iter().flatten().map(|amount| amount.minor()).sum();
+    let stated = open.iter().flatten().fold(0_i64, |sum, it| sum.saturating_add(it.minor()));
     let least = money(terms.total_minor.saturating_add(stated));
     // Without a stated total, the order has the part that is known.
     let total = reported.total.unwrap_or(least);
@@ -181,11 +192,13 @@ fn apply_amounts(session: &mut Session, reported: &ReportedAmounts) -> Result<()
     if total.minor() < least.minor() || (states_all && total != least) {
         return Err(CheckoutError::AmountMismatch { field: "total_amount", expected: least });
     }
-    session.amounts = Amounts {
-        shipping_minor: reported.shipping.map(Money::minor),
-        tax_minor: reported.tax.map(Money::minor),
-        tax_included_minor: 0,
-    };
+    if is_open(OpenPart::Shipping) {
+        session.amounts.shipping_minor = reported.shipping.map(Money::minor);
+    }
+    if is_open(OpenPart::Tax) {
+        session.amounts.tax_minor = reported.tax.map(Money::minor);
+        session.amounts.tax_included_minor = 0;
+    }
     session.total = total;
     Ok(())
 }

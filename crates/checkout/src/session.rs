@@ -198,6 +198,20 @@ impl Session {
         self.lines.iter().map(of).collect()
     }
 
+    /// Declines the session, which is locked: its units are released, and it can no longer be paid.
+    pub(crate) async fn decline(
+        &mut self,
+        work: &mut Work,
+        merchant: MerchantId,
+    ) -> Result<(), CheckoutError> {
+        let (now, before) = (work.now(), self.version);
+        self.apply(Transition::Decline, now)?;
+        self.release_units(work, merchant).await?;
+        self.checkout_url = None;
+        self.confirmation = None;
+        table::update(work, merchant, self, before).await
+    }
+
     /// Releases the units of the session, which is locked, if it holds any.
     pub(crate) async fn release_units(
         &mut self,

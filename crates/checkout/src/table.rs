@@ -139,20 +139,21 @@ pub(crate) async fn count_holds(
     Ok((row.holds, row.units))
 }
 
-/// Returns how many units of an article the sessions of a key hold at a store.
+/// Returns how many units of a product the sessions of a key hold at a store, or those of all keys.
 pub(crate) async fn count_held_units(
     work: &mut Work,
     merchant: MerchantId,
-    agent: KeyId,
+    agent: Option<KeyId>,
     line: &OrderLine,
 ) -> sqlx::Result<i64> {
     sqlx::query_scalar!(
         r#"SELECT coalesce(sum((line ->> 'quantity')::bigint), 0)::bigint AS "units!"
            FROM checkout_session, jsonb_array_elements(lines) AS line
-           WHERE merchant_id = $1 AND agent_key_id = $2 AND is_holding
+           WHERE merchant_id = $1 AND ($2::uuid IS NULL OR agent_key_id = $2) AND is_holding
+             AND NOT is_sandbox
              AND line ->> 'product' = $3 AND line ->> 'variant' IS NOT DISTINCT FROM $4"#,
         merchant as MerchantId,
-        agent as KeyId,
+        agent as Option<KeyId>,
         line.product.to_string(),
         line.variant.map(|variant| variant.to_string()),
     )

@@ -36,12 +36,7 @@ pub async fn decline(
     if !session.is_holding && session.stored_status() == Status::Incomplete {
         return Ok(SessionSnapshot { session, now });
     }
-    let before = session.version;
-    session.apply(Transition::Decline, now)?;
-    session.release_units(&mut work, merchant).await?;
-    session.checkout_url = None;
-    session.confirmation = None;
-    table::update(&mut work, merchant, &mut session, before).await?;
+    session.decline(&mut work, merchant).await?;
     let (agent, items) = (session.owner.key, ItemsHash::of_session(&session));
     confirmation::record_declined(&mut work, merchant, agent, items, true).await?;
     work.commit().await?;

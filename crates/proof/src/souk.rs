@@ -50,9 +50,18 @@ pub(crate) async fn output(database_url: &str, arguments: &[&str]) -> Result<Str
     Err(format!("souk {arguments:?} failed: {text}{why}").into())
 }
 
-/// Creates a key of a store and returns it.
+/// Creates a key of a store with the default scopes and returns it.
 pub(crate) async fn store_key(database_url: &str, slug: &str) -> Result<String, Failure> {
-    let printed = output(database_url, &["keys", "create", slug]).await?;
+    store_key_with(database_url, slug, &[]).await
+}
+
+/// Creates a key of a store with these scopes, each preceded by `--scope`, and returns it.
+pub(crate) async fn store_key_with(
+    database_url: &str,
+    slug: &str,
+    scopes: &[&str],
+) -> Result<String, Failure> {
+    let printed = output(database_url, &[&["keys", "create", slug], scopes].concat()).await?;
     let key = printed.split_whitespace().find(|word| word.starts_with("mrch_"));
     key.map(str::to_owned).ok_or_else(|| "`souk keys create` printed no key".into())
 }

@@ -8,8 +8,9 @@ use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::{get, post};
 use axum::{Extension, Router};
 use carts::{CartError, PricedCart};
-use checkout::{CheckoutError, PayRequest, SessionSnapshot, Status};
+use checkout::{CheckoutError, PayRequest, PaymentPage, SessionSnapshot, Status};
 use database::Reading;
+use merchants::Settings;
 use payments::TestInstrument;
 use primitives::{CheckoutId, ClientAddress, Failure, Problem};
 use serde::Deserialize;
@@ -30,7 +31,7 @@ pub(crate) fn routes() -> Router<Web> {
 
 #[derive(Template)]
 #[template(path = "payment.html")]
-struct PaymentPage<'terms> {
+struct PaymentView<'terms> {
     view: TermsView<'terms>,
     stage: &'static str,
     /// `None` unless the person can still change where the purchase is delivered.
@@ -51,6 +52,7 @@ struct Purchase {
     /// `None` if the cart was purged.
     cart: Option<PricedCart>,
     country: String,
+    settings: Settings,
 }
 
 impl Purchase {
@@ -63,7 +65,8 @@ impl Purchase {
             Err(CartError::NotFound) => None,
             Err(error) => return Err(error.into()),
         };
-        Ok(Self { snapshot, cart, country: store.country.clone() })
+        let settings = merchants::settings(&reading, store.merchant).await?.settings;
+        Ok(Self { snapshot, cart, country: store.country.clone(), settings })
     }
 }
 
@@ -86,7 +89,9 @@ async fn show(
 fn render(web: &Web, slug: &str, purchase: &Purchase, problem: Option<&'static str>) -> Response {
     let snapshot = &purchase.snapshot;
     let session = &snapshot.session;
-    let is_accepted = web.payment_gateway.accepts(session.owner.is_sandbox);
+    let is_sandbox = session.owner.is_sandbox;
+    let page_of_store = PaymentPage::of(&purchase.settings, &web.payment_gateway, is_sandbox);
+    let is_accepted = page_of_store.is_some_and(PaymentPage::is_hosted);
     let stage = match snapshot.status() {
         Status::RequiresEscalation | Status::ReadyForComplete if session.is_holding => {
             match (is_accepted, session.terms.needs_destination()) {
@@ -107,7 +112,7 @@ fn render(web: &Web, slug: &str, purchase: &Purchase, problem: Option<&'static s
     // The session outlives the cart; a closed session has no expiry to show.
     view.valid_until = is_open.then(|| format_time(session.expires_at));
     let cart = purchase.cart.as_ref().filter(|_| is_open);
-    let payment = PaymentPage {
+    let payment = PaymentView {
         view,
         stage,
         delivery: cart.map(|cart| DeliveryView::new(cart, &purchase.country)),

@@ -21,8 +21,14 @@ primitives::text_enum! {
     }
 }
 
+/// Returns whether the store states the price of shipping on its own page: it has one, and no shipping rates. Sandboxes pay on
+/// the hosted page.
+fn states_shipping_itself(cart: &Cart, settings: &Settings) -> bool {
+    settings.shipping.is_empty() && settings.checkout_url.is_some() && !cart.owner.is_sandbox
+}
+
 /// Returns the open parts of a cart's quote. Without a destination they are all open, the buyer unless the agent stated it.
-/// With one, shipping stays open at a store without shipping rates, which states its price on its own page.
+/// With one, shipping stays open if the store states its price itself.
 pub(super) fn of(cart: &Cart, settings: &Settings) -> Vec<OpenPart> {
     let mut open = Vec::new();
     if cart.destination.is_none() {
@@ -30,7 +36,7 @@ pub(super) fn of(cart: &Cart, settings: &Settings) -> Vec<OpenPart> {
         if cart.buyer.is_none() {
             open.push(OpenPart::Buyer);
         }
-    } else if settings.shipping.is_empty() {
+    } else if states_shipping_itself(cart, settings) {
         open.push(OpenPart::Shipping);
     }
     open

@@ -171,6 +171,10 @@ fn without_a_destination_shipping_and_tax_are_estimated_for_the_own_country() {
     );
     cart.destination = Some(to("DE"));
     let no_rates = quote(&cart, &goods, &Settings::default());
+    assert_eq!((no_rates.open.as_slice(), no_rates.shipping_minor), ([].as_slice(), Some(0)));
+    let checkout_url = "https://attic.example/?order={checkout_id}".parse().ok();
+    let own_page = Settings { checkout_url, ..Settings::default() };
+    let no_rates = quote(&cart, &goods, &own_page);
     assert_eq!(
         (no_rates.open.as_slice(), no_rates.is_ready()),
         ([OpenPart::Shipping].as_slice(), true)

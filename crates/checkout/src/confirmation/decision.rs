@@ -1,12 +1,13 @@
 //! Verbs: a person decides, on the hosted page or in the agent's client.
 
 use carts::{CartOwner, QuoteHash};
+use database::Work;
 use orders::ConfirmationLevel;
-use primitives::{ClientAddress, ConfirmationId};
+use primitives::{CartId, ClientAddress, ConfirmationId, MerchantId};
 use subtle::ConstantTimeEq;
 
 use super::{Confirmation, ConfirmationRequest, ProofRejection, confirmation, declined};
-use crate::{CheckoutContext, CheckoutError, table};
+use crate::{CheckoutContext, CheckoutError, Transition, table};
 
 /// The decision of a person.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -97,6 +98,8 @@ async fn record(
 ) -> Result<(), CheckoutError> {
     let mut work = context.work().await?;
     let merchant = context.merchant();
+    // Serialized with completions of the cart, so that none overlooks the decision.
+    let cart = carts::lock(&mut work, merchant, found.cart, found.agent).await?;
     if found.apply(decision, level, work.now())
         && table::record_decision(&mut work, merchant, &found).await?
     {
@@ -106,6 +109,23 @@ async fn record(
         if let Some(items) = found.items.filter(|_| is_decisive) {
             declined::record(&mut work, merchant, found.agent, items, is_declined).await?;
         }
+        if is_declined {
+            decline_session(&mut work, merchant, cart.id).await?;
+        }
     }
     Ok(work.commit().await?)
+}
+
+/// Declines the session of a cart, if it can still be paid.
+async fn decline_session(
+    work: &mut Work,
+    merchant: MerchantId,
+    cart: CartId,
+) -> Result<(), CheckoutError> {
+    let found = table::find(work.sql(), merchant, None, Some(cart)).await?;
+    let Some(mut session) = found else { return Ok(()) };
+    if session.status(work.now()).after(Transition::Decline).is_none() {
+        return Ok(());
+    }
+    session.decline(work, merchant).await
 }

@@ -34,7 +34,7 @@ pub async fn request(
 ) -> Result<ConfirmationRequest, CheckoutError> {
     let reading = context.reading()?;
     let priced = carts::cart(&reading, context.store, cart, Some(owner.key)).await?;
-    priced.cart.ensure_open(priced.now, None)?;
+    priced.cart.ensure_usable(priced.now)?;
     let mut work = context.work().await?;
     ensure_not_declined(&mut work, context, &priced.cart).await?;
     let requested = find_or_create(&mut work, context, &priced, false).await?;
@@ -65,7 +65,10 @@ pub(crate) async fn find_or_create(
     let confirmation = if let Some(existing) = existing {
         existing
     } else {
-        let new = Confirmation::new(work, context, priced, is_elicitable);
+        // A cart whose checkout has started lives as long as its session.
+        let session = table::find(work.sql(), merchant, None, Some(cart.id)).await?;
+        let until = session.map_or_else(|| cart.expires_at(), |session| session.expires_at);
+        let new = Confirmation::new(work, context, priced, is_elicitable, until);
         table::insert_confirmation(work, merchant, &new).await?;
         new
     };

@@ -369,3 +369,38 @@ async fn a_confirmation_is_found_if_the_agent_does_not_name_it() {
     let at = shop.complete(&owner, cart.cart.id).await.unwrap();
     assert_eq!(at.level(), ConfirmationLevel::Hosted);
 }
+
+#[tokio::test]
+async fn a_no_after_the_completion_ends_the_checkout() {
+    let shop = Shop::open().await;
+    let owner = agent(1);
+    let (cart, requested) = request(&shop, &owner).await;
+    let at = shop.complete(&owner, cart.cart.id).await.unwrap();
+    assert_eq!(at.status(), Status::RequiresEscalation, "the store accepts the attestation");
+    decide(&shop, &requested, Decision::Reject).await;
+    let product = cart.cart.lines[0].item.product;
+    assert_eq!(shop.stock_and_held(product).await, (9, 0));
+    let refused = shop.complete(&owner, cart.cart.id).await.unwrap_err();
+    assert_eq!(refused.code(), ErrorCode::ConfirmationRequired);
+    let read = checkout::session(&shop.reading(), shop.store.merchant, at.session.id, None).await;
+    assert_eq!(read.unwrap().status(), Status::Incomplete);
+}
+
+#[tokio::test]
+async fn a_confirmation_of_a_started_checkout_lives_as_long_as_its_session() {
+    let shop = Shop::with_policy(ConfirmationPolicy::Hosted).await;
+    let owner = agent(1);
+    let [mug] = shop.stock(&[("mug", "12.50", 9)]).await;
+    let cart = shop.cart(&owner, &[(mug, 1)]).await;
+    shop.advance(Duration::from_mins(25));
+    let new = NewSession::default();
+    checkout::create(&shop.context(), &owner, cart.cart.id, &new, None).await.unwrap();
+    shop.advance(Duration::from_mins(6));
+    let refused = shop.complete(&owner, cart.cart.id).await.unwrap_err();
+    let CheckoutError::ConfirmationRequired { requested: Some(requested), .. } = refused else {
+        panic!("{refused:?}")
+    };
+    assert_eq!(requested.confirmation.status(requested.now), ConfirmationStatus::Pending);
+    decide(&shop, &requested, Decision::Approve).await;
+    shop.complete(&owner, cart.cart.id).await.unwrap();
+}

@@ -37,6 +37,12 @@ async fn a_late_payment_is_an_order_to_review_while_units_remain() {
     }
     assert_eq!(shop.stock_and_held(mug).await, (1, 0));
     assert_eq!(shop.count("SELECT count(*) FROM placed_order").await, 1);
+    assert_eq!(shop.count("SELECT count(*) FROM cart WHERE status = 'converted'").await, 1);
+    let other = PaymentReport { reference: String::from("A-2"), ..paid };
+    let twice = checkout::report_paid(&shop.context(), at.session.id, &other).await;
+    assert!(matches!(twice, Err(CheckoutError::AlreadyPaid { .. })));
+    let due = "SELECT count(*) FROM payment_report WHERE outcome = 'refund_due'";
+    assert_eq!(shop.count(due).await, 1, "a second payment is to be refunded");
 }
 
 #[tokio::test]
@@ -94,6 +100,7 @@ async fn reported_amounts_fill_what_the_quote_left_open() {
     let none = ReportedAmounts::default();
     let wrong = [
         ReportedAmounts { total: Some(euros(2_499)), ..none },
+        ReportedAmounts { shipping: Some(euros(-500)), ..none },
         ReportedAmounts { subtotal: Some(euros(2_400)), total: Some(euros(3_000)), ..none },
         ReportedAmounts { shipping: Some(euros(700)), total: Some(euros(3_199)), ..none },
         ReportedAmounts {

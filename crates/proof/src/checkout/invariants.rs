@@ -39,10 +39,11 @@ const VIOLATIONS: [(&str, &str); 9] = [
     ("a completed session without its order", "SELECT count(*) FROM checkout_session AS session WHERE status = 'completed'
         AND NOT EXISTS (SELECT FROM placed_order WHERE placed_order.order_id = session.order_id
                         AND placed_order.checkout_id = session.checkout_id AND placed_order.total_minor = session.total_minor)"),
-    ("an order whose session is not completed", "SELECT count(*) FROM placed_order WHERE NOT EXISTS
-        (SELECT FROM checkout_session WHERE checkout_session.order_id = placed_order.order_id AND status = 'completed')"),
+    ("an order whose session is neither completed nor paid late", "SELECT count(*) FROM placed_order WHERE NOT EXISTS
+        (SELECT FROM checkout_session AS session WHERE session.order_id = placed_order.order_id AND
+             (session.status = 'completed' OR (placed_order.status = 'manual_review' AND session.status IN ('canceled', 'expired'))))"),
     ("an abandoned session without exactly one event", "SELECT count(*) FROM checkout_session WHERE status IN ('canceled', 'expired')
-        AND NOT is_sandbox AND 1 <> (SELECT count(*) FROM outbox WHERE topic = 'checkout.abandoned' AND subject = checkout_id)"),
+        AND order_id IS NULL AND NOT is_sandbox AND 1 <> (SELECT count(*) FROM outbox WHERE topic = 'checkout.abandoned' AND subject = checkout_id)"),
     ("a session without exactly one start event", "SELECT count(*) FROM checkout_session WHERE NOT is_sandbox AND 1 <>
         (SELECT count(*) FROM agent_event WHERE agent_event.checkout_id = checkout_session.checkout_id AND kind = 'CHECKOUT_START')"),
     ("an order without exactly one completion event", "SELECT count(*) FROM placed_order WHERE NOT is_sandbox AND 1 <>

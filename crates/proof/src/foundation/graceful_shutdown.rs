@@ -13,6 +13,8 @@ use crate::report::{Failure, Trial, Verdict, ensure, grouped};
 use crate::souk::{Souk, command};
 
 const CLIENTS: usize = 16;
+/// Several, because one store has only a part of the connections.
+const STORES: [&str; 4] = ["demo-store", "kivikiri", "kestrel-rain", "skarvdal"];
 /// How long a table lock blocks requests, so that they are in flight at SIGTERM.
 const BLOCKED: Duration = Duration::from_millis(1_500);
 
@@ -49,7 +51,10 @@ async fn one_shutdown(test: &TestDatabase) -> Result<(Vec<Delivery>, usize), Fai
     let draining = Arc::new(AtomicBool::new(false));
     let watcher = tokio::spawn(watch_readiness(souk.port, Arc::clone(&draining)));
     let clients: Vec<_> = (0..CLIENTS)
-        .map(|_| tokio::spawn(call_until_draining(souk.port, Arc::clone(&draining))))
+        .map(|number| {
+            let slug = STORES[number % STORES.len()];
+            tokio::spawn(call_until_draining(souk.port, slug, Arc::clone(&draining)))
+        })
         .collect();
     tokio::time::sleep(Duration::from_millis(700)).await;
 
@@ -96,7 +101,11 @@ async fn watch_readiness(port: u16, draining: Arc<AtomicBool>) {
     }
 }
 
-async fn call_until_draining(port: u16, draining: Arc<AtomicBool>) -> Vec<Delivery> {
+async fn call_until_draining(
+    port: u16,
+    slug: &'static str,
+    draining: Arc<AtomicBool>,
+) -> Vec<Delivery> {
     let mut client = Client::new(port);
     let mut deliveries = Vec::new();
     let call = serde_json::json!({
@@ -104,7 +113,7 @@ async fn call_until_draining(port: u16, draining: Arc<AtomicBool>) -> Vec<Delive
         "params": { "name": "browse_categories", "arguments": {} },
     });
     while !(draining.load(Ordering::SeqCst) && client.is_closed()) {
-        let delivery = client.post("/demo-store/mcp", &call.to_string()).await;
+        let delivery = client.post(&format!("/{slug}/mcp"), &call.to_string()).await;
         let gone = delivery == Delivery::NotSent;
         deliveries.push(delivery);
         if gone {

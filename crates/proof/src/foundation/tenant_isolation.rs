@@ -17,7 +17,7 @@ use crate::foundation::tenant_isolation::rows::Table;
 use crate::report::{Failure, Trial, Verdict, ensure};
 
 /// Tables with a `merchant_id` that belong to the whole cell: the queue and the outbox.
-const CELL_WIDE: [&str; 3] = ["dead_job", "job", "outbox"];
+const CELL_WIDE: [&str; 4] = ["dead_job", "job", "outbox", "sweep_failure"];
 
 /// A role that is bound to one merchant.
 #[derive(Debug, Clone, Copy)]

@@ -122,10 +122,10 @@ fn plain_cases() -> Vec<Case> {
         case("a plain call with a null as id", call(r#""id":null,"#, sku), 404, 0),
         case("a plain call with an object as id", call(r#""id":{},"#, sku), 400, INVALID),
         case("a plain call with an array as id", call(r#""id":[null],"#, sku), 400, INVALID),
-        case("a plain call with a NUL", call("", r#"{"sku":"\u0000"}"#), 404, 0),
+        case("a plain call with a NUL", call("", r#"{"sku":"\u0000"}"#), 400, 0),
         case("a plain call with a wrong type", call("", r#"{"sku":7}"#), 400, 0),
         case("a plain call with an array as arguments", call("", "[]"), 400, PARAMS),
-        case("a plain listing without id", method("tools/list"), 200, 0),
+        case("a plain listing without id", method("prompts/list"), 200, 0),
         case("an unknown method without id", method("no/such/method"), 200, -32601),
         case("a plain notification", method("notifications/initialized"), 202, 0),
     ]
@@ -152,13 +152,13 @@ fn keyed_cases(key: &str, cart: &str) -> Vec<Case> {
         case(
             "twelve thousand items",
             tool("create_cart", &format!(r#"{{"items":[{items}]}}"#)),
-            400,
+            413,
             0,
         ),
         case(
             "twelve thousand items over REST",
             rest("checkout", &format!(r#"{{"merchant_slug":"demo-store","items":[{items}]}}"#)),
-            400,
+            413,
             0,
         ),
         case(

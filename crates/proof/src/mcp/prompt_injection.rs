@@ -10,7 +10,7 @@ use super::raw::{IndexDirectory, wait_for_search};
 use crate::engines::Engines;
 use crate::http::{Client, Delivery};
 use crate::report::{Failure, Trial, Verdict, ensure};
-use crate::souk::{Souk, command, store_key};
+use crate::souk::{Souk, command, store_key_with};
 
 /// A marker in every hostile text, by which the text is found in responses.
 const MARK: &str = "zqxjkv";
@@ -55,7 +55,9 @@ pub(crate) async fn prove(_: Trial) -> Verdict {
     wait_for_search(souk.port).await?;
     let mut agent = Client::new(souk.port).with_mcp_headers();
     let before = server_texts(&mut agent).await?;
-    let products = import_hostile_texts(souk.port, &store_key(url, STORE).await?).await?;
+    let scopes = ["--scope", "catalog", "--scope", "settings"];
+    let key = store_key_with(url, STORE, &scopes).await?;
+    let products = import_hostile_texts(souk.port, &key).await?;
     tokio::time::sleep(std::time::Duration::from_secs(4)).await;
 
     let after = server_texts(&mut agent).await?;
