@@ -128,7 +128,7 @@ async def buy_without_address(client):
     country = (await call("get_merchant_profile"))["country"]
     log("a person enters the address", browse(
         "enter", page, "Show the final total", "Name=Ada Example", "Street and number=1 Example Street",
-        "Postal code=62701", "City=Springfield", f"Country, as two letters={country}", "Email for the receipt=ada@example.com"))
+        "Postal code=62701", "City=Springfield", f"Country, as two letters={country}", "Email=ada@example.com"))
     capture(page, "final-total")
     log("a person pays", browse("press", page, "Pay"))
     session = await call("get_checkout", checkout_id=session["checkout_id"])

@@ -97,7 +97,7 @@ fn variant_with(product: &Product, gtin: &Gtin) -> Option<VariantId> {
 fn compare(one: &NetworkOffer, other: &NetworkOffer, home: &Store) -> Ordering {
     let first = |offer: &NetworkOffer| {
         let is_foreign = offer.price.currency() != home.currency;
-        (!offer.store.standing.allows_agent_checkout(), offer.landed_cost.is_none(), is_foreign)
+        (!offer.store.allows_agent_checkout(), offer.landed_cost.is_none(), is_foreign)
     };
     let code = |offer: &NetworkOffer| offer.price.currency().code();
     let cost = |offer: &NetworkOffer| offer.landed_cost.unwrap_or(offer.price).minor();

@@ -1,6 +1,6 @@
 //! The price of a cart: a pure function of the cart, the current products and the store's settings.
 
-mod message;
+pub(crate) mod message;
 mod open_part;
 
 use catalog::{Offer, Product, StockStatus};
@@ -10,6 +10,7 @@ use sha2::{Digest, Sha256};
 
 pub use message::{Message, MessageCode};
 pub use open_part::OpenPart;
+pub(crate) use open_part::is_paid_at_store;
 
 use crate::discount::{Discount, Goods, RejectedCode, discounts};
 use crate::{Cart, CartError, Destination, tax};

@@ -5,7 +5,7 @@ use database::{Database, Reading};
 use merchants::{Settings, Store};
 use primitives::{CartId, KeyId, MerchantId, Timestamp};
 
-use crate::quote::PricingInputs;
+use crate::quote::{PricingInputs, is_paid_at_store, message};
 use crate::{Cart, CartError, Quote, QuoteHash, Terms, table};
 
 /// A cart and its price at one time.
@@ -17,6 +17,8 @@ pub struct PricedCart {
     pub terms: Terms,
     /// The hash of the terms.
     pub quote_hash: QuoteHash,
+    /// Whether a person pays on a page of the store.
+    is_paid_at_store: bool,
     /// When the cart was priced, by the database's clock.
     pub now: Timestamp,
 }
@@ -38,7 +40,16 @@ impl PricedCart {
         let quote = Quote::new(&cart, &inputs)?;
         let terms = Terms::new(store, &settings.policies, &cart, &quote);
         let quote_hash = terms.hash()?;
-        Ok(Self { cart, quote, terms, quote_hash, now })
+        let is_paid_at_store = is_paid_at_store(&cart, settings);
+        Ok(Self { cart, quote, terms, quote_hash, is_paid_at_store, now })
+    }
+
+    /// Adds a blocking message for each reason why the store accepts no checkout of any cart: its trust score is too low for
+    /// agents, or nobody could pay. `is_hosted_page_open` is whether the hosted page accepts payments for the cart.
+    pub fn add_store_messages(&mut self, store: &Store, is_hosted_page_open: bool) {
+        let has_page = self.is_paid_at_store || is_hosted_page_open;
+        let messages = message::of_store(store.standing.allows_agent_checkout(), has_page);
+        self.quote.messages.extend(messages);
     }
 
     /// Returns `ShippingOptionNotFound` if the cart names a shipping option that is not offered for it.

@@ -155,10 +155,29 @@ impl Terms {
         if self.open.is_empty() { ApprovalScope::Total } else { ApprovalScope::Items }
     }
 
+    /// Returns the open parts that are amounts, in words, such as `shipping and tax`; `None` if the total is final.
+    #[must_use]
+    pub fn open_amounts(&self) -> Option<&'static str> {
+        let is_open = |part| self.open.contains(&part);
+        match (is_open(OpenPart::Shipping), is_open(OpenPart::Tax)) {
+            (true, true) => Some("shipping and tax"),
+            (true, false) => Some(OpenPart::Shipping.label()),
+            (false, true) => Some(OpenPart::Tax.label()),
+            (false, false) => None,
+        }
+    }
+
     /// Returns whether the person still has to enter the shipping address.
     #[must_use]
     pub fn needs_destination(&self) -> bool {
         self.open.contains(&OpenPart::Destination)
+    }
+
+    /// Returns whether the destination is an address that goods can be delivered to, not only a country.
+    #[must_use]
+    pub fn has_address(&self) -> bool {
+        let is_set = |text: &Option<String>| text.is_some();
+        self.destination.as_ref().is_some_and(|it| is_set(&it.street) && is_set(&it.city))
     }
 
     /// Returns the SHA-256 of the terms as canonical JSON (RFC 8785; they contain no fractions).

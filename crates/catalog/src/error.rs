@@ -1,7 +1,7 @@
 //! Errors of the catalog.
 
 use database::DatabaseError;
-use jobs::{JobError, QueueError};
+use jobs::{IdempotencyError, JobError, QueueError};
 use merchants::{SettingsError, StoreError};
 use primitives::{Action, Details, ErrorCode, Problem, hint};
 
@@ -25,11 +25,16 @@ pub enum CatalogError {
     FeedRunNotFound,
     #[error("quota of the store exceeded: {}", .0.quota)]
     QuotaExceeded(QuotaExceeded),
+    #[error("a quota is a whole number of at least 0")]
+    InvalidQuota,
     #[error("too many uploads of this store at the same time")]
     TooManyUploadsOfStore { limit: usize },
     /// The process receives as many uploads as it can.
     #[error("too many uploads at the same time")]
     TooManyUploads { limit: usize },
+    /// Less than the average rate arrived, or the longest duration is over.
+    #[error("the upload takes too long")]
+    UploadTooSlow,
     #[error("too little disk space for uploads")]
     DiskSpaceLow,
     #[error(transparent)]
@@ -38,6 +43,8 @@ pub enum CatalogError {
     Settings(#[from] SettingsError),
     #[error(transparent)]
     Queue(#[from] QueueError),
+    #[error(transparent)]
+    Idempotency(#[from] IdempotencyError),
     #[error(transparent)]
     Database(#[from] DatabaseError),
 }
@@ -78,10 +85,12 @@ impl Problem for CatalogError {
             Self::QuotaExceeded(_) | Self::TooManyUploadsOfStore { .. } => {
                 ErrorCode::RateLimitExceeded
             }
+            Self::InvalidQuota | Self::UploadTooSlow => ErrorCode::InvalidRequest,
             Self::TooManyUploads { .. } | Self::DiskSpaceLow => ErrorCode::ServiceUnavailable,
             Self::Store(error) => error.code(),
             Self::Settings(error) => error.code(),
             Self::Queue(error) => error.code(),
+            Self::Idempotency(error) => error.code(),
             Self::Database(error) => error.code(),
         }
     }
@@ -118,6 +127,10 @@ impl Problem for CatalogError {
                 details.insert("retry_after_seconds", exceeded.retry_after_seconds);
                 details.insert("hint", exceeded.hint());
             }
+            Self::InvalidQuota => {
+                details.insert("field", "maximum");
+                details.insert("allowed", "a whole number of at least 0, or null for the default");
+            }
             Self::TooManyUploadsOfStore { limit } => {
                 details.insert("bucket", "uploads");
                 details.insert("limit", *limit);
@@ -130,6 +143,13 @@ impl Problem for CatalogError {
                 details.insert("limit", *limit);
                 details.insert("hint", "other stores are uploading; upload the file again later");
             }
+            Self::UploadTooSlow => {
+                details.insert("reason", "upload_too_slow");
+                details.insert(
+                    "hint",
+                    "split the feed into parts and import them with mode=merge, or upload over a faster connection",
+                );
+            }
             Self::DiskSpaceLow => {
                 details.insert("reason", "disk_space_low");
                 details
@@ -138,6 +158,7 @@ impl Problem for CatalogError {
             Self::Store(error) => error.details(details),
             Self::Settings(error) => error.details(details),
             Self::Queue(error) => error.details(details),
+            Self::Idempotency(error) => error.details(details),
             Self::Database(error) => error.details(details),
         }
     }
@@ -148,12 +169,15 @@ impl Problem for CatalogError {
             | Self::CategoryNotFound { .. }
             | Self::FeedRunNotFound
             | Self::QuotaExceeded(_)
+            | Self::InvalidQuota
             | Self::TooManyUploadsOfStore { .. }
             | Self::TooManyUploads { .. }
+            | Self::UploadTooSlow
             | Self::DiskSpaceLow => false,
             Self::Store(error) => error.is_transient(),
             Self::Settings(error) => error.is_transient(),
             Self::Queue(error) => error.is_transient(),
+            Self::Idempotency(error) => error.is_transient(),
             Self::Database(error) => error.is_transient(),
         }
     }

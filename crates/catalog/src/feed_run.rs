@@ -2,7 +2,9 @@
 //! only then does the catalog count as complete. The API calls a feed run a job.
 
 use database::{Database, Reading, Work};
+use jobs::{Claim, IdempotencyKey};
 use primitives::{FeedRunId, MerchantId, PageRequest, Timestamp};
+use serde_json::json;
 
 use crate::apply_feed_run::ApplyFeedRun;
 use crate::{CatalogError, FeedFormat, FieldError, quota, table};
@@ -178,12 +180,51 @@ pub async fn finish_upload(
     content_hash: &[u8],
 ) -> Result<(), CatalogError> {
     let mut work = Work::for_store(database, merchant).await?;
-    if !table::queue_run(&mut work, merchant, run, bytes_total, content_hash).await? {
+    queue(&mut work, merchant, run, bytes_total, content_hash).await?;
+    work.commit().await?;
+    Ok(())
+}
+
+/// Like [`finish_upload`], once for an idempotency key. If a run was received under the key before, that one is returned, and
+/// this one fails.
+pub(crate) async fn finish_upload_once(
+    database: &Database,
+    merchant: MerchantId,
+    run: FeedRunId,
+    bytes_total: i64,
+    content_hash: &[u8],
+    idempotency_key: &IdempotencyKey,
+) -> Result<FeedRunId, CatalogError> {
+    let mut work = Work::for_store(database, merchant).await?;
+    let earlier = match jobs::claim_key(&mut work, idempotency_key).await? {
+        Claim::Fresh => {
+            queue(&mut work, merchant, run, bytes_total, content_hash).await?;
+            jobs::record_response(&mut work, idempotency_key, &json!({ "job_id": run })).await?;
+            work.commit().await?;
+            return Ok(run);
+        }
+        Claim::Replay(response) => response["job_id"].as_str().and_then(|id| id.parse().ok()),
+    };
+    let earlier: FeedRunId = earlier.ok_or(CatalogError::FeedRunNotFound)?;
+    let reason = format!("the upload repeats that of {earlier}");
+    table::end_run(&mut work, merchant, run, FeedRunState::Failed, false, Some(&reason)).await?;
+    work.commit().await?;
+    Ok(earlier)
+}
+
+/// Enqueues the job that applies a received feed.
+async fn queue(
+    work: &mut Work,
+    merchant: MerchantId,
+    run: FeedRunId,
+    bytes_total: i64,
+    content_hash: &[u8],
+) -> Result<(), CatalogError> {
+    if !table::queue_run(work, merchant, run, bytes_total, content_hash).await? {
         return Err(CatalogError::FeedRunNotFound);
     }
     let (job, now) = (ApplyFeedRun { merchant, run }, work.now());
-    jobs::enqueue_unique(&mut work, &job, &run.to_string(), now).await?;
-    work.commit().await?;
+    jobs::enqueue_unique(work, &job, &run.to_string(), now).await?;
     Ok(())
 }
 

@@ -39,6 +39,18 @@ pub async fn hold(
     })
 }
 
+/// Returns the stock of each entry in the store's own pool, and how many units of it are held; `None` if its stock is not
+/// counted or it no longer exists.
+pub async fn stock_and_held(
+    work: &mut Work,
+    merchant: MerchantId,
+    units: &[Units],
+) -> Result<Vec<Option<(i64, i64)>>, CatalogError> {
+    let counted = table::stock_and_held(work, merchant, units).await?;
+    let of = |one: &Units| counted.iter().find(|(item, ..)| *item == item_of(one));
+    Ok(units.iter().map(|one| of(one).map(|(_, stock, held)| (*stock, *held))).collect())
+}
+
 /// Releases held units.
 pub async fn release(
     work: &mut Work,

@@ -62,7 +62,7 @@ pub use feed_run::{
 pub use field_error::{FieldError, FieldErrorCode};
 pub use gtin::{Gtin, GtinError};
 pub use history::{PriceHistory, PriceRecord, RecentPrices, ReviewRecord, Reviews};
-pub use hold::{Units, hold, purge_sandbox, release, sell};
+pub use hold::{Units, hold, purge_sandbox, release, sell, stock_and_held};
 pub use incoming::{Incoming, Origin};
 pub use merchants::GtinSource;
 pub use offer::{Choice, Offer, OptionValue, ProductOption, options};
@@ -76,7 +76,9 @@ pub use quality::{
     CatalogQuality, Defect, DefectiveProduct, freshness, products_with_defects, quality,
     refresh_quality,
 };
-pub use quota::{Quota, QuotaExceeded, count_upload, set_quota};
+pub use quota::{
+    Quota, QuotaExceeded, QuotaRecord, count_upload, quotas, set_quota, set_quota_by_operator,
+};
 pub use read::{
     Deals, PastPrice, categories, deals, find, merchant_of, new_arrivals, price_history, product,
     recent_prices, reviews, sellers,

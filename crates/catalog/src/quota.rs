@@ -1,7 +1,10 @@
 //! The quotas of a store: how much it may upload and store (docs/contract/merchant-api.md#quotas).
 
-use database::Work;
+use database::{Reading, Work};
+use merchants::Administration;
 use primitives::MerchantId;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::table::{self, CatalogSize};
 use crate::{CatalogError, FieldError, FieldErrorCode};
@@ -13,6 +16,8 @@ const IMPORT_SECONDS: u64 = 60;
 
 primitives::text_enum! {
     /// A quota of a store.
+    #[derive(schemars::JsonSchema)]
+    #[schemars(rename_all = "snake_case")]
     #[strum(serialize_all = "snake_case")]
     pub enum Quota {
         /// Bytes of feeds and of pushed products per day, in UTC.
@@ -174,12 +179,62 @@ fn exceeded(work: &Work, quota: Quota, limit: i64, used: i64) -> QuotaExceeded {
     QuotaExceeded { quota, limit, used, retry_after_seconds }
 }
 
-/// Sets a quota of a store; `None`: the default.
+/// The quota of a store, as operators see it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct QuotaRecord {
+    /// What is limited.
+    pub quota: Quota,
+    /// The limit of this store.
+    pub maximum: i64,
+    /// False if an operator has set it.
+    pub is_default: bool,
+}
+
+/// Returns all quotas of a store.
+pub async fn quotas(
+    reading: &Reading,
+    merchant: MerchantId,
+) -> Result<Vec<QuotaRecord>, CatalogError> {
+    let set = reading
+        .run(async |sql| -> Result<_, CatalogError> { Ok(table::quotas(sql, merchant).await?) })
+        .await?;
+    let record = |quota: &Quota| {
+        let own = set.iter().find(|(name, _)| name == quota.as_str());
+        QuotaRecord {
+            quota: *quota,
+            maximum: own.map_or(quota.default_maximum(), |(_, maximum)| *maximum),
+            is_default: own.is_none(),
+        }
+    };
+    Ok(Quota::ALL.iter().map(record).collect())
+}
+
+/// Sets a quota of a store, in a platform transaction; `None`: the default. Returns whether it differed.
 pub async fn set_quota(
     work: &mut Work,
     merchant: MerchantId,
     quota: Quota,
     maximum: Option<i64>,
-) -> Result<(), CatalogError> {
+) -> Result<bool, CatalogError> {
+    if maximum.is_some_and(|maximum| maximum < 0) {
+        return Err(CatalogError::InvalidQuota);
+    }
     Ok(table::put_quota(work, merchant, quota, maximum).await?)
+}
+
+/// Sets a quota of a store as an operator or an administrator, with an audit entry and a notice. Returns whether it differed.
+pub async fn set_quota_by_operator(
+    work: &mut Work,
+    by: Administration<'_>,
+    merchant: MerchantId,
+    quota: Quota,
+    maximum: Option<i64>,
+) -> Result<bool, CatalogError> {
+    merchants::store_now(work, merchant).await?;
+    let differed = set_quota(work, merchant, quota, maximum).await?;
+    if differed {
+        let now = maximum.unwrap_or(quota.default_maximum());
+        merchants::record_quota(work, by, merchant, quota.as_str(), now).await?;
+    }
+    Ok(differed)
 }

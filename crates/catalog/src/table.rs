@@ -28,7 +28,7 @@ pub(crate) use feed_run::{
 pub(crate) use history::{PriceChange, append_prices, prices};
 pub(crate) use hold::{
     end_sandbox_hold, hold_in_sandbox, hold_units, lock_products, purge_sandbox_stock,
-    release_units, sandbox_units, sell_units,
+    release_units, sandbox_units, sell_units, stock_and_held,
 };
 pub(crate) use offer::{lock_offers, write_offers};
 pub(crate) use product::{
@@ -41,7 +41,7 @@ pub(crate) use purge::{
 };
 pub(crate) use quality::{compute_quality, products_with_defects, put_quality, quality};
 pub(crate) use quota::{
-    CatalogSize, add_to_size, add_upload, lock_size, lock_upload_usage, put_quota, quota,
+    CatalogSize, add_to_size, add_upload, lock_size, lock_upload_usage, put_quota, quota, quotas,
     recount_size, stored_bytes, variant_counts,
 };
 pub use read::Lookup;

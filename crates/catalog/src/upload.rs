@@ -3,6 +3,7 @@
 use std::io::{self, Read};
 
 use database::Database;
+use jobs::IdempotencyKey;
 use primitives::{FeedRunId, MerchantId};
 use sha2::{Digest, Sha256};
 
@@ -60,10 +61,12 @@ impl Upload {
         })
     }
 
-    /// Appends bytes to the feed. After an error the upload must be aborted.
+    /// Appends bytes to the feed. Returns an error if the upload takes too long or exceeds a quota of the store, after which
+    /// it must be aborted.
     pub async fn write(&mut self, mut bytes: &[u8]) -> Result<(), CatalogError> {
         self.hash.update(bytes);
         self.total += i64::try_from(bytes.len()).unwrap_or(0);
+        self.permit.require_time(self.total.unsigned_abs())?;
         while !bytes.is_empty() {
             let free = CHUNK_BYTES.saturating_sub(self.buffer.len()).min(bytes.len());
             let (head, rest) = bytes.split_at(free);
@@ -90,15 +93,33 @@ impl Upload {
 
     /// Completes the upload and enqueues the feed run. After an error the run fails.
     pub async fn finish(mut self) -> Result<FeedRunId, CatalogError> {
-        if !self.buffer.is_empty() {
-            self.flush().await?;
-        }
-        let hash = self.hash.finalize();
+        let (run, hash) = self.flush_rest().await?;
         let (database, merchant) = (&self.run.database, self.run.merchant);
-        let run = self.run.run.ok_or(CatalogError::FeedRunNotFound)?;
         feed_run::finish_upload(database, merchant, run, self.total, &hash).await?;
         self.run.run = None;
         Ok(run)
+    }
+
+    /// Like [`Upload::finish`], once for an idempotency key: a repetition of the same request with the same bytes returns the
+    /// run of the first one, and other bytes are a conflict.
+    pub async fn finish_once(mut self, mut key: IdempotencyKey) -> Result<FeedRunId, CatalogError> {
+        let (run, hash) = self.flush_rest().await?;
+        key.request_hash.extend_from_slice(&hash);
+        key.request_hash = Sha256::digest(&key.request_hash).to_vec();
+        let (database, merchant) = (&self.run.database, self.run.merchant);
+        let received =
+            feed_run::finish_upload_once(database, merchant, run, self.total, &hash, &key).await?;
+        self.run.run = None;
+        Ok(received)
+    }
+
+    /// Stores the last chunk. Returns the feed run and the hash of its bytes.
+    async fn flush_rest(&mut self) -> Result<(FeedRunId, Vec<u8>), CatalogError> {
+        if !self.buffer.is_empty() {
+            self.flush().await?;
+        }
+        let run = self.run.run.ok_or(CatalogError::FeedRunNotFound)?;
+        Ok((run, std::mem::take(&mut self.hash).finalize().to_vec()))
     }
 
     /// Aborts the upload. The feed run fails with this reason.

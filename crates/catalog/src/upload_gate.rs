@@ -1,18 +1,23 @@
-//! Admits uploads to a process: a few at a time, and only while there is enough free disk space.
+//! Admits uploads to a process: a few at a time, each for a limited time, and only while there is enough free disk space.
 
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use primitives::MerchantId;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::CatalogError;
 
-/// Uploads that a process receives at the same time (docs/contract/merchant-api.md#quotas).
+/// Uploads that a process receives at the same time (docs/contract/limits.md#uploads).
 const UPLOADS_MAX: usize = 4;
-/// Of these, uploads of one store.
+/// Of these, uploads of one store. The second one is admitted only if a further one can begin after it: the last place
+/// is for a store without an upload.
 const UPLOADS_OF_STORE_MAX: usize = 2;
+/// Longest duration of an upload: the grace, and its size at the lowest average rate.
+const DURATION_MAX: Duration = Duration::from_hours(2);
+const GRACE: Duration = Duration::from_mins(10);
+const BYTES_PER_SECOND_MIN: u64 = 512 * 1024;
 
 /// Returns the free disk space, in bytes; `None` if it is unknown.
 pub type FreeSpace = Arc<dyn Fn() -> Option<u64> + Send + Sync>;
@@ -20,12 +25,13 @@ pub type FreeSpace = Arc<dyn Fn() -> Option<u64> + Send + Sync>;
 /// Admits uploads to a process.
 #[derive(Clone)]
 pub struct UploadGate {
-    all: Arc<Semaphore>,
-    /// Stores with uploads in progress.
+    /// The number of uploads in progress of each store that has any.
     of_stores: Arc<Mutex<HashMap<MerchantId, usize>>>,
     free_space: FreeSpace,
     /// Uploads are refused while less space is free.
     free_bytes_min: u64,
+    /// Time that every upload has, whatever its size.
+    grace: Duration,
 }
 
 impl fmt::Debug for UploadGate {
@@ -42,8 +48,7 @@ impl UploadGate {
     /// Creates a gate that refuses uploads while less than `free_bytes_min` bytes of disk space are free.
     #[must_use]
     pub fn new(free_space: FreeSpace, free_bytes_min: u64) -> Self {
-        let all = Arc::new(Semaphore::new(UPLOADS_MAX));
-        Self { all, of_stores: Arc::default(), free_space, free_bytes_min }
+        Self { of_stores: Arc::default(), free_space, free_bytes_min, grace: GRACE }
     }
 
     /// Creates a gate that does not look at disk space.
@@ -52,13 +57,29 @@ impl UploadGate {
         Self::new(Arc::new(|| None), 0)
     }
 
+    /// Sets the time that every upload has, whatever its size: for tests.
+    #[must_use]
+    pub fn with_grace(self, grace: Duration) -> Self {
+        Self { grace, ..self }
+    }
+
     /// Admits an upload, or returns why it cannot begin now.
     pub(crate) fn admit(&self, merchant: MerchantId) -> Result<UploadPermit, CatalogError> {
         self.require_space()?;
-        let of_store = self.admit_of_store(merchant)?;
-        let any = Arc::clone(&self.all).try_acquire_owned();
-        let any = any.map_err(|_| CatalogError::TooManyUploads { limit: UPLOADS_MAX })?;
-        Ok(UploadPermit { gate: self.clone(), _of_store: of_store, _any: any })
+        let mut of_stores = self.of_stores.lock().unwrap_or_else(PoisonError::into_inner);
+        let own = of_stores.get(&merchant).copied().unwrap_or(0);
+        if own >= UPLOADS_OF_STORE_MAX {
+            return Err(CatalogError::TooManyUploadsOfStore { limit: UPLOADS_OF_STORE_MAX });
+        }
+        let free = UPLOADS_MAX.saturating_sub(of_stores.values().sum());
+        let needed = if own == 0 { 1 } else { 2 };
+        if free < needed {
+            metrics::counter!("souk_uploads_refused_total", "reason" => "busy").increment(1);
+            return Err(CatalogError::TooManyUploads { limit: UPLOADS_MAX });
+        }
+        of_stores.insert(merchant, own + 1);
+        drop(of_stores);
+        Ok(UploadPermit { gate: self.clone(), merchant, since: Instant::now() })
     }
 
     fn require_space(&self) -> Result<(), CatalogError> {
@@ -69,23 +90,13 @@ impl UploadGate {
         }
         Ok(())
     }
-
-    fn admit_of_store(&self, merchant: MerchantId) -> Result<OfStore, CatalogError> {
-        let mut of_stores = self.of_stores.lock().unwrap_or_else(PoisonError::into_inner);
-        let uploads = of_stores.entry(merchant).or_insert(0);
-        if *uploads >= UPLOADS_OF_STORE_MAX {
-            return Err(CatalogError::TooManyUploadsOfStore { limit: UPLOADS_OF_STORE_MAX });
-        }
-        *uploads += 1;
-        Ok(OfStore { of_stores: Arc::clone(&self.of_stores), merchant })
-    }
 }
 
 /// The permission to upload, which ends when it is dropped.
 pub(crate) struct UploadPermit {
     gate: UploadGate,
-    _of_store: OfStore,
-    _any: OwnedSemaphorePermit,
+    merchant: MerchantId,
+    since: Instant,
 }
 
 impl UploadPermit {
@@ -93,17 +104,25 @@ impl UploadPermit {
     pub(crate) fn require_space(&self) -> Result<(), CatalogError> {
         self.gate.require_space()
     }
+
+    /// Returns an error if the upload takes too long for the bytes that have arrived.
+    pub(crate) fn require_time(&self, bytes: u64) -> Result<(), CatalogError> {
+        if self.since.elapsed() > duration_max(self.gate.grace, bytes) {
+            metrics::counter!("souk_uploads_refused_total", "reason" => "slow").increment(1);
+            return Err(CatalogError::UploadTooSlow);
+        }
+        Ok(())
+    }
 }
 
-/// Counts one upload of a store until it is dropped.
-struct OfStore {
-    of_stores: Arc<Mutex<HashMap<MerchantId, usize>>>,
-    merchant: MerchantId,
+/// Returns how long an upload may take of which so many bytes have arrived.
+fn duration_max(grace: Duration, bytes: u64) -> Duration {
+    (grace + Duration::from_secs(bytes / BYTES_PER_SECOND_MIN)).min(DURATION_MAX)
 }
 
-impl Drop for OfStore {
+impl Drop for UploadPermit {
     fn drop(&mut self) {
-        let mut of_stores = self.of_stores.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut of_stores = self.gate.of_stores.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(uploads) = of_stores.get_mut(&self.merchant) {
             *uploads -= 1;
             if *uploads == 0 {
@@ -141,6 +160,27 @@ mod tests {
         assert!(gate.admit(merchant(9)).is_ok());
         drop((second, others));
         assert!(gate.of_stores.lock().unwrap().is_empty());
+    }
+
+    #[test]
+    fn two_stores_leave_a_place_for_others() {
+        let gate = UploadGate::without_disk();
+        let first = [gate.admit(merchant(1)).unwrap(), gate.admit(merchant(1)).unwrap()];
+        let second = gate.admit(merchant(2)).unwrap();
+        let last = gate.admit(merchant(2)).err();
+        assert!(matches!(last, Some(CatalogError::TooManyUploads { limit: 4 })));
+        let third = gate.admit(merchant(3)).unwrap();
+        drop(first);
+        assert!(gate.admit(merchant(2)).is_ok());
+        drop((second, third));
+        assert!(gate.of_stores.lock().unwrap().is_empty());
+    }
+
+    #[test]
+    fn an_upload_has_time_for_its_size_and_never_more_than_two_hours() {
+        assert_eq!(duration_max(GRACE, 0), Duration::from_mins(10));
+        assert_eq!(duration_max(GRACE, 150 << 20), Duration::from_mins(15));
+        assert_eq!(duration_max(GRACE, u64::MAX), Duration::from_hours(2));
     }
 
     #[test]

@@ -46,17 +46,10 @@ pub async fn release(
     context: &CheckoutContext<'_>,
     id: CheckoutId,
 ) -> Result<SessionSnapshot, CheckoutError> {
-    let merchant = context.merchant();
     let mut work = context.work().await?;
-    let now = work.now();
-    let (mut session, _) = read::lock(&mut work, merchant, id, None).await?;
-    if session.stored_status() == Status::Canceled {
-        return Ok(SessionSnapshot { session, now });
-    }
-    session.reason_code = Some(String::from(RELEASED));
-    end(&mut work, merchant, &mut session, Transition::Cancel).await?;
+    let (snapshot, _) = release_in(&mut work, context.merchant(), id, RELEASED).await?;
     work.commit().await?;
-    Ok(SessionSnapshot { session, now })
+    Ok(snapshot)
 }
 
 /// Cancels a session for an operator, as [`release`] does for the merchant, with an audit entry and a notice to the merchant. The
@@ -68,16 +61,30 @@ pub async fn release_by_operator(
 ) -> Result<SessionSnapshot, CheckoutError> {
     let merchant = read::merchant_of(database, id).await?;
     let mut work = Work::for_platform(database).await?;
-    let now = work.now();
-    let (mut session, _) = read::lock(&mut work, merchant, id, None).await?;
-    if session.stored_status() == Status::Canceled {
-        return Ok(SessionSnapshot { session, now });
+    let released = release_in(&mut work, merchant, id, RELEASED_BY_OPERATOR).await?;
+    let (snapshot, is_released) = released;
+    if is_released {
+        merchants::record_release(&mut work, by, merchant, id).await?;
     }
-    session.reason_code = Some(String::from(RELEASED_BY_OPERATOR));
-    end(&mut work, merchant, &mut session, Transition::Cancel).await?;
-    merchants::record_release(&mut work, by, merchant, id).await?;
     work.commit().await?;
-    Ok(SessionSnapshot { session, now })
+    Ok(snapshot)
+}
+
+/// Cancels a session with this reason code. Returns it, and `false` if it was canceled before.
+async fn release_in(
+    work: &mut Work,
+    merchant: MerchantId,
+    id: CheckoutId,
+    reason_code: &str,
+) -> Result<(SessionSnapshot, bool), CheckoutError> {
+    let now = work.now();
+    let (mut session, _) = read::lock(work, merchant, id, None).await?;
+    let is_released = session.stored_status() != Status::Canceled;
+    if is_released {
+        session.reason_code = Some(reason_code.to_owned());
+        end(work, merchant, &mut session, Transition::Cancel).await?;
+    }
+    Ok((SessionSnapshot { session, now }, is_released))
 }
 
 /// Ends a locked session without an order: releases its units, closes its cart and publishes `checkout.abandoned`.

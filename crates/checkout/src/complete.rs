@@ -9,6 +9,7 @@ use crate::confirmation::{self, Elicitation, ProofClaim};
 use crate::idempotency::{self, Claim, KeyedWork};
 use crate::revalidate::{Revalidated, revalidate};
 use crate::session::{self, NewSession};
+use crate::update::{Update, update};
 use crate::{
     CheckoutContext, CheckoutError, ProofRejection, SessionSnapshot, Status, holds, read, table,
 };
@@ -68,7 +69,7 @@ pub async fn complete(
     request: &Complete,
     idempotency_key: Option<&IdempotencyKey>,
 ) -> Result<SessionSnapshot, CheckoutError> {
-    let cart = prepare_cart(context, owner, request, idempotency_key).await?;
+    let cart = Box::pin(prepare_cart(context, owner, request, idempotency_key)).await?;
     if let Some(response) = request.elicitation.response {
         confirmation::record_elicited(context, owner, response).await?;
     }
@@ -119,12 +120,32 @@ async fn prepare_cart(
     if !edits.is_empty() {
         let cart = CartRef { agent: owner.key, id };
         match carts::change(database, store, cart, None, &edits, None).await {
-            // Once the checkout has started, its data changes with `update` alone.
-            Ok(_) | Err(CartError::Closed { .. }) => {}
+            Ok(_) => {}
+            Err(CartError::Closed { .. }) => {
+                update_during_checkout(context, owner, id, &request.data).await?;
+            }
             Err(error) => return Err(error.into()),
         }
     }
     Ok(id)
+}
+
+/// Sets data of a cart whose checkout has started. Once a person can pay, it changes with `update` alone.
+async fn update_during_checkout(
+    context: &CheckoutContext<'_>,
+    owner: &CartOwner,
+    cart: CartId,
+    data: &CartUpdate,
+) -> Result<(), CheckoutError> {
+    let Some(found) = read::session_of_cart(&context.reading()?, context.merchant(), cart).await?
+    else {
+        return Ok(());
+    };
+    if found.session.is_escalated(found.now)? {
+        return Ok(());
+    }
+    let change = Update { data: data.clone(), session: NewSession::default() };
+    update(context, owner, found.session.id, &change, None).await.map(drop)
 }
 
 /// Completes the checkout of a cart in one work. Each step is one call.
@@ -161,7 +182,7 @@ async fn try_complete(
         Some(mut session) => {
             // After a declined payment the units are still held; their stock is revalidated like everything else. The lock
             // comes before those of the products, as in every completion.
-            table::lock_holds(&mut work, merchant, owner.key).await?;
+            holds::lock(&mut work, context, owner.key).await?;
             session.release_units(&mut work, merchant).await?;
             Some(session)
         }

@@ -3,13 +3,15 @@
 use database::{Database, DatabaseError, Reading, Work};
 use merchants::{Settings, Store};
 use payments::PaymentMethod;
-use primitives::{CheckoutId, ClientAddress, ConfirmationId, MerchantId, Plan};
+use primitives::{CheckoutId, ClientAddress, ConfirmationId, MerchantId, Plan, UserId};
 
 use crate::{CheckoutError, PaymentGateway, PaymentPage, Session};
 
 /// The caller of a verb.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct CheckoutCaller {
+    /// The account of the agent's key, with whose other keys it shares what it can hold; `None` for a sandbox key.
+    pub account: Option<UserId>,
     /// The plan of the agent's key, by which its holds are limited.
     pub plan: Plan,
     /// `None` if the call did not come over the network.
@@ -67,14 +69,17 @@ impl CheckoutContext<'_> {
         }
     }
 
+    /// Returns whether a person pays for a session on the hosted page. A session is paid on the page it was completed for,
+    /// also if the store has changed its own since.
+    #[must_use]
+    pub fn is_paid_on_hosted_page(&self, session: &Session) -> bool {
+        let is_its_page = session.checkout_url.as_ref() == Some(&self.hosted_url(session.id));
+        is_its_page && self.gateway.accepts(session.owner.is_sandbox)
+    }
+
     /// Returns `PaymentNotAccepted` unless a person pays for a session on the hosted page.
-    pub(crate) fn ensure_hosted(
-        &self,
-        settings: &Settings,
-        session: &Session,
-    ) -> Result<(), CheckoutError> {
-        let page = PaymentPage::of(settings, self.gateway, session.owner.is_sandbox);
-        if page.is_some_and(PaymentPage::is_hosted) {
+    pub(crate) fn ensure_hosted(&self, session: &Session) -> Result<(), CheckoutError> {
+        if self.is_paid_on_hosted_page(session) {
             Ok(())
         } else {
             Err(CheckoutError::PaymentNotAccepted)
@@ -99,7 +104,7 @@ impl CheckoutContext<'_> {
         method: Option<PaymentMethod>,
     ) -> Result<(), CheckoutError> {
         let page = PaymentPage::of(settings, self.gateway, is_sandbox);
-        let accepted = page.map_or(&[][..], PaymentPage::methods);
+        let accepted = page.map_or_else(Vec::new, |page| page.methods(self.store.currency));
         match method {
             Some(method) if !accepted.contains(&method) => {
                 Err(CheckoutError::MethodNotAccepted { accepted })

@@ -33,7 +33,7 @@ pub async fn deliver(
     session.release_units(&mut work, merchant).await?;
     carts::set_delivery(&mut work, merchant, &mut cart, delivery).await?;
     let revalidated = revalidate(&mut work, context, cart).await?;
-    context.ensure_hosted(&revalidated.settings, &session)?;
+    context.ensure_hosted(&session)?;
     revalidated.ensure_agent_checkout()?;
     revalidated.ensure_ready()?;
     session.set(&revalidated, &NewSession::default());

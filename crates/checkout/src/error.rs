@@ -1,5 +1,7 @@
 //! Errors of checkout, each with one stable code and a hint.
 
+mod hint;
+
 use carts::{CartError, Message, QuoteHash};
 use catalog::CatalogError;
 use database::DatabaseError;
@@ -7,10 +9,7 @@ use jobs::{IdempotencyError, JobError};
 use merchants::{HoldLimits, SettingsError, StoreError};
 use orders::OrderError;
 use payments::{PaymentError, PaymentMethod};
-use primitives::{
-    Action, Argument, CartId, CheckoutId, Details, ErrorCode, Hint, Money, Problem, Remedy, Step,
-    hint,
-};
+use primitives::{Argument, CartId, CheckoutId, Details, ErrorCode, Money, Problem, Remedy};
 use serde_json::json;
 use webhooks::WebhookError;
 
@@ -84,7 +83,7 @@ pub enum CheckoutError {
     #[error("payment method not accepted: it does not work at this store")]
     MethodNotAccepted {
         /// Those that work there.
-        accepted: &'static [PaymentMethod],
+        accepted: Vec<PaymentMethod>,
     },
     #[error("invalid reason_code: must match {}", ReasonCode::PATTERN)]
     InvalidReasonCode,
@@ -101,11 +100,7 @@ pub enum CheckoutError {
     /// Nobody could pay: the store has no payment page, and the hosted page does not accept payments for it.
     #[error("the store has no page where a person could pay")]
     NoPaymentPage,
-    #[error(
-        "hold limit reached: a key can hold {} checkouts and {} units at this store, and half of the stock of an item",
-        limits.holds,
-        limits.units
-    )]
+    #[error("{}", hold_limit_message(*limits, *index))]
     HoldLimitReached {
         limits: HoldLimits,
         /// Index of the line of which too many units would be held.
@@ -167,16 +162,9 @@ pub const COMPLETE_ERRORS: &[ErrorCode] = &[
 ];
 /// Codes of [`session`](crate::session()).
 pub const READ_ERRORS: &[ErrorCode] = &[ErrorCode::NotFound];
-/// Codes of [`update`](crate::update()), which also changes the cart: [`carts::UPDATE_ERRORS`].
-pub const UPDATE_ERRORS: &[ErrorCode] = &[
-    ErrorCode::NotFound,
-    ErrorCode::CheckoutNotReady,
-    ErrorCode::OutOfStock,
-    ErrorCode::PriceChanged,
-    ErrorCode::ConfirmationRequired,
-    ErrorCode::UnsupportedPaymentMethod,
-    ErrorCode::InvalidStatusTransition,
-];
+/// Codes of [`update`](crate::update()).
+pub const UPDATE_ERRORS: &[ErrorCode] =
+    &[ErrorCode::NotFound, ErrorCode::UnsupportedPaymentMethod, ErrorCode::InvalidStatusTransition];
 /// Codes of [`cancel`](crate::cancel()).
 pub const CANCEL_ERRORS: &[ErrorCode] = &[ErrorCode::NotFound, ErrorCode::InvalidStatusTransition];
 /// Codes of [`report_paid`](crate::report_paid).
@@ -339,127 +327,24 @@ impl Problem for CheckoutError {
     }
 }
 
-impl CheckoutError {
-    /// Returns what the caller can do next.
-    fn hint(&self) -> Option<Hint> {
-        Some(match self {
-            Self::NotFound => hint!(
-                "use an id returned by ",
-                [Action::CompleteCheckout, Action::CreateCheckout],
-                " for the same key",
-            ),
-            Self::ConfirmationNotFound => hint!(
-                "use an id returned by ",
-                Action::RequestHumanConfirmation,
-                " for the same key",
-            ),
-            Self::MethodNotAccepted { .. } => {
-                hint!("omit payment_method: the person chooses a method at checkout_url")
-            }
-            Self::BelowThreshold => {
-                hint!(
-                    Action::FindOffersNetwork,
-                    " lists offers of the same article at other stores"
-                )
-            }
-            Self::NotReady { missing, .. } => missing_hint(missing.first().copied()),
-            Self::OutOfStock { .. } | Self::ReservedElsewhere { .. } => hint!(
-                Action::PreviewCheckout,
-                " returns the available quantities; create a new cart with fewer units",
-            ),
-            Self::PriceChanged { .. } => hint!(
-                "inform the person; if they still approve, call ",
-                Action::CompleteCheckout,
-                " with ",
-                Argument::QuoteHash,
-                " = current_quote_hash",
-            ),
-            Self::QuoteChanged { .. } => hint!(
-                "call ",
-                Action::PreviewCheckout,
-                ", ask the person again, then call ",
-                Action::CompleteCheckout,
-                " with ",
-                Argument::QuoteHash,
-                " = its quote_hash",
-            ),
-            Self::ConfirmationRequired { reason, .. } => reason.hint(),
-            Self::InvalidTransition { from } => transition_hint(*from),
-            Self::NoPaymentPage => hint!(
-                Action::FindOffersNetwork,
-                " lists offers of the same article at other stores"
-            ),
-            Self::HoldLimitReached { index, .. } => hold_limit_hint(*index),
-            Self::RefundDue { .. } => {
-                hint!("refund the payment to the buyer; the report was recorded")
-            }
-            Self::InvalidReasonCode => {
-                hint!("use a short code such as price, shipping_cost or changed_mind")
-            }
-            Self::InvalidReturnUrl => hint!("use a URL that starts with https://, or omit it"),
-            Self::InvalidMetadata => hint!("send an object with fewer or shorter values"),
-            Self::AlreadyPaid { .. } => {
-                hint!("nothing was changed; if the buyer paid twice, refund the second payment")
-            }
-            _ => return None,
-        })
-    }
-}
-
-/// Returns what to do if a key holds too much: in all, or of one line.
-fn hold_limit_hint(index: Option<usize>) -> Hint {
-    match index {
-        None => hint!(
-            "cancel checkouts that the person no longer wants, or wait until one is paid or expires"
-        ),
-        Some(_) => hint!("buy fewer units of the item"),
-    }
-}
-
-/// Returns what to do about the first missing value, a JSON path into the cart.
-fn missing_hint(missing: Option<&str>) -> Hint {
-    match missing {
-        Some("$.items") => hint!("the cart is empty: create a new cart"),
-        Some("$.destination") => hint!(
-            "call ",
-            [
-                Step { action: Action::SetCartDestination, argument: Argument::Destination },
-                Step { action: Action::SelectShippingOption, argument: Argument::ShippingOption },
-            ],
-        ),
-        Some(_) => {
-            hint!("call ", Action::SelectShippingOption, " with one of the cart's shipping_options")
-        }
-        None => hint!("messages lists what to fix"),
-    }
-}
-
-/// Returns what to do with a session whose status does not allow the change.
-fn transition_hint(from: Status) -> Hint {
-    match from {
-        Status::Completed => {
-            hint!("the checkout is already an order: ", Action::GetCheckout, " returns it")
-        }
-        Status::Canceled | Status::Expired => hint!("the checkout has ended: create a new cart"),
-        Status::CompleteInProgress => {
-            hint!("a payment is pending: ", Action::GetCheckout, " returns the outcome")
-        }
-        Status::Incomplete | Status::ReadyForComplete | Status::RequiresEscalation => hint!(
-            "call ",
-            Action::CompleteCheckout,
-            " first; ",
-            Action::GetCheckout,
-            " returns the status",
-        ),
-    }
-}
-
 fn not_ready(details: &mut Details, missing: &[&'static str], messages: &[Message]) {
     details.insert("missing", missing.to_vec());
     let messages = messages.iter().map(
         |message| json!({ "code": message.code, "path": message.path, "content": message.content }),
     );
     details.insert("messages", messages.collect::<Vec<_>>());
+}
+
+fn hold_limit_message(limits: HoldLimits, index: Option<usize>) -> String {
+    let HoldLimits { holds, units } = limits;
+    match index {
+        None => format!(
+            "hold limit reached: a key can hold {holds} checkouts and {units} units at this store"
+        ),
+        Some(_) => String::from(
+            "hold limit reached: an account can hold at most half of the stock of a product",
+        ),
+    }
 }
 
 fn hold_limit(details: &mut Details, limits: HoldLimits, index: Option<usize>) {

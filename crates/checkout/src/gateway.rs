@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use carts::PricedCart;
+use merchants::Store;
 use payments::Provider;
 
 /// Takes payments on the hosted page through one provider.
@@ -24,6 +26,15 @@ impl PaymentGateway {
     #[must_use]
     pub fn accepts(&self, is_sandbox: bool) -> bool {
         self.is_live() != is_sandbox || (self.allows_test_payments && !self.is_live())
+    }
+
+    /// Returns a cart of a store with a blocking message for each reason why [`complete`](crate::complete()) would reject every
+    /// cart of that store.
+    #[must_use]
+    pub fn with_store_messages(&self, mut priced: PricedCart, store: &Store) -> PricedCart {
+        let is_hosted_page_open = self.accepts(priced.cart.owner.is_sandbox);
+        priced.add_store_messages(store, is_hosted_page_open);
+        priced
     }
 
     /// Returns whether the provider moves real money.

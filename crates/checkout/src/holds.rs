@@ -1,13 +1,13 @@
-//! Limits on what one agent key can hold at a store without paying (docs/contract/checkout.md#hold-limits).
+//! Limits on what an agent key and its account can hold at a store without paying (docs/contract/checkout.md#hold-limits).
 
 use database::Work;
 use merchants::HoldLimits;
-use primitives::Plan;
+use primitives::{KeyId, Plan, UserId};
 
 use crate::revalidate::Revalidated;
 use crate::{CheckoutContext, CheckoutError, Session, table};
 
-/// Stock above which one key cannot hold more than half of an article.
+/// Stock above which one account cannot hold more than half of the stock of a product.
 const SHARED_STOCK_MIN: i64 = 10;
 
 /// Returns the limits of a plan. A store can set its own.
@@ -20,8 +20,19 @@ pub const fn hold_limits(plan: Plan) -> HoldLimits {
     }
 }
 
-/// Returns `HoldLimitReached` if a session that is about to hold its units exceeds the limits of its key. The session is
-/// stored as holding. Completions of one key at one store wait for each other until the work ends.
+/// Makes the completions of one account at one store wait for each other until the work ends. A key without an account is
+/// a sandbox key, which stands for itself.
+pub(crate) async fn lock(
+    work: &mut Work,
+    context: &CheckoutContext<'_>,
+    key: KeyId,
+) -> Result<(), CheckoutError> {
+    let holder = context.caller.account.map_or_else(|| key.uuid(), UserId::uuid);
+    Ok(table::lock_holds(work, context.merchant(), holder).await?)
+}
+
+/// Returns `HoldLimitReached` if a session that is about to hold its units exceeds the limits of its key or account. The
+/// session is stored as holding, and its units are not held yet.
 pub(crate) async fn ensure_within_limits(
     work: &mut Work,
     context: &CheckoutContext<'_>,
@@ -29,7 +40,7 @@ pub(crate) async fn ensure_within_limits(
     session: &Session,
 ) -> Result<(), CheckoutError> {
     let (merchant, key) = (context.merchant(), session.owner.key);
-    table::lock_holds(work, merchant, key).await?;
+    lock(work, context, key).await?;
     let (holds, units) = table::count_holds(work, merchant, key).await?;
     let limits = revalidated.settings.hold_limits.unwrap_or(hold_limits(context.caller.plan));
     if holds > i64::from(limits.holds) || units > i64::from(limits.units) {
@@ -39,29 +50,40 @@ pub(crate) async fn ensure_within_limits(
     if revalidated.settings.hold_limits.is_some() || session.owner.is_sandbox {
         return Ok(());
     }
-    for (index, (line, quoted)) in
-        session.lines.iter().zip(&revalidated.priced.quote.lines).enumerate()
-    {
-        let Some(available) = quoted.available.map(i64::from) else { continue };
-        let quantity = i64::from(line.quantity);
-        let is_only_hold = holds == 1;
-        let held = if is_only_hold {
-            quantity
-        } else {
-            table::count_held_units(work, merchant, Some(key), line).await?
-        };
-        // At least what is available to this key, with what it holds elsewhere.
-        let least = available + held - quantity;
-        if held <= least / 2 {
+    match over_half(work, context, session).await? {
+        Some(index) => Err(CheckoutError::HoldLimitReached { limits, index: Some(index) }),
+        None => Ok(()),
+    }
+}
+
+/// Returns the first line of which the account holds more than half of the stock, with all its keys.
+async fn over_half(
+    work: &mut Work,
+    context: &CheckoutContext<'_>,
+    session: &Session,
+) -> Result<Option<usize>, CheckoutError> {
+    let merchant = context.merchant();
+    let counted = catalog::stock_and_held(work, merchant, &session.units()).await?;
+    let mut keys = None;
+    for (index, (line, counted)) in session.lines.iter().zip(counted).enumerate() {
+        let Some((stock, held_by_all)) = counted else { continue };
+        // Nobody holds more than all together, which is known without a look at sessions and keys.
+        let is_shared = held_by_all + i64::from(line.quantity) <= stock / 2;
+        if stock <= SHARED_STOCK_MIN || is_shared {
             continue;
         }
-        let held_by_all = table::count_held_units(work, merchant, None, line).await?;
-        let stock = available + held_by_all - quantity;
-        if stock > SHARED_STOCK_MIN && held > stock / 2 {
-            return Err(CheckoutError::HoldLimitReached { limits, index: Some(index) });
+        if keys.is_none() {
+            keys = Some(match context.caller.account {
+                Some(account) => identity::keys_of_account(work, account).await?,
+                None => vec![session.owner.key],
+            });
+        }
+        let keys = keys.as_deref().unwrap_or_default();
+        if table::count_held_units(work, merchant, keys, line).await? > stock / 2 {
+            return Ok(Some(index));
         }
     }
-    Ok(())
+    Ok(None)
 }
 
 #[cfg(test)]

@@ -35,7 +35,7 @@ primitives::text_enum! {
         /// Required data is missing, or an item is not available.
         #[strum(serialize = "required data missing")]
         MarkIncomplete,
-        /// The person declined to pay; the agent can complete the session again.
+        /// The person declined to pay. The agent cannot buy the same items for a while.
         #[strum(serialize = "declined by the person")]
         Decline,
         /// The agent completed the session: the units are held and a person has to pay.

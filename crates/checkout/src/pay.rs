@@ -43,12 +43,15 @@ pub async fn pay(
     if session.stored_status() == Status::Completed {
         return Ok(SessionSnapshot { session, now });
     }
-    let (store, settings) = merchants::store_and_settings_now(&mut work, merchant).await?;
-    context.ensure_hosted(&settings, &session)?;
+    if !session.is_holding {
+        return Err(CheckoutError::InvalidTransition { from: session.status(now) });
+    }
+    let store = merchants::store_now(&mut work, merchant).await?;
+    context.ensure_hosted(&session)?;
     if request.quote_hash != session.quote_hash {
         return Err(CheckoutError::QuoteChanged { current: session.quote_hash });
     }
-    if !session.terms.open.is_empty() {
+    if session.needs_address() {
         let missing = vec!["$.destination"];
         return Err(CheckoutError::NotReady { missing, messages: Vec::new() });
     }
@@ -59,6 +62,7 @@ pub async fn pay(
     let proof =
         confirmation::record_payment(&mut work, merchant, &session, request.visitor).await?;
     session.confirmation = Some(proof);
+    session.confirmed_scope = Some(session.terms.scope());
     let payment = start_payment(&mut work, merchant, &mut session, name, instrument).await?;
     crash_point("pay.before_commit");
     work.commit().await?;
@@ -79,7 +83,7 @@ pub async fn pay(
             // The charge may have succeeded; reconciliation finds out.
             let payment = payment.id;
             tracing::warn!(
-                %merchant, checkout = %id, %payment, cause = %unavailable,
+                %merchant, %payment, cause = %unavailable,
                 "the payment provider returned no outcome; the payment stays pending until it is reconciled"
             );
             Ok(SessionSnapshot { session, now })

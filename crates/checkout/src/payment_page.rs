@@ -2,6 +2,7 @@
 
 use merchants::Settings;
 use payments::PaymentMethod;
+use primitives::Currency;
 
 use crate::PaymentGateway;
 
@@ -37,13 +38,14 @@ impl PaymentPage {
         matches!(self, Self::Hosted | Self::HostedTest)
     }
 
-    /// Returns the methods that an agent can name for a purchase. Those of a merchant's page are not known.
+    /// Returns the methods that an agent can name for a purchase in this currency. Those of a merchant's page are not known.
     #[must_use]
-    pub const fn methods(self) -> &'static [PaymentMethod] {
-        match self {
+    pub fn methods(self, currency: Currency) -> Vec<PaymentMethod> {
+        let methods: &[PaymentMethod] = match self {
             Self::Merchant => &[],
             Self::Hosted | Self::HostedTest => &[PaymentMethod::Stripe],
-        }
+        };
+        methods.iter().copied().filter(|it| it.currencies().contains(&currency)).collect()
     }
 }
 
@@ -69,7 +71,8 @@ mod tests {
         assert_eq!(page(&own, false, true), Some(PaymentPage::HostedTest), "a sandbox");
         assert_eq!(page(&none, false, false), None, "a test provider sells nothing real");
         assert_eq!(page(&none, true, false), Some(PaymentPage::HostedTest));
-        assert_eq!(PaymentPage::Merchant.methods(), []);
-        assert_eq!(PaymentPage::HostedTest.methods(), [PaymentMethod::Stripe]);
+        assert_eq!(PaymentPage::Merchant.methods(Currency::EUR), []);
+        assert_eq!(PaymentPage::HostedTest.methods(Currency::EUR), [PaymentMethod::Stripe]);
+        assert_eq!(PaymentPage::HostedTest.methods(Currency::Usdc), [], "no card pays USDC");
     }
 }

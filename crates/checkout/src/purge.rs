@@ -20,7 +20,7 @@ const EVENT_LIFETIME: Duration = Duration::from_hours(120 * 24);
 /// Rows deleted at a time.
 const BATCH_SIZE: i64 = 1_000;
 
-/// Deletes old carts with their sessions and confirmations, and the orders of sandboxes. Scheduled every hour.
+/// Deletes old carts with their sessions and confirmations, and the orders and payments of sandboxes. Scheduled every hour.
 #[derive(Debug)]
 pub struct PurgeCarts;
 
@@ -68,6 +68,7 @@ async fn purge(
     table::purge_cart(&mut work, merchant, cart).await?;
     if let Some(session) = session.filter(|session| session.owner.is_sandbox) {
         orders::purge_sandbox(&mut work, merchant, session.id).await?;
+        payments::purge(&mut work, merchant, session.id).await?;
     }
     carts::purge(&mut work, merchant, cart).await?;
     let before = work.now().minus(SANDBOX_LIFETIME);
@@ -94,14 +95,16 @@ impl Job for PurgeCheckoutEvents {
     async fn run(self, context: JobContext, (): ()) -> Result<Outcome, JobError> {
         loop {
             let mut work = context.work_for_platform().await?;
-            let now = work.now();
-            let events = table::purge_events(&mut work, now.minus(EVENT_LIFETIME), BATCH_SIZE);
-            let mut deleted = events.await.map_err(CheckoutError::from)?;
-            let declined =
-                table::purge_declined(&mut work, now.minus(SANDBOX_LIFETIME), BATCH_SIZE);
-            deleted += declined.await.map_err(CheckoutError::from)?;
+            let before = work.now().minus(SANDBOX_LIFETIME);
+            let declined = table::purge_declined(&mut work, before, BATCH_SIZE).await;
+            let declined = declined.map_err(CheckoutError::from)?;
             work.commit().await?;
-            if deleted == 0 {
+            let mut work = context.work_for_platform().await?;
+            let before = work.now().minus(EVENT_LIFETIME);
+            let events = table::purge_events(&mut work, before, BATCH_SIZE).await;
+            let events = events.map_err(CheckoutError::from)?;
+            work.commit().await?;
+            if declined + events == 0 {
                 return Ok(Outcome::DONE);
             }
         }

@@ -42,7 +42,7 @@ impl Sweep for ReconcilePayments {
         row: SweepRow,
         gateway: PaymentGateway,
     ) -> Result<(), JobError> {
-        Ok(reconcile(&database, row.merchant, PaymentId::from_uuid(row.id), &gateway).await?)
+        reconcile(&database, row.merchant, PaymentId::from_uuid(row.id), &gateway).await
     }
 }
 
@@ -51,15 +51,21 @@ async fn reconcile(
     merchant: MerchantId,
     id: PaymentId,
     gateway: &PaymentGateway,
-) -> Result<(), CheckoutError> {
+) -> Result<(), JobError> {
     let reading = Reading::for_store(database, merchant)?;
-    let Some(payment) = payments::find(&reading, merchant, id).await? else { return Ok(()) };
-    let is_ours = payment.provider == gateway.provider.name();
-    if payment.status != PaymentStatus::Pending || !is_ours {
+    let found = payments::find(&reading, merchant, id).await.map_err(CheckoutError::from)?;
+    let Some(payment) = found else { return Ok(()) };
+    if payment.status != PaymentStatus::Pending {
         return Ok(());
+    }
+    if payment.provider != gateway.provider.name() {
+        let cause =
+            format!("no provider is configured that knows payments of {}", payment.provider);
+        return Err(JobError::Failed(cause));
     }
     // Without an outcome the payment stays pending, and the next run asks again.
     let Ok(outcome) = gateway.provider.find(&payment.charge_request()).await else {
+        tracing::warn!(%merchant, payment = %id, "the payment provider returned no outcome; the payment stays pending");
         return Ok(());
     };
     let mut work = Work::for_checkout(database, merchant).await?;

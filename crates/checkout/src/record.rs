@@ -207,7 +207,7 @@ impl SessionSnapshot {
             human_confirmation: HumanConfirmationRecord {
                 required: true,
                 level: self.level().to_string(),
-                scope: terms.scope(),
+                scope: session.confirmed_scope.unwrap_or_else(|| terms.scope()),
                 confirmation_id: session.confirmation.and_then(|proof| proof.confirmation),
             },
             metadata: session.metadata.clone(),
@@ -237,7 +237,7 @@ impl SessionSnapshot {
             tax: session.amounts.tax_minor.map(money),
             tax_included: money(session.amounts.tax_included_minor),
             total: session.total.to_decimal(),
-            is_estimate: !terms.open.is_empty() && session.order.is_none(),
+            is_estimate: terms.open_amounts().is_some() && session.order.is_none(),
         }
     }
 
@@ -256,11 +256,13 @@ impl SessionSnapshot {
             Status::Incomplete => {
                 add(
                     "incomplete",
-                    "preview_checkout lists what is missing; set it with update_checkout",
+                    "required data is missing, an item is not available, nobody can pay at the store, or the person declined; the preview of the cart lists what is missing",
                 );
             }
+            // After a declined payment the units are still held.
+            Status::ReadyForComplete if self.session.is_holding => {}
             Status::ReadyForComplete => {
-                add("ready", "complete_checkout holds the items and returns checkout_url");
+                add("ready", "complete the checkout to reserve the items and get checkout_url");
             }
             Status::RequiresEscalation if self.session.terms.needs_destination() => {
                 add(
@@ -275,7 +277,10 @@ impl SessionSnapshot {
                 );
             }
             Status::CompleteInProgress => {
-                add("payment_under_way", "a payment is pending; get_checkout returns the outcome");
+                add(
+                    "payment_under_way",
+                    "a payment is pending; read the checkout again for the outcome",
+                );
             }
             Status::Completed | Status::Canceled => {}
             Status::Expired => {

@@ -1,11 +1,13 @@
 //! A verb: the merchant reports that a session was paid on its own page. Money that was taken is never ignored: a report that
 //! comes late places an order for review if the units are still available, and is recorded as a refund to make otherwise.
 
-use carts::{CartStatus, OpenPart};
+use carts::{CartStatus, OpenPart, Terms};
 use database::Work;
+use merchants::NoticeKind;
 use orders::OrderStatus;
 use payments::ChargeOutcome;
 use primitives::{CheckoutId, MerchantId, Money};
+use serde_json::json;
 
 use crate::event::{self, AgentEvent};
 use crate::pay::{PaidBy, new_order, settle, start_payment};
@@ -15,6 +17,9 @@ use crate::{
 
 /// The provider name of payments reported by the merchant.
 const MERCHANT: &str = "merchant";
+
+/// Reports of a session that are recorded; further ones are rejected all the same.
+const REJECTED_MAX: i64 = 50;
 
 /// A payment reported by the merchant.
 #[derive(Debug, Clone, Default)]
@@ -46,6 +51,8 @@ primitives::text_enum! {
         AmountMismatch,
         /// It came too late for the units: the merchant has to refund the payment.
         RefundDue,
+        /// It was rejected, because another payment is pending; the merchant reports it again once that one has an outcome.
+        PaymentPending,
     }
 }
 
@@ -69,6 +76,11 @@ pub async fn report_paid(
         work.rollback().await?;
         record(context, &session, report, ReportOutcome::RefundDue).await?;
         return Err(CheckoutError::AlreadyPaid { checkout: id });
+    }
+    if session.stored_status() == Status::CompleteInProgress {
+        work.rollback().await?;
+        record(context, &session, report, ReportOutcome::PaymentPending).await?;
+        return Err(CheckoutError::InvalidTransition { from: Status::CompleteInProgress });
     }
     if let Err(error) = apply_amounts(&mut session, &report.amounts) {
         work.rollback().await?;
@@ -98,15 +110,24 @@ pub async fn report_paid(
     Ok(SessionSnapshot { session, now })
 }
 
-/// Records a rejected report in a work of its own.
+/// Records a rejected report in a work of its own. The merchant gets one notice of a payment to refund.
 async fn record(
     context: &CheckoutContext<'_>,
     session: &Session,
     report: &PaymentReport,
     outcome: ReportOutcome,
 ) -> Result<(), CheckoutError> {
+    let merchant = context.merchant();
     let mut work = context.work().await?;
-    table::insert_report(&mut work, context.merchant(), session, report, outcome).await?;
+    if table::count_reports(&mut work, merchant, session.id).await? >= REJECTED_MAX {
+        return Ok(work.rollback().await?);
+    }
+    let is_new = table::insert_report(&mut work, merchant, session, report, outcome).await?;
+    if is_new && outcome == ReportOutcome::RefundDue {
+        let details =
+            json!({ "checkout_id": session.id.to_string(), "reference": report.reference });
+        merchants::post_notice(&mut work, merchant, NoticeKind::RefundDue, details).await?;
+    }
     Ok(work.commit().await?)
 }
 
@@ -152,28 +173,45 @@ async fn place_late(
     Ok(Ok(session))
 }
 
-/// Checks the reported amounts against the terms of a session, and sets those that were open.
-fn apply_amounts(session: &mut Session, reported: &ReportedAmounts) -> Result<(), CheckoutError> {
-    let terms = &session.terms;
-    let money = |minor: i64| Money::new(minor, terms.currency);
+/// One amount of a report beside what the quote says.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ReportedPart {
+    pub(crate) field: &'static str,
+    pub(crate) reported: Money,
+    /// `None` if the quote left the part open.
+    pub(crate) expected_minor: Option<i64>,
+}
+
+/// Returns the amounts that a report states, beside those of the terms.
+pub(crate) fn reported_parts(terms: &Terms, reported: &ReportedAmounts) -> Vec<ReportedPart> {
     let is_open = |part: OpenPart| terms.open.contains(&part);
     let discount: i64 = terms.discounts.iter().map(|(_, minor)| minor).sum();
     let shipping = terms.shipping.as_ref().map_or(0, |option| option.price_minor);
-    let known = [
+    let parts = [
         ("subtotal", reported.subtotal, Some(terms.subtotal_minor)),
         ("discount", reported.discount, Some(discount)),
         ("shipping", reported.shipping, (!is_open(OpenPart::Shipping)).then_some(shipping)),
         ("tax", reported.tax, (!is_open(OpenPart::Tax)).then_some(terms.tax_minor.unwrap_or(0))),
         ("total_amount", reported.total, terms.open.is_empty().then_some(terms.total_minor)),
     ];
-    for (field, amount, expected) in known {
-        let Some(amount) = amount else { continue };
-        if amount.minor() < 0 {
+    let stated = parts.into_iter().filter_map(|(field, reported, expected_minor)| {
+        Some(ReportedPart { field, reported: reported?, expected_minor })
+    });
+    stated.collect()
+}
+
+/// Checks the reported amounts against the terms of a session, and sets those that were open.
+fn apply_amounts(session: &mut Session, reported: &ReportedAmounts) -> Result<(), CheckoutError> {
+    let terms = &session.terms;
+    let money = |minor: i64| Money::new(minor, terms.currency);
+    let is_open = |part: OpenPart| terms.open.contains(&part);
+    for ReportedPart { field, reported, expected_minor } in reported_parts(terms, reported) {
+        if reported.minor() < 0 {
             return Err(CheckoutError::AmountMismatch { field, expected: money(0) });
         }
-        let expected = expected.map_or(amount, money);
-        if amount != expected || amount.currency() != terms.currency {
-            return Err(CheckoutError::AmountMismatch { field, expected: money(expected.minor()) });
+        let expected = money(expected_minor.unwrap_or(reported.minor()));
+        if reported != expected {
+            return Err(CheckoutError::AmountMismatch { field, expected });
         }
     }
     if terms.open.is_empty() {

@@ -39,6 +39,7 @@ pub(crate) async fn revalidate(
     let products = catalog::products_for_sale(work, merchant, &ids, pool).await?;
     let comparisons = compare(&cart, &products);
     let priced = PricedCart::new(&store, &settings, &products, cart, work.now())?;
+    let priced = context.gateway.with_store_messages(priced, &store);
     Ok(Revalidated { store, settings, priced, comparisons })
 }
 

@@ -5,7 +5,7 @@ mod row;
 
 use std::time::Duration;
 
-use carts::{CartOwner, CartStatus, Quote, QuoteHash, QuotedLine, Terms};
+use carts::{ApprovalScope, CartOwner, CartStatus, Quote, QuoteHash, QuotedLine, Terms};
 use catalog::Units;
 use database::{Work, crash_point};
 use orders::{ConfirmationLevel, OrderLine};
@@ -63,13 +63,15 @@ pub struct Session {
     pub is_holding: bool,
     /// `None` until the session is completed.
     pub confirmation: Option<ConfirmationProof>,
+    /// What the confirmation covers. The terms may have become final since.
+    pub confirmed_scope: Option<ApprovalScope>,
     /// Where a person pays; `None` until the session is completed.
     pub checkout_url: Option<String>,
     /// CSRF token of the forms on the hosted page.
     pub form_token: [u8; 16],
     /// The address of the agent that completed the session.
     pub agent_address: Option<String>,
-    /// Where the buyer is sent after the payment.
+    /// Where the agent wants the buyer to be sent after the payment.
     pub return_url: Option<String>,
     /// JSON object of the agent, returned to it unchanged.
     pub metadata: Option<Value>,
@@ -104,6 +106,7 @@ impl Session {
             quote_hash: revalidated.priced.quote_hash,
             is_holding: false,
             confirmation: None,
+            confirmed_scope: None,
             checkout_url: None,
             form_token,
             agent_address: None,
@@ -208,8 +211,14 @@ impl Session {
         self.apply(Transition::Decline, now)?;
         self.release_units(work, merchant).await?;
         self.checkout_url = None;
-        self.confirmation = None;
+        (self.confirmation, self.confirmed_scope) = (None, None);
         table::update(work, merchant, self, before).await
+    }
+
+    /// Returns whether the person has to enter an address before they can pay on the hosted page.
+    #[must_use]
+    pub fn needs_address(&self) -> bool {
+        !self.terms.open.is_empty() || !self.terms.has_address()
     }
 
     /// Releases the units of the session, which is locked, if it holds any.
@@ -318,6 +327,7 @@ pub(crate) async fn escalate(
     session.is_holding = true;
     session.is_payment_failed = false;
     session.confirmation = Some(proof);
+    session.confirmed_scope = Some(session.terms.scope());
     session.agent_address = context.caller.address.map(|address| address.0.to_string());
     session.checkout_url = Some(context.checkout_url(&revalidated.settings, &session));
     match before {

@@ -2,7 +2,7 @@
 
 mod confirmation;
 
-use carts::Terms;
+use carts::{ApprovalScope, Terms};
 use database::Work;
 use jobs::SweepRow;
 use orders::OrderLine;
@@ -10,6 +10,7 @@ use payments::PaymentMethod;
 use primitives::{
     CartId, CheckoutId, ConfirmationId, KeyId, MerchantId, Money, OrderId, PageRequest, Timestamp,
 };
+use serde_json::json;
 use sqlx::PgConnection;
 use sqlx::types::Json;
 use uuid::Uuid;
@@ -19,7 +20,7 @@ pub(crate) use confirmation::{
     is_declined, mark_confirmation_used, record_decision,
 };
 
-use crate::report::ReportOutcome;
+use crate::report::{ReportOutcome, reported_parts};
 use crate::session::SessionRow;
 use crate::{Amounts, CheckoutError, PaymentReport, Session};
 
@@ -40,7 +41,7 @@ macro_rules! sessions {
                       agent_key_id AS "agent: KeyId", agent_name, is_sandbox, status, version, payment_method,
                       currency, total_minor, amounts AS "amounts: Json<Amounts>",
                       lines AS "lines: Json<Vec<OrderLine>>", terms AS "terms: Json<Terms>",
-                      quote_hash, is_holding, confirmation_level,
+                      quote_hash, is_holding, confirmation_level, confirmation_scope,
                       confirmation_id AS "confirmation_id: ConfirmationId", checkout_url, form_token, agent_address,
                       return_url, metadata, is_payment_failed, reason_code, order_id AS "order_id: OrderId",
                       started_at AS "started_at: Timestamp", updated_at AS "updated_at: Timestamp",
@@ -104,16 +105,16 @@ pub(crate) async fn count(
     .await
 }
 
-/// Serializes the completions of one key at one store until the work ends.
+/// Serializes the completions of one holder, an account or a key, at one store until the work ends.
 pub(crate) async fn lock_holds(
     work: &mut Work,
     merchant: MerchantId,
-    agent: KeyId,
+    holder: Uuid,
 ) -> sqlx::Result<()> {
     sqlx::query!(
         "SELECT pg_advisory_xact_lock(hashtextextended('holds/' || $1::text || '/' || $2::text, 0))",
         merchant.uuid().to_string(),
-        agent.uuid().to_string(),
+        holder.to_string(),
     )
     .execute(work.sql())
     .await?;
@@ -139,21 +140,21 @@ pub(crate) async fn count_holds(
     Ok((row.holds, row.units))
 }
 
-/// Returns how many units of a product the sessions of a key hold at a store, or those of all keys.
+/// Returns how many units of a product the sessions of some keys hold at a store.
 pub(crate) async fn count_held_units(
     work: &mut Work,
     merchant: MerchantId,
-    agent: Option<KeyId>,
+    agents: &[KeyId],
     line: &OrderLine,
 ) -> sqlx::Result<i64> {
+    let agents: Vec<Uuid> = agents.iter().map(|agent| agent.uuid()).collect();
     sqlx::query_scalar!(
         r#"SELECT coalesce(sum((line ->> 'quantity')::bigint), 0)::bigint AS "units!"
            FROM checkout_session, jsonb_array_elements(lines) AS line
-           WHERE merchant_id = $1 AND ($2::uuid IS NULL OR agent_key_id = $2) AND is_holding
-             AND NOT is_sandbox
+           WHERE merchant_id = $1 AND agent_key_id = ANY ($2) AND is_holding AND NOT is_sandbox
              AND line ->> 'product' = $3 AND line ->> 'variant' IS NOT DISTINCT FROM $4"#,
         merchant as MerchantId,
-        agent as Option<KeyId>,
+        &agents,
         line.product.to_string(),
         line.variant.map(|variant| variant.to_string()),
     )
@@ -184,9 +185,9 @@ pub(crate) async fn insert(
              (merchant_id, checkout_id, cart_id, agent_key_id, agent_name, is_sandbox, status, version,
               payment_method, currency, total_minor, lines, terms, quote_hash, is_holding, confirmation_level,
               confirmation_id, checkout_url, form_token, return_url, metadata, started_at, updated_at, expires_at,
-              amounts, agent_address)
+              amounts, agent_address, confirmation_scope)
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21,
-                 $22, $23, $24, $25, $26)",
+                 $22, $23, $24, $25, $26, $27)",
         merchant as MerchantId,
         session.id as CheckoutId,
         session.cart as CartId,
@@ -213,6 +214,7 @@ pub(crate) async fn insert(
         session.expires_at as Timestamp,
         Json(&session.amounts) as _,
         session.agent_address,
+        session.confirmed_scope.map(ApprovalScope::as_str),
     )
     .execute(work.sql())
     .await?;
@@ -239,7 +241,8 @@ pub(crate) async fn update(
                 lines = $8, terms = $9, quote_hash = $10, is_holding = $11, confirmation_level = $12,
                 confirmation_id = $13, checkout_url = $14, return_url = $15, metadata = $16,
                 is_payment_failed = $17, reason_code = $18, order_id = $19, updated_at = $20,
-                expires_at = $21, ended_at = $22, amounts = $23, agent_address = $24
+                expires_at = $21, ended_at = $22, amounts = $23, agent_address = $24,
+                confirmation_scope = $25
          WHERE merchant_id = $1 AND checkout_id = $2 AND version = $3",
         merchant as MerchantId,
         session.id as CheckoutId,
@@ -265,6 +268,7 @@ pub(crate) async fn update(
         ended_at as Option<Timestamp>,
         Json(&session.amounts) as _,
         session.agent_address,
+        session.confirmed_scope.map(ApprovalScope::as_str),
     )
     .execute(work.sql())
     .await?;
@@ -304,12 +308,21 @@ pub(crate) async fn insert_report(
     session: &Session,
     report: &PaymentReport,
     outcome: ReportOutcome,
-) -> sqlx::Result<()> {
+) -> sqlx::Result<bool> {
     let now = work.now();
-    sqlx::query!(
+    let parts = reported_parts(&session.terms, &report.amounts).into_iter().map(|part| {
+        json!({
+            "field": part.field,
+            "expected_minor": part.expected_minor,
+            "reported_minor": part.reported.minor(),
+            "currency": part.reported.currency().code(),
+        })
+    });
+    let parts: serde_json::Value = parts.collect();
+    let done = sqlx::query!(
         "INSERT INTO payment_report
-             (merchant_id, checkout_id, reference, outcome, currency, expected_minor, reported_minor, is_open, at)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT DO NOTHING",
+             (merchant_id, checkout_id, reference, outcome, currency, expected_minor, reported_minor, is_open, parts, at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) ON CONFLICT DO NOTHING",
         merchant as MerchantId,
         session.id as CheckoutId,
         report.reference,
@@ -318,11 +331,27 @@ pub(crate) async fn insert_report(
         session.terms.total_minor,
         report.amounts.total.map(Money::minor),
         !session.terms.open.is_empty(),
+        parts,
         now as Timestamp,
     )
     .execute(work.sql())
     .await?;
-    Ok(())
+    Ok(done.rows_affected() == 1)
+}
+
+/// Returns the number of recorded reports of a session.
+pub(crate) async fn count_reports(
+    work: &mut Work,
+    merchant: MerchantId,
+    session: CheckoutId,
+) -> sqlx::Result<i64> {
+    sqlx::query_scalar!(
+        r#"SELECT count(*) AS "count!" FROM payment_report WHERE merchant_id = $1 AND checkout_id = $2"#,
+        merchant as MerchantId,
+        session as CheckoutId,
+    )
+    .fetch_one(work.sql())
+    .await
 }
 
 pub(crate) async fn insert_event(
@@ -407,13 +436,15 @@ pub(crate) async fn erase_terms(
     work: &mut Work,
     carts: &[(MerchantId, CartId)],
 ) -> sqlx::Result<()> {
+    let now = work.now();
     let (merchants, ids): (Vec<Uuid>, Vec<Uuid>) =
         carts.iter().map(|(merchant, cart)| (merchant.uuid(), cart.uuid())).unzip();
     sqlx::query!(
         "UPDATE checkout_session AS session
          SET terms = terms - 'buyer' || jsonb_build_object('destination',
                  CASE WHEN terms -> 'destination' ->> 'country' IS NULL THEN 'null'::jsonb
-                      ELSE jsonb_build_object('country', terms -> 'destination' -> 'country') END)
+                      ELSE jsonb_build_object('country', terms -> 'destination' -> 'country') END),
+             metadata = NULL, return_url = NULL
          FROM unnest($1::uuid[], $2::uuid[]) AS erased (merchant_id, cart_id)
          WHERE session.merchant_id = erased.merchant_id AND session.cart_id = erased.cart_id
            AND session.ended_at IS NOT NULL",
@@ -430,9 +461,10 @@ pub(crate) async fn erase_terms(
              decided_address = NULL, decided_browser = NULL
          FROM unnest($1::uuid[], $2::uuid[]) AS erased (merchant_id, cart_id)
          WHERE confirmation.merchant_id = erased.merchant_id AND confirmation.cart_id = erased.cart_id
-           AND confirmation.decided_at IS NOT NULL",
+           AND (confirmation.decided_at IS NOT NULL OR confirmation.expires_at < $3)",
         &merchants,
         &ids,
+        now as Timestamp,
     )
     .execute(work.sql())
     .await?;

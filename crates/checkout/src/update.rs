@@ -19,7 +19,7 @@ pub struct Update {
     pub session: NewSession,
 }
 
-/// Declines a session on the hosted page: its units are released, and for a while the agent cannot buy the same items
+/// Declines an unpaid session on the hosted page: its units are released, and for a while the agent cannot buy the same items
 /// again. Returns `CsrfRejected` unless the form token is the session's. Idempotent.
 pub async fn decline(
     context: &CheckoutContext<'_>,
@@ -33,10 +33,14 @@ pub async fn decline(
     if !bool::from(session.form_token.as_slice().ct_eq(form_token)) {
         return Err(CheckoutError::CsrfRejected);
     }
-    if !session.is_holding && session.stored_status() == Status::Incomplete {
-        return Ok(SessionSnapshot { session, now });
+    let status = session.status(now);
+    let is_paid = session.order.is_some() || status == Status::CompleteInProgress;
+    if status.after(Transition::Decline).is_some() {
+        session.decline(&mut work, merchant).await?;
+    } else if is_paid {
+        return Err(CheckoutError::InvalidTransition { from: status });
     }
-    session.decline(&mut work, merchant).await?;
+    // The decision counts also if the agent has changed or ended the session in the meantime.
     let (agent, items) = (session.owner.key, ItemsHash::of_session(&session));
     confirmation::record_declined(&mut work, merchant, agent, items, true).await?;
     work.commit().await?;
@@ -67,7 +71,7 @@ pub async fn update(
     if session.is_holding {
         session.release_units(&mut work, merchant).await?;
         session.checkout_url = None;
-        session.confirmation = None;
+        (session.confirmation, session.confirmed_scope) = (None, None);
     }
     carts::change_during_checkout(&mut work, merchant, &mut cart, &change.data.edits()).await?;
     let revalidated = revalidate(&mut work, context, cart).await?;

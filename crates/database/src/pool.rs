@@ -11,7 +11,7 @@ use sqlx::{Postgres, Transaction};
 use crate::cells::Directory;
 use crate::error::is_begin_on_standby;
 use crate::migrations::{self, MIGRATOR};
-use crate::store_permits::{StorePermit, StorePermits};
+use crate::store_permits::{Permit, Permits};
 use crate::tenant::{Access, Tenant};
 use crate::{CellName, Clock, DatabaseError, RandomSource};
 
@@ -36,7 +36,8 @@ pub struct Database {
     pool: PgPool,
     /// Options of connections without the timeouts of serving.
     connect_options: Arc<PgConnectOptions>,
-    store_permits: StorePermits,
+    acquire_timeout: Duration,
+    permits: Permits,
     /// When idle connections were last closed because the server is not the primary.
     discarded_at: Arc<Mutex<Option<Instant>>>,
     cell: CellName,
@@ -45,11 +46,35 @@ pub struct Database {
     directory: Arc<RwLock<Arc<Directory>>>,
 }
 
+/// Creates a pool for serving.
+fn pool(
+    connect_options: &PgConnectOptions,
+    connections_max: u32,
+    acquire_timeout: Duration,
+) -> PgPool {
+    // One stuck statement or idle transaction delays vacuum in the whole cluster, and makes readers of the outbox
+    // read the same rows again.
+    let options = connect_options.clone().options([
+        ("statement_timeout", "10s"),
+        ("lock_timeout", "5s"),
+        ("idle_in_transaction_session_timeout", "10s"),
+        // Statements are short. Where plan types are disabled, the planner overestimates their cost, and
+        // compiling one takes a hundred times as long as running it.
+        ("jit", "off"),
+    ]);
+    PgPoolOptions::new()
+        .max_connections(connections_max)
+        .acquire_timeout(acquire_timeout)
+        // A ping before each use would cost a round trip; `begin` replaces a closed connection.
+        .test_before_acquire(false)
+        .connect_lazy_with(options)
+}
+
 /// An open transaction.
 pub(crate) struct Opened {
     pub(crate) transaction: Transaction<'static, Postgres>,
     /// Held for as long as the transaction is open.
-    pub(crate) permit: Option<StorePermit>,
+    pub(crate) permit: Permit,
 }
 
 /// Usage of the pool.
@@ -65,33 +90,29 @@ impl Database {
     /// unavailable.
     pub fn connect_lazy(settings: Settings) -> Result<Self, DatabaseError> {
         let connect_options = PgConnectOptions::from_str(&settings.url)?.application_name("souk");
-        // One stuck statement or idle transaction delays vacuum in the whole cluster, and makes readers of the outbox
-        // read the same rows again.
-        let options = connect_options.clone().options([
-            ("statement_timeout", "10s"),
-            ("lock_timeout", "5s"),
-            ("idle_in_transaction_session_timeout", "10s"),
-            // Statements are short. Where plan types are disabled, the planner overestimates their cost, and
-            // compiling one takes a hundred times as long as running it.
-            ("jit", "off"),
-        ]);
-        let pool = PgPoolOptions::new()
-            .max_connections(settings.connections_max)
-            .acquire_timeout(settings.acquire_timeout)
-            // A ping before each use would cost a round trip; `begin` replaces a closed connection.
-            .test_before_acquire(false)
-            .connect_lazy_with(options);
-        let store_permits = StorePermits::new(settings.connections_max, settings.acquire_timeout);
+        let acquire_timeout = settings.acquire_timeout;
         Ok(Self {
-            pool,
+            pool: pool(&connect_options, settings.connections_max, acquire_timeout),
             connect_options: Arc::new(connect_options),
-            store_permits,
+            acquire_timeout,
+            permits: Permits::new(settings.connections_max, acquire_timeout),
             discarded_at: Arc::default(),
             cell: settings.cell,
             clock: settings.clock,
             random_source: settings.random_source,
             directory: Arc::default(),
         })
+    }
+
+    /// Returns a handle with a pool of its own of so many connections, for tests: with a single one, code that opens a
+    /// transaction inside another one waits for itself.
+    #[must_use]
+    pub fn with_connections(&self, connections_max: u32) -> Self {
+        Self {
+            pool: pool(&self.connect_options, connections_max, self.acquire_timeout),
+            permits: Permits::new(connections_max, self.acquire_timeout),
+            ..self.clone()
+        }
     }
 
     /// Applies pending migrations, on a connection of its own without the timeouts of serving. Safe to call from several
@@ -140,14 +161,14 @@ impl Database {
         directory.check(&self.cell, merchant)
     }
 
-    /// Opens a transaction, once the store has a permit for it. A pooled connection may have been closed since its last
+    /// Opens a transaction, once there is a permit for it. A pooled connection may have been closed since its last
     /// use (a restart of PostgreSQL closes all of them); nothing has run yet, so that another connection is tried.
     pub(crate) async fn begin(
         &self,
         tenant: Tenant,
         access: Access,
     ) -> Result<Opened, DatabaseError> {
-        let permit = self.store_permits.acquire(tenant, access).await?;
+        let permit = self.permits.acquire(tenant, access).await?;
         let attempts_max = self.pool.size() + 1;
         let mut attempt = 1;
         loop {

@@ -6,7 +6,7 @@ use primitives::{MerchantId, Timestamp};
 use sqlx::{PgConnection, Postgres, Transaction};
 
 use crate::pool::Opened;
-use crate::store_permits::StorePermit;
+use crate::store_permits::Permit;
 use crate::tenant::{Access, Tenant};
 use crate::{Clock, Database, DatabaseError};
 
@@ -60,7 +60,7 @@ impl Reading {
 /// An open read-only transaction. Dereferences to `PgConnection` for the SQL of a `table.rs`.
 pub struct Snapshot {
     transaction: Transaction<'static, Postgres>,
-    _permit: Option<StorePermit>,
+    _permit: Permit,
     clock: Clock,
 }
 

@@ -1,5 +1,7 @@
-//! Permits for transactions of stores: one store never uses all connections of the pool, and all stores together leave
-//! some for checkouts and for the platform.
+//! Permits for transactions, which divide the connections of the pool: one store never uses all of them, all stores
+//! together leave some to the platform, both leave some to checkouts, and checkouts leave some to everything else.
+//!
+//! A transaction has one permit until it ends. Code that holds a transaction opens no other one: it could wait for itself.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,14 +15,21 @@ use crate::tenant::{Access, Tenant};
 
 /// A store uses at most one of so many connections for reads, and as many for writes and for checkouts.
 const STORE_SHARE: u32 = 4;
-/// Reads and writes of stores leave one of so many connections to checkouts and to the platform.
+/// Reads and writes of stores leave one of so many connections to the platform and to checkouts.
 const RESERVED_SHARE: u32 = 5;
+/// Everything but checkouts leaves one of so many connections to them.
+const CHECKOUT_SHARE: u32 = 10;
+/// Checkouts leave one of so many connections to everything else.
+const OTHER_SHARE: u32 = 2;
 
-/// Counts the open transactions of each store. Cheap to clone.
+/// Counts the open transactions, also of each store. Cheap to clone.
 #[derive(Debug, Clone)]
-pub(crate) struct StorePermits {
-    /// For reads and writes of all stores.
-    shared: Arc<Semaphore>,
+pub(crate) struct Permits {
+    /// For reads and writes of stores.
+    of_stores: Arc<Semaphore>,
+    /// For reads and writes of stores and of the platform: look-ups of keys and of slugs, lists, jobs.
+    ordinary: Arc<Semaphore>,
+    of_checkouts: Arc<Semaphore>,
     per_store: usize,
     timeout: Duration,
     /// Stores with a transaction that is open or waits for a permit.
@@ -40,50 +49,67 @@ enum Use {
 
 /// The permit for one transaction, released when dropped.
 #[derive(Debug)]
-pub(crate) struct StorePermit {
-    _own: OwnPermit,
-    _shared: Option<OwnedSemaphorePermit>,
+pub(crate) struct Permit {
+    _own: Option<OwnPermit>,
+    _shared: [Option<OwnedSemaphorePermit>; 2],
 }
 
-impl StorePermits {
+impl Permits {
     pub(crate) fn new(connections_max: u32, timeout: Duration) -> Self {
         let count = |number: u32| usize::try_from(number.max(1)).unwrap_or(usize::MAX);
-        let reserved = (connections_max / RESERVED_SHARE).max(1);
+        let all_but = |share: u32| {
+            let reserved = (connections_max / share).max(1);
+            Arc::new(Semaphore::new(count(connections_max.saturating_sub(reserved))))
+        };
         Self {
-            shared: Arc::new(Semaphore::new(count(connections_max.saturating_sub(reserved)))),
+            of_stores: all_but(RESERVED_SHARE),
+            ordinary: all_but(CHECKOUT_SHARE),
+            of_checkouts: all_but(OTHER_SHARE),
             per_store: count(connections_max / STORE_SHARE),
             timeout,
             stores: Arc::default(),
         }
     }
 
-    /// Waits for a permit; the platform needs none.
+    /// Waits for a permit.
     pub(crate) async fn acquire(
         &self,
         tenant: Tenant,
         access: Access,
-    ) -> Result<Option<StorePermit>, DatabaseError> {
-        let (merchant, purpose) = match (tenant, access) {
-            (Tenant::Platform, _) => return Ok(None),
+    ) -> Result<Permit, DatabaseError> {
+        let store = match (tenant, access) {
+            (Tenant::Platform, _) => None,
             (Tenant::Store(merchant) | Tenant::Checkout(merchant), Access::Read) => {
-                (merchant, Use::Read)
+                Some((merchant, Use::Read))
             }
-            (Tenant::Store(merchant), Access::Write) => (merchant, Use::Write),
-            (Tenant::Checkout(merchant), Access::Write) => (merchant, Use::Checkout),
+            (Tenant::Store(merchant), Access::Write) => Some((merchant, Use::Write)),
+            (Tenant::Checkout(merchant), Access::Write) => Some((merchant, Use::Checkout)),
         };
-        let permit = async {
-            // The store's own first, so that one store never waits in many places for the shared ones.
-            let own = self.acquire_own(merchant, purpose).await?;
-            let shared = match purpose {
-                Use::Read | Use::Write => {
-                    Some(Arc::clone(&self.shared).acquire_owned().await.ok()?)
-                }
-                Use::Checkout => None,
-            };
-            Some(StorePermit { _own: own, _shared: shared })
+        let permit = tokio::time::timeout(self.timeout, self.acquire_all(store)).await;
+        permit.ok().flatten().ok_or_else(|| match store {
+            Some(_) => DatabaseError::StoreOverloaded,
+            None => DatabaseError::Unavailable(sqlx::Error::PoolTimedOut),
+        })
+    }
+
+    /// Waits for all that a permit consists of, of the smaller number first: one store never waits in many places for
+    /// what all stores share, nor all stores for what they share with the platform.
+    async fn acquire_all(&self, store: Option<(MerchantId, Use)>) -> Option<Permit> {
+        let one_of =
+            async |semaphore: &Arc<Semaphore>| Arc::clone(semaphore).acquire_owned().await.ok();
+        let own = match store {
+            Some((merchant, purpose)) => Some(self.acquire_own(merchant, purpose).await?),
+            None => None,
         };
-        let permit = tokio::time::timeout(self.timeout, permit).await.ok().flatten();
-        permit.map(Some).ok_or(DatabaseError::StoreOverloaded)
+        let shared = match store {
+            Some((_, Use::Checkout)) => [Some(one_of(&self.of_checkouts).await?), None],
+            Some((_, Use::Read | Use::Write)) => {
+                let of_stores = one_of(&self.of_stores).await?;
+                [Some(of_stores), Some(one_of(&self.ordinary).await?)]
+            }
+            None => [Some(one_of(&self.ordinary).await?), None],
+        };
+        Some(Permit { _own: own, _shared: shared })
     }
 
     async fn acquire_own(&self, merchant: MerchantId, purpose: Use) -> Option<OwnPermit> {
@@ -103,7 +129,7 @@ impl StorePermits {
 /// A permit of a store. When the last one is dropped the store is forgotten.
 #[derive(Debug)]
 struct OwnPermit {
-    permits: StorePermits,
+    permits: Permits,
     key: (MerchantId, Use),
     permit: Option<OwnedSemaphorePermit>,
 }
@@ -129,12 +155,16 @@ mod tests {
         Tenant::Store(MerchantId::from_random(number))
     }
 
-    fn permits() -> StorePermits {
-        StorePermits::new(20, Duration::from_millis(50))
+    fn permits() -> Permits {
+        Permits::new(20, Duration::from_millis(50))
     }
 
-    async fn take(permits: &StorePermits, tenant: Tenant, access: Access) -> Option<StorePermit> {
-        permits.acquire(tenant, access).await.unwrap_or_default()
+    async fn take(permits: &Permits, tenant: Tenant, access: Access) -> Option<Permit> {
+        permits.acquire(tenant, access).await.ok()
+    }
+
+    fn checkout(number: u128) -> Tenant {
+        Tenant::Checkout(MerchantId::from_random(number))
     }
 
     #[tokio::test]
@@ -161,9 +191,39 @@ mod tests {
         }
         assert!(permits.acquire(store(99), Access::Read).await.is_err());
         assert!(permits.acquire(store(99), Access::Write).await.is_err());
-        let checkout = Tenant::Checkout(MerchantId::from_random(99));
-        assert!(take(&permits, checkout, Access::Write).await.is_some());
+        assert!(take(&permits, checkout(99), Access::Write).await.is_some());
         assert!(permits.acquire(Tenant::Platform, Access::Read).await.is_ok());
+    }
+
+    #[tokio::test]
+    async fn the_platform_and_stores_leave_connections_to_checkouts() {
+        let permits = permits();
+        let mut held = Vec::new();
+        while let Some(permit) = take(&permits, Tenant::Platform, Access::Read).await {
+            held.push(permit);
+        }
+        assert_eq!(held.len(), 18);
+        let refused = permits.acquire(Tenant::Platform, Access::Write).await;
+        assert!(matches!(refused, Err(DatabaseError::Unavailable(_))));
+        let refused = permits.acquire(store(1), Access::Read).await;
+        assert!(matches!(refused, Err(DatabaseError::StoreOverloaded)));
+        assert!(take(&permits, checkout(1), Access::Write).await.is_some());
+        held.pop();
+        assert!(take(&permits, store(1), Access::Read).await.is_some());
+    }
+
+    #[tokio::test]
+    async fn checkouts_leave_connections_to_everything_else() {
+        let permits = permits();
+        let mut held = Vec::new();
+        for number in 0..20 {
+            held.extend(take(&permits, checkout(number), Access::Write).await);
+        }
+        assert_eq!(held.len(), 10);
+        assert!(take(&permits, Tenant::Platform, Access::Read).await.is_some());
+        assert!(take(&permits, store(1), Access::Write).await.is_some());
+        held.pop();
+        assert!(take(&permits, checkout(99), Access::Write).await.is_some());
     }
 
     #[tokio::test]
@@ -178,10 +238,10 @@ mod tests {
 
     #[tokio::test]
     async fn the_smallest_pool_serves_reads_and_writes() {
-        let permits = StorePermits::new(2, Duration::from_millis(50));
+        let permits = Permits::new(2, Duration::from_millis(50));
         drop(take(&permits, store(1), Access::Read).await.unwrap());
+        drop(take(&permits, Tenant::Platform, Access::Write).await.unwrap());
         let _write = take(&permits, store(1), Access::Write).await.unwrap();
-        let checkout = Tenant::Checkout(MerchantId::from_random(1));
-        assert!(take(&permits, checkout, Access::Write).await.is_some());
+        assert!(take(&permits, checkout(1), Access::Write).await.is_some());
     }
 }

@@ -31,15 +31,23 @@ impl Tenant {
             Access::Write => "READ WRITE",
             Access::Read => "READ ONLY",
         };
-        let (role, merchant) = match self {
-            Self::Store(merchant) => ("souk_store", merchant.uuid().to_string()),
-            Self::Checkout(merchant) => ("souk_checkout", merchant.uuid().to_string()),
-            Self::Platform => ("souk_platform", String::new()),
+        let merchant = match self {
+            Self::Store(merchant) | Self::Checkout(merchant) => merchant.uuid().to_string(),
+            Self::Platform => String::new(),
         };
         AssertSqlSafe(format!(
-            "BEGIN ISOLATION LEVEL READ COMMITTED {mode}; \
-             SET LOCAL ROLE {role}; SET LOCAL souk.merchant_id = '{merchant}'"
+            "BEGIN ISOLATION LEVEL READ COMMITTED {mode}; {}; SET LOCAL souk.merchant_id = '{merchant}'",
+            self.set_role()
         ))
         .into_sql_str()
+    }
+
+    /// Returns the statement that sets the role of the tenant in an open transaction.
+    pub(crate) const fn set_role(self) -> &'static str {
+        match self {
+            Self::Store(_) => "SET LOCAL ROLE souk_store",
+            Self::Checkout(_) => "SET LOCAL ROLE souk_checkout",
+            Self::Platform => "SET LOCAL ROLE souk_platform",
+        }
     }
 }

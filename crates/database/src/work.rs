@@ -10,7 +10,7 @@ use time::OffsetDateTime;
 
 use crate::cells::shard_of;
 use crate::pool::Opened;
-use crate::store_permits::StorePermit;
+use crate::store_permits::Permit;
 use crate::tenant::{Access, Tenant};
 use crate::{Database, DatabaseError};
 
@@ -21,7 +21,8 @@ pub(crate) const LIFETIME_MAX: Duration = Duration::from_secs(10);
 /// or not at all. Dropping it rolls it back.
 pub struct Work {
     transaction: Transaction<'static, Postgres>,
-    _permit: Option<StorePermit>,
+    _permit: Permit,
+    tenant: Tenant,
     now: Timestamp,
     random: StdRng,
     opened: Instant,
@@ -68,7 +69,7 @@ impl Work {
         if row.cell.as_deref() != Some(database.cell().as_str()) {
             return Err(DatabaseError::WrongCell { epoch: row.epoch });
         }
-        Ok(Self::opened(database, opened, row.now))
+        Ok(Self::opened(database, opened, tenant, row.now))
     }
 
     /// Opens a transaction across stores. `tidy` lists the crates that may.
@@ -77,18 +78,41 @@ impl Work {
         let now = sqlx::query_scalar!(r#"SELECT now() AS "now!""#)
             .fetch_one(&mut *opened.transaction)
             .await?;
-        Ok(Self::opened(database, opened, now))
+        Ok(Self::opened(database, opened, Tenant::Platform, now))
     }
 
-    fn opened(database: &Database, opened: Opened, now: OffsetDateTime) -> Self {
+    fn opened(database: &Database, opened: Opened, tenant: Tenant, now: OffsetDateTime) -> Self {
         Self {
             transaction: opened.transaction,
             _permit: opened.permit,
+            tenant,
             now: database.clock().fixed_now().unwrap_or_else(|| now.into()),
             random: database.random_source().fork(),
             opened: Instant::now(),
             clock: database.clock().clone(),
         }
+    }
+
+    /// Runs `write` with the role of the platform, and returns to the role of this work: for the few rows of a store that
+    /// its own role may not write, in the transaction that checks the cell and writes the others. `tidy` lists the files
+    /// that may.
+    pub async fn as_platform<T, E, F>(&mut self, write: F) -> Result<T, E>
+    where
+        F: AsyncFnOnce(&mut Self) -> Result<T, E>,
+        E: From<DatabaseError>,
+    {
+        self.set_role(Tenant::Platform).await?;
+        let result = write(self).await;
+        // Also after an error. If that was one of SQL, the transaction can only be rolled back, and this fails too.
+        let restored = self.set_role(self.tenant).await;
+        let value = result?;
+        restored?;
+        Ok(value)
+    }
+
+    async fn set_role(&mut self, tenant: Tenant) -> Result<(), DatabaseError> {
+        sqlx::raw_sql(tenant.set_role()).execute(&mut *self.transaction).await?;
+        Ok(())
     }
 
     /// Returns the transaction timestamp, at which everything in this work happens.

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use database::{Database, Reading, Work};
+use database::{Database, DatabaseError, Reading, Work};
 use primitives::{KeyId, MerchantId, Plan, Scope, Timestamp, UserId};
 use serde_json::json;
 
@@ -88,6 +88,15 @@ impl Agent {
             _ => Ok(()),
         }
     }
+}
+
+/// Returns the agent keys of an account, also those that are no longer valid: what they hold remains. Works in the
+/// transaction of a store, whose role may not read keys.
+pub async fn keys_of_account(
+    work: &mut Work,
+    account: UserId,
+) -> Result<Vec<KeyId>, DatabaseError> {
+    work.as_platform(async |work| Ok(table::agent_key::ids_of_person(work, account).await?)).await
 }
 
 /// Issues an agent key to a person, in a platform transaction.

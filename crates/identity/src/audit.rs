@@ -83,6 +83,12 @@ primitives::text_enum! {
         /// A store may direct buyers to another host.
         #[strum(serialize = "store.host_allowed")]
         StoreHostAllowed,
+        /// A store may no longer direct buyers to a host.
+        #[strum(serialize = "store.host_disallowed")]
+        StoreHostDisallowed,
+        /// A quota of the catalog of a store was set.
+        #[strum(serialize = "store.quota_set")]
+        StoreQuotaSet,
         /// The page on which buyers pay a store was changed.
         #[strum(serialize = "store.checkout_url_set")]
         CheckoutUrlSet,

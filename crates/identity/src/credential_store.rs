@@ -91,16 +91,24 @@ impl CredentialStore {
         Ok(issued)
     }
 
-    /// Rotates an agent key.
+    /// Rotates an agent key. If the request was executed before, returns the key without its text, which is not stored.
     pub async fn rotate_agent_key(
         &self,
         owner: UserId,
         key: KeyId,
-    ) -> Result<(IssuedKey, AgentKey), IdentityError> {
+        idempotency_key: Option<&IdempotencyKey>,
+    ) -> Result<(Option<IssuedKey>, AgentKey), IdentityError> {
         let mut work = Work::for_platform(&self.database).await?;
-        let issued = crate::rotate_agent_key(&mut work, &self.secret, owner, key).await?;
+        if let Some(id) = issued_earlier(&mut work, idempotency_key).await? {
+            work.rollback().await?;
+            let mut keys = self.agent_keys_of(owner).await?.into_iter();
+            let key = keys.find(|key| key.key_id == id).ok_or(IdentityError::KeyNotFound)?;
+            return Ok((None, key));
+        }
+        let (issued, key) = crate::rotate_agent_key(&mut work, &self.secret, owner, key).await?;
+        record_issued(&mut work, idempotency_key, key.key_id).await?;
         work.commit().await?;
-        Ok(issued)
+        Ok((Some(issued), key))
     }
 
     /// Revokes an agent key.

@@ -5,6 +5,7 @@ mod attempts;
 mod audit;
 mod credential;
 mod credential_store;
+mod dead_letter;
 mod error;
 mod key_text;
 mod login;
@@ -22,11 +23,13 @@ mod tier;
 mod token;
 
 pub use agent_key::{
-    Agent, AgentKey, NewAgentKey, agent_keys, issue_agent_key, revoke_agent_key, rotate_agent_key,
+    Agent, AgentKey, NewAgentKey, agent_keys, issue_agent_key, keys_of_account, revoke_agent_key,
+    rotate_agent_key,
 };
 pub use audit::{Actor, AuditAction, AuditEntry, Reason, audit_entries, record_audit};
 pub use credential::{Credential, challenge};
 pub use credential_store::CredentialStore;
+pub use dead_letter::{discard_job, revive_job};
 pub use error::IdentityError;
 pub use login::{Logins, purge_login_attempts};
 pub use person::{

@@ -124,7 +124,7 @@ async fn uncount(
 }
 
 /// Deletes attempts that are older than every window, in a platform transaction.
-pub async fn purge_login_attempts(work: &mut Work) -> Result<u64, DatabaseError> {
+pub async fn purge_login_attempts(work: &mut Work, limit: i64) -> Result<u64, DatabaseError> {
     let before = work.now().minus(RETENTION);
-    Ok(table::login::purge(work, before).await?)
+    Ok(table::login::purge(work, before, limit).await?)
 }

@@ -3,7 +3,10 @@
 use jobs::{Epoch, Job, JobContext, JobError, Outcome, Scheduled};
 use serde::{Deserialize, Serialize};
 
-/// Deletes old login attempts and expired sandbox keys. The audit log is kept.
+/// Rows of a table deleted at a time.
+const BATCH_SIZE: i64 = 1_000;
+
+/// Deletes old login attempts and expired sandbox keys, in batches. The audit log is kept.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct PurgeLoginAttempts {}
 
@@ -12,11 +15,15 @@ impl Job for PurgeLoginAttempts {
     type Dependencies = ();
 
     async fn run(self, context: JobContext, (): ()) -> Result<Outcome, JobError> {
-        let mut work = context.work_for_platform().await?;
-        crate::purge_login_attempts(&mut work).await?;
-        crate::purge_sandbox_keys(&mut work).await?;
-        work.commit().await?;
-        Ok(Outcome::DONE)
+        loop {
+            let mut work = context.work_for_platform().await?;
+            let attempts = crate::purge_login_attempts(&mut work, BATCH_SIZE).await?;
+            let keys = crate::purge_sandbox_keys(&mut work, BATCH_SIZE).await?;
+            work.commit().await?;
+            if attempts + keys == 0 {
+                return Ok(Outcome::DONE);
+            }
+        }
     }
 }
 

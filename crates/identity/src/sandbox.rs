@@ -46,6 +46,6 @@ pub async fn issue_sandbox_key(
 }
 
 /// Deletes expired sandbox keys, in a platform transaction.
-pub async fn purge_sandbox_keys(work: &mut Work) -> Result<u64, DatabaseError> {
-    Ok(table::agent_key::purge_sandbox(work).await?)
+pub async fn purge_sandbox_keys(work: &mut Work, limit: i64) -> Result<u64, DatabaseError> {
+    Ok(table::agent_key::purge_sandbox(work, limit).await?)
 }

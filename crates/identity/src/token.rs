@@ -106,7 +106,9 @@ impl Tokens {
         let mut work = Work::for_platform(&self.database).await?;
         let now = work.now();
         let keys = table::signing::keys(work.sql(), now).await?;
-        if !keys.iter().any(|key| key.signs_from <= now && is_derived(&self.secret, key)) {
+        if keys.iter().any(|key| key.signs_from <= now && is_derived(&self.secret, key)) {
+            work.rollback().await?;
+        } else {
             add_key(&mut work, &self.secret, now).await?;
             work.commit().await?;
         }

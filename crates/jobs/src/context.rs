@@ -53,13 +53,6 @@ impl JobContext {
         self.fence(work).await
     }
 
-    /// Opens a transaction for a purchase at one store, or returns `LeaseLost` if another run owns the job.
-    pub async fn work_for_checkout(&self, merchant: MerchantId) -> Result<Work, JobError> {
-        let mut work = Work::for_checkout(&self.database, merchant).await?;
-        table::set_lease_token(&mut work, self.lease).await?;
-        self.fence(work).await
-    }
-
     /// Opens a transaction for the platform, or returns `LeaseLost` if another run owns the job.
     pub async fn work_for_platform(&self) -> Result<Work, JobError> {
         self.fence(Work::for_platform(&self.database).await?).await

@@ -3,7 +3,7 @@
 use database::Work;
 use primitives::JobId;
 
-use crate::{QueueError, table};
+use crate::{JobInfo, JobState, QueueError, table};
 
 primitives::text_enum! {
     /// Why a job became a dead letter.
@@ -25,12 +25,25 @@ pub enum Revival {
     Superseded,
 }
 
-/// Moves a dead letter back to the queue. Returns `None` if there is no dead letter with this id.
-pub async fn revive(work: &mut Work, job: JobId) -> Result<Option<Revival>, QueueError> {
-    Ok(table::revive(work, job).await?)
+/// Moves a dead letter back to the queue. Returns the job as it was.
+pub async fn revive(work: &mut Work, job: JobId) -> Result<(JobInfo, Revival), QueueError> {
+    let dead = find_dead(work, job).await?;
+    let revival = table::revive(work, job).await?.ok_or(QueueError::JobNotFound(job))?;
+    Ok((dead, revival))
 }
 
-/// Deletes a dead letter. Returns `false` if there is no dead letter with this id.
-pub async fn discard(work: &mut Work, job: JobId) -> Result<bool, QueueError> {
-    Ok(table::delete_dead(work, job).await?)
+/// Deletes a dead letter. Returns the job as it was.
+pub async fn discard(work: &mut Work, job: JobId) -> Result<JobInfo, QueueError> {
+    let dead = find_dead(work, job).await?;
+    if table::delete_dead(work, job).await? { Ok(dead) } else { Err(QueueError::JobNotFound(job)) }
+}
+
+async fn find_dead(work: &mut Work, job: JobId) -> Result<JobInfo, QueueError> {
+    let now = work.now();
+    let found = table::job(work.sql(), now, job).await?.ok_or(QueueError::JobNotFound(job))?;
+    if found.state == JobState::Dead {
+        Ok(found)
+    } else {
+        Err(QueueError::NotDead(job, found.state))
+    }
 }

@@ -1,7 +1,9 @@
 //! Errors of jobs, the queue and idempotency keys.
 
 use database::DatabaseError;
-use primitives::{Details, ErrorCode, Problem};
+use primitives::{Details, ErrorCode, JobId, Problem};
+
+use crate::JobState;
 
 /// Error of a job run.
 #[derive(Debug, thiserror::Error)]
@@ -48,6 +50,11 @@ pub enum QueueError {
     /// Another reader with the same name advanced the cursor first.
     #[error("the cursor {0} was advanced by another reader")]
     CursorMoved(String),
+    #[error("job not found: {0}; it may be done, or never existed")]
+    JobNotFound(JobId),
+    /// Only dead letters are revived and discarded.
+    #[error("{0} is no dead letter: it is {1}")]
+    NotDead(JobId, JobState),
     #[error(transparent)]
     Database(#[from] DatabaseError),
 }
@@ -78,13 +85,30 @@ impl Problem for QueueError {
         match self {
             Self::NotSerializable(..) => ErrorCode::InternalError,
             Self::CursorMoved(_) => ErrorCode::ServiceUnavailable,
+            Self::JobNotFound(_) => ErrorCode::NotFound,
+            Self::NotDead(..) => ErrorCode::InvalidStatusTransition,
             Self::Database(error) => error.code(),
         }
     }
 
     fn details(&self, details: &mut Details) {
-        if let Self::Database(error) = self {
-            error.details(details);
+        match self {
+            Self::JobNotFound(_) => {
+                details.insert("field", "job_id");
+                details.insert(
+                    "hint",
+                    "GET /api/v1/admin/jobs lists jobs; a job that is done is gone",
+                );
+            }
+            Self::NotDead(_, state) => {
+                details.insert("status", state.as_str());
+                details.insert(
+                    "hint",
+                    "it runs by itself; only dead letters are revived or discarded",
+                );
+            }
+            Self::Database(error) => error.details(details),
+            Self::NotSerializable(..) | Self::CursorMoved(_) => {}
         }
     }
 
@@ -92,7 +116,7 @@ impl Problem for QueueError {
         match self {
             Self::CursorMoved(_) => true,
             Self::Database(error) => error.is_transient(),
-            Self::NotSerializable(..) => false,
+            Self::NotSerializable(..) | Self::JobNotFound(_) | Self::NotDead(..) => false,
         }
     }
 }

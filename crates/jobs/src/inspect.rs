@@ -1,5 +1,8 @@
 //! Jobs and rows of sweeps as operators see them.
 
+use std::fmt;
+use std::str::FromStr;
+
 use database::Reading;
 use primitives::{JobId, MerchantId, Timestamp};
 use serde_json::Value;
@@ -18,7 +21,7 @@ primitives::text_enum! {
         /// An attempt has failed; the job is retried.
         Failing,
         Running,
-        /// Started and never completed; it waits for an exclusive run.
+        /// Started and never completed; it waits for an exclusive run, or, if it is scheduled, for any.
         Suspect,
         /// A dead letter: it does not run again by itself.
         Dead,
@@ -51,6 +54,45 @@ pub struct JobFilter {
     pub state: Option<JobState>,
     /// `None`: every kind.
     pub kind: Option<String>,
+    /// Where the page begins; `None`: with the earliest job.
+    pub after: Option<JobCursor>,
+}
+
+/// The position of a job in a list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct JobCursor {
+    pub(crate) at: Timestamp,
+    pub(crate) id: JobId,
+}
+
+impl JobCursor {
+    /// Returns the position of a job.
+    #[must_use]
+    pub fn of(job: &JobInfo) -> Self {
+        Self { at: job.at, id: job.id }
+    }
+}
+
+impl fmt::Display for JobCursor {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}.{}", self.at.unix_micros(), self.id)
+    }
+}
+
+/// The text is not the position of a job.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("not a position in a list of jobs")]
+pub struct InvalidJobCursor;
+
+impl FromStr for JobCursor {
+    type Err = InvalidJobCursor;
+
+    fn from_str(text: &str) -> Result<Self, InvalidJobCursor> {
+        let (at, id) = text.split_once('.').ok_or(InvalidJobCursor)?;
+        let at: i64 = at.parse().map_err(|_| InvalidJobCursor)?;
+        let id = id.parse().map_err(|_| InvalidJobCursor)?;
+        Ok(Self { at: Timestamp::from_unix_micros(at), id })
+    }
 }
 
 /// A row that a sweep could not process.
@@ -76,6 +118,12 @@ pub async fn list(
 ) -> Result<Vec<JobInfo>, QueueError> {
     let now = reading.local_now();
     reading.run(async |sql| Ok(table::jobs(sql, now, filter, None, limit).await?)).await
+}
+
+/// Returns the number of jobs that a filter selects, wherever the page begins; at most `limit`.
+pub async fn count(reading: &Reading, filter: &JobFilter, limit: i64) -> Result<i64, QueueError> {
+    let now = reading.local_now();
+    reading.run(async |sql| Ok(table::count_jobs(sql, now, filter, limit).await?)).await
 }
 
 /// Returns a job of the queue, or a dead letter.

@@ -21,7 +21,10 @@ pub use enqueue::{enqueue, enqueue_at, enqueue_unique};
 pub use error::{IdempotencyError, JobError, QueueError};
 pub use housekeeping::housekeeping;
 pub use idempotency::{Claim, IdempotencyKey, claim_key, record_response};
-pub use inspect::{FailedRow, JobFilter, JobInfo, JobState, failed_rows, find, list};
+pub use inspect::{
+    FailedRow, InvalidJobCursor, JobCursor, JobFilter, JobInfo, JobState, count, failed_rows, find,
+    list,
+};
 pub use job::{Job, Outcome};
 pub use outbox::{
     Batch, Cursor, Event, NewEvent, advance, cursor, delete_cursor, latest_cursor, publish,

@@ -1,6 +1,7 @@
 //! The job runner: claims as many jobs as it has free slots, runs them concurrently and records their completion.
 
 mod completion;
+mod drain;
 mod registry;
 
 use std::collections::HashMap;
@@ -15,6 +16,7 @@ use uuid::Uuid;
 
 use crate::context::Lease;
 use crate::job::{Priority, Removal};
+use crate::runner::drain::{Drain, DrainState};
 use crate::runner::registry::Registry;
 use crate::schedule::Scheduled;
 use crate::sweep::SweepJob;
@@ -22,18 +24,15 @@ use crate::table::{self, ClaimLimits, Claimed};
 use crate::{DeadReason, Job, JobContext, JobError, QueueError, Sweep};
 
 /// Number of started runs without completion after which a job is quarantined: the first beside other jobs, the rest
-/// exclusive.
+/// exclusive. Of a scheduled job, the first three are beside other jobs (`INTERRUPTIONS_MAX`).
 const CRASHES_MAX: i32 = 3;
 /// Jobs that complete within this window are recorded in one transaction.
 const BATCH_WINDOW: Duration = Duration::from_millis(1);
-/// How often a busy runner checks for suspects, and how long it then starts nothing else.
-const SUSPECT_CHECK_INTERVAL: Duration = Duration::from_secs(5);
-const DRAIN_MAX: Duration = Duration::from_secs(2);
 /// How long nothing is started beside a suspect. A job that crashes its worker usually does so at once, and a long job
 /// that was interrupted must not occupy the worker alone.
 const EXCLUSIVE_MAX: Duration = Duration::from_secs(10);
 
-/// Settings of a runner.
+/// Settings of a runner. Its limits are those of one process: several workers run as many times more.
 #[derive(Debug, Clone)]
 pub struct RunnerSettings {
     /// Jobs that run concurrently: the slots. Scheduled jobs need none.
@@ -79,9 +78,10 @@ struct InFlight {
     completed: Vec<CompletedJob>,
     /// A suspect is running: nothing is started beside it until then.
     exclusive_until: Option<Instant>,
-    /// Nothing is started until then, so that a suspect can run exclusively.
-    draining_until: Option<Instant>,
-    suspects_checked: Option<Instant>,
+    /// Pauses, so that a suspect can run exclusively.
+    drain: Drain,
+    /// A suspect was started since the last time that nothing was running.
+    was_exclusive: bool,
 }
 
 /// A started job.
@@ -204,7 +204,7 @@ impl Runner {
     async fn start_more(&self, in_flight: &mut InFlight) -> Result<bool, QueueError> {
         if in_flight.running.is_empty() {
             in_flight.exclusive_until = None;
-            in_flight.draining_until = None;
+            in_flight.drain.end();
         }
         let is_exclusive = in_flight.exclusive_until.is_some_and(|until| Instant::now() < until);
         if is_exclusive || self.should_drain(in_flight).await? {
@@ -213,27 +213,22 @@ impl Runner {
         self.claim(in_flight).await
     }
 
-    /// Returns whether to start nothing because a suspect waits for an exclusive run. A busy runner checks for suspects
-    /// periodically; the pause is bounded, so that a long-running job cannot block the queue.
+    /// Returns whether to start nothing because a suspect waits for an exclusive run.
     async fn should_drain(&self, in_flight: &mut InFlight) -> Result<bool, QueueError> {
         if in_flight.running.is_empty() {
             return Ok(false);
         }
-        if let Some(until) = in_flight.draining_until {
-            return Ok(Instant::now() < until);
+        match in_flight.drain.state(Instant::now()) {
+            DrainState::Paused => Ok(true),
+            DrainState::Running => Ok(false),
+            DrainState::CheckDue => {
+                let mut work = Work::for_platform(&self.database).await?;
+                let is_due = table::is_suspect_due(&mut work).await?;
+                work.rollback().await?;
+                in_flight.drain.checked(Instant::now(), is_due);
+                Ok(is_due)
+            }
         }
-        if in_flight
-            .suspects_checked
-            .is_some_and(|checked| checked.elapsed() < SUSPECT_CHECK_INTERVAL)
-        {
-            return Ok(false);
-        }
-        in_flight.suspects_checked = Some(Instant::now());
-        let mut work = Work::for_platform(&self.database).await?;
-        let is_due = table::is_suspect_due(&mut work).await?;
-        work.rollback().await?;
-        in_flight.draining_until = is_due.then(|| Instant::now() + DRAIN_MAX);
-        Ok(is_due)
     }
 
     /// Claims a suspect if nothing is running and one is due, else as many jobs as there are free slots. Claimed jobs are
@@ -241,13 +236,34 @@ impl Runner {
     async fn claim(&self, in_flight: &mut InFlight) -> Result<bool, QueueError> {
         let mut work = Work::for_platform(&self.database).await?;
         let (token, until) = (new_token(&mut work), self.lease_end(work.now()));
-        if in_flight.running.is_empty()
-            && let Some(job) = table::claim_suspect(&mut work, token, until).await?
-        {
-            return self.start_exclusive(in_flight, work, token, job).await;
+        if in_flight.running.is_empty() {
+            // Scheduled jobs do not wait for all suspects. Nothing else is started with them, so that the next suspect
+            // has its turn when they are done.
+            if std::mem::take(&mut in_flight.was_exclusive) {
+                let none = ClaimLimits::default();
+                let scheduled = table::claim(&mut work, token, until, &none).await?;
+                if !scheduled.is_empty() {
+                    in_flight.drain.checked(Instant::now(), true);
+                    return self.start(in_flight, work, token, scheduled).await;
+                }
+            }
+            if let Some(job) = table::claim_suspect(&mut work, token, until).await? {
+                return self.start_exclusive(in_flight, work, token, job).await;
+            }
         }
         let limits = self.claim_limits(in_flight);
         let claimed = table::claim(&mut work, token, until, &limits).await?;
+        self.start(in_flight, work, token, claimed).await
+    }
+
+    /// Commits the claim of jobs and starts them. Returns whether there are any.
+    async fn start(
+        &self,
+        in_flight: &mut InFlight,
+        work: Work,
+        token: Uuid,
+        claimed: Vec<Claimed>,
+    ) -> Result<bool, QueueError> {
         work.commit().await?;
         let any = !claimed.is_empty();
         for job in claimed {
@@ -298,6 +314,7 @@ impl Runner {
         } else {
             work.commit().await?;
             in_flight.exclusive_until = Some(Instant::now() + EXCLUSIVE_MAX);
+            in_flight.was_exclusive = true;
             self.spawn(in_flight, token, job);
         }
         Ok(true)

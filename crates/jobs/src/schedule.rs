@@ -7,7 +7,7 @@ use database::Work;
 use primitives::Timestamp;
 
 use crate::enqueue::enqueue_scheduled;
-use crate::{DeadReason, Job, QueueError, table};
+use crate::{Job, QueueError, table};
 
 /// The number of a period: whole periods since the Unix epoch, shifted by the offset of the schedule.
 pub type Epoch = i64;
@@ -20,14 +20,8 @@ pub trait Scheduled: Job {
 }
 
 /// Time after which a schedule whose job is a dead letter tries again, unless an operator revives or discards the dead
-/// letter before.
-fn suspension(reason: DeadReason) -> Duration {
-    match reason {
-        DeadReason::Failed => Duration::from_hours(1),
-        // Each try may crash workers.
-        DeadReason::Quarantined => Duration::from_hours(6),
-    }
-}
+/// letter before. It does so whatever the reason: stock is held and payments are pending until it runs.
+const SUSPENSION: Duration = Duration::from_hours(1);
 
 /// Returns the epoch of a timestamp. Schedules are shifted by a hash of their name, so that they do not all start on the
 /// hour.
@@ -49,8 +43,8 @@ pub(crate) async fn tick<J: Scheduled>(
     if !table::advance_schedule(work, J::NAME, due).await? {
         return Ok(());
     }
-    if let Some((dead, reason, died_at)) = table::newest_dead_of_kind(work, J::NAME).await? {
-        if now < died_at.plus(suspension(reason)) {
+    if let Some((dead, died_at)) = table::newest_dead_of_kind(work, J::NAME).await? {
+        if now < died_at.plus(SUSPENSION) {
             tracing::warn!(kind = J::NAME, job = %dead, "schedule suspended: its last job is a dead letter");
             return Ok(());
         }

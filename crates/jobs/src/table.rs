@@ -10,7 +10,7 @@ mod sweep;
 
 pub(crate) use dead::{delete_dead, move_to_dead_letters, newest_dead_of_kind, purge_dead, revive};
 pub(crate) use idempotency::{claim_key, find_key, purge_keys, record_response};
-pub(crate) use inspect::{job, jobs};
+pub(crate) use inspect::{count_jobs, job, jobs};
 pub(crate) use outbox::{
     advance_cursor, current_snapshot, cursor, delete_cursor, events, insert_events, next_horizon,
     purge_events, record_horizon,

@@ -1,4 +1,4 @@
-//! Rate limit headers of responses (docs/contract/limits.md#headers).
+//! Headers of responses that report limits and when to retry (docs/contract/limits.md#headers).
 
 use http::header::RETRY_AFTER;
 use http::{HeaderMap, HeaderName};
@@ -22,8 +22,9 @@ impl QuotaDecision {
     }
 }
 
-/// Writes the rate limit headers of an error envelope with status 429, from its details. Without a window there is no
-/// reset, and the client retries after one second (docs/contract/errors.md#retry-429).
+/// Writes the headers of an error envelope that say when to retry, from its details: those of a rate limit, and
+/// `Retry-After` of an overload. Without a window there is no reset, and the client retries after one second
+/// (docs/contract/errors.md#retry-429).
 pub fn write_error_headers(envelope: &Value, headers: &mut HeaderMap) {
     let figure = |name: &str| envelope["details"][name].as_u64();
     if let Some(seconds) = figure("retry_after_seconds") {
@@ -71,6 +72,14 @@ mod tests {
             &mut by_details,
         );
         assert_eq!((read(&by_decision), read(&by_details)), (expected.to_vec(), expected.to_vec()));
+    }
+
+    #[test]
+    fn an_overload_says_when_to_retry() {
+        let mut headers = HeaderMap::new();
+        let envelope = serde_json::json!({ "details": { "retry_after_seconds": 30 } });
+        write_error_headers(&envelope, &mut headers);
+        assert_eq!(read(&headers), [None, None, None, Some("30")]);
     }
 
     #[test]

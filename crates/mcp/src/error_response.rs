@@ -1,7 +1,7 @@
 //! Error responses, in the two formats of docs/contract/errors.md#mcp-errors.
 
 use axum::Json;
-use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use primitives::{Failure, RequestId};
 use serde_json::{Value, json};
@@ -52,11 +52,7 @@ pub(crate) fn render(
     if let Some(challenge) = identity::challenge(status, &envelope) {
         headers.insert(header::WWW_AUTHENTICATE, challenge);
     }
-    match status {
-        429 => limits::write_error_headers(&envelope, &mut headers),
-        503 => drop(headers.insert(header::RETRY_AFTER, HeaderValue::from_static("30"))),
-        _ => {}
-    }
+    limits::write_error_headers(&envelope, &mut headers);
     let body = match format {
         ErrorFormat::Envelope => envelope,
         ErrorFormat::JsonRpc => {
@@ -92,7 +88,8 @@ pub(crate) fn tool_error(
 }
 
 /// Renders a failure as the result of a tool call: HTTP status 200, `isError` and the envelope as JSON text
-/// (docs/contract/errors.md#tool-errors). Headers report an exceeded limit, as they do on a response with status 429.
+/// (docs/contract/errors.md#tool-errors). Headers report an exceeded limit and when to retry, as they do on a response with
+/// status 429 or 503.
 pub(crate) fn failed_result(
     failure: &Failure,
     message: &Message,
@@ -100,9 +97,7 @@ pub(crate) fn failed_result(
 ) -> Response {
     let envelope = failure.envelope(request_id.as_str());
     let mut headers = HeaderMap::new();
-    if failure.code().status() == 429 {
-        limits::write_error_headers(&envelope, &mut headers);
-    }
+    limits::write_error_headers(&envelope, &mut headers);
     let text = json!({ "type": "text", "text": envelope.to_string() });
     let mut result = json!({ "content": [text], "isError": true });
     if message.is_newest_version {

@@ -2,6 +2,7 @@
 
 use std::pin::Pin;
 
+use jobs::IdempotencyKey;
 use limits::QuotaClass;
 use primitives::{Failure, Scope};
 use schemars::JsonSchema;
@@ -169,8 +170,7 @@ impl ToolEntry {
             schema["properties"][KEY_ARGUMENT] = json!({
                 "description": "Unique key you choose; a retry with the same key is not executed twice.",
                 "type": "string",
-                // The length that `jobs::IdempotencyKey` accepts.
-                "pattern": "^[ -~]{1,255}$",
+                "pattern": format!("^[ -~]{{1,{}}}$", IdempotencyKey::LENGTH_MAX),
             });
         }
         schema

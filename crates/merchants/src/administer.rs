@@ -7,11 +7,15 @@ use primitives::{CheckoutId, MerchantId};
 use serde_json::{Value, json};
 
 use crate::notice::{NoticeKind, post_notice};
+use crate::put_settings::remove_payment_page;
 use crate::register::publish_if_changed;
 use crate::{
-    CheckoutUrl, Identity, InvalidSetting, NewStore, SettingsError, StoreError, StoreStatus,
-    register, set_identity, store_now, table,
+    CheckoutUrl, Identity, IdentityStatus, InvalidSetting, NewStore, SettingsError, StoreError,
+    StoreStatus, register, set_identity, store_now, table,
 };
+
+/// Describes valid hosts; completes "must be …".
+const HOST_ALLOWED: &str = "a host such as pay.example.com, with its port unless that is 443";
 
 /// Who acts, and why.
 #[derive(Debug, Clone, Copy)]
@@ -59,26 +63,39 @@ pub async fn set_status(
     Ok(true)
 }
 
-/// Sets the result of a merchant's identity verification, in a platform transaction.
+/// The result of an identity verification.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct VerificationResult {
+    pub status: IdentityStatus,
+    pub level: Option<String>,
+    pub method: Option<String>,
+}
+
+/// Sets the result of a merchant's identity verification, in a platform transaction. Only a verified identity has a time
+/// of verification, which is now.
 pub async fn verify_identity(
     work: &mut Work,
     by: Administration<'_>,
     merchant: MerchantId,
-    result: &Identity,
+    result: &VerificationResult,
 ) -> Result<(), StoreError> {
     store_now(work, merchant).await?;
-    set_identity(work, merchant, result).await?;
-    let status = result.status.as_str();
+    let verified_at = (result.status == IdentityStatus::Verified).then(|| work.now());
+    let VerificationResult { status, level, method } = result.clone();
+    let identity = Identity { status, level, method, verified_at };
+    set_identity(work, merchant, &identity).await?;
+    let status = identity.status.as_str();
     let details = json!({
         "status": status,
-        "level": result.level,
-        "method": result.method,
+        "level": identity.level,
+        "method": identity.method,
         "reason": by.reason.as_str(),
     });
     identity::record_audit(work, by.actor, AuditAction::StoreIdentitySet, &merchant, details)
         .await?;
     let kind = NoticeKind::IdentityVerificationSet;
-    Ok(post_notice(work, merchant, kind, json!({ "status": status })).await?)
+    let details = json!({ "status": status, "reason": by.reason.as_str() });
+    Ok(post_notice(work, merchant, kind, details).await?)
 }
 
 /// Allows a host for the payment page of a store, in a platform transaction. Returns whether it was not allowed before.
@@ -89,17 +106,45 @@ pub async fn allow_host(
     host: &str,
 ) -> Result<bool, SettingsError> {
     store_now(work, merchant).await?;
-    let host = CheckoutUrl::parse_host(host)
-        .ok_or_else(|| InvalidSetting::new("host", "a host name such as pay.example.com"))?;
+    let host = parse_host(host)?;
     if !table::allow_host(work, merchant, &host).await? {
         return Ok(false);
     }
     let details = json!({ "host": host, "reason": by.reason.as_str() });
     identity::record_audit(work, by.actor, AuditAction::StoreHostAllowed, &merchant, details)
         .await?;
-    let notice: Value = json!({ "host": host });
+    let notice: Value = json!({ "host": host, "reason": by.reason.as_str() });
     post_notice(work, merchant, NoticeKind::PaymentHostAllowed, notice).await?;
     Ok(true)
+}
+
+/// Withdraws a host from the payment page of a store, in a platform transaction. Returns whether it was allowed. If the
+/// payment page is on this host, the store has none of its own from now on; sessions that await a payment keep the URL that
+/// they were completed with.
+pub async fn disallow_host(
+    work: &mut Work,
+    by: Administration<'_>,
+    merchant: MerchantId,
+    host: &str,
+) -> Result<bool, SettingsError> {
+    let host = parse_host(host)?;
+    // Before the host is removed, so that no owner sets a page there meanwhile.
+    if !table::lock_store(work, merchant).await? {
+        return Err(StoreError::NotFound.into());
+    }
+    if !table::disallow_host(work, merchant, &host).await? {
+        return Ok(false);
+    }
+    let details = json!({ "host": host, "reason": by.reason.as_str() });
+    let action = AuditAction::StoreHostDisallowed;
+    identity::record_audit(work, by.actor, action, &merchant, details.clone()).await?;
+    post_notice(work, merchant, NoticeKind::PaymentHostDisallowed, details).await?;
+    remove_payment_page(work, merchant, by.actor, &host).await?;
+    Ok(true)
+}
+
+fn parse_host(host: &str) -> Result<String, InvalidSetting> {
+    CheckoutUrl::parse_host(host).ok_or_else(|| InvalidSetting::new("host", HOST_ALLOWED))
 }
 
 /// Records that the stock held by a checkout session was released, in the platform transaction that releases it.
@@ -116,6 +161,20 @@ pub async fn record_release(
     let details =
         json!({ "checkout_id": checkout, "actor": by.actor.to_string(), "reason": reason });
     Ok(post_notice(work, merchant, NoticeKind::HoldReleased, details).await?)
+}
+
+/// Records that a quota of the catalog of a store was set, in the platform transaction that sets it.
+pub async fn record_quota(
+    work: &mut Work,
+    by: Administration<'_>,
+    merchant: MerchantId,
+    quota: &str,
+    maximum: i64,
+) -> Result<(), StoreError> {
+    let details = json!({ "quota": quota, "maximum": maximum, "reason": by.reason.as_str() });
+    identity::record_audit(work, by.actor, AuditAction::StoreQuotaSet, &merchant, details).await?;
+    let notice = json!({ "quota": quota, "maximum": maximum, "reason": by.reason.as_str() });
+    Ok(post_notice(work, merchant, NoticeKind::QuotaSet, notice).await?)
 }
 
 /// Returns the hosts that are allowed for the payment page of a store.

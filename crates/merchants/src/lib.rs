@@ -6,6 +6,7 @@ mod directory;
 mod error;
 mod notice;
 mod policies;
+mod purge_notices;
 mod put_settings;
 mod record;
 mod register;
@@ -16,8 +17,8 @@ mod store;
 mod table;
 
 pub use administer::{
-    Administration, allow_host, allowed_hosts, create_store, record_release, set_status,
-    verify_identity,
+    Administration, VerificationResult, allow_host, allowed_hosts, create_store, disallow_host,
+    record_quota, record_release, set_status, verify_identity,
 };
 pub use all_stores::{StoresRead, all_stores, stores_of};
 pub use directory::{DirectoryQuery, StorePage, directory};
@@ -26,6 +27,7 @@ pub use notice::{
     Notice, NoticeCursor, NoticeKind, NoticePage, NoticeRecord, notices, post_notice,
 };
 pub use policies::{Policies, PolicyRecord};
+pub use purge_notices::PurgeNotices;
 pub use put_settings::{
     Editor, SettingsChange, SettingsError, active_promotions, put_settings, settings, settings_now,
     store_and_settings_now,
@@ -36,7 +38,7 @@ pub use record::{
 pub use register::{
     record_sync, register, set_catalog_summary, set_identity, set_policies, set_standing,
 };
-pub use resolve::{StoreCache, store, store_now};
+pub use resolve::{StoreCache, merchant_of, store, store_now};
 pub use settings::{
     Benefit, CheckoutUrl, ConfirmationPolicy, CurrentSettings, GtinSource, HoldLimits,
     InvalidSetting, Promotion, Settings, SettingsRecord, ShippingRate, ShippingZone, TaxRate,

@@ -19,8 +19,10 @@ primitives::text_enum! {
         SettingsChanged,
         /// The page on which people pay was changed; `details` has `actor`.
         PaymentPageChanged,
-        /// An operator allowed a host for the payment page; `details` has `host`.
+        /// An operator allowed a host for the payment page; `details` has `host` and `reason`.
         PaymentHostAllowed,
+        /// An operator no longer allows a host for the payment page; `details` has `host` and `reason`.
+        PaymentHostDisallowed,
         /// An operator suspended the store; `details` has `reason`.
         StoreSuspended,
         /// An operator paused the store; `details` has `reason`.
@@ -29,10 +31,14 @@ primitives::text_enum! {
         StoreClosed,
         /// An operator reopened the store; `details` has `reason`.
         StoreReinstated,
-        /// The result of the identity verification was set; `details` has `status`.
+        /// The result of the identity verification was set; `details` has `status` and `reason`.
         IdentityVerificationSet,
         /// The stock held by a checkout was released; `details` has `checkout_id` and `actor`.
         HoldReleased,
+        /// A payment was reported that placed no order: the merchant refunds it; `details` has `checkout_id` and `reference`.
+        RefundDue,
+        /// An operator set a quota of the catalog; `details` has `quota`, `maximum` and `reason`.
+        QuotaSet,
     }
 }
 
@@ -44,12 +50,19 @@ impl NoticeKind {
             Self::SettingsChanged => "Settings of the store were changed.",
             Self::PaymentPageChanged => "The page on which people pay was changed.",
             Self::PaymentHostAllowed => "An operator allowed a host for the payment page.",
+            Self::PaymentHostDisallowed => {
+                "An operator no longer allows a host for the payment page."
+            }
             Self::StoreSuspended => "An operator suspended the store.",
             Self::StorePaused => "An operator paused the store.",
             Self::StoreClosed => "An operator closed the store.",
             Self::StoreReinstated => "An operator reopened the store.",
             Self::IdentityVerificationSet => "The result of the identity verification was set.",
             Self::HoldReleased => "The stock held by a checkout was released.",
+            Self::RefundDue => {
+                "A payment was reported that placed no order. Refund it to the buyer."
+            }
+            Self::QuotaSet => "An operator set a quota of the catalog.",
         }
     }
 }
@@ -92,6 +105,8 @@ impl Notice {
 #[derive(Debug, Clone, PartialEq)]
 pub struct NoticePage {
     pub notices: Vec<Notice>,
+    /// The number of all notices of the store.
+    pub total: i64,
     /// Where the next page begins; `None` on the last one.
     pub next: Option<NoticeCursor>,
 }
@@ -137,12 +152,14 @@ pub async fn notices(
     limit: u32,
 ) -> Result<NoticePage, StoreError> {
     let before = after.map_or(i64::MAX, |cursor| cursor.0);
-    let rows = reading
+    let (rows, total) = reading
         .run(async |sql| -> Result<_, StoreError> {
-            Ok(table::notices(sql, merchant, before, i64::from(limit)).await?)
+            let rows = table::notices(sql, merchant, before, i64::from(limit)).await?;
+            Ok((rows, table::count_notices(sql, merchant).await?))
         })
         .await?;
     let is_full = rows.len() >= usize::try_from(limit).unwrap_or(usize::MAX);
     let next = rows.last().filter(|_| is_full).map(|(position, _)| NoticeCursor(*position));
-    Ok(NoticePage { notices: rows.into_iter().filter_map(|(_, notice)| notice).collect(), next })
+    let notices = rows.into_iter().filter_map(|(_, notice)| notice).collect();
+    Ok(NoticePage { notices, total, next })
 }

@@ -92,7 +92,7 @@ impl<'settings> SettingsChange<'settings> {
 
 /// Replaces the settings of a store and returns their version. If nothing differs, nothing is written and no event is
 /// published. Fails with `VersionConflict` unless the current version is the expected one. A change of the page where
-/// buyers pay needs an owner or an operator, an allowed host, and a platform transaction.
+/// buyers pay needs an owner or an operator, and an allowed host.
 pub async fn put_settings(
     work: &mut Work,
     merchant: MerchantId,
@@ -125,14 +125,43 @@ pub async fn put_settings(
         let details = json!({ "actor": editor.actor.to_string(), "fields": fields });
         post_notice(work, merchant, NoticeKind::SettingsChanged, details).await?;
     }
+    publish_version(work, merchant, version).await?;
+    Ok(version)
+}
+
+/// Removes the payment page of a store if it is on this host, in the platform transaction that disallows the host. The
+/// row of the store is locked.
+pub(crate) async fn remove_payment_page(
+    work: &mut Work,
+    merchant: MerchantId,
+    actor: Actor,
+    host: &str,
+) -> Result<(), SettingsError> {
+    let current = table::settings(work.sql(), merchant).await?;
+    let page = current.settings.checkout_url.as_ref();
+    if page.and_then(CheckoutUrl::host).as_deref() != Some(host) {
+        return Ok(());
+    }
+    let (settings, version) =
+        (Settings { checkout_url: None, ..current.settings.clone() }, current.version + 1);
+    table::put_settings(work, merchant, &settings, version).await?;
+    record_payment_page(work, merchant, actor, &current.settings, &settings).await?;
+    publish_version(work, merchant, version).await?;
+    Ok(())
+}
+
+async fn publish_version(
+    work: &mut Work,
+    merchant: MerchantId,
+    version: i64,
+) -> Result<(), QueueError> {
     let event = NewEvent {
         merchant,
         topic: "store.changed",
         subject: merchant.uuid(),
         payload: json!({ "settings_version": version }),
     };
-    jobs::publish(work, &[event]).await?;
-    Ok(version)
+    jobs::publish(work, &[event]).await
 }
 
 /// Checks who changes the payment page, and where it is.
@@ -159,7 +188,7 @@ async fn check_payment_page(
     Err(SettingsError::HostNotAllowed { hosts })
 }
 
-/// Writes the payment page, its audit entry and the notice.
+/// Writes the payment page and its audit entry, which the role of stores may not, and the notice.
 async fn record_payment_page(
     work: &mut Work,
     merchant: MerchantId,
@@ -168,10 +197,15 @@ async fn record_payment_page(
     settings: &Settings,
 ) -> Result<(), SettingsError> {
     let url = settings.checkout_url.as_ref();
-    table::put_checkout_url(work, merchant, url).await?;
     let text = |settings: &Settings| settings.checkout_url.as_ref().map(ToString::to_string);
     let details = json!({ "former": text(former), "checkout_url_template": text(settings) });
-    identity::record_audit(work, actor, AuditAction::CheckoutUrlSet, &merchant, details).await?;
+    work.as_platform(async |work| {
+        table::put_checkout_url(work, merchant, url).await?;
+        let action = AuditAction::CheckoutUrlSet;
+        identity::record_audit(work, actor, action, &merchant, details).await?;
+        Ok::<_, SettingsError>(())
+    })
+    .await?;
     let details = json!({ "actor": actor.to_string() });
     Ok(post_notice(work, merchant, NoticeKind::PaymentPageChanged, details).await?)
 }

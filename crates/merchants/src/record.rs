@@ -134,6 +134,13 @@ pub struct StoreSummary {
 }
 
 impl Store {
+    /// Whether agents may check out here: the store is active and neither suspended, paused nor closed, and its trust score
+    /// is high enough. Whether a person can pay is not considered.
+    #[must_use]
+    pub fn allows_agent_checkout(&self) -> bool {
+        self.is_listed() && self.standing.allows_agent_checkout()
+    }
+
     /// Returns the profile. `site_url` is the public URL of this service.
     #[must_use]
     pub fn record(&self, site_url: &str) -> StoreRecord {
@@ -198,7 +205,7 @@ impl Store {
             label: self.standing.band(),
             provisional: self.standing.provisional,
             computed_at: self.standing.computed_at,
-            agent_checkout: self.standing.allows_agent_checkout(),
+            agent_checkout: self.allows_agent_checkout(),
             agent_threshold: AGENT_THRESHOLD,
             suspension_threshold: SUSPENSION_THRESHOLD,
         }

@@ -64,6 +64,12 @@ impl StoreCache {
     }
 }
 
+/// Reads the merchant of the store with this slug in any state from the database, for commands.
+pub async fn merchant_of(database: &Database, slug: &StoreSlug) -> Result<MerchantId, StoreError> {
+    let store = load_slug(database, slug).await?.ok_or(StoreError::NotFound)?;
+    Ok(store.merchant)
+}
+
 /// Reads the store of a merchant from the database.
 pub async fn store(reading: &Reading, merchant: MerchantId) -> Result<Store, StoreError> {
     reading.run(async |sql| table::store(sql, merchant).await?.ok_or(StoreError::NotFound)).await

@@ -84,6 +84,12 @@ impl Store {
         self.slug.as_str() == StoreSlug::DEMO
     }
 
+    /// Whether only sandbox keys can buy at the store, so that nothing is sold there.
+    #[must_use]
+    pub fn sells_to_sandboxes_only(&self) -> bool {
+        self.is_read_only()
+    }
+
     /// Checks that a caller may write. Returns `ReadOnly` for the demo store, unless the caller has a sandbox key.
     pub fn admit_write(&self, is_sandbox: bool) -> Result<(), StoreError> {
         if self.is_read_only() && !is_sandbox { Err(StoreError::ReadOnly) } else { Ok(()) }
@@ -150,6 +156,7 @@ impl NewStore {
         text("name", &self.name, NAME_CHARACTERS_MAX)?;
         text("legal_name", &self.legal_name, NAME_CHARACTERS_MAX)?;
         ensure(is_country(&self.country), "country", "two capital letters (ISO 3166)")?;
+        ensure(self.currency.is_supported(), "currency", Currency::SUPPORTED_CODES)?;
         if !self.website_url.is_empty() {
             web_url("website_url", &self.website_url)?;
         }

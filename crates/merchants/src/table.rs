@@ -10,8 +10,8 @@ use primitives::{MerchantId, PageRequest, StoreSlug, Timestamp};
 use sqlx::PgConnection;
 use uuid::Uuid;
 
-pub(crate) use hosts::{allow_host, hosts};
-pub(crate) use notice::{insert_notice, notices};
+pub(crate) use hosts::{allow_host, disallow_host, hosts};
+pub(crate) use notice::{count_notices, delete_notices, insert_notice, notices};
 pub(crate) use settings::{lock_store, put_checkout_url, put_settings, settings, settings_with};
 pub(crate) use status::set_status;
 

@@ -29,8 +29,8 @@ primitives::text_enum! {
     /// How a payment is made.
     #[strum(serialize_all = "snake_case")]
     pub enum PaymentHandler {
-        /// By a person, on a page.
-        MerchantPage,
+        /// By a person, on the hosted page.
+        HostedPage,
         /// By the agent, with a micropayment.
         AgentWallet,
     }
@@ -51,7 +51,7 @@ impl PaymentMethod {
     #[must_use]
     pub const fn handler(self) -> PaymentHandler {
         match self {
-            Self::Stripe | Self::Paypal => PaymentHandler::MerchantPage,
+            Self::Stripe | Self::Paypal => PaymentHandler::HostedPage,
             Self::X402 => PaymentHandler::AgentWallet,
         }
     }

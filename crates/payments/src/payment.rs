@@ -102,3 +102,12 @@ pub async fn find_pending(
 ) -> Result<Vec<(MerchantId, PaymentId, Timestamp)>, DatabaseError> {
     Ok(table::find_pending(sql, before, after, limit).await?)
 }
+
+/// Deletes the payments of a session.
+pub async fn purge(
+    work: &mut Work,
+    merchant: MerchantId,
+    checkout: CheckoutId,
+) -> Result<(), PaymentError> {
+    Ok(table::delete(work, merchant, checkout).await?)
+}

@@ -142,3 +142,18 @@ pub(crate) async fn find_pending(
     .await?;
     Ok(rows.into_iter().map(|row| (row.merchant, row.payment, row.begun_at)).collect())
 }
+
+pub(crate) async fn delete(
+    work: &mut Work,
+    merchant: MerchantId,
+    checkout: CheckoutId,
+) -> sqlx::Result<()> {
+    sqlx::query!(
+        "DELETE FROM payment WHERE merchant_id = $1 AND checkout_id = $2",
+        merchant as MerchantId,
+        checkout as CheckoutId,
+    )
+    .execute(work.sql())
+    .await?;
+    Ok(())
+}

@@ -94,6 +94,19 @@ error_codes! {
 }
 
 impl ErrorCode {
+    /// Seconds after which a call is retried that failed because of overload or maintenance
+    /// (docs/contract/limits.md#unavailable).
+    pub const UNAVAILABLE_RETRY_SECONDS: u32 = 30;
+
+    /// Returns the seconds after which to retry, unless an error of this code names others.
+    #[must_use]
+    pub const fn retry_after_seconds(self) -> Option<u32> {
+        match self.status() {
+            503 => Some(Self::UNAVAILABLE_RETRY_SECONDS),
+            _ => None,
+        }
+    }
+
     /// Returns whether the same request may succeed later: 429, 500 and 503 (docs/contract/errors.md#retryable).
     #[must_use]
     pub const fn retryable(self) -> bool {
@@ -104,6 +117,13 @@ impl ErrorCode {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_description_of_an_overload_says_when_to_retry() {
+        let seconds = ErrorCode::UNAVAILABLE_RETRY_SECONDS;
+        let text = ErrorCode::ServiceUnavailable.description();
+        assert!(text.ends_with(&format!("retry after {seconds} seconds")), "{text}");
+    }
 
     #[test]
     fn descriptions_fit_into_a_table_and_into_a_sentence() {

@@ -147,7 +147,7 @@ prefixed_id!(/// A notice to a merchant.
     NoticeId, "ntc");
 prefixed_id!(/// A feed run: one import of a product feed. The API calls it a job, hence the prefix.
     FeedRunId, "job");
-prefixed_id!(/// A job of the queue. It never leaves the service, so that it may share the prefix of feed runs.
+prefixed_id!(/// A job of the queue. Only operators see it, so that it may share the prefix of feed runs.
     JobId, "job");
 
 #[cfg(test)]

@@ -19,6 +19,8 @@ impl Currency {
     /// The currencies agents can pay in (docs/contract/ids-and-values.md#currencies). Prices in other currencies are stored
     /// but not shown to agents.
     pub const SUPPORTED: [Self; 3] = [Self::USD, Self::EUR, Self::Usdc];
+    /// The codes of [`SUPPORTED`](Self::SUPPORTED), for descriptions and messages.
+    pub const SUPPORTED_CODES: &'static str = "USD, EUR or USDC";
 
     /// Returns the currency code as it appears on the wire.
     #[must_use]
@@ -217,6 +219,12 @@ mod tests {
         let yen = "JPY".parse().unwrap();
         assert_eq!(Money::new(1200, yen).to_string(), "1200 JPY");
         assert!(!Currency::is_supported(yen));
+    }
+
+    #[test]
+    fn descriptions_name_the_supported_currencies() {
+        let [first @ .., last] = Currency::SUPPORTED.map(Currency::code);
+        assert_eq!(Currency::SUPPORTED_CODES, format!("{} or {last}", first.join(", ")));
     }
 
     #[test]

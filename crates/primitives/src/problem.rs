@@ -126,19 +126,25 @@ impl Failure {
             ErrorCode::InternalError => {
                 String::from("An internal error occurred. Retry the request.")
             }
-            ErrorCode::ServiceUnavailable => {
-                String::from("The service is overloaded or under maintenance. Retry in 30 seconds.")
-            }
+            ErrorCode::ServiceUnavailable => format!(
+                "The service is overloaded or under maintenance. Retry in {} seconds.",
+                ErrorCode::UNAVAILABLE_RETRY_SECONDS
+            ),
             _ => self.0.to_string(),
         }
     }
 
-    /// Returns the `details` without the request id, which only the HTTP layer knows.
+    /// Returns the `details` without the request id, which only the HTTP layer knows. A client that sees no headers, such
+    /// as that of a tool result, reads here when to retry.
     #[must_use]
     pub fn details(&self) -> Details {
         let mut details = Details::default();
         self.0.details(&mut details);
         details.insert("retryable", self.code().retryable());
+        if let Some(seconds) = self.code().retry_after_seconds() {
+            let fact = details.facts.entry("retry_after_seconds");
+            fact.or_insert_with(|| seconds.into());
+        }
         details
     }
 
@@ -212,6 +218,34 @@ mod tests {
         let failure = Failure::from(InternalProblem);
         assert!(!failure.envelope("req").to_string().contains("10.0.0.7"));
         assert!(failure.cause().contains("10.0.0.7"));
+    }
+
+    /// Unavailable, for a time that may be known.
+    #[derive(Debug, thiserror::Error)]
+    #[error("no connection")]
+    struct Unavailable(Option<u32>);
+    impl Problem for Unavailable {
+        fn code(&self) -> ErrorCode {
+            ErrorCode::ServiceUnavailable
+        }
+
+        fn details(&self, details: &mut Details) {
+            if let Some(seconds) = self.0 {
+                details.insert("retry_after_seconds", seconds);
+            }
+        }
+    }
+
+    #[test]
+    fn an_overload_says_when_to_retry() {
+        let after = |problem: Unavailable| {
+            let envelope = Failure::from(problem).envelope("req_1");
+            envelope["details"]["retry_after_seconds"].as_u64()
+        };
+        assert_eq!(after(Unavailable(None)), Some(30));
+        assert_eq!(after(Unavailable(Some(5))), Some(5));
+        let other = Failure::from(InternalProblem).envelope("req_1");
+        assert_eq!(other["details"].get("retry_after_seconds"), None);
     }
 
     #[test]

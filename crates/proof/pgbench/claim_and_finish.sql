@@ -9,11 +9,12 @@ SET LOCAL souk.merchant_id = '';
 SELECT now() AS now, now() + interval '30 seconds' AS until, gen_random_uuid() AS token \gset
 UPDATE job SET lease_token = :token, run_at = :until, crashes = crashes + 1
 WHERE id = ANY (ARRAY(
-    SELECT id FROM job WHERE lane = 1 AND run_at <= :now
+    SELECT id FROM job WHERE lane = 1 AND run_at <= :now AND (priority < 2 OR crashes >= 2)
     ORDER BY run_at LIMIT 1 FOR UPDATE SKIP LOCKED))
 RETURNING id, kind, payload, merchant_id, priority, attempts, crashes;
 WITH scheduled AS (
-    SELECT id FROM job WHERE lane = 0 AND priority = 2 AND run_at <= :now
+    SELECT id FROM job
+    WHERE lane IN (0, 1) AND priority = 2 AND run_at <= :now AND (lane = 0 OR crashes < 2)
     FOR UPDATE SKIP LOCKED),
 urgent AS (
     SELECT id FROM job WHERE lane = 0 AND priority = 1 AND run_at <= :now
@@ -36,7 +37,7 @@ bulk AS (
     ORDER BY run_at LIMIT least(50, 50 - (SELECT count(*) FROM urgent))
     FOR UPDATE SKIP LOCKED),
 claimed AS (
-    UPDATE job SET lease_token = :token, run_at = :until, lane = 1
+    UPDATE job SET lease_token = :token, run_at = :until, lane = 1, crashes = crashes + lane
     WHERE id = ANY (ARRAY(
         SELECT id FROM scheduled UNION ALL SELECT id FROM urgent UNION ALL SELECT id FROM bulk))
     RETURNING id, kind, payload, merchant_id, priority, attempts, crashes, lease_token)

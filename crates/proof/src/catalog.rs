@@ -4,7 +4,7 @@ mod bench_replace;
 mod import;
 mod interleavings;
 mod kills;
-mod merchant;
+pub(crate) mod merchant;
 mod model;
 mod round_trip;
 mod store;

@@ -4,35 +4,46 @@ mod address_sites;
 mod administrators;
 mod busy_store;
 mod calls_without_id;
+mod confirmation_modes;
 mod crowded_queue;
-mod demo_stores;
+mod deployment;
 mod deployment_doctor;
 mod disabled_accounts;
+mod dropped_variant;
 mod engine_faults;
+mod expiry;
 mod failing_schedule;
+mod feed_memory;
+mod input_limits;
 mod interrupted_migration;
 mod job_commands;
 mod key_lookups;
 mod large_bodies;
+mod late_payment;
 mod mandate_policy;
-mod merchant_calls;
+mod neighbours;
 mod old_rows;
 mod paths_in_logs;
 mod payment_redirect;
 mod private_metrics;
+mod product_choice;
 mod purchase_flow;
 mod refusals_as_results;
 mod repeated_writes;
 mod role_of_stores;
 mod rotated_keys;
+mod shop;
 mod shown_examples;
 mod silent_connections;
 mod store_key_scopes;
 mod store_status;
 mod trust_methodology;
+mod unreadable_products;
 mod unreadable_rows;
+mod upload_quotas;
+mod uploading_neighbour;
 
-pub(crate) use demo_stores::product_of;
+pub(crate) use deployment::product_of;
 
 use crate::report::Check;
 
@@ -64,6 +75,11 @@ pub(crate) const CHECKS: &[Check] = &[
         run: |trial| Box::pin(purchase_flow::swapped_buyer(trial)),
     },
     Check {
+        name: "confirmation-modes",
+        guarantee: "a confirmation counts in the mode in which the person was asked; no answer of a client replaces the page where the page is required",
+        run: |trial| Box::pin(confirmation_modes::prove(trial)),
+    },
+    Check {
         name: "hoarded-stock",
         guarantee: "one key holds a limited part of a stock for a limited time, and the merchant can release it",
         run: |trial| Box::pin(purchase_flow::hoarded_stock(trial)),
@@ -74,9 +90,29 @@ pub(crate) const CHECKS: &[Check] = &[
         run: |trial| Box::pin(unreadable_rows::prove(trial)),
     },
     Check {
+        name: "unreadable-products",
+        guarantee: "products that the index writer cannot read among many: every other one is found, the writer goes on, and the skipped ones are counted and logged",
+        run: |trial| Box::pin(unreadable_products::prove(trial)),
+    },
+    Check {
         name: "late-payment",
-        guarantee: "a payment reported after the end of a session is an order to review or a refund to make",
-        run: |trial| Box::pin(purchase_flow::late_payment(trial)),
+        guarantee: "a payment reported after a session was canceled or has expired is an order to review or a refund to make",
+        run: |trial| Box::pin(late_payment::prove(trial)),
+    },
+    Check {
+        name: "dropped-variant",
+        guarantee: "a variant dropped by its merchant while checkouts hold units of it: what was begun ends as it should, nothing new is begun, and stock and holds balance",
+        run: |trial| Box::pin(dropped_variant::prove(trial)),
+    },
+    Check {
+        name: "foreign-currency",
+        guarantee: "a product in another currency than its store: no cart takes it, and nothing of it is held",
+        run: |trial| Box::pin(product_choice::foreign_currency(trial)),
+    },
+    Check {
+        name: "single-variant",
+        guarantee: "a product with a single variant is bought by its product id",
+        run: |trial| Box::pin(product_choice::single_variant(trial)),
     },
     Check {
         name: "shown-examples",
@@ -125,7 +161,7 @@ pub(crate) const CHECKS: &[Check] = &[
     },
     Check {
         name: "rotated-keys",
-        guarantee: "an agent that rotates its key keeps its carts and sessions",
+        guarantee: "an agent that rotates its key keeps its carts, sessions and idempotency keys",
         run: |trial| Box::pin(rotated_keys::prove(trial)),
     },
     Check {
@@ -154,6 +190,21 @@ pub(crate) const CHECKS: &[Check] = &[
         run: |trial| Box::pin(crowded_queue::prove(trial)),
     },
     Check {
+        name: "upload-quotas",
+        guarantee: "a merchant that exceeds a quota of bytes, rows, imports or products is refused with the quota and what to do; nothing of it is stored",
+        run: |trial| Box::pin(upload_quotas::prove(trial)),
+    },
+    Check {
+        name: "feed-memory",
+        guarantee: "the feeds that take the most memory, as many at once as a merchant may import: server and worker grow by less than 256 MB",
+        run: |trial| Box::pin(feed_memory::prove(trial)),
+    },
+    Check {
+        name: "uploading-neighbour",
+        guarantee: "one merchant uploads and imports at its limit: checkouts at another store and the release of its expired holds stay within 1.5 times",
+        run: |trial| Box::pin(uploading_neighbour::prove(trial)),
+    },
+    Check {
         name: "failing-schedule",
         guarantee: "a scheduled job that fails in every period stays one job, and works again once the cause is removed",
         run: |trial| Box::pin(failing_schedule::prove(trial)),
@@ -162,6 +213,11 @@ pub(crate) const CHECKS: &[Check] = &[
         name: "large-bodies",
         guarantee: "hundreds of the worst bodies at once, at every operation that takes lists or maps: refused, memory grows by less than 100 MB, other callers are served",
         run: |trial| Box::pin(large_bodies::prove(trial)),
+    },
+    Check {
+        name: "input-limits",
+        guarantee: "NUL in every text and numbers beyond every limit, over REST and MCP: refused with a stable code, nothing stored; the largest purchase is exact",
+        run: |trial| Box::pin(input_limits::prove(trial)),
     },
     Check {
         name: "silent-connections",

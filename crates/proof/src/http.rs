@@ -1,12 +1,22 @@
 //! A small HTTP/1.1 client that reports exactly whether a request was sent and answered.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::net::Ipv4Addr;
 
+use serde_json::{Value, json};
+use testkit::{ShownRequest, ShownResponse};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
+use crate::report::Failure;
 use crate::souk::OPERATOR_ADDRESS;
+
+/// Returns the body of a call of a tool.
+pub(crate) fn tool_call(tool: &str, arguments: &Value) -> Value {
+    let params = json!({ "name": tool, "arguments": arguments });
+    json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params })
+}
 
 /// The outcome of sending a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,20 +35,26 @@ pub(crate) struct Client {
     server: Ipv4Addr,
     port: u16,
     headers: String,
-    content_type: &'static str,
+    /// `None`: not sent, or among `headers`.
+    content_type: Option<&'static str>,
     /// The local address to bind; any if `None`.
     source: Option<Ipv4Addr>,
     connection: Option<TcpStream>,
-    /// The status line and headers of the last response, in lower case.
-    head: String,
+    /// The headers of the last response, by name in lower case.
+    received: BTreeMap<String, String>,
 }
 
 impl Client {
     pub(crate) fn new(port: u16) -> Self {
-        let (headers, head) = (String::new(), String::new());
-        let content_type = "application/json";
-        let server = Ipv4Addr::LOCALHOST;
-        Self { server, port, headers, content_type, source: None, connection: None, head }
+        Self {
+            server: Ipv4Addr::LOCALHOST,
+            port,
+            headers: String::new(),
+            content_type: Some("application/json"),
+            source: None,
+            connection: None,
+            received: BTreeMap::new(),
+        }
     }
 
     /// A client of the private listener of the server at this port.
@@ -48,7 +64,7 @@ impl Client {
 
     /// Sends bodies as forms, as a browser does.
     pub(crate) fn sending_forms(mut self) -> Self {
-        self.content_type = "application/x-www-form-urlencoded";
+        self.content_type = Some("application/x-www-form-urlencoded");
         let port = self.port;
         // Writing to a string cannot fail.
         let _ = write!(
@@ -93,8 +109,24 @@ impl Client {
 
     /// Returns the numeric value of a header of the last response.
     pub(crate) fn header_number(&self, name: &str) -> Option<u64> {
-        let value = |line: &str| line.strip_prefix(name)?.strip_prefix(':')?.trim().parse().ok();
-        self.head.lines().find_map(value)
+        self.received.get(name)?.parse().ok()
+    }
+
+    /// Sends a request on a new connection, exactly as it is, and returns the response.
+    pub(crate) async fn exchange(
+        port: u16,
+        request: &ShownRequest,
+    ) -> Result<ShownResponse, Failure> {
+        let mut client = Self { content_type: None, ..Self::new(port) };
+        for (name, value) in &request.headers {
+            client = client.with_header(name, value);
+        }
+        match client.send(&request.method, &request.path, request.body.as_bytes()).await {
+            Delivery::Answered { status, body } => {
+                Ok(ShownResponse { status, headers: client.received, body })
+            }
+            other => Err(format!("{} {}: {other:?}", request.method, request.path).into()),
+        }
     }
 
     /// Authenticates with a bearer token or key, and removes all other added headers.
@@ -132,11 +164,11 @@ impl Client {
         let Ok(mut stream) = stream else { return Delivery::NotSent };
         // Head and body are two writes; the second must not wait for the acknowledgement of the first.
         let _ = stream.set_nodelay(true);
+        let content_type =
+            self.content_type.map_or_else(String::new, |it| format!("Content-Type: {it}\r\n"));
         let request = format!(
-            "{method} {path} HTTP/1.1\r\nHost: 127.0.0.1:{}\r\nContent-Type: {}\r\n\
-             {}Content-Length: {}\r\n\r\n",
+            "{method} {path} HTTP/1.1\r\nHost: 127.0.0.1:{}\r\n{content_type}{}Content-Length: {}\r\n\r\n",
             self.port,
-            self.content_type,
             self.headers,
             body.len()
         );
@@ -150,7 +182,7 @@ impl Client {
                 if !response.closes {
                     self.connection = Some(stream);
                 }
-                self.head = response.head;
+                self.received = response.headers;
                 Delivery::Answered { status: response.status, body: response.body }
             }
             Err(why) => Delivery::Interrupted(why),
@@ -159,8 +191,8 @@ impl Client {
 }
 
 struct Response {
-    head: String,
     status: u16,
+    headers: BTreeMap<String, String>,
     closes: bool,
     body: String,
 }
@@ -170,7 +202,7 @@ async fn read_response(stream: &mut TcpStream) -> Result<Response, String> {
     let mut chunk = vec![0; 16 * 1024];
     let (head, body_start) = loop {
         if let Some(end) = bytes.windows(4).position(|window| window == b"\r\n\r\n") {
-            break (String::from_utf8_lossy(&bytes[..end]).to_lowercase(), end + 4);
+            break (String::from_utf8_lossy(&bytes[..end]).into_owned(), end + 4);
         }
         let read = stream.read(&mut chunk).await.map_err(|error| error.to_string())?;
         if read == 0 {
@@ -180,10 +212,10 @@ async fn read_response(stream: &mut TcpStream) -> Result<Response, String> {
     };
     let status = head.split(' ').nth(1).and_then(|status| status.parse().ok());
     let status = status.ok_or("the response has no status")?;
-    let header = |name: &str| {
-        head.lines().find_map(|line| line.strip_prefix(name)).map(|value| value.trim().to_owned())
-    };
-    let length = header("content-length:").and_then(|length| length.parse::<usize>().ok());
+    let fields = head.lines().skip(1).filter_map(|line| line.split_once(':'));
+    let headers: BTreeMap<String, String> =
+        fields.map(|(name, value)| (name.to_lowercase(), value.trim().to_owned())).collect();
+    let length = headers.get("content-length").and_then(|length| length.parse::<usize>().ok());
     let length = length.ok_or("the response has no Content-Length")?;
     while bytes.len() < body_start + length {
         let read = stream.read(&mut chunk).await.map_err(|error| error.to_string())?;
@@ -192,7 +224,7 @@ async fn read_response(stream: &mut TcpStream) -> Result<Response, String> {
         }
         bytes.extend_from_slice(&chunk[..read]);
     }
-    let closes = header("connection:").is_some_and(|value| value.contains("close"));
+    let closes = headers.get("connection").is_some_and(|it| it.eq_ignore_ascii_case("close"));
     let body = String::from_utf8_lossy(&bytes[body_start..body_start + length]).into_owned();
-    Ok(Response { head, status, closes, body })
+    Ok(Response { status, headers, closes, body })
 }

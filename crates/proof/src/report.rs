@@ -1,4 +1,6 @@
-//! The output of a run: one line per check and a summary at the end.
+//! A run: its checks one after another, what they share, one line for each and a summary at the end.
+
+mod shared;
 
 use std::error::Error;
 use std::io::{IsTerminal, Write, stdout};
@@ -9,6 +11,9 @@ use std::time::{Duration, Instant};
 
 use rand::SeedableRng;
 use rand::rngs::StdRng;
+use rand::seq::SliceRandom;
+
+use shared::Shared;
 
 /// Why a check failed.
 pub(crate) type Failure = Box<dyn Error + Send + Sync>;
@@ -43,6 +48,7 @@ pub(crate) struct Trial {
     label: Arc<str>,
     /// When progress was last printed.
     shown: Arc<Mutex<Option<Instant>>>,
+    shared: Shared,
 }
 
 impl Trial {
@@ -58,6 +64,27 @@ impl Trial {
     /// drawing one more number in one place does not change the numbers of another.
     pub(crate) fn rng(&self, purpose: u64) -> StdRng {
         StdRng::seed_from_u64(self.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(purpose))
+    }
+
+    /// Returns all items; in the short form only `count` of them, which change from run to run.
+    pub(crate) fn rotate<T>(&self, mut items: Vec<T>, count: usize) -> Vec<T> {
+        if self.tier == Tier::Fast {
+            let of_label = |sum: u64, byte| sum.wrapping_mul(31).wrapping_add(u64::from(byte));
+            items.shuffle(&mut self.rng(self.label.bytes().fold(0, of_label)));
+            items.truncate(count);
+        }
+        items
+    }
+
+    /// Returns what the checks of this run share, such as a server. The first of them creates it, and it is dropped after the
+    /// last one. A check that fails may have damaged it: the next one creates another.
+    pub(crate) async fn shared<T, F, Created>(&self, create: F) -> Result<Arc<T>, Failure>
+    where
+        T: Send + Sync + 'static,
+        F: FnOnce() -> Created,
+        Created: Future<Output = Result<T, Failure>>,
+    {
+        self.shared.find_or_create(create).await
     }
 
     /// Prints the progress of a long check on a line that is overwritten. Prints nothing if standard
@@ -105,11 +132,13 @@ pub(crate) fn list(topic: &str, checks: &[&Check]) {
 /// Runs the checks one after another, prints a line for each and a summary at the end.
 pub(crate) async fn run(topic: &str, checks: &[&Check], tier: Tier, seed: u64) -> ExitCode {
     println!("seed {seed}");
+    let (began, shared) = (Instant::now(), Shared::default());
     let mut failed = 0;
     for check in checks {
         let since = Instant::now();
         let label: Arc<str> = format!("{topic}/{}", check.name).into();
-        let trial = Trial { tier, seed, label: Arc::clone(&label), shown: Arc::default() };
+        let (shown, shared_by) = (Arc::default(), shared.clone());
+        let trial = Trial { tier, seed, label: Arc::clone(&label), shown, shared: shared_by };
         // A separate task, so that a panic fails one check and not the whole run.
         let verdict = match tokio::spawn((check.run)(trial)).await {
             Ok(verdict) => verdict,
@@ -123,12 +152,14 @@ pub(crate) async fn run(topic: &str, checks: &[&Check], tier: Tier, seed: u64) -
             Ok(finding) => println!("ok   {label}  {finding} ({seconds:.1} s)"),
             Err(failure) => {
                 failed += 1;
+                shared.clear().await;
                 let why = with_causes(failure.as_ref());
                 println!("FAIL {label}: {why} (seed {seed}, {seconds:.1} s)");
             }
         }
     }
-    println!("{} passed, {failed} failed", checks.len() - failed);
+    let seconds = began.elapsed().as_secs_f64();
+    println!("{} passed, {failed} failed ({seconds:.0} s)", checks.len() - failed);
     if failed == 0 && !checks.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 

@@ -87,6 +87,22 @@ fn serve_command(
     Ok(command)
 }
 
+/// Returns the command `souk index`.
+fn index_command(
+    database_url: &str,
+    operator_port: u16,
+    settings: &[(&'static str, String)],
+) -> Result<Command, Failure> {
+    let mut command = Command::new(required_env("SOUK_BIN")?);
+    command
+        .arg("index")
+        .env("DATABASE_URL", database_url)
+        .env("SOUK_OPERATOR_LISTEN", format!("{OPERATOR_ADDRESS}:{operator_port}"))
+        .envs(settings.iter().map(|(name, value)| (*name, value)))
+        .stdin(Stdio::null());
+    Ok(command)
+}
+
 impl Souk {
     /// Starts `souk work`. A worker has no port and no readiness check.
     pub(crate) fn work(database_url: &str, lease_seconds: u32) -> Result<Self, Failure> {
@@ -114,15 +130,21 @@ impl Souk {
         database_url: &str,
         settings: &[(&'static str, String)],
     ) -> Result<Self, Failure> {
-        let child = Command::new(required_env("SOUK_BIN")?)
-            .arg("index")
-            .env("DATABASE_URL", database_url)
-            .env("SOUK_OPERATOR_LISTEN", format!("{OPERATOR_ADDRESS}:0"))
-            .envs(settings.iter().map(|(name, value)| (*name, value)))
-            .env("SOUK_LOG", "off")
-            .stdin(Stdio::null())
-            .spawn()?;
+        let child = index_command(database_url, 0, settings)?.env("SOUK_LOG", "off").spawn()?;
         Ok(Self { child, port: 0 })
+    }
+
+    /// Like [`index`](Self::index), with a private listener at its port and the log written to a file.
+    pub(crate) fn index_logging(
+        database_url: &str,
+        settings: &[(&'static str, String)],
+        log: &std::path::Path,
+    ) -> Result<Self, Failure> {
+        let port = free_port()?;
+        let mut command = index_command(database_url, port, settings)?;
+        let file = std::fs::File::create(log)?;
+        command.env("SOUK_LOG", "error").stdout(file.try_clone()?).stderr(file);
+        Ok(Self { child: command.spawn()?, port })
     }
 
     /// Starts `souk serve` on a free port and waits until it is ready.
@@ -211,6 +233,12 @@ impl Drop for Souk {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// Lets the peak resident memory of a process start again at the memory in use, and returns it.
+pub(crate) fn reset_peak_kilobytes(pid: u32) -> Result<u64, Failure> {
+    std::fs::write(format!("/proc/{pid}/clear_refs"), "5")?;
+    peak_kilobytes(pid)
 }
 
 /// Returns the peak resident memory of a process.

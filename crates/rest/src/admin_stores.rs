@@ -7,8 +7,8 @@ use axum::http::StatusCode;
 use database::{Reading, Work};
 use identity::{Actor, Reason};
 use merchants::{
-    Administration, Identity, IdentityStatus, InvalidSetting, NewStore, SettingsError, Store,
-    StoreStatus,
+    Administration, IdentityStatus, InvalidSetting, NewStore, SettingsError, Store, StoreStatus,
+    VerificationResult,
 };
 use primitives::{Currency, ErrorCode, MerchantId, StoreSlug, Timestamp};
 use schemars::JsonSchema;
@@ -49,10 +49,20 @@ pub(crate) fn endpoints() -> Routes<RestState> {
         .summary("Allow a host for the payment page of a store")
         .description("An owner of the store may then set a `checkout_url_template` on this host.")
         .path::<StoreSlug>()
-        .body::<AllowHostRequest>()
+        .body::<HostRequest>()
         .response::<Envelope<AdminStoreRecord>>(200)
         .errors(&[ErrorCode::StoreNotFound]);
-    let routes = Routes::new().with(create).with(show).with(verify).with(allow);
+    let disallow =
+        Endpoint::post("/admin/stores/{slug}/hosts/disallow", Access::Admin, disallow_host)
+            .operation_id("adminDisallowHost")
+            .tag("admin")
+            .summary("Withdraw a host from the payment page of a store")
+            .description("A `checkout_url_template` on this host is removed. Sessions that await a payment keep their URL.")
+            .path::<StoreSlug>()
+            .body::<HostRequest>()
+            .response::<Envelope<AdminStoreRecord>>(200)
+            .errors(&[ErrorCode::StoreNotFound]);
+    let routes = Routes::new().with(create).with(show).with(verify).with(allow).with(disallow);
     let suspend = Endpoint::post("/admin/stores/{slug}/suspend", Access::Admin, suspend)
         .operation_id("adminSuspendStore")
         .summary("Suspend a store");
@@ -81,7 +91,7 @@ pub(crate) fn endpoints() -> Routes<RestState> {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ReasonRequest {
-    /// The reason, for the audit log. The merchant reads it too.
+    /// The reason, for the audit log. The merchant reads it too, if it is about a store.
     #[schemars(length(min = 1, max = Reason::CHARACTERS_MAX))]
     pub(crate) reason: String,
 }
@@ -101,16 +111,15 @@ struct CreateStoreRequest {
     legal_name: Option<String>,
     /// Website of the merchant.
     #[schemars(length(max = 2000))]
-    website_url: String,
+    website_url: Option<String>,
     /// Home country, ISO 3166, two letters.
     #[schemars(length(min = 2, max = 2))]
     country: String,
-    /// Currency of the prices: USD, EUR or USDC.
-    #[schemars(length(max = 4))]
+    #[schemars(length(max = 4), description = format!("Currency of the prices: {}.", Currency::SUPPORTED_CODES))]
     currency: String,
     /// Email address of customer support.
     #[schemars(length(min = 3, max = 254))]
-    support_email: String,
+    support_email: Option<String>,
     /// The reason, for the audit log.
     #[schemars(length(min = 1, max = Reason::CHARACTERS_MAX))]
     reason: String,
@@ -133,11 +142,11 @@ struct SetIdentityRequest {
     reason: String,
 }
 
-/// A host to allow.
+/// A host of the payment page.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct AllowHostRequest {
-    /// Host name, such as `pay.example.com`, without scheme, port or path.
+struct HostRequest {
+    /// Host name, such as `pay.example.com`, without scheme or path; with the port unless it is 443.
     #[schemars(length(min = 1, max = 253))]
     host: String,
     /// The reason, for the audit log.
@@ -199,7 +208,7 @@ async fn create(
 ) -> Result<(StatusCode, Envelope<AdminStoreRecord>), ErrorResponse> {
     let reason: Reason = request.reason.parse()?;
     let slug: StoreSlug = request.slug.parse()?;
-    let allowed = "one of USD, EUR, USDC";
+    let allowed = Currency::SUPPORTED_CODES;
     let currency: Currency = request
         .currency
         .parse()
@@ -208,8 +217,8 @@ async fn create(
     let now = work.now();
     let store = NewStore {
         legal_name: request.legal_name.unwrap_or_else(|| request.name.clone()),
-        website_url: request.website_url,
-        support_email: request.support_email,
+        website_url: request.website_url.unwrap_or_default(),
+        support_email: request.support_email.unwrap_or_default(),
         ..NewStore::new(work.new_id(), slug, request.name, request.country, currency, now)
     };
     let by = Administration { actor: Actor::Person(admin.user), reason: &reason };
@@ -236,14 +245,10 @@ async fn set_identity(
     let reason: Reason = request.reason.parse()?;
     let merchant = rest.stores.find(&slug).await?.merchant;
     let mut work = Work::for_platform(&rest.database).await?;
-    let identity = Identity {
-        status: request.status,
-        level: request.level,
-        method: request.method,
-        verified_at: (request.status == IdentityStatus::Verified).then(|| work.now()),
-    };
+    let SetIdentityRequest { status, level, method, .. } = request;
+    let result = VerificationResult { status, level, method };
     let by = Administration { actor: Actor::Person(admin.user), reason: &reason };
-    merchants::verify_identity(&mut work, by, merchant, &identity).await?;
+    merchants::verify_identity(&mut work, by, merchant, &result).await?;
     work.commit().await?;
     shown(&rest, merchant).await
 }
@@ -252,13 +257,28 @@ async fn allow_host(
     admin: AdminCaller,
     State(rest): State<Arc<Rest>>,
     Path(slug): Path<StoreSlug>,
-    Json(request): Json<AllowHostRequest>,
+    Json(request): Json<HostRequest>,
 ) -> Shown {
     let reason: Reason = request.reason.parse()?;
     let merchant = rest.stores.find(&slug).await?.merchant;
     let mut work = Work::for_platform(&rest.database).await?;
     let by = Administration { actor: Actor::Person(admin.user), reason: &reason };
     merchants::allow_host(&mut work, by, merchant, &request.host).await?;
+    work.commit().await?;
+    shown(&rest, merchant).await
+}
+
+async fn disallow_host(
+    admin: AdminCaller,
+    State(rest): State<Arc<Rest>>,
+    Path(slug): Path<StoreSlug>,
+    Json(request): Json<HostRequest>,
+) -> Shown {
+    let reason: Reason = request.reason.parse()?;
+    let merchant = rest.stores.find(&slug).await?.merchant;
+    let mut work = Work::for_platform(&rest.database).await?;
+    let by = Administration { actor: Actor::Person(admin.user), reason: &reason };
+    merchants::disallow_host(&mut work, by, merchant, &request.host).await?;
     work.commit().await?;
     shown(&rest, merchant).await
 }

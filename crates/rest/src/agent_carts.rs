@@ -6,18 +6,19 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use carts::{
     Buyer, CART_LIFETIME, CODES_MAX, CartOwner, CartRecord, CartRef, CartUpdate, Destination, Edit,
-    ItemRequest, LINES_MAX, NewCart,
+    ItemRequest, LINES_MAX, NewCart, PricedCart,
 };
 use database::Reading;
 use identity::Agent;
 use limits::QuotaClass;
+use merchants::Store;
 use primitives::{CartId, Scope, StoreSlug, const_text};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::idempotency::IdempotencyKeyHeader;
-use crate::store_access::{OWNER_ERRORS, Operation, SLUG_ERRORS, StoreTarget, admit};
+use crate::store_access::{Operation, SLUG_ERRORS, STORE_ERRORS, StoreTarget, admit};
 use crate::{
     Access, AgentCaller, Endpoint, Envelope, ErrorResponse, Json, Path, Rest, RestState, Routes,
 };
@@ -51,7 +52,7 @@ pub(crate) fn endpoints() -> Routes<RestState> {
         .path::<CartId>()
         .response::<Envelope<CartRecord>>(200)
         .errors(carts::READ_ERRORS)
-        .errors(OWNER_ERRORS);
+        .errors(STORE_ERRORS);
     let replace = Endpoint::put("/agent/cart/{cart_id}", ACCESS, replace)
         .tool("update_cart", QuotaClass::CartWrite)
         .writes()
@@ -63,7 +64,7 @@ pub(crate) fn endpoints() -> Routes<RestState> {
         .body::<ReplaceItemsRequest>()
         .response::<Envelope<CartRecord>>(200)
         .errors(carts::REPLACE_ERRORS)
-        .errors(OWNER_ERRORS);
+        .errors(STORE_ERRORS);
     Routes::new().with(create).with(read).with(replace).merge(change_endpoints())
 }
 
@@ -79,7 +80,7 @@ fn change_endpoints() -> Routes<RestState> {
         .body::<UpdateCartRequest>()
         .response::<Envelope<CartRecord>>(200)
         .errors(carts::UPDATE_ERRORS)
-        .errors(OWNER_ERRORS);
+        .errors(STORE_ERRORS);
     let cancel = Endpoint::delete("/agent/cart/{cart_id}", ACCESS, cancel)
         .tool("cancel_cart", QuotaClass::CartWrite)
         .writes()
@@ -90,7 +91,7 @@ fn change_endpoints() -> Routes<RestState> {
         .path::<CartId>()
         .response::<Envelope<CartRecord>>(200)
         .errors(carts::CANCEL_ERRORS)
-        .errors(OWNER_ERRORS);
+        .errors(STORE_ERRORS);
     Routes::new().with(update).with(cancel)
 }
 
@@ -164,6 +165,11 @@ pub(crate) fn owner(agent: &Agent) -> CartOwner {
     CartOwner { key: agent.key, name: agent.name.clone(), is_sandbox: agent.is_sandbox() }
 }
 
+/// Returns the response with a cart.
+fn record(rest: &Rest, store: &Store, cart: PricedCart) -> Envelope<CartRecord> {
+    Envelope::new(rest.payment_gateway.with_store_messages(cart, store).record(store))
+}
+
 async fn create(
     AgentCaller(agent): AgentCaller,
     State(rest): State<Arc<Rest>>,
@@ -182,7 +188,7 @@ async fn create(
     };
     let owner = owner(&agent);
     let cart = carts::create(&rest.database, &store, &owner, new, idempotency_key.as_ref()).await?;
-    Ok((StatusCode::CREATED, Envelope::new(cart.record(&store))))
+    Ok((StatusCode::CREATED, record(&rest, &store, cart)))
 }
 
 async fn read(
@@ -193,7 +199,7 @@ async fn read(
     let store = admit(&rest, &agent.0, StoreTarget::Cart(id), Operation::Read).await?;
     let reading = Reading::for_store(&rest.database, store.merchant)?;
     let cart = carts::cart(&reading, &store, id, Some(agent.0.key)).await?;
-    Ok(Envelope::new(cart.record(&store)))
+    Ok(record(&rest, &store, cart))
 }
 
 /// Changes a cart of the agent.
@@ -209,7 +215,7 @@ async fn edit(
     let changed =
         carts::change(&rest.database, &store, cart, version, edits, idempotency_key.as_ref())
             .await?;
-    Ok(Envelope::new(changed.record(&store)))
+    Ok(record(rest, &store, changed))
 }
 
 async fn replace(

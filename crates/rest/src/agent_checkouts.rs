@@ -24,7 +24,7 @@ use serde_json::{Value, json};
 
 use crate::agent_carts::owner;
 use crate::idempotency::IdempotencyKeyHeader;
-use crate::store_access::{OWNER_ERRORS, Operation, SLUG_ERRORS, StoreTarget, admit};
+use crate::store_access::{Operation, SLUG_ERRORS, STORE_ERRORS, StoreTarget, admit};
 use crate::{
     Access, AgentCaller, Endpoint, Envelope, ErrorResponse, Json, Path, Rest, RestState, Routes,
 };
@@ -72,8 +72,7 @@ pub(crate) fn endpoints() -> Routes<RestState> {
         .body::<UpdateCheckoutRequest>()
         .response::<Envelope<SessionRecord>>(200)
         .errors(checkout::UPDATE_ERRORS)
-        .errors(carts::UPDATE_ERRORS)
-        .errors(OWNER_ERRORS);
+        .errors(STORE_ERRORS);
     let cancel = Endpoint::post("/agent/checkout/{checkout_id}/cancel", ACCESS, cancel)
         .tool("cancel_checkout", QuotaClass::CheckoutWrite)
         .writes()
@@ -84,7 +83,7 @@ pub(crate) fn endpoints() -> Routes<RestState> {
             "Releases reserved stock. Idempotent: canceling a canceled session changes nothing.",
         )
         .path::<CheckoutId>()
-        .body::<CancelCheckoutRequest>()
+        .optional_body::<CancelCheckoutRequest>()
         .response::<Envelope<SessionRecord>>(200)
         .errors(checkout::CANCEL_ERRORS);
     Routes::new().with(complete).with(read).with(update).with(cancel)
@@ -205,7 +204,7 @@ fn context<'rest>(
         store,
         site_url: &rest.site_url,
         gateway: &rest.payment_gateway,
-        caller: CheckoutCaller { plan: agent.plan, address: Some(from) },
+        caller: CheckoutCaller { account: agent.owner, plan: agent.plan, address: Some(from) },
     }
 }
 

@@ -48,6 +48,7 @@ pub(crate) fn endpoints() -> Routes<RestState> {
         .summary("Rotate an agent key")
         .description("Replaces the text of the key. Its id, and with it carts, checkouts and orders, its scopes and stores stay the same; its lifetime begins again. The former text works for another hour, unless the key is revoked. If the response was lost, rotate again: the former text keeps its hour.")
         .path::<KeyId>()
+        .idempotency_key()
         .response::<Envelope<NewKeyRecord>>(201)
         .errors(&[ErrorCode::NotFound]);
     Routes::new().with(create).with(list).with(revoke).with(rotate)
@@ -157,9 +158,11 @@ async fn rotate(
     PersonCaller(person): PersonCaller,
     State(rest): State<Arc<Rest>>,
     Path(key): Path<KeyId>,
+    idempotency_key: IdempotencyKeyHeader,
 ) -> Result<(StatusCode, Envelope<NewKeyRecord>), ErrorResponse> {
-    let (issued, key) = rest.credentials.rotate_agent_key(person.user, key).await?;
-    created(&rest, (Some(issued), key)).await
+    let idempotency_key = idempotency_key.key_of_person(person.user, &())?;
+    let rotated = rest.credentials.rotate_agent_key(person.user, key, idempotency_key.as_ref());
+    created(&rest, rotated.await?).await
 }
 
 /// Returns the response to the creation of a key.

@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::store_access::{OWNER_ERRORS, Operation, StoreTarget, admit};
+use crate::store_access::{Operation, STORE_ERRORS, StoreTarget, admit};
 use crate::{Access, AgentCaller, Endpoint, ErrorResponse, Json, Rest, RestState, Routes};
 
 pub(crate) fn endpoints() -> Routes<RestState> {
@@ -25,7 +25,7 @@ pub(crate) fn endpoints() -> Routes<RestState> {
         .body::<PaymentRequest>()
         .errors(&[ErrorCode::UnsupportedPaymentMethod])
         .errors(checkout::READ_ERRORS)
-        .errors(OWNER_ERRORS);
+        .errors(STORE_ERRORS);
     Routes::new().with(pay)
 }
 

@@ -50,6 +50,44 @@ impl<T> PageEnvelope<T> {
     }
 }
 
+/// A successful response with a part of a list that is read from a position on: a page whose `meta` has `next_cursor`.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "{T}CursorListResponse")]
+pub(crate) struct CursorEnvelope<T> {
+    /// Always true.
+    #[schemars(extend("enum" = [true]))]
+    success: bool,
+    /// The items of the page.
+    data: Vec<T>,
+    /// The total number of items, and where the next page begins.
+    meta: CursorMeta,
+}
+
+/// The page of a list that is read from a position on.
+#[derive(Debug, Serialize, JsonSchema)]
+struct CursorMeta {
+    /// Page and total.
+    #[serde(flatten)]
+    page: PageMeta,
+    /// Send it as `cursor` to get the next page; omitted on the last page.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_cursor: Option<String>,
+}
+
+impl<T> CursorEnvelope<T> {
+    /// Wraps the items of one page.
+    pub(crate) fn new(data: Vec<T>, page: PageMeta, next: Option<impl ToString>) -> Self {
+        let next_cursor = next.map(|cursor| cursor.to_string());
+        Self { success: true, data, meta: CursorMeta { page, next_cursor } }
+    }
+}
+
+impl<T: Serialize> IntoResponse for CursorEnvelope<T> {
+    fn into_response(self) -> Response {
+        axum::Json(self).into_response()
+    }
+}
+
 impl<T: Serialize> IntoResponse for PageEnvelope<T> {
     fn into_response(self) -> Response {
         axum::Json(self).into_response()

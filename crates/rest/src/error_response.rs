@@ -4,16 +4,11 @@ use std::sync::Arc;
 
 use axum::body::Body;
 use axum::extract::Request;
-use axum::http::header::{
-    CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE,
-};
+use axum::http::header::{CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, WWW_AUTHENTICATE};
 use axum::http::{HeaderValue, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use primitives::{Details, ErrorCode, Failure, Problem, RequestId};
-
-/// The `Retry-After` of a 503 response (docs/contract/limits.md#unavailable).
-const RETRY_AFTER_SECONDS: HeaderValue = HeaderValue::from_static("30");
 
 /// A failure as a response. It has the status and carries the failure in its extensions; `render`, which knows the
 /// request id, writes the body.
@@ -66,13 +61,7 @@ fn write(mut response: Response, failure: &Failure, id: Option<&RequestId>) -> R
     if let Some(challenge) = identity::challenge(failure.code().status(), &envelope) {
         headers.insert(WWW_AUTHENTICATE, challenge);
     }
-    match failure.code().status() {
-        429 => limits::write_error_headers(&envelope, headers),
-        503 => {
-            headers.entry(RETRY_AFTER).or_insert(RETRY_AFTER_SECONDS);
-        }
-        _ => {}
-    }
+    limits::write_error_headers(&envelope, headers);
     *response.body_mut() = Body::from(envelope.to_string());
     response
 }

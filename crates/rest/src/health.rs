@@ -50,7 +50,7 @@ impl Health {
 pub enum CheckState {
     /// Working.
     Ok,
-    /// Working, but slow or with failures.
+    /// Working, but slow, with failures, or read-only.
     Degraded,
     /// Not reachable.
     Down,

@@ -8,7 +8,7 @@ use jobs::{IdempotencyError, IdempotencyKey};
 use primitives::{MerchantId, UserId};
 use serde::Serialize;
 
-use crate::{ErrorResponse, OwnerCaller};
+use crate::{ErrorResponse, OwnerCaller, StoreCaller};
 
 /// Extracts the header `Idempotency-Key` and the method and path it applies to.
 #[derive(Debug)]
@@ -37,6 +37,17 @@ impl IdempotencyKeyHeader {
     ) -> Result<Option<IdempotencyKey>, IdempotencyError> {
         let Some(key) = &self.key else { return Ok(None) };
         IdempotencyKey::new(merchant, &agent.key, key, (&self.request, body)).map(Some)
+    }
+
+    /// Returns the key of a request for a store by one of its keys or members, or `None` if the caller sent none.
+    pub(crate) fn key_of_store(
+        &self,
+        caller: &StoreCaller,
+        request: &impl Serialize,
+    ) -> Result<Option<IdempotencyKey>, IdempotencyError> {
+        let Some(key) = &self.key else { return Ok(None) };
+        let request = (self.request.as_str(), request);
+        IdempotencyKey::new(caller.merchant, &caller.editor.actor, key, request).map(Some)
     }
 
     /// Returns the key of an owner's request at a store, or `None` if the caller sent none.

@@ -2,8 +2,10 @@
 
 mod action;
 mod admin_checkouts;
+mod admin_jobs;
 mod admin_keys;
 mod admin_people;
+mod admin_quotas;
 mod admin_stores;
 mod admission;
 mod agent_carts;
@@ -64,7 +66,8 @@ pub use envelope::{Envelope, PageEnvelope};
 pub use error_response::{ErrorResponse, render, respond};
 pub use health::{CheckState, Health};
 pub use request::{
-    InvalidInput, InvalidPathParameter, Json, LargeJson, Path, PathId, PathParameter, Query,
+    InvalidInput, InvalidPathParameter, Json, LARGE_JSON_BYTES_MAX, LargeJson, Path, PathId,
+    PathParameter, Query,
 };
 pub use routes::{Access, Endpoint, Routes};
 pub use uploads::{BodyKind, body_kind};
@@ -162,9 +165,11 @@ fn endpoints() -> Routes<RestState> {
         .merge(merchant_settings::endpoints())
         .merge(merchant_notices::endpoints())
         .merge(admin_stores::endpoints())
+        .merge(admin_quotas::endpoints())
         .merge(admin_people::endpoints())
         .merge(admin_keys::endpoints())
         .merge(admin_checkouts::endpoints())
+        .merge(admin_jobs::endpoints())
         .merge(mcp::endpoints())
         .merge(health::endpoints())
         .merge(well_known::payment_discovery())

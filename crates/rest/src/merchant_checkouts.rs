@@ -20,6 +20,8 @@ use crate::{
 };
 
 const ACCESS: Access = Access::Store(StoreScope::Orders);
+/// Longest reference of a payment.
+const REFERENCE_CHARACTERS_MAX: usize = 255;
 
 pub(crate) fn endpoints() -> Routes<RestState> {
     let list = Endpoint::get("/merchant/checkouts", ACCESS, list)
@@ -65,7 +67,7 @@ struct ListParameters {
 #[schemars(extend("example" = json!({ "reference": "SHOP-1001" })))]
 struct ReportPaidRequest {
     /// Your own reference of the payment or the order.
-    #[schemars(length(min = 1, max = 255))]
+    #[schemars(length(min = 1, max = REFERENCE_CHARACTERS_MAX))]
     reference: String,
     /// All items, before discounts. Must equal the quote.
     subtotal: Option<f64>,
@@ -76,6 +78,8 @@ struct ReportPaidRequest {
     /// Taxes added to the prices. Must equal the quote unless it left taxes open.
     tax: Option<f64>,
     /// Amount paid. Must equal the total of the checkout, plus what the quote left open.
+    total: Option<f64>,
+    /// Another name of `total`.
     total_amount: Option<f64>,
     /// Currency of the amounts; required with any of them.
     #[schemars(length(max = 4))]
@@ -85,7 +89,9 @@ struct ReportPaidRequest {
 impl ReportPaidRequest {
     fn parse(self) -> Result<PaymentReport, InvalidField> {
         let length = self.reference.chars().count();
-        if !(1..=255).contains(&length) || self.reference.chars().any(char::is_control) {
+        if !(1..=REFERENCE_CHARACTERS_MAX).contains(&length)
+            || self.reference.chars().any(char::is_control)
+        {
             return Err(InvalidField { field: "reference" });
         }
         let currency = self.currency.as_deref().map(str::parse::<Currency>).transpose();
@@ -95,12 +101,17 @@ impl ReportPaidRequest {
             let currency = currency.ok_or(InvalidField { field: "currency" })?;
             Money::from_decimal(amount, currency).map(Some).map_err(|_| InvalidField { field })
         };
+        let total = money("total", self.total)?;
+        let other = money("total_amount", self.total_amount)?;
+        if total.zip(other).is_some_and(|(total, other)| total != other) {
+            return Err(InvalidField { field: "total_amount" });
+        }
         let amounts = ReportedAmounts {
             subtotal: money("subtotal", self.subtotal)?,
             discount: money("discount", self.discount)?,
             shipping: money("shipping", self.shipping)?,
             tax: money("tax", self.tax)?,
-            total: money("total_amount", self.total_amount)?,
+            total: total.or(other),
         };
         if currency.is_some() && amounts == ReportedAmounts::default() {
             return Err(InvalidField { field: "total_amount" });

@@ -10,10 +10,11 @@ use catalog::{FeedFormat, FeedRun, FeedRunMode, FeedRunState, FieldError, NewFee
 use database::Reading;
 use futures::StreamExt;
 use identity::StoreScope;
-use primitives::{Details, ErrorCode, FeedRunId, MerchantId, PageRequest, Problem, Timestamp};
+use primitives::{Details, ErrorCode, FeedRunId, PageRequest, Problem, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::idempotency::IdempotencyKeyHeader;
 use crate::{
     Access, Endpoint, Envelope, ErrorResponse, PageEnvelope, Path, Query, Rest, RestState, Routes,
     StoreCaller,
@@ -36,6 +37,7 @@ pub(crate) fn endpoints() -> Routes<RestState> {
             import.body_stream(format.media_type(), format.description())
         })
         .upload()
+        .idempotency_key()
         .response::<Envelope<JobAccepted>>(202)
         .errors(&[ErrorCode::InvalidRequest]);
     let jobs = Endpoint::get("/merchant/jobs", Access::Store(StoreScope::Catalog), jobs)
@@ -103,6 +105,7 @@ async fn import(
     caller: StoreCaller,
     State(rest): State<Arc<Rest>>,
     Query(parameters): Query<ImportParameters>,
+    idempotency_key: IdempotencyKeyHeader,
     headers: HeaderMap,
     body: Body,
 ) -> Result<(StatusCode, Envelope<JobAccepted>), ErrorResponse> {
@@ -114,7 +117,7 @@ async fn import(
         force: parameters.force.unwrap_or(false),
         file_name: parameters.file_name.map(|name| catalog::one_line(&name, 200).into_owned()),
     };
-    receive_feed(&rest, caller.merchant, &new_run, &headers, body).await
+    receive_feed(&rest, &caller, &new_run, &idempotency_key, &headers, body).await
 }
 
 /// Returns the format that the Content-Type names.
@@ -125,11 +128,16 @@ fn format_of(headers: &HeaderMap) -> Option<FeedFormat> {
 /// Stores the body as it arrives and enqueues a job that applies it.
 pub(crate) async fn receive_feed(
     rest: &Rest,
-    merchant: MerchantId,
+    caller: &StoreCaller,
     new_run: &NewFeedRun,
+    idempotency_key: &IdempotencyKeyHeader,
     headers: &HeaderMap,
     body: Body,
 ) -> Result<(StatusCode, Envelope<JobAccepted>), ErrorResponse> {
+    let NewFeedRun { format, mode, dry_run, force, file_name } = new_run;
+    let request = (format, mode, dry_run, force, file_name);
+    let idempotency_key = idempotency_key.key_of_store(caller, &request)?;
+    let merchant = caller.merchant;
     let length = headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok());
     let length = length.and_then(|length| length.parse().ok());
     let uploads = &rest.uploads;
@@ -137,7 +145,7 @@ pub(crate) async fn receive_feed(
     let mut stream = body.into_data_stream();
     while let Some(bytes) = stream.next().await {
         let Ok(bytes) = bytes else {
-            upload.abort("the upload was interrupted or exceeded the size limit").await?;
+            upload.abort("the upload was interrupted, too slow or too large").await?;
             return Err(UploadAborted.into());
         };
         if let Err(error) = upload.write(&bytes).await {
@@ -145,9 +153,17 @@ pub(crate) async fn receive_feed(
             return Err(error.into());
         }
     }
-    let job_id = upload.finish().await?;
+    let (job_id, status) = match idempotency_key {
+        None => (upload.finish().await?, FeedRunState::Queued),
+        // A repetition returns the first job as it is now.
+        Some(key) => {
+            let job_id = upload.finish_once(key).await?;
+            let reading = Reading::for_store(&rest.database, merchant)?;
+            (job_id, catalog::feed_run(&reading, merchant, job_id).await?.state)
+        }
+    };
     let status_url = format!("{}/api/v1/merchant/jobs/{job_id}", rest.site_url);
-    let accepted = JobAccepted { job_id, status: FeedRunState::Queued, status_url };
+    let accepted = JobAccepted { job_id, status, status_url };
     Ok((StatusCode::ACCEPTED, Envelope::new(accepted)))
 }
 

@@ -23,7 +23,7 @@ pub(crate) fn endpoints() -> Routes<RestState> {
         .tag("merchant")
         .summary("Create a store key")
         .description("A store key authenticates the merchant's own programs. `api_key` is returned only in this response. Without `scopes` the key has `catalog` and `orders`. An owner of several stores selects one with the header `X-Store: <slug>`.")
-        .body::<CreateStoreKeyRequest>()
+        .optional_body::<CreateStoreKeyRequest>()
         .idempotency_key()
         .response::<Envelope<NewStoreKeyRecord>>(201);
     let list = Endpoint::get("/merchant/keys", Access::Owner, list)

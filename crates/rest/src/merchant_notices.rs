@@ -8,12 +8,11 @@ use identity::StoreScope;
 use merchants::{NoticeCursor, NoticeRecord};
 use primitives::PageRequest;
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
+use crate::envelope::CursorEnvelope;
 use crate::request::InvalidField;
-use crate::{
-    Access, Endpoint, Envelope, ErrorResponse, Query, Rest, RestState, Routes, StoreCaller,
-};
+use crate::{Access, Endpoint, ErrorResponse, Query, Rest, RestState, Routes, StoreCaller};
 
 pub(crate) fn endpoints() -> Routes<RestState> {
     let scope = Access::Store(StoreScope::Settings);
@@ -23,14 +22,14 @@ pub(crate) fn endpoints() -> Routes<RestState> {
         .summary("List notices")
         .description("Returns what happened to the store, newest first: changed settings, decisions of operators, released holds.")
         .query::<NoticeParameters>()
-        .response::<Envelope<NoticeList>>(200);
+        .response::<CursorEnvelope<NoticeRecord>>(200);
     Routes::new().with(notices)
 }
 
 /// A page of notices.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct NoticeParameters {
-    /// `next_cursor` of the previous page.
+    /// `meta.next_cursor` of the previous page.
     #[schemars(length(max = 20))]
     cursor: Option<String>,
     /// Notices per page, 1 to 100.
@@ -38,28 +37,16 @@ struct NoticeParameters {
     limit: Option<i64>,
 }
 
-/// Notices, newest first.
-#[derive(Debug, Serialize, JsonSchema)]
-struct NoticeList {
-    /// The notices.
-    notices: Vec<NoticeRecord>,
-    /// The `cursor` of the next page; omitted on the last page.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    next_cursor: Option<String>,
-}
-
 async fn list(
     caller: StoreCaller,
     State(rest): State<Arc<Rest>>,
     Query(parameters): Query<NoticeParameters>,
-) -> Result<Envelope<NoticeList>, ErrorResponse> {
+) -> Result<CursorEnvelope<NoticeRecord>, ErrorResponse> {
     let cursor = parameters.cursor.map(|cursor| cursor.parse::<NoticeCursor>()).transpose();
     let cursor = cursor.map_err(|_| InvalidField { field: "cursor" })?;
-    let limit = PageRequest::new(None, parameters.limit).limit();
+    let request = PageRequest::new(None, parameters.limit);
     let reading = Reading::for_store(&rest.database, caller.merchant)?;
-    let page = merchants::notices(&reading, caller.merchant, cursor, limit).await?;
-    Ok(Envelope::new(NoticeList {
-        notices: page.notices.into_iter().map(merchants::Notice::record).collect(),
-        next_cursor: page.next.map(|cursor| cursor.to_string()),
-    }))
+    let page = merchants::notices(&reading, caller.merchant, cursor, request.limit()).await?;
+    let records = page.notices.into_iter().map(merchants::Notice::record).collect();
+    Ok(CursorEnvelope::new(records, request.meta(page.total), page.next))
 }

@@ -19,6 +19,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use serde_json::value::RawValue;
 
+use crate::idempotency::IdempotencyKeyHeader;
 use crate::merchant_jobs::{JobAccepted, receive_feed};
 use crate::request::{ExternalId, from_json};
 use crate::{
@@ -62,6 +63,7 @@ fn replace() -> Endpoint<RestState> {
         .query::<ReplaceParameters>()
         .body_stream("application/x-ndjson", "One product per line, as in `PATCH /merchant/products`.")
         .upload()
+        .idempotency_key()
         .response::<Envelope<JobAccepted>>(202)
 }
 
@@ -343,6 +345,7 @@ async fn replace_products(
     caller: StoreCaller,
     State(rest): State<Arc<Rest>>,
     Query(parameters): Query<ReplaceParameters>,
+    idempotency_key: IdempotencyKeyHeader,
     headers: HeaderMap,
     body: Body,
 ) -> Result<(StatusCode, Envelope<JobAccepted>), ErrorResponse> {
@@ -353,7 +356,7 @@ async fn replace_products(
         force: parameters.force.unwrap_or(false),
         file_name: None,
     };
-    receive_feed(&rest, caller.merchant, &new_run, &headers, body).await
+    receive_feed(&rest, &caller, &new_run, &idempotency_key, &headers, body).await
 }
 
 /// The store has no listed product with the identifier.

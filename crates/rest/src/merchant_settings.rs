@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use database::{Reading, Work};
-use identity::{Role, StoreScope};
+use identity::StoreScope;
 use merchants::{SettingsChange, SettingsRecord};
 use primitives::ErrorCode;
 
@@ -50,12 +50,7 @@ async fn replace(
     let settings =
         request.into_settings(caller.store.currency).map_err(merchants::SettingsError::from)?;
     let editor = caller.editor;
-    // What only an owner may change is written, and audited, by the role of the platform.
-    let mut work = if editor.role == Some(Role::Owner) {
-        Work::for_platform(&rest.database).await?
-    } else {
-        Work::for_store(&rest.database, caller.merchant).await?
-    };
+    let mut work = Work::for_store(&rest.database, caller.merchant).await?;
     let is_development = !rest.site_url.starts_with("https://");
     let change = SettingsChange { settings: &settings, expected_version, editor, is_development };
     merchants::put_settings(&mut work, caller.merchant, &change).await?;

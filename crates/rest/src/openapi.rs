@@ -110,7 +110,8 @@ fn describe(operation: &Operation, schemas: &mut Schemas) -> Value {
     }
     let content = content(operation, schemas);
     if !content.is_empty() {
-        described["requestBody"] = json!({ "required": true, "content": content });
+        let is_optional = operation.body_schema.as_ref().is_some_and(|schema| schema.is_optional());
+        described["requestBody"] = json!({ "required": !is_optional, "content": content });
     }
     described
 }

@@ -60,7 +60,7 @@ impl<T: DeserializeOwned + JsonSchema, S: Send + Sync> FromRequest<S> for Json<T
 
 /// Maximum size of a body that `LargeJson` extracts (docs/contract/limits.md#body-limits): enough for hundreds of products
 /// with long descriptions.
-pub(crate) const LARGE_JSON_BYTES_MAX: usize = 16 * 1024 * 1024;
+pub const LARGE_JSON_BYTES_MAX: usize = 16 * 1024 * 1024;
 
 /// Extracts a JSON body of up to 16 MiB, for an endpoint that declares `.large_json()`.
 #[derive(Debug)]
@@ -85,6 +85,8 @@ fn validated<T: DeserializeOwned + JsonSchema>(
     schema: Option<&BodySchema>,
     bytes: &[u8],
 ) -> Result<T, ErrorResponse> {
+    let is_omitted = bytes.is_empty() && schema.is_some_and(BodySchema::is_optional);
+    let bytes = if is_omitted { b"{}" } else { bytes };
     if let Some(schema) = schema {
         schema.validate(bytes)?;
     }

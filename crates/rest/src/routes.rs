@@ -9,6 +9,7 @@ use axum::handler::Handler;
 use axum::middleware::from_fn;
 use axum::routing::{MethodRouter, delete, get, patch, post, put};
 use identity::StoreScope;
+use jobs::IdempotencyKey;
 use limits::QuotaClass;
 use primitives::{ErrorCode, Scope};
 use schemars::generate::SchemaGenerator;
@@ -259,6 +260,15 @@ impl<S: Clone + Send + Sync + 'static> Endpoint<S> {
         self.errors(&[ErrorCode::InvalidRequest, ErrorCode::PayloadTooLarge])
     }
 
+    /// Declares a JSON body without required fields, which the handler extracts with `Json<T>`. A request without a body is
+    /// one without fields.
+    #[must_use]
+    pub fn optional_body<T: JsonSchema>(self) -> Self {
+        let mut endpoint = self.body::<T>();
+        endpoint.operation.body_schema = Some(Arc::new(BodySchema::optional(inlined_schema::<T>)));
+        endpoint
+    }
+
     /// Declares a JSON body that the handler checks field by field to report all invalid fields at once. It is not
     /// validated before the handler is called.
     #[must_use]
@@ -345,7 +355,7 @@ impl<S: Clone + Send + Sync + 'static> Endpoint<S> {
             "in": "header",
             "required": false,
             "description": "A unique key for this write. Repeating the call with the same key and body returns the first result instead of writing twice.",
-            "schema": { "type": "string", "minLength": 1, "maxLength": 255 },
+            "schema": { "type": "string", "minLength": 1, "maxLength": IdempotencyKey::LENGTH_MAX },
         }));
         self.errors(&[ErrorCode::InvalidRequest, ErrorCode::IdempotencyConflict])
     }

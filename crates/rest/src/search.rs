@@ -168,6 +168,7 @@ async fn similar(
     }
     let stores = agent.searchable_stores(&rest, stores).await?;
     let page = PageRequest::new(None, Some(parameters.limit.unwrap_or(10)));
-    let found = rest.search.similar(id, stores, page).await?;
+    let query = ::search::Query { stores, page, ..::search::Query::of_words("") };
+    let found = rest.search.similar(id, query).await?;
     RawJson::new(found)
 }

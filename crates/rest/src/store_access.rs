@@ -11,14 +11,12 @@ use primitives::{CartId, CheckoutId, ErrorCode, StoreSlug};
 
 use crate::{ErrorResponse, Rest};
 
-/// Codes of a request whose path names a store.
+/// Codes of a request whose path names a store, or something that an agent has at one.
 pub(crate) const STORE_ERRORS: &[ErrorCode] =
     &[ErrorCode::StoreNotFound, ErrorCode::StoreSuspended];
 /// Codes of a request whose body or query names a store.
 pub(crate) const SLUG_ERRORS: &[ErrorCode] =
     &[ErrorCode::InvalidSlug, ErrorCode::StoreNotFound, ErrorCode::StoreSuspended];
-/// Codes of a request that names a cart or a session, besides those of a missing one.
-pub(crate) const OWNER_ERRORS: &[ErrorCode] = &[ErrorCode::StoreSuspended];
 
 /// How a request addresses a store.
 #[derive(Debug, Clone, Copy)]

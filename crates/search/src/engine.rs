@@ -6,7 +6,7 @@ use std::time::Duration;
 use catalog::{FallbackQuery, FallbackSort, PriceRange};
 use database::{Database, Reading};
 use merchants::{Store, StoreCache};
-use primitives::{Currency, MerchantId, PageRequest, ProductId, StoreSlug};
+use primitives::{Currency, MerchantId, ProductId, StoreSlug};
 use tokio::sync::watch;
 
 use crate::analytics::{Analytics, CallerKind};
@@ -255,15 +255,13 @@ impl Search {
         .await
     }
 
-    /// Returns products similar to this one, from all stores or from some.
+    /// Returns products similar to this one. Of the query, the stores, the filters and the page count.
     pub async fn similar(
         &self,
         product: ProductId,
-        stores: Vec<StoreSlug>,
-        page: PageRequest,
+        query: Query,
     ) -> Result<SearchResults, SearchError> {
         let (snapshot, directory) = self.current()?;
-        let query = Query { stores, page, ..Query::of_words("") };
         self.run(move |engine| similar::similar(engine, &snapshot, &directory, &query, product))
             .await
     }

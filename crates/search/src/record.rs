@@ -32,8 +32,7 @@ pub struct SearchArguments {
     pub min_price: Option<f64>,
     /// Maximum price, as a decimal amount.
     pub max_price: Option<f64>,
-    /// Currency of the price: USD, EUR or USDC.
-    #[schemars(length(max = 8))]
+    #[schemars(length(max = 8), description = format!("Currency of the price: {}.", Currency::SUPPORTED_CODES))]
     pub currency: Option<String>,
     /// Only products in stock.
     pub in_stock_only: Option<bool>,
@@ -124,7 +123,7 @@ fn non_blank(text: Option<String>) -> Option<String> {
 fn currency(code: &str) -> Result<Currency, InvalidArgument> {
     let found =
         Currency::SUPPORTED.into_iter().find(|currency| currency.code().eq_ignore_ascii_case(code));
-    found.ok_or_else(|| InvalidArgument::new("currency", "USD, EUR or USDC"))
+    found.ok_or_else(|| InvalidArgument::new("currency", Currency::SUPPORTED_CODES))
 }
 
 /// Converts a decimal amount to millionths of the currency unit.

@@ -1,11 +1,9 @@
 //! `souk admin`: manages accounts, plans, store members and signing keys.
 
-use std::time::Duration;
-
 use database::{Database, DatabaseError, Work};
 use identity::{Actor, IdentityError, NewPerson, Secret};
-use merchants::{StoreCache, StoreError};
-use primitives::{MerchantId, StoreSlug};
+use merchants::{StoreError, merchant_of};
+use primitives::MerchantId;
 use rand::Rng;
 
 use crate::cli::AdminCommand;
@@ -35,7 +33,7 @@ pub(crate) async fn run(
     database.refresh_directory().await?;
     let store = match &command {
         AdminCommand::AddMember { store, .. } | AdminCommand::RemoveMember { store, .. } => {
-            Some(merchant(database, store).await?)
+            Some(merchant_of(database, store).await?)
         }
         _ => None,
     };
@@ -107,11 +105,6 @@ async fn audit(database: &Database, id: &str, limit: i64) -> Result<String, Admi
     });
     let lines: Vec<String> = lines.collect();
     Ok(if lines.is_empty() { format!("No audit log entries for {id}.") } else { lines.join("\n") })
-}
-
-async fn merchant(database: &Database, slug: &StoreSlug) -> Result<MerchantId, StoreError> {
-    let stores = StoreCache::new(database.clone(), Duration::ZERO);
-    Ok(stores.find(slug).await?.merchant)
 }
 
 /// A password that was read from standard input, or generated and shown once.

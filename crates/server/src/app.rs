@@ -18,7 +18,7 @@ use search::Search;
 use tokio::sync::watch;
 use web::Web;
 
-use crate::layers::{self, Bulkhead, Limits, RequestInfo};
+use crate::layers::{self, BodyMemory, BodyOwners, Bulkhead, Limits, RequestInfo};
 
 /// The parts of the application.
 pub struct App {
@@ -81,8 +81,8 @@ impl App {
             admission: self.admission.clone(),
             site_url: Arc::clone(&settings.site_url),
             payment_gateway: self.payment_gateway.clone(),
-            allowed_hosts: settings.allowed_hosts,
-            allowed_origins: settings.allowed_origins,
+            allowed_hosts: settings.allowed_hosts.clone(),
+            allowed_origins: settings.allowed_origins.clone(),
         };
         let web = Web {
             site_url: Arc::clone(&settings.site_url),
@@ -95,21 +95,14 @@ impl App {
             database,
             stores,
             search: self.search,
-            credentials,
+            credentials: credentials.clone(),
             admission: self.admission,
             site_url: Arc::clone(&settings.site_url),
             payment_gateway: self.payment_gateway,
             uploads: self.uploads,
             health: self.health,
         };
-        let limits = Limits {
-            body_bytes_max: settings.body_bytes_max,
-            request_max: settings.request_max,
-            upload_bytes_max: settings.upload_bytes_max,
-            upload_idle_max: Limits::UPLOAD_IDLE_MAX,
-            body_kind: rest::body_kind,
-            body_memory: layers::BodyMemory::default(),
-        };
+        let limits = limits(&settings, BodyOwners::new(credentials));
         let doors = Router::new()
             .merge(mcp::router(mcp))
             .merge(rest::router(rest))
@@ -134,5 +127,19 @@ impl App {
                 },
                 layers::request_info,
             ))
+    }
+}
+
+/// Returns the limits of requests.
+fn limits(settings: &AppSettings, body_owners: BodyOwners) -> Limits {
+    Limits {
+        body_bytes_max: settings.body_bytes_max,
+        request_max: settings.request_max,
+        upload_bytes_max: settings.upload_bytes_max,
+        upload_idle_max: Limits::UPLOAD_IDLE_MAX,
+        upload_bytes_min: Limits::UPLOAD_BYTES_MIN,
+        body_kind: rest::body_kind,
+        body_memory: BodyMemory::new(settings.body_bytes_max, rest::LARGE_JSON_BYTES_MAX),
+        body_owners,
     }
 }

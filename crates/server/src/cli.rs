@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use catalog::Quota;
 use clap::{Parser, Subcommand};
 use identity::{Email, Reason, Role, StoreScope};
 use jobs::JobState;
@@ -51,7 +52,7 @@ pub enum Command {
         #[command(subcommand)]
         command: KeysCommand,
     },
-    /// Create, suspend, pause, close and verify stores
+    /// Create, suspend, pause, close and verify stores; set their quotas
     Stores {
         #[command(subcommand)]
         command: StoresCommand,
@@ -83,7 +84,7 @@ pub enum Command {
     },
     /// Print and validate the configuration, and check the connection to the database
     CheckConfig,
-    /// Check the deployment and say what to do: engines, schema, secrets, clock, search index, jobs, disk
+    /// Check the deployment and say what to do: engines, schema, secrets, clock, search index, jobs, payments, disk
     Doctor,
     /// Generate files from the code: docs/openapi.json, docs/tools.md, .env.example and others
     Generate {
@@ -308,6 +309,51 @@ pub enum StoresCommand {
         #[arg(long)]
         reason: Reason,
     },
+    /// Withdraw a host from the payment page of a store; a payment page on it is removed
+    DisallowHost {
+        /// Slug of the store
+        store: StoreSlug,
+        /// Host name, as it was allowed
+        host: String,
+        /// Why: for the audit log, and for the merchant
+        #[arg(long)]
+        reason: Reason,
+    },
+    /// Set a quota of the catalog of a store
+    SetQuota {
+        /// Slug of the store
+        store: StoreSlug,
+        #[arg(value_parser = quota, help = format!("Quota: one of {}", quota_names()))]
+        quota: Quota,
+        /// The limit, or `default`
+        #[arg(value_parser = quota_maximum)]
+        maximum: QuotaMaximum,
+        /// Why: for the audit log, and for the merchant
+        #[arg(long)]
+        reason: Reason,
+    },
+}
+
+/// The limit of a quota; `None`: the default.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct QuotaMaximum(pub Option<i64>);
+
+fn quota(text: &str) -> Result<Quota, String> {
+    Quota::parse(text).ok_or_else(|| format!("the quota must be one of {}", quota_names()))
+}
+
+fn quota_names() -> String {
+    let names: Vec<&str> = Quota::ALL.iter().map(|quota| quota.as_str()).collect();
+    names.join(", ")
+}
+
+fn quota_maximum(text: &str) -> Result<QuotaMaximum, &'static str> {
+    if text == "default" {
+        return Ok(QuotaMaximum(None));
+    }
+    let maximum = text.parse().ok().filter(|maximum: &i64| *maximum >= 0);
+    let allowed = "the limit must be a whole number of at least 0, or `default`";
+    maximum.map(|maximum| QuotaMaximum(Some(maximum))).ok_or(allowed)
 }
 
 /// A store to create.
@@ -321,8 +367,7 @@ pub struct NewStoreArguments {
     /// Home country: two letters, ISO 3166
     #[arg(long)]
     pub country: String,
-    /// Currency of the prices: USD, EUR or USDC
-    #[arg(long)]
+    #[arg(long, help = format!("Currency of the prices: {}", Currency::SUPPORTED_CODES))]
     pub currency: Currency,
     /// Legal name of the company; by default the name of the store
     #[arg(long)]

@@ -1,5 +1,6 @@
 //! Runs the commands of the command line.
 
+use std::io::{ErrorKind, Write};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,7 +10,7 @@ use tokio::net::TcpListener;
 
 use crate::app::{App, AppSettings};
 use crate::cli::{CatalogCommand, Cli, Command};
-use crate::config::{AdmissionError, Config, LimitsMode, SecretError};
+use crate::config::{AdmissionError, Config, LimitsMode, SecretError, TestPayments};
 use crate::listen::ConnectionLimits;
 use crate::shutdown::Shutdown;
 use crate::{
@@ -77,55 +78,58 @@ fn cause(error: &dyn std::error::Error) -> String {
 /// Runs a command.
 pub async fn run(cli: Cli) -> Result<(), CommandError> {
     telemetry::init_logging(&cli.config);
-    let config = cli.config;
+    let mut config = cli.config;
     match cli.command {
         Command::Serve => serve(&config).await,
         Command::Work => work(&config).await,
         Command::Index { rebuild } => index(&config, rebuild).await,
-        Command::Dev { empty } => dev(&config, empty).await,
+        Command::Dev { empty } => {
+            config.test_payments.get_or_insert(TestPayments::On);
+            dev(&config, empty).await
+        }
         Command::Migrate => migrate(&config, &connect(&config)?).await,
         Command::Seed => seed(&connect(&config)?).await,
         Command::Keys { command } => {
             let secret = credential_secret(&config)?;
             let database = connect(&config)?;
-            print(&keys::run(&database, &secret, command).await?);
+            print(&keys::run(&database, &secret, command).await?)?;
             Ok(())
         }
         Command::Stores { command } => {
             let database = connect(&config)?;
-            print(&stores::run(&database, command).await?);
+            print(&stores::run(&database, command).await?)?;
             Ok(())
         }
         Command::Checkouts { command } => {
             let database = connect(&config)?;
-            print(&checkouts::run(&database, command).await?);
+            print(&checkouts::run(&database, command).await?)?;
             Ok(())
         }
         Command::People { command } => {
             let database = connect(&config)?;
-            print(&people::run(&database, command).await?);
+            print(&people::run(&database, command).await?)?;
             Ok(())
         }
         Command::Admin { command } => {
             let secret = credential_secret(&config)?;
             let database = connect(&config)?;
-            print(&admin::run(&database, &secret, command).await?);
+            print(&admin::run(&database, &secret, command).await?)?;
             Ok(())
         }
         Command::Jobs { command } => {
             let database = connect(&config)?;
-            print(&queue::run(&database, command).await?);
+            print(&queue::run(&database, command).await?)?;
             Ok(())
         }
         Command::Catalog { command: CatalogCommand::Import(arguments) } => {
             let database = connect(&config)?;
-            print(&import::run(&database, &config, arguments).await?);
+            print(&import::run(&database, &config, arguments).await?)?;
             Ok(())
         }
         Command::CheckConfig => check_config(&config).await,
         Command::Doctor => {
             let report = doctor::run(&config, connect(&config)?).await;
-            print(&report.to_string());
+            print(&report.to_string())?;
             if report.is_healthy() { Ok(()) } else { Err(CommandError::Unhealthy) }
         }
         Command::Generate { check, root } => {
@@ -216,7 +220,7 @@ async fn serve_until(
     };
     tracing::info!(address = %config.listen, cell = %config.cell, "HTTP server started");
     if let Some(message) = startup_message {
-        print(&message);
+        print(&message)?;
     }
     listen::serve(listener, app.into_router(), limits, shutdown.stopped).await;
     database.close().await;
@@ -324,7 +328,7 @@ async fn seed(database: &Database) -> Result<(), CommandError> {
 }
 
 async fn check_config(config: &Config) -> Result<(), CommandError> {
-    print(&format!("{config:#?}"));
+    print(&format!("{config:#?}"))?;
     credential_secret(config)?;
     config.admission()?;
     let database = connect(config)?;
@@ -333,7 +337,43 @@ async fn check_config(config: &Config) -> Result<(), CommandError> {
     if migrated { Ok(()) } else { Err(CommandError::NotMigrated) }
 }
 
-#[expect(clippy::print_stdout, reason = "the output of the command")]
-fn print(text: &str) {
-    println!("{text}");
+/// Writes the output of a command. A reader that closes the pipe, such as `head`, has read what it wants: this is no error.
+fn print(text: &str) -> std::io::Result<()> {
+    write_line(&mut std::io::stdout().lock(), text)
+}
+
+fn write_line(output: &mut dyn Write, text: &str) -> std::io::Result<()> {
+    let written = writeln!(output, "{text}").and_then(|()| output.flush());
+    match written {
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+        written => written,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+
+    use super::*;
+
+    struct Failing(ErrorKind);
+
+    impl Write for Failing {
+        fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+            Err(self.0.into())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Err(self.0.into())
+        }
+    }
+
+    #[test]
+    fn a_closed_pipe_is_no_error() {
+        assert!(write_line(&mut Failing(ErrorKind::BrokenPipe), "store").is_ok());
+        assert!(write_line(&mut Failing(ErrorKind::StorageFull), "store").is_err());
+        let mut output = Vec::new();
+        write_line(&mut output, "store").unwrap();
+        assert_eq!(output, b"store\n");
+    }
 }

@@ -61,9 +61,9 @@ pub struct Config {
     /// Whether rate limits are enforced
     #[arg(long, env = "SOUK_LIMITS", value_enum, default_value_t = LimitsMode::On, global = true)]
     pub limits: LimitsMode,
-    /// Whether the test payment provider is accepted for live orders, not only in sandboxes
-    #[arg(long, env = "SOUK_TEST_PAYMENTS", value_enum, default_value_t = TestPayments::Off, global = true)]
-    pub test_payments: TestPayments,
+    /// Whether the test payment provider is accepted for live orders, not only in sandboxes; on with `dev`, otherwise off
+    #[arg(long, env = "SOUK_TEST_PAYMENTS", value_enum, global = true)]
+    pub test_payments: Option<TestPayments>,
     /// Cell that this process serves; requests for merchants of other cells are refused
     #[arg(long, env = "SOUK_CELL", default_value = "cell-1", global = true)]
     pub cell: CellName,
@@ -308,7 +308,7 @@ impl Config {
     /// Returns the payment gateway of the hosted payment page. The test provider pays for live orders only on loopback.
     #[must_use]
     pub fn payment_gateway(&self) -> PaymentGateway {
-        let is_allowed = self.test_payments == TestPayments::On && self.is_loopback_only();
+        let is_allowed = self.test_payments == Some(TestPayments::On) && self.is_loopback_only();
         PaymentGateway::new(Arc::new(TestProvider), is_allowed)
     }
 

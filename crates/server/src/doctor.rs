@@ -1,6 +1,7 @@
 //! `souk doctor`: checks a deployment and says what to do about each problem.
 
 mod engines;
+mod payments;
 mod storage;
 
 use std::fmt;
@@ -88,6 +89,7 @@ pub(crate) async fn run(config: &Config, database: Database) -> Report {
     if is_usable {
         findings.push(check_index(&database).await);
         findings.extend(check_jobs(&database).await);
+        findings.push(payments::check(&database).await);
     }
     findings.extend(storage::check(config));
     Report(findings)
@@ -127,7 +129,7 @@ fn check_config(config: &Config) -> Vec<Finding> {
         let remedy = "remove SOUK_LIMITS=off";
         findings.push(Finding::warning("limits", "rate limits are off", remedy));
     }
-    if config.test_payments == TestPayments::On {
+    if config.test_payments == Some(TestPayments::On) {
         let remedy = "remove SOUK_TEST_PAYMENTS=on; no money is taken";
         findings.push(Finding::warning("payments", "the test provider pays live orders", remedy));
     }

@@ -11,7 +11,7 @@ use catalog::{
 use clap::Args;
 use database::{Database, DatabaseError, Reading};
 use indicatif::{ProgressBar, ProgressStyle};
-use merchants::{StoreCache, StoreError};
+use merchants::StoreError;
 use primitives::{FeedRunId, MerchantId, StoreSlug};
 use tokio::sync::watch;
 
@@ -80,8 +80,7 @@ pub(crate) async fn run(
     arguments: ImportArguments,
 ) -> Result<String, ImportError> {
     database.refresh_directory().await?;
-    let stores = StoreCache::new(database.clone(), Duration::ZERO);
-    let merchant = stores.find(&arguments.store).await?.merchant;
+    let merchant = merchants::merchant_of(database, &arguments.store).await?;
     let reading = Reading::for_store(database, merchant)?;
     let (stop, stopped) = watch::channel(false);
     let worker = tokio::spawn(worker::runner(database.clone(), config).run(stopped));

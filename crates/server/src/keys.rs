@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use database::{Database, DatabaseError, Work};
 use identity::{Actor, IdentityError, IssuedKey, NewStoreKey, RevokedKey, Secret, StoreKey};
-use merchants::{StoreCache, StoreError};
+use merchants::{StoreError, merchant_of};
 use primitives::{KeyId, MerchantId, StoreSlug, Timestamp};
 
 use crate::cli::KeysCommand;
@@ -32,7 +32,7 @@ pub(crate) async fn run(
     database.refresh_directory().await?;
     match command {
         KeysCommand::Create { store, name, days, scopes } => {
-            let merchant = merchant(database, &store).await?;
+            let merchant = merchant_of(database, &store).await?;
             let mut new = NewStoreKey::new(name);
             if !scopes.is_empty() {
                 new.scopes = scopes.into_iter().collect();
@@ -44,7 +44,7 @@ pub(crate) async fn run(
             ))
         }
         KeysCommand::List { store } => {
-            let merchant = merchant(database, &store).await?;
+            let merchant = merchant_of(database, &store).await?;
             let keys = identity::store_keys(database, merchant).await?;
             let now = database.local_now();
             let lines: Vec<String> = keys.iter().map(|key| line(key, now)).collect();
@@ -62,11 +62,6 @@ pub(crate) async fn run(
             Ok(format!("{key_id}, {whose}, is revoked; this takes effect within five seconds."))
         }
     }
-}
-
-async fn merchant(database: &Database, slug: &StoreSlug) -> Result<MerchantId, StoreError> {
-    let stores = StoreCache::new(database.clone(), Duration::ZERO);
-    Ok(stores.find(slug).await?.merchant)
 }
 
 async fn create(
@@ -127,7 +122,7 @@ pub(crate) async fn for_development(
     };
     database.refresh_directory().await?;
     let slug: Option<StoreSlug> = store.slug.parse().ok();
-    let merchant = merchant(database, &slug.ok_or(StoreError::NotFound)?).await?;
+    let merchant = merchant_of(database, &slug.ok_or(StoreError::NotFound)?).await?;
     let keys = identity::store_keys(database, merchant).await?;
     let previous =
         keys.iter().filter(|key| key.name == DEVELOPMENT_KEY_NAME && key.revoked_at.is_none());

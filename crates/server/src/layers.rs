@@ -1,8 +1,10 @@
 //! The layers around every request.
 
 mod body_memory;
+mod body_owner;
 mod bulkhead;
 mod limit;
+mod memory_budget;
 mod observe;
 mod request_info;
 mod security_headers;
@@ -14,6 +16,7 @@ use mcp::ErrorFormat;
 use primitives::{ErrorCode, Failure, Problem, RequestId};
 
 pub(crate) use body_memory::BodyMemory;
+pub(crate) use body_owner::BodyOwners;
 pub(crate) use bulkhead::{Bulkhead, bulkhead};
 pub(crate) use limit::{Limits, catch_panics, limit};
 pub(crate) use observe::{observe, record_route};
@@ -86,7 +89,9 @@ impl Problem for LayerError {
             Self::NoRoute => "MCP is at /{slug}/mcp, REST under /api/v1; see /api/docs",
             Self::BodyTooLarge(_) => "send a smaller body; split a feed into parts with mode=merge",
             Self::BodyStalled(_) => "send the whole request again, without pauses",
-            Self::BodySlow => "send the whole request again, in smaller parts",
+            Self::BodySlow => {
+                "send the whole request again over a faster connection, or in smaller parts"
+            }
             Self::TooManyValues => "send fewer items per call",
             Self::BodiesOverloaded => "send fewer large requests at once",
             _ => return,

@@ -157,7 +157,7 @@ fn builder() -> Builder<TokioExecutor> {
         .http2()
         .timer(TokioTimer::new())
         .max_header_list_size(64 * 1024)
-        .max_concurrent_streams(200)
+        .max_concurrent_streams(100)
         .keep_alive_interval(Duration::from_secs(20))
         .keep_alive_timeout(Duration::from_secs(10));
     builder

@@ -22,9 +22,8 @@ const JOB_WAIT_MAX_SECONDS: f64 = 60.0;
 /// Checks the dependencies of the process.
 pub struct Monitor {
     database: Database,
-    redis_url: String,
+    redis: RedisCheck,
     search: Search,
-    redis: Option<ConnectionManager>,
     draining: watch::Receiver<bool>,
     metrics: PrometheusHandle,
     migrated: bool,
@@ -44,12 +43,11 @@ impl Monitor {
         draining: watch::Receiver<bool>,
         metrics: PrometheusHandle,
     ) -> Self {
-        let (redis, migrated, jobs, slow_checked_at) = (None, false, CheckState::Down, None);
+        let (migrated, jobs, slow_checked_at) = (false, CheckState::Down, None);
         Self {
             database,
-            redis_url,
+            redis: RedisCheck { url: redis_url, connection: None, state: CheckState::Ok },
             search,
-            redis,
             draining,
             metrics,
             migrated,
@@ -82,7 +80,7 @@ impl Monitor {
     async fn check(&mut self) -> Health {
         let slow = self.slow_checked_at.is_none_or(|at| at.elapsed() >= SLOW_CHECK_INTERVAL);
         let database = self.check_database(slow).await;
-        let redis = self.check_redis().await;
+        let redis = self.redis.check().await;
         if slow && database == CheckState::Ok {
             self.slow_checked_at = Some(Instant::now());
         }
@@ -163,34 +161,6 @@ impl Monitor {
         Ok(if keeps_up { CheckState::Ok } else { CheckState::Degraded })
     }
 
-    /// Writes a key that expires: a replica, or a server without memory, accepts connections and no writes.
-    async fn check_redis(&mut self) -> CheckState {
-        let check = async {
-            let mut connection = self.redis_connection().await?;
-            let mut write = redis::cmd("SET");
-            write.arg("souk:health").arg(1).arg("EX").arg(60).exec_async(&mut connection).await
-        };
-        match tokio::time::timeout(CHECK_TIMEOUT, check).await {
-            Ok(Ok(())) => CheckState::Ok,
-            Ok(Err(error)) if matches!(error.kind(), redis::ErrorKind::Server(_)) => {
-                self.redis = None;
-                CheckState::Degraded
-            }
-            Ok(Err(_)) | Err(_) => CheckState::Down,
-        }
-    }
-
-    async fn redis_connection(&mut self) -> redis::RedisResult<ConnectionManager> {
-        if let Some(connection) = &self.redis {
-            return Ok(connection.clone());
-        }
-        let client = redis::Client::open(self.redis_url.as_str())?;
-        let config = ConnectionManagerConfig::new().set_number_of_retries(1);
-        let connection = ConnectionManager::new_with_config(client, config).await?;
-        self.redis = Some(connection.clone());
-        Ok(connection)
-    }
-
     fn record_gauges(&self, database: CheckState, redis: CheckState) {
         let up = |state| if state == CheckState::Ok { 1.0 } else { 0.0 };
         metrics::gauge!("souk_engine_up", "engine" => "postgresql").set(up(database));
@@ -201,7 +171,103 @@ impl Monitor {
     }
 }
 
+/// Checks Redis.
+struct RedisCheck {
+    url: String,
+    connection: Option<ConnectionManager>,
+    /// The last result.
+    state: CheckState,
+}
+
+impl RedisCheck {
+    /// Writes a key that expires: a replica, or a server without memory, accepts connections and no writes. It counts as
+    /// degraded, because rate limits are then counted by each process.
+    async fn check(&mut self) -> CheckState {
+        let written = tokio::time::timeout(CHECK_TIMEOUT, self.write()).await;
+        let state = match written {
+            Ok(Ok(())) => CheckState::Ok,
+            Ok(Err(error)) if matches!(error.kind(), redis::ErrorKind::Server(_)) => {
+                self.connection = None;
+                if self.state != CheckState::Degraded {
+                    tracing::warn!(%error, "Redis accepts no writes; each process counts rate limits on its own");
+                }
+                CheckState::Degraded
+            }
+            Ok(Err(_)) | Err(_) => CheckState::Down,
+        };
+        self.state = state;
+        state
+    }
+
+    async fn write(&mut self) -> redis::RedisResult<()> {
+        let mut connection = self.connect().await?;
+        let mut write = redis::cmd("SET");
+        write.arg("souk:health").arg(1).arg("EX").arg(60).exec_async(&mut connection).await
+    }
+
+    async fn connect(&mut self) -> redis::RedisResult<ConnectionManager> {
+        if let Some(connection) = &self.connection {
+            return Ok(connection.clone());
+        }
+        let client = redis::Client::open(self.url.as_str())?;
+        let config = ConnectionManagerConfig::new().set_number_of_retries(1);
+        let connection = ConnectionManager::new_with_config(client, config).await?;
+        self.connection = Some(connection.clone());
+        Ok(connection)
+    }
+}
+
 /// Converts a count; counts above `i32::MAX` saturate.
 fn as_f64(count: i64) -> f64 {
     f64::from(i32::try_from(count).unwrap_or(i32::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::{TcpListener, TcpStream};
+
+    use super::*;
+
+    /// Answers like Redis, and refuses to write while it is a replica.
+    async fn answer(mut stream: TcpStream, is_replica: Arc<AtomicBool>) {
+        let mut buffer = [0; 4096];
+        while let Ok(length @ 1..) = stream.read(&mut buffer).await {
+            let text = String::from_utf8_lossy(&buffer[..length]).into_owned();
+            for command in text.split('*').skip(1) {
+                let is_write = command.contains("souk:health");
+                let response = if is_write && is_replica.load(Ordering::Relaxed) {
+                    "-READONLY You can't write against a read only replica.\r\n"
+                } else {
+                    "+OK\r\n"
+                };
+                if stream.write_all(response.as_bytes()).await.is_err() {
+                    return;
+                }
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn a_read_only_replica_is_degraded_until_it_accepts_writes() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("redis://{}", listener.local_addr().unwrap());
+        let is_replica = Arc::new(AtomicBool::new(true));
+        let role = Arc::clone(&is_replica);
+        tokio::spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                tokio::spawn(answer(stream, Arc::clone(&role)));
+            }
+        });
+        let mut check = RedisCheck { url, connection: None, state: CheckState::Ok };
+        assert_eq!(check.check().await, CheckState::Degraded);
+        assert_eq!(check.check().await, CheckState::Degraded);
+        is_replica.store(false, Ordering::Relaxed);
+        assert_eq!(check.check().await, CheckState::Ok);
+        is_replica.store(true, Ordering::Relaxed);
+        assert_eq!(check.check().await, CheckState::Degraded);
+    }
 }

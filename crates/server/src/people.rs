@@ -1,8 +1,8 @@
 //! `souk people`: disables and enables accounts, and erases the data of buyers.
 
 use database::{Database, DatabaseError, Work};
-use identity::{Actor, AuditAction, IdentityError};
-use serde_json::json;
+use identity::{Actor, IdentityError};
+use merchants::Administration;
 
 use crate::cli::{PeopleCommand, PersonAndReason};
 
@@ -26,13 +26,10 @@ pub(crate) async fn run(
     let actor = Actor::Operator;
     let (user, changed, state) = match command {
         PeopleCommand::EraseBuyer(PersonAndReason { email, reason }) => {
-            let erased = checkout::erase_buyer(&mut work, email.as_str()).await?;
-            let (carts, orders) = (erased.carts, erased.orders);
-            // The entry names no buyer: it would be the last place that does.
-            let details = json!({ "reason": reason.as_str(), "carts": carts, "orders": orders });
-            let action = AuditAction::BuyerErased;
-            identity::record_audit(&mut work, actor, action, &"buyer", details).await?;
+            let by = Administration { actor, reason: &reason };
+            let erased = checkout::erase_buyer(&mut work, by, email.as_str()).await?;
             work.commit().await?;
+            let checkout::Erased { carts, orders } = erased;
             return Ok(format!("Erased the buyer's data in {carts} carts and {orders} orders."));
         }
         PeopleCommand::Disable(PersonAndReason { email, reason }) => {

@@ -3,10 +3,9 @@
 use std::fmt::Write as _;
 
 use database::{Database, DatabaseError, Reading, Work};
-use identity::{Actor, AuditAction, Reason};
+use identity::{Actor, Reason};
 use jobs::{FailedRow, JobFilter, JobInfo, JobState, QueueError, Revival};
 use primitives::JobId;
-use serde_json::json;
 
 use crate::cli::{JobStates, JobsCommand};
 
@@ -16,11 +15,7 @@ const ERROR_CHARS_MAX: usize = 100;
 /// Why a command failed.
 #[derive(Debug, thiserror::Error)]
 pub enum JobsError {
-    #[error("job not found: {0}; it may be done, or never existed")]
-    NotFound(JobId),
-    #[error("{0} is no dead letter: it is {1}")]
-    NotDead(JobId, JobState),
-    #[error("job queue failed: {0}")]
+    #[error("{0}")]
     Queue(#[from] QueueError),
     #[error("database failed: {0}")]
     Database(#[from] DatabaseError),
@@ -30,7 +25,7 @@ pub enum JobsError {
 pub(crate) async fn run(database: &Database, command: JobsCommand) -> Result<String, JobsError> {
     match command {
         JobsCommand::List { state: JobStates(state), kind, limit } => {
-            let filter = JobFilter { state, kind };
+            let filter = JobFilter { state, kind, after: None };
             // One more than shown, to see whether there are more.
             let reading = Reading::for_platform(database);
             let found = jobs::list(&reading, &filter, i64::from(limit) + 1).await?;
@@ -49,20 +44,12 @@ pub(crate) async fn run(database: &Database, command: JobsCommand) -> Result<Str
 
 async fn find(database: &Database, id: JobId) -> Result<JobInfo, JobsError> {
     let found = jobs::find(&Reading::for_platform(database), id).await?;
-    found.ok_or(JobsError::NotFound(id))
-}
-
-/// Returns a dead letter.
-async fn find_dead(database: &Database, id: JobId) -> Result<JobInfo, JobsError> {
-    let job = find(database, id).await?;
-    if job.state == JobState::Dead { Ok(job) } else { Err(JobsError::NotDead(id, job.state)) }
+    Ok(found.ok_or(QueueError::JobNotFound(id))?)
 }
 
 async fn revive(database: &Database, id: JobId, reason: &Reason) -> Result<String, JobsError> {
-    let job = find_dead(database, id).await?;
     let mut work = Work::for_platform(database).await?;
-    let revived = jobs::revive(&mut work, id).await?.ok_or(JobsError::NotFound(id))?;
-    audit(&mut work, AuditAction::JobRevived, &job, reason).await?;
+    let revived = identity::revive_job(&mut work, Actor::Operator, id, reason).await?;
     work.commit().await?;
     Ok(match revived {
         Revival::Queued => format!("{id} is queued and due now; its attempts count from zero."),
@@ -73,25 +60,10 @@ async fn revive(database: &Database, id: JobId, reason: &Reason) -> Result<Strin
 }
 
 async fn discard(database: &Database, id: JobId, reason: &Reason) -> Result<String, JobsError> {
-    let job = find_dead(database, id).await?;
     let mut work = Work::for_platform(database).await?;
-    if !jobs::discard(&mut work, id).await? {
-        return Err(JobsError::NotFound(id));
-    }
-    audit(&mut work, AuditAction::JobDiscarded, &job, reason).await?;
+    identity::discard_job(&mut work, Actor::Operator, id, reason).await?;
     work.commit().await?;
     Ok(format!("{id} is deleted."))
-}
-
-/// Records who did what to a dead letter, and why. The entry has the payload, because the job may be deleted.
-async fn audit(
-    work: &mut Work,
-    action: AuditAction,
-    job: &JobInfo,
-    reason: &Reason,
-) -> Result<(), DatabaseError> {
-    let details = json!({ "reason": reason.as_str(), "kind": job.kind, "payload": job.payload });
-    identity::record_audit(work, Actor::Operator, action, &job.id, details).await
 }
 
 const JOB_HEADER: [&str; 7] = ["ID", "KIND", "MERCHANT", "STATE", "ATTEMPTS", "AT", "LAST ERROR"];
@@ -343,11 +315,11 @@ mod tests {
             "job not found: job_00000000000000000000000000000001; it may be done, or never existed"
         );
         let queued = enqueue(&test, None).await;
-        assert!(
-            matches!(revive(queued).await, Err(JobsError::NotDead(id, JobState::Due)) if id == queued)
-        );
+        let refused = revive(queued).await.unwrap_err();
+        assert_eq!(refused.to_string(), format!("{queued} is no dead letter: it is due"));
         let discard = JobsCommand::Discard { job_id: queued, reason: reason() };
-        assert!(matches!(run(test.database(), discard).await, Err(JobsError::NotDead(..))));
+        let refused = run(test.database(), discard).await;
+        assert!(matches!(refused, Err(JobsError::Queue(QueueError::NotDead(..)))));
         assert_eq!(run_jobs(&test, true).await, 1);
     }
 }

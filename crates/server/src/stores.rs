@@ -1,16 +1,15 @@
 //! `souk stores`: creates stores, and what operators decide about them.
 
-use std::time::Duration;
-
+use catalog::{CatalogError, Quota};
 use database::{Database, DatabaseError, Reading, Work};
 use identity::{Actor, IdentityError, Reason, Role};
 use merchants::{
-    Administration, Identity, IdentityStatus, NewStore, SettingsError, StoreCache, StoreError,
-    StoreStatus,
+    Administration, NewStore, SettingsError, StoreError, StoreStatus, VerificationResult,
+    merchant_of,
 };
 use primitives::{MerchantId, StoreSlug};
 
-use crate::cli::{NewStoreArguments, StoreAndReason, StoresCommand};
+use crate::cli::{NewStoreArguments, QuotaMaximum, StoreAndReason, StoresCommand};
 
 /// Why a command failed.
 #[derive(Debug, thiserror::Error)]
@@ -21,6 +20,8 @@ pub enum StoresError {
     Settings(#[from] SettingsError),
     #[error("{0}")]
     Owner(#[from] IdentityError),
+    #[error("{0}")]
+    Catalog(#[from] CatalogError),
     #[error("database failed: {0}")]
     Database(#[from] DatabaseError),
 }
@@ -33,22 +34,21 @@ pub(crate) async fn run(
     database.refresh_directory().await?;
     match command {
         StoresCommand::Create(new) => create(database, new).await,
-        StoresCommand::Show { store } => show(database, merchant(database, &store).await?).await,
+        StoresCommand::Show { store } => show(database, merchant_of(database, &store).await?).await,
         StoresCommand::Suspend(at) => set_status(database, at, StoreStatus::Suspended).await,
         StoresCommand::Reinstate(at) => set_status(database, at, StoreStatus::Open).await,
         StoresCommand::Pause(at) => set_status(database, at, StoreStatus::Paused).await,
         StoresCommand::Close(at) => set_status(database, at, StoreStatus::Closed).await,
         StoresCommand::SetIdentity { store, status, level, method, reason } => {
-            let merchant = merchant(database, &store).await?;
+            let merchant = merchant_of(database, &store).await?;
             let mut work = Work::for_platform(database).await?;
-            let verified_at = (status == IdentityStatus::Verified).then(|| work.now());
-            let result = Identity { status, level, method, verified_at };
+            let result = VerificationResult { status, level, method };
             merchants::verify_identity(&mut work, by(&reason), merchant, &result).await?;
             work.commit().await?;
             Ok(format!("The identity of {store} is now {status}."))
         }
         StoresCommand::AllowHost { store, host, reason } => {
-            let merchant = merchant(database, &store).await?;
+            let merchant = merchant_of(database, &store).await?;
             let mut work = Work::for_platform(database).await?;
             let is_new = merchants::allow_host(&mut work, by(&reason), merchant, &host).await?;
             work.commit().await?;
@@ -57,6 +57,21 @@ pub(crate) async fn run(
             } else {
                 format!("{host} was allowed for {store} before.")
             })
+        }
+        StoresCommand::DisallowHost { store, host, reason } => {
+            let merchant = merchant_of(database, &store).await?;
+            let mut work = Work::for_platform(database).await?;
+            let by = by(&reason);
+            let was_allowed = merchants::disallow_host(&mut work, by, merchant, &host).await?;
+            work.commit().await?;
+            Ok(if was_allowed {
+                format!("Owners of {store} may no longer direct buyers to {host}.")
+            } else {
+                format!("{host} was not allowed for {store}; nothing changed.")
+            })
+        }
+        StoresCommand::SetQuota { store, quota, maximum: QuotaMaximum(maximum), reason } => {
+            set_quota(database, &store, quota, maximum, &reason).await
         }
     }
 }
@@ -89,6 +104,9 @@ async fn show(database: &Database, merchant: MerchantId) -> Result<String, Store
     let reading = Reading::for_platform(database);
     let store = merchants::store(&reading, merchant).await?;
     let hosts = merchants::allowed_hosts(&reading, merchant).await?;
+    let quotas = catalog::quotas(&reading, merchant).await?;
+    let set = quotas.iter().filter(|quota| !quota.is_default);
+    let set: Vec<String> = set.map(|own| format!("{} {}", own.quota, own.maximum)).collect();
     let trust = match (store.standing.score, store.standing.band()) {
         (Some(number), Some(band)) => format!("{number} ({band})"),
         _ => String::from("none"),
@@ -103,6 +121,7 @@ async fn show(database: &Database, merchant: MerchantId) -> Result<String, Store
         ("identity", store.identity.status.to_string()),
         ("products", store.product_count.to_string()),
         ("currency", store.currency.to_string()),
+        ("quotas", if set.is_empty() { "default".to_owned() } else { set.join(", ") }),
         ("payment hosts", if hosts.is_empty() { "none".to_owned() } else { hosts.join(", ") }),
         ("member since", store.member_since.to_string()),
     ];
@@ -117,7 +136,7 @@ async fn set_status(
     status: StoreStatus,
 ) -> Result<String, StoresError> {
     let StoreAndReason { store: slug, reason } = at;
-    let merchant = merchant(database, &slug).await?;
+    let merchant = merchant_of(database, &slug).await?;
     let mut work = Work::for_platform(database).await?;
     let changed = merchants::set_status(&mut work, by(&reason), merchant, status).await?;
     let store = merchants::store_now(&mut work, merchant).await?;
@@ -133,13 +152,29 @@ async fn set_status(
     Ok(output)
 }
 
-async fn merchant(database: &Database, slug: &StoreSlug) -> Result<MerchantId, StoreError> {
-    let stores = StoreCache::new(database.clone(), Duration::ZERO);
-    Ok(stores.find(slug).await?.merchant)
+async fn set_quota(
+    database: &Database,
+    slug: &StoreSlug,
+    quota: Quota,
+    maximum: Option<i64>,
+    reason: &Reason,
+) -> Result<String, StoresError> {
+    let merchant = merchant_of(database, slug).await?;
+    let mut work = Work::for_platform(database).await?;
+    let set = catalog::set_quota_by_operator(&mut work, by(reason), merchant, quota, maximum);
+    let differed = set.await?;
+    work.commit().await?;
+    let maximum = maximum.unwrap_or(quota.default_maximum());
+    Ok(if differed {
+        format!("The quota {quota} of {slug} is now {maximum}.")
+    } else {
+        format!("The quota {quota} of {slug} was {maximum} before; nothing changed.")
+    })
 }
 
 #[cfg(test)]
 mod tests {
+    use merchants::IdentityStatus;
     use testkit::TestDatabase;
 
     use super::*;
@@ -221,5 +256,48 @@ mod tests {
         assert!(run(verify).await.unwrap().contains("verified"));
         let shown = run(StoresCommand::Show { store: "attic".parse().unwrap() }).await.unwrap();
         assert!(shown.contains("pay.example") && shown.contains("verified"), "{shown}");
+        let disallow = || StoresCommand::DisallowHost {
+            store: "attic".parse().unwrap(),
+            host: String::from("pay.example"),
+            reason: reason(),
+        };
+        assert!(run(disallow()).await.unwrap().contains("may no longer"));
+        assert!(run(disallow()).await.unwrap().contains("nothing changed"));
+        let shown = run(StoresCommand::Show { store: "attic".parse().unwrap() }).await.unwrap();
+        assert!(shown.contains("payment hosts none"), "{shown}");
+    }
+
+    #[tokio::test]
+    async fn a_quota_is_set_and_removed() {
+        let test = TestDatabase::new().await;
+        let run = async |command| run(test.database(), command).await;
+        run(StoresCommand::Create(new_store("attic"))).await.unwrap();
+        let set = |maximum| StoresCommand::SetQuota {
+            store: "attic".parse().unwrap(),
+            quota: Quota::Products,
+            maximum: QuotaMaximum(maximum),
+            reason: reason(),
+        };
+        let show = || StoresCommand::Show { store: "attic".parse().unwrap() };
+        assert!(run(show()).await.unwrap().contains("quotas        default"));
+        assert!(run(set(Some(7))).await.unwrap().contains("products of attic is now 7"));
+        assert!(run(set(Some(7))).await.unwrap().contains("nothing changed"));
+        assert!(run(show()).await.unwrap().contains("quotas        products 7"));
+        assert!(run(set(None)).await.unwrap().contains("is now 2000000"));
+        assert!(run(set(None)).await.unwrap().contains("nothing changed"));
+        assert!(run(set(Some(-1))).await.is_err());
+        let merchant = merchant_of(test.database(), &"attic".parse().unwrap()).await.unwrap();
+        let entries =
+            identity::audit_entries(test.database(), &merchant.to_string(), 9).await.unwrap();
+        let set: Vec<_> =
+            entries.iter().filter(|entry| entry.action.as_str() == "store.quota_set").collect();
+        assert_eq!(set.len(), 2);
+        assert_eq!(
+            (&set[1].details["maximum"], &set[1].details["reason"]),
+            (&7.into(), &"as agreed".into())
+        );
+        let reading = Reading::for_store(test.database(), merchant).unwrap();
+        let notices = merchants::notices(&reading, merchant, None, 9).await.unwrap().notices;
+        assert_eq!((notices.len(), notices[0].kind), (2, merchants::NoticeKind::QuotaSet));
     }
 }

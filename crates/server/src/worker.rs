@@ -7,6 +7,7 @@ use checkout::{ExpireSessions, PurgeCarts, PurgeCheckoutEvents, ReconcilePayment
 use database::Database;
 use identity::PurgeLoginAttempts;
 use jobs::{Runner, RunnerSettings};
+use merchants::PurgeNotices;
 use search::PurgeTallies;
 
 use crate::Config;
@@ -33,6 +34,8 @@ pub fn runner(database: Database, config: &Config) -> Runner {
         .every::<PurgeCheckoutEvents>(Duration::from_hours(1))
         .register::<PurgeLoginAttempts>(())
         .every::<PurgeLoginAttempts>(Duration::from_mins(10))
+        .register::<PurgeNotices>(())
+        .every::<PurgeNotices>(Duration::from_hours(24))
         .register::<PurgeTallies>(())
         .every::<PurgeTallies>(Duration::from_hours(24))
 }

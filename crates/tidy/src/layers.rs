@@ -88,6 +88,7 @@ pub(crate) const CRATES: &[Crate] = &[
         Only(&[
             "database",
             "jobs",
+            "identity",
             "merchants",
             "catalog",
             "carts",

@@ -26,7 +26,7 @@ pub(crate) struct Facts {
     pub(crate) literals: Vec<Literal>,
     /// Lines that name an sqlx function or macro that runs SQL.
     pub(crate) query_lines: Vec<usize>,
-    /// Lines that name `for_platform`, except its definition.
+    /// Lines that name `for_platform` or `as_platform`, except their definitions.
     pub(crate) platform_lines: Vec<usize>,
     /// Lines under `#[cfg(test)]` or `#[test]`.
     test_lines: Vec<RangeInclusive<usize>>,

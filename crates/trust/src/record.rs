@@ -68,7 +68,7 @@ impl ScoreRecord {
             score: store.standing.score,
             label: store.standing.band(),
             provisional: store.standing.provisional,
-            agent_checkout: store.standing.allows_agent_checkout(),
+            agent_checkout: store.allows_agent_checkout(),
             methodology_version: METHODOLOGY_VERSION,
             computed_at: store.standing.computed_at,
             basis: computation.map(|computed| computed.basis),

@@ -7,14 +7,16 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::get;
 use axum::{Extension, Router};
-use checkout::{CheckoutError, ConfirmationRequest, ConfirmationStatus, Decision};
+use checkout::{
+    CheckoutError, ConfirmationRequest, ConfirmationStatus, DECLINE_LIFETIME, Decision,
+};
 use primitives::{ClientAddress, ConfirmationId, Failure};
 use serde::Deserialize;
 
 use crate::Web;
 use crate::form::{decode_token, encode_token, is_same_origin};
 use crate::purchase_page::{AdmittedRequest, error_page, page, visitor};
-use crate::terms_view::TermsView;
+use crate::terms_view::{TermsView, format_time};
 
 pub(crate) fn routes() -> Router<Web> {
     Router::new().route("/{slug}/confirm/{confirmation_id}", get(show).post(decide))
@@ -25,6 +27,8 @@ pub(crate) fn routes() -> Router<Web> {
 struct ApprovalPage<'terms> {
     view: TermsView<'terms>,
     status: &'static str,
+    /// Until when the agent cannot ask again; `None` unless the person declined.
+    declined_until: Option<String>,
     form_token: String,
     quote_hash: String,
 }
@@ -54,9 +58,16 @@ fn render(found: &ConfirmationRequest) -> Response {
         ConfirmationStatus::Rejected => "rejected",
         ConfirmationStatus::Expired => "expired",
     };
+    let mut view = TermsView::of(&confirmation.terms);
+    // A request expires before its cart does; one that is over has no expiry to show.
+    let is_valid = matches!(status, "pending" | "confirmed");
+    view.valid_until = is_valid.then(|| format_time(confirmation.expires_at));
+    let declined_at = confirmation.decided_at.filter(|_| status == "rejected");
+    let declined_until = declined_at.map(|at| format_time(at.plus(DECLINE_LIFETIME)));
     let approval = ApprovalPage {
-        view: TermsView::of(&confirmation.terms),
+        view,
         status,
+        declined_until,
         form_token: encode_token(&confirmation.form_token),
         quote_hash: confirmation.quote_hash.to_string(),
     };

@@ -8,9 +8,8 @@ use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::{get, post};
 use axum::{Extension, Router};
 use carts::{CartError, PricedCart};
-use checkout::{CheckoutError, PayRequest, PaymentPage, SessionSnapshot, Status};
+use checkout::{CheckoutContext, CheckoutError, PayRequest, SessionSnapshot, Status};
 use database::Reading;
-use merchants::Settings;
 use payments::TestInstrument;
 use primitives::{CheckoutId, ClientAddress, Failure, Problem};
 use serde::Deserialize;
@@ -26,14 +25,60 @@ pub(crate) fn routes() -> Router<Web> {
         .route("/{slug}/checkout/{checkout_id}", get(show))
         .route("/{slug}/checkout/{checkout_id}/delivery", post(deliver))
         .route("/{slug}/checkout/{checkout_id}/pay", post(pay))
-        .route("/{slug}/checkout/{checkout_id}/turn-back", post(decline))
+        .route("/{slug}/checkout/{checkout_id}/decline", post(decline))
+}
+
+/// What the page asks of the person, or tells them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    /// The person enters an address first.
+    Address,
+    /// The person reviews the final total and pays.
+    Review,
+    /// The store accepts payment on its own page only.
+    Elsewhere,
+    /// The store sells nothing at the moment.
+    StoreClosed,
+    /// Nothing is held for the person.
+    NotPayable,
+    Paying,
+    Paid,
+    Canceled,
+    Expired,
+}
+
+impl Stage {
+    fn of(context: &CheckoutContext<'_>, snapshot: &SessionSnapshot) -> Self {
+        let session = &snapshot.session;
+        match snapshot.status() {
+            Status::RequiresEscalation | Status::ReadyForComplete if session.is_holding => {
+                if !context.is_paid_on_hosted_page(session) {
+                    Self::Elsewhere
+                } else if context.store.admit().is_err() {
+                    Self::StoreClosed
+                } else if session.needs_address() {
+                    Self::Address
+                } else {
+                    Self::Review
+                }
+            }
+            Status::RequiresEscalation | Status::ReadyForComplete | Status::Incomplete => {
+                Self::NotPayable
+            }
+            Status::CompleteInProgress => Self::Paying,
+            Status::Completed => Self::Paid,
+            Status::Canceled | Status::Expired if session.order.is_some() => Self::Paid,
+            Status::Canceled => Self::Canceled,
+            Status::Expired => Self::Expired,
+        }
+    }
 }
 
 #[derive(Template)]
 #[template(path = "payment.html")]
 struct PaymentView<'terms> {
     view: TermsView<'terms>,
-    stage: &'static str,
+    stage: Stage,
     /// `None` unless the person can still change where the purchase is delivered.
     delivery: Option<DeliveryView>,
     /// Why the submitted address was rejected.
@@ -49,10 +94,10 @@ struct PaymentView<'terms> {
 /// A session with its cart, as the page shows them.
 struct Purchase {
     snapshot: SessionSnapshot,
+    stage: Stage,
     /// `None` if the cart was purged.
     cart: Option<PricedCart>,
     country: String,
-    settings: Settings,
 }
 
 impl Purchase {
@@ -65,8 +110,8 @@ impl Purchase {
             Err(CartError::NotFound) => None,
             Err(error) => return Err(error.into()),
         };
-        let settings = merchants::settings(&reading, store.merchant).await?.settings;
-        Ok(Self { snapshot, cart, country: store.country.clone(), settings })
+        let stage = Stage::of(&request.context(web), &snapshot);
+        Ok(Self { snapshot, stage, cart, country: store.country.clone() })
     }
 }
 
@@ -89,28 +134,15 @@ async fn show(
 fn render(web: &Web, slug: &str, purchase: &Purchase, problem: Option<&'static str>) -> Response {
     let snapshot = &purchase.snapshot;
     let session = &snapshot.session;
-    let is_sandbox = session.owner.is_sandbox;
-    let page_of_store = PaymentPage::of(&purchase.settings, &web.payment_gateway, is_sandbox);
-    let is_accepted = page_of_store.is_some_and(PaymentPage::is_hosted);
-    let stage = match snapshot.status() {
-        Status::RequiresEscalation | Status::ReadyForComplete if session.is_holding => {
-            match (is_accepted, session.terms.needs_destination()) {
-                (false, _) => "elsewhere",
-                (true, true) => "address",
-                (true, false) => "open",
-            }
-        }
-        Status::RequiresEscalation | Status::ReadyForComplete | Status::Incomplete => "not_payable",
-        Status::CompleteInProgress => "paying",
-        Status::Completed => "paid",
-        Status::Canceled | Status::Expired if session.order.is_some() => "paid",
-        Status::Canceled => "canceled",
-        Status::Expired => "expired",
-    };
-    let is_open = matches!(stage, "address" | "open");
+    let stage = purchase.stage;
+    let is_open = matches!(stage, Stage::Address | Stage::Review);
     let mut view = TermsView::of(&session.terms);
     // The session outlives the cart; a closed session has no expiry to show.
     view.valid_until = is_open.then(|| format_time(session.expires_at));
+    // The link is known to the agent, and works for as long as the session is kept.
+    if !is_open {
+        view.hide_buyer();
+    }
     let cart = purchase.cart.as_ref().filter(|_| is_open);
     let payment = PaymentView {
         view,

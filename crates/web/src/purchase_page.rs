@@ -14,7 +14,7 @@ use limits::{
     AdmissionPermit, Caller, Class, ConcurrencyLimit, PURCHASE_PAGE_PER_MINUTE, QuotaRequest,
 };
 use merchants::Store;
-use primitives::{ClientAddress, Failure, Plan, StoreSlug};
+use primitives::{ClientAddress, ErrorCode, Failure, Plan, StoreSlug};
 
 use crate::Web;
 
@@ -89,6 +89,10 @@ pub(crate) fn error_page(failure: &Failure) -> Response {
         tracing::error!(cause = failure.cause(), "purchase page failed");
     }
     let (title, message) = match code.status() {
+        _ if code == ErrorCode::StoreSuspended => (
+            "This store does not accept payments at the moment",
+            "Nothing was bought. Open the link again later.",
+        ),
         404 => (
             "Page not found",
             "The link is incomplete, or the purchase it belongs to no longer exists.",

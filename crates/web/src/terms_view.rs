@@ -1,7 +1,7 @@
 //! The terms of a purchase, formatted for a person. The view contains only the terms, so the quote hash covers
 //! everything that is shown.
 
-use carts::{Buyer, Destination, Terms};
+use carts::{Buyer, Destination, OpenPart, Terms};
 use merchants::Band;
 use primitives::{Money, Timestamp};
 
@@ -20,8 +20,11 @@ pub(crate) struct TermsView<'terms> {
     pub(crate) band_meaning: &'static str,
     pub(crate) address: Option<String>,
     pub(crate) buyer: Option<String>,
-    /// Whether the total is not final.
-    pub(crate) is_open: bool,
+    /// What is not decided yet, in words; `None` if nothing is.
+    pub(crate) open: Option<String>,
+    /// The amounts that the total does not include; `None` if it is final.
+    pub(crate) open_amounts: Option<&'static str>,
+    pub(crate) is_shipping_open: bool,
     pub(crate) valid_until: Option<String>,
 }
 
@@ -68,9 +71,19 @@ impl<'terms> TermsView<'terms> {
             band_meaning,
             address: terms.destination.as_ref().map(address),
             buyer: terms.buyer.as_ref().map(buyer),
-            is_open: !terms.open.is_empty(),
+            open: (!terms.open.is_empty()).then(|| open_parts(&terms.open)),
+            open_amounts: terms.open_amounts(),
+            is_shipping_open: terms.open.contains(&OpenPart::Shipping),
             valid_until: Some(format_time(terms.expires_at)),
         }
+    }
+}
+
+impl TermsView<'_> {
+    /// Leaves out the buyer, and the address but for its country.
+    pub(crate) fn hide_buyer(&mut self) {
+        self.address = self.terms.destination.as_ref().map(|to| to.country.clone());
+        self.buyer = None;
     }
 }
 
@@ -87,6 +100,15 @@ fn band(band: Option<Band>) -> (&'static str, &'static str, &'static str) {
             ("RESTRICTED", "bad", "A store with a poor record. Buying here is not recommended.")
         }
         None => ("NOT RATED", "bad", "This store has no trust score yet."),
+    }
+}
+
+/// Returns the open parts as a list: `address, shipping and tax`.
+fn open_parts(open: &[OpenPart]) -> String {
+    let labels: Vec<&str> = open.iter().map(|part| part.label()).collect();
+    match labels.split_last() {
+        Some((last, others)) if !others.is_empty() => format!("{} and {last}", others.join(", ")),
+        _ => labels.concat(),
     }
 }
 
@@ -108,4 +130,16 @@ pub(crate) fn format_time(time: Timestamp) -> String {
     let text = time.to_string();
     let (date, time) = text.split_once('T').unwrap_or((&text, ""));
     format!("{date}, {} UTC", time.get(..5).unwrap_or(time))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn open_parts_are_named_as_a_list() {
+        assert_eq!(open_parts(&[OpenPart::Shipping]), "shipping");
+        assert_eq!(open_parts(&[OpenPart::Shipping, OpenPart::Tax]), "shipping and tax");
+        assert_eq!(open_parts(OpenPart::ALL), "address, shipping, tax and contact data");
+    }
 }

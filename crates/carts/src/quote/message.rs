@@ -32,6 +32,10 @@ primitives::text_enum! {
         DestinationNotServed,
         /// The selected shipping option is no longer offered.
         ShippingOptionUnavailable,
+        /// The trust score of the store is too low for agent checkout.
+        BelowAgentThreshold,
+        /// Nobody could pay at the store.
+        NoPaymentPage,
     }
 }
 
@@ -45,6 +49,8 @@ impl Message {
                 | MessageCode::ItemUnavailable
                 | MessageCode::DestinationNotServed
                 | MessageCode::ShippingOptionUnavailable
+                | MessageCode::BelowAgentThreshold
+                | MessageCode::NoPaymentPage
         )
     }
 
@@ -87,6 +93,25 @@ pub(crate) fn of_line(index: usize, line: &Line, offer: Option<Offer>) -> Vec<Me
         messages.push(Message { code: MessageCode::PriceChanged, path, content });
     }
     messages
+}
+
+/// Returns the messages about a store where no cart can be checked out.
+pub(crate) fn of_store(
+    allows_agent_checkout: bool,
+    has_payment_page: bool,
+) -> impl Iterator<Item = Message> {
+    let below_threshold = (
+        MessageCode::BelowAgentThreshold,
+        "agents cannot check out here: the trust score of the store is too low",
+    );
+    let no_page = (MessageCode::NoPaymentPage, "the store has no page where a person could pay");
+    let below_threshold = (!allows_agent_checkout).then_some(below_threshold);
+    let no_page = (!has_payment_page).then_some(no_page);
+    below_threshold.into_iter().chain(no_page).map(|(code, content)| Message {
+        code,
+        path: String::from("$.merchant_slug"),
+        content: content.to_owned(),
+    })
 }
 
 /// Returns the message about a code that does not apply.

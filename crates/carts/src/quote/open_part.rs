@@ -21,10 +21,27 @@ primitives::text_enum! {
     }
 }
 
-/// Returns whether the store states the price of shipping on its own page: it has one, and no shipping rates. Sandboxes pay on
-/// the hosted page.
+/// Returns whether a person pays for a cart on a page of the store. Sandboxes pay on the hosted page.
+pub(crate) fn is_paid_at_store(cart: &Cart, settings: &Settings) -> bool {
+    settings.checkout_url.is_some() && !cart.owner.is_sandbox
+}
+
+/// Returns whether the store states the price of shipping on its own page: it has one, and no shipping rates.
 fn states_shipping_itself(cart: &Cart, settings: &Settings) -> bool {
-    settings.shipping.is_empty() && settings.checkout_url.is_some() && !cart.owner.is_sandbox
+    settings.shipping.is_empty() && is_paid_at_store(cart, settings)
+}
+
+impl OpenPart {
+    /// Returns the name of the part in a sentence for a person.
+    #[must_use]
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::Destination => "address",
+            Self::Shipping => "shipping",
+            Self::Tax => "tax",
+            Self::Buyer => "contact data",
+        }
+    }
 }
 
 /// Returns the open parts of a cart's quote. Without a destination they are all open, the buyer unless the agent stated it.

@@ -48,6 +48,27 @@ impl Columns {
     }
 }
 
+/// Returns id, stock and held units of the items whose stock is counted.
+pub(crate) async fn stock_and_held(
+    work: &mut Work,
+    merchant: MerchantId,
+    units: &[Units],
+) -> sqlx::Result<Vec<(Uuid, i64, i64)>> {
+    let rows = sqlx::query!(
+        r#"SELECT product_id AS "item!", stock_quantity::bigint AS "stock!", held::bigint AS "held!" FROM product
+           WHERE merchant_id = $1 AND product_id = ANY ($2) AND stock_quantity IS NOT NULL
+           UNION ALL
+           SELECT variant_id, stock_quantity::bigint, held::bigint FROM variant
+           WHERE merchant_id = $1 AND variant_id = ANY ($3) AND stock_quantity IS NOT NULL"#,
+        merchant as MerchantId,
+        &Columns::of(units, false).ids,
+        &Columns::of(units, true).ids,
+    )
+    .fetch_all(work.sql())
+    .await?;
+    Ok(rows.into_iter().map(|row| (row.item, row.stock, row.held)).collect())
+}
+
 /// Holds the items with enough units and returns their ids.
 pub(crate) async fn hold_units(
     work: &mut Work,

@@ -23,33 +23,47 @@ pub(crate) async fn quota(
     Ok(set.unwrap_or(quota.default_maximum()))
 }
 
-/// Sets the quota of a store; `None` removes it.
+/// Returns the quotas that were set for a store, by name.
+pub(crate) async fn quotas(
+    sql: &mut PgConnection,
+    merchant: MerchantId,
+) -> sqlx::Result<Vec<(String, i64)>> {
+    let rows = sqlx::query!(
+        "SELECT quota, maximum FROM catalog_quota WHERE merchant_id = $1",
+        merchant as MerchantId,
+    )
+    .fetch_all(sql)
+    .await?;
+    Ok(rows.into_iter().map(|row| (row.quota, row.maximum)).collect())
+}
+
+/// Sets the quota of a store; `None` removes it. Returns whether it differed.
 pub(crate) async fn put_quota(
     work: &mut Work,
     merchant: MerchantId,
     quota: Quota,
     maximum: Option<i64>,
-) -> sqlx::Result<()> {
+) -> sqlx::Result<bool> {
     let Some(maximum) = maximum else {
-        sqlx::query!(
+        let deleted = sqlx::query!(
             "DELETE FROM catalog_quota WHERE merchant_id = $1 AND quota = $2",
             merchant as MerchantId,
             quota.as_str(),
         )
         .execute(work.sql())
         .await?;
-        return Ok(());
+        return Ok(deleted.rows_affected() > 0);
     };
-    sqlx::query!(
-        "INSERT INTO catalog_quota (merchant_id, quota, maximum) VALUES ($1, $2, $3)
-         ON CONFLICT (merchant_id, quota) DO UPDATE SET maximum = $3",
+    let put = sqlx::query!(
+        "INSERT INTO catalog_quota AS former (merchant_id, quota, maximum) VALUES ($1, $2, $3)
+         ON CONFLICT (merchant_id, quota) DO UPDATE SET maximum = $3 WHERE former.maximum <> $3",
         merchant as MerchantId,
         quota.as_str(),
         maximum,
     )
     .execute(work.sql())
     .await?;
-    Ok(())
+    Ok(put.rows_affected() > 0)
 }
 
 /// Returns the uploads of a store, and locks them until the transaction ends.

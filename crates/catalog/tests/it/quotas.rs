@@ -113,6 +113,19 @@ async fn an_upload_that_is_dropped_fails() {
 }
 
 #[tokio::test]
+async fn an_upload_that_takes_too_long_is_stopped() {
+    let (shop, gate) = (Shop::open().await, UploadGate::without_disk());
+    let mut upload = shop.upload(&gate, None).await.unwrap();
+    upload.write(b"{}").await.unwrap();
+    upload.abort("test").await.unwrap();
+    let mut upload = shop.upload(&gate.with_grace(Duration::ZERO), None).await.unwrap();
+    let stopped = upload.write(b"{}").await.unwrap_err();
+    assert_eq!(stopped.code(), ErrorCode::InvalidRequest);
+    let envelope = Failure::from(stopped).envelope("req_1");
+    assert_eq!(envelope["details"]["reason"], "upload_too_slow");
+}
+
+#[tokio::test]
 async fn a_store_has_as_many_products_and_variants_as_its_quotas_allow() {
     let shop = Shop::open().await;
     shop.set_quota(Quota::Products, 3).await;

@@ -104,7 +104,7 @@ async fn record(
         && table::record_decision(&mut work, merchant, &found).await?
     {
         let is_declined = decision == Decision::Reject;
-        // An approval in the agent's client does not outweigh a No on the page.
+        // An approval in the agent's client does not withdraw a decline on the page.
         let is_decisive = is_declined || level == ConfirmationLevel::Hosted;
         if let Some(items) = found.items.filter(|_| is_decisive) {
             declined::record(&mut work, merchant, found.agent, items, is_declined).await?;

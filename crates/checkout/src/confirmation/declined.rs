@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 use super::ProofRejection;
 use crate::{CheckoutContext, CheckoutError, Session, table};
 
-/// How long a person's No stands (docs/contract/confirmation.md#declined).
+/// How long a decline by a person counts (docs/contract/confirmation.md#declined).
 pub const DECLINE_LIFETIME: Duration = Duration::from_mins(30);
 
 /// The hash of a set of items: products, variants and quantities, in any order.

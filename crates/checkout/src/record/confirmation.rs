@@ -67,7 +67,8 @@ impl ConfirmationRequest {
         let terms = &self.confirmation.terms;
         let total = Money::new(terms.total_minor, terms.currency);
         let (count, slug) = (item_count(terms), &terms.store.slug);
-        let open = if terms.open.is_empty() { "" } else { " plus shipping and tax" };
+        let open = terms.open_amounts().map(|amounts| format!(" plus {amounts}"));
+        let open = open.unwrap_or_default();
         format!("Buy {count} item(s) for {total}{open} from {slug}? Details: {}", self.confirm_url)
     }
 }

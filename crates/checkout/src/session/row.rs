@@ -1,6 +1,6 @@
 //! Sessions as the database stores them.
 
-use carts::{CartOwner, QuoteHash, Terms};
+use carts::{ApprovalScope, CartOwner, QuoteHash, Terms};
 use orders::{ConfirmationLevel, OrderLine};
 use payments::PaymentMethod;
 use primitives::{CartId, CheckoutId, ConfirmationId, KeyId, Money, OrderId, Timestamp};
@@ -29,6 +29,7 @@ pub(crate) struct SessionRow {
     pub(crate) quote_hash: Vec<u8>,
     pub(crate) is_holding: bool,
     pub(crate) confirmation_level: Option<String>,
+    pub(crate) confirmation_scope: Option<String>,
     pub(crate) confirmation_id: Option<ConfirmationId>,
     pub(crate) checkout_url: Option<String>,
     pub(crate) form_token: Vec<u8>,
@@ -64,6 +65,7 @@ impl TryFrom<SessionRow> for Session {
             is_holding: row.is_holding,
             confirmation: level
                 .map(|level| ConfirmationProof { level, confirmation: row.confirmation_id }),
+            confirmed_scope: parsed(row.confirmation_scope.as_deref(), ApprovalScope::parse)?,
             checkout_url: row.checkout_url,
             form_token: row.form_token.try_into().map_err(|_| unreadable())?,
             agent_address: row.agent_address,

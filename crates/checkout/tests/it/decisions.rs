@@ -90,7 +90,7 @@ async fn the_verbs_take_exactly_the_transitions_of_the_table() {
     let mut observed = Vec::new();
     let pairs = CALLS.iter().flat_map(|first| CALLS.map(|second| (*first, second)));
     for (number, (first, second)) in pairs.enumerate() {
-        // A No stands for the agent that asked.
+        // A decline counts for the agent that asked.
         let owner = agent(u128::try_from(number).unwrap());
         let cart = shop.cart(&owner, &[(mug, 1)]).await;
         let elicitation = Elicitation { is_supported: true, response: None };

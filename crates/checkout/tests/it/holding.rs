@@ -2,8 +2,10 @@
 
 use carts::CartOwner;
 use checkout::{CheckoutCaller, CheckoutContext, CheckoutError, Complete, Status};
+use database::Work;
+use identity::{Actor, NewAgentKey, NewPerson, Secret};
 use merchants::{HoldLimits, Settings};
-use primitives::{ErrorCode, PageRequest, Plan, Problem};
+use primitives::{ErrorCode, PageRequest, Plan, Problem, Scope, UserId};
 
 use crate::shop::{Shop, agent};
 
@@ -67,6 +69,52 @@ async fn a_key_holds_at_most_half_of_an_article() {
     let cart = shop.cart(&owner, &[(pot, 10)]).await;
     shop.complete(&owner, cart.cart.id).await.expect("a small stock is not divided");
     let cart = shop.cart(&agent(2), &[(mug, 5)]).await;
+    shop.complete(&agent(2), cart.cart.id).await.unwrap_or_else(|_| panic!("others still buy"));
+}
+
+/// Returns an account with so many keys.
+async fn account(shop: &Shop, keys: usize) -> (UserId, Vec<CartOwner>) {
+    let mut work = Work::for_platform(shop.test.database()).await.unwrap();
+    let email = "ada@example.com".parse().unwrap();
+    let new = NewPerson { email, plan: Plan::Free, is_admin: false };
+    let password = "correct horse battery";
+    let person = identity::create_person(&mut work, Actor::Operator, &new, password).await.unwrap();
+    let secret = Secret::new("a secret for tests, of 32 bytes and more").unwrap();
+    let wanted = NewAgentKey { scopes: [Scope::AgentCheckout].into(), ..NewAgentKey::default() };
+    let mut owners = Vec::new();
+    for _ in 0..keys {
+        let issued = identity::issue_agent_key(&mut work, &secret, person, &wanted).await.unwrap();
+        owners.push(CartOwner { key: issued.1.key_id, ..agent(1) });
+    }
+    work.commit().await.unwrap();
+    (person, owners)
+}
+
+#[tokio::test]
+async fn the_keys_of_an_account_hold_at_most_half_of_an_article_together() {
+    let shop = Shop::open().await;
+    let [mug] = shop.stock(&[("mug", "1.00", 40)]).await;
+    let (account, keys) = account(&shop, 3).await;
+    let caller = CheckoutCaller { account: Some(account), ..CheckoutCaller::default() };
+    let context = CheckoutContext { caller, ..shop.context() };
+    let complete = async |owner: &CartOwner, units: i64| {
+        let cart = shop.cart(owner, &[(mug, units)]).await;
+        checkout::complete(&context, owner, &Complete::cart(cart.cart.id), None).await
+    };
+    complete(&keys[0], 12).await.unwrap();
+    let refused = complete(&keys[1], 9).await.unwrap_err();
+    assert!(matches!(refused, CheckoutError::HoldLimitReached { index: Some(0), .. }));
+    // At the same time, and with a key that is revoked meanwhile.
+    let mut raw = shop.test.raw().await;
+    sqlx::query("UPDATE platform.agent_key SET revoked_at = now() WHERE key_id = $1")
+        .bind(keys[0].key)
+        .execute(&mut raw)
+        .await
+        .unwrap();
+    let outcomes = futures::join!(complete(&keys[1], 8), complete(&keys[2], 8));
+    assert_ne!(outcomes.0.is_ok(), outcomes.1.is_ok(), "{outcomes:?}");
+    assert_eq!(shop.stock_and_held(mug).await, (40, 20));
+    let cart = shop.cart(&agent(2), &[(mug, 20)]).await;
     shop.complete(&agent(2), cart.cart.id).await.unwrap_or_else(|_| panic!("others still buy"));
 }
 
@@ -154,7 +202,9 @@ async fn the_data_of_a_buyer_is_erased_once_the_checkout_is_over() {
     shop.pay(&sessions[0], payments::TestInstrument::Approves).await.unwrap();
     let erase = async || {
         let mut work = database::Work::for_platform(shop.test.database()).await.unwrap();
-        let erased = checkout::erase_buyer(&mut work, "EVE@example.com").await.unwrap();
+        let reason = "asked for by the buyer".parse().unwrap();
+        let by = merchants::Administration { actor: identity::Actor::Operator, reason: &reason };
+        let erased = checkout::erase_buyer(&mut work, by, "EVE@example.com").await.unwrap();
         work.commit().await.unwrap();
         (erased.carts, erased.orders)
     };
@@ -167,6 +217,7 @@ async fn the_data_of_a_buyer_is_erased_once_the_checkout_is_over() {
     checkout::cancel(&shop.context(), &owner, sessions[1].session.id, None, None).await.unwrap();
     assert_eq!(erase().await, (1, 0));
     assert_eq!(shop.count(left).await, 0);
+    assert_eq!(shop.count("SELECT count(*) FROM platform.audit_entry").await, 2);
     let (reading, id) = (shop.reading(), sessions[0].session.id);
     let read = checkout::session(&reading, shop.store.merchant, id, None).await;
     assert_eq!(read.unwrap().session.terms.destination.unwrap().country, "DE");

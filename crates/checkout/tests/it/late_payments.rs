@@ -57,6 +57,10 @@ async fn a_late_payment_without_units_is_recorded_as_a_refund() {
     assert!(matches!(late, Err(CheckoutError::RefundDue { .. })));
     let due = "SELECT count(*) FROM payment_report WHERE outcome = 'refund_due'";
     assert_eq!(shop.count(due).await, 1);
+    let again = checkout::report_paid(&shop.context(), at.session.id, &paid).await;
+    assert!(matches!(again, Err(CheckoutError::RefundDue { .. })));
+    let notices = "SELECT count(*) FROM merchant_notice WHERE kind = 'refund_due'";
+    assert_eq!(shop.count(notices).await, 1, "one notice");
     assert_eq!(shop.stock_and_held(mug).await, (1, 0));
 }
 
@@ -80,6 +84,9 @@ async fn reported_amounts_equal_what_the_quote_fixed() {
     }
     let evidence = "SELECT count(*) FROM payment_report WHERE outcome = 'amount_mismatch'";
     assert_eq!(shop.count(evidence).await, 1, "once for a reference");
+    let parts = "SELECT count(*) FROM payment_report WHERE parts = '[{\"field\": \"subtotal\", \"expected_minor\": 2500,
+                 \"reported_minor\": 2499, \"currency\": \"EUR\"}]'";
+    assert_eq!(shop.count(parts).await, 1, "with the amount beside the expected one");
     let right = ReportedAmounts {
         subtotal: Some(euros(2_500)),
         discount: Some(euros(0)),
@@ -125,4 +132,37 @@ async fn reported_amounts_fill_what_the_quote_left_open() {
     let order = orders::order(&shop.reading(), shop.store.merchant, order, None).await.unwrap();
     assert_eq!(order.total.minor(), 3_300);
     assert_eq!((order.shipping_minor, order.tax_minor), (Some(700), Some(100)));
+}
+
+#[tokio::test]
+async fn a_report_during_another_payment_is_kept() {
+    let shop = Shop::open().await;
+    let [mug] = shop.stock(&[("mug", "12.50", 3)]).await;
+    let at = completed(&shop, mug, 2).await;
+    shop.leave_payment_pending("test").await;
+    let paid = report(ReportedAmounts::default());
+    let refused = checkout::report_paid(&shop.context(), at.session.id, &paid).await;
+    assert!(matches!(
+        refused,
+        Err(CheckoutError::InvalidTransition { from: Status::CompleteInProgress })
+    ));
+    let kept = "SELECT count(*) FROM payment_report WHERE outcome = 'payment_pending'";
+    assert_eq!(shop.count(kept).await, 1);
+    shop.advance(Duration::from_hours(1));
+    shop.run::<checkout::ReconcilePayments>(shop.gateway()).await;
+    let twice = checkout::report_paid(&shop.context(), at.session.id, &paid).await;
+    assert!(matches!(twice, Err(CheckoutError::AlreadyPaid { .. })));
+    assert_eq!(shop.count("SELECT count(*) FROM placed_order").await, 1);
+}
+
+#[tokio::test]
+async fn a_pending_payment_of_another_provider_is_visible_to_operators() {
+    let shop = Shop::open().await;
+    let [mug] = shop.stock(&[("mug", "12.50", 3)]).await;
+    completed(&shop, mug, 2).await;
+    shop.leave_payment_pending("former").await;
+    shop.advance(Duration::from_hours(1));
+    shop.run::<checkout::ReconcilePayments>(shop.gateway()).await;
+    let failures = "SELECT count(*) FROM sweep_failure WHERE sweep = 'checkout.ask_again'";
+    assert_eq!(shop.count(failures).await, 1);
 }

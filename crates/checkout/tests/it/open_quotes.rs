@@ -9,7 +9,12 @@ use primitives::Problem;
 use crate::shop::{Shop, agent};
 
 fn delivery(country: &str) -> Delivery {
-    let destination = Destination { country: country.to_owned(), ..Destination::default() };
+    let destination = Destination {
+        country: country.to_owned(),
+        city: Some(String::from("Berlin")),
+        street: Some(String::from("Way 1")),
+        ..Destination::default()
+    };
     let buyer = Some(Buyer { email: Some(String::from("eve@example.com")), ..Buyer::default() });
     Delivery { destination, buyer, shipping_option: None }
 }
@@ -39,12 +44,23 @@ async fn the_person_enters_the_address_and_pays_the_shown_total() {
     assert_eq!(abroad.code(), ErrorCode::CheckoutNotReady, "the store does not ship there");
     let ready = deliver(&shop, &at, delivery("DE")).await.unwrap();
     assert_eq!(ready.session.terms.scope(), ApprovalScope::Total);
+    let claimed = ready.record().human_confirmation.scope;
+    assert_eq!(claimed, ApprovalScope::Items, "nobody has approved the total yet");
+    let only_country = Delivery {
+        destination: Destination { country: String::from("DE"), ..Destination::default() },
+        ..delivery("DE")
+    };
+    let vague = deliver(&shop, &ready, only_country).await.unwrap();
+    let early = shop.pay(&vague, TestInstrument::Approves).await.unwrap_err();
+    assert_eq!(early.code(), ErrorCode::CheckoutNotReady, "goods are sent to an address");
+    let ready = deliver(&shop, &at, delivery("DE")).await.unwrap();
     assert_ne!(ready.session.quote_hash, at.session.quote_hash);
     assert_eq!(shop.stock_and_held(mug).await, (2, 2), "the units stay held");
     let stale = shop.pay(&at, TestInstrument::Approves).await.unwrap_err();
     assert!(matches!(stale, CheckoutError::QuoteChanged { .. }), "only the shown total is paid");
     let paid = shop.pay(&ready, TestInstrument::Approves).await.unwrap();
     assert_eq!((paid.status(), paid.session.total.minor()), (Status::Completed, 2_990));
+    assert_eq!(paid.record().human_confirmation.scope, ApprovalScope::Total);
     assert_eq!(paid.session.expires_at, at.session.expires_at);
     let order = paid.session.order.unwrap();
     let order = orders::order(&shop.reading(), shop.store.merchant, order, None).await.unwrap();
@@ -78,6 +94,32 @@ async fn a_store_can_require_a_destination() {
     assert!(
         matches!(refused, CheckoutError::NotReady { missing, .. } if missing == ["$.destination"])
     );
+}
+
+#[tokio::test]
+async fn the_question_names_the_amounts_that_are_open() {
+    let shop = Shop::open().await;
+    let [mug] = shop.stock(&[("mug", "12.50", 9)]).await;
+    let question = async |cart: &carts::PricedCart| {
+        let asked = checkout::request(&shop.context(), &agent(1), cart.cart.id).await.unwrap();
+        asked.question().split_once(" from ").unwrap().0.to_owned()
+    };
+    let open = shop.open_cart(&agent(1), mug, 1).await;
+    assert_eq!(question(&open).await, "Buy 1 item(s) for 12.50 EUR plus shipping and tax");
+    let closed = shop.cart(&agent(1), &[(mug, 1)]).await;
+    assert_eq!(question(&closed).await, "Buy 1 item(s) for 17.40 EUR");
+    // A store without rates states the price of shipping on its own page.
+    let own_page = Some("https://attic.example/?order={checkout_id}".parse().unwrap());
+    let settings = merchants::Settings { checkout_url: own_page, ..merchants::Settings::default() };
+    shop.put_settings(&settings).await;
+    let quantity = carts::Quantity::ONE;
+    let items = vec![carts::Item { product: mug, variant: None, quantity }];
+    let destination = Some(delivery("DE").destination);
+    let new = carts::NewCart { items, destination, ..carts::NewCart::default() };
+    let database = shop.test.database();
+    let stated = carts::create(database, &shop.store, &agent(1), new, None).await.unwrap();
+    assert_eq!(stated.terms.open, [OpenPart::Shipping]);
+    assert_eq!(question(&stated).await, "Buy 1 item(s) for 12.50 EUR plus shipping");
 }
 
 #[tokio::test]

@@ -3,19 +3,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use carts::CartOwner;
+use carts::{CartOwner, CartUpdate, Destination, PricedCart};
 use checkout::{
-    CheckoutContext, CheckoutError, Complete, PaymentGateway, PaymentReport, ProofRejection,
-    ReportedAmounts, Status,
+    CheckoutContext, CheckoutError, Complete, NewSession, PaymentGateway, PaymentReport,
+    ProofRejection, ReportedAmounts, Status, Update,
 };
 use payments::{TestInstrument, TestProvider};
-use primitives::{Currency, Money};
+use primitives::{Currency, Money, ProductId};
 
 use crate::shop::{Shop, agent, visitor};
-
-fn gateway() -> PaymentGateway {
-    PaymentGateway::new(Arc::new(TestProvider), true)
-}
 
 const ORDERS: &str = "SELECT count(*) FROM placed_order";
 const PUBLISHED: &str = "SELECT count(*) FROM outbox WHERE topic = 'order.created'";
@@ -141,6 +137,7 @@ async fn a_sandbox_has_its_own_stock_and_is_purged() {
     assert_eq!(shop.count(ORDERS).await, 0);
     assert_eq!(shop.count("SELECT count(*) FROM checkout_session").await, 0);
     assert_eq!(shop.count("SELECT count(*) FROM sandbox_stock").await, 0);
+    assert_eq!(shop.count("SELECT count(*) FROM payment").await, 0);
     assert_eq!(shop.count("SELECT count(*) FROM cart WHERE is_sandbox").await, 0);
 }
 
@@ -167,6 +164,31 @@ async fn nothing_is_held_where_nobody_can_pay() {
 }
 
 #[tokio::test]
+async fn a_cart_is_not_ready_where_a_checkout_would_be_rejected() {
+    let shop = Shop::open().await;
+    let [mug] = shop.stock(&[("mug", "12.50", 3)]).await;
+    let strict = PaymentGateway::new(Arc::new(TestProvider), false);
+    let blockers = async |gateway: &PaymentGateway| {
+        let store = merchants::store(&shop.reading(), shop.store.merchant).await.unwrap();
+        let cart = shop.cart(&agent(1), &[(mug, 1)]).await;
+        let cart = gateway.with_store_messages(cart, &store);
+        let (record, preview) = (cart.record(&store), cart.preview(&store));
+        assert_eq!(record.ready_for_checkout, preview.ready_for_checkout);
+        let blocking = record.messages.into_iter().filter(|message| message.blocking);
+        (preview.ready_for_checkout, blocking.map(|it| it.code).collect::<Vec<_>>())
+    };
+    assert_eq!(blockers(&shop.gateway()).await, (true, vec![]));
+    assert_eq!(blockers(&strict).await, (false, vec![String::from("no_payment_page")]));
+    let context = CheckoutContext { gateway: &strict, ..shop.context() };
+    let cart = shop.cart(&agent(1), &[(mug, 1)]).await.cart.id;
+    let at = checkout::create(&context, &agent(1), cart, &NewSession::default(), None).await;
+    assert_eq!(at.unwrap().status(), Status::Incomplete);
+    shop.set_standing(0.69).await;
+    let expected = vec![String::from("below_agent_threshold")];
+    assert_eq!(blockers(&shop.gateway()).await, (false, expected));
+}
+
+#[tokio::test]
 async fn a_pending_payment_is_reconciled() {
     let shop = Shop::open().await;
     let [mug] = shop.stock(&[("mug", "12.50", 3)]).await;
@@ -174,15 +196,7 @@ async fn a_pending_payment_is_reconciled() {
     let cart = shop.cart(&owner, &[(mug, 1)]).await;
     let at = checkout::complete(&shop.context(), &owner, &Complete::cart(cart.cart.id), None).await;
     let at = at.unwrap();
-    // The state left by a process that dies before the provider responds.
-    let mut raw = shop.test.raw().await;
-    sqlx::query("UPDATE checkout_session SET status = 'complete_in_progress'")
-        .execute(&mut raw)
-        .await
-        .unwrap();
-    let pending = "INSERT INTO payment SELECT merchant_id, gen_random_uuid(), checkout_id, 'test', 'test_approves', currency,
-                 total_minor, 'begun', NULL, updated_at, NULL FROM checkout_session";
-    sqlx::query(pending).execute(&mut raw).await.unwrap();
+    shop.leave_payment_pending("test").await;
     shop.advance(Duration::from_hours(1));
     shop.run::<checkout::ExpireSessions>(()).await;
     assert_eq!(
@@ -190,7 +204,7 @@ async fn a_pending_payment_is_reconciled() {
         (3, 1),
         "a session with a pending payment does not expire"
     );
-    shop.run::<checkout::ReconcilePayments>(gateway()).await;
+    shop.run::<checkout::ReconcilePayments>(shop.gateway()).await;
     let read =
         checkout::session(&shop.reading(), shop.store.merchant, at.session.id, None).await.unwrap();
     assert_eq!((read.status(), shop.stock_and_held(mug).await), (Status::Completed, (2, 0)));
@@ -211,8 +225,13 @@ async fn declining_releases_the_units_and_stands() {
         assert_eq!((declined.status(), declined.session.checkout_url), (Status::Incomplete, None));
     }
     assert_eq!(shop.stock_and_held(mug).await, (3, 0));
-    for cart in [cart, shop.cart(&owner, &[(mug, 1)]).await] {
-        let refused = shop.complete(&owner, cart.cart.id).await.unwrap_err();
+    refuse_items(&shop, &owner, cart, mug).await;
+}
+
+/// Asserts that the agent cannot buy one unit of the product, in the declined cart and in another one.
+async fn refuse_items(shop: &Shop, owner: &CartOwner, cart: PricedCart, mug: ProductId) {
+    for cart in [cart, shop.cart(owner, &[(mug, 1)]).await] {
+        let refused = shop.complete(owner, cart.cart.id).await.unwrap_err();
         assert!(matches!(
             refused,
             CheckoutError::ConfirmationRequired {
@@ -221,4 +240,39 @@ async fn declining_releases_the_units_and_stands() {
             }
         ));
     }
+}
+
+#[tokio::test]
+async fn declining_counts_although_the_agent_changed_the_session() {
+    let shop = Shop::open().await;
+    let [mug] = shop.stock(&[("mug", "12.50", 3)]).await;
+    let (context, owner) = (shop.context(), agent(1));
+    let to = |country: &str| Update {
+        data: CartUpdate {
+            destination: Some(Destination {
+                country: country.to_owned(),
+                ..Destination::default()
+            }),
+            ..CartUpdate::default()
+        },
+        ..Update::default()
+    };
+    let cart = shop.cart(&owner, &[(mug, 1)]).await;
+    let at = shop.complete(&owner, cart.cart.id).await.unwrap();
+    let (id, form) = (at.session.id, at.session.form_token);
+    let changed = checkout::update(&context, &owner, id, &to("FR"), None).await.unwrap();
+    assert_eq!(changed.status(), Status::Incomplete);
+    checkout::decline(&context, id, &form).await.unwrap();
+    checkout::update(&context, &owner, id, &to("DE"), None).await.unwrap();
+    refuse_items(&shop, &owner, cart, mug).await;
+
+    let owner = agent(2);
+    let cart = shop.cart(&owner, &[(mug, 1)]).await;
+    let at = shop.complete(&owner, cart.cart.id).await.unwrap();
+    let (id, form) = (at.session.id, at.session.form_token);
+    checkout::cancel(&context, &owner, id, None, None).await.unwrap();
+    let declined = checkout::decline(&context, id, &form).await.unwrap();
+    assert_eq!(declined.status(), Status::Canceled);
+    let other = shop.cart(&owner, &[(mug, 1)]).await;
+    assert!(shop.complete(&owner, other.cart.id).await.is_err());
 }

@@ -78,6 +78,20 @@ impl Shop {
         }
     }
 
+    pub(crate) fn gateway(&self) -> PaymentGateway {
+        self.gateway.clone()
+    }
+
+    /// Leaves the sessions as a process does that dies before this provider responds.
+    pub(crate) async fn leave_payment_pending(&self, provider: &str) {
+        let mut raw = self.test.raw().await;
+        let started = "UPDATE checkout_session SET status = 'complete_in_progress'";
+        sqlx::query(started).execute(&mut raw).await.unwrap();
+        let pending = "INSERT INTO payment SELECT merchant_id, gen_random_uuid(), checkout_id, $1, 'test_approves', currency,
+                       total_minor, 'begun', NULL, updated_at, NULL FROM checkout_session";
+        sqlx::query(pending).bind(provider).execute(&mut raw).await.unwrap();
+    }
+
     pub(crate) fn reading(&self) -> Reading {
         Reading::for_store(self.test.database(), self.store.merchant).unwrap()
     }
@@ -102,11 +116,9 @@ impl Shop {
         };
         let to = Destination {
             country: String::from("DE"),
-            region: None,
-            postal_code: None,
-            city: None,
-            street: None,
-            name: None,
+            city: Some(String::from("Berlin")),
+            street: Some(String::from("Way 1")),
+            ..Destination::default()
         };
         let buyer = Buyer { email: Some(String::from("eve@example.com")), ..Buyer::default() };
         let new = NewCart {

@@ -88,7 +88,7 @@ struct Driver {
     mug: ProductId,
     /// Reads the recorded changes.
     log: Mutex<PgConnection>,
-    /// One for each sequence, because a No stands for the agent that asked.
+    /// One for each sequence, because a decline stands for the agent that asked.
     agents: AtomicU64,
 }
 

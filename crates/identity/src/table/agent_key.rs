@@ -204,12 +204,24 @@ pub(crate) async fn of_person(
     rows.into_iter().map(Row::decode).collect()
 }
 
+/// Returns the keys of a person, also those that are no longer valid.
+pub(crate) async fn ids_of_person(work: &mut Work, owner: UserId) -> sqlx::Result<Vec<KeyId>> {
+    sqlx::query_scalar!(
+        r#"SELECT key_id AS "key: KeyId" FROM platform.agent_key WHERE user_id = $1"#,
+        owner as UserId,
+    )
+    .fetch_all(work.sql())
+    .await
+}
+
 /// Deletes expired sandbox keys.
-pub(crate) async fn purge_sandbox(work: &mut Work) -> sqlx::Result<u64> {
+pub(crate) async fn purge_sandbox(work: &mut Work, limit: i64) -> sqlx::Result<u64> {
     let now = work.now();
     let deleted = sqlx::query!(
-        "DELETE FROM platform.agent_key WHERE user_id IS NULL AND expires_at <= $1",
+        "DELETE FROM platform.agent_key WHERE key_id IN
+             (SELECT key_id FROM platform.agent_key WHERE user_id IS NULL AND expires_at <= $1 LIMIT $2)",
         now as Timestamp,
+        limit,
     )
     .execute(work.sql())
     .await?;

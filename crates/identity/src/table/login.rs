@@ -44,11 +44,13 @@ pub(crate) async fn uncount(
     Ok(())
 }
 
-/// Deletes attempts of windows that started before `before`.
-pub(crate) async fn purge(work: &mut Work, before: Timestamp) -> sqlx::Result<u64> {
+/// Deletes at most `limit` attempts of windows that started before `before`.
+pub(crate) async fn purge(work: &mut Work, before: Timestamp, limit: i64) -> sqlx::Result<u64> {
     let deleted = sqlx::query!(
-        "DELETE FROM platform.login_attempt WHERE window_start < $1",
+        "DELETE FROM platform.login_attempt WHERE (subject, window_start) IN
+             (SELECT subject, window_start FROM platform.login_attempt WHERE window_start < $1 LIMIT $2)",
         before as Timestamp,
+        limit,
     )
     .execute(work.sql())
     .await?;

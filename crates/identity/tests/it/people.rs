@@ -158,7 +158,7 @@ async fn old_attempts_are_purged() {
     let _ = auth.logins.login("eve@example.com", String::from("guess"), HOME).await;
     test.clock().advance(Duration::from_hours(26));
     let mut work = Work::for_platform(test.database()).await.unwrap();
-    assert_eq!(identity::purge_login_attempts(&mut work).await.unwrap(), 2);
+    assert_eq!(identity::purge_login_attempts(&mut work, 9).await.unwrap(), 2);
 }
 
 #[tokio::test]

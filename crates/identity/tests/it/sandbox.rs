@@ -23,8 +23,8 @@ async fn issue(
 
 async fn purge(test: &TestDatabase) -> u64 {
     let mut work = Work::for_platform(test.database()).await.unwrap();
-    identity::purge_login_attempts(&mut work).await.unwrap();
-    let deleted = identity::purge_sandbox_keys(&mut work).await.unwrap();
+    identity::purge_login_attempts(&mut work, 9).await.unwrap();
+    let deleted = identity::purge_sandbox_keys(&mut work, 9).await.unwrap();
     work.commit().await.unwrap();
     deleted
 }

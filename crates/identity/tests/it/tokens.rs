@@ -61,6 +61,18 @@ async fn a_modified_token_is_rejected() {
 }
 
 #[tokio::test]
+async fn a_process_that_has_not_read_the_signing_key_needs_one_connection_at_a_time() {
+    let test = TestDatabase::new().await;
+    token(&test, &auth(&test).await).await;
+    let database = test.database().with_connections(1);
+    let issuer: Arc<str> = Arc::from("https://souk.test");
+    let tokens = Tokens::new(database.clone(), secret(), issuer);
+    let logins = identity::Logins::new(database, secret(), tokens, 1);
+    let token = logins.login("ada@example.com", PASSWORD.to_owned(), HOME).await;
+    assert!(token.is_ok(), "{token:?}");
+}
+
+#[tokio::test]
 async fn a_token_of_another_service_or_secret_is_rejected() {
     let test = TestDatabase::new().await;
     let auth = auth(&test).await;

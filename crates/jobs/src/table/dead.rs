@@ -35,19 +35,19 @@ pub(crate) async fn move_to_dead_letters(
     Ok(done.rows_affected() == 1)
 }
 
-/// Returns the newest dead letter of a kind.
+/// Returns the newest dead letter of a kind, and when it died.
 pub(crate) async fn newest_dead_of_kind(
     work: &mut Work,
     kind: &str,
-) -> sqlx::Result<Option<(JobId, DeadReason, Timestamp)>> {
+) -> sqlx::Result<Option<(JobId, Timestamp)>> {
     let found = sqlx::query!(
-        r#"SELECT id AS "id: JobId", reason AS "reason: DeadReason", died_at AS "died_at: Timestamp"
-           FROM dead_job WHERE kind = $1 ORDER BY died_at DESC LIMIT 1"#,
+        r#"SELECT id AS "id: JobId", died_at AS "died_at: Timestamp" FROM dead_job
+           WHERE kind = $1 ORDER BY died_at DESC LIMIT 1"#,
         kind,
     )
     .fetch_optional(work.sql())
     .await?;
-    Ok(found.map(|row| (row.id, row.reason, row.died_at)))
+    Ok(found.map(|row| (row.id, row.died_at)))
 }
 
 /// Moves a dead letter back to the queue, unless a job with the same key is queued. Returns `None` if it does not exist.

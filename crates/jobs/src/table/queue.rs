@@ -31,7 +31,7 @@ pub(crate) struct Claimed {
 }
 
 /// How many jobs a claim may take. Scheduled jobs are not limited: at most one of each schedule exists.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct ClaimLimits {
     /// Urgent and bulk jobs.
     pub(crate) total: i64,
@@ -48,6 +48,9 @@ pub(crate) struct ClaimLimits {
 /// Due bulk jobs that a claim considers for each one that it takes. If they all belong to a few merchants, the claim takes
 /// fewer jobs, and the next one skips these merchants.
 const CANDIDATES_PER_JOB: i64 = 4;
+
+/// How often a scheduled job that was interrupted is started again beside other jobs. After that it is a suspect.
+const INTERRUPTIONS_MAX: i32 = 2;
 
 /// Inserts a job, unless one with the same key exists. Returns whether it was inserted.
 pub(crate) async fn insert(work: &mut Work, job: &NewJob<'_>) -> sqlx::Result<bool> {
@@ -86,7 +89,8 @@ pub(crate) async fn make_due(work: &mut Work, kind: &str, unique_key: &str) -> s
 }
 
 /// Leases due jobs of lane 0 and marks them as started: scheduled jobs, then urgent ones, then others, the oldest first,
-/// up to the limit of each merchant.
+/// up to the limit of each merchant. Scheduled jobs that were interrupted, in lane 1, are leased with them and their crash
+/// count is incremented: held stock and payments wait for them, and suspects wait until a worker is idle.
 pub(crate) async fn claim(
     work: &mut Work,
     token: Uuid,
@@ -97,7 +101,8 @@ pub(crate) async fn claim(
     sqlx::query_as!(
         Claimed,
         r#"WITH scheduled AS (
-               SELECT id FROM job WHERE lane = 0 AND priority = 2 AND run_at <= $3
+               SELECT id FROM job
+               WHERE lane IN (0, 1) AND priority = 2 AND run_at <= $3 AND (lane = 0 OR crashes < $10)
                FOR UPDATE SKIP LOCKED),
            urgent AS (
                SELECT id FROM job WHERE lane = 0 AND priority = 1 AND run_at <= $3
@@ -120,7 +125,7 @@ pub(crate) async fn claim(
                                        WHERE running.merchant = merchant_id)))
                ORDER BY run_at LIMIT least($5::bigint, $4::bigint - (SELECT count(*) FROM urgent))
                FOR UPDATE SKIP LOCKED)
-           UPDATE job SET lease_token = $1, run_at = $2, lane = 1
+           UPDATE job SET lease_token = $1, run_at = $2, lane = 1, crashes = crashes + lane
            WHERE id = ANY (ARRAY(
                SELECT id FROM scheduled UNION ALL SELECT id FROM urgent UNION ALL SELECT id FROM bulk))
            RETURNING id AS "id: JobId", kind, payload, merchant_id AS "merchant: MerchantId", priority,
@@ -134,17 +139,20 @@ pub(crate) async fn claim(
         &limits.running,
         &limits.full,
         CANDIDATES_PER_JOB,
+        INTERRUPTIONS_MAX,
     )
     .fetch_all(work.sql())
     .await
 }
 
-/// Returns whether a suspect is due: a job that was started and never completed.
+/// Returns whether a suspect is due: a job that was started and never completed, and that `claim` does not start again.
 pub(crate) async fn is_suspect_due(work: &mut Work) -> sqlx::Result<bool> {
     let now = work.now();
     sqlx::query_scalar!(
-        r#"SELECT EXISTS (SELECT FROM job WHERE lane = 1 AND run_at <= $1) AS "waits!""#,
+        r#"SELECT EXISTS (
+               SELECT FROM job WHERE lane = 1 AND run_at <= $1 AND (priority < 2 OR crashes >= $2)) AS "waits!""#,
         now as Timestamp,
+        INTERRUPTIONS_MAX,
     )
     .fetch_one(work.sql())
     .await
@@ -161,13 +169,14 @@ pub(crate) async fn claim_suspect(
         Claimed,
         r#"UPDATE job SET lease_token = $1, run_at = $2, crashes = crashes + 1
            WHERE id = ANY (ARRAY(
-               SELECT id FROM job WHERE lane = 1 AND run_at <= $3
+               SELECT id FROM job WHERE lane = 1 AND run_at <= $3 AND (priority < 2 OR crashes >= $4)
                ORDER BY run_at LIMIT 1 FOR UPDATE SKIP LOCKED))
            RETURNING id AS "id: JobId", kind, payload, merchant_id AS "merchant: MerchantId", priority,
                      attempts, crashes"#,
         token,
         until as Timestamp,
         now as Timestamp,
+        INTERRUPTIONS_MAX,
     )
     .fetch_optional(work.sql())
     .await

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use database::{Reading, Work};
-use jobs::{Job, JobFilter, JobInfo, JobState, Revival};
+use jobs::{Job, JobCursor, JobFilter, JobInfo, JobState, QueueError, Revival};
 use primitives::{Id, JobId, MerchantId};
 use testkit::TestDatabase;
 
@@ -40,13 +40,16 @@ async fn a_failed_job_is_retried_later_and_becomes_a_dead_letter() {
     assert_eq!(dead[0].last_error.as_deref(), Some("not yet"));
 
     let mut work = Work::for_platform(test.database()).await.unwrap();
-    assert_eq!(jobs::revive(&mut work, dead[0].id).await.unwrap(), Some(Revival::Queued));
+    let (was, revival) = jobs::revive(&mut work, dead[0].id).await.unwrap();
+    assert_eq!((was.kind.as_str(), was.state, revival), ("count", JobState::Dead, Revival::Queued));
+    let again = jobs::revive(&mut work, dead[0].id).await.unwrap_err();
+    assert!(matches!(again, QueueError::NotDead(_, JobState::Due)), "{again}");
     work.commit().await.unwrap();
     assert_eq!((rows(&test, "job").await, rows(&test, "dead_job").await), (1, 0));
 }
 
 async fn dead_jobs(test: &TestDatabase) -> Vec<JobInfo> {
-    let filter = JobFilter { state: Some(JobState::Dead), kind: None };
+    let filter = JobFilter { state: Some(JobState::Dead), ..JobFilter::default() };
     jobs::list(&Reading::for_platform(test.database()), &filter, 10).await.unwrap()
 }
 
@@ -60,9 +63,10 @@ async fn a_dead_letter_can_be_discarded() {
     }
     let dead = dead_jobs(&test).await[0].id;
     let mut work = Work::for_platform(test.database()).await.unwrap();
-    assert!(jobs::discard(&mut work, dead).await.unwrap());
-    assert!(!jobs::discard(&mut work, dead).await.unwrap());
-    assert_eq!(jobs::revive(&mut work, dead).await.unwrap(), None);
+    assert_eq!(jobs::discard(&mut work, dead).await.unwrap().id, dead);
+    let again = jobs::discard(&mut work, dead).await.unwrap_err();
+    assert!(matches!(again, QueueError::JobNotFound(id) if id == dead), "{again}");
+    assert!(jobs::revive(&mut work, dead).await.is_err());
     work.commit().await.unwrap();
     assert_eq!((rows(&test, "job").await, rows(&test, "dead_job").await), (0, 0));
 }
@@ -84,7 +88,7 @@ async fn a_dead_letter_whose_key_is_queued_again_is_superseded() {
     enqueue().await;
     let mut work = Work::for_platform(test.database()).await.unwrap();
     let dead = dead_jobs(&test).await[0].id;
-    assert_eq!(jobs::revive(&mut work, dead).await.unwrap(), Some(Revival::Superseded));
+    assert_eq!(jobs::revive(&mut work, dead).await.unwrap().1, Revival::Superseded);
     work.commit().await.unwrap();
     assert_eq!((rows(&test, "job").await, rows(&test, "dead_job").await), (1, 0));
 }
@@ -103,10 +107,18 @@ async fn jobs_are_listed_with_their_state() {
     let listed = jobs::list(&reading, &JobFilter::default(), 10).await.unwrap();
     let states: Vec<JobState> = listed.iter().map(|job| job.state).collect();
     assert_eq!(states, [JobState::Due, JobState::Failing, JobState::Waiting]);
-    let filter = JobFilter { state: None, kind: Some(String::from("panic")) };
+    let filter = JobFilter { kind: Some(String::from("panic")), ..JobFilter::default() };
     assert_eq!(jobs::list(&reading, &filter, 10).await.unwrap()[0].id, waiting);
     assert_eq!(jobs::find(&reading, waiting).await.unwrap().unwrap().at, later);
     assert!(jobs::find(&reading, JobId::from_random(1)).await.unwrap().is_none());
+    // A page begins after the last job of the previous one.
+    let after = JobCursor::of(&listed[0]).to_string().parse().ok();
+    let rest = jobs::list(&reading, &JobFilter { after, ..JobFilter::default() }, 10).await;
+    let rest: Vec<JobState> = rest.unwrap().iter().map(|job| job.state).collect();
+    assert_eq!(rest, [JobState::Failing, JobState::Waiting]);
+    for wrong in ["", "1", "1.", ".job_1", "x.job_00000000000000000000000000000001"] {
+        assert!(wrong.parse::<JobCursor>().is_err(), "{wrong}");
+    }
 }
 
 #[tokio::test]

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
+use database::Work;
 use jobs::{JobFilter, Runner, RunnerSettings};
+use primitives::Timestamp;
 use testkit::TestDatabase;
 use tokio::sync::watch;
 
@@ -105,4 +107,30 @@ async fn a_suspended_schedule_tries_again_later() {
     worker.await.unwrap();
     assert_eq!(runs, [1, 1, 1, 2], "tried again after an hour");
     assert_eq!(rows(&test, "dead_job").await, 1);
+}
+
+#[tokio::test]
+async fn a_schedule_whose_job_is_quarantined_tries_again_after_an_hour() {
+    let test = TestDatabase::new().await;
+    let now = Work::for_platform(test.database()).await.unwrap().now();
+    sqlx::query(
+        "INSERT INTO dead_job (id, kind, payload, reason, attempts, crashes, enqueued_at, died_at)
+         VALUES (gen_random_uuid(), 'periodic', '{\"epoch\": 0}', 'quarantined', 0, 4, $1, $1)",
+    )
+    .bind::<Timestamp>(now)
+    .execute(&mut test.raw().await)
+    .await
+    .unwrap();
+    let (stop, stopped) = watch::channel(false);
+    let counter = Counter::default();
+    let runner = runner(&test, &counter).every::<Periodic>(Duration::from_mins(1));
+    let worker = tokio::spawn(runner.run(stopped));
+    test.clock().advance(Duration::from_mins(59));
+    tokio::time::sleep(Duration::from_millis(1_500)).await;
+    assert_eq!(counter.value(), 0, "each try may crash workers");
+    test.clock().advance(Duration::from_mins(2));
+    wait_until(&test, &counter, 1).await;
+    stop.send(true).unwrap();
+    worker.await.unwrap();
+    assert_eq!(rows(&test, "dead_job").await, 0);
 }

@@ -1,4 +1,5 @@
-//! Slots: bulk jobs leave some for urgent ones, a merchant uses only a few, and scheduled jobs need none.
+//! Slots: bulk jobs leave some for urgent ones, a merchant uses only a few, and scheduled jobs need none, not even after
+//! their worker was killed.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -123,6 +124,11 @@ impl Running {
         self.starts.counts()
     }
 
+    /// Ends the worker in the middle of its jobs, which stay leased.
+    fn kill(self) {
+        self.worker.abort();
+    }
+
     async fn finish(self) {
         self.end.send(true).unwrap();
         self.stop.send(true).unwrap();
@@ -159,7 +165,7 @@ async fn bulk_jobs_leave_slots_for_urgent_and_scheduled_ones() {
     assert_eq!(running.started(9).await, [("bulk", 6), ("tick", 1), ("urgent", 2)].into());
     // Nothing is claimed beyond what runs.
     let reading = database::Reading::for_platform(test.database());
-    let filter = JobFilter { state: Some(JobState::Running), kind: None };
+    let filter = JobFilter { state: Some(JobState::Running), ..JobFilter::default() };
     assert_eq!(jobs::list(&reading, &filter, 100).await.unwrap().len(), 9);
     running.finish().await;
 }
@@ -183,4 +189,77 @@ async fn one_merchant_does_not_fill_the_slots() {
     .unwrap();
     assert_eq!(by_merchant, [2, 3]);
     running.finish().await;
+}
+
+/// A lease shorter than that of other workers.
+const SHORT_LEASE: Duration = Duration::from_secs(5);
+
+/// Starts a worker and kills it while it runs the scheduled job.
+async fn interrupt_scheduled_job(test: &TestDatabase) {
+    let killed = Running::new(test, RunnerSettings { lease: SHORT_LEASE, ..settings() });
+    assert_eq!(killed.started(1).await, [("tick", 1)].into());
+    killed.kill();
+}
+
+/// Returns the crashes of the scheduled job, and whether it is in lane 1.
+async fn scheduled_job(test: &TestDatabase) -> (i32, bool) {
+    sqlx::query_as("SELECT crashes, lane = 1 FROM job WHERE kind = 'tick'")
+        .fetch_one(&mut test.raw().await)
+        .await
+        .unwrap()
+}
+
+#[tokio::test]
+async fn an_interrupted_scheduled_job_runs_again_beside_other_jobs() {
+    let test = TestDatabase::new().await;
+    interrupt_scheduled_job(&test).await;
+    enqueue(&test, 50, Bulk { merchant: None }).await;
+    let running = Running::new(&test, settings());
+    assert_eq!(running.started(6).await, [("bulk", 6)].into(), "the lease is not over");
+    // The lease of the killed worker is over. The other worker is never idle.
+    test.clock().advance(SHORT_LEASE + Duration::from_secs(1));
+    assert_eq!(running.started(7).await, [("bulk", 6), ("tick", 1)].into());
+    assert_eq!(scheduled_job(&test).await, (1, true));
+    running.finish().await;
+}
+
+#[tokio::test]
+async fn a_scheduled_job_that_was_interrupted_three_times_waits_for_an_idle_worker() {
+    let test = TestDatabase::new().await;
+    for crashes in 0..3 {
+        interrupt_scheduled_job(&test).await;
+        assert_eq!(scheduled_job(&test).await, (crashes, true));
+        if crashes < 2 {
+            test.clock().advance(SHORT_LEASE + Duration::from_secs(1));
+        }
+    }
+    enqueue(&test, 50, Bulk { merchant: None }).await;
+    let running = Running::new(&test, settings());
+    assert_eq!(running.started(6).await, [("bulk", 6)].into());
+    test.clock().advance(SHORT_LEASE + Duration::from_secs(1));
+    assert_eq!(running.started(6).await, [("bulk", 6)].into());
+    running.end.send(true).unwrap();
+    assert_eq!(running.started(51).await, [("bulk", 50), ("tick", 1)].into());
+    running.finish().await;
+}
+
+#[tokio::test]
+async fn a_scheduled_job_does_not_wait_for_all_suspects() {
+    let test = TestDatabase::new().await;
+    enqueue(&test, 3, Bulk { merchant: None }).await;
+    enqueue(&test, 1, Tick { epoch: 0 }).await;
+    sqlx::raw_sql(
+        "UPDATE job SET lane = 1, lease_token = gen_random_uuid() WHERE kind = 'bulk';
+         UPDATE job SET priority = 2 WHERE kind = 'tick'",
+    )
+    .execute(&mut test.raw().await)
+    .await
+    .unwrap();
+    let (_end, ended) = watch::channel(true);
+    let starts = Starts { started: Arc::default(), end: ended };
+    let runner = Runner::new(test.database().clone(), settings())
+        .register::<Bulk>(starts.clone())
+        .register::<Tick>(starts.clone());
+    assert_eq!(runner.run_until_idle().await.unwrap(), 4);
+    assert_eq!(*starts.started.lock().unwrap(), ["bulk", "tick", "bulk", "bulk"]);
 }

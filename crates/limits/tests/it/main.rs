@@ -1,13 +1,20 @@
 //! Tests against a real Redis.
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
 
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
 use limits::{Bucket, Caller, Class, Limiter, QuotaRequest};
 use primitives::{Id, KeyId};
 
+fn random() -> u64 {
+    std::hash::BuildHasher::hash_one(&std::hash::RandomState::new(), 0)
+}
+
 /// A unique caller, because tests share one Redis.
 fn caller() -> Caller {
-    let random = std::hash::BuildHasher::hash_one(&std::hash::RandomState::new(), 0);
-    Caller::agent(KeyId::from_random(u128::from(random)))
+    Caller::agent(KeyId::from_random(u128::from(random())))
 }
 
 fn limiter() -> Limiter {
@@ -21,7 +28,7 @@ async fn ready(limiter: &Limiter) {
         if !decision.degraded {
             return;
         }
-        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+        tokio::time::sleep(Duration::from_millis(50)).await;
     }
     panic!("Redis did not respond");
 }
@@ -82,4 +89,85 @@ async fn without_redis_each_process_counts_alone_and_the_circuit_breaker_opens()
         limiter.take(&caller, &request).await;
     }
     assert!(start.elapsed().as_millis() < 50, "{:?}", start.elapsed());
+}
+
+/// Private Redis servers on one socket in a directory of their own, killed when dropped.
+struct PrivateRedis {
+    servers: Vec<Child>,
+    directory: PathBuf,
+}
+
+impl PrivateRedis {
+    async fn start() -> Self {
+        let directory = std::env::temp_dir().join(format!("souk-limits-{:x}", random()));
+        std::fs::create_dir(&directory).unwrap();
+        let mut redis = Self { servers: Vec::new(), directory };
+        redis.start_primary().await;
+        redis
+    }
+
+    /// Starts a server that gets the new connections. Those to an earlier one stay open.
+    async fn start_primary(&mut self) {
+        let server = Command::new("redis-server")
+            .args(["--port", "0", "--unixsocket", "socket", "--save", "", "--appendonly", "no"])
+            .current_dir(&self.directory)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap();
+        self.servers.push(server);
+        for _ in 0..200 {
+            if self.command(&["SET", "key", "1"]).await.is_ok() {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(25)).await;
+        }
+        panic!("Redis did not start");
+    }
+
+    fn url(&self) -> String {
+        format!("redis+unix://{}", self.directory.join("socket").display())
+    }
+
+    async fn command(&self, words: &[&str]) -> redis::RedisResult<()> {
+        let client = redis::Client::open(self.url())?;
+        let mut connection = client.get_multiplexed_async_connection().await?;
+        let mut command = redis::cmd(words[0]);
+        words[1..].iter().for_each(|word| _ = command.arg(word));
+        command.exec_async(&mut connection).await
+    }
+}
+
+impl Drop for PrivateRedis {
+    fn drop(&mut self) {
+        for server in &mut self.servers {
+            let _ = server.kill();
+            let _ = server.wait();
+        }
+        let _ = std::fs::remove_dir_all(&self.directory);
+    }
+}
+
+#[tokio::test]
+async fn a_redis_that_accepts_no_writes_counts_as_unavailable() {
+    let mut redis = PrivateRedis::start().await;
+    let (limiter, caller) = (Limiter::new(&redis.url(), "souk").unwrap(), caller());
+    ready(&limiter).await;
+    // A replica after a failover: it responds, also to reads.
+    redis.command(&["REPLICAOF", "127.0.0.1", "1"]).await.unwrap();
+    let refused = redis.command(&["SET", "key", "1"]).await.unwrap_err();
+    assert_eq!(refused.code(), Some("READONLY"));
+    let request = QuotaRequest::tier(Class::Write, "mcp", 20);
+    let mut admitted = 0;
+    for _ in 0..40 {
+        let decision = limiter.take(&caller, &request).await;
+        assert!(decision.degraded);
+        admitted += u32::from(decision.is_admitted());
+    }
+    assert_eq!(admitted, 10, "as without Redis");
+    assert!(limiter.is_degraded());
+    // The address leads to the new primary; the replica keeps its connections.
+    redis.start_primary().await;
+    ready(&limiter).await;
+    assert!(!limiter.is_degraded());
 }

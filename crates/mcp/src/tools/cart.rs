@@ -1,6 +1,6 @@
-//! The operation shared by the cart tools.
+//! The operations shared by the cart tools.
 
-use carts::{CartRecord, CartRef, Edit};
+use carts::{CartRecord, CartRef, Edit, PricedCart};
 use primitives::{CartId, Failure};
 
 use crate::request_context::RequestContext;
@@ -16,5 +16,10 @@ pub(super) async fn change(
     let (database, store) = (&context.app.database, &context.store);
     let priced =
         carts::change(database, store, cart, version, edits, context.idempotency()).await?;
-    Ok(priced.record(store))
+    Ok(record(context, priced))
+}
+
+/// Returns the record of a cart of the caller.
+pub(super) fn record(context: &RequestContext, cart: PricedCart) -> CartRecord {
+    context.app.payment_gateway.with_store_messages(cart, &context.store).record(&context.store)
 }

@@ -55,6 +55,6 @@ impl Tool for CreateCart {
         let (database, store) = (&context.app.database, &context.store);
         let cart =
             carts::create(database, store, &context.owner()?, new, context.idempotency()).await?;
-        Ok(cart.record(store))
+        Ok(super::cart::record(context, cart))
     }
 }

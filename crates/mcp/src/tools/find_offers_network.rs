@@ -78,7 +78,7 @@ impl Offer {
             stock_status: item.map_or(facts.stock_status, |item| item.stock_status),
             shipping: offer.shipping.map(Money::to_decimal),
             landed_cost: offer.landed_cost.map(Money::to_decimal),
-            agent_checkout: offer.store.standing.allows_agent_checkout(),
+            agent_checkout: offer.store.allows_agent_checkout(),
         }
     }
 }

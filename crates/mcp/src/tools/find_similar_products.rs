@@ -1,7 +1,7 @@
 //! `find_similar_products`: products like a given one.
 
 use catalog::ProductCard;
-use primitives::{Failure, NotExactlyOne, PageRequest, ProductId};
+use primitives::{Failure, NotExactlyOne, ProductId};
 use schemars::JsonSchema;
 use search::{SearchArguments, SearchError};
 use serde::Deserialize;
@@ -40,34 +40,27 @@ impl Tool for FindSimilarProducts {
 
     async fn call(context: &RequestContext, arguments: Arguments) -> Result<Self::Output, Failure> {
         let Arguments { product_id, text, limit, max_price } = arguments;
-        let limit = limit.unwrap_or(LIMIT_DEFAULT);
-        let stores = vec![context.store.slug.clone()];
+        let query = |words| {
+            let arguments = SearchArguments {
+                query: words,
+                merchants: Some(vec![context.store.slug.to_string()]),
+                max_price,
+                limit: Some(limit.unwrap_or(LIMIT_DEFAULT)),
+                ..SearchArguments::default()
+            };
+            arguments.query()
+        };
+        let search = &context.app.search;
         let found = match (product_id, text) {
             (Some(id), None) => {
                 // The similarity search covers all stores, so the product must be checked to belong to this one.
                 catalog::product(&context.reading()?, context.store.merchant, id).await?;
-                context.app.search.similar(id, stores, PageRequest::new(None, Some(limit))).await?
+                search.similar(id, query(None)?).await?
             }
-            (None, Some(text)) => {
-                let merchants = Some(vec![context.store.slug.to_string()]);
-                let arguments = SearchArguments {
-                    query: Some(text),
-                    merchants,
-                    max_price,
-                    limit: Some(limit),
-                    ..SearchArguments::default()
-                };
-                context.app.search.find(arguments.query()?, context.caller_kind()).await?
-            }
+            (None, Some(text)) => search.find(query(Some(text))?, context.caller_kind()).await?,
             _ => return Err(NotExactlyOne(&["product_id", "text"]).into()),
         };
-        let mut found = found.into_cards().map_err(SearchError::Unreadable)?;
-        let before = found.data.len();
-        found.data.retain(|product| max_price.is_none_or(|most| product.price <= most));
-        // The similarity search knows no price.
-        if found.data.len() < before {
-            found.meta.page.total = i64::try_from(found.data.len()).unwrap_or(0);
-        }
+        let found = found.into_cards().map_err(SearchError::Unreadable)?;
         Ok(ProductPage::new(found.data, found.meta.page))
     }
 }

@@ -30,6 +30,6 @@ impl Tool for GetCart {
     async fn call(context: &RequestContext, arguments: Arguments) -> Result<CartRecord, Failure> {
         let (id, agent) = (arguments.cart_id, context.caller()?.key);
         let cart = carts::cart(&context.reading()?, &context.store, id, Some(agent)).await?;
-        Ok(cart.record(&context.store))
+        Ok(super::cart::record(context, cart))
     }
 }

@@ -77,7 +77,7 @@ impl Tool for GetStoreCapabilities {
         };
         Ok(Output {
             merchant_slug: slug.to_string(),
-            agent_checkout: context.store.standing.allows_agent_checkout(),
+            agent_checkout: context.store.allows_agent_checkout(),
             read_only: context.store.is_read_only(),
             protocol_versions: crate::rmcp_adapter::VERSION_NAMES.to_vec(),
             endpoints: Endpoints {

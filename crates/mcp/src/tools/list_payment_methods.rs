@@ -21,14 +21,25 @@ pub(super) struct Arguments {
 
 #[derive(Serialize, JsonSchema)]
 pub(super) struct Output {
-    /// Whether agents may check out at this store at all.
+    /// Whether agents can check out at this store: its trust score is high enough and a person can pay.
     agent_checkout: bool,
     /// Page on which the person pays: `merchant` (the merchant's own, which offers methods of its own), `hosted`, or
     /// `hosted_test` (charges no money). Absent if nobody can pay at this store.
     #[serde(skip_serializing_if = "Option::is_none")]
     payment_page: Option<PaymentPage>,
-    /// Methods that work at this store now, for the `payment_method` argument. Empty if the merchant's page decides.
+    /// Methods that work at this store now, for the `payment_method` argument. Empty if the merchant's page decides, or if agents cannot check out.
     methods: Vec<Method>,
+}
+
+impl Output {
+    /// Returns what a buyer can use at a store that sells in this currency.
+    fn of(is_trusted: bool, payment_page: Option<PaymentPage>, currency: Currency) -> Self {
+        let agent_checkout = is_trusted && payment_page.is_some();
+        let page = payment_page.filter(|_| agent_checkout);
+        let methods = page.map_or_else(Vec::new, |page| page.methods(currency));
+        let methods = methods.into_iter().map(|method| Method::of(method, currency)).collect();
+        Self { agent_checkout, payment_page, methods }
+    }
 }
 
 /// A payment method.
@@ -38,18 +49,18 @@ pub(super) struct Method {
     id: &'static str,
     /// Kind of method: card, wallet or stablecoin.
     r#type: &'static str,
-    /// Accepted currencies.
+    /// Accepted currencies among those of the store.
     currencies: Vec<String>,
-    /// How payment is made: `merchant_page` (by a person, on a page) or `agent_wallet`.
+    /// How payment is made: `hosted_page` (by a person, on the hosted page) or `agent_wallet`.
     handler: &'static str,
 }
 
 impl Method {
-    fn of(method: PaymentMethod) -> Self {
+    fn of(method: PaymentMethod, currency: Currency) -> Self {
         Self {
             id: method.as_str(),
             r#type: method.payment_type().as_str(),
-            currencies: method.currencies().iter().map(ToString::to_string).collect(),
+            currencies: vec![currency.to_string()],
             handler: method.handler().as_str(),
         }
     }
@@ -67,16 +78,40 @@ impl Tool for ListPaymentMethods {
 
     async fn call(context: &RequestContext, arguments: Arguments) -> Result<Output, Failure> {
         let settings = merchants::settings(&context.reading()?, context.store.merchant).await?;
-        // At the demo store only sandbox keys can buy.
-        let is_sandbox = context.store.is_read_only();
         let gateway = &context.app.payment_gateway;
+        let is_sandbox = context.store.sells_to_sandboxes_only();
         let payment_page = PaymentPage::of(&settings.settings, gateway, is_sandbox);
-        let accepts = |method: &PaymentMethod| {
-            arguments.currency.is_none_or(|currency| method.currencies().contains(&currency))
-        };
-        let methods = payment_page.map_or(&[][..], PaymentPage::methods);
-        let methods = methods.iter().copied().filter(accepts).map(Method::of);
-        let agent_checkout = context.store.standing.allows_agent_checkout();
-        Ok(Output { agent_checkout, payment_page, methods: methods.collect() })
+        // The store sells in one currency.
+        let currency = context.store.currency;
+        let mut output = Output::of(context.store.allows_agent_checkout(), payment_page, currency);
+        if arguments.currency.is_some_and(|requested| requested != currency) {
+            output.methods.clear();
+        }
+        Ok(output)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ids(output: &Output) -> Vec<&str> {
+        output.methods.iter().map(|method| method.id).collect()
+    }
+
+    #[test]
+    fn only_methods_that_a_buyer_can_use_are_listed() {
+        let hosted = Output::of(true, Some(PaymentPage::HostedTest), Currency::EUR);
+        assert_eq!((hosted.agent_checkout, ids(&hosted)), (true, vec!["stripe"]));
+        assert_eq!(hosted.methods[0].currencies, ["EUR"], "the currency of the store");
+        assert_eq!(hosted.methods[0].handler, "hosted_page");
+        let merchant = Output::of(true, Some(PaymentPage::Merchant), Currency::EUR);
+        assert_eq!((merchant.agent_checkout, ids(&merchant)), (true, vec![]));
+        let usdc = Output::of(true, Some(PaymentPage::Hosted), Currency::Usdc);
+        assert_eq!((usdc.agent_checkout, ids(&usdc)), (true, vec![]));
+        let no_page = Output::of(true, None, Currency::EUR);
+        assert_eq!((no_page.agent_checkout, ids(&no_page)), (false, vec![]));
+        let untrusted = Output::of(false, Some(PaymentPage::HostedTest), Currency::EUR);
+        assert_eq!((untrusted.agent_checkout, ids(&untrusted)), (false, vec![]));
     }
 }

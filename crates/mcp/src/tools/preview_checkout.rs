@@ -32,6 +32,7 @@ impl Tool for PreviewCheckout {
         arguments: Arguments,
     ) -> Result<PreviewRecord, Failure> {
         let cart = carts::preview(&context.reading()?, &context.store, arguments.cart_id).await?;
+        let cart = context.app.payment_gateway.with_store_messages(cart, &context.store);
         Ok(cart.preview(&context.store))
     }
 }

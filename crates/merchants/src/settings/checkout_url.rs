@@ -33,10 +33,12 @@ impl CheckoutUrl {
         &self.0
     }
 
-    /// Returns the host, in lower case, without the port.
+    /// Returns the host in lower case, with its port unless that is the one of the scheme.
     #[must_use]
     pub fn host(&self) -> Option<String> {
-        Some(self.url()?.host_str()?.to_owned())
+        let url = self.url()?;
+        let host = url.host_str()?;
+        Some(url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}")))
     }
 
     /// Whether payments are protected in transit.
@@ -56,7 +58,7 @@ impl CheckoutUrl {
         }
     }
 
-    /// Parses a host as [`host`](Self::host) returns it. A port, a path or a scheme is no part of one.
+    /// Parses a host of https URLs as [`host`](Self::host) returns it. A path or a scheme is no part of one.
     #[must_use]
     pub fn parse_host(text: &str) -> Option<String> {
         let text = text.trim();
@@ -66,7 +68,10 @@ impl CheckoutUrl {
         }
         let url = Url::parse(&format!("https://{text}/")).ok()?;
         let host = url.host_str()?;
-        host.eq_ignore_ascii_case(text).then(|| host.to_owned())
+        let with_port = format!("{host}:{}", url.port_or_known_default()?);
+        let is_named = text.eq_ignore_ascii_case(host) || text.eq_ignore_ascii_case(&with_port);
+        let parsed = if url.port().is_some() { with_port.as_str() } else { host };
+        is_named.then(|| parsed.to_owned())
     }
 
     /// Returns the URL with other text for the placeholders, which are after the host.
@@ -181,7 +186,10 @@ mod tests {
     fn a_template_names_its_host() {
         let parse = |text: &str| text.parse::<CheckoutUrl>().unwrap();
         let shop = parse("https://Shop.Example:8443/pay/{checkout_id}");
-        assert_eq!(shop.host().as_deref(), Some("shop.example"));
+        assert_eq!(shop.host().as_deref(), Some("shop.example:8443"));
+        for same in ["https://shop.example/{items}", "https://shop.example:443/{items}"] {
+            assert_eq!(parse(same).host().as_deref(), Some("shop.example"));
+        }
         assert!(shop.is_secure() && !shop.is_loopback());
         for local in
             ["http://localhost:3000/{items}", "http://127.0.0.9/{items}", "http://[::1]/{items}"]
@@ -195,15 +203,26 @@ mod tests {
     }
 
     #[test]
-    fn a_host_is_a_name_or_address_alone() {
-        for right in ["pay.example.com", "PAY.example.com", "127.0.0.1", "[::1]"] {
+    fn a_host_is_a_name_or_address_and_a_port() {
+        for right in [
+            "pay.example.com",
+            "PAY.example.com",
+            "127.0.0.1",
+            "[::1]",
+            "Pay.example.com:8443",
+            "[::1]:8443",
+        ] {
             assert_eq!(CheckoutUrl::parse_host(right), Some(right.to_lowercase()));
         }
+        assert_eq!(CheckoutUrl::parse_host("pay.example:443").as_deref(), Some("pay.example"));
         let long = "a.".repeat(127);
         for wrong in [
             "",
             "https://pay.example",
-            "pay.example:443",
+            "pay.example:",
+            "pay.example:08443",
+            "pay.example:65536",
+            "pay.example:x",
             "pay.example/x",
             "a b",
             "@x",

@@ -35,3 +35,19 @@ pub(crate) async fn allow_host(
     .await?;
     Ok(added.rows_affected() == 1)
 }
+
+/// Removes a host. Returns false if it was not allowed.
+pub(crate) async fn disallow_host(
+    work: &mut Work,
+    merchant: MerchantId,
+    host: &str,
+) -> sqlx::Result<bool> {
+    let removed = sqlx::query!(
+        "DELETE FROM store_host WHERE merchant_id = $1 AND host = $2",
+        merchant as MerchantId,
+        host,
+    )
+    .execute(work.sql())
+    .await?;
+    Ok(removed.rows_affected() == 1)
+}

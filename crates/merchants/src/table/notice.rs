@@ -56,3 +56,34 @@ pub(crate) async fn notices(
         .map(|row| (row.position, notice(row.id, &row.kind, row.details, row.created_at)));
     Ok(row.collect())
 }
+
+/// Returns the number of notices of a store.
+pub(crate) async fn count_notices(
+    sql: &mut PgConnection,
+    merchant: MerchantId,
+) -> sqlx::Result<i64> {
+    sqlx::query_scalar!(
+        r#"SELECT count(*) AS "count!" FROM merchant_notice WHERE merchant_id = $1"#,
+        merchant as MerchantId,
+    )
+    .fetch_one(sql)
+    .await
+}
+
+/// Deletes notices that were posted before a time.
+pub(crate) async fn delete_notices(
+    work: &mut Work,
+    before: Timestamp,
+    limit: i64,
+) -> sqlx::Result<u64> {
+    let deleted = sqlx::query!(
+        "DELETE FROM merchant_notice WHERE (merchant_id, position) IN (
+             SELECT merchant_id, position FROM merchant_notice
+             WHERE created_at < $1 ORDER BY created_at LIMIT $2)",
+        before as Timestamp,
+        limit,
+    )
+    .execute(work.sql())
+    .await?;
+    Ok(deleted.rows_affected())
+}

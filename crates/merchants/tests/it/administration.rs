@@ -5,8 +5,8 @@ use std::time::Duration;
 use database::{Database, Reading, Work};
 use identity::{Actor, Reason};
 use merchants::{
-    Administration, DirectoryQuery, Identity, IdentityStatus, NewStore, NoticeKind, SettingsError,
-    StoreCache, StoreError, StoreStatus, Unavailability,
+    Administration, DirectoryQuery, IdentityStatus, NewStore, NoticeKind, SettingsError,
+    StoreCache, StoreError, StoreStatus, Unavailability, VerificationResult,
 };
 use primitives::{Id, MerchantId, PageRequest};
 use testkit::TestDatabase;
@@ -27,6 +27,11 @@ async fn set_status(
     let changed = merchants::set_status(&mut work, by, merchant, status).await?;
     work.commit().await?;
     Ok(changed)
+}
+
+fn identity(status: IdentityStatus) -> VerificationResult {
+    let (level, method) = (Some(String::from("business")), Some(String::from("register")));
+    VerificationResult { status, level, method }
 }
 
 async fn listed(database: &Database) -> i64 {
@@ -72,13 +77,9 @@ async fn each_change_has_an_audit_entry_a_notice_and_an_event() {
     }
     let mut work = Work::for_platform(test.database()).await.unwrap();
     let by = Administration { actor: Actor::Operator, reason: &reason() };
-    let verified = Identity {
-        status: IdentityStatus::Verified,
-        level: Some(String::from("business")),
-        method: Some(String::from("register")),
-        verified_at: Some(work.now()),
-    };
-    merchants::verify_identity(&mut work, by, one(), &verified).await.unwrap();
+    merchants::verify_identity(&mut work, by, one(), &identity(IdentityStatus::Verified))
+        .await
+        .unwrap();
     work.commit().await.unwrap();
     let entries = identity::audit_entries(test.database(), &one().to_string(), 10).await.unwrap();
     let actions: Vec<&str> = entries.iter().map(|entry| entry.action.as_str()).collect();
@@ -99,6 +100,23 @@ async fn each_change_has_an_audit_entry_a_notice_and_an_event() {
 }
 
 #[tokio::test]
+async fn only_a_verified_identity_has_a_time_of_verification() {
+    let test = TestDatabase::new().await;
+    register(test.database(), &store(1, "a")).await.unwrap();
+    let by = Administration { actor: Actor::Operator, reason: &reason() };
+    let mut work = Work::for_platform(test.database()).await.unwrap();
+    for (status, is_verified) in [
+        (IdentityStatus::Pending, false),
+        (IdentityStatus::Verified, true),
+        (IdentityStatus::Failed, false),
+    ] {
+        merchants::verify_identity(&mut work, by, one(), &identity(status)).await.unwrap();
+        let stored = merchants::store_now(&mut work, one()).await.unwrap().identity;
+        assert_eq!((stored.status, stored.verified_at), (status, is_verified.then(|| work.now())));
+    }
+}
+
+#[tokio::test]
 async fn a_store_is_created_once() {
     let test = TestDatabase::new().await;
     let by = Administration { actor: Actor::Operator, reason: &reason() };
@@ -109,6 +127,7 @@ async fn a_store_is_created_once() {
     for wrong in [
         NewStore { name: String::new(), ..store(3, "c") },
         NewStore { country: String::from("Portugal"), ..store(3, "c") },
+        NewStore { currency: "SEK".parse().unwrap(), ..store(3, "c") },
         NewStore { website_url: String::from("javascript:x"), ..store(3, "c") },
         NewStore { support_email: String::from("nobody"), ..store(3, "c") },
     ] {

@@ -1,7 +1,10 @@
 //! Notices: their order, their pages and their isolation.
 
+use std::time::Duration;
+
 use database::{Reading, Work};
-use merchants::{NoticeCursor, NoticeKind, Settings, SettingsChange};
+use jobs::{Runner, RunnerSettings, Scheduled};
+use merchants::{NoticeCursor, NoticeKind, PurgeNotices, Settings, SettingsChange};
 use primitives::{Id, MerchantId};
 use serde_json::json;
 use testkit::TestDatabase;
@@ -73,4 +76,45 @@ async fn changed_settings_are_named() {
     assert_eq!((notices.len(), notices[0].kind), (1, NoticeKind::SettingsChanged));
     let details = json!({ "actor": "operator", "fields": ["destination_required"] });
     assert_eq!(serde_json::to_value(&notices[0].details).unwrap(), details);
+}
+
+#[tokio::test]
+async fn notices_are_kept_for_two_years() {
+    let test = TestDatabase::new().await;
+    let day = Duration::from_hours(24);
+    let post = async |number: i64| {
+        let mut work = Work::for_store(test.database(), one()).await.unwrap();
+        let details = json!({ "number": number });
+        let kind = NoticeKind::HoldReleased;
+        merchants::post_notice(&mut work, one(), kind, details).await.unwrap();
+        work.commit().await.unwrap();
+    };
+    let kept = async || {
+        let mut work = Work::for_platform(test.database()).await.unwrap();
+        jobs::enqueue(&mut work, &PurgeNotices::for_epoch(1)).await.unwrap();
+        work.commit().await.unwrap();
+        let runner = Runner::new(test.database().clone(), RunnerSettings::default());
+        runner.register::<PurgeNotices>(()).run_until_idle().await.unwrap();
+        let reading = Reading::for_store(test.database(), one()).unwrap();
+        let page = merchants::notices(&reading, one(), None, 10).await.unwrap();
+        let numbers = page.notices.iter().map(|notice| notice.details["number"].as_i64());
+        numbers.flatten().collect::<Vec<_>>()
+    };
+    post(1).await;
+    test.clock().advance(day * 2);
+    post(2).await;
+    test.clock().advance(day * 728);
+    assert_eq!(kept().await, [2, 1], "exactly two years");
+    test.clock().advance(day);
+    assert_eq!(kept().await, [2]);
+    // More than one batch.
+    sqlx::query(
+        "INSERT INTO merchant_notice (merchant_id, notice_id, kind, details, created_at)
+         SELECT merchant_id, gen_random_uuid(), kind, details, created_at - interval '2 days'
+         FROM merchant_notice, generate_series(1, 2500)",
+    )
+    .execute(&mut test.raw().await)
+    .await
+    .unwrap();
+    assert_eq!(kept().await, [2]);
 }

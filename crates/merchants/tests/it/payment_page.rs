@@ -3,9 +3,10 @@
 use database::{Database, Reading, Work};
 use identity::{Actor, Reason, Role};
 use merchants::{
-    Administration, ConfirmationPolicy, Editor, NoticeKind, Settings, SettingsChange, SettingsError,
+    Administration, ConfirmationPolicy, Editor, NoticeKind, Settings, SettingsChange,
+    SettingsError, StoreError,
 };
-use primitives::{Id, KeyId, UserId};
+use primitives::{Id, KeyId, MerchantId, UserId};
 use testkit::TestDatabase;
 
 use crate::{one, register, store};
@@ -22,18 +23,14 @@ fn paying_at(template: &str) -> Settings {
     Settings { checkout_url: Some(template.parse().unwrap()), ..Settings::default() }
 }
 
-/// Changes the settings; an owner in a transaction of the platform.
+/// Changes the settings in a transaction of the store.
 async fn put(
     database: &Database,
     settings: &Settings,
     editor: Editor,
     is_development: bool,
 ) -> Result<i64, SettingsError> {
-    let mut work = if editor.role == Some(Role::Owner) {
-        Work::for_platform(database).await?
-    } else {
-        Work::for_store(database, one()).await?
-    };
+    let mut work = Work::for_store(database, one()).await?;
     let change = SettingsChange { settings, expected_version: None, editor, is_development };
     let version = merchants::put_settings(&mut work, one(), &change).await?;
     work.commit().await?;
@@ -105,7 +102,92 @@ async fn it_is_on_an_allowed_host_with_tls() {
     }
     assert!(try_put("http://localhost:3000/{items}", false).await.is_err());
     assert!(try_put("http://localhost:3000/{items}", true).await.is_ok());
-    assert!(try_put("https://PAY.example:8443/{items}", false).await.is_ok());
+    assert!(try_put("https://PAY.example:443/{items}", false).await.is_ok());
+}
+
+async fn disallow(database: &Database, host: &str) -> Result<bool, SettingsError> {
+    let mut work = Work::for_platform(database).await?;
+    let reason: Reason = "phishing".parse().unwrap();
+    let by = Administration { actor: Actor::Operator, reason: &reason };
+    let disallowed = merchants::disallow_host(&mut work, by, one(), host).await?;
+    work.commit().await?;
+    Ok(disallowed)
+}
+
+#[tokio::test]
+async fn a_disallowed_host_is_used_no_longer() {
+    let test = TestDatabase::new().await;
+    register(test.database(), &store(1, "a")).await.unwrap();
+    for host in ["pay.example", "other.example"] {
+        allow(test.database(), host).await.unwrap();
+    }
+    let settings = paying_at("https://pay.example/{items}");
+    let owner = person(Role::Owner);
+    let version = put(test.database(), &settings, owner, false).await.unwrap();
+    assert!(!disallow(test.database(), "third.example").await.unwrap());
+    assert!(disallow(test.database(), "other.example").await.unwrap());
+    let reading = Reading::for_store(test.database(), one()).unwrap();
+    let current = merchants::settings(&reading, one()).await.unwrap();
+    assert_eq!((current.version, current.settings), (version, settings.clone()));
+    assert!(disallow(test.database(), "Pay.Example:443").await.unwrap());
+    assert!(!disallow(test.database(), "pay.example").await.unwrap());
+    let current = merchants::settings(&reading, one()).await.unwrap();
+    assert_eq!((current.version, current.settings), (version + 1, Settings::default()));
+    let refused = put(test.database(), &settings, owner, false).await;
+    assert!(matches!(refused, Err(SettingsError::HostNotAllowed { hosts }) if hosts.is_empty()));
+    let entries = identity::audit_entries(test.database(), &one().to_string(), 2).await.unwrap();
+    let actions: Vec<&str> = entries.iter().map(|entry| entry.action.as_str()).collect();
+    assert_eq!(actions, ["store.checkout_url_set", "store.host_disallowed"]);
+    assert_eq!(entries[1].details["reason"], "phishing");
+    let notices = merchants::notices(&reading, one(), None, 2).await.unwrap().notices;
+    let kinds: Vec<NoticeKind> = notices.iter().map(|notice| notice.kind).collect();
+    assert_eq!(kinds, [NoticeKind::PaymentPageChanged, NoticeKind::PaymentHostDisallowed]);
+}
+
+#[tokio::test]
+async fn another_port_is_another_host() {
+    let test = TestDatabase::new().await;
+    register(test.database(), &store(1, "a")).await.unwrap();
+    assert!(allow(test.database(), "pay.example:443").await.unwrap());
+    assert!(!allow(test.database(), "pay.example").await.unwrap(), "443 is the port of https");
+    let try_put = async |template: &str| {
+        put(test.database(), &paying_at(template), person(Role::Owner), false).await
+    };
+    for port in [":8443", ":80", ":4430"] {
+        let refused = try_put(&format!("https://pay.example{port}/{{items}}")).await;
+        assert!(matches!(refused, Err(SettingsError::HostNotAllowed { .. })), "{port}");
+    }
+    assert!(allow(test.database(), "Pay.Example:8443").await.unwrap());
+    assert!(try_put("https://pay.example:8443/{items}").await.is_ok());
+    assert!(try_put("https://pay.example/{items}").await.is_ok());
+    let refused = try_put("https://pay.example:9443/{items}").await;
+    let Err(SettingsError::HostNotAllowed { hosts }) = refused else { panic!("{refused:?}") };
+    assert_eq!(hosts, ["pay.example", "pay.example:8443"]);
+}
+
+#[tokio::test]
+async fn an_owner_changes_the_store_of_the_transaction_only() {
+    let test = TestDatabase::new().await;
+    for (number, slug) in [(1, "a"), (2, "b")] {
+        register(test.database(), &store(number, slug)).await.unwrap();
+    }
+    allow(test.database(), "pay.example").await.unwrap();
+    let settings = paying_at("https://pay.example/{items}");
+    let (editor, other) = (person(Role::Owner), MerchantId::from_random(2));
+    let change = SettingsChange {
+        settings: &settings,
+        expected_version: None,
+        editor,
+        is_development: true,
+    };
+    let mut work = Work::for_store(test.database(), one()).await.unwrap();
+    let refused = merchants::put_settings(&mut work, other, &change).await;
+    assert!(matches!(refused, Err(SettingsError::Store(StoreError::NotFound))), "{refused:?}");
+    merchants::put_settings(&mut work, one(), &change).await.unwrap();
+    // The role of the store is back.
+    let update = "UPDATE store_setting SET checkout_url_template = NULL";
+    let refused = sqlx::query(update).execute(work.sql()).await.unwrap_err();
+    assert!(refused.to_string().contains("permission denied"), "{refused}");
 }
 
 #[tokio::test]

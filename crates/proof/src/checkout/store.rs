@@ -2,14 +2,13 @@
 
 use std::time::Duration;
 
-use catalog::{Amount, Origin, ProductDraft};
-use database::Work;
-use merchants::{HoldLimits, Settings, Standing};
-use primitives::{Currency, Id, MerchantId, ProductId};
+use catalog::ProductDraft;
+use merchants::{HoldLimits, Settings};
+use primitives::{Id, MerchantId, ProductId};
 use serde_json::{Value, json};
-use testkit::TestDatabase;
+use testkit::{StoreBuilder, TestDatabase};
 
-use crate::http::{Client, Delivery};
+use crate::http::{Client, Delivery, tool_call};
 use crate::identity::{Account, agent_key_for};
 use crate::report::Failure;
 use crate::souk::{Souk, store_key};
@@ -23,6 +22,21 @@ pub(crate) const SLUG: &str = "attic";
 /// The merchant of the store.
 pub(crate) fn merchant() -> MerchantId {
     MerchantId::from_random(1)
+}
+
+/// Settings that let one agent make thousands of checkouts.
+pub(crate) fn settings_without_hold_limits() -> Settings {
+    let hold_limits =
+        Some(HoldLimits { holds: HoldLimits::HOLDS_MAX, units: HoldLimits::UNITS_MAX });
+    Settings { hold_limits, ..Settings::default() }
+}
+
+/// Returns one product at 10.00 for each number of units.
+pub(crate) fn drafts(stock: &[i32]) -> Vec<ProductDraft> {
+    let draft = |(number, units): (usize, &i32)| {
+        testkit::product_draft(&format!("product-{number}"), "10.00", i64::from(*units))
+    };
+    stock.iter().enumerate().map(draft).collect()
 }
 
 /// A store with products, in its own database.
@@ -41,42 +55,9 @@ impl TestStore {
 
     /// Creates it in an existing database, with limits that let one agent make thousands of checkouts.
     pub(crate) async fn create_in(test: TestDatabase, stock: &[i32]) -> Result<Self, Failure> {
-        let hold_limits =
-            Some(HoldLimits { holds: HoldLimits::HOLDS_MAX, units: HoldLimits::UNITS_MAX });
-        Self::create_with(test, stock, Settings { hold_limits, ..Settings::default() }).await
-    }
-
-    /// Creates it in an existing database, with these settings.
-    pub(crate) async fn create_with(
-        test: TestDatabase,
-        stock: &[i32],
-        settings: Settings,
-    ) -> Result<Self, Failure> {
-        let database = test.database().clone();
-        let store = testkit::StoreBuilder::new(SLUG).merchant(merchant()).settings(settings);
-        store.build(&database).await;
-        let mut work = Work::for_platform(&database).await?;
-        let standing = Standing { score: Some(0.9), provisional: false, computed_at: work.now() };
-        merchants::set_standing(&mut work, merchant(), &standing).await?;
-        work.commit().await?;
-        let mut incoming = Vec::new();
-        for (number, units) in stock.iter().enumerate() {
-            let draft = ProductDraft {
-                external_id: format!("product-{number}"),
-                name: Some(format!("Product {number}")),
-                price: Some(Amount::new("10.00")),
-                stock_quantity: Some(i64::from(*units)),
-                ..ProductDraft::default()
-            };
-            incoming.push(
-                catalog::check(&draft, Currency::EUR).map_err(|_| "an invalid product draft")?,
-            );
-        }
-        let mut work = Work::for_store(&database, merchant()).await?;
-        catalog::put_products(&mut work, merchant(), Origin::Push, &incoming).await?;
-        work.commit().await?;
-        let all = "SELECT product_id FROM product ORDER BY external_id COLLATE \"C\"";
-        let products = sqlx::query_scalar(all).fetch_all(&mut test.raw().await).await?;
+        let store = StoreBuilder::new(SLUG).merchant(merchant()).score(0.9);
+        let store = store.settings(settings_without_hold_limits()).build(test.database()).await;
+        let products = store.put_products(test.database(), &drafts(stock)).await;
         let initial_units = stock.iter().map(|units| i64::from(*units)).sum();
         Ok(Self { test, initial_units, products })
     }
@@ -87,22 +68,12 @@ impl TestStore {
 
     /// Creates an account on the largest plan and returns an agent with a key of it.
     pub(crate) async fn agent(&self, server: &Souk, name: &str) -> Result<Agent, Failure> {
-        self.agent_on(server, name, "ENTERPRISE").await
-    }
-
-    /// Creates an account on a plan and returns an agent with a key of it.
-    pub(crate) async fn agent_on(
-        &self,
-        server: &Souk,
-        name: &str,
-        plan: &str,
-    ) -> Result<Agent, Failure> {
         let email = format!("{name}@example.com");
-        let account = Account::create(&self.url(), &email, plan).await?;
+        let account = Account::create(&self.url(), &email, "ENTERPRISE").await?;
         let token = account.log_in(server.port).await?;
         let scopes = ["agent:read", "agent:cart", "agent:checkout"];
         let (_, key) = agent_key_for(server.port, &token, &scopes).await?;
-        Ok(Agent { key })
+        Ok(Agent::with_key(&key))
     }
 
     /// Creates a merchant key of the store.
@@ -111,10 +82,11 @@ impl TestStore {
     }
 }
 
-/// An agent with a key.
+/// An agent with a key, at one store.
 #[derive(Clone)]
 pub(crate) struct Agent {
-    key: String,
+    pub(crate) key: String,
+    slug: String,
 }
 
 /// The outcome of a call.
@@ -138,7 +110,12 @@ impl Reply {
 
 impl Agent {
     pub(crate) fn with_key(key: &str) -> Self {
-        Self { key: key.to_owned() }
+        Self::at(SLUG, key)
+    }
+
+    /// Returns an agent at another store.
+    pub(crate) fn at(slug: &str, key: &str) -> Self {
+        Self { key: key.to_owned(), slug: slug.to_owned() }
     }
 
     pub(crate) fn client(&self, port: u16) -> Client {
@@ -152,9 +129,8 @@ impl Agent {
 
     /// Calls a tool.
     pub(crate) async fn call(&self, client: &mut Client, tool: &str, arguments: Value) -> Reply {
-        let params = json!({ "name": tool, "arguments": arguments });
-        let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params });
-        let delivery = client.post(&format!("/{SLUG}/mcp"), &body.to_string()).await;
+        let body = tool_call(tool, &arguments).to_string();
+        let delivery = client.post(&format!("/{}/mcp", self.slug), &body).await;
         reply(delivery, |answer| answer["result"]["structuredContent"].clone())
     }
 
@@ -166,7 +142,7 @@ impl Agent {
     ) -> Result<String, Failure> {
         let item = |(product, quantity): &(ProductId, i64)| json!({ "product_id": product, "quantity": quantity });
         let items: Vec<Value> = items.iter().map(item).collect();
-        let arguments = json!({ "items": items, "ship_to": { "country": "DE" } });
+        let arguments = json!({ "items": items, "ship_to": { "country": "DE", "city": "Berlin", "street": "Way 1" } });
         let cart = self.call(client, "create_cart", arguments).await.success()?;
         cart["cart_id"].as_str().map(str::to_owned).ok_or_else(|| "a cart without an id".into())
     }

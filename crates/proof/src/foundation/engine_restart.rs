@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::engines::Engines;
-use crate::http::{Client, Delivery};
+use crate::http::{Client, Delivery, tool_call};
 use crate::report::{Failure, Trial, Verdict, ensure, grouped};
 use crate::souk::{Souk, command};
 
@@ -84,10 +84,7 @@ async fn one_restart(engines: &Engines, souk: &Souk) -> Result<(Vec<Sample>, Ins
 async fn generate_load(port: u16, over: Arc<AtomicBool>) -> Vec<Sample> {
     let mut client = Client::new(port);
     let mut samples = Vec::new();
-    let call = serde_json::json!({
-        "jsonrpc": "2.0", "id": 1, "method": "tools/call",
-        "params": { "name": "browse_categories", "arguments": {} },
-    });
+    let call = tool_call("browse_categories", &serde_json::json!({}));
     while !over.load(Ordering::SeqCst) {
         let sent = Instant::now();
         let delivery = client.post("/demo-store/mcp", &call.to_string()).await;

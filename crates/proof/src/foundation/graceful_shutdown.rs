@@ -8,7 +8,7 @@ use std::time::Duration;
 use sqlx::{Connection, PgConnection};
 use testkit::TestDatabase;
 
-use crate::http::{Client, Delivery};
+use crate::http::{Client, Delivery, tool_call};
 use crate::report::{Failure, Trial, Verdict, ensure, grouped};
 use crate::souk::{Souk, command};
 
@@ -108,10 +108,7 @@ async fn call_until_draining(
 ) -> Vec<Delivery> {
     let mut client = Client::new(port);
     let mut deliveries = Vec::new();
-    let call = serde_json::json!({
-        "jsonrpc": "2.0", "id": 1, "method": "tools/call",
-        "params": { "name": "browse_categories", "arguments": {} },
-    });
+    let call = tool_call("browse_categories", &serde_json::json!({}));
     while !(draining.load(Ordering::SeqCst) && client.is_closed()) {
         let delivery = client.post(&format!("/{slug}/mcp"), &call.to_string()).await;
         let gone = delivery == Delivery::NotSent;

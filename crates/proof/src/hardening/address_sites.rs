@@ -1,9 +1,9 @@
 //! `address-sites`: a client with a /48 of IPv6 addresses, thus 65,536 networks, calls from a new one each time. The
 //! networks of a site share a quota.
 
-use testkit::TestDatabase;
 use tokio::task::JoinSet;
 
+use super::deployment::Deployment;
 use crate::http::{Client, Delivery};
 use crate::limits::Redis;
 use crate::report::{Failure, Trial, Verdict, ensure, grouped};
@@ -14,15 +14,15 @@ const NETWORK: usize = 30;
 const SITE: usize = 16 * NETWORK;
 const CLIENTS: usize = 8;
 
-pub(crate) async fn prove(_: Trial) -> Verdict {
-    let test = TestDatabase::new().await;
+pub(crate) async fn prove(trial: Trial) -> Verdict {
+    let deployment = Deployment::of(&trial).await?;
     let redis = Redis::start().await?;
     let settings = [
         ("SOUK_LIMITS", String::from("on")),
         ("REDIS_URL", redis.url()),
         ("SOUK_TRUSTED_PROXIES", String::from("127.0.0.1")),
     ];
-    let souk = Souk::serve_with(&test.url(), &[], &settings).await?;
+    let souk = Souk::serve_with(&deployment.url(), &[], &settings).await?;
     // More than two windows admit: the minute may end meanwhile.
     let calls = 2 * SITE + 80;
     let mut clients = JoinSet::new();

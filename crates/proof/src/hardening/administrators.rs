@@ -2,23 +2,22 @@
 
 use serde_json::{Value, json};
 
-use super::merchant_calls::{Shop, call, expect};
-use crate::checkout::store::SLUG;
+use super::shop::{Shop, call, expect};
 use crate::identity::{Account, agent_key};
 use crate::report::{Failure, Trial, Verdict, ensure};
-use crate::souk::{output, store_key};
+use crate::souk::output;
 
-pub(crate) async fn prove(_: Trial) -> Verdict {
-    let shop = Shop::open().await?;
-    let (url, port) = (shop.url(), shop.souk.port);
+pub(crate) async fn prove(trial: Trial) -> Verdict {
+    let shop = Shop::open(&trial).await?;
+    let (url, port) = (&shop.url(), shop.port());
     let printed = output(url, &["admin", "create", "root@example.com", "--admin"]).await?;
     let password = printed.lines().nth(1).ok_or("no password")?.to_owned();
     let admin = Account { email: String::from("root@example.com"), password };
     let admin = admin.log_in(port).await?;
-    let owner = shop.member_token("owner").await?;
-    let keys = [store_key(url, SLUG).await?, agent_key(port, &owner).await?.1];
+    let (email, owner) = shop.member("owner").await?;
+    let keys = [shop.key().await?, agent_key(port, &owner).await?.1];
     let (id, _) = agent_key(port, &owner).await?;
-    let buyer = shop.buyer_key().await?;
+    let buyer = shop.agent().await?;
     let cart = shop.cart(&buyer).await?;
     let held = shop.complete(&buyer, &cart).await?;
     let release = format!("/admin/checkouts/{held}/release");
@@ -26,17 +25,18 @@ pub(crate) async fn prove(_: Trial) -> Verdict {
     let why = json!({ "reason": "proof" });
     let new_store = json!({ "slug": "new-store", "name": "New", "website_url": "https://new.example",
         "country": "PT", "currency": "EUR", "support_email": "help@new.example", "reason": "proof" });
-    let person = json!({ "email": "owner@example.com", "reason": "proof" });
-    let writes: [(&str, &str, Value); 9] = [
-        ("POST", "/admin/stores", new_store),
-        ("POST", "/admin/stores/attic/pause", why.clone()),
-        ("POST", "/admin/stores/attic/reinstate", why.clone()),
-        ("PUT", "/admin/stores/attic/identity", json!({ "status": "verified", "reason": "proof" })),
-        ("POST", "/admin/stores/attic/hosts", json!({ "host": "pay.example", "reason": "proof" })),
-        ("POST", &release, why.clone()),
-        ("POST", &revoke, why),
-        ("POST", "/admin/people/disable", person.clone()),
-        ("POST", "/admin/people/enable", person),
+    let person = json!({ "email": email, "reason": "proof" });
+    let store = |action: &str| format!("/admin/stores/{}/{action}", shop.slug);
+    let writes: [(&str, String, Value); 9] = [
+        ("POST", String::from("/admin/stores"), new_store),
+        ("POST", store("pause"), why.clone()),
+        ("POST", store("reinstate"), why.clone()),
+        ("PUT", store("identity"), json!({ "status": "verified", "reason": "proof" })),
+        ("POST", store("hosts"), json!({ "host": "pay.example", "reason": "proof" })),
+        ("POST", release, why.clone()),
+        ("POST", revoke, why),
+        ("POST", String::from("/admin/people/disable"), person.clone()),
+        ("POST", String::from("/admin/people/enable"), person),
     ];
     for (method, path, body) in &writes {
         let what = format!("{method} {path}");

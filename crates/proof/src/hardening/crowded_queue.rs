@@ -29,7 +29,7 @@ pub(crate) async fn prove(trial: Trial) -> Verdict {
         StoreBuilder::new(slug).merchant(merchant).build(&database).await;
     }
     let _worker = Souk::work(&test.url(), 30)?;
-    let samples = trial.by_tier(6, 60);
+    let samples = trial.by_tier(3, 60);
     let (before, _) = latencies(&test, &database, other, samples).await?;
     let mut lock = test.raw().await;
     sqlx::raw_sql("BEGIN; LOCK TABLE catalog_run IN ACCESS EXCLUSIVE MODE")

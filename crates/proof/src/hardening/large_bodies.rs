@@ -5,15 +5,15 @@ use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::sync::watch;
 
-use super::demo_stores::DemoStores;
-use super::merchant_calls;
+use super::deployment::{Deployment, product_of};
+use super::shop::tool;
 use crate::http::{Client, Delivery};
-use crate::mcp::{Response, exchange};
-use crate::report::{Failure, Tier, Trial, Verdict, ensure};
-use crate::souk::peak_kilobytes;
+use crate::mcp::{Response, exchange, plain_json};
+use crate::report::{Failure, Trial, Verdict, ensure};
+use crate::souk::{Souk, peak_kilobytes, reset_peak_kilobytes};
 
 /// Bodies that are sent at the same time.
 const CONCURRENCY: usize = 200;
@@ -23,6 +23,8 @@ const KEYS: u8 = 10;
 const BODY_BYTES: usize = 1_048_576;
 /// Bytes of a body that takes no place among the large ones.
 const SMALL_BYTES: usize = 64 * 1024;
+/// Bytes of objects that are accepted and take the most memory.
+const PARSED_BYTES: usize = 34 * 1024;
 /// Largest growth of the resident memory.
 const GROWTH_MAX_KIB: u64 = 100 * 1024;
 /// Longest time in which another caller is served.
@@ -69,18 +71,16 @@ const CONTENTS: [(&str, &str, &str); 5] = [
 ];
 
 pub(crate) async fn prove(trial: Trial) -> Verdict {
-    let demo = DemoStores::start().await?;
-    let port = demo.souk.port;
+    // A server whose memory no other check has used.
+    let souk = Souk::serve(&Deployment::of(&trial).await?.url(), &[]).await?;
+    let (port, pid) = (souk.port, souk.pid());
     let mut keys = Vec::new();
     for number in 0..KEYS {
         keys.push(sandbox_key(port, number).await?);
     }
-    let pid = demo.souk.pid();
-    let cart = merchant_calls::cart(port, &keys[0], "demo-store");
-    cart.await.map_err(|why| format!("before the first body: {why}"))?;
-    // The peak starts again at the memory in use.
-    std::fs::write(format!("/proc/{pid}/clear_refs"), "5")?;
-    let before = peak_kilobytes(pid)?;
+    let cart = cart(port, &keys[0]).await;
+    cart.map_err(|why| format!("before the first body: {why}"))?;
+    let before = reset_peak_kilobytes(pid)?;
     let (stop, stopped) = watch::channel(false);
     let other = tokio::spawn(other_caller(port, keys[0].clone(), stopped));
     let mut refused = Refusals::default();
@@ -116,6 +116,13 @@ async fn sandbox_key(port: u16, number: u8) -> Result<String, Failure> {
     }
 }
 
+/// Creates a cart at the demo store.
+async fn cart(port: u16, key: &str) -> Result<(), Failure> {
+    let items = json!([{ "product_id": product_of("demo-store")?, "quantity": 1 }]);
+    let made = tool(port, key, "demo-store", "create_cart", &json!({ "items": items })).await?;
+    ensure(made.1["cart_id"].is_string(), || format!("no cart: {made:?}"))
+}
+
 /// Calls the store as an ordinary agent does until it is stopped. Returns how often, and the longest time of a call.
 async fn other_caller(
     port: u16,
@@ -125,7 +132,7 @@ async fn other_caller(
     let (mut served, mut slowest) = (0, Duration::ZERO);
     while !*stopped.borrow() {
         let since = Instant::now();
-        merchant_calls::cart(port, &key, "demo-store").await?;
+        cart(port, &key).await?;
         slowest = slowest.max(since.elapsed());
         served += 1;
         ensure(slowest < SERVED_MAX, || format!("another caller waited for {slowest:?}"))?;
@@ -177,22 +184,22 @@ struct Wave {
     bytes: usize,
 }
 
-/// Returns the waves of a run: in the short form each content and size once, in the long form also each operation.
+/// Returns the waves of a run: one content of each size and one operation, which change from run to run; in the long form all
+/// of them.
 fn waves(trial: &Trial) -> Vec<Wave> {
     let operations = Operation::all();
     let mut waves = Vec::new();
     for (number, bytes) in [BODY_BYTES, SMALL_BYTES].into_iter().enumerate() {
-        for content in 0..CONTENTS.len() {
-            // Over REST and over MCP in turn.
+        // Over REST and over MCP in turn.
+        let contents = (0..CONTENTS.len()).map(|content| {
             let operation = operations[(content + number) % 2 * REST.len()];
-            waves.push(Wave { operation, content, bytes });
-        }
-        if trial.tier == Tier::Full {
-            // The content that takes the most memory.
-            let all = operations.iter().map(|operation| (*operation, 1));
-            waves.extend(all.map(|(operation, content)| Wave { operation, content, bytes }));
-        }
+            Wave { operation, content, bytes }
+        });
+        waves.extend(trial.rotate(contents.collect(), 1));
     }
+    // The content that takes the most memory.
+    let accepted = |operation| Wave { operation, content: 1, bytes: PARSED_BYTES };
+    waves.extend(trial.rotate(operations.into_iter().map(accepted).collect(), 1));
     waves
 }
 
@@ -232,12 +239,8 @@ impl Wave {
         let (method, path, headers) = self.operation.target();
         let body = self.body();
         let request = |key: &String| {
-            let head = format!(
-                "{method} {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n\
-                 X-Agent-Api-Key: {key}\r\n{headers}Content-Length: {}\r\n\r\n",
-                body.len()
-            );
-            Arc::new([head.as_bytes(), body.as_bytes()].concat())
+            let headers = format!("X-Agent-Api-Key: {key}\r\n{headers}");
+            Arc::new(plain_json(method, &path, &headers, body.as_bytes()))
         };
         let requests: Vec<_> = keys.iter().map(request).collect();
         let mut sent = tokio::task::JoinSet::new();

@@ -2,19 +2,19 @@
 
 use serde_json::json;
 
-use super::merchant_calls::{Shop, call, expect};
+use super::shop::{Shop, call, expect};
 use crate::report::{Trial, Verdict};
 
-pub(crate) async fn prove(_: Trial) -> Verdict {
-    let shop = Shop::open().await?;
-    let port = shop.souk.port;
-    let owner = shop.member_token("owner").await?;
+pub(crate) async fn prove(trial: Trial) -> Verdict {
+    let shop = Shop::open(&trial).await?;
+    let port = shop.port();
+    let (_, owner) = shop.member("owner").await?;
     let mandate = json!({ "confirmation_policy": "mandate" });
     let refused = call(port, &owner, "PUT", "/merchant/settings", &mandate).await?;
     expect("mandate", &refused, 400, Some(("allowed", "attested or hosted")))?;
-    let key = shop.buyer_key().await?;
-    let cart = shop.cart(&key).await?;
-    shop.complete(&key, &cart).await?;
+    let agent = shop.agent().await?;
+    let cart = shop.cart(&agent).await?;
+    shop.complete(&agent, &cart).await?;
     Ok(String::from(
         "confirmation_policy mandate: 400 with the allowed values; the store takes checkouts as before",
     ))

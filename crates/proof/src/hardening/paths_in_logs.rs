@@ -2,11 +2,11 @@
 //! act: the log has the route of each request, and none of the ids.
 
 use serde_json::json;
-use testkit::TestDatabase;
 
+use super::deployment::Deployment;
 use crate::http::Client;
 use crate::report::{Trial, Verdict, ensure, grouped};
-use crate::souk::{Souk, command};
+use crate::souk::Souk;
 
 /// Paths with an id in the place of `{id}`, and the prefix of the id.
 const PATHS: [(&str, &str, &str); 7] = [
@@ -19,13 +19,12 @@ const PATHS: [(&str, &str, &str); 7] = [
     ("GET", "/no/such/path/{id}", "cnf"),
 ];
 
-pub(crate) async fn prove(_: Trial) -> Verdict {
-    let test = TestDatabase::new().await;
-    command(&test.url(), &["seed"])?;
+pub(crate) async fn prove(trial: Trial) -> Verdict {
+    let deployment = Deployment::of(&trial).await?;
     let log = std::env::temp_dir().join(format!("souk-paths-{}", std::process::id()));
     let settings =
         [("SOUK_LOG", String::from("trace,hyper=info,h2=info,mio=info,tokio=info,runtime=info"))];
-    let souk = Souk::serve_logging(&test.url(), &settings, &log).await?;
+    let souk = Souk::serve_logging(&deployment.url(), &settings, &log).await?;
     let mut ids = Vec::new();
     for (number, (method, path, prefix)) in PATHS.iter().enumerate() {
         let id = format!("{prefix}_{:032x}", 0xabc_def0_0000_usize + number);

@@ -2,37 +2,35 @@
 
 use serde_json::{Value, json};
 
-use super::merchant_calls::{Shop, call, expect};
-use crate::checkout::store::SLUG;
+use super::shop::{Shop, call, expect};
 use crate::report::{Failure, Trial, Verdict, ensure};
-use crate::souk::{output, store_key};
+use crate::souk::{output, store_key_with};
 
 const SETTINGS: &str = "/merchant/settings";
 const EVIL: &str = "https://pay.evil.example/{checkout_id}";
 
-pub(crate) async fn prove(_: Trial) -> Verdict {
-    let shop = Shop::open().await?;
-    let (url, port) = (shop.url(), shop.souk.port);
+pub(crate) async fn prove(trial: Trial) -> Verdict {
+    let shop = Shop::open(&trial).await?;
+    let (url, port) = (&shop.url(), shop.port());
     let redirect = |to: &str| json!({ "checkout_url_template": to });
-    let feed_key = store_key(url, SLUG).await?;
+    let feed_key = shop.key().await?;
     let stolen = call(port, &feed_key, "PUT", SETTINGS, &redirect(EVIL)).await?;
     expect("a copied key of a product feed", &stolen, 403, Some(("required_scope", "settings")))?;
-    let printed = output(url, &["keys", "create", SLUG, "--scope", "settings"]).await?;
-    let settings_key = printed.split_whitespace().find(|word| word.starts_with("mrch_"));
-    let settings_key = settings_key.ok_or("`souk keys create` printed no key")?;
-    let staff = shop.member_token("staff").await?;
-    for (who, credential) in [("a key for settings", settings_key), ("staff", staff.as_str())] {
+    let settings_key = store_key_with(url, &shop.slug, &["--scope", "settings"]).await?;
+    let (_, staff) = shop.member("staff").await?;
+    for (who, credential) in [("a key for settings", &settings_key), ("staff", &staff)] {
         let refused = call(port, credential, "PUT", SETTINGS, &redirect(EVIL)).await?;
         expect(who, &refused, 403, Some(("reason", "owner_required")))?;
         let other = call(port, credential, "PUT", SETTINGS, &json!({ "gtin_source": who })).await?;
         expect("an invalid setting", &other, 400, Some(("field", "gtin_source")))?;
     }
-    let other = call(port, settings_key, "PUT", SETTINGS, &json!({ "gtin_source": "sku" })).await?;
+    let other =
+        call(port, &settings_key, "PUT", SETTINGS, &json!({ "gtin_source": "sku" })).await?;
     expect("another setting, with a key for settings", &other, 200, None)?;
-    let owner = shop.member_token("owner").await?;
+    let (_, owner) = shop.member("owner").await?;
     let refused = call(port, &owner, "PUT", SETTINGS, &redirect(EVIL)).await?;
     expect("an owner, to any host", &refused, 400, Some(("reason", "host_not_allowed")))?;
-    let allow = ["stores", "allow-host", SLUG, "pay.attic.example", "--reason", "verified"];
+    let allow = ["stores", "allow-host", &shop.slug, "pay.attic.example", "--reason", "verified"];
     output(url, &allow).await?;
     let plain = redirect("http://pay.attic.example/{checkout_id}");
     let refused = call(port, &owner, "PUT", SETTINGS, &plain).await?;
@@ -40,7 +38,7 @@ pub(crate) async fn prove(_: Trial) -> Verdict {
     let right = redirect("https://pay.attic.example/{checkout_id}");
     let changed = call(port, &owner, "PUT", SETTINGS, &right).await?;
     expect("an owner, to an allowed host", &changed, 200, None)?;
-    told(port, &owner, url).await?;
+    told(&shop, &owner).await?;
     Ok(String::from(
         "4 attempts with a feed key, a settings key, a staff token and an owner's token to a foreign host refused; an owner's \
          change to an allowed host is in the notices and in the audit log",
@@ -48,9 +46,10 @@ pub(crate) async fn prove(_: Trial) -> Verdict {
 }
 
 /// The change is a notice, and an entry of the audit log with its owner.
-async fn told(port: u16, owner: &str, url: &str) -> Result<(), Failure> {
-    let (_, body) = call(port, owner, "GET", "/merchant/notices", &Value::Null).await?;
-    let kinds: Vec<&str> = body["data"]["notices"]
+async fn told(shop: &Shop, owner: &str) -> Result<(), Failure> {
+    let url = &shop.url();
+    let (_, body) = call(shop.port(), owner, "GET", "/merchant/notices", &Value::Null).await?;
+    let kinds: Vec<&str> = body["data"]
         .as_array()
         .into_iter()
         .flatten()
@@ -60,7 +59,7 @@ async fn told(port: u16, owner: &str, url: &str) -> Result<(), Failure> {
         kinds.contains(&"payment_page_changed") && kinds.contains(&"payment_host_allowed"),
         || format!("the notices do not tell of it: {kinds:?}"),
     )?;
-    let shown = output(url, &["stores", "show", SLUG]).await?;
+    let shown = output(url, &["stores", "show", &shop.slug]).await?;
     let merchant = shown.split_whitespace().find(|word| word.starts_with("mer_"));
     let log = output(url, &["admin", "audit", merchant.ok_or("no merchant id")?]).await?;
     ensure(

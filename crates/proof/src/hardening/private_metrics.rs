@@ -4,13 +4,14 @@ use std::time::Duration;
 
 use testkit::TestDatabase;
 
+use super::deployment::Deployment;
 use crate::http::{Client, Delivery};
 use crate::report::{Trial, Verdict, ensure};
 use crate::souk::{Souk, free_port};
 
-pub(crate) async fn prove(_: Trial) -> Verdict {
-    let test = TestDatabase::new().await;
-    let souk = Souk::serve(&test.url(), &[]).await?;
+pub(crate) async fn prove(trial: Trial) -> Verdict {
+    let deployment = Deployment::of(&trial).await?;
+    let souk = &deployment.souk;
     for path in ["/metrics", "/metrics/", "/api/v1/metrics"] {
         let public = Client::new(souk.port).get(path).await;
         ensure(matches!(public, Delivery::Answered { status: 404, .. }), || {
@@ -26,7 +27,7 @@ pub(crate) async fn prove(_: Trial) -> Verdict {
             format!("GET {path} on the private listener: {private:?}")
         })?;
     }
-    let port = free_port()?;
+    let (test, port) = (TestDatabase::new().await, free_port()?);
     let _worker =
         Souk::work_with(&test.url(), &[("SOUK_OPERATOR_LISTEN", format!("127.0.0.2:{port}"))])?;
     for _ in 0..100 {

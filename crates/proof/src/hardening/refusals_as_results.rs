@@ -4,7 +4,8 @@
 use serde_json::{Value, json};
 use testkit::ShownResponse;
 
-use super::demo_stores::{DemoStores, call_without_id, plain_post, product_of, send};
+use super::deployment::{Deployment, call_without_id, mcp_post, plain_post, product_of};
+use crate::http::Client;
 use crate::report::{Failure, Trial, Verdict, ensure};
 
 const STORE: &str = "kivikiri";
@@ -19,15 +20,15 @@ struct Refusal {
     code: &'static str,
 }
 
-pub(crate) async fn prove(_: Trial) -> Verdict {
-    let demo = DemoStores::start().await?;
-    let reader = demo.agent_key("reader@example.com", "FREE", &["agent:read"]).await?;
-    let buyer = demo.agent_key("buyer@example.com", "FREE", &["agent:cart"]).await?;
+pub(crate) async fn prove(trial: Trial) -> Verdict {
+    let deployment = Deployment::of(&trial).await?;
+    let reader = deployment.key_on("FREE", &["agent:read"]).await?;
+    let buyer = deployment.key_on("FREE", &["agent:cart"]).await?;
     let items =
         |slug| Ok::<_, Failure>(json!([{ "product_id": product_of(slug)?, "quantity": 1 }]));
     let write =
-        |slug| Ok::<_, Failure>(call_without_id("create_cart", json!({ "items": items(slug)? })));
-    let read = call_without_id("get_merchant_profile", json!({}));
+        |slug| Ok::<_, Failure>(call_without_id("create_cart", &json!({ "items": items(slug)? })));
+    let read = call_without_id("get_merchant_profile", &json!({}));
     let wrong = format!("agnt_{}", "7".repeat(64));
     let refusal = |slug, key: Option<&str>, call: &Value, status, code| Refusal {
         slug,
@@ -45,21 +46,21 @@ pub(crate) async fn prove(_: Trial) -> Verdict {
         refusal("velvetine-outlet", None, &read, 403, "store_suspended"),
     ];
     for refusal in &refusals {
-        refusal.check(demo.souk.port).await?;
+        refusal.check(deployment.souk.port).await?;
     }
-    let limited = demo.with_limits().await?;
+    let limited = deployment.limited_port().await?;
     let mut counted = refusal(STORE, Some(&buyer), &read, 429, "rate_limit_exceeded");
     for _ in 0..30 {
-        counted.send(limited.port, None).await?;
+        counted.send(limited, None).await?;
     }
-    counted.check(limited.port).await?;
+    counted.check(limited).await?;
     counted.key = Some(reader);
-    counted.call = call_without_id("search_products", json!({ "query": "bowl" }));
+    counted.call = call_without_id("search_products", &json!({ "query": "bowl" }));
     counted.code = "tool_limit_exceeded";
     for _ in 0..20 {
-        counted.send(limited.port, None).await?;
+        counted.send(limited, None).await?;
     }
-    counted.check(limited.port).await?;
+    counted.check(limited).await?;
     Ok(format!(
         "{} refusals (key, scope, read-only and suspended store, both limits): a status for plain HTTP callers, a failed result \
          with rate limit headers for MCP clients of {VERSIONS:?}",
@@ -70,29 +71,19 @@ pub(crate) async fn prove(_: Trial) -> Verdict {
 impl Refusal {
     /// Sends the call as a plain HTTP caller, or as an MCP client of a version.
     async fn send(&self, port: u16, version: Option<&str>) -> Result<ShownResponse, Failure> {
-        let mut call = self.call.clone();
-        let tool = call["params"]["name"].as_str().unwrap_or_default().to_owned();
-        let mut headers: Vec<(&str, &str)> = Vec::new();
-        if let Some(key) = &self.key {
-            headers.push(("X-Agent-Api-Key", key));
-        }
-        if let Some(version) = version {
-            call["id"] = json!(7);
-            headers.push(("Accept", "application/json, text/event-stream"));
-            headers.push(("MCP-Protocol-Version", version));
-            headers.push(("Mcp-Method", "tools/call"));
-            headers.push(("Mcp-Name", &tool));
-            if version == VERSIONS[1] {
-                call["params"]["_meta"] = json!({
-                    "io.modelcontextprotocol/protocolVersion": version,
-                    "io.modelcontextprotocol/clientInfo": { "name": "proof", "version": "1" },
-                    "io.modelcontextprotocol/clientCapabilities": {},
-                });
+        let key = self.key.as_deref();
+        let request = match version {
+            None => {
+                let key = key.map(|key| ("X-Agent-Api-Key", key));
+                plain_post(self.slug, key.as_slice(), &self.call)
             }
-        } else {
-            call["id"] = json!(7);
-        }
-        send(port, &plain_post(self.slug, &headers, &call)).await
+            // Only the newest version declares capabilities in the call.
+            Some(version) => {
+                let capabilities = if version == VERSIONS[1] { json!({}) } else { Value::Null };
+                mcp_post(self.slug, version, key, self.call.clone(), &capabilities)
+            }
+        };
+        Client::exchange(port, &request).await
     }
 
     async fn check(&self, port: u16) -> Result<(), Failure> {

@@ -3,19 +3,18 @@
 
 use serde_json::{Value, json};
 
-use super::demo_stores::{DemoStores, call_without_id, plain_post, product_of, send};
-use crate::identity::Account;
+use super::deployment::{Deployment, call_without_id, plain_post, product_of};
+use crate::http::Client;
 use crate::report::{Failure, Trial, Verdict, ensure};
 use testkit::{ShownRequest, ShownResponse};
 
 const STORE: &str = "kivikiri";
 const REPETITIONS: usize = 8;
 
-pub(crate) async fn prove(_: Trial) -> Verdict {
-    let demo = DemoStores::start().await?;
-    let port = demo.souk.port;
-    let account = Account::create(&demo.engines.database_url, "ada@example.com", "FREE").await?;
-    let token = account.log_in(port).await?;
+pub(crate) async fn prove(trial: Trial) -> Verdict {
+    let deployment = Deployment::of(&trial).await?;
+    let port = deployment.souk.port;
+    let token = deployment.account("FREE").await?.log_in(port).await?;
     let bearer = format!("Bearer {token}");
     let create = rest("/api/v1/agent-keys", &bearer, &json!({ "scopes": ["agent:read"] }));
     let answers = repeat(port, &create).await?;
@@ -25,14 +24,14 @@ pub(crate) async fn prove(_: Trial) -> Verdict {
         format!("{REPETITIONS} repetitions: ids {ids:?}, {shown} of them with the key")
     })?;
     let other = rest("/api/v1/agent-keys", &bearer, &json!({ "scopes": ["agent:cart"] }));
-    let other = send(port, &other).await?;
+    let other = Client::exchange(port, &other).await?;
     ensure(other.status == 409, || format!("another request: {} {}", other.status, other.body))?;
 
-    let scopes = ["agent:cart", "agent:checkout"];
-    let key = demo.agent_key("buyer@example.com", "ENTERPRISE", &scopes).await?;
+    let key = deployment.buyer_key(&["agent:cart", "agent:checkout"]).await?;
     let credential = [("X-Agent-Api-Key", key.as_str())];
     let call = async |name: &str, arguments: Value| {
-        send(port, &plain_post(STORE, &credential, &call_without_id(name, arguments))).await
+        let body = call_without_id(name, &arguments);
+        Client::exchange(port, &plain_post(STORE, &credential, &body)).await
     };
     let items = json!([{ "product_id": product_of(STORE)?, "quantity": 1 }]);
     let cart = call("create_cart", json!({ "items": items })).await?;
@@ -66,7 +65,7 @@ async fn repeat(port: u16, request: &ShownRequest) -> Result<Vec<ShownResponse>,
     let mut tasks = tokio::task::JoinSet::new();
     for _ in 0..REPETITIONS {
         let request = request.clone();
-        tasks.spawn(async move { send(port, &request).await });
+        tasks.spawn(async move { Client::exchange(port, &request).await });
     }
     tasks.join_all().await.into_iter().collect()
 }

@@ -1,11 +1,7 @@
 //! `role-of-stores`: PostgreSQL itself refuses the role of stores what its standing follows from, while purchases write it.
 
-use sqlx::{Connection, PgConnection};
-
-use super::merchant_calls::{Shop, call, expect, paid_report};
-use crate::checkout::store::SLUG;
+use super::shop::{Shop, call, expect, paid_report};
 use crate::report::{Failure, Trial, Verdict, ensure};
-use crate::souk::store_key;
 
 /// Statements that a store would like to execute.
 const STATEMENTS: [&str; 13] = [
@@ -24,14 +20,10 @@ const STATEMENTS: [&str; 13] = [
     "UPDATE store_setting SET checkout_url_template = 'https://pay.evil.example/{items}'",
 ];
 
-pub(crate) async fn prove(_: Trial) -> Verdict {
-    let shop = Shop::open().await?;
-    let mut sql = PgConnection::connect(shop.url()).await?;
-    let merchant: String =
-        sqlx::query_scalar("SELECT merchant_id::text FROM platform.store_slug WHERE slug = $1")
-            .bind(SLUG)
-            .fetch_one(&mut sql)
-            .await?;
+pub(crate) async fn prove(trial: Trial) -> Verdict {
+    let shop = Shop::open(&trial).await?;
+    let mut sql = shop.deployment.test.raw().await;
+    let merchant = shop.merchant.uuid();
     for statement in STATEMENTS {
         let as_store = format!(
             "BEGIN; SET LOCAL ROLE souk_store; SET LOCAL souk.merchant_id = '{merchant}'; {statement}"
@@ -43,11 +35,9 @@ pub(crate) async fn prove(_: Trial) -> Verdict {
         ensure(is_denied, || format!("as the role of a store: {statement}: {done:?}"))?;
     }
     buy(&shop).await?;
-    let written: i64 = sqlx::query_scalar(
-        "SELECT (SELECT count(*) FROM placed_order) + (SELECT count(*) FROM agent_event)",
-    )
-    .fetch_one(&mut sql)
-    .await?;
+    let written = "SELECT (SELECT count(*) FROM placed_order WHERE merchant_id = $1)
+                        + (SELECT count(*) FROM agent_event WHERE merchant_id = $1)";
+    let written = shop.count(written).await?;
     ensure(written == 3, || format!("expected an order and two events, found {written} rows"))?;
     Ok(format!(
         "{} statements of the role souk_store refused by PostgreSQL; a purchase wrote its order and both events",
@@ -57,12 +47,12 @@ pub(crate) async fn prove(_: Trial) -> Verdict {
 
 /// Buys something, and reports it as paid.
 async fn buy(shop: &Shop) -> Result<(), Failure> {
-    let agent = shop.buyer_key().await?;
+    let agent = shop.agent().await?;
     let cart = shop.cart(&agent).await?;
     let id = shop.complete(&agent, &cart).await?;
-    let key = store_key(shop.url(), SLUG).await?;
+    let key = shop.key().await?;
     let path = format!("/merchant/checkouts/{id}/complete");
     let report = paid_report("SHOP-1");
-    let reported = call(shop.souk.port, &key, "POST", &path, &report).await?;
+    let reported = call(shop.port(), &key, "POST", &path, &report).await?;
     expect("the payment report", &reported, 200, None)
 }

@@ -3,23 +3,20 @@
 
 use testkit::{ShownClient, ShownExample, Variables};
 
-use super::demo_stores::{DemoStores, product_of, send};
+use super::deployment::{ALL_SCOPES, Deployment, product_of};
+use crate::http::Client;
 use crate::report::{Failure, Trial, Verdict, ensure};
 
-const ALL_SCOPES: [&str; 4] = ["agent:read", "agent:cart", "agent:checkout", "agent:orders"];
-
-pub(crate) async fn prove(_: Trial) -> Verdict {
-    let demo = DemoStores::start().await?;
-    let limited = demo.with_limits().await?;
-    let port = demo.souk.port;
-    let buyer = demo.agent_key("buyer@example.com", "ENTERPRISE", &ALL_SCOPES).await?;
-    let reader = demo.agent_key("reader@example.com", "FREE", &["agent:read"]).await?;
+pub(crate) async fn prove(trial: Trial) -> Verdict {
+    let deployment = Deployment::of(&trial).await?;
+    let (port, limited) = (deployment.souk.port, deployment.limited_port().await?);
+    let buyer = deployment.buyer_key(&ALL_SCOPES).await?;
+    let reader = deployment.key_on("FREE", &["agent:read"]).await?;
     let mut replayed = 0;
     let mut failures = Vec::new();
     for client in ShownClient::ALL {
-        let enterprise = format!("enterprise-{replayed}@example.com");
-        let enterprise = demo.agent_key(&enterprise, "ENTERPRISE", &ALL_SCOPES).await?;
-        for (group, port) in [("flow", port), ("errors", port), ("limits", limited.port)] {
+        let enterprise = deployment.key_on("ENTERPRISE", &ALL_SCOPES).await?;
+        for (group, port) in [("flow", port), ("errors", port), ("limits", limited)] {
             let mut variables = variables(&[
                 ("slug", "kivikiri"),
                 ("product_id", &product_of("kivikiri")?),
@@ -35,9 +32,9 @@ pub(crate) async fn prove(_: Trial) -> Verdict {
                 }
                 let request = example.request(client, &variables);
                 for _ in 0..example.shown.repeat {
-                    send(port, &request).await?;
+                    Client::exchange(port, &request).await?;
                 }
-                let response = send(port, &request).await?;
+                let response = Client::exchange(port, &request).await?;
                 let found = example.differences(client, &response, &variables);
                 if !found.is_empty() {
                     failures.push(format!("{client:?} {}: {}", example.name, found.join(", ")));

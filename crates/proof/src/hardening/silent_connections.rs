@@ -5,36 +5,35 @@ use std::net::Ipv4Addr;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-use testkit::TestDatabase;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpSocket, TcpStream};
 
+use super::deployment::Deployment;
 use crate::http::{Client, Delivery};
 use crate::report::{Failure, Tier, Trial, Verdict, ensure, grouped};
-use crate::souk::{Souk, command};
+use crate::souk::Souk;
 
 /// What a silent connection sends.
 const BEGINNINGS: [&[u8]; 4] =
     [b"", b"P", b"GET / HTTP/1.1\r\nHost: ", b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"];
 /// Addresses that open connections.
 const ADDRESSES: usize = 10;
-/// Time after which all silent connections are closed: the timeout and some slack for a loaded machine.
+/// Time after which all silent connections are closed, from the last one: the timeout and some slack for a loaded machine.
 const CLOSED_MAX: Duration = Duration::from_secs(20);
 
 pub(crate) async fn prove(trial: Trial) -> Verdict {
-    let test = TestDatabase::new().await;
-    command(&test.url(), &["seed"])?;
+    let deployment = Deployment::of(&trial).await?;
     let count = trial.by_tier(400, 5_000);
     // In the short form, fewer connections are allowed instead of more being opened.
     let allowed = trial.by_tier(200_usize, 10_000);
     let settings = [("SOUK_CONNECTIONS_MAX", allowed.to_string())];
-    let souk = Souk::serve_with(&test.url(), &[], &settings).await?;
+    let souk = Souk::serve_with(&deployment.url(), &[], &settings).await?;
     raise_file_limit()?;
-    let opened = Instant::now();
     let mut silent = Vec::new();
     for number in 0..count {
         silent.push(open(souk.port, number).await?);
     }
+    let opened = Instant::now();
     let slowest = serve_others(souk.port).await?;
     let closed = match trial.tier {
         Tier::Fast => {

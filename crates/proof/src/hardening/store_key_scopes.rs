@@ -2,20 +2,18 @@
 
 use serde_json::{Value, json};
 
-use super::merchant_calls::{Shop, call, expect};
-use crate::checkout::store::SLUG;
+use super::shop::{Shop, call, expect};
 use crate::report::{Failure, Trial, Verdict, ensure};
-use crate::souk::store_key;
 
 const SCOPES: [&str; 4] = ["catalog", "orders", "webhooks", "settings"];
 
-pub(crate) async fn prove(_: Trial) -> Verdict {
-    let shop = Shop::open().await?;
-    let (url, port) = (shop.url(), shop.souk.port);
-    let feed_key = store_key(url, SLUG).await?;
+pub(crate) async fn prove(trial: Trial) -> Verdict {
+    let shop = Shop::open(&trial).await?;
+    let port = shop.port();
+    let feed_key = shop.key().await?;
     let read = call(port, &feed_key, "GET", "/merchant/settings", &Value::Null).await?;
     expect("settings with a new key", &read, 403, Some(("required_scope", "settings")))?;
-    let owner = shop.member_token("owner").await?;
+    let (_, owner) = shop.member("owner").await?;
     let mut keys = Vec::new();
     for scope in SCOPES {
         let wanted = json!({ "scopes": [scope] });

@@ -5,83 +5,121 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::merchant_calls::{Shop, call, expect, paid_report, tool};
-use crate::checkout::store::SLUG;
+use super::shop::{Answer, Shop, agent_call, call, expect, paid_report, tool};
+use crate::checkout::store::Agent;
 use crate::http::{Client, Delivery};
 use crate::report::{Failure, Trial, Verdict, ensure};
-use crate::souk::{output, store_key};
+use crate::souk::output;
 
 /// Stores are cached for two seconds.
 const EFFECT_MAX: Duration = Duration::from_secs(5);
 
-pub(crate) async fn prove(_: Trial) -> Verdict {
-    let shop = Shop::open().await?;
-    let (url, here) = (shop.url(), shop.souk.port);
-    let other = shop.another_process().await?;
-    let key = shop.buyer_key().await?;
-    let owner = shop.member_token("owner").await?;
-    let store = store_key(url, SLUG).await?;
+/// What operators do, and the reason that agents are told.
+const STATUSES: [(&str, &str); 3] =
+    [("suspend", "suspended"), ("pause", "paused"), ("close", "closed")];
+
+pub(crate) async fn prove(trial: Trial) -> Verdict {
+    let shop = Shop::open(&trial).await?;
+    let case = Case {
+        agent: shop.agent().await?,
+        owner: shop.member("owner").await?.1,
+        key: shop.key().await?,
+        ports: [shop.port(), shop.deployment.other_port().await?],
+        shop,
+    };
+    // Each takes seconds, because stores are cached.
+    let statuses = trial.rotate(STATUSES.to_vec(), 1);
     let mut slowest = Duration::ZERO;
-    for (verb, reason) in [("suspend", "suspended"), ("pause", "paused"), ("close", "closed")] {
-        let (waiting, held) = (shop.cart(&key).await?, shop.cart(&key).await?);
-        let held = shop.complete(&key, &held).await?;
-        let paid = shop.cart(&key).await?;
-        let paid = shop.complete(&key, &paid).await?;
-        output(url, &["stores", verb, SLUG, "--reason", "proof"]).await?;
+    for (verb, reason) in &statuses {
+        slowest = slowest.max(case.close(verb, reason).await?);
+    }
+    let verbs: Vec<&str> = statuses.iter().map(|(_, reason)| *reason).collect();
+    Ok(format!(
+        "{}: refused by both processes after at most {:.1} s; sessions read, canceled and reported as paid; nothing new \
+         completed; reopened",
+        verbs.join(", "),
+        slowest.as_secs_f64()
+    ))
+}
+
+/// A store that is closed and opened again.
+struct Case {
+    shop: Shop,
+    agent: Agent,
+    owner: String,
+    key: String,
+    /// The servers.
+    ports: [u16; 2],
+}
+
+impl Case {
+    async fn tool(&self, port: u16, name: &str, arguments: &Value) -> Result<Answer, Failure> {
+        tool(port, &self.agent.key, &self.shop.slug, name, arguments).await
+    }
+
+    /// Closes the store and opens it again. Returns the time until every process refused calls.
+    async fn close(&self, verb: &str, reason: &str) -> Result<Duration, Failure> {
+        let (shop, here) = (&self.shop, self.ports[0]);
+        let waiting = shop.cart(&self.agent).await?;
+        let held = shop.complete(&self.agent, &shop.cart(&self.agent).await?).await?;
+        let paid = shop.complete(&self.agent, &shop.cart(&self.agent).await?).await?;
+        output(&shop.url(), &["stores", verb, &shop.slug, "--reason", "proof"]).await?;
         let since = Instant::now();
-        for port in [here, other.port] {
-            while tool(port, &key, "get_merchant_profile", &json!({})).await?.0 == 200 {
+        for port in self.ports {
+            while self.tool(port, "get_merchant_profile", &json!({})).await?.0 == 200 {
                 ensure(since.elapsed() < EFFECT_MAX, || format!("{verb} has no effect after 5 s"))?;
                 tokio::time::sleep(Duration::from_millis(20)).await;
             }
         }
-        slowest = slowest.max(since.elapsed());
+        let slowest = since.elapsed();
         for (name, arguments) in [
             ("get_merchant_profile", json!({})),
             ("complete_checkout", json!({ "cart_id": waiting })),
             ("create_cart", json!({ "items": [] })),
         ] {
-            let refused = tool(here, &key, name, &arguments).await?;
+            let refused = self.tool(here, name, &arguments).await?;
             expect(name, &refused, 403, Some(("reason", reason)))?;
             ensure(refused.1["error"] == "store_suspended", || format!("{name}: {refused:?}"))?;
         }
-        listed(here, false).await?;
-        // What somebody already has there.
-        let path = format!("/api/v1/agent/checkout/{held}");
-        let mut client = Client::new(here).with_agent_key(&key);
-        let read = client.get(&path).await;
-        ensure(matches!(read, Delivery::Answered { status: 200, .. }), || format!("{read:?}"))?;
-        let canceled = client.post(&format!("{path}/cancel"), "{}").await;
-        ensure(matches!(canceled, Delivery::Answered { status: 200, .. }), || {
-            format!("{canceled:?}")
-        })?;
-        let report = paid_report(&format!("SHOP-{verb}"));
-        let path = format!("/merchant/checkouts/{paid}/complete");
-        let reported = call(here, &store, "POST", &path, &report).await?;
-        expect("the payment report of a session from before", &reported, 200, None)?;
-        let (_, notices) = call(here, &owner, "GET", "/merchant/notices", &Value::Null).await?;
-        let newest = &notices["data"]["notices"][0];
+        self.listed(false).await?;
+        self.reach(verb, &held, &paid).await?;
+        let (_, notices) =
+            call(here, &self.owner, "GET", "/merchant/notices", &Value::Null).await?;
+        let newest = &notices["data"][0];
         ensure(newest["details"]["reason"] == "proof", || format!("no notice: {newest}"))?;
-        output(url, &["stores", "reinstate", SLUG, "--reason", "proof"]).await?;
-        while tool(here, &key, "get_merchant_profile", &json!({})).await?.0 != 200 {
+        output(&shop.url(), &["stores", "reinstate", &shop.slug, "--reason", "proof"]).await?;
+        while self.tool(here, "get_merchant_profile", &json!({})).await?.0 != 200 {
             ensure(since.elapsed() < 4 * EFFECT_MAX, || String::from("it was not reopened"))?;
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
-        listed(here, true).await?;
+        self.listed(true).await?;
+        Ok(slowest)
     }
-    Ok(format!(
-        "suspended, paused and closed: refused by both processes after at most {:.1} s; sessions read, canceled and reported as \
-         paid; nothing new completed; reopened",
-        slowest.as_secs_f64()
-    ))
-}
 
-/// Checks whether the directory contains the store.
-async fn listed(port: u16, expected: bool) -> Result<(), Failure> {
-    let found = Client::new(port).get("/api/v1/stores/directory?limit=100").await;
-    let Delivery::Answered { status: 200, body } = found else {
-        return Err(format!("the directory: {found:?}").into());
-    };
-    let is_listed = body.contains(&format!("\"slug\":\"{SLUG}\""));
-    ensure(is_listed == expected, || format!("in the directory: {is_listed}"))
+    /// What somebody already has there stays reachable.
+    async fn reach(&self, verb: &str, held: &str, paid: &str) -> Result<(), Failure> {
+        let (here, agent) = (self.ports[0], &self.agent.key);
+        let path = format!("/agent/checkout/{held}");
+        let read = agent_call(here, agent, "GET", &path, &Value::Null).await?;
+        expect("reading a session", &read, 200, None)?;
+        let cancel = format!("{path}/cancel");
+        let canceled = agent_call(here, agent, "POST", &cancel, &json!({})).await?;
+        expect("canceling a session", &canceled, 200, None)?;
+        let report = paid_report(&format!("SHOP-{verb}"));
+        let path = format!("/merchant/checkouts/{paid}/complete");
+        let reported = call(here, &self.key, "POST", &path, &report).await?;
+        expect("the payment report of a session from before", &reported, 200, None)
+    }
+
+    /// Checks whether the directory contains the store.
+    async fn listed(&self, expected: bool) -> Result<(), Failure> {
+        let slug = &self.shop.slug;
+        let path = format!("/api/v1/stores/directory?limit=100&q={slug}");
+        let found = Client::new(self.ports[0]).get(&path).await;
+        let Delivery::Answered { status: 200, body } = found else {
+            return Err(format!("the directory: {found:?}").into());
+        };
+        let is_listed = body.contains(&format!("\"slug\":\"{slug}\""));
+        ensure(is_listed == expected, || format!("in the directory: {is_listed}"))
+    }
 }

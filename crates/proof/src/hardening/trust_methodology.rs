@@ -1,16 +1,13 @@
 //! `trust-methodology`: the published thresholds are those of the specification, and what is not in effect says so.
 
 use serde_json::{Value, json};
-use testkit::TestDatabase;
 
+use super::deployment::Deployment;
 use crate::http::{Client, Delivery};
 use crate::report::{Trial, Verdict, ensure};
-use crate::souk::Souk;
 
-pub(crate) async fn prove(_: Trial) -> Verdict {
-    let test = TestDatabase::new().await;
-    let souk = Souk::serve(&test.url(), &[]).await?;
-    let mut client = Client::new(souk.port);
+pub(crate) async fn prove(trial: Trial) -> Verdict {
+    let mut client = Client::new(Deployment::of(&trial).await?.souk.port);
     let Delivery::Answered { status: 200, body } = client.get("/api/v1/trust/methodology").await
     else {
         return Err("no methodology".into());

@@ -28,7 +28,7 @@ const CONCURRENCY: usize = 16;
 const TIMEOUT: Duration = Duration::from_mins(2);
 
 pub(crate) async fn prove(trial: Trial) -> Verdict {
-    let (merchants, damaged) = trial.by_tier((60_u32, 10_u32), (1_000, 100));
+    let (merchants, damaged) = trial.by_tier((30_u32, 10_u32), (1_000, 100));
     let test = TestDatabase::new().await;
     let created = futures::stream::iter(1..=merchants)
         .map(|number| complete_one(&test, number))

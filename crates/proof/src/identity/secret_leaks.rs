@@ -10,7 +10,7 @@ use testkit::TestDatabase;
 
 use super::accounts::{Account, agent_key, agent_key_for};
 use crate::hardening::product_of;
-use crate::http::{Client, Delivery};
+use crate::http::{Client, Delivery, tool_call};
 use crate::report::{Failure, Trial, Verdict, ensure, grouped};
 use crate::souk::{Souk, command, store_key};
 
@@ -95,9 +95,7 @@ async fn use_all_credentials(
     let forged = format!("{token}x");
     let login =
         |password: &str| json!({ "email": account.email, "password": password }).to_string();
-    let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call",
-        "params": { "name": "search_products", "arguments": { "query": "bowl" } } })
-    .to_string();
+    let call = tool_call("search_products", &json!({ "query": "bowl" })).to_string();
     let requests: [(Client, &str, &str, String); 10] = [
         (
             Client::new(port).with_agent_key(&key),
@@ -183,8 +181,7 @@ async fn tool(
     arguments: &serde_json::Value,
     field: &str,
 ) -> Result<String, Failure> {
-    let params = json!({ "name": name, "arguments": arguments });
-    let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params });
+    let body = tool_call(name, arguments);
     let delivery = client.post(&format!("/{STORE}/mcp"), &body.to_string()).await;
     let Delivery::Answered { status: 200, body } = delivery else {
         return Err(format!("{name}: {delivery:?}").into());

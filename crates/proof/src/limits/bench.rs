@@ -9,7 +9,7 @@ use testkit::TestDatabase;
 use tokio::task::JoinSet;
 
 use super::Redis;
-use crate::http::{Client, Delivery};
+use crate::http::{Client, Delivery, tool_call};
 use crate::identity::{Account, agent_key};
 use crate::report::Failure;
 use crate::souk::{Souk, command, cpu_micros};
@@ -87,9 +87,7 @@ pub(crate) async fn bench() -> Result<(), Failure> {
 
 /// Runs one round and returns the CPU of the server per call, in microseconds.
 async fn round(souk: &Souk, tool: &str, keys: Option<&Arc<[String]>>) -> Result<f64, Failure> {
-    let params = json!({ "name": tool, "arguments": {} });
-    let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params });
-    let body: Arc<str> = body.to_string().into();
+    let body: Arc<str> = tool_call(tool, &json!({})).to_string().into();
     let next = Arc::new(AtomicUsize::new(0));
     let before = cpu_micros(souk.pid())?;
     let mut clients = JoinSet::new();

@@ -9,7 +9,7 @@ use primitives::{Id, ProductId};
 use serde_json::{Value, json};
 use testkit::TestDatabase;
 
-use crate::http::{Client, Delivery};
+use crate::http::{Client, Delivery, tool_call};
 use crate::report::Failure;
 use crate::souk::{Souk, command, cpu_micros, free_port, required_env};
 use crate::table_print::{Spread, Table};
@@ -88,8 +88,7 @@ pub(crate) async fn run() -> Result<(), Failure> {
 }
 
 fn call(name: &str, arguments: &Value) -> String {
-    let params = json!({ "name": name, "arguments": arguments });
-    json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params }).to_string()
+    tool_call(name, arguments).to_string()
 }
 
 fn details() -> String {

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::raw::{exchange, plain_json, post, post_json};
 use crate::engines::Engines;
 use crate::hardening::product_of;
-use crate::http::{Client, Delivery};
+use crate::http::{Client, Delivery, tool_call};
 use crate::report::{Failure, Trial, Verdict, ensure};
 use crate::search::cpu_nanos;
 use crate::souk::{Souk, command};
@@ -304,10 +304,8 @@ async fn sandbox_cart(port: u16) -> Result<(String, String), Failure> {
     let body: Value = serde_json::from_str(&body)?;
     let key = body["data"]["api_key"].as_str().ok_or("no sandbox key")?.to_owned();
     let product = product_of("demo-store")?;
-    let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {
-        "name": "create_cart",
-        "arguments": { "items": [{ "product_id": product, "quantity": 1 }] },
-    } });
+    let items = json!([{ "product_id": product, "quantity": 1 }]);
+    let body = tool_call("create_cart", &json!({ "items": items }));
     let mut client = Client::new(port).with_agent_key(&key);
     match client.post("/demo-store/mcp", &body.to_string()).await {
         Delivery::Answered { status: 200, body } => {
@@ -321,8 +319,7 @@ async fn sandbox_cart(port: u16) -> Result<(String, String), Failure> {
 
 /// Sends a valid request on an existing connection.
 async fn still_serves(client: &mut Client, after: &str) -> Result<(), Failure> {
-    let body = json!({ "jsonrpc": "2.0", "id": 9, "method": "tools/call",
-        "params": { "name": "get_merchant_profile", "arguments": {} } });
+    let body = tool_call("get_merchant_profile", &json!({}));
     match client.post("/demo-store/mcp", &body.to_string()).await {
         Delivery::Answered { status: 200, body } if body.contains("structuredContent") => Ok(()),
         other => Err(format!("after {after} a valid request failed: {other:?}").into()),

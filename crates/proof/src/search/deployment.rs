@@ -67,6 +67,11 @@ impl Deployment {
         Souk::index(&self.url, &self.settings("writers"))
     }
 
+    /// Starts a writer with a private listener at its port, and with its log in a file.
+    pub(crate) fn logging_writer(&self, log: &Path) -> Result<Souk, Failure> {
+        Souk::index_logging(&self.url, &self.settings("writers"), log)
+    }
+
     /// Starts a writer whose PostgreSQL sessions have its name in the setting `souk.writer`.
     pub(crate) fn named_writer(&self, name: &str) -> Result<Souk, Failure> {
         let url = format!("{}?options=-c%20souk.writer%3D{name}", self.url);
@@ -159,10 +164,10 @@ impl Drop for Deployment {
 }
 
 /// Name and price of each product, by its id.
-type Products = BTreeMap<String, (String, i64)>;
+pub(crate) type Products = BTreeMap<String, (String, i64)>;
 
 /// Returns all products that a reader finds, page by page, and the number of duplicates.
-async fn all_products(port: u16) -> Result<(Products, usize), Failure> {
+pub(crate) async fn all_products(port: u16) -> Result<(Products, usize), Failure> {
     let mut client = Client::new(port);
     let (mut found, mut duplicates, mut cursor) = (Products::new(), 0, None);
     loop {

@@ -1,5 +1,6 @@
 //! Merchant text in a request body.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use schemars::JsonSchema;
@@ -15,6 +16,25 @@ pub(super) struct Sanitized<T>(pub(super) T);
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for Sanitized<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         T::deserialize(Sanitizing(deserializer)).map(Self)
+    }
+}
+
+/// Returns a text on one line, without markup and invisible characters. A URL has none of them, and its `&` does not begin
+/// an entity: `&region=` would become `®ion=`.
+fn sanitized(text: &str) -> Cow<'_, str> {
+    let url = text.trim();
+    let is_web = url.starts_with("https://") || url.starts_with("http://");
+    let is_markup =
+        |character: char| matches!(character, '<' | '>' | '"') || character.is_whitespace();
+    if !is_web || url.contains(is_markup) {
+        return catalog::one_line(text, usize::MAX);
+    }
+    if url.bytes().all(|byte| byte.is_ascii_graphic()) {
+        return Cow::Borrowed(url);
+    }
+    match catalog::web_url(url) {
+        Ok(normalized) => Cow::Owned(normalized),
+        Err(_) => catalog::one_line(text, usize::MAX),
     }
 }
 
@@ -83,7 +103,7 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for Sanitizing<V> {
 
     /// Also called for borrowed and owned strings.
     fn visit_str<E: Error>(self, text: &str) -> Result<V::Value, E> {
-        self.0.visit_str(&catalog::one_line(text, usize::MAX))
+        self.0.visit_str(&sanitized(text))
     }
 
     fn visit_none<E: Error>(self) -> Result<V::Value, E> {
@@ -216,6 +236,26 @@ mod tests {
         );
         let Sanitized(parsed) = from_json::<Sanitized<Body>>(body("x").as_bytes()).unwrap();
         assert_eq!(parsed.price, Amount::new("4.90"));
+    }
+
+    #[test]
+    fn urls_are_not_decoded() {
+        for (sent, stored) in [
+            (
+                " https://a.example/?x=1&region=2&amp;copy=3 ",
+                "https://a.example/?x=1&region=2&amp;copy=3",
+            ),
+            ("http://a.example/{items}?a&lt=1#&reg", "http://a.example/{items}?a&lt=1#&reg"),
+            ("https://\u{fc}.example/?\u{e4}&region=2", "https://xn--tda.example/?%C3%A4&region=2"),
+            // Not URLs.
+            ("https://a.example/<b>x</b>&amp;", "https://a.example/x&"),
+            ("https://a.example/ &amp; more", "https://a.example/ & more"),
+            ("see https://a.example/?a&amp;b", "see https://a.example/?a&b"),
+            ("https://a\u{202e}b.example/&amp;", "https://ab.example/&"),
+        ] {
+            assert_eq!(sanitized(sent), stored);
+            assert_eq!(sanitized(stored), stored);
+        }
     }
 
     #[test]

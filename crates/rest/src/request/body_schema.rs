@@ -19,13 +19,25 @@ pub(crate) struct BodySchema {
     describe: fn() -> Map<String, Value>,
     /// The field whose items the handler validates one by one.
     separate_items: Option<&'static str>,
+    /// Whether an empty body is an object without fields.
+    is_optional: bool,
     /// Compiled for the first request; `None` if the schema does not compile.
     validator: OnceLock<Option<Validator>>,
 }
 
 impl BodySchema {
     pub(crate) fn new(describe: fn() -> Map<String, Value>) -> Self {
-        Self { describe, separate_items: None, validator: OnceLock::new() }
+        Self { describe, separate_items: None, is_optional: false, validator: OnceLock::new() }
+    }
+
+    /// An empty body is an object without fields.
+    pub(crate) fn optional(describe: fn() -> Map<String, Value>) -> Self {
+        Self { is_optional: true, ..Self::new(describe) }
+    }
+
+    /// Returns whether an empty body is an object without fields.
+    pub(crate) const fn is_optional(&self) -> bool {
+        self.is_optional
     }
 
     /// The items of the list `field` are not validated.

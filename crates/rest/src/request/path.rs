@@ -7,8 +7,8 @@ use axum::extract::rejection::RawPathParamsRejection;
 use axum::extract::{FromRequestParts, RawPathParams};
 use axum::http::request::Parts;
 use primitives::{
-    CartId, CheckoutId, Details, ErrorCode, FeedRunId, Id, InvalidSlug, KeyId, Problem, ProductId,
-    StoreSlug,
+    CartId, CheckoutId, Details, ErrorCode, FeedRunId, Id, InvalidSlug, JobId, KeyId, Problem,
+    ProductId, StoreSlug,
 };
 use serde_json::{Value, json};
 
@@ -133,6 +133,13 @@ impl PathId for FeedRunId {
     const EXAMPLE: &'static str = "job_00000000000000000000000000000001";
     const HINT: &'static str =
         "use the job_id that PUT /merchant/products or POST /merchant/imports returned";
+}
+
+impl PathId for JobId {
+    const NAME: &'static str = "job_id";
+    const DESCRIPTION: &'static str = "ID of the job of the queue.";
+    const EXAMPLE: &'static str = "job_00000000000000000000000000000001";
+    const HINT: &'static str = "use a job_id that GET /admin/jobs returned";
 }
 
 impl PathId for KeyId {

@@ -92,3 +92,32 @@ async fn a_sandbox_key_requires_the_demo_store() {
     assert_described_for("post", "/sandbox/key", &answer);
     assert_eq!(answer.body["data"]["stores"], json!(["demo-store"]));
 }
+
+#[tokio::test]
+async fn what_an_agent_has_at_an_inactive_store_can_be_read_and_ended() {
+    let (market, shop) = Market::with_shop().await;
+    let ids = market.stock(&shop, &[mug("mug", json!(12.5))]).await;
+    let items = json!([{ "product_id": ids[0] }]);
+    let new = json!({ "merchant_slug": "shop", "items": items });
+    let cart = call(&market, Method::POST, "", &new).await.body["data"]["cart_id"].clone();
+    let send = async |method: Method, path: &str, body: Value| {
+        let request =
+            Request::builder().method(method).uri(format!("/api/v1/agent/checkout{path}"));
+        market.door.send(request.body(Body::from(body.to_string())).unwrap()).await
+    };
+    let bought = send(Method::POST, "", json!({ "cart_id": cart })).await;
+    assert_eq!(bought.status, 201, "{}", bought.body);
+    let checkout = format!("/{}", bought.body["data"]["checkout_id"].as_str().unwrap());
+    let close = "UPDATE store SET active = false";
+    sqlx::query(close).execute(&mut market.test.raw().await).await.unwrap();
+    let read = call(&market, Method::GET, cart.as_str().unwrap(), &Value::Null).await;
+    assert_eq!(read.error(), (404, "store_not_found"));
+    let updated = send(Method::PATCH, &checkout, json!({ "payment_method": "stripe" })).await;
+    assert_eq!(updated.error(), (404, "store_not_found"));
+    assert_described_for("patch", "/agent/checkout/{checkout_id}", &updated);
+    let again = send(Method::POST, "", json!({ "cart_id": cart })).await;
+    assert_eq!(again.error(), (404, "store_not_found"));
+    assert_described_for("post", "/agent/checkout", &again);
+    assert_eq!(send(Method::GET, &checkout, json!({})).await.status, 200);
+    assert_eq!(send(Method::POST, &format!("{checkout}/cancel"), json!({})).await.status, 200);
+}

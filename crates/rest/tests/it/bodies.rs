@@ -90,6 +90,25 @@ async fn the_body_of_a_checkout_is_validated() {
     }
 }
 
+#[tokio::test]
+async fn the_body_of_a_cancellation_is_optional() {
+    let (market, _) = Market::with_shop().await;
+    let path = "/api/v1/agent/checkout/chk_00000000000000000000000000000001/cancel";
+    let described = "/agent/checkout/{checkout_id}/cancel";
+    for (body, error) in
+        [("", (404, "not_found")), ("{}", (404, "not_found")), ("x", (400, "invalid_request"))]
+    {
+        let answer = market.door.send(Request::post(path).body(Body::from(body)).unwrap()).await;
+        assert_eq!(answer.error(), error, "{body}");
+        assert_described_for("post", described, &answer);
+    }
+    let document = rest::openapi(crate::door::SITE_URL);
+    assert_eq!(document["paths"][described]["post"]["requestBody"]["required"], false);
+    assert_eq!(document["paths"]["/agent/cart"]["post"]["requestBody"]["required"], true);
+    let empty = Request::post("/api/v1/agent/cart").body(Body::empty()).unwrap();
+    assert_eq!(market.door.send(empty).await.error(), (400, "invalid_request"));
+}
+
 async fn post(market: &Market, path: &str, body: &Value) -> crate::door::Answer {
     let request = Request::builder().method(Method::POST).uri(format!("/api/v1{path}"));
     let answer = market.door.send(request.body(Body::from(body.to_string())).unwrap()).await;

@@ -84,11 +84,25 @@ impl Market {
         content_type: &str,
         body: impl Into<Body>,
     ) -> Answer {
-        let request = Request::builder()
+        self.send_with(shop, method, path, &[("content-type", content_type)], body).await
+    }
+
+    /// Calls an endpoint with the store's key and these headers.
+    pub(crate) async fn send_with(
+        &self,
+        shop: &Shop,
+        method: Method,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: impl Into<Body>,
+    ) -> Answer {
+        let mut request = Request::builder()
             .method(method)
             .uri(format!("/api/v1/merchant{path}"))
-            .header("authorization", format!("Bearer {}", shop.key))
-            .header("content-type", content_type);
+            .header("authorization", format!("Bearer {}", shop.key));
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
         send(&self.door.router, request.body(body.into()).unwrap()).await
     }
 

@@ -383,3 +383,34 @@ async fn quality_is_measured_and_defects_are_listed() {
     assert_eq!(twins.body["data"]["meta"], json!({ "total": 2, "page": 2, "limit": 1 }));
     assert_error(&read("?defect=ignore").await, 400, "invalid_request", Some("defect"));
 }
+
+#[tokio::test]
+async fn a_repeated_upload_with_an_idempotency_key_is_one_job() {
+    let (market, shop) = Market::with_shop().await;
+    let send = async |method: Method, path: &str, body: String| {
+        let key = ("idempotency-key", "one");
+        market
+            .send_with(&shop, method, path, &[("content-type", "application/x-ndjson"), key], body)
+            .await
+    };
+    let line = |price: i64| mug("mug", json!(price)).to_string();
+    let first = send(Method::POST, "/imports", line(1)).await;
+    assert_described_for("post", "/merchant/imports", &first);
+    assert_eq!((first.status, &first.body["data"]["status"]), (202, &json!("queued")));
+    let again = send(Method::POST, "/imports", line(1)).await;
+    assert_eq!((again.status, &again.body["data"]), (202, &first.body["data"]));
+    let queued = "SELECT count(*) FROM catalog_run WHERE state = 'queued'";
+    assert_eq!(market.count(queued).await, 1);
+    for (method, path, price) in [
+        (Method::POST, "/imports", 2),
+        (Method::POST, "/imports?mode=replace", 1),
+        (Method::PUT, "/products", 1),
+    ] {
+        let conflict = send(method.clone(), path, line(price)).await;
+        assert_eq!(conflict.error(), (409, "idempotency_conflict"), "{path}");
+        let described = path.split('?').next().unwrap();
+        let method = method.as_str().to_lowercase();
+        assert_described_for(&method, &format!("/merchant{described}"), &conflict);
+    }
+    assert_eq!(market.count(queued).await, 1);
+}

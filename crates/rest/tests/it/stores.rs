@@ -172,3 +172,19 @@ async fn a_closed_or_suspended_store_is_rejected() {
         assert_eq!(answer.error(), refusal, "{slug}");
     }
 }
+
+#[tokio::test]
+async fn agents_cannot_check_out_at_a_store_that_an_operator_suspended() {
+    let (test, door) = seeded_stores().await;
+    let agent_checkout = async || {
+        let answer = door.get("/api/v1/trust/scores/attic").await;
+        assert_described("/trust/scores/{slug}", &answer);
+        let cache = merchants::StoreCache::new(test.database().clone(), std::time::Duration::ZERO);
+        let store = cache.find(&"attic".parse().unwrap()).await.unwrap();
+        (answer.body["data"]["agent_checkout"].clone(), store.record("").trust.agent_checkout)
+    };
+    assert_eq!(agent_checkout().await, (json!(true), true));
+    let suspend = "UPDATE store SET status = 'suspended' WHERE slug = 'attic'";
+    sqlx::query(suspend).execute(&mut test.raw().await).await.unwrap();
+    assert_eq!(agent_checkout().await, (json!(false), false));
+}

@@ -299,19 +299,44 @@ async fn similar_products_exclude_the_product_itself() {
     let world = World::open().await;
     let cup = records(&world.find(Query::of_words("cup")).await).remove(0);
     let id = cup["id"].as_str().unwrap();
-    let page = PageRequest::new(None, Some(10));
-    let found = world.search.similar(id.parse().unwrap(), Vec::new(), page).await.unwrap();
+    let query = Query { page: PageRequest::new(None, Some(10)), ..Query::of_words("") };
+    let found = world.search.similar(id.parse().unwrap(), query.clone()).await.unwrap();
     let similar = records(&found);
     assert!(!similar.is_empty());
     assert!(!ids(&similar).contains(&id.to_owned()));
     // A product whose name shares no words with others has similar products in its category.
-    let store = vec!["demo-store".parse().unwrap()];
+    let in_store = Query { stores: vec!["demo-store".parse().unwrap()], ..query.clone() };
     let first = "prod_076c313f7c63513c9eb9f8f3fff08813".parse().unwrap();
-    let found = world.search.similar(first, store, page).await.unwrap();
+    let found = world.search.similar(first, in_store).await.unwrap();
     assert_eq!(records(&found).len(), 10);
     let unknown = "prod_00000000000000000000000000000001".parse().unwrap();
-    let unknown = world.search.similar(unknown, Vec::new(), page).await;
+    let unknown = world.search.similar(unknown, query).await;
     assert!(matches!(unknown, Err(SearchError::ProductNotFound)));
+}
+
+#[tokio::test]
+async fn similar_products_are_filtered_before_the_limit() {
+    let world = World::open().await;
+    let cup = records(&world.find(Query::of_words("cup")).await).remove(0);
+    let id = cup["id"].as_str().unwrap().parse().unwrap();
+    let price = |record: &Value| record["price"].as_f64().unwrap();
+    let all = Query { page: PageRequest::new(None, Some(100)), ..Query::of_words("") };
+    let all = records(&world.search.similar(id, all).await.unwrap());
+    let mut prices: Vec<f64> = all.iter().map(price).collect();
+    prices.sort_unstable_by(f64::total_cmp);
+    let median = prices[prices.len() / 2];
+    let limit = 5;
+    assert!(all.iter().take(limit).any(|it| price(it) > median), "the first are not all cheap");
+    let arguments = search::SearchArguments {
+        max_price: Some(median),
+        limit: Some(i64::try_from(limit).unwrap()),
+        ..search::SearchArguments::default()
+    };
+    let found = world.search.similar(id, arguments.query().unwrap()).await.unwrap();
+    let cheap = records(&found);
+    assert_eq!(cheap.len(), limit);
+    assert!(cheap.iter().all(|record| price(record) <= median), "{cheap:?}");
+    assert!(found.page.total >= i64::try_from(limit).unwrap());
 }
 
 #[tokio::test]

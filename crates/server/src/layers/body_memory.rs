@@ -1,67 +1,97 @@
 //! Bounds the memory of request bodies over all requests of the process.
 //!
 //! A body is buffered and parsed as a whole, and parsed JSON takes up to a hundred times the memory of its text. Nearly all
-//! bodies are small and pass freely. Others wait for their part of a fixed amount of memory, which they hold until the
-//! request is answered: a body of up to 64 KiB for what it takes once it is parsed, a larger one for one of a few places.
-//! One client address never has all places, and a body that would take too much by itself is refused.
+//! bodies are small and pass freely. A body that has not ended needs memory for its beginning, of which each network has a
+//! share. Others wait for memory, which they hold until the request is answered: a body above
+//! 64 KiB for its text, once its sender is authenticated, and every body for what it takes once it is parsed, when all of
+//! it has arrived. A slow body so holds its text at most, and no more than the share of its sender; one that arrives too
+//! slowly is aborted. A body that would take too much by itself is refused.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use axum::body::{Body, BodyDataStream, Bytes};
-use futures::StreamExt;
+use futures::future::BoxFuture;
 use futures::stream::try_unfold;
-use limits::Caller;
-use primitives::ClientAddress;
+use futures::{FutureExt, StreamExt};
 use schema::ParsedSize;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 
+use super::body_owner::BodyOwner;
+use super::memory_budget::{MemoryBudget, MemoryPermit};
 use super::upload::{AbortReason, Aborted};
 
 /// A body of this declared length is not measured: parsed, it takes at most 115 times as much.
 pub(super) const UNMEASURED_BYTES: u64 = 1024;
 /// A body that takes no more than this once it is parsed passes without waiting.
 const FREE_BYTES: usize = 128 * 1024;
-/// A longer body takes a place.
+/// A body that has not ended after so many bytes needs memory for its beginning.
+const UNRESERVED_BYTES: usize = 1024;
+/// Memory of the beginnings of bodies that have not ended.
+const BEGINNING_BYTES: usize = 32 * 1024 * 1024;
+/// A longer body waits for memory for its text.
 const SMALL_BYTES: usize = 64 * 1024;
-/// Memory of all bodies without a place, once they are parsed.
-const PARSED_TOTAL_BYTES: usize = 16 * 1024 * 1024;
-/// Memory of one body, once it is parsed. A longer one than [`SMALL_BYTES`] may take this much.
-const PARSED_BYTES_MAX: usize = 8 * 1024 * 1024;
-/// Bodies in each kind of place at once, of all addresses and of one.
-const PLACES: usize = 4;
-const PLACES_PER_ADDRESS: usize = 2;
+/// Memory of the texts of bodies.
+const TEXT_BYTES: usize = 16 * 1024 * 1024;
+const LARGE_TEXT_BYTES: usize = 64 * 1024 * 1024;
+/// Memory of small bodies, once they are parsed, and of others.
+const SMALL_PARSED_BYTES: usize = 8 * 1024 * 1024;
+const PARSED_BYTES: usize = 8 * 1024 * 1024;
+/// Memory of one body, once it is parsed. Forwarded to rmcp, it takes three times as much, which cannot be given back to
+/// the system at once.
+const PARSED_BYTES_MAX: usize = 4 * 1024 * 1024;
 /// Maximum time to wait for memory.
 const WAIT_MAX: Duration = Duration::from_secs(5);
-/// Maximum time in which a body with a place has to arrive.
-const BODY_MAX: Duration = Duration::from_secs(15);
-const LARGE_BODY_MAX: Duration = Duration::from_mins(1);
+/// Maximum time in which the first [`SMALL_BYTES`] of a body have to arrive.
+const BEGINNING_MAX: Duration = Duration::from_secs(15);
+/// Minimum rate at which the rest has to arrive, in bytes per second (docs/contract/limits.md#body-limits).
+const RATE_MIN: u32 = 64 * 1024;
+const LARGE_RATE_MIN: u32 = 256 * 1024;
+/// Time by which the rest may be behind that rate.
+const RATE_GRACE: Duration = Duration::from_secs(3);
 /// Maximum time in which the rest of a refused body is read and discarded.
 const DRAIN_MAX: Duration = Duration::from_secs(2);
 
 /// The memory for bodies of a process.
 #[derive(Debug, Clone)]
 pub(crate) struct BodyMemory {
+    beginnings: MemoryBudget,
+    texts: MemoryBudget,
+    /// For bodies that are larger than those of other requests.
+    large_texts: MemoryBudget,
     /// In KiB.
+    small_parsed: Arc<Semaphore>,
     parsed: Arc<Semaphore>,
-    places: Places,
-    /// Places of bodies that are larger than those of other requests.
-    large_places: Places,
-    /// Maximum time to wait for memory.
-    wait_max: Duration,
+    times: Times,
 }
 
-impl Default for BodyMemory {
-    fn default() -> Self {
-        Self::new(WAIT_MAX)
-    }
+/// Times that a body may take.
+#[derive(Debug, Clone, Copy)]
+struct Times {
+    /// Until there is memory.
+    wait_max: Duration,
+    /// Until its beginning has arrived.
+    beginning_max: Duration,
+    /// By which the rest may be behind the minimum rate.
+    grace: Duration,
 }
 
 /// Memory that a request holds until this value is dropped.
 #[derive(Debug, Default)]
-pub(super) struct Reservation(Mutex<(Option<OwnedSemaphorePermit>, Option<Place>)>);
+pub(super) struct Reservation(Mutex<(Option<MemoryPermit>, Option<OwnedSemaphorePermit>)>);
+
+/// A body to measure.
+pub(super) struct MeasuredBody {
+    pub(super) body: Body,
+    pub(super) measure: Measure,
+    /// The declared length, or the largest that is accepted.
+    pub(super) bytes: u64,
+    /// The network it comes from.
+    pub(super) network: BodyOwner,
+    pub(super) owner: BoxFuture<'static, BodyOwner>,
+}
 
 /// How a body is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,34 +102,47 @@ pub(super) enum Measure {
     Items,
 }
 
+impl Measure {
+    const fn rate_min(self) -> u32 {
+        match self {
+            Self::Parsed => RATE_MIN,
+            Self::Items => LARGE_RATE_MIN,
+        }
+    }
+}
+
 impl BodyMemory {
-    fn new(wait_max: Duration) -> Self {
+    /// Creates the memory for bodies of at most these lengths.
+    pub(crate) fn new(bytes_max: usize, large_bytes_max: usize) -> Self {
+        let parsed = |bytes: usize| Arc::new(Semaphore::new(bytes / 1024));
         Self {
-            parsed: Arc::new(Semaphore::new(PARSED_TOTAL_BYTES / 1024)),
-            places: Places::new(PLACES, PLACES_PER_ADDRESS),
-            large_places: Places::new(PLACES, PLACES_PER_ADDRESS),
-            wait_max,
+            beginnings: MemoryBudget::new(BEGINNING_BYTES, SMALL_BYTES),
+            texts: MemoryBudget::new(TEXT_BYTES, bytes_max),
+            large_texts: MemoryBudget::new(LARGE_TEXT_BYTES, large_bytes_max),
+            small_parsed: parsed(SMALL_PARSED_BYTES),
+            parsed: parsed(PARSED_BYTES),
+            times: Times { wait_max: WAIT_MAX, beginning_max: BEGINNING_MAX, grace: RATE_GRACE },
         }
     }
 
     /// Returns the body, which is read on only while its memory is reserved.
     pub(super) fn reserve_for(
         &self,
-        body: Body,
-        measure: Measure,
-        address: Option<ClientAddress>,
+        measured: MeasuredBody,
         reservation: &Arc<Reservation>,
         abort_reason: &Arc<AbortReason>,
     ) -> Body {
         let reserving = ReservingBody {
-            body: body.into_data_stream(),
+            body: measured.body.into_data_stream(),
+            bytes: measured.bytes,
+            network: measured.network,
+            owner: Some(measured.owner),
             buffered: VecDeque::new(),
             buffered_bytes: 0,
             size: ParsedSize::default(),
             stage: Stage::Beginning,
             memory: self.clone(),
-            measure,
-            address,
+            measure: measured.measure,
             reservation: Arc::clone(reservation),
             abort_reason: Arc::clone(abort_reason),
         };
@@ -112,21 +155,29 @@ impl BodyMemory {
 enum Stage {
     /// Buffered, until it ends or is not small.
     Beginning,
-    /// Passed on as it arrives, which has to end in time.
-    Arriving(Instant),
+    /// Passed on as it arrives. Its text is reserved.
+    Arriving {
+        since: Instant,
+        /// Bytes since then.
+        bytes: u32,
+    },
     Ended,
 }
 
 /// A body that waits for memory.
 struct ReservingBody {
     body: BodyDataStream,
+    /// The declared length, or the largest that is accepted.
+    bytes: u64,
+    network: BodyOwner,
+    /// Taken when memory for the text is reserved.
+    owner: Option<BoxFuture<'static, BodyOwner>>,
     buffered: VecDeque<Bytes>,
     buffered_bytes: usize,
     size: ParsedSize,
     stage: Stage,
     memory: BodyMemory,
     measure: Measure,
-    address: Option<ClientAddress>,
     reservation: Arc<Reservation>,
     abort_reason: Arc<AbortReason>,
 }
@@ -140,41 +191,73 @@ impl ReservingBody {
         if let Some(chunk) = self.buffered.pop_front() {
             return Ok(Some((chunk, self)));
         }
-        let Stage::Arriving(deadline) = self.stage else { return Ok(None) };
+        let Stage::Arriving { since, bytes } = self.stage else { return Ok(None) };
+        let at_rate_min = Duration::from_secs(bytes.into()) / self.measure.rate_min();
+        let deadline = since + at_rate_min + self.memory.times.grace;
         let chunk = tokio::time::timeout_at(deadline, self.body.next()).await;
-        match chunk.map_err(|_| self.abort_reason.set(Aborted::Slow))? {
-            None => Ok(None),
-            Some(chunk) => {
-                let chunk = chunk?;
-                self.measure(&chunk).await?;
-                Ok(Some((chunk, self)))
-            }
-        }
+        let Some(chunk) = chunk.map_err(|_| self.abort_reason.set(Aborted::Slow))? else {
+            self.stage = Stage::Ended;
+            self.reserve_parsed(Arc::clone(&self.memory.parsed)).await?;
+            return Ok(None);
+        };
+        let chunk = chunk?;
+        self.measure(&chunk).await?;
+        let length = u32::try_from(chunk.len()).unwrap_or(u32::MAX);
+        self.stage = Stage::Arriving { since, bytes: bytes.saturating_add(length) };
+        Ok(Some((chunk, self)))
     }
 
-    /// Buffers the body until it ends or is not small, and reserves its memory.
+    /// Buffers the body until it ends or is not small, and reserves its memory: what it takes once it is parsed, or that of
+    /// its text.
     async fn begin(&mut self) -> Result<(), axum::BoxError> {
+        let deadline = Instant::now() + self.memory.times.beginning_max;
+        let mut beginning = None;
         while self.buffered_bytes <= SMALL_BYTES {
-            let Some(chunk) = self.body.next().await else {
+            let chunk = if let Some(chunk) = self.body.next().now_or_never() {
+                Ok(chunk)
+            } else {
+                if beginning.is_none() && self.buffered_bytes > UNRESERVED_BYTES {
+                    beginning = Some(self.reserve_beginning().await?);
+                }
+                tokio::time::timeout_at(deadline, self.body.next()).await
+            };
+            let Some(chunk) = chunk.map_err(|_| self.abort_reason.set(Aborted::Slow))? else {
                 self.stage = Stage::Ended;
-                return self.reserve_parsed().await;
+                return self.reserve_parsed(Arc::clone(&self.memory.small_parsed)).await;
             };
             let chunk = chunk?;
             self.measure(&chunk).await?;
             self.buffered_bytes += chunk.len();
             self.buffered.push_back(chunk);
         }
-        let (places, time_max) = match self.measure {
-            Measure::Parsed => (&self.memory.places, BODY_MAX),
-            Measure::Items => (&self.memory.large_places, LARGE_BODY_MAX),
-        };
-        let place = tokio::time::timeout(self.memory.wait_max, places.take(self.address)).await;
-        let Some(place) = place.ok().flatten() else {
+        let permit = tokio::time::timeout(self.memory.times.wait_max, self.take_text()).await;
+        let Some(permit) = permit.ok().flatten() else {
             return Err(self.refuse(Aborted::Overloaded).await.into());
         };
-        self.reservation.0.lock().unwrap_or_else(PoisonError::into_inner).1 = Some(place);
-        self.stage = Stage::Arriving(Instant::now() + time_max);
+        self.reservation.0.lock().unwrap_or_else(PoisonError::into_inner).0 = Some(permit);
+        self.stage = Stage::Arriving { since: Instant::now(), bytes: 0 };
         Ok(())
+    }
+
+    /// Reserves memory for the beginning of a body that has not ended, from the share of its network. It does not wait:
+    /// meanwhile it would take that memory.
+    async fn reserve_beginning(&mut self) -> Result<MemoryPermit, Aborted> {
+        let bytes = SMALL_BYTES.try_into().unwrap_or(u64::MAX);
+        let permit = self.memory.beginnings.take(self.network.clone(), bytes).now_or_never();
+        match permit.flatten() {
+            Some(permit) => Ok(permit),
+            None => Err(self.refuse(Aborted::Overloaded).await),
+        }
+    }
+
+    /// Waits for memory for the text, from the share of the sender.
+    async fn take_text(&mut self) -> Option<MemoryPermit> {
+        let owner = self.owner.take()?.await;
+        let texts = match self.measure {
+            Measure::Parsed => &self.memory.texts,
+            Measure::Items => &self.memory.large_texts,
+        };
+        texts.take(owner, self.bytes).await
     }
 
     /// Adds a chunk to the size of the body.
@@ -196,168 +279,190 @@ impl ReservingBody {
         self.abort_reason.set(aborted)
     }
 
-    /// Reserves the memory that a small body takes once it is parsed.
-    async fn reserve_parsed(&mut self) -> Result<(), axum::BoxError> {
+    /// Reserves the memory that a body takes once it is parsed.
+    async fn reserve_parsed(&mut self, memory: Arc<Semaphore>) -> Result<(), axum::BoxError> {
+        let is_parsed = self.measure == Measure::Parsed || self.buffered_bytes <= SMALL_BYTES;
         let bytes = self.size.estimate().min(PARSED_BYTES_MAX);
-        if bytes <= FREE_BYTES {
+        if !is_parsed || bytes <= FREE_BYTES {
             return Ok(());
         }
         let kib = u32::try_from(bytes.div_ceil(1024)).unwrap_or(u32::MAX);
-        let parsed = Arc::clone(&self.memory.parsed).acquire_many_owned(kib);
-        let Ok(Ok(permit)) = tokio::time::timeout(self.memory.wait_max, parsed).await else {
+        let permit = memory.acquire_many_owned(kib);
+        let permit = tokio::time::timeout(self.memory.times.wait_max, permit).await;
+        let Ok(Ok(permit)) = permit else {
             return Err(self.refuse(Aborted::Overloaded).await.into());
         };
-        self.reservation.0.lock().unwrap_or_else(PoisonError::into_inner).0 = Some(permit);
+        self.reservation.0.lock().unwrap_or_else(PoisonError::into_inner).1 = Some(permit);
         Ok(())
-    }
-}
-
-/// A number of places, of which one address takes some at most.
-#[derive(Debug, Clone)]
-struct Places {
-    all: Arc<Semaphore>,
-    per_address: usize,
-    /// Addresses that have a place or wait for one.
-    addresses: Arc<Mutex<HashMap<Caller, Arc<Semaphore>>>>,
-}
-
-/// A place, released when dropped.
-#[derive(Debug)]
-struct Place {
-    _any: OwnedSemaphorePermit,
-    _own: Option<PlaceOfAddress>,
-}
-
-impl Places {
-    fn new(count: usize, per_address: usize) -> Self {
-        Self { all: Arc::new(Semaphore::new(count)), per_address, addresses: Arc::default() }
-    }
-
-    /// Waits for a place. The semaphores are never closed, so that there is one in the end.
-    async fn take(&self, address: Option<ClientAddress>) -> Option<Place> {
-        let own = match address {
-            Some(address) => Some(self.take_of(Caller::address(address)).await?),
-            None => None,
-        };
-        let any = Arc::clone(&self.all).acquire_owned().await.ok()?;
-        Some(Place { _any: any, _own: own })
-    }
-
-    /// Waits for one of the places of an address.
-    async fn take_of(&self, address: Caller) -> Option<PlaceOfAddress> {
-        let semaphore = {
-            let mut addresses = self.addresses.lock().unwrap_or_else(PoisonError::into_inner);
-            let new = || Arc::new(Semaphore::new(self.per_address));
-            Arc::clone(addresses.entry(address.clone()).or_insert_with(new))
-        };
-        // Created before the wait, so that an address that gives up is forgotten too.
-        let mut place = PlaceOfAddress { places: self.clone(), address, permit: None };
-        place.permit = Some(semaphore.acquire_owned().await.ok()?);
-        Some(place)
-    }
-}
-
-/// A place of an address. When the last one is dropped the address is forgotten.
-#[derive(Debug)]
-struct PlaceOfAddress {
-    places: Places,
-    address: Caller,
-    permit: Option<OwnedSemaphorePermit>,
-}
-
-impl Drop for PlaceOfAddress {
-    fn drop(&mut self) {
-        drop(self.permit.take());
-        let mut addresses = self.places.addresses.lock().unwrap_or_else(PoisonError::into_inner);
-        // The map has the only reference: nobody has a place of this address or waits for one.
-        if addresses.get(&self.address).is_some_and(|it| Arc::strong_count(it) == 1) {
-            addresses.remove(&self.address);
-        }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::convert::Infallible;
+
+    use futures::future;
+    use futures::stream::{self, Stream};
+    use limits::Caller;
+    use primitives::{Id, MerchantId};
+
+    use super::super::body_owner::OwnerKind;
     use super::*;
 
-    const WAIT: Duration = Duration::from_millis(20);
+    const MIB: u64 = 1024 * 1024;
+    const GRACE: Duration = Duration::from_millis(300);
 
-    async fn take(places: &Places, last: u8) -> Option<Place> {
-        tokio::time::timeout(WAIT, places.take(address(last))).await.ok().flatten()
+    fn memory() -> BodyMemory {
+        let wait_max = Duration::from_millis(20);
+        let times = Times { wait_max, beginning_max: GRACE, grace: GRACE };
+        BodyMemory { times, ..BodyMemory::new(1 << 20, 16 << 20) }
     }
 
-    #[expect(clippy::unnecessary_wraps, reason = "as the callers pass it")]
-    fn address(last: u8) -> Option<ClientAddress> {
-        Some(ClientAddress([192, 0, 2, last].into()))
+    fn store(number: u128) -> BodyOwner {
+        let caller = Some(Caller::store(MerchantId::from_random(number)));
+        BodyOwner { caller, kind: OwnerKind::Account }
     }
 
-    #[tokio::test]
-    async fn one_address_never_has_all_places() {
-        let places = Places::new(4, 2);
-        let first = take(&places, 1).await.unwrap();
-        let _second = take(&places, 1).await.unwrap();
-        assert!(take(&places, 1).await.is_none());
-        let _third = take(&places, 2).await.unwrap();
-        let _fourth = take(&places, 3).await.unwrap();
-        assert!(take(&places, 4).await.is_none());
-        drop(first);
-        assert!(take(&places, 4).await.is_some());
+    /// Reads a body of one store to its end.
+    async fn read_stream(
+        memory: &BodyMemory,
+        measure: Measure,
+        chunks: impl Stream<Item = Result<Bytes, Infallible>> + Send + 'static,
+        number: u128,
+    ) -> (Result<usize, Option<Aborted>>, Arc<Reservation>) {
+        let (reservation, reason) = (Arc::default(), Arc::default());
+        let owner = future::ready(store(number)).boxed();
+        let bytes = if measure == Measure::Parsed { MIB } else { 16 * MIB };
+        let body = Body::from_stream(chunks);
+        let measured = MeasuredBody { body, measure, bytes, network: store(number), owner };
+        let body = memory.reserve_for(measured, &reservation, &reason);
+        let bytes = axum::body::to_bytes(body, usize::MAX).await;
+        (bytes.map(|bytes| bytes.len()).map_err(|_| reason.read()), reservation)
     }
 
-    #[tokio::test]
-    async fn addresses_without_a_place_are_forgotten() {
-        let places = Places::new(1, 1);
-        let place = take(&places, 1).await;
-        assert!(take(&places, 1).await.is_none() && take(&places, 2).await.is_none());
-        drop(place);
-        assert!(places.addresses.lock().unwrap().is_empty());
-    }
-
-    /// Reads a body to its end.
+    /// Reads a body of the first store to its end.
     async fn read(
         memory: &BodyMemory,
         measure: Measure,
         text: Vec<u8>,
     ) -> (Result<usize, Option<Aborted>>, Arc<Reservation>) {
-        let (reservation, reason) = (Arc::default(), Arc::default());
-        let chunks: Vec<Result<Bytes, Aborted>> =
+        let chunks: Vec<_> =
             text.chunks(16 * 1024).map(|chunk| Ok(Bytes::copy_from_slice(chunk))).collect();
-        let body = Body::from_stream(futures::stream::iter(chunks));
-        let body = memory.reserve_for(body, measure, address(1), &reservation, &reason);
-        let bytes = axum::body::to_bytes(body, usize::MAX).await;
-        (bytes.map(|bytes| bytes.len()).map_err(|_| reason.read()), reservation)
+        read_stream(memory, measure, stream::iter(chunks), 1).await
+    }
+
+    /// A small body's bytes and then chunks, each after a pause.
+    fn paced(
+        count: usize,
+        bytes: usize,
+        pause: Duration,
+    ) -> impl Stream<Item = Result<Bytes, Infallible>> {
+        let first = stream::iter([Ok(Bytes::from(vec![b' '; SMALL_BYTES + 1]))]);
+        first.chain(stream::iter(0..count).then(move |_| async move {
+            tokio::time::sleep(pause).await;
+            Ok(Bytes::from(vec![b' '; bytes]))
+        }))
+    }
+
+    #[tokio::test]
+    async fn one_network_has_a_share_of_the_bodies_that_have_not_ended() {
+        let memory = memory();
+        let unfinished = |number: u128| {
+            let beginning = Bytes::from(vec![b' '; UNRESERVED_BYTES + 1]);
+            let chunks = stream::iter([Ok(beginning)]).chain(stream::pending());
+            Box::pin(read_stream(&memory, Measure::Parsed, chunks, number))
+        };
+        let mut waiting = Vec::new();
+        for _ in 0..BEGINNING_BYTES / SMALL_BYTES / 8 {
+            let mut body = unfinished(1);
+            assert!(futures::poll!(&mut body).is_pending());
+            waiting.push(body);
+        }
+        assert_eq!(unfinished(1).await.0, Err(Some(Aborted::Overloaded)));
+        let mut other = unfinished(2);
+        assert!(futures::poll!(&mut other).is_pending(), "another network has its own share");
+        drop(waiting);
+        assert!(futures::poll!(unfinished(1)).is_pending());
+        let (whole, _) = read(&memory, Measure::Parsed, vec![b' '; SMALL_BYTES]).await;
+        assert_eq!(whole, Ok(SMALL_BYTES), "a body that has arrived needs none");
     }
 
     #[tokio::test]
     async fn small_bodies_pass_while_large_ones_wait() {
-        let memory = BodyMemory::new(WAIT);
+        let memory = memory();
         let large = || vec![b' '; SMALL_BYTES + 1];
         let (first, held) = read(&memory, Measure::Parsed, large()).await;
         let (second, also_held) = read(&memory, Measure::Parsed, large()).await;
         assert_eq!((first, second), (Ok(SMALL_BYTES + 1), Ok(SMALL_BYTES + 1)));
         let (third, _) = read(&memory, Measure::Parsed, large()).await;
         assert_eq!(third, Err(Some(Aborted::Overloaded)));
+        let other = paced(0, 0, Duration::ZERO);
+        let (other, _) = read_stream(&memory, Measure::Parsed, other, 2).await;
+        assert_eq!(other, Ok(SMALL_BYTES + 1), "another store");
         let (small, _) = read(&memory, Measure::Parsed, vec![b' '; SMALL_BYTES]).await;
         assert_eq!(small, Ok(SMALL_BYTES));
         let (items, _) = read(&memory, Measure::Items, large()).await;
-        assert_eq!(items, Ok(SMALL_BYTES + 1), "other places");
+        assert_eq!(items, Ok(SMALL_BYTES + 1), "other memory");
         drop((held, also_held));
         assert_eq!(read(&memory, Measure::Parsed, large()).await.0, Ok(SMALL_BYTES + 1));
     }
 
     #[tokio::test]
     async fn a_body_is_measured_by_what_it_takes_once_it_is_parsed() {
-        let memory = BodyMemory::new(WAIT);
+        let memory = memory();
         let objects = |bytes: usize| br#"{"":0},"#.repeat(bytes / 7);
-        let (first, held) = read(&memory, Measure::Parsed, objects(SMALL_BYTES)).await;
-        let (second, also_held) = read(&memory, Measure::Parsed, objects(SMALL_BYTES)).await;
+        let half = || objects(SMALL_BYTES / 2);
+        let (first, held) = read(&memory, Measure::Parsed, half()).await;
+        let (second, also_held) = read(&memory, Measure::Parsed, half()).await;
         assert!(first.is_ok() && second.is_ok());
-        let (third, _) = read(&memory, Measure::Parsed, objects(SMALL_BYTES)).await;
+        let (third, _) = read(&memory, Measure::Parsed, half()).await;
         assert_eq!(third, Err(Some(Aborted::Overloaded)));
         assert!(read(&memory, Measure::Parsed, objects(1_000)).await.0.is_ok());
         drop((held, also_held));
         let (too_many, _) = read(&memory, Measure::Parsed, objects(1 << 20)).await;
         assert_eq!(too_many, Err(Some(Aborted::TooManyValues)));
         assert!(read(&memory, Measure::Items, objects(1 << 20)).await.0.is_ok());
+    }
+
+    #[tokio::test]
+    async fn a_long_body_is_measured_once_it_has_arrived() {
+        let memory = memory();
+        let text = || [br#"{"":0},"#.repeat(4_500), vec![b' '; SMALL_BYTES]].concat();
+        let size = ParsedSize::of(&text()).estimate();
+        assert!(size > FREE_BYTES && size <= PARSED_BYTES_MAX);
+        let count = u128::try_from(PARSED_BYTES / size + 1).unwrap();
+        let mut held = Vec::new();
+        for number in 0..count {
+            let chunk = stream::iter([Ok(Bytes::from(text()))]);
+            held.push(read_stream(&memory, Measure::Parsed, chunk, number).await);
+        }
+        let last = held.pop().unwrap().0;
+        assert_eq!(last, Err(Some(Aborted::Overloaded)));
+        assert!(held.iter().all(|(read, _)| read.is_ok()));
+    }
+
+    #[tokio::test]
+    async fn a_body_that_trickles_is_aborted() {
+        for measure in [Measure::Parsed, Measure::Items] {
+            let started = Instant::now();
+            let trickle = paced(1_000, 1, Duration::from_millis(10));
+            let (read, _) = read_stream(&memory(), measure, trickle, 1).await;
+            assert_eq!(read, Err(Some(Aborted::Slow)));
+            assert!(started.elapsed() < GRACE * 10, "{:?}", started.elapsed());
+        }
+        let never = stream::iter([Ok(Bytes::from_static(b" "))]).chain(stream::pending());
+        let (read, _) = read_stream(&memory(), Measure::Items, never, 1).await;
+        assert_eq!(read, Err(Some(Aborted::Slow)), "at its beginning");
+    }
+
+    #[tokio::test]
+    async fn a_body_may_arrive_at_the_minimum_rate() {
+        for measure in [Measure::Parsed, Measure::Items] {
+            // Twice the rate, because the machine is shared.
+            let bytes = usize::try_from(measure.rate_min()).unwrap() / 5;
+            let slow = paced(10, bytes, Duration::from_millis(100));
+            let (read, _) = read_stream(&memory(), measure, slow, 1).await;
+            assert_eq!(read, Ok(SMALL_BYTES + 1 + 10 * bytes));
+        }
     }
 }

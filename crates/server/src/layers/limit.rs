@@ -12,6 +12,7 @@ use http::header::CONTENT_LENGTH;
 use rest::BodyKind;
 
 use super::body_memory::BodyMemory;
+use super::body_owner::BodyOwners;
 use super::upload::{buffered, upload};
 use super::{ErrorResponder, LayerError};
 
@@ -21,18 +22,25 @@ pub(crate) struct Limits {
     pub(crate) body_bytes_max: usize,
     pub(crate) request_max: Duration,
     pub(crate) upload_bytes_max: u64,
+    /// Time without new data after which a body is aborted.
     pub(crate) upload_idle_max: Duration,
+    /// Bytes of an upload that have to arrive in each such time.
+    pub(crate) upload_bytes_min: u64,
     /// How the body of a request is received, by its method and path.
     pub(crate) body_kind: fn(&Method, &str) -> BodyKind,
     pub(crate) body_memory: BodyMemory,
+    /// Who the memory of a body counts for.
+    pub(crate) body_owners: BodyOwners,
 }
 
 impl Limits {
     /// Maximum time without new data in the body of an upload.
     pub(crate) const UPLOAD_IDLE_MAX: Duration = Duration::from_secs(30);
+    /// Bytes of an upload that have to arrive in that time (docs/contract/merchant-api.md#quotas).
+    pub(crate) const UPLOAD_BYTES_MIN: u64 = 1024 * 1024;
 
     /// Returns the maximum size of a body.
-    fn bytes_max(&self, kind: BodyKind) -> u64 {
+    pub(super) fn bytes_max(&self, kind: BodyKind) -> u64 {
         let buffered = |bytes: usize| bytes.try_into().unwrap_or(u64::MAX);
         match kind {
             BodyKind::Buffered => buffered(self.body_bytes_max),
@@ -54,7 +62,7 @@ pub(crate) async fn limit(State(limits): State<Limits>, request: Request, next: 
     match kind {
         BodyKind::Buffered => buffered(&limits, &responder, request, length, next).await,
         BodyKind::LargeJson { .. } | BodyKind::Stream => {
-            upload(&limits, &responder, request, bytes_max, next).await
+            upload(&limits, &responder, request, length, next).await
         }
     }
 }

@@ -1,8 +1,8 @@
 //! Limits the bodies of requests: their size, the memory they take and the time in which they arrive. Uploads have a large
-//! maximum size, and an idle timeout instead of a total timeout.
+//! maximum size, and a minimum rate instead of a total timeout.
 //!
 //! A feed of gigabytes over a slow connection takes hours, so the limits of other requests do not fit.
-//! An upload must not stall, because it would hold a connection and the resources of its handler. Time
+//! An upload must neither stall nor trickle, because it would hold a connection and the resources of its handler. Time
 //! in which the handler does not read does not count. After the end of the body, the usual request
 //! timeout applies.
 
@@ -16,11 +16,12 @@ use axum::middleware::Next;
 use axum::response::Response;
 use futures::StreamExt;
 use futures::stream::try_unfold;
-use primitives::ClientAddress;
 use rest::BodyKind;
 use tokio::sync::oneshot;
+use tokio::time::Instant;
 
-use super::body_memory::{Measure, Reservation, UNMEASURED_BYTES};
+use super::body_memory::{Measure, MeasuredBody, Reservation, UNMEASURED_BYTES};
+use super::body_owner::BodyOwner;
 use super::limit::Limits;
 use super::{ErrorResponder, LayerError};
 
@@ -41,11 +42,12 @@ pub(super) async fn buffered(
     let bytes_max = limits.body_bytes_max.try_into().unwrap_or(u64::MAX);
     let abort_reason = Arc::new(AbortReason::default());
     let reservation = Arc::new(Reservation::default());
-    let address = request.extensions().get::<ClientAddress>().copied();
+    let (network, owner) = (BodyOwner::network(&request), limits.body_owners.of(&request));
     let request = request.map(|body| {
-        let limited = LimitedBody::new(body, bytes_max, limits, &abort_reason, None);
-        let body = Body::from_stream(try_unfold(limited, LimitedBody::next_chunk));
-        limits.body_memory.reserve_for(body, Measure::Parsed, address, &reservation, &abort_reason)
+        let limited = LimitedBody::new(body, bytes_max, limits, &abort_reason);
+        let (body, bytes) = (limited.into_body(), length.unwrap_or(bytes_max));
+        let measured = MeasuredBody { body, measure: Measure::Parsed, bytes, network, owner };
+        limits.body_memory.reserve_for(measured, &reservation, &abort_reason)
     });
     let response = tokio::time::timeout(limits.request_max, next.run(request)).await;
     let response = response.unwrap_or_else(|_| responder.respond(LayerError::Timeout));
@@ -57,22 +59,27 @@ pub(super) async fn upload(
     limits: &Limits,
     responder: &ErrorResponder,
     request: Request,
-    bytes_max: u64,
+    length: Option<u64>,
     next: Next,
 ) -> Response {
+    let kind = (limits.body_kind)(request.method(), request.uri().path());
+    let bytes_max = limits.bytes_max(kind);
     let abort_reason = Arc::new(AbortReason::default());
     let reservation = Arc::new(Reservation::default());
     let (body_end_sender, body_end) = oneshot::channel();
-    let kind = (limits.body_kind)(request.method(), request.uri().path());
-    let address = request.extensions().get::<ClientAddress>().copied();
+    let (network, owner) = (BodyOwner::network(&request), limits.body_owners.of(&request));
     let request = request.map(|body| {
-        let limited =
-            LimitedBody::new(body, bytes_max, limits, &abort_reason, Some(body_end_sender));
-        let body = Body::from_stream(try_unfold(limited, LimitedBody::next_chunk));
+        let mut limited = LimitedBody {
+            _body_end: Some(body_end_sender),
+            ..LimitedBody::new(body, bytes_max, limits, &abort_reason)
+        };
         if kind == BodyKind::Stream {
-            return body;
+            limited.window_bytes_min = limits.upload_bytes_min;
+            return limited.into_body();
         }
-        limits.body_memory.reserve_for(body, Measure::Items, address, &reservation, &abort_reason)
+        let (body, bytes) = (limited.into_body(), length.unwrap_or(bytes_max));
+        let measured = MeasuredBody { body, measure: Measure::Items, bytes, network, owner };
+        limits.body_memory.reserve_for(measured, &reservation, &abort_reason)
     });
     let timeout = async {
         // Nothing is sent: the channel closes when the body is read to its end or dropped.
@@ -145,43 +152,69 @@ impl AbortReason {
     }
 }
 
-/// A body with a maximum size and an idle timeout.
+/// A body with a maximum size and a minimum rate.
 struct LimitedBody {
     body: BodyDataStream,
     bytes_left: u64,
-    idle_max: Duration,
+    /// Time in which enough data has to arrive.
+    window: Duration,
+    /// Bytes that have to arrive in it. One: the body must not stall.
+    window_bytes_min: u64,
+    /// The rest of this window, and what arrived in it.
+    window_left: Duration,
+    window_bytes: u64,
     abort_reason: Arc<AbortReason>,
     _body_end: Option<oneshot::Sender<()>>,
 }
 
 impl LimitedBody {
-    fn new(
-        body: Body,
-        bytes_max: u64,
-        limits: &Limits,
-        abort_reason: &Arc<AbortReason>,
-        body_end: Option<oneshot::Sender<()>>,
-    ) -> Self {
+    fn new(body: Body, bytes_max: u64, limits: &Limits, abort_reason: &Arc<AbortReason>) -> Self {
         Self {
             body: body.into_data_stream(),
             bytes_left: bytes_max,
-            idle_max: limits.upload_idle_max,
+            window: limits.upload_idle_max,
+            window_bytes_min: 1,
+            window_left: limits.upload_idle_max,
+            window_bytes: 0,
             abort_reason: Arc::clone(abort_reason),
-            _body_end: body_end,
+            _body_end: None,
         }
     }
 
-    /// Returns the next chunk and the rest of the body. The idle timeout runs only while the reader waits.
+    fn into_body(self) -> Body {
+        Body::from_stream(try_unfold(self, Self::next_chunk))
+    }
+
+    /// Returns the next chunk and the rest of the body.
     async fn next_chunk(mut self) -> Result<Option<(Bytes, Self)>, axum::BoxError> {
-        let chunk = tokio::time::timeout(self.idle_max, self.next_bytes()).await;
-        let Some(chunk) = chunk.map_err(|_| self.abort_reason.set(Aborted::Stalled))? else {
-            return Ok(None);
-        };
+        let Some(chunk) = self.next_in_time().await? else { return Ok(None) };
         let chunk = chunk?;
         let length = chunk.len().try_into().unwrap_or(u64::MAX);
+        self.window_bytes = self.window_bytes.saturating_add(length);
         let left = self.bytes_left.checked_sub(length);
         self.bytes_left = left.ok_or_else(|| self.abort_reason.set(Aborted::TooLarge))?;
         Ok(Some((chunk, self)))
+    }
+
+    /// Waits for the next chunk. Time counts only while the reader waits.
+    async fn next_in_time(&mut self) -> Result<Option<Result<Bytes, axum::Error>>, Aborted> {
+        loop {
+            let since = Instant::now();
+            let chunk = tokio::time::timeout(self.window_left, self.next_bytes()).await;
+            match chunk {
+                Ok(chunk) => {
+                    self.window_left = self.window_left.saturating_sub(since.elapsed());
+                    return Ok(chunk);
+                }
+                Err(_) if self.window_bytes == 0 => {
+                    return Err(self.abort_reason.set(Aborted::Stalled));
+                }
+                Err(_) if self.window_bytes < self.window_bytes_min => {
+                    return Err(self.abort_reason.set(Aborted::Slow));
+                }
+                Err(_) => (self.window_left, self.window_bytes) = (self.window, 0),
+            }
+        }
     }
 
     /// Skips empty chunks, so that they do not reset the idle timeout.
@@ -208,7 +241,7 @@ mod tests {
     use tower::ServiceExt;
 
     use super::*;
-    use crate::layers::{BodyMemory, limit};
+    use crate::layers::{BodyMemory, BodyOwners, limit};
 
     fn limits() -> Limits {
         Limits {
@@ -216,6 +249,7 @@ mod tests {
             request_max: Duration::from_millis(250),
             upload_bytes_max: 100,
             upload_idle_max: Duration::from_secs(1),
+            upload_bytes_min: 30,
             body_kind: |method, path| {
                 if method == Method::PUT && path == "/feed" {
                     BodyKind::Stream
@@ -223,7 +257,8 @@ mod tests {
                     BodyKind::Buffered
                 }
             },
-            body_memory: BodyMemory::default(),
+            body_memory: BodyMemory::new(10, 10),
+            body_owners: BodyOwners::default(),
         }
     }
 
@@ -296,6 +331,13 @@ mod tests {
         }));
         let (status, _) = send(Method::PUT, Body::from_stream(trickle)).await;
         assert_eq!(status, StatusCode::BAD_REQUEST, "empty chunks are not progress");
+    }
+
+    #[tokio::test]
+    async fn an_upload_that_trickles_is_refused() {
+        let (status, text) = send(Method::PUT, chunks(10, Duration::from_millis(600))).await;
+        assert_eq!(status, StatusCode::BAD_REQUEST);
+        assert!(text.contains("request body too slow"), "{text}");
     }
 
     #[tokio::test]

@@ -47,7 +47,7 @@ pub(crate) async fn store_key(database: &Database, merchant: MerchantId) -> Stri
 /// The application, with methods to call it.
 pub(crate) struct TestApp {
     pub(crate) test: TestDatabase,
-    router: Router,
+    pub(crate) router: Router,
     // Keeps the channels open.
     _channels: (watch::Sender<Health>, watch::Sender<bool>),
 }
@@ -157,11 +157,12 @@ impl TestApp {
             trusted_proxies: Arc::new([]),
         };
         change(&mut settings);
-        let stores = StoreCache::new(test.database().clone(), Duration::ZERO);
+        // With one connection, a request that opened a transaction inside another one would wait for itself.
+        let database = test.database().with_connections(1);
         let app = App {
             search,
-            stores,
-            database: test.database().clone(),
+            stores: StoreCache::new(database.clone(), Duration::ZERO),
+            database,
             random_source: RandomSource::seeded(1),
             health: health.1,
             draining: draining.1,
@@ -239,8 +240,7 @@ impl TestApp {
     }
 
     pub(crate) async fn merchant(&self, slug: &str) -> MerchantId {
-        let stores = StoreCache::new(self.test.database().clone(), Duration::ZERO);
-        stores.find(&slug.parse().unwrap()).await.unwrap().merchant
+        merchants::merchant_of(self.test.database(), &slug.parse().unwrap()).await.unwrap()
     }
 
     /// Logs in and returns the `Authorization` header.

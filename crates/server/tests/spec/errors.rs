@@ -3,10 +3,10 @@
 use axum::body::Body;
 use axum::http::Method;
 use primitives::{Id, ProductId};
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::app::{TestApp, call, post, redacted};
-use crate::carts::in_stock_products;
+use crate::app::{SITE_URL, TestApp, call, post, redacted};
+use crate::carts::{create_cart, in_stock_products, structured_content};
 
 #[tokio::test]
 async fn an_unavailable_store_returns_its_status_and_code() {
@@ -181,6 +181,60 @@ async fn an_overloaded_store_does_not_affect_others() {
     assert_eq!((answer.status.as_u16(), answer.code().as_str()), (503, "service_unavailable"));
     assert_eq!(answer.headers["retry-after"], "30");
     assert_eq!(app.get("/api/v1/stores/directory").await.status, 200);
+}
+
+#[tokio::test]
+async fn an_overload_in_a_tool_result_says_when_to_retry() {
+    let app = TestApp::start().await;
+    // This application has no index.
+    let like = json!({ "product_id": in_stock_products("demo-store")[0] });
+    let answer = app.tool("demo-store", "find_similar_products", like.clone()).await;
+    assert_eq!((answer.status.as_u16(), answer.code().as_str()), (200, "service_unavailable"));
+    assert_eq!(answer.headers["retry-after"], "30");
+    let body = answer.json();
+    let text = body["result"]["content"][0]["text"].as_str().unwrap();
+    let envelope: Value = serde_json::from_str(text).unwrap();
+    assert_eq!(envelope["details"]["retry_after_seconds"], 30);
+    let plain = app.post_json("/demo-store/mcp", &call("find_similar_products", like)).await;
+    assert_eq!(
+        (plain.status.as_u16(), &plain.headers["retry-after"]),
+        (503, &"30".parse().unwrap())
+    );
+    assert_eq!(plain.json()["details"]["retry_after_seconds"], 30);
+}
+
+#[tokio::test]
+async fn the_errors_of_a_purchase_at_an_inactive_store_are_documented() {
+    let app = TestApp::start().await;
+    let key = app.buyer_key("me@example.com").await;
+    let header = [("x-agent-api-key", key.as_str())];
+    let product = in_stock_products("kivikiri")[0].clone();
+    let cart = create_cart(&app, &key, "kivikiri").await["cart_id"].clone();
+    let new = json!({ "cart_id": cart });
+    let session = app.tool_as(&key, "kivikiri", "create_checkout", new.clone()).await;
+    let session = structured_content(&session)["checkout_id"].clone();
+    let hide = "UPDATE store SET active = false WHERE slug = 'kivikiri'";
+    sqlx::query(hide).execute(&mut app.test.raw().await).await.unwrap();
+    let document = rest::openapi(SITE_URL);
+    let items = json!([{ "product_id": product }]);
+    for (method, path, body) in [
+        (Method::GET, "/agent/cart/{cart_id}", Value::Null),
+        (Method::PUT, "/agent/cart/{cart_id}", json!({ "items": items })),
+        (Method::PATCH, "/agent/cart/{cart_id}", json!({ "discount_codes": [] })),
+        (Method::DELETE, "/agent/cart/{cart_id}", Value::Null),
+        (Method::POST, "/agent/checkout", new.clone()),
+        (Method::PATCH, "/agent/checkout/{checkout_id}", json!({ "discount_codes": [] })),
+        (Method::POST, "/agent/payment", json!({ "checkout_id": session })),
+    ] {
+        let name = method.as_str().to_lowercase();
+        let address = path
+            .replace("{cart_id}", cart.as_str().unwrap())
+            .replace("{checkout_id}", session.as_str().unwrap());
+        let answer = app.request(method, &address, &header, &body).await;
+        assert_eq!((answer.status.as_u16(), answer.code().as_str()), (404, "store_not_found"));
+        let described = &document["paths"][path][&name]["responses"]["404"]["description"];
+        assert!(described.as_str().unwrap().contains("`store_not_found`: "), "{name} {path}");
+    }
 }
 
 #[tokio::test]

@@ -3,6 +3,7 @@
 
 mod access_matrix;
 mod accounts;
+mod administration;
 mod app;
 mod cart_lifecycle;
 mod carts;
@@ -18,6 +19,7 @@ mod refusals;
 mod repeated_writes;
 mod search;
 mod search_analytics;
+mod slow_bodies;
 mod tenant_isolation;
 mod tool_schemas;
 mod tools;

@@ -56,7 +56,7 @@ impl Purchase {
             region: None,
             postal_code: Some(String::from("10115")),
             city: Some(String::from("Berlin")),
-            street: None,
+            street: Some(String::from("Way 1")),
             name: None,
         };
         let new = NewCart {
@@ -113,6 +113,13 @@ fn path(url: &str) -> &str {
     url.strip_prefix(SITE_URL).unwrap()
 }
 
+/// Returns a time as the pages show it.
+fn shown_time(time: primitives::Timestamp) -> String {
+    let text = time.to_string();
+    let (date, time) = text.split_once('T').unwrap();
+    format!("{date}, {} UTC", &time[..5])
+}
+
 /// Returns the value of a hidden form field.
 fn hidden<'page>(page: &'page str, name: &str) -> &'page str {
     let (_, rest) = page.split_once(&format!("name=\"{name}\" value=\"")).unwrap();
@@ -138,6 +145,8 @@ async fn a_person_reviews_a_purchase_and_approves_it_once() {
         assert!(page.text.contains(expected), "{expected} is not on the page: {}", page.text);
     }
     assert!(!page.text.contains("<script"));
+    let expiry = shown_time(asked.confirmation.expires_at);
+    assert!(page.text.contains(&format!("Valid until {expiry}.")), "{}", page.text);
     assert_eq!(purchase.status(&asked).await, "pending", "reading the page changes nothing");
     let form = format!(
         "decision=approve&form_token={}&quote_hash={}",
@@ -298,10 +307,29 @@ async fn a_person_pays_or_declines() {
     let declined = form.replace("approves", "declines");
     assert_eq!(purchase.send(&pay, &declined, &[]).await.status, 303);
     assert!(purchase.app.get(address).await.text.contains("The payment was declined."));
-    let back = format!("{address}/turn-back");
+    let back = format!("{address}/decline");
     assert_eq!(purchase.send(&back, &format!("form_token={token}"), &[]).await.status, 303);
     assert!(purchase.app.get(address).await.text.contains("There is nothing to pay now."));
     assert_eq!(purchase.send(&pay, &form, &[]).await.status, 409);
+}
+
+#[tokio::test]
+async fn the_approval_page_names_what_is_open_and_until_when_a_decline_counts() {
+    let purchase = Purchase::without_destination().await;
+    let asked = purchase.request_confirmation().await;
+    let address = path(&asked.confirm_url);
+    let page = purchase.app.get(address).await.text;
+    assert!(page.contains("Still open: address, shipping, tax and contact data."), "{page}");
+    let (token, hash) = (hidden(&page, "form_token"), hidden(&page, "quote_hash"));
+    let form = format!("decision=reject&form_token={token}&quote_hash={hash}");
+    assert_eq!(purchase.send(address, &form, &[]).await.status, 303);
+    let until = shown_time(asked.now.plus(checkout::DECLINE_LIFETIME));
+    let page = purchase.app.get(address).await.text;
+    assert!(
+        page.contains(&format!("cannot ask for the same items again until {until}.")),
+        "{page}"
+    );
+    assert!(!page.contains("Valid until"), "{page}");
 }
 
 #[tokio::test]

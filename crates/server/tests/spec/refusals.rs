@@ -305,25 +305,39 @@ async fn a_trailing_slash_is_accepted() {
 async fn a_payment_method_that_is_not_listed_is_not_accepted() {
     let app = TestApp::start().await;
     let key = app.buyer_key("me@example.com").await;
-    let listed = structured_content(&app.tool(STORE, "list_payment_methods", json!({})).await);
-    assert_eq!(listed["payment_page"], "hosted_test");
-    let methods = listed["methods"].as_array().unwrap();
-    let names: Vec<&str> = methods.iter().map(|method| method["id"].as_str().unwrap()).collect();
-    assert_eq!(names, ["stripe"]);
-    let usdc = json!({ "currency": "USDC" });
-    let usdc = structured_content(&app.tool(STORE, "list_payment_methods", usdc).await);
-    assert_eq!(usdc["methods"], json!([]));
-    let items = json!([{ "product_id": in_stock_products(STORE)[0], "quantity": 1 }]);
-    let new = app.tool_as(&key, STORE, "create_cart", json!({ "items": items })).await;
-    let cart = structured_content(&new)["cart_id"].clone();
-    for method in ["x402", "paypal"] {
-        let complete = json!({ "cart_id": cart, "payment_method": method });
-        let refused = app.tool_as(&key, STORE, "complete_checkout", complete).await;
-        assert_failed_result(&refused, "unsupported_payment_method");
-        assert!(refused.text.contains(r#"\"allowed\":[\"stripe\"]"#), "{}", refused.text);
+    let list = async |store: &str, arguments: Value| {
+        structured_content(&app.tool(store, "list_payment_methods", arguments).await)
+    };
+    let listed = list("wiederlicht", json!({})).await;
+    let stripe = json!({ "id": "stripe", "type": "card", "currencies": ["EUR"],
+                         "handler": "hosted_page" });
+    let expected =
+        json!({ "agent_checkout": true, "payment_page": "hosted_test", "methods": [stripe] });
+    assert_eq!(listed, expected);
+    assert_eq!(list("wiederlicht", json!({ "currency": "EUR" })).await, expected);
+    assert_eq!(list("wiederlicht", json!({ "currency": "USD" })).await["methods"], json!([]));
+    let untrusted = list("low-lantern-audio", json!({})).await;
+    assert_eq!((&untrusted["agent_checkout"], &untrusted["methods"]), (&json!(false), &json!([])));
+    // No method that works now charges USDC.
+    assert_eq!(list(STORE, json!({})).await["methods"], json!([]));
+    for (store, refused, allowed) in [
+        ("wiederlicht", &["x402", "paypal"][..], Some("stripe")),
+        (STORE, &["stripe", "x402"][..], None),
+    ] {
+        let items = json!([{ "product_id": in_stock_products(store)[0], "quantity": 1 }]);
+        let new = app.tool_as(&key, store, "create_cart", json!({ "items": items })).await;
+        let cart = structured_content(&new)["cart_id"].clone();
+        for method in refused {
+            let complete = json!({ "cart_id": cart, "payment_method": method });
+            let refused = app.tool_as(&key, store, "complete_checkout", complete).await;
+            assert_failed_result(&refused, "unsupported_payment_method");
+            let names = allowed.map_or(String::new(), |name| format!(r#"\"{name}\""#));
+            let allowed = format!(r#"\"allowed\":[{names}]"#);
+            assert!(refused.text.contains(&allowed), "{}", refused.text);
+        }
+        let complete = json!({ "cart_id": cart, "payment_method": allowed });
+        structured_content(&app.tool_as(&key, store, "complete_checkout", complete).await);
     }
-    let complete = json!({ "cart_id": cart, "payment_method": "stripe" });
-    structured_content(&app.tool_as(&key, STORE, "complete_checkout", complete).await);
 }
 
 #[tokio::test]

@@ -60,6 +60,32 @@ async fn a_repeated_creation_of_a_key_creates_one() {
 }
 
 #[tokio::test]
+async fn a_repeated_rotation_of_a_key_rotates_it_once() {
+    let app = TestApp::start().await;
+    app.person("ada@example.com", &[]).await;
+    let token = app.log_in("ada@example.com").await;
+    let create = async |name: &str| {
+        let body = json!({ "scopes": ["agent:read"], "name": name });
+        let header = [("authorization", token.as_str())];
+        let created = app.request(Method::POST, "/agent-keys", &header, &body).await;
+        created.json()["data"]["key_id"].as_str().unwrap().to_owned()
+    };
+    let rotate = async |id: &str| {
+        let headers = [("authorization", token.as_str()), ("idempotency-key", "one")];
+        let path = format!("/agent-keys/{id}/rotate");
+        app.request(Method::POST, &path, &headers, &Value::Null).await
+    };
+    let id = create("first").await;
+    let first = rotate(&id).await;
+    assert!(first.json()["data"]["api_key"].is_string(), "{}", first.text);
+    let again = rotate(&id).await;
+    assert_eq!((again.status.as_u16(), &again.json()["data"]["api_key"]), (201, &Value::Null));
+    assert_eq!(again.json()["data"]["prefix"], first.json()["data"]["prefix"]);
+    let other = create("second").await;
+    assert_eq!(outcome(&rotate(&other).await), (409, String::from("idempotency_conflict")));
+}
+
+#[tokio::test]
 async fn key_lists_have_pages() {
     let app = TestApp::start().await;
     app.person("ada@example.com", &[]).await;

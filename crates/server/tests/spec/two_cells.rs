@@ -1,7 +1,9 @@
 //! Two cells side by side: each serves its own merchants and refuses the other's.
 
+use http::Method;
+use identity::Role;
 use primitives::{Id, MerchantId};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::app::{TestApp, call};
 
@@ -40,4 +42,26 @@ async fn each_store_is_served_by_exactly_one_cell() {
         served.iter().all(|count| *count > 2),
         "both cells must serve several stores: {served:?}"
     );
+}
+
+#[tokio::test]
+async fn a_cell_that_lost_a_store_refuses_the_settings_of_its_owner() {
+    let app = TestApp::start().await;
+    app.person("owner@kivikiri.example", &[("kivikiri", Role::Owner)]).await;
+    let token = app.log_in("owner@kivikiri.example").await;
+    let headers = [("authorization", token.as_str())];
+    let path = "/merchant/settings";
+    let mut settings =
+        app.request(Method::GET, path, &headers, &Value::Null).await.json()["data"].clone();
+    settings["confirmation_policy"] = json!("hosted");
+    // The process has not read the new directory yet.
+    let moved =
+        "UPDATE platform.cell_shard SET cell = 'cell-2'; UPDATE platform.cell_epoch SET epoch = 2";
+    sqlx::raw_sql(moved).execute(&mut app.test.raw().await).await.unwrap();
+    let refused = app.request(Method::PUT, path, &headers, &settings).await;
+    assert_eq!(refused.status, 503, "{}", refused.text);
+    assert_eq!(refused.json()["details"]["reason"], "wrong_cell");
+    let back = "UPDATE platform.cell_shard SET cell = 'cell-1'";
+    sqlx::raw_sql(back).execute(&mut app.test.raw().await).await.unwrap();
+    assert_eq!(app.request(Method::PUT, path, &headers, &settings).await.status, 200);
 }

@@ -28,7 +28,7 @@ pub(super) fn collect(stream: TokenStream, facts: &mut Facts) {
                 }
             }
             TokenTree::Ident(ident) if ident == "fn" => is_fn = true,
-            TokenTree::Ident(ident) if ident == "for_platform" && !after_fn => {
+            TokenTree::Ident(ident) if uses_platform(&ident) && !after_fn => {
                 facts.platform_lines.push(line_of(&ident));
             }
             TokenTree::Ident(ident) if ident == "sqlx" => query_path(&mut tokens, facts),
@@ -36,6 +36,10 @@ pub(super) fn collect(stream: TokenStream, facts: &mut Facts) {
         }
         after_fn = is_fn;
     }
+}
+
+fn uses_platform(ident: &Ident) -> bool {
+    ident == "for_platform" || ident == "as_platform"
 }
 
 /// Skips an attribute, which holds prose: doc comments are tokenized as `#[doc = "…"]`, error messages as `#[error("…")]`.
@@ -130,6 +134,7 @@ mod tests {
         let lines = |text: &str| read_facts(text).unwrap().platform_lines;
         assert_eq!(lines("fn a() {\n Work::for_platform(db);\n}"), [2]);
         assert_eq!(lines("fn a() { run(Work::for_platform) }"), [1]);
-        assert_eq!(lines("impl Work { fn for_platform() {} }"), []);
+        assert_eq!(lines("fn a() {\n\n work.as_platform(write) }"), [3]);
+        assert_eq!(lines("impl Work { fn for_platform() {} fn as_platform() {} }"), []);
     }
 }

@@ -12,7 +12,7 @@ pub(super) struct State {
 /// The row of a job.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct Row {
-    pub(super) poison: bool,
+    pub(super) kind: JobKind,
     pub(super) status: JobStatus,
     /// Whether it is in lane 1.
     pub(super) started: bool,
@@ -23,6 +23,22 @@ pub(super) struct Row {
     pub(super) effects: u8,
     /// For the properties: runs lost because another job crashed the worker.
     pub(super) collateral: u8,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct JobKind {
+    /// It may crash its worker whenever it runs.
+    pub(super) poison: bool,
+    pub(super) scheduled: bool,
+}
+
+impl JobKind {
+    pub(super) const HEALTHY: Self = Self { poison: false, scheduled: false };
+    pub(super) const POISON: Self = Self { poison: true, scheduled: false };
+
+    pub(super) const fn scheduled(self) -> Self {
+        Self { scheduled: true, ..self }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -59,9 +75,9 @@ pub(super) enum Phase {
 }
 
 impl State {
-    pub(super) fn new(poison: &[bool], workers: usize) -> Self {
-        let row = |is_poison: &bool| Row {
-            poison: *is_poison,
+    pub(super) fn new(jobs: &[JobKind], workers: usize) -> Self {
+        let row = |kind: &JobKind| Row {
+            kind: *kind,
             status: JobStatus::Queue,
             started: false,
             leased: false,
@@ -69,13 +85,31 @@ impl State {
             effects: 0,
             collateral: 0,
         };
-        Self { rows: poison.iter().map(row).collect(), workers: vec![Worker::default(); workers] }
+        Self { rows: jobs.iter().map(row).collect(), workers: vec![Worker::default(); workers] }
     }
 
-    pub(super) fn is_due(&self, protocol: &Protocol, job: usize, started: bool) -> bool {
+    /// Returns whether a job is claimed beside others: it was not started, or it is scheduled and was not interrupted too
+    /// often.
+    pub(super) fn is_claimable(&self, protocol: &Protocol, job: usize) -> bool {
+        self.is_due(protocol, job) && !self.needs_exclusive_run(protocol, job)
+    }
+
+    pub(super) fn is_suspect(&self, protocol: &Protocol, job: usize) -> bool {
+        self.is_due(protocol, job) && self.needs_exclusive_run(protocol, job)
+    }
+
+    fn is_due(&self, protocol: &Protocol, job: usize) -> bool {
         let row = &self.rows[job];
         let in_reach = !protocol.has(Guard::SkipLocked) || !self.is_locked(protocol, job);
-        row.status == JobStatus::Queue && row.started == started && !row.leased && in_reach
+        row.status == JobStatus::Queue && !row.leased && in_reach
+    }
+
+    fn needs_exclusive_run(&self, protocol: &Protocol, job: usize) -> bool {
+        let row = &self.rows[job];
+        let is_limited = protocol.has(Guard::InterruptionsMax);
+        let is_interrupted =
+            row.kind.scheduled && (!is_limited || row.crashes < protocol.interruptions_max);
+        row.started && !is_interrupted
     }
 
     pub(super) fn is_locked(&self, protocol: &Protocol, job: usize) -> bool {

@@ -90,14 +90,14 @@ impl State {
     ) {
         let empty = state.claims.is_empty();
         let has_room = !state.any_waiting() && !state.exclusive && state.claims.len() < CONCURRENCY;
-        if has_room && (0..self.rows.len()).any(|job| self.is_due(protocol, job, false)) {
+        if has_room && (0..self.rows.len()).any(|job| self.is_claimable(protocol, job)) {
             steps.push(Step::Claim { worker, at_once: false });
             if empty {
                 steps.push(Step::Claim { worker, at_once: true });
             }
         }
         if empty || (!protocol.has(Guard::Exclusive) && has_room) {
-            let suspects = (0..self.rows.len()).filter(|job| self.is_due(protocol, *job, true));
+            let suspects = (0..self.rows.len()).filter(|job| self.is_suspect(protocol, *job));
             steps.extend(suspects.map(|job| Step::ClaimSuspect { worker, job }));
         }
     }
@@ -109,7 +109,7 @@ impl State {
         claimed: Claim,
         steps: &mut Vec<Step>,
     ) {
-        let is_poison = self.rows[claimed.job].poison;
+        let is_poison = self.rows[claimed.job].kind.poison;
         match claimed.phase {
             Phase::Running if is_poison => steps.push(Step::CrashWorker { worker, claim }),
             Phase::Running => {

@@ -5,6 +5,10 @@ use crate::foundation::lease_model::state::{Claim, JobStatus, Phase, State, Work
 use crate::foundation::lease_model::step::Step;
 use crate::foundation::lease_model::{Commit, Guard, Protocol};
 
+/// More than any property allows, so that the number of states is finite.
+const CRASHES_COUNTED_MAX: u8 = 8;
+const COLLATERAL_COUNTED_MAX: u8 = 5;
+
 impl State {
     /// Returns the state after a step.
     pub(super) fn apply(&self, protocol: &Protocol, step: Step) -> Self {
@@ -52,8 +56,10 @@ impl State {
 
     fn claim(&mut self, protocol: &Protocol, worker: usize, at_once: bool) {
         for job in 0..self.rows.len() {
-            if self.is_due(protocol, job, false) {
-                self.rows[job].started = at_once && protocol.has(Guard::MarkStarted);
+            if self.is_claimable(protocol, job) {
+                let row = &mut self.rows[job];
+                row.crashes = (row.crashes + u8::from(row.started)).min(CRASHES_COUNTED_MAX);
+                row.started |= at_once && protocol.has(Guard::MarkStarted);
                 let phase = if at_once { Phase::Running } else { Phase::Waiting };
                 self.lease(worker, job, phase);
             }
@@ -149,7 +155,7 @@ impl State {
             let counts =
                 claimed.current && claimed.phase != Phase::Waiting && claimed.job != poison.job;
             let row = &mut self.rows[claimed.job];
-            row.collateral = (row.collateral + u8::from(counts)).min(3);
+            row.collateral = (row.collateral + u8::from(counts)).min(COLLATERAL_COUNTED_MAX);
         }
     }
 

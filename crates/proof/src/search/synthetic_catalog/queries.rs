@@ -99,8 +99,7 @@ impl Query {
 
     /// Returns the JSON-RPC request for `search_products` at the MCP endpoint of the store.
     pub(crate) fn tool_call(&self) -> String {
-        let params = json!({ "name": "search_products", "arguments": self.arguments() });
-        json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params }).to_string()
+        crate::http::tool_call("search_products", &self.arguments().into()).to_string()
     }
 
     fn arguments(&self) -> Map<String, Value> {
