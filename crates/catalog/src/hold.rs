@@ -18,7 +18,7 @@ pub struct Units {
 
 /// Holds units. If there are too few of any of them, returns the index of the first such entry.
 ///
-/// The stock rows stay locked until the transaction ends, and every other checkout of the same article waits for them.
+/// The stock rows stay locked until the transaction ends, and every other checkout of the same product waits for them.
 /// Hence this is the last statement of a transaction. A caller that receives an index must roll back.
 pub async fn hold(
     work: &mut Work,

@@ -107,10 +107,17 @@ impl Upload {
         key.request_hash.extend_from_slice(&hash);
         key.request_hash = Sha256::digest(&key.request_hash).to_vec();
         let (database, merchant) = (&self.run.database, self.run.merchant);
-        let received =
-            feed_run::finish_upload_once(database, merchant, run, self.total, &hash, &key).await?;
-        self.run.run = None;
-        Ok(received)
+        match feed_run::finish_upload_once(database, merchant, run, self.total, &hash, &key).await {
+            Ok(received) => {
+                self.run.run = None;
+                Ok(received)
+            }
+            Err(CatalogError::Idempotency(error)) => {
+                self.abort(&error.to_string()).await?;
+                Err(error.into())
+            }
+            Err(error) => Err(error),
+        }
     }
 
     /// Stores the last chunk. Returns the feed run and the hash of its bytes.

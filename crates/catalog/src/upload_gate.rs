@@ -16,7 +16,7 @@ const UPLOADS_MAX: usize = 4;
 const UPLOADS_OF_STORE_MAX: usize = 2;
 /// Longest duration of an upload: the grace, and its size at the lowest average rate.
 const DURATION_MAX: Duration = Duration::from_hours(2);
-const GRACE: Duration = Duration::from_mins(10);
+const GRACE: Duration = Duration::from_mins(2);
 const BYTES_PER_SECOND_MIN: u64 = 512 * 1024;
 
 /// Returns the free disk space, in bytes; `None` if it is unknown.
@@ -178,8 +178,8 @@ mod tests {
 
     #[test]
     fn an_upload_has_time_for_its_size_and_never_more_than_two_hours() {
-        assert_eq!(duration_max(GRACE, 0), Duration::from_mins(10));
-        assert_eq!(duration_max(GRACE, 150 << 20), Duration::from_mins(15));
+        assert_eq!(duration_max(GRACE, 0), Duration::from_mins(2));
+        assert_eq!(duration_max(GRACE, 150 << 20), Duration::from_mins(7));
         assert_eq!(duration_max(GRACE, u64::MAX), Duration::from_hours(2));
     }
 

@@ -1,7 +1,7 @@
 //! A verb: completing a checkout. A person then pays at the checkout URL; until then the units are held.
 
-use carts::{CartError, CartOwner, CartRef, CartUpdate, Item, NewCart};
-use database::crash_point;
+use carts::{Cart, CartError, CartOwner, CartRef, CartUpdate, Edit, Item, NewCart};
+use database::{Work, crash_point};
 use jobs::IdempotencyKey;
 use primitives::{CartId, CheckoutId, Problem};
 
@@ -9,9 +9,10 @@ use crate::confirmation::{self, Elicitation, ProofClaim};
 use crate::idempotency::{self, Claim, KeyedWork};
 use crate::revalidate::{Revalidated, revalidate};
 use crate::session::{self, NewSession};
-use crate::update::{Update, update};
+use crate::update::keep_data;
 use crate::{
-    CheckoutContext, CheckoutError, ProofRejection, SessionSnapshot, Status, holds, read, table,
+    COMPLETE_ERRORS, CheckoutContext, CheckoutError, ProofRejection, Session, SessionSnapshot,
+    Status, holds, read, table,
 };
 
 /// Attempts if the error is transient.
@@ -56,13 +57,22 @@ impl Complete {
     pub fn cart(cart: CartId) -> Self {
         Self::new(Source::Cart(cart))
     }
+
+    /// Returns the edits of a cart that exists. A new cart is created with the data.
+    fn edits(&self) -> Vec<Edit> {
+        match self.source {
+            Source::Items(_) => Vec::new(),
+            Source::Cart(_) | Source::Session(_) => self.data.edits(),
+        }
+    }
 }
 
 /// Completes a checkout: revalidates the cart, holds its units and returns the session with the checkout URL. A cart that
 /// was completed before returns the same session.
 ///
-/// The cart is created or changed in a transaction of its own: a rejected checkout leaves a cart that the agent can correct
-/// and that a person can confirm.
+/// A rejected checkout leaves a cart with the data of the request, which the agent can correct and a person can confirm: a
+/// cart without a session is created or changed in a transaction of its own. The data of a session is set in the transaction
+/// that completes it, which knows whether a person can pay, and again after a rejection.
 pub async fn complete(
     context: &CheckoutContext<'_>,
     owner: &CartOwner,
@@ -80,6 +90,11 @@ pub async fn complete(
             result => break result,
         }
     };
+    let is_rejected = result.as_ref().is_err_and(|error| COMPLETE_ERRORS.contains(&error.code()));
+    let edits = request.edits();
+    if is_rejected && !edits.is_empty() {
+        keep_data(context, owner, cart, &edits).await?;
+    }
     // The caller does not know the cart yet, and corrects it before the next attempt.
     result.map_err(|error| match request.source {
         Source::Items(_) => CheckoutError::OfNewCart { cart, error: Box::new(error) },
@@ -87,7 +102,7 @@ pub async fn complete(
     })
 }
 
-/// Returns the cart to complete: an existing one with the requested data, or a new one.
+/// Returns the cart to complete: an existing one, with the requested data unless it has a session, or a new one.
 async fn prepare_cart(
     context: &CheckoutContext<'_>,
     owner: &CartOwner,
@@ -116,36 +131,15 @@ async fn prepare_cart(
             return Ok(created.cart.id);
         }
     };
-    let edits = request.data.edits();
+    let edits = request.edits();
     if !edits.is_empty() {
         let cart = CartRef { agent: owner.key, id };
         match carts::change(database, store, cart, None, &edits, None).await {
-            Ok(_) => {}
-            Err(CartError::Closed { .. }) => {
-                update_during_checkout(context, owner, id, &request.data).await?;
-            }
+            Ok(_) | Err(CartError::Closed { .. }) => {}
             Err(error) => return Err(error.into()),
         }
     }
     Ok(id)
-}
-
-/// Sets data of a cart whose checkout has started. Once a person can pay, it changes with `update` alone.
-async fn update_during_checkout(
-    context: &CheckoutContext<'_>,
-    owner: &CartOwner,
-    cart: CartId,
-    data: &CartUpdate,
-) -> Result<(), CheckoutError> {
-    let Some(found) = read::session_of_cart(&context.reading()?, context.merchant(), cart).await?
-    else {
-        return Ok(());
-    };
-    if found.session.is_escalated(found.now)? {
-        return Ok(());
-    }
-    let change = Update { data: data.clone(), session: NewSession::default() };
-    update(context, owner, found.session.id, &change, None).await.map(drop)
 }
 
 /// Completes the checkout of a cart in one work. Each step is one call.
@@ -164,7 +158,7 @@ async fn try_complete(
     };
     let now = work.now();
     crash_point("complete.claimed");
-    let cart = carts::lock(&mut work, merchant, cart, owner.key).await?;
+    let mut cart = carts::lock(&mut work, merchant, cart, owner.key).await?;
     let found = table::find(work.sql(), merchant, None, Some(cart.id)).await?;
     crash_point("complete.cart_held");
     let existing = match found {
@@ -180,10 +174,7 @@ async fn try_complete(
             return work.finish(session).await;
         }
         Some(mut session) => {
-            // After a declined payment the units are still held; their stock is revalidated like everything else. The lock
-            // comes before those of the products, as in every completion.
-            holds::lock(&mut work, context, owner.key).await?;
-            session.release_units(&mut work, merchant).await?;
+            prepare_session(&mut work, context, &mut session, &mut cart, request).await?;
             Some(session)
         }
     };
@@ -216,6 +207,29 @@ async fn try_complete(
     work.commit().await?;
     crash_point("complete.committed");
     Ok(SessionSnapshot { session, now })
+}
+
+/// Prepares a session that is to be completed: sets the data of the request, or, if a person can still pay after a declined
+/// payment, releases the units.
+async fn prepare_session(
+    work: &mut Work,
+    context: &CheckoutContext<'_>,
+    session: &mut Session,
+    cart: &mut Cart,
+    request: &Complete,
+) -> Result<(), CheckoutError> {
+    let merchant = context.merchant();
+    if session.is_holding {
+        // Their stock is revalidated like everything else. The lock comes before those of the products, as in every
+        // completion.
+        holds::lock(work, context, session.owner.key).await?;
+        return session.release_units(work, merchant).await;
+    }
+    let edits = request.edits();
+    if !edits.is_empty() {
+        carts::change_during_checkout(work, merchant, cart, &edits).await?;
+    }
+    Ok(())
 }
 
 /// Returns an error unless agents may buy at the store, a person can pay there, no required data is missing and every item

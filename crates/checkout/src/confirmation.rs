@@ -18,7 +18,7 @@ use rand::Rng;
 
 pub(crate) use decision::record_elicited;
 pub use decision::{Decision, Elicitation, ElicitationResponse, Visitor, decide};
-pub use declined::DECLINE_LIFETIME;
+pub use declined::{DECLINE_LIFETIME, declined_until};
 pub(crate) use declined::{ItemsHash, ensure_not_declined, record as record_declined};
 pub use proof::{ConfirmationProof, ProofClaim, ProofRejection};
 pub(crate) use request::find_or_create;

@@ -4,7 +4,7 @@ use carts::Delivery;
 use primitives::CheckoutId;
 use subtle::ConstantTimeEq;
 
-use crate::revalidate::revalidate;
+use crate::revalidate::revalidate_completed;
 use crate::session::NewSession;
 use crate::{CheckoutContext, CheckoutError, SessionSnapshot, Status, read, table};
 
@@ -32,9 +32,10 @@ pub async fn deliver(
     // Its own units count as available while it is revalidated.
     session.release_units(&mut work, merchant).await?;
     carts::set_delivery(&mut work, merchant, &mut cart, delivery).await?;
-    let revalidated = revalidate(&mut work, context, cart).await?;
+    let revalidated = revalidate_completed(&mut work, context, cart).await?;
     context.ensure_hosted(&session)?;
-    revalidated.ensure_agent_checkout()?;
+    // As for paying: the trust score for agent checkout is required when a checkout starts.
+    revalidated.store.admit()?;
     revalidated.ensure_ready()?;
     session.set(&revalidated, &NewSession::default());
     session.is_holding = true;

@@ -32,7 +32,8 @@ pub use complete::{Complete, Source, complete};
 pub use confirmation::{
     CONFIRMATION_LIFETIME, CONFIRMATION_TRANSITIONS, Confirmation, ConfirmationProof,
     ConfirmationRequest, ConfirmationStatus, DECLINE_LIFETIME, Decision, Elicitation,
-    ElicitationResponse, ProofClaim, ProofRejection, Visitor, confirmation, decide, request,
+    ElicitationResponse, ProofClaim, ProofRejection, Visitor, confirmation, decide, declined_until,
+    request,
 };
 pub use context::{CheckoutCaller, CheckoutContext};
 pub use create::create;

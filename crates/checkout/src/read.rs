@@ -1,7 +1,7 @@
 //! A verb: reading a session.
 
 use database::{Database, Reading, Work};
-use primitives::{CartId, CheckoutId, KeyId, MerchantId, PageMeta, PageRequest};
+use primitives::{CheckoutId, KeyId, MerchantId, PageMeta, PageRequest};
 
 use crate::{CheckoutError, Session, SessionSnapshot, table};
 
@@ -20,21 +20,6 @@ pub async fn session(
         .await?;
     let session = found.filter(|session| agent.is_none_or(|agent| agent == session.owner.key));
     Ok(SessionSnapshot { session: session.ok_or(CheckoutError::NotFound)?, now })
-}
-
-/// Returns the session of a cart, if its checkout has started.
-pub(crate) async fn session_of_cart(
-    reading: &Reading,
-    merchant: MerchantId,
-    cart: CartId,
-) -> Result<Option<SessionSnapshot>, CheckoutError> {
-    reading
-        .run(async |sql| {
-            let now = sql.now().await?;
-            let found = table::find(sql, merchant, None, Some(cart)).await?;
-            Ok(found.map(|session| SessionSnapshot { session, now }))
-        })
-        .await
 }
 
 /// Sessions that are counted for a list; the total of a longer one is a lower bound.

@@ -27,8 +27,19 @@ pub(crate) struct LineComparison {
     pub(crate) was_available: bool,
 }
 
-/// Revalidates a cart. Prices and stock are not locked: holding the units checks the stock again.
+/// Revalidates a cart that is to be completed. Prices and stock are not locked: holding the units checks the stock again.
 pub(crate) async fn revalidate(
+    work: &mut Work,
+    context: &CheckoutContext<'_>,
+    cart: Cart,
+) -> Result<Revalidated, CheckoutError> {
+    let revalidated = revalidate_completed(work, context, cart).await?;
+    let priced = context.gateway.with_store_messages(revalidated.priced, &revalidated.store);
+    Ok(Revalidated { priced, ..revalidated })
+}
+
+/// Revalidates a cart that was completed. What a store needs for a checkout to start does not count.
+pub(crate) async fn revalidate_completed(
     work: &mut Work,
     context: &CheckoutContext<'_>,
     cart: Cart,
@@ -39,7 +50,6 @@ pub(crate) async fn revalidate(
     let products = catalog::products_for_sale(work, merchant, &ids, pool).await?;
     let comparisons = compare(&cart, &products);
     let priced = PricedCart::new(&store, &settings, &products, cart, work.now())?;
-    let priced = context.gateway.with_store_messages(priced, &store);
     Ok(Revalidated { store, settings, priced, comparisons })
 }
 
@@ -59,7 +69,7 @@ fn compare(cart: &Cart, products: &[Product]) -> Vec<LineComparison> {
 }
 
 impl Revalidated {
-    /// Returns an error unless agents may buy at the store.
+    /// Returns an error unless agents may start a checkout at the store.
     pub(crate) fn ensure_agent_checkout(&self) -> Result<(), CheckoutError> {
         self.store.admit()?;
         if self.store.standing.allows_agent_checkout() {

@@ -16,8 +16,8 @@ use sqlx::types::Json;
 use uuid::Uuid;
 
 pub(crate) use confirmation::{
-    confirmation, confirmations_of, delete_declined, insert_confirmation, insert_declined,
-    is_declined, mark_confirmation_used, record_decision,
+    confirmation, confirmations_of, declined_at, delete_declined, insert_confirmation,
+    insert_declined, mark_confirmation_used, record_decision,
 };
 
 use crate::report::{ReportOutcome, reported_parts};

@@ -1,15 +1,18 @@
 //! Verbs: an agent changes an unpaid session, or a person declines to pay for it.
 
-use carts::{CartOwner, CartUpdate};
+use carts::{Cart, CartOwner, CartUpdate, Edit};
+use database::Work;
 use jobs::IdempotencyKey;
-use primitives::CheckoutId;
+use primitives::{CartId, CheckoutId};
 use subtle::ConstantTimeEq;
 
 use crate::confirmation::{self, ItemsHash};
 use crate::idempotency::{self, Claim};
 use crate::revalidate::revalidate;
 use crate::session::NewSession;
-use crate::{CheckoutContext, CheckoutError, SessionSnapshot, Status, Transition, read, table};
+use crate::{
+    CheckoutContext, CheckoutError, Session, SessionSnapshot, Status, Transition, read, table,
+};
 
 /// A change of a session.
 #[derive(Debug, Clone, Default)]
@@ -61,10 +64,8 @@ pub async fn update(
         Claim::Fresh(work) => work,
         Claim::Replay(snapshot) => return Ok(*snapshot),
     };
-    let now = work.now();
-    let (mut session, mut cart) = read::lock(&mut work, merchant, id, Some(owner.key)).await?;
-    let before = session.version;
-    let status = session.status(now);
+    let (mut session, cart) = read::lock(&mut work, merchant, id, Some(owner.key)).await?;
+    let status = session.status(work.now());
     if status.after(Transition::Cancel).is_none() {
         return Err(CheckoutError::InvalidTransition { from: status });
     }
@@ -73,14 +74,49 @@ pub async fn update(
         session.checkout_url = None;
         (session.confirmation, session.confirmed_scope) = (None, None);
     }
-    carts::change_during_checkout(&mut work, merchant, &mut cart, &change.data.edits()).await?;
-    let revalidated = revalidate(&mut work, context, cart).await?;
+    let edits = change.data.edits();
+    set(&mut work, context, &mut session, cart, &edits, &change.session).await?;
+    work.finish(session).await
+}
+
+/// Sets data of a cart whose completion was rejected, and of its session. It has no effect if the cart has no session, if a
+/// person can pay, or if the session has ended.
+pub(crate) async fn keep_data(
+    context: &CheckoutContext<'_>,
+    owner: &CartOwner,
+    cart: CartId,
+    edits: &[Edit],
+) -> Result<(), CheckoutError> {
+    let merchant = context.merchant();
+    let mut work = context.work().await?;
+    let cart = carts::lock(&mut work, merchant, cart, owner.key).await?;
+    let found = table::find(work.sql(), merchant, None, Some(cart.id)).await?;
+    let Some(mut session) = found else { return Ok(work.rollback().await?) };
+    let is_open = matches!(session.is_escalated(work.now()), Ok(false));
+    if !is_open || session.is_holding {
+        return Ok(work.rollback().await?);
+    }
+    set(&mut work, context, &mut session, cart, edits, &NewSession::default()).await?;
+    Ok(work.commit().await?)
+}
+
+/// Changes a session that holds no units, and its cart. Both are locked.
+async fn set(
+    work: &mut Work,
+    context: &CheckoutContext<'_>,
+    session: &mut Session,
+    mut cart: Cart,
+    edits: &[Edit],
+    new: &NewSession,
+) -> Result<(), CheckoutError> {
+    let (merchant, now, before) = (context.merchant(), work.now(), session.version);
+    carts::change_during_checkout(work, merchant, &mut cart, edits).await?;
+    let revalidated = revalidate(work, context, cart).await?;
     revalidated.ensure_agent_checkout()?;
-    let method = change.session.payment_method;
-    context.ensure_method(&revalidated.settings, owner.is_sandbox, method)?;
-    session.set(&revalidated, &change.session);
+    let is_sandbox = session.owner.is_sandbox;
+    context.ensure_method(&revalidated.settings, is_sandbox, new.payment_method)?;
+    session.set(&revalidated, new);
     session.apply_readiness(revalidated.priced.quote.is_ready(), now)?;
     session.updated_at = now;
-    table::update(&mut work, merchant, &mut session, before).await?;
-    work.finish(session).await
+    table::update(work, merchant, session, before).await
 }

@@ -137,10 +137,14 @@ async fn post(
     if slug == conformance::SLUG {
         return endpoint.rmcp.handle_fixtures(parts, body, &message).await;
     }
+    if message.route != Route::DirectCall {
+        // rmcp parses the body again: kept, the arguments would take their memory twice.
+        message.arguments.take();
+    }
     let outcome = match message.route {
         Route::Notification => accept_notification(&endpoint, parts, body, &message).await,
         Route::DirectCall => call(&endpoint, &slug, &parts, &mut message, &request_id).await,
-        Route::Forward => forward(&endpoint, &slug, parts, body, &mut message, &request_id).await,
+        Route::Forward => forward(&endpoint, &slug, parts, body, &message, &request_id).await,
     };
     let mut response =
         outcome.unwrap_or_else(|rejected| reject(&rejected, &message, &request_id, format));
@@ -206,11 +210,9 @@ async fn forward(
     slug: &str,
     mut parts: request::Parts,
     body: Bytes,
-    message: &mut Message,
+    message: &Message,
     request_id: &RequestId,
 ) -> Result<Response, Rejected> {
-    // rmcp parses the body again: kept, the arguments would take their memory twice.
-    message.arguments.take();
     let admitted = gateway::admit(&endpoint.app, slug, &parts, message, request_id).await?;
     let Admitted { context, permit: _permit } = admitted;
     let quota = context.quota;

@@ -47,8 +47,8 @@ const TEMPLATES: [Template; 2] = [
             format!(
                 "Product: {}\nQuantity: {}\nShip to: {}\n\n\
                  1. Call get_product_details and check_availability.\n\
-                 2. Call get_trust_score and get_store_policies. If agent_checkout is false, agents cannot check out \
-                 here: tell the buyer and stop.\n\
+                 2. Call get_trust_score, get_store_policies and list_payment_methods. If agent_checkout of the last is \
+                 false, agents cannot check out here: tell the buyer and stop.\n\
                  3. Ask the buyer whether to prepare the order. Then call create_cart. If the address is known, call \
                  set_cart_destination and select_shipping_option; otherwise the buyer enters it when paying.\n\
                  4. Call preview_checkout. Show the buyer items, total, delivery, return window and the trust label, \

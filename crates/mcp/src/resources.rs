@@ -98,7 +98,7 @@ pub(crate) fn guide() -> String {
 const GUIDE: &str = "# Buying at a Souk store\n\n\
 1. Search: `search_products`, or `browse_categories` to see what the store sells; `nlweb_who` finds other stores. \
 `get_product_details`, `compare_products`, `get_price_history` and `get_product_reviews` help to choose.\n\
-2. Check the store's trust: `get_trust_score` and `get_store_policies`. `agent_checkout: false` means that agents cannot check out here.\n\
+2. Check the store's trust: `get_trust_score` and `get_store_policies`. `agent_checkout: false` of `list_payment_methods` means that agents cannot check out here.\n\
 3. `create_cart` with the chosen items. If the address is known, `set_cart_destination` and `select_shipping_option` make the total \
 final; otherwise the person enters the address and sees the final total on the page where they pay. An agent key is required; on \
 `demo-store`, `create_sandbox_key` creates one for testing.\n\

@@ -1,4 +1,4 @@
-//! Notices: what merchants are told about their store, kept until they read it. They are read at `GET /merchant/notices`.
+//! Notices: what merchants are told about their store, kept for two years. They are read at `GET /merchant/notices`.
 
 use database::{DatabaseError, Reading, Work};
 use primitives::{MerchantId, NoticeId, Timestamp};

@@ -66,7 +66,8 @@ pub struct TrustRecord {
     pub provisional: bool,
     /// When the score was computed.
     pub computed_at: Timestamp,
-    /// Whether agents can check out at this store.
+    /// Whether the trust score and standing of the store allow agents to check out. `list_payment_methods` says whether a
+    /// person can pay.
     pub agent_checkout: bool,
     /// Minimum score for agent checkout.
     pub agent_threshold: f64,

@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use database::{Clock, Database, DatabaseError, RandomSource, Settings};
 use merchants::StoreCache;
-use tokio::net::TcpListener;
 
 use crate::app::{App, AppSettings};
 use crate::cli::{CatalogCommand, Cli, Command};
@@ -185,7 +184,7 @@ async fn serve_until(
     shutdown: Shutdown,
     startup_message: Option<String>,
 ) -> Result<(), CommandError> {
-    let bound = TcpListener::bind(config.listen).await;
+    let bound = listen::bind(config.listen);
     let listener = bound.map_err(|error| CommandError::Listen(config.listen, error))?;
     let metrics = telemetry::install_metrics();
     let admission = config.admission()?;

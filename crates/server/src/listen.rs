@@ -3,6 +3,7 @@
 mod activity;
 mod connections;
 
+use std::io;
 use std::net::SocketAddr;
 use std::pin::pin;
 use std::sync::Arc;
@@ -15,7 +16,7 @@ use hyper::body::Incoming;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
 use hyper_util::service::TowerToHyperService;
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::watch;
 use tower::ServiceExt;
 
@@ -27,11 +28,23 @@ pub(crate) use connections::ConnectionLimits;
 
 /// Timeout for reading the headers of a request.
 const HEADER_READ_TIMEOUT: Duration = Duration::from_secs(10);
+/// Connections that wait to be accepted. Linux uses at most `net.core.somaxconn`, by default 4,096. Of a burst of more, each
+/// waits for its repeated SYN, for a second or longer.
+const BACKLOG: u32 = 4_096;
 /// Limits on the headers of one request.
 const HEADER_COUNT_MAX: usize = 100;
 const HEADER_BYTES_MAX: usize = 64 * 1024;
 /// Time to wait for requests in flight after the listener has closed, or after a connection was asked to close.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// Listens on an address.
+pub(crate) fn bind(address: SocketAddr) -> io::Result<TcpListener> {
+    let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
+    // A restarted process can listen while connections of the former one are in TIME-WAIT.
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    socket.listen(BACKLOG)
+}
 
 /// Serves until `stopped` becomes true, then accepts no more connections and waits for requests in flight.
 pub(crate) async fn serve(

@@ -20,7 +20,8 @@ pub struct ScoreRecord {
     pub label: Option<Band>,
     /// True below twenty completed orders; the score then counts as at most 0.84 in rankings.
     pub provisional: bool,
-    /// Whether the store accepts agent checkout.
+    /// Whether the score and the standing of the store allow agents to check out. `list_payment_methods` says whether a
+    /// person can pay.
     pub agent_checkout: bool,
     /// Version of the methodology.
     pub methodology_version: &'static str,

@@ -11,7 +11,7 @@ use carts::{CartError, PricedCart};
 use checkout::{CheckoutContext, CheckoutError, PayRequest, SessionSnapshot, Status};
 use database::Reading;
 use payments::TestInstrument;
-use primitives::{CheckoutId, ClientAddress, Failure, Problem};
+use primitives::{CheckoutId, ClientAddress, Failure, Problem, Timestamp};
 use serde::Deserialize;
 
 use crate::Web;
@@ -85,6 +85,8 @@ struct PaymentView<'terms> {
     problem: Option<&'static str>,
     is_test_payment: bool,
     is_payment_failed: bool,
+    /// Until when the agent cannot buy the same items; `None` unless the person declined them.
+    declined_until: Option<String>,
     order: Option<String>,
     action: String,
     form_token: String,
@@ -97,6 +99,8 @@ struct Purchase {
     stage: Stage,
     /// `None` if the cart was purged.
     cart: Option<PricedCart>,
+    /// Until when the agent cannot buy the same items, once they cannot be paid.
+    declined_until: Option<Timestamp>,
     country: String,
 }
 
@@ -111,7 +115,14 @@ impl Purchase {
             Err(error) => return Err(error.into()),
         };
         let stage = Stage::of(&request.context(web), &snapshot);
-        Ok(Self { snapshot, stage, cart, country: store.country.clone() })
+        let declined_until = match stage {
+            Stage::NotPayable | Stage::Canceled | Stage::Expired => {
+                checkout::declined_until(&request.context(web), &snapshot.session).await?
+            }
+            _ => None,
+        };
+        let country = store.country.clone();
+        Ok(Self { snapshot, stage, cart, declined_until, country })
     }
 }
 
@@ -150,7 +161,8 @@ fn render(web: &Web, slug: &str, purchase: &Purchase, problem: Option<&'static s
         delivery: cart.map(|cart| DeliveryView::new(cart, &purchase.country)),
         problem,
         is_test_payment: !web.payment_gateway.is_live(),
-        is_payment_failed: session.is_payment_failed,
+        is_payment_failed: is_open && session.is_payment_failed,
+        declined_until: purchase.declined_until.map(format_time),
         order: session.order.map(|order| order.to_string()),
         action: format!("/{slug}/checkout/{}", session.id),
         form_token: encode_token(&session.form_token),

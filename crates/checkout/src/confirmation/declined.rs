@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use carts::Cart;
 use database::Work;
-use primitives::{KeyId, MerchantId, ProductId, VariantId};
+use primitives::{KeyId, MerchantId, ProductId, Timestamp, VariantId};
 use sha2::{Digest, Sha256};
 
 use super::ProofRejection;
@@ -64,13 +64,32 @@ pub(crate) async fn ensure_not_declined(
     context: &CheckoutContext<'_>,
     cart: &Cart,
 ) -> Result<(), CheckoutError> {
-    let (since, key) = (work.now().minus(DECLINE_LIFETIME), cart.owner.key);
-    let items = ItemsHash::of_cart(cart);
-    if table::is_declined(work, context.merchant(), key, items, since).await? {
+    let (now, key, items) = (work.now(), cart.owner.key, ItemsHash::of_cart(cart));
+    let declined_at = table::declined_at(work.sql(), context.merchant(), key, items).await?;
+    if end(declined_at, now).is_some() {
         let reason = ProofRejection::Rejected;
         return Err(CheckoutError::ConfirmationRequired { reason, requested: None });
     }
     Ok(())
+}
+
+/// Returns until when the agent cannot buy the items of its session, because a person declined them; `None` if it can.
+pub async fn declined_until(
+    context: &CheckoutContext<'_>,
+    session: &Session,
+) -> Result<Option<Timestamp>, CheckoutError> {
+    let (key, items) = (session.owner.key, ItemsHash::of_session(session));
+    // The role of a reading has no access to decisions of people.
+    let mut work = context.work().await?;
+    let declined_at = table::declined_at(work.sql(), context.merchant(), key, items).await?;
+    let until = end(declined_at, work.now());
+    work.rollback().await?;
+    Ok(until)
+}
+
+/// Returns the end of a decline that still counts at `now`.
+fn end(declined_at: Option<Timestamp>, now: Timestamp) -> Option<Timestamp> {
+    declined_at.map(|at| at.plus(DECLINE_LIFETIME)).filter(|until| now < *until)
 }
 
 /// Records that a person declined these items, or withdraws it.

@@ -128,23 +128,21 @@ pub(crate) async fn mark_confirmation_used(
     Ok(done.rows_affected() > 0)
 }
 
-/// Returns whether a person declined these items of this agent since a timestamp.
-pub(crate) async fn is_declined(
-    work: &mut Work,
+/// Returns when a person declined these items of this agent.
+pub(crate) async fn declined_at(
+    sql: &mut PgConnection,
     merchant: MerchantId,
     agent: KeyId,
     items: ItemsHash,
-    since: Timestamp,
-) -> sqlx::Result<bool> {
+) -> sqlx::Result<Option<Timestamp>> {
     sqlx::query_scalar!(
-        r#"SELECT EXISTS (SELECT FROM declined_purchase
-             WHERE merchant_id = $1 AND agent_key_id = $2 AND items_hash = $3 AND declined_at > $4) AS "is_declined!""#,
+        r#"SELECT declined_at AS "declined_at: Timestamp" FROM declined_purchase
+           WHERE merchant_id = $1 AND agent_key_id = $2 AND items_hash = $3"#,
         merchant as MerchantId,
         agent as KeyId,
         items.as_bytes().as_slice(),
-        since as Timestamp,
     )
-    .fetch_one(work.sql())
+    .fetch_optional(sql)
     .await
 }
 

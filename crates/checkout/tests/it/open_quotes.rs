@@ -135,3 +135,22 @@ async fn the_hash_of_an_open_quote_covers_no_estimate() {
     assert_ne!(after.quote.total_minor, before.quote.total_minor);
     assert_eq!(after.quote_hash, before.quote_hash);
 }
+
+#[tokio::test]
+async fn a_started_checkout_can_be_finished_until_the_store_is_suspended() {
+    let shop = Shop::open().await;
+    let [mug] = shop.stock(&[("mug", "12.50", 9)]).await;
+    let at = shop.complete_open(&agent(1), mug, 1).await;
+    let other = shop.complete_open(&agent(2), mug, 1).await;
+    // Too low for a checkout to start.
+    shop.set_standing(0.5).await;
+    let ready = deliver(&shop, &at, delivery("DE")).await.unwrap();
+    let paid = shop.pay(&ready, TestInstrument::Approves).await.unwrap();
+    assert_eq!(paid.status(), Status::Completed);
+    let ready = deliver(&shop, &other, delivery("DE")).await.unwrap();
+    shop.set_standing(0.1).await;
+    let late = deliver(&shop, &ready, delivery("DE")).await.unwrap_err();
+    assert_eq!(late.code(), ErrorCode::StoreSuspended);
+    let late = shop.pay(&ready, TestInstrument::Approves).await.unwrap_err();
+    assert_eq!(late.code(), ErrorCode::StoreSuspended);
+}

@@ -180,6 +180,18 @@ impl Shop {
         sqlx::query_scalar(sql).fetch_one(&mut self.test.raw().await).await.unwrap()
     }
 
+    /// Waits until this many transactions wait for a lock.
+    pub(crate) async fn wait_for_blocked(&self, transactions: i64) {
+        let blocked = "SELECT count(*) FROM pg_stat_activity
+                       WHERE datname = current_database() AND wait_event_type = 'Lock'";
+        let all_blocked = async {
+            while self.count(blocked).await < transactions {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(20), all_blocked).await.unwrap();
+    }
+
     pub(crate) fn advance(&self, span: Duration) {
         self.test.clock().advance(span);
     }

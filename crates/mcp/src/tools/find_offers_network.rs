@@ -59,7 +59,8 @@ pub(super) struct Offer {
     /// Total for one unit with discounts, shipping and taxes. Omitted if out of stock or not shipped there.
     #[serde(skip_serializing_if = "Option::is_none")]
     landed_cost: Option<f64>,
-    /// Whether agents may check out at that store.
+    /// Whether the trust score and standing of that store allow agents to check out. Its `list_payment_methods` says whether
+    /// a person can pay.
     agent_checkout: bool,
 }
 

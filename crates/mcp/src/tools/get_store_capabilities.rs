@@ -18,7 +18,8 @@ pub(super) struct Arguments {}
 pub(super) struct Output {
     /// Store slug.
     merchant_slug: String,
-    /// Whether agents may check out here.
+    /// Whether the trust score and standing of the store allow agents to check out. `list_payment_methods` says whether a
+    /// person can pay.
     agent_checkout: bool,
     /// True for the public demo store, where only sandbox keys may write.
     read_only: bool,

@@ -28,7 +28,7 @@ pub(crate) async fn prove(trial: Trial) -> Verdict {
     command(&engines.database_url, &["migrate"])?;
     let souk = Souk::serve(&engines.database_url, &[]).await?;
     engines.stop_postgres().await?;
-    look_up(souk.port, 4_000).await
+    look_up(souk.port, 2_000).await
 }
 
 /// Forwards connections to PostgreSQL until it is dropped.

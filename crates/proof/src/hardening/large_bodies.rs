@@ -1,5 +1,5 @@
-//! `large-bodies`: hundreds of the worst bodies at once, from sandbox keys, at every operation that takes lists or maps.
-//! The server refuses them, its memory hardly grows, and other callers are served.
+//! `large-bodies`: hundreds of the worst bodies at once, from sandbox keys of several addresses, at every operation that takes
+//! lists or maps. The server refuses them, its memory hardly grows, and other callers are served.
 
 use std::net::Ipv4Addr;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use tokio::sync::watch;
 use super::deployment::{Deployment, product_of};
 use super::shop::tool;
 use crate::http::{Client, Delivery};
-use crate::mcp::{Response, exchange, plain_json};
+use crate::mcp::{Response, exchange_from, plain_json};
 use crate::report::{Failure, Trial, Verdict, ensure};
 use crate::souk::{Souk, peak_kilobytes, reset_peak_kilobytes};
 
@@ -21,7 +21,7 @@ const CONCURRENCY: usize = 200;
 const KEYS: u8 = 10;
 /// Bytes of the longest body that is accepted.
 const BODY_BYTES: usize = 1_048_576;
-/// Bytes of a body that takes no place among the large ones.
+/// Bytes of a body that needs no memory for its text.
 const SMALL_BYTES: usize = 64 * 1024;
 /// Bytes of objects that are accepted and take the most memory.
 const PARSED_BYTES: usize = 34 * 1024;
@@ -103,9 +103,14 @@ pub(crate) async fn prove(trial: Trial) -> Verdict {
     ))
 }
 
+/// The address of a key.
+fn address(number: u8) -> Ipv4Addr {
+    Ipv4Addr::new(127, 0, 3, number + 1)
+}
+
 /// Creates a sandbox key from an address of its own.
 async fn sandbox_key(port: u16, number: u8) -> Result<String, Failure> {
-    let mut client = Client::new(port).from(Ipv4Addr::new(127, 0, 3, number + 1));
+    let mut client = Client::new(port).from(address(number));
     match client.post("/api/v1/sandbox/key", "{}").await {
         Delivery::Answered { status: 200 | 201, body } => {
             let answer: Value = serde_json::from_str(&body)?;
@@ -151,9 +156,10 @@ enum Operation {
 impl Operation {
     fn all() -> Vec<Self> {
         let rest = REST.into_iter().map(|(method, path, field)| Self::Rest { method, path, field });
-        let tools = ["", "MCP-Protocol-Version: 2026-07-28\r\n"].into_iter().flat_map(|headers| {
-            TOOLS.into_iter().map(move |(name, argument)| Self::Tool { name, argument, headers })
-        });
+        // Of the newest protocol version every second one, which rmcp answers.
+        let versions = ["", "MCP-Protocol-Version: 2026-07-28\r\n"].into_iter().cycle();
+        let tools = TOOLS.into_iter().zip(versions);
+        let tools = tools.map(|((name, argument), headers)| Self::Tool { name, argument, headers });
         rest.chain(tools).collect()
     }
 
@@ -244,9 +250,9 @@ impl Wave {
         };
         let requests: Vec<_> = keys.iter().map(request).collect();
         let mut sent = tokio::task::JoinSet::new();
-        for number in 0..CONCURRENCY {
-            let request = Arc::clone(&requests[number % requests.len()]);
-            sent.spawn(async move { exchange(port, &request).await });
+        for (request, number) in requests.iter().zip(0..KEYS).cycle().take(CONCURRENCY) {
+            let request = Arc::clone(request);
+            sent.spawn(async move { exchange_from(address(number), port, &request).await });
         }
         while let Some(answer) = sent.join_next().await {
             let answer = answer?.map_err(|why| format!("{}: {why}", self.name()))?;

@@ -1,11 +1,12 @@
 //! Raw HTTP requests, as bytes.
 
+use std::net::Ipv4Addr;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
+use tokio::net::TcpSocket;
 
 use crate::http::{Client, Delivery};
 use crate::report::Failure;
@@ -30,7 +31,18 @@ impl Response {
 
 /// Sends bytes on a new connection and reads the response.
 pub(crate) async fn exchange(port: u16, bytes: &[u8]) -> Result<Response, Failure> {
-    let mut stream = TcpStream::connect(("127.0.0.1", port)).await?;
+    exchange_from(Ipv4Addr::LOCALHOST, port, bytes).await
+}
+
+/// Sends bytes on a new connection from an address and reads the response.
+pub(crate) async fn exchange_from(
+    source: Ipv4Addr,
+    port: u16,
+    bytes: &[u8],
+) -> Result<Response, Failure> {
+    let socket = TcpSocket::new_v4()?;
+    socket.bind((source, 0).into())?;
+    let mut stream = socket.connect((Ipv4Addr::LOCALHOST, port).into()).await?;
     let (mut reader, mut writer) = stream.split();
     // The server may respond and close the connection before it has read everything.
     let sending = async { writer.write_all(bytes).await.ok() };

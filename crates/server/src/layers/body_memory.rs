@@ -7,8 +7,7 @@
 //! it has arrived. A slow body so holds its text at most, and no more than the share of its sender; one that arrives too
 //! slowly is aborted. A body that would take too much by itself is refused.
 
-use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use axum::body::{Body, BodyDataStream, Bytes};
@@ -16,7 +15,6 @@ use futures::future::BoxFuture;
 use futures::stream::try_unfold;
 use futures::{FutureExt, StreamExt};
 use schema::ParsedSize;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 
 use super::body_owner::BodyOwner;
@@ -33,18 +31,19 @@ const UNRESERVED_BYTES: usize = 1024;
 const BEGINNING_BYTES: usize = 32 * 1024 * 1024;
 /// A longer body waits for memory for its text.
 const SMALL_BYTES: usize = 64 * 1024;
+const SMALL_BYTES_U64: u64 = 64 * 1024;
 /// Memory of the texts of bodies.
 const TEXT_BYTES: usize = 16 * 1024 * 1024;
 const LARGE_TEXT_BYTES: usize = 64 * 1024 * 1024;
 /// Memory of small bodies, once they are parsed, and of others.
-const SMALL_PARSED_BYTES: usize = 8 * 1024 * 1024;
-const PARSED_BYTES: usize = 8 * 1024 * 1024;
+const SMALL_PARSED_BYTES: usize = 12 * 1024 * 1024;
+const PARSED_BYTES: usize = 12 * 1024 * 1024;
 /// Memory of one body, once it is parsed. Forwarded to rmcp, it takes three times as much, which cannot be given back to
 /// the system at once.
 const PARSED_BYTES_MAX: usize = 4 * 1024 * 1024;
 /// Maximum time to wait for memory.
 const WAIT_MAX: Duration = Duration::from_secs(5);
-/// Maximum time in which the first [`SMALL_BYTES`] of a body have to arrive.
+/// Maximum time in which a body of [`SMALL_BYTES`] has to arrive, or a larger one to begin.
 const BEGINNING_MAX: Duration = Duration::from_secs(15);
 /// Minimum rate at which the rest has to arrive, in bytes per second (docs/contract/limits.md#body-limits).
 const RATE_MIN: u32 = 64 * 1024;
@@ -61,9 +60,8 @@ pub(crate) struct BodyMemory {
     texts: MemoryBudget,
     /// For bodies that are larger than those of other requests.
     large_texts: MemoryBudget,
-    /// In KiB.
-    small_parsed: Arc<Semaphore>,
-    parsed: Arc<Semaphore>,
+    small_parsed: MemoryBudget,
+    parsed: MemoryBudget,
     times: Times,
 }
 
@@ -80,14 +78,28 @@ struct Times {
 
 /// Memory that a request holds until this value is dropped.
 #[derive(Debug, Default)]
-pub(super) struct Reservation(Mutex<(Option<MemoryPermit>, Option<OwnedSemaphorePermit>)>);
+pub(super) struct Reservation(Mutex<Reserved>);
+
+#[derive(Debug, Default)]
+struct Reserved {
+    text: Option<MemoryPermit>,
+    parsed: Option<MemoryPermit>,
+}
+
+impl Reservation {
+    fn lock(&self) -> MutexGuard<'_, Reserved> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
 
 /// A body to measure.
 pub(super) struct MeasuredBody {
     pub(super) body: Body,
     pub(super) measure: Measure,
-    /// The declared length, or the largest that is accepted.
-    pub(super) bytes: u64,
+    /// The declared length.
+    pub(super) length: Option<u64>,
+    /// The largest length that is accepted.
+    pub(super) bytes_max: u64,
     /// The network it comes from.
     pub(super) network: BodyOwner,
     pub(super) owner: BoxFuture<'static, BodyOwner>,
@@ -114,13 +126,12 @@ impl Measure {
 impl BodyMemory {
     /// Creates the memory for bodies of at most these lengths.
     pub(crate) fn new(bytes_max: usize, large_bytes_max: usize) -> Self {
-        let parsed = |bytes: usize| Arc::new(Semaphore::new(bytes / 1024));
         Self {
             beginnings: MemoryBudget::new(BEGINNING_BYTES, SMALL_BYTES),
             texts: MemoryBudget::new(TEXT_BYTES, bytes_max),
             large_texts: MemoryBudget::new(LARGE_TEXT_BYTES, large_bytes_max),
-            small_parsed: parsed(SMALL_PARSED_BYTES),
-            parsed: parsed(PARSED_BYTES),
+            small_parsed: MemoryBudget::new(SMALL_PARSED_BYTES, PARSED_BYTES_MAX),
+            parsed: MemoryBudget::new(PARSED_BYTES, PARSED_BYTES_MAX),
             times: Times { wait_max: WAIT_MAX, beginning_max: BEGINNING_MAX, grace: RATE_GRACE },
         }
     }
@@ -134,11 +145,13 @@ impl BodyMemory {
     ) -> Body {
         let reserving = ReservingBody {
             body: measured.body.into_data_stream(),
-            bytes: measured.bytes,
+            length: measured.length,
+            bytes_max: measured.bytes_max,
             network: measured.network,
             owner: Some(measured.owner),
-            buffered: VecDeque::new(),
-            buffered_bytes: 0,
+            known_owner: None,
+            beginning: Vec::new(),
+            is_small: false,
             size: ParsedSize::default(),
             stage: Stage::Beginning,
             memory: self.clone(),
@@ -167,13 +180,16 @@ enum Stage {
 /// A body that waits for memory.
 struct ReservingBody {
     body: BodyDataStream,
-    /// The declared length, or the largest that is accepted.
-    bytes: u64,
+    length: Option<u64>,
+    bytes_max: u64,
     network: BodyOwner,
-    /// Taken when memory for the text is reserved.
+    /// Awaited when memory is reserved for the first time.
     owner: Option<BoxFuture<'static, BodyOwner>>,
-    buffered: VecDeque<Bytes>,
-    buffered_bytes: usize,
+    known_owner: Option<BodyOwner>,
+    /// Copied: a chunk would keep the buffer of the connection, which is larger.
+    beginning: Vec<u8>,
+    /// Whether it has ended within its beginning.
+    is_small: bool,
     size: ParsedSize,
     stage: Stage,
     memory: BodyMemory,
@@ -188,7 +204,8 @@ impl ReservingBody {
         if let Stage::Beginning = self.stage {
             self.begin().await?;
         }
-        if let Some(chunk) = self.buffered.pop_front() {
+        if !self.beginning.is_empty() {
+            let chunk = Bytes::from(std::mem::take(&mut self.beginning));
             return Ok(Some((chunk, self)));
         }
         let Stage::Arriving { since, bytes } = self.stage else { return Ok(None) };
@@ -197,7 +214,7 @@ impl ReservingBody {
         let chunk = tokio::time::timeout_at(deadline, self.body.next()).await;
         let Some(chunk) = chunk.map_err(|_| self.abort_reason.set(Aborted::Slow))? else {
             self.stage = Stage::Ended;
-            self.reserve_parsed(Arc::clone(&self.memory.parsed)).await?;
+            self.reserve_parsed(self.memory.parsed.clone()).await?;
             return Ok(None);
         };
         let chunk = chunk?;
@@ -207,34 +224,36 @@ impl ReservingBody {
         Ok(Some((chunk, self)))
     }
 
-    /// Buffers the body until it ends or is not small, and reserves its memory: what it takes once it is parsed, or that of
-    /// its text.
+    /// Buffers the body until it ends or is known not to be small, and reserves its memory: what it takes once it is parsed,
+    /// or that of its text.
     async fn begin(&mut self) -> Result<(), axum::BoxError> {
         let deadline = Instant::now() + self.memory.times.beginning_max;
         let mut beginning = None;
-        while self.buffered_bytes <= SMALL_BYTES {
+        let is_declared_large = self.length.is_some_and(|bytes| bytes > SMALL_BYTES_U64);
+        // Of one that is declared to be larger, no more than a chunk.
+        let beginning_max = if is_declared_large { 0 } else { SMALL_BYTES };
+        while self.beginning.len() <= beginning_max {
             let chunk = if let Some(chunk) = self.body.next().now_or_never() {
                 Ok(chunk)
             } else {
-                if beginning.is_none() && self.buffered_bytes > UNRESERVED_BYTES {
+                if beginning.is_none() && self.beginning.len() > UNRESERVED_BYTES {
                     beginning = Some(self.reserve_beginning().await?);
                 }
                 tokio::time::timeout_at(deadline, self.body.next()).await
             };
             let Some(chunk) = chunk.map_err(|_| self.abort_reason.set(Aborted::Slow))? else {
-                self.stage = Stage::Ended;
-                return self.reserve_parsed(Arc::clone(&self.memory.small_parsed)).await;
+                (self.stage, self.is_small) = (Stage::Ended, true);
+                return self.reserve_parsed(self.memory.small_parsed.clone()).await;
             };
             let chunk = chunk?;
             self.measure(&chunk).await?;
-            self.buffered_bytes += chunk.len();
-            self.buffered.push_back(chunk);
+            self.beginning.extend_from_slice(&chunk);
         }
         let permit = tokio::time::timeout(self.memory.times.wait_max, self.take_text()).await;
         let Some(permit) = permit.ok().flatten() else {
             return Err(self.refuse(Aborted::Overloaded).await.into());
         };
-        self.reservation.0.lock().unwrap_or_else(PoisonError::into_inner).0 = Some(permit);
+        self.reservation.lock().text = Some(permit);
         self.stage = Stage::Arriving { since: Instant::now(), bytes: 0 };
         Ok(())
     }
@@ -242,8 +261,8 @@ impl ReservingBody {
     /// Reserves memory for the beginning of a body that has not ended, from the share of its network. It does not wait:
     /// meanwhile it would take that memory.
     async fn reserve_beginning(&mut self) -> Result<MemoryPermit, Aborted> {
-        let bytes = SMALL_BYTES.try_into().unwrap_or(u64::MAX);
-        let permit = self.memory.beginnings.take(self.network.clone(), bytes).now_or_never();
+        let taking = self.memory.beginnings.take(self.network.clone(), SMALL_BYTES_U64);
+        let permit = taking.now_or_never();
         match permit.flatten() {
             Some(permit) => Ok(permit),
             None => Err(self.refuse(Aborted::Overloaded).await),
@@ -252,12 +271,20 @@ impl ReservingBody {
 
     /// Waits for memory for the text, from the share of the sender.
     async fn take_text(&mut self) -> Option<MemoryPermit> {
-        let owner = self.owner.take()?.await;
+        let owner = self.owner().await?;
         let texts = match self.measure {
             Measure::Parsed => &self.memory.texts,
             Measure::Items => &self.memory.large_texts,
         };
-        texts.take(owner, self.bytes).await
+        texts.take(owner, self.length.unwrap_or(self.bytes_max)).await
+    }
+
+    async fn owner(&mut self) -> Option<BodyOwner> {
+        if let Some(owner) = &mut self.owner {
+            self.known_owner = Some(owner.await);
+            self.owner = None;
+        }
+        self.known_owner.clone()
     }
 
     /// Adds a chunk to the size of the body.
@@ -272,27 +299,27 @@ impl ReservingBody {
     /// Refuses the body. The rest of it is read and discarded, because a client that is still sending would not see the
     /// response.
     async fn refuse(&mut self, aborted: Aborted) -> Aborted {
-        self.buffered.clear();
-        *self.reservation.0.lock().unwrap_or_else(PoisonError::into_inner) = (None, None);
+        self.beginning = Vec::new();
+        *self.reservation.lock() = Reserved::default();
         let rest = async { while let Some(Ok(_)) = self.body.next().await {} };
         let _ = tokio::time::timeout(DRAIN_MAX, rest).await;
         self.abort_reason.set(aborted)
     }
 
-    /// Reserves the memory that a body takes once it is parsed.
-    async fn reserve_parsed(&mut self, memory: Arc<Semaphore>) -> Result<(), axum::BoxError> {
-        let is_parsed = self.measure == Measure::Parsed || self.buffered_bytes <= SMALL_BYTES;
+    /// Reserves the memory that a body takes once it is parsed, from the share of the sender.
+    async fn reserve_parsed(&mut self, memory: MemoryBudget) -> Result<(), axum::BoxError> {
+        let is_parsed = self.measure == Measure::Parsed || self.is_small;
         let bytes = self.size.estimate().min(PARSED_BYTES_MAX);
         if !is_parsed || bytes <= FREE_BYTES {
             return Ok(());
         }
-        let kib = u32::try_from(bytes.div_ceil(1024)).unwrap_or(u32::MAX);
-        let permit = memory.acquire_many_owned(kib);
-        let permit = tokio::time::timeout(self.memory.times.wait_max, permit).await;
-        let Ok(Ok(permit)) = permit else {
+        let wait_max = self.memory.times.wait_max;
+        let taking = async { memory.take(self.owner().await?, bytes.try_into().ok()?).await };
+        let permit = tokio::time::timeout(wait_max, taking).await;
+        let Some(permit) = permit.ok().flatten() else {
             return Err(self.refuse(Aborted::Overloaded).await.into());
         };
-        self.reservation.0.lock().unwrap_or_else(PoisonError::into_inner).1 = Some(permit);
+        self.reservation.lock().parsed = Some(permit);
         Ok(())
     }
 }
@@ -330,11 +357,23 @@ mod tests {
         chunks: impl Stream<Item = Result<Bytes, Infallible>> + Send + 'static,
         number: u128,
     ) -> (Result<usize, Option<Aborted>>, Arc<Reservation>) {
+        read_declared(memory, measure, None, chunks, number).await
+    }
+
+    /// Reads a body of a declared length to its end.
+    async fn read_declared(
+        memory: &BodyMemory,
+        measure: Measure,
+        length: Option<u64>,
+        chunks: impl Stream<Item = Result<Bytes, Infallible>> + Send + 'static,
+        number: u128,
+    ) -> (Result<usize, Option<Aborted>>, Arc<Reservation>) {
         let (reservation, reason) = (Arc::default(), Arc::default());
         let owner = future::ready(store(number)).boxed();
-        let bytes = if measure == Measure::Parsed { MIB } else { 16 * MIB };
+        let bytes_max = if measure == Measure::Parsed { MIB } else { 16 * MIB };
         let body = Body::from_stream(chunks);
-        let measured = MeasuredBody { body, measure, bytes, network: store(number), owner };
+        let network = store(number);
+        let measured = MeasuredBody { body, measure, length, bytes_max, network, owner };
         let body = memory.reserve_for(measured, &reservation, &reason);
         let bytes = axum::body::to_bytes(body, usize::MAX).await;
         (bytes.map(|bytes| bytes.len()).map_err(|_| reason.read()), reservation)
@@ -408,17 +447,41 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn a_body_that_is_declared_to_be_large_is_not_buffered_before_it_has_memory() {
+        let memory = memory();
+        let unfinished = || {
+            let first = Bytes::from_static(b" ");
+            let chunks = stream::iter([Ok(first)]).chain(stream::pending());
+            Box::pin(read_declared(&memory, Measure::Parsed, Some(MIB), chunks, 1))
+        };
+        let both = future::join(unfinished(), unfinished());
+        let third = async {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+            unfinished().await.0
+        };
+        // The first two have the share of the store after one byte each.
+        let (_, third) = future::join(both, third).await;
+        assert_eq!(third, Err(Some(Aborted::Overloaded)));
+    }
+
+    #[tokio::test]
     async fn a_body_is_measured_by_what_it_takes_once_it_is_parsed() {
         let memory = memory();
         let objects = |bytes: usize| br#"{"":0},"#.repeat(bytes / 7);
         let half = || objects(SMALL_BYTES / 2);
         let (first, held) = read(&memory, Measure::Parsed, half()).await;
-        let (second, also_held) = read(&memory, Measure::Parsed, half()).await;
-        assert!(first.is_ok() && second.is_ok());
-        let (third, _) = read(&memory, Measure::Parsed, half()).await;
-        assert_eq!(third, Err(Some(Aborted::Overloaded)));
+        assert!(first.is_ok());
+        let (second, _) = read(&memory, Measure::Parsed, half()).await;
+        assert_eq!(second, Err(Some(Aborted::Overloaded)), "of the same store");
         assert!(read(&memory, Measure::Parsed, objects(1_000)).await.0.is_ok());
-        drop((held, also_held));
+        let of_store = async |number| {
+            let chunk = stream::iter([Ok(Bytes::from(half()))]);
+            read_stream(&memory, Measure::Parsed, chunk, number).await
+        };
+        let others = [of_store(2).await, of_store(3).await];
+        assert!(others.iter().all(|(read, _)| read.is_ok()), "of other stores");
+        assert_eq!(of_store(4).await.0, Err(Some(Aborted::Overloaded)), "no memory is left");
+        drop((held, others));
         let (too_many, _) = read(&memory, Measure::Parsed, objects(1 << 20)).await;
         assert_eq!(too_many, Err(Some(Aborted::TooManyValues)));
         assert!(read(&memory, Measure::Items, objects(1 << 20)).await.0.is_ok());

@@ -45,8 +45,8 @@ pub(super) async fn buffered(
     let (network, owner) = (BodyOwner::network(&request), limits.body_owners.of(&request));
     let request = request.map(|body| {
         let limited = LimitedBody::new(body, bytes_max, limits, &abort_reason);
-        let (body, bytes) = (limited.into_body(), length.unwrap_or(bytes_max));
-        let measured = MeasuredBody { body, measure: Measure::Parsed, bytes, network, owner };
+        let (body, measure) = (limited.into_body(), Measure::Parsed);
+        let measured = MeasuredBody { body, measure, length, bytes_max, network, owner };
         limits.body_memory.reserve_for(measured, &reservation, &abort_reason)
     });
     let response = tokio::time::timeout(limits.request_max, next.run(request)).await;
@@ -77,8 +77,8 @@ pub(super) async fn upload(
             limited.window_bytes_min = limits.upload_bytes_min;
             return limited.into_body();
         }
-        let (body, bytes) = (limited.into_body(), length.unwrap_or(bytes_max));
-        let measured = MeasuredBody { body, measure: Measure::Items, bytes, network, owner };
+        let (body, measure) = (limited.into_body(), Measure::Items);
+        let measured = MeasuredBody { body, measure, length, bytes_max, network, owner };
         limits.body_memory.reserve_for(measured, &reservation, &abort_reason)
     });
     let timeout = async {

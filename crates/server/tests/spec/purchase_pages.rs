@@ -11,7 +11,8 @@ use checkout::{
     CheckoutCaller, CheckoutContext, Complete, ConfirmationRequest, PayRequest, PaymentGateway,
     SessionSnapshot, Status, Visitor,
 };
-use merchants::{Store, StoreCache};
+use database::Work;
+use merchants::{Standing, Store, StoreCache};
 use payments::{ChargeFuture, ChargeRequest, Provider, ProviderUnavailable, TestProvider};
 use primitives::{ClientAddress, Id, KeyId, Money, ProductId};
 
@@ -100,6 +101,13 @@ impl Purchase {
             request = request.header(*name, *value);
         }
         self.app.send(request.body(Body::from(form.to_owned())).unwrap()).await
+    }
+
+    async fn set_score(&self, score: f64) {
+        let mut work = Work::for_platform(self.app.test.database()).await.unwrap();
+        let standing = Standing { score: Some(score), provisional: false, computed_at: work.now() };
+        merchants::set_standing(&mut work, self.store.merchant, &standing).await.unwrap();
+        work.commit().await.unwrap();
     }
 
     async fn status(&self, asked: &ConfirmationRequest) -> &'static str {
@@ -309,8 +317,14 @@ async fn a_person_pays_or_declines() {
     assert!(purchase.app.get(address).await.text.contains("The payment was declined."));
     let back = format!("{address}/decline");
     assert_eq!(purchase.send(&back, &format!("form_token={token}"), &[]).await.status, 303);
-    assert!(purchase.app.get(address).await.text.contains("There is nothing to pay now."));
+    let page = purchase.app.get(address).await.text;
+    assert!(page.contains("There is nothing to pay now."), "{page}");
+    let until = shown_time(at.now.plus(checkout::DECLINE_LIFETIME));
+    assert!(page.contains(&format!("cannot ask for them again until {until}.")), "{page}");
+    assert!(!page.contains("ask your agent") && !page.contains("You can try again"), "{page}");
     assert_eq!(purchase.send(&pay, &form, &[]).await.status, 409);
+    purchase.app.test.clock().advance(checkout::DECLINE_LIFETIME + Duration::from_secs(1));
+    assert!(purchase.app.get(address).await.text.contains("ask your agent to prepare it again"));
 }
 
 #[tokio::test]
@@ -373,4 +387,37 @@ async fn a_person_enters_the_address_sees_the_total_and_pays_it() {
     let total = Money::new(order.0, purchase.cart.cart.currency).to_string();
     assert!(page.contains(&format!("Pay {total}")), "exactly what the button showed is charged");
     assert_eq!(order.1, "hosted");
+}
+
+#[tokio::test]
+async fn a_purchase_can_be_finished_until_the_store_is_suspended() {
+    let purchase = Purchase::without_destination().await;
+    let at = purchase.complete().await;
+    let hosted = at.session.checkout_url.clone().unwrap();
+    let address = path(&hosted);
+    // Too low for a checkout to start.
+    purchase.set_score(0.5).await;
+    let page = purchase.app.get(address).await.text;
+    assert!(page.contains("Where should it be delivered?"), "{page}");
+    let (token, country) = (hidden(&page, "form_token").to_owned(), &purchase.store.country);
+    let form = format!(
+        "form_token={token}&name=Eve&street=Way+1&postal_code=10115&city=Berlin&country={country}&email=eve%40example.com"
+    );
+    let delivery = format!("{address}/delivery");
+    assert_eq!(purchase.send(&delivery, &form, &[]).await.status, 303);
+    let page = purchase.app.get(address).await.text;
+    assert!(page.contains("Review and pay"), "{page}");
+    let hash = hidden(&page, "quote_hash");
+    let pay = format!("instrument=test_approves&form_token={token}&quote_hash={hash}");
+    purchase.set_score(0.1).await;
+    let closed = "This store does not accept payments at the moment";
+    let page = purchase.app.get(address).await.text;
+    assert!(page.contains(closed) && !page.contains("/delivery") && !page.contains("/pay\""));
+    for (address, form) in [(delivery, &form), (format!("{address}/pay"), &pay)] {
+        let refused = purchase.send(&address, form, &[]).await;
+        assert!(refused.status == 403 && refused.text.contains(closed), "{}", refused.text);
+    }
+    purchase.set_score(0.5).await;
+    assert_eq!(purchase.send(&format!("{address}/pay"), &pay, &[]).await.status, 303);
+    assert!(purchase.app.get(address).await.text.contains("Paid. Thank you."));
 }
