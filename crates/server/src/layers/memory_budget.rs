@@ -43,10 +43,10 @@ pub(super) struct MemoryPermit {
 }
 
 impl MemoryBudget {
-    /// Creates a budget of at least three of the largest bodies.
+    /// Creates a budget of at least the largest body.
     pub(super) fn new(bytes: usize, body_bytes_max: usize) -> Self {
         let body_kib = body_bytes_max.div_ceil(1024);
-        let all_kib = (bytes / 1024).max(3 * body_kib).min(Semaphore::MAX_PERMITS);
+        let all_kib = (bytes / 1024).max(body_kib).min(Semaphore::MAX_PERMITS);
         let all = Arc::new(Semaphore::new(all_kib));
         Self { all, all_kib, body_kib, parts: Arc::default() }
     }
