@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Body;
-use axum::http::{Method, Request};
+use axum::http::{Method, Request, StatusCode};
 use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use database::Work;
@@ -16,7 +16,7 @@ use identity::{Actor, NewAgentKey, Role, StoreScope, Tokens};
 use primitives::{Scope, UserId};
 use serde_json::{Value, json};
 
-use crate::app::{PASSWORD, SITE_URL, TestApp, call, secret};
+use crate::app::{PASSWORD, SITE_URL, TestApp, TestResponse, call, secret};
 
 /// A kind of credential, with the header that carries it.
 struct Credential {
@@ -177,18 +177,30 @@ async fn tools(app: &TestApp) -> Vec<Target> {
     targets.map(target).collect()
 }
 
+/// Sends the request with the credential. A server that is overloaded has decided nothing: the request is sent again.
+async fn answer_to(app: &TestApp, target: &Target, credential: &Credential) -> TestResponse {
+    let mut attempts_left = 5;
+    loop {
+        let mut request = Request::builder()
+            .method(target.method.clone())
+            .uri(&target.path)
+            .header("host", "souk.test")
+            .header("content-type", "application/json");
+        if let Some((name, value)) = &credential.header {
+            request = request.header(*name, value);
+        }
+        let body = if target.body.is_null() { String::new() } else { target.body.to_string() };
+        let answer = app.send(request.body(Body::from(body)).unwrap()).await;
+        attempts_left -= 1;
+        if answer.status != StatusCode::SERVICE_UNAVAILABLE || attempts_left == 0 {
+            return answer;
+        }
+    }
+}
+
 /// Returns one letter for the outcome; `.` if the credential is accepted.
 async fn outcome(app: &TestApp, target: &Target, credential: &Credential) -> char {
-    let mut request = Request::builder()
-        .method(target.method.clone())
-        .uri(&target.path)
-        .header("host", "souk.test")
-        .header("content-type", "application/json");
-    if let Some((name, value)) = &credential.header {
-        request = request.header(*name, value);
-    }
-    let body = if target.body.is_null() { String::new() } else { target.body.to_string() };
-    let answer = app.send(request.body(Body::from(body)).unwrap()).await;
+    let answer = answer_to(app, target, credential).await;
     let description = || format!("{} with {}: {}", target.name, credential.name, answer.text);
     match answer.status.as_u16() {
         401 => {
