@@ -1,3 +1,4 @@
+#!/usr/bin/env node
 // node browser.mjs press URL BUTTON [CHOICE]   presses a button and prints the heading of the resulting page
 // node browser.mjs enter URL BUTTON LABEL=VALUE...  fills in a form, submits it and prints the heading of the resulting page
 // node browser.mjs capture URL FOLDER NAME      saves screenshots for phone and desktop, light and dark; fails if axe reports a serious violation
@@ -46,6 +47,8 @@ async function capture(folder, name) {
       const page = await context.newPage();
       await page.goto(url);
       await page.screenshot({ path: `${folder}/${name}-${size}-${colorScheme}.png`, fullPage: true });
+      // What is folded is checked, too.
+      await page.evaluate(() => document.querySelectorAll('details').forEach((details) => { details.open = true; }));
       const wide = await page.evaluate(() => document.documentElement.scrollWidth > window.innerWidth);
       if (wide) throw new Error(`${name} is wider than a ${size}`);
       await page.evaluate(axe);

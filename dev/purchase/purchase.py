@@ -77,11 +77,11 @@ async def fill_cart(call, quantity=2):
         variant = next(variant for variant in variants if variant["stock_status"] in ("in_stock", "low_stock"))
         item["variant_id"] = variant["id"]
         log("get_product_variants", variant["name"])
-    cart = await call("create_cart", items=[item], ship_to={
+    cart = await call("create_cart", items=[item], destination={
         "country": profile["country"], "postal_code": "62701", "city": "Springfield", "street": "1 Example Street"})
     cart_id = cart["cart_id"]
     option_id = cart["shipping_options"][0]["id"]
-    cart = await call("select_shipping_option", cart_id=cart_id, option_id=option_id)
+    cart = await call("select_shipping_option", cart_id=cart_id, shipping_option_id=option_id)
     log("create_cart", f"{cart['item_count']} items, {cart['totals']['total']} {cart['currency']}")
     return cart_id
 

@@ -53,15 +53,15 @@ impl Destination {
         }
         Ok(Self {
             country,
-            region: text::optional("region", self.region, Self::TEXT_LENGTH_MAX)?,
+            region: text::optional("destination.region", self.region, Self::TEXT_LENGTH_MAX)?,
             postal_code: text::optional(
-                "postal_code",
+                "destination.postal_code",
                 self.postal_code,
                 Self::POSTAL_CODE_LENGTH_MAX,
             )?,
-            city: text::optional("city", self.city, Self::TEXT_LENGTH_MAX)?,
-            street: text::optional("street", self.street, Self::STREET_LENGTH_MAX)?,
-            name: text::optional("name", self.name, Self::TEXT_LENGTH_MAX)?,
+            city: text::optional("destination.city", self.city, Self::TEXT_LENGTH_MAX)?,
+            street: text::optional("destination.street", self.street, Self::STREET_LENGTH_MAX)?,
+            name: text::optional("destination.name", self.name, Self::TEXT_LENGTH_MAX)?,
         })
     }
 }

@@ -238,10 +238,10 @@ impl Problem for CartError {
                 details.insert("allowed", allowed.clone());
             }
             Self::InvalidQuoteHash => details.field(Argument::QuoteHash),
-            Self::InvalidCountry => details.insert("field", "country"),
-            Self::InvalidEmail => details.insert("field", "email"),
+            Self::InvalidCountry => details.insert("field", "destination.country"),
+            Self::InvalidEmail => details.insert("field", "buyer.email"),
             Self::InvalidText { field, .. } => details.insert("field", *field),
-            Self::DestinationRequired => details.insert("field", "ship_to"),
+            Self::DestinationRequired => details.field(Argument::Destination),
             Self::NoItems | Self::TooManyLines => details.insert("field", "items"),
             Self::TooManyCodes => details.insert("field", "code"),
             Self::NoEdits | Self::AmountOverflow | Self::Unreadable => {}

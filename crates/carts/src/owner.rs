@@ -54,17 +54,17 @@ impl Buyer {
 
     /// Returns the buyer with every text normalized to one line, or an error if a text or the email is invalid.
     pub(crate) fn validated(self) -> Result<Self, CartError> {
-        let email = text::optional("email", self.email, Self::EMAIL_LENGTH_MAX)?;
+        let email = text::optional("buyer.email", self.email, Self::EMAIL_LENGTH_MAX)?;
         let is_address = |email: &String| email.contains('@') && !email.contains(' ');
         if email.as_ref().is_some_and(|email| !is_address(email)) {
             return Err(CartError::InvalidEmail);
         }
         Ok(Self {
             email,
-            first_name: text::optional("first_name", self.first_name, Self::NAME_LENGTH_MAX)?,
-            last_name: text::optional("last_name", self.last_name, Self::NAME_LENGTH_MAX)?,
+            first_name: text::optional("buyer.first_name", self.first_name, Self::NAME_LENGTH_MAX)?,
+            last_name: text::optional("buyer.last_name", self.last_name, Self::NAME_LENGTH_MAX)?,
             phone_number: text::optional(
-                "phone_number",
+                "buyer.phone_number",
                 self.phone_number,
                 Self::PHONE_LENGTH_MAX,
             )?,

@@ -1,5 +1,7 @@
 //! The job that applies a received feed. It can be killed at any time and resumes after its last committed batch.
 
+mod end;
+
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -9,13 +11,12 @@ use primitives::{FeedRunId, MerchantId};
 use serde::{Deserialize, Serialize};
 
 use crate::batch::{Batch, BatchBuilder, CheckedRow};
-use crate::feed_run::{FeedRun, FeedRunMode, FeedRunState, RowCounts, RowError};
+use crate::feed_run::{FeedRun, FeedRunMode, FeedRunState, RowCounts, RowError, RowErrorKind};
 use crate::feed_scan::FeedScan;
 use crate::feed_stream::Feed;
 use crate::incoming::{Incoming, Origin};
 use crate::{
-    CatalogError, FeedSettings, PutOutcome, Quota, ReadFeed, one_line, put_products, retire,
-    schedule_catalog_stats, table,
+    CatalogError, FeedSettings, PutOutcome, Quota, ReadFeed, one_line, put_products, retire, table,
 };
 
 /// Row errors stored per run; further ones are counted but not stored.
@@ -53,7 +54,8 @@ impl Job for ApplyFeedRun {
             Ok(_) | Err(CatalogError::FeedRunNotFound) => return Ok(Outcome::DONE),
             Err(error) => return Err(error.into()),
         };
-        let settings = feed_settings(&reading, self.merchant).await?;
+        let mut settings = feed_settings(&reading, self.merchant).await?;
+        settings.columns.clone_from(&run.request.columns);
         let execution = Execution { context, merchant: self.merchant, reading, settings, run };
         execution.execute(read).await
     }
@@ -65,7 +67,7 @@ async fn feed_settings(
 ) -> Result<FeedSettings, CatalogError> {
     let store = merchants::store(reading, merchant).await?;
     let gtin_source = merchants::settings(reading, merchant).await?.settings.gtin_source;
-    Ok(FeedSettings { currency: store.currency, gtin_source })
+    Ok(FeedSettings::new(store.currency, gtin_source))
 }
 
 /// One attempt to execute a feed run.
@@ -105,6 +107,9 @@ impl Execution {
             let reason = "has more rows than the quota of the store allows; split the file into parts and import them with mode=merge";
             return self.end(FeedRunState::Refused, reason).await;
         }
+        if scan.items == 0 {
+            return self.fail_without_products(&scan, &self.run.counts).await;
+        }
         let mut absent = None;
         // A merge never retires, and paging through a whole catalog is slow.
         if self.run.request.mode == FeedRunMode::Replace {
@@ -128,6 +133,9 @@ impl Execution {
             Phase::RunEnded => return Ok(Outcome::DONE),
             Phase::Failed(reason) => return self.end(FeedRunState::Failed, reason).await,
         };
+        if counts.taken() == 0 {
+            return self.fail_without_products(&scan, &counts).await;
+        }
         if self.retires(&scan) && !self.run.request.dry_run {
             if !self.enter(FeedRunState::Retiring).await? {
                 return Ok(Outcome::DONE);
@@ -144,7 +152,7 @@ impl Execution {
     /// product of each of its rows is known.
     fn retires(&self, scan: &FeedScan) -> bool {
         self.run.request.mode == FeedRunMode::Replace
-            && !scan.truncated
+            && scan.truncated.is_none()
             && scan.unidentified_rows == 0
     }
 
@@ -314,6 +322,7 @@ impl Execution {
     ) -> Result<Phase<RowCounts>, JobError> {
         let Partition { products, lines, mut errors, mut failed } = partition(batch.rows);
         let mut counts = counts;
+        let before = counts;
         let mut work = self.context.work_for_store(self.merchant).await?;
         let put = put_products(&mut work, self.merchant, self.origin(), &products).await?;
         for ((put, line), incoming) in put.into_iter().zip(lines).zip(&products) {
@@ -325,18 +334,36 @@ impl Execution {
                 PutOutcome::OverQuota(quota) => {
                     failed += 1;
                     let external_id = Some(incoming.facts.external_id.clone());
-                    errors.push(RowError { line, external_id, error: quota.field_error() });
+                    let (kind, error) = (RowErrorKind::Error, quota.field_error());
+                    errors.push(RowError { kind, line, external_id, error });
+                    continue;
                 }
             }
+            errors.extend(incoming.warnings.iter().map(|warning| RowError {
+                kind: RowErrorKind::Warning,
+                line,
+                external_id: Some(incoming.facts.external_id.clone()),
+                error: warning.clone(),
+            }));
         }
+        let of_kind = |kind| errors.iter().filter(|error| error.kind == kind).count();
+        counts.skipped += i64::try_from(of_kind(RowErrorKind::Skipped)).unwrap_or(0);
+        counts.warnings += i64::try_from(of_kind(RowErrorKind::Warning)).unwrap_or(0);
+        counts.failed += failed;
+        // Errors and notes have limits of their own, so that warnings do not displace errors.
+        errors.retain(|error| match error.kind {
+            RowErrorKind::Error => before.failed < ROW_ERRORS_MAX,
+            _ => before.skipped + before.warnings < ROW_ERRORS_MAX,
+        });
+        // Several errors of one line are numbered in their order.
+        errors.sort_by_key(|error| error.line);
         if self.run.request.dry_run {
             work.rollback().await?;
             work = self.context.work_for_store(self.merchant).await?;
         }
-        if !errors.is_empty() && counts.failed < ROW_ERRORS_MAX {
+        if !errors.is_empty() {
             table::put_row_errors(&mut work, self.merchant, self.run.id, &errors).await?;
         }
-        counts.failed += failed;
         counts.rows = i64::try_from(batch.items_done).unwrap_or(i64::MAX).max(counts.rows);
         if !self.record_progress(&mut work, &counts, bytes).await? {
             return Ok(Phase::RunEnded);
@@ -378,63 +405,11 @@ impl Execution {
             }
         }
     }
-
-    /// Ends a run that is not completed.
-    async fn end(&self, state: FeedRunState, reason: &str) -> Result<Outcome, JobError> {
-        let mut work = self.context.work_for_store(self.merchant).await?;
-        let (merchant, run) = (self.merchant, self.run.id);
-        table::end_run(&mut work, merchant, run, state, false, Some(reason)).await?;
-        self.context.finish(work).await
-    }
-
-    /// Completes the run. From this commit on the catalog counts as complete if the feed was.
-    async fn finish(&self, scan: &FeedScan, counts: &RowCounts) -> Result<Outcome, JobError> {
-        let complete = self.retires(scan) && !self.run.request.dry_run;
-        let reason = match (scan.truncated, scan.unidentified_rows) {
-            (true, _) => Some(String::from("the file is truncated; no products were retired")),
-            (false, 0) => None,
-            (false, rows) if self.run.request.mode == FeedRunMode::Replace => Some(format!(
-                "the product of {rows} unreadable rows is unknown; no products were retired"
-            )),
-            (false, _) => None,
-        };
-        let mut work = self.context.work_for_store(self.merchant).await?;
-        let (merchant, run) = (self.merchant, self.run.id);
-        if !self.record_progress(&mut work, counts, self.run.bytes_total).await? {
-            return Ok(Outcome::DONE);
-        }
-        let (state, reason) = (FeedRunState::Completed, reason.as_deref());
-        table::end_run(&mut work, merchant, run, state, complete, reason).await?;
-        if complete {
-            merchants::record_sync(&mut work, merchant).await.map_err(CatalogError::from)?;
-        }
-        schedule_catalog_stats(&mut work, merchant).await?;
-        let outcome = self.context.finish(work).await?;
-        record_metrics(&self.run, counts);
-        Ok(outcome)
-    }
 }
 
 /// The error with which the job of a run waits for another run of the store.
 fn another_is_active() -> JobError {
     JobError::Failed(String::from("another feed run of this store is active"))
-}
-
-fn record_metrics(run: &FeedRun, counts: &RowCounts) {
-    let format = run.request.format.as_str();
-    metrics::counter!("souk_catalog_runs_total", "format" => format).increment(1);
-    let rows = [
-        ("created", counts.created),
-        ("updated", counts.updated),
-        ("unchanged", counts.unchanged),
-        ("failed", counts.failed),
-        ("retired", counts.retired),
-    ];
-    for (result, rows) in rows {
-        let rows = u64::try_from(rows).unwrap_or(0);
-        metrics::counter!("souk_catalog_rows_total", "format" => format, "result" => result)
-            .increment(rows);
-    }
 }
 
 /// The rows of a batch.
@@ -463,10 +438,16 @@ fn partition(rows: Vec<CheckedRow>) -> Partition {
                 // The id of a rejected row is not sanitized yet, and PostgreSQL stores no NUL.
                 let external_id = external_id.map(|id| one_line(&id, ID_MAX).into_owned());
                 partition.errors.extend(errors.into_iter().map(|error| RowError {
+                    kind: RowErrorKind::Error,
                     line,
                     external_id: external_id.clone(),
                     error,
                 }));
+            }
+            CheckedRow::Noted { line, external_id, error, kind } => {
+                let line = i64::try_from(line).unwrap_or(i64::MAX);
+                let external_id = external_id.map(|id| one_line(&id, ID_MAX).into_owned());
+                partition.errors.push(RowError { kind, line, external_id, error });
             }
         }
     }

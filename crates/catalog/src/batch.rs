@@ -6,6 +6,7 @@ use std::sync::Arc;
 use primitives::Currency;
 
 use crate::check::check;
+use crate::feed_run::RowErrorKind;
 use crate::feed_scan::{FeedScan, IdHash, Occurrences};
 use crate::feed_stream::Sink;
 use crate::incoming::Incoming;
@@ -24,8 +25,22 @@ const UNBUFFERED_ROWS_MAX: usize = 100_000;
 /// A row of a feed after the check.
 #[derive(Debug)]
 pub(crate) enum CheckedRow {
-    Product { line: u64, incoming: Box<Incoming> },
-    Rejected { line: u64, external_id: Option<String>, errors: Vec<FieldError> },
+    Product {
+        line: u64,
+        incoming: Box<Incoming>,
+    },
+    Rejected {
+        line: u64,
+        external_id: Option<String>,
+        errors: Vec<FieldError>,
+    },
+    /// A row that was left out, or a warning.
+    Noted {
+        line: u64,
+        external_id: Option<String>,
+        error: FieldError,
+        kind: RowErrorKind,
+    },
 }
 
 /// Rows that are written in one transaction.
@@ -174,11 +189,22 @@ impl BatchBuilder {
         self.add(CheckedRow::Rejected { line, external_id, errors }, weight, bytes);
     }
 
+    fn note(
+        &mut self,
+        line: u64,
+        external_id: Option<String>,
+        error: FieldError,
+        kind: RowErrorKind,
+    ) {
+        let bytes = external_id.as_ref().map_or(0, String::len) + 100;
+        self.add(CheckedRow::Noted { line, external_id, error, kind }, 1, bytes);
+    }
+
     fn add(&mut self, row: CheckedRow, weight: usize, bytes: usize) {
         let is_full = self.batch.weight + weight > ROWS_MAX || self.batch.bytes + bytes > BYTES_MAX;
         // An item adds at most two rows, an error and a product. If neither fits, the batch is larger than usual.
         if is_full && !self.batch.rows.is_empty() && self.full.is_none() {
-            self.batch.items_done = self.items_done(self.item - 1);
+            self.batch.items_done = self.items_done(self.item.saturating_sub(1));
             self.full = Some(std::mem::take(&mut self.batch));
         }
         self.batch.weight += weight;
@@ -197,12 +223,23 @@ impl Sink for BatchBuilder {
     type Output = Batch;
 
     fn push(&mut self, item: FeedItem) -> Option<Batch> {
-        self.item += 1;
+        self.item += u64::from(!matches!(item, FeedItem::Warning { .. }));
         match item {
             FeedItem::Product { line, draft } => self.product(line, draft),
             FeedItem::InvalidRow { line, external_id, error } => {
                 if self.item > self.skip {
                     self.reject(line, external_id, vec![error]);
+                }
+            }
+            FeedItem::Skipped { line, external_id, error, .. } => {
+                if self.item > self.skip {
+                    self.note(line, external_id, error, RowErrorKind::Skipped);
+                }
+            }
+            FeedItem::Warning { line, external_id, error } => {
+                // A warning follows the item to which it belongs.
+                if self.skip == 0 || self.item > self.skip {
+                    self.note(line, external_id, error, RowErrorKind::Warning);
                 }
             }
             FeedItem::Truncated { line, error } => self.reject(line, None, vec![error]),

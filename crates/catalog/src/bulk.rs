@@ -6,6 +6,7 @@ use database::Reading;
 use primitives::{MerchantId, ProductId};
 use uuid::Uuid;
 
+use crate::sale::set_current_prices;
 use crate::{CatalogError, Product, table};
 
 /// Stores named in one statement; a page that spans more takes several statements.
@@ -72,8 +73,13 @@ async fn page(
     after: Option<Uuid>,
     limit: i64,
 ) -> Result<ProductsRead, CatalogError> {
-    let page: Result<Vec<_>, CatalogError> =
-        reading.run(async |sql| Ok(table::products_after(sql, stores, after, limit).await?)).await;
+    let page: Result<Vec<_>, CatalogError> = reading
+        .run(async |sql| {
+            let mut found = table::products_after(sql, stores, after, limit).await?;
+            set_current_prices(sql, found.iter_mut().map(|(_, product)| product)).await?;
+            Ok(found)
+        })
+        .await;
     match page {
         Ok(products) => Ok(ProductsRead::of(products)),
         Err(error) if error.is_unreadable() => {
@@ -86,6 +92,18 @@ async fn page(
         }
         Err(error) => Err(error),
     }
+}
+
+/// Returns the keys of a page of the products of a store that agents can see, ordered by id: at most `limit` keys after
+/// `after`. An empty page is the end.
+pub async fn product_keys_after(
+    reading: &Reading,
+    merchant: MerchantId,
+    after: Option<ProductId>,
+    limit: i64,
+) -> Result<Vec<ProductKey>, CatalogError> {
+    let (stores, after) = ([merchant.uuid()], after.map(ProductId::uuid));
+    reading.run(async |sql| Ok(table::keys_after(sql, &stores, after, limit).await?)).await
 }
 
 /// Returns the products with these keys, with their variants, each once, in the order of the keys. Products that agents
@@ -108,8 +126,13 @@ pub async fn read_products(
         if part.is_empty() {
             continue;
         }
-        let found: Result<Vec<_>, CatalogError> =
-            reading.run(async |sql| Ok(table::products_of(sql, part).await?)).await;
+        let found: Result<Vec<_>, CatalogError> = reading
+            .run(async |sql| {
+                let mut found = table::products_of(sql, part).await?;
+                set_current_prices(sql, found.iter_mut().map(|(_, product)| product)).await?;
+                Ok(found)
+            })
+            .await;
         match (found, part) {
             (Ok(products), _) => read.extend(ProductsRead::of(products)),
             (Err(error), _) if !error.is_unreadable() => return Err(error),

@@ -63,7 +63,7 @@ impl CategoryPath {
 }
 
 /// Returns the slug of a name: its words in lower case, joined by hyphens.
-fn slug(name: &str) -> String {
+pub(crate) fn slug(name: &str) -> String {
     let mut slug = String::with_capacity(name.len());
     for word in name.split(|letter: char| !letter.is_alphanumeric()).filter(|word| !word.is_empty())
     {

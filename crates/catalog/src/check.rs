@@ -1,18 +1,19 @@
 //! The check of product drafts, the same for every way to import products.
 
-use std::collections::{BTreeMap, HashSet};
+mod offers;
+
+use std::collections::BTreeMap;
 
 use primitives::{Currency, Money, Timestamp};
 
-use crate::draft::{Amount, PolicyDraft, ProductDraft, RatingDraft, ReviewDraft, VariantDraft};
+use crate::draft::{PolicyDraft, ProductDraft, RatingDraft, ReviewDraft};
 use crate::gtin::Gtin;
 use crate::incoming::Incoming;
 use crate::text::{one_line, paragraphs};
-use crate::update_offers::{StoredOffer, aggregate_offer, prices, stock};
 use crate::web_url::web_url;
 use crate::{
     CategoryPath, Condition, FieldError, FieldErrorCode, Image, ProductFacts, ProductPolicies,
-    Rating, Review, StockStatus, VariantFacts,
+    Rating, Review,
 };
 
 /// Longer fields are rejected unread, because sanitizing them would be expensive.
@@ -31,12 +32,16 @@ const ERRORS_MAX: usize = 20;
 /// A product and its variants are written in one transaction of at most 500 rows.
 const VARIANTS_MAX: usize = 400;
 
-/// Checks a draft. Returns the sanitized product, or the errors of all invalid fields.
+/// Checks a draft. Returns the sanitized product with warnings of what was left out of it, or the errors of all invalid
+/// fields.
 pub fn check(draft: &ProductDraft, store_currency: Currency) -> Result<Incoming, Vec<FieldError>> {
-    let mut checker = Checker { errors: Vec::new(), path_prefix: String::new() };
+    let mut checker =
+        Checker { errors: Vec::new(), warnings: Vec::new(), path_prefix: String::new() };
     let incoming = checker.product(draft, store_currency);
     match incoming {
-        Some(incoming) if checker.errors.is_empty() => Ok(incoming),
+        Some(incoming) if checker.errors.is_empty() => {
+            Ok(Incoming { warnings: checker.warnings, ..incoming })
+        }
         _ => Err(checker.errors),
     }
 }
@@ -44,6 +49,8 @@ pub fn check(draft: &ProductDraft, store_currency: Currency) -> Result<Incoming,
 /// Collects errors while a draft is converted.
 struct Checker {
     errors: Vec<FieldError>,
+    /// What is left out of a product that is taken.
+    warnings: Vec<FieldError>,
     /// Prefix of field names while a variant is checked: `variants[3].`
     path_prefix: String,
 }
@@ -75,6 +82,7 @@ impl Checker {
             listed_at: draft.listed_at.as_deref().and_then(|at| self.timestamp("listed_at", at)),
             price: Money::new(offer.map_or(0, |offer| offer.price_minor), currency?),
             list_price_minor: offer?.list_price_minor,
+            sale: offer?.sale,
             stock_status: offer?.stock_status,
             stock_quantity: offer?.stock_quantity,
             external_id: external_id?,
@@ -83,7 +91,20 @@ impl Checker {
         };
         let reviews = self.reviews(&draft.reviews);
         let variants = variants.into_iter().map(|variant| (None, variant)).collect();
-        Some(Incoming { id: None, category, facts, variants, reviews })
+        Some(Incoming { id: None, category, facts, variants, reviews, warnings: Vec::new() })
+    }
+
+    /// Reports something that is left out of a product, or is probably a mistake.
+    fn warn(
+        &mut self,
+        field: &str,
+        code: FieldErrorCode,
+        reason: impl Into<std::borrow::Cow<'static, str>>,
+    ) {
+        if self.warnings.len() < ERRORS_MAX {
+            let field = format!("{}{field}", self.path_prefix);
+            self.warnings.push(FieldError::new(field, code, reason));
+        }
     }
 
     fn reject(
@@ -156,6 +177,11 @@ impl Checker {
             let reason = "is not a known currency; use an ISO 4217 code such as EUR, or USDC";
             self.reject("currency", FieldErrorCode::UnknownCurrency, reason);
         }
+        if currency.is_some_and(|currency| currency != store) {
+            let reason =
+                "is not the currency of the store; the product is kept, but cannot be bought";
+            self.warn("currency", FieldErrorCode::ForeignCurrency, reason);
+        }
         currency
     }
 
@@ -175,12 +201,14 @@ impl Checker {
         })
     }
 
+    /// A product is taken without a GTIN that is invalid: shops keep internal numbers in this field.
     fn gtin(&mut self, text: Option<&str>) -> Option<String> {
         let text = text.map(str::trim).filter(|text| !text.is_empty())?;
         match text.parse::<Gtin>() {
             Ok(gtin) => Some(gtin.to_string()),
             Err(error) => {
-                self.reject("gtin", FieldErrorCode::InvalidGtin, error.to_string());
+                let reason = format!("{error}; the product was taken without it");
+                self.warn("gtin", FieldErrorCode::InvalidGtin, reason);
                 None
             }
         }
@@ -297,159 +325,5 @@ impl Checker {
             }
         }
         reviews
-    }
-
-    /// Returns the offer of the product: that of its variants, or its own.
-    fn offer(
-        &mut self,
-        draft: &ProductDraft,
-        currency: Option<Currency>,
-        variants: &[VariantFacts],
-    ) -> Option<StoredOffer> {
-        if !draft.variants.is_empty() {
-            return aggregate_offer(variants.iter().map(VariantFacts::offer));
-        }
-        let price = draft.price.as_ref();
-        self.own_offer(
-            price,
-            draft.list_price.as_ref(),
-            currency?,
-            draft.stock_status.as_deref(),
-            draft.stock_quantity,
-        )
-    }
-
-    fn own_offer(
-        &mut self,
-        price: Option<&Amount>,
-        list_price: Option<&Amount>,
-        currency: Currency,
-        status: Option<&str>,
-        quantity: Option<i64>,
-    ) -> Option<StoredOffer> {
-        let stock = self.stock(status, quantity);
-        let Some(price) = price else {
-            self.reject("price", FieldErrorCode::Missing, "is required");
-            return None;
-        };
-        match prices(&self.path_prefix, price, list_price, currency) {
-            Ok((price_minor, list_price_minor)) => {
-                let (stock_status, stock_quantity) = stock?;
-                Some(StoredOffer { price_minor, list_price_minor, stock_status, stock_quantity })
-            }
-            Err(error) if self.errors.len() < ERRORS_MAX => {
-                self.errors.push(error);
-                None
-            }
-            Err(_) => None,
-        }
-    }
-
-    fn stock(
-        &mut self,
-        status: Option<&str>,
-        quantity: Option<i64>,
-    ) -> Option<(StockStatus, Option<i32>)> {
-        let status = match status.map(str::trim).filter(|status| !status.is_empty()) {
-            None => None,
-            Some(name) => {
-                let status = StockStatus::parse(name);
-                if status.is_none() {
-                    let names: Vec<&str> = StockStatus::ALL.iter().map(|it| it.as_str()).collect();
-                    let reason = format!("must be one of {}", names.join(", "));
-                    self.reject("stock_status", FieldErrorCode::InvalidValue, reason);
-                }
-                Some(status?)
-            }
-        };
-        let number = quantity.map(i32::try_from).transpose().ok();
-        let stock = number.and_then(|number| Some((stock(status, number).ok()?, number)));
-        if stock.is_none() {
-            let reason = "must be a number from 0 to 2147483647";
-            self.reject("stock_quantity", FieldErrorCode::InvalidValue, reason);
-        }
-        stock
-    }
-
-    fn variants(
-        &mut self,
-        draft: &ProductDraft,
-        name: &str,
-        currency: Option<Currency>,
-    ) -> Vec<VariantFacts> {
-        if draft.variants.len() > VARIANTS_MAX {
-            let reason = format!("must have at most {VARIANTS_MAX} entries; split the product");
-            self.reject("variants", FieldErrorCode::TooLong, reason);
-            return Vec::new();
-        }
-        let mut skus = HashSet::new();
-        let mut variants = Vec::new();
-        for (index, variant) in draft.variants.iter().enumerate() {
-            self.path_prefix = format!("variants[{index}].");
-            if let Some(variant) = currency.and_then(|it| self.variant(draft, variant, name, it)) {
-                if skus.insert(variant.sku.clone()) {
-                    variants.push(variant);
-                } else {
-                    let reason = "is the sku of another variant of this product";
-                    self.reject("sku", FieldErrorCode::Duplicate, reason);
-                }
-            }
-        }
-        self.path_prefix.clear();
-        variants
-    }
-
-    fn variant(
-        &mut self,
-        product: &ProductDraft,
-        draft: &VariantDraft,
-        name: &str,
-        currency: Currency,
-    ) -> Option<VariantFacts> {
-        let sku = self.identifier("sku", &draft.sku);
-        let own_name = self.line("name", draft.name.as_deref(), NAME_MAX);
-        let gtin = self.gtin(draft.gtin.as_deref());
-        let options = self.pairs("options", &draft.options);
-        let image = self.url("image", draft.image.as_deref());
-        let price = draft.price.as_ref().or(product.price.as_ref());
-        let list_price = match draft.price {
-            Some(_) => draft.list_price.as_ref(),
-            None => draft.list_price.as_ref().or(product.list_price.as_ref()),
-        };
-        let status = draft.stock_status.as_deref();
-        let offer = self.own_offer(price, list_price, currency, status, draft.stock_quantity)?;
-        Some(VariantFacts {
-            sku: sku?,
-            name: own_name.unwrap_or_else(|| variant_name(name, &options)),
-            gtin,
-            options,
-            image,
-            price: Money::new(offer.price_minor, currency),
-            list_price_minor: offer.list_price_minor,
-            stock_status: offer.stock_status,
-            stock_quantity: offer.stock_quantity,
-        })
-    }
-}
-
-/// Returns the name of a variant without one: the product's name and the option values.
-fn variant_name(product: &str, options: &BTreeMap<String, String>) -> String {
-    let values: Vec<&str> = options.values().map(String::as_str).collect();
-    let name = if values.is_empty() {
-        product.to_owned()
-    } else {
-        format!("{product}, {}", values.join(", "))
-    };
-    one_line(&name, NAME_MAX).into_owned()
-}
-
-impl VariantFacts {
-    pub(crate) fn offer(&self) -> StoredOffer {
-        StoredOffer {
-            price_minor: self.price.minor(),
-            list_price_minor: self.list_price_minor,
-            stock_status: self.stock_status,
-            stock_quantity: self.stock_quantity,
-        }
     }
 }

@@ -55,7 +55,16 @@ pub struct ProductDraft {
     /// Price before a reduction. Ignored unless it is higher than the price.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub list_price: Option<Amount>,
-    /// Stock status. Default: follows from the quantity, or `in_stock` without one.
+    /// Price during a sale: below the price. Without a period it applies until it is removed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sale_price: Option<Amount>,
+    /// When the sale begins, RFC 3339. Default: it has begun.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sale_starts_at: Option<String>,
+    /// When the sale ends, RFC 3339; from then on the price applies again. Default: never.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sale_ends_at: Option<String>,
+    /// Stock status. Default: follows from the quantity, or `unknown` without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stock_status: Option<String>,
     /// Units in stock.
@@ -141,6 +150,41 @@ impl ProductDraft {
     }
 }
 
+/// A sale as sent.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct SaleDraft<'draft> {
+    pub(crate) price: Option<&'draft Amount>,
+    pub(crate) starts_at: Option<&'draft str>,
+    pub(crate) ends_at: Option<&'draft str>,
+}
+
+impl SaleDraft<'_> {
+    /// Returns this sale, or the other one if there is none.
+    pub(crate) fn or(self, other: Self) -> Self {
+        if self.price.is_some() { self } else { other }
+    }
+}
+
+impl ProductDraft {
+    pub(crate) fn sale(&self) -> SaleDraft<'_> {
+        SaleDraft {
+            price: self.sale_price.as_ref(),
+            starts_at: self.sale_starts_at.as_deref(),
+            ends_at: self.sale_ends_at.as_deref(),
+        }
+    }
+}
+
+impl VariantDraft {
+    pub(crate) fn sale(&self) -> SaleDraft<'_> {
+        SaleDraft {
+            price: self.sale_price.as_ref(),
+            starts_at: self.sale_starts_at.as_deref(),
+            ends_at: self.sale_ends_at.as_deref(),
+        }
+    }
+}
+
 /// A variant of a product.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -163,7 +207,16 @@ pub struct VariantDraft {
     /// Price before a reduction. Ignored unless it is higher than the price.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub list_price: Option<Amount>,
-    /// Stock status. Default: follows from the quantity, or `in_stock` without one.
+    /// Price during a sale: below the price. Without a period it applies until it is removed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sale_price: Option<Amount>,
+    /// When the sale begins, RFC 3339. Default: it has begun.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sale_starts_at: Option<String>,
+    /// When the sale ends, RFC 3339; from then on the price applies again. Default: never.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sale_ends_at: Option<String>,
+    /// Stock status. Default: follows from the quantity, or `unknown` without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stock_status: Option<String>,
     /// Units in stock.

@@ -4,6 +4,7 @@
 use database::Reading;
 use primitives::{Currency, MerchantId};
 
+use crate::sale::set_current_prices;
 use crate::{CatalogError, Product, table};
 
 /// Most products whose text is searched, the newest first; in a larger store the rest is not found.
@@ -71,6 +72,7 @@ pub async fn fallback_search(
                     table::fallback_search(sql, merchant, query, SEARCHED_MAX, 1, 0).await?;
                 found.1 = first.1;
             }
+            set_current_prices(sql, found.0.iter_mut()).await?;
             Ok(found)
         })
         .await

@@ -1,10 +1,12 @@
 //! The interface between the catalog and the feed readers, which are in `connectors`.
 
+use std::collections::BTreeMap;
 use std::io::BufRead;
 use std::ops::ControlFlow;
 
 use merchants::GtinSource;
 use primitives::Currency;
+use serde::{Deserialize, Serialize};
 
 use crate::{FieldError, ProductDraft};
 
@@ -24,6 +26,8 @@ primitives::text_enum! {
         ShopifyCsv,
         /// The feed of the Agentic Commerce Protocol.
         AcpJson,
+        /// A table with a header row; `columns` names the column of each field.
+        Csv,
     }
 }
 
@@ -37,6 +41,7 @@ impl FeedFormat {
             Self::GoogleTsv => "Google Merchant, tab-separated.",
             Self::ShopifyCsv => "Shopify's product export.",
             Self::AcpJson => "The feed of the Agentic Commerce Protocol.",
+            Self::Csv => "Any table with a header row; `columns` names the column of each field.",
         }
     }
 
@@ -49,6 +54,7 @@ impl FeedFormat {
             Self::GoogleTsv => "text/tab-separated-values",
             Self::ShopifyCsv => "text/csv",
             Self::AcpJson => "application/json",
+            Self::Csv => "application/csv",
         }
     }
 
@@ -57,7 +63,7 @@ impl FeedFormat {
         match self {
             Self::Ndjson => &["application/jsonl", "application/ndjson"],
             Self::GoogleXml => &["text/xml", "application/rss+xml", "application/atom+xml"],
-            Self::GoogleTsv | Self::ShopifyCsv | Self::AcpJson => &[],
+            Self::GoogleTsv | Self::ShopifyCsv | Self::AcpJson | Self::Csv => &[],
         }
     }
 
@@ -67,7 +73,7 @@ impl FeedFormat {
             Self::Ndjson => &["ndjson"],
             Self::GoogleXml => &["xml", "rss", "atom"],
             Self::GoogleTsv => &["tsv"],
-            Self::ShopifyCsv | Self::AcpJson => &[],
+            Self::ShopifyCsv | Self::AcpJson | Self::Csv => &[],
         }
     }
 
@@ -102,6 +108,92 @@ pub struct FeedSettings {
     pub currency: Currency,
     /// Field that holds the GTIN.
     pub gtin_source: GtinSource,
+    /// Columns of a file without a known format.
+    pub columns: Option<FeedColumns>,
+    /// Most bytes of a file after it is decompressed.
+    pub bytes_max: u64,
+}
+
+impl FeedSettings {
+    /// The default of `bytes_max`: the largest upload.
+    pub const BYTES_MAX: u64 = 4 << 30;
+
+    /// Returns settings without columns.
+    #[must_use]
+    pub fn new(currency: Currency, gtin_source: GtinSource) -> Self {
+        Self { currency, gtin_source, columns: None, bytes_max: Self::BYTES_MAX }
+    }
+}
+
+/// The column of each field, for files without a known format: `external_id` → `Artikelnummer`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct FeedColumns(BTreeMap<String, String>);
+
+/// Why columns are invalid.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum FeedColumnsError {
+    #[error(
+        "columns must be a JSON object of field and column, such as {{\"external_id\":\"Item no\"}}"
+    )]
+    NotAnObject,
+    #[error("columns names a field that a product does not have")]
+    UnknownField,
+    #[error("a column must have 1 to 100 characters, without line breaks")]
+    InvalidColumn,
+    #[error("columns must name the column of external_id")]
+    NoIdentifier,
+}
+
+impl FeedColumns {
+    /// The fields that a column can hold.
+    pub const FIELDS: [&'static str; 20] = [
+        "external_id",
+        "sku",
+        "name",
+        "description",
+        "brand",
+        "gtin",
+        "mpn",
+        "url",
+        "category",
+        "condition",
+        "price",
+        "currency",
+        "list_price",
+        "sale_price",
+        "sale_starts_at",
+        "sale_ends_at",
+        "stock_status",
+        "stock_quantity",
+        "image",
+        "listed_at",
+    ];
+
+    /// Parses a JSON object of fields and column names.
+    pub fn parse(text: &str) -> Result<Self, FeedColumnsError> {
+        let columns: BTreeMap<String, String> =
+            serde_json::from_str(text).map_err(|_| FeedColumnsError::NotAnObject)?;
+        if columns.keys().any(|field| !Self::FIELDS.contains(&field.as_str())) {
+            return Err(FeedColumnsError::UnknownField);
+        }
+        let is_valid = |name: &String| {
+            let length = name.trim().chars().count();
+            (1..=100).contains(&length) && !name.contains(|letter: char| letter.is_control())
+        };
+        if !columns.values().all(is_valid) {
+            return Err(FeedColumnsError::InvalidColumn);
+        }
+        if !columns.contains_key("external_id") {
+            return Err(FeedColumnsError::NoIdentifier);
+        }
+        Ok(Self(columns))
+    }
+
+    /// Returns the fields with their columns.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.0.iter().map(|(field, column)| (field.as_str(), column.as_str()))
+    }
 }
 
 /// An item that a feed reader has read.
@@ -120,7 +212,17 @@ pub enum FeedItem {
         external_id: Option<String>,
         error: FieldError,
     },
-    /// The file is truncated. The items before are valid; products may be missing.
+    /// A product that is not imported, though its row can be read: a draft, or a row with too few fields.
+    Skipped {
+        line: u64,
+        external_id: Option<String>,
+        error: FieldError,
+        /// Whether a listed product stays as it is; a replacement retires it otherwise.
+        stays_listed: bool,
+    },
+    /// Something to report about a product that is taken, or about the whole file. It counts as no row.
+    Warning { line: u64, external_id: Option<String>, error: FieldError },
+    /// The file is truncated, or cannot be read at all. The items before are valid; products may be missing.
     Truncated { line: u64, error: FieldError },
 }
 

@@ -1,13 +1,13 @@
 //! A feed run: one import of a product feed. The feed is received in chunks, checked as a whole and applied in batches;
 //! only then does the catalog count as complete. The API calls a feed run a job.
 
-use database::{Database, Reading, Work};
-use jobs::{Claim, IdempotencyKey};
+use database::{Database, DatabaseError, Reading, Snapshot, Work};
+use jobs::{Claim, IdempotencyKey, SweepRow};
 use primitives::{FeedRunId, MerchantId, PageRequest, Timestamp};
 use serde_json::json;
 
 use crate::apply_feed_run::ApplyFeedRun;
-use crate::{CatalogError, FeedFormat, FieldError, quota, table};
+use crate::{CatalogError, FeedColumns, FeedFormat, FieldError, quota, table};
 
 primitives::text_enum! {
     /// What happens to listed products that a feed does not contain.
@@ -42,7 +42,7 @@ primitives::text_enum! {
         Completed,
         /// The run would have retired more than half of the catalog; nothing was changed.
         Refused,
-        /// The upload was aborted, or the run failed too often.
+        /// No product was taken, the upload was aborted, or the run failed too often.
         Failed,
         /// A newer replacement has taken its place.
         Superseded,
@@ -68,6 +68,8 @@ pub struct NewFeedRun {
     pub force: bool,
     /// Shown in the list of runs; otherwise unused.
     pub file_name: Option<String>,
+    /// Columns of a file without a known format.
+    pub columns: Option<FeedColumns>,
 }
 
 /// A feed run.
@@ -92,6 +94,8 @@ pub struct FeedRun {
     /// When the upload was complete.
     pub received_at: Option<Timestamp>,
     pub finished_at: Option<Timestamp>,
+    /// When the search index contained the result.
+    pub searchable_at: Option<Timestamp>,
 }
 
 impl FeedRun {
@@ -125,12 +129,40 @@ pub struct RowCounts {
     pub outdated: i64,
     /// Rows rejected.
     pub failed: i64,
+    /// Rows left out: drafts, and rows with too few fields.
+    pub skipped: i64,
+    /// Warnings about products that were taken, and about the file.
+    pub warnings: i64,
     pub retired: i64,
 }
 
-/// An error of a rejected row.
+impl RowCounts {
+    /// Returns the number of products that the feed contains and the store now has.
+    #[must_use]
+    pub fn taken(&self) -> i64 {
+        self.created + self.updated + self.unchanged + self.outdated
+    }
+}
+
+primitives::text_enum! {
+    /// What a row error means.
+    #[derive(schemars::JsonSchema)]
+    #[schemars(rename_all = "lowercase")]
+    #[strum(serialize_all = "lowercase")]
+    pub enum RowErrorKind {
+        /// The row was rejected.
+        Error,
+        /// The row was left out: a draft, or a row with too few fields.
+        Skipped,
+        /// The product was taken without the field, or the file needs attention.
+        Warning,
+    }
+}
+
+/// An error of a rejected row, the reason why a row was left out, or a warning.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RowError {
+    pub kind: RowErrorKind,
     /// Line of the feed, from 1.
     pub line: i64,
     /// `None` if the product of the row is unknown.
@@ -279,18 +311,38 @@ pub async fn unfinished_feed_run(
     reading.run(async |sql| Ok(table::unfinished(sql, merchant, content_hash).await?)).await
 }
 
-/// Returns the errors of rejected rows by line. All errors of one line are in the same page, so that a page may hold a
-/// few more than `limit`.
+/// Returns the row errors of a kind, or of all kinds, by line. All errors of one line are in the same page, so that a page
+/// may hold a few more than `limit`.
 pub async fn row_errors(
     reading: &Reading,
     merchant: MerchantId,
     run: FeedRunId,
+    kind: Option<RowErrorKind>,
     after_line: i64,
     limit: i64,
 ) -> Result<Vec<RowError>, CatalogError> {
     reading
-        .run(async |sql| Ok(table::row_errors(sql, merchant, run, after_line, limit).await?))
+        .run(async |sql| Ok(table::row_errors(sql, merchant, run, kind, after_line, limit).await?))
         .await
+}
+
+/// Returns completed runs that ended until a time and are not recorded as searchable, after a row of a sweep.
+pub async fn unsearchable_runs(
+    sql: &mut Snapshot,
+    until: Timestamp,
+    after: Option<SweepRow>,
+    limit: i64,
+) -> Result<Vec<SweepRow>, DatabaseError> {
+    Ok(table::unsearchable_runs(sql, until, after, limit).await?)
+}
+
+/// Records that search can find the result of a run.
+pub async fn set_searchable(
+    work: &mut Work,
+    merchant: MerchantId,
+    run: FeedRunId,
+) -> Result<(), CatalogError> {
+    Ok(table::set_searchable(work, merchant, run).await?)
 }
 
 /// Whether a store's catalog equals its last feed.

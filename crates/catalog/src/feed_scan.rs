@@ -9,8 +9,8 @@ use std::hash::{BuildHasher, BuildHasherDefault, Hasher, RandomState};
 
 use tokio::sync::{Semaphore, SemaphorePermit};
 
-use crate::FeedItem;
 use crate::feed_stream::Sink;
+use crate::{FeedItem, FieldError};
 
 /// A scan with more identifiers takes one of the places of large scans.
 const SMALL_SCAN: usize = 200_000;
@@ -29,7 +29,8 @@ pub(crate) struct FeedScan {
     pub(crate) items: u64,
     /// Invalid rows whose product is unknown.
     pub(crate) unidentified_rows: u64,
-    pub(crate) truncated: bool,
+    /// Why the file is truncated or unreadable.
+    pub(crate) truncated: Option<FieldError>,
     /// The feed has more rows than allowed; the rest was not read.
     pub(crate) has_too_many_rows: bool,
     /// Held by a large scan.
@@ -90,7 +91,7 @@ impl FeedScan {
             rows_max: rows_max.min(ROWS_MAX),
             items: 0,
             unidentified_rows: 0,
-            truncated: false,
+            truncated: None,
             has_too_many_rows: false,
             permit: None,
         }
@@ -148,10 +149,14 @@ impl Sink for FeedScan {
     type Output = Self;
 
     fn push(&mut self, item: FeedItem) -> Option<Self> {
-        if self.items >= self.rows_max && !matches!(item, FeedItem::Truncated { .. }) {
+        let is_row = !matches!(item, FeedItem::Truncated { .. } | FeedItem::Warning { .. });
+        if self.items >= self.rows_max && is_row {
             let mut scan = std::mem::replace(self, Self::new(0));
             scan.has_too_many_rows = true;
             return Some(scan);
+        }
+        if let FeedItem::Warning { .. } = item {
+            return None;
         }
         self.items += 1;
         match item {
@@ -160,7 +165,11 @@ impl Sink for FeedScan {
             }
             FeedItem::InvalidRow { external_id: Some(id), .. } => self.add(id.trim(), None),
             FeedItem::InvalidRow { .. } => self.unidentified_rows += 1,
-            FeedItem::Truncated { .. } => self.truncated = true,
+            FeedItem::Skipped { external_id: Some(id), stays_listed: true, .. } => {
+                self.add(id.trim(), None);
+            }
+            FeedItem::Skipped { .. } | FeedItem::Warning { .. } => {}
+            FeedItem::Truncated { error, .. } => self.truncated = Some(error),
         }
         self.take_place();
         None
@@ -194,7 +203,7 @@ impl Hasher for HashedKey {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{FieldError, FieldErrorCode, ProductDraft, VariantDraft};
+    use crate::{FieldErrorCode, ProductDraft, VariantDraft};
 
     fn product(id: &str, has_variants: bool) -> FeedItem {
         let variants = if has_variants { vec![VariantDraft::default()] } else { Vec::new() };

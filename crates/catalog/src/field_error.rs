@@ -56,5 +56,23 @@ primitives::text_enum! {
         Truncated,
         /// The store has as many products or variants as its quota allows.
         QuotaExceeded,
+        /// The product is a draft, archived or unpublished.
+        NotForSale,
+        /// The row has too few fields to be a product.
+        Incomplete,
+        /// The file is of a kind that is not read, such as a zip archive, a workbook or a web page.
+        UnsupportedFile,
+        /// The file lacks a column.
+        MissingColumn,
+        /// The file has a column that is not used.
+        UnknownColumn,
+        /// The file is not UTF-8 and was converted.
+        Encoding,
+        /// The price is in another currency than the store's.
+        ForeignCurrency,
+        /// The price is 0.
+        ZeroPrice,
+        /// The list price is lower than the price.
+        ListPriceTooLow,
     }
 }

@@ -6,7 +6,7 @@ use primitives::{FeedRunId, ProductId, Timestamp, VariantId};
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
-use crate::{CategoryPath, ProductFacts, Review, VariantFacts};
+use crate::{CategoryPath, FieldError, ProductFacts, Review, VariantFacts};
 
 /// A checked product with its category, variants and reviews.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,6 +19,8 @@ pub struct Incoming {
     /// Variants, each with its id if it is created; `None`: a random one.
     pub variants: Vec<(Option<VariantId>, VariantFacts)>,
     pub reviews: Vec<Review>,
+    /// What was left out of the product, for the report of its import.
+    pub warnings: Vec<FieldError>,
 }
 
 impl Incoming {

@@ -6,11 +6,13 @@ mod batch;
 mod bulk;
 mod card;
 mod category;
+mod category_check;
 mod check;
 mod comparison;
 mod draft;
 mod end_orphaned_runs;
 mod error;
+mod export;
 mod fallback_search;
 mod feed;
 mod feed_run;
@@ -22,6 +24,7 @@ mod history;
 mod hold;
 mod incoming;
 mod offer;
+mod own_products;
 mod product;
 mod purge_feed_files;
 mod purge_feed_runs;
@@ -31,20 +34,26 @@ mod quota;
 mod read;
 mod record;
 mod refresh_stats;
+mod retire_each;
+mod sale;
 mod stock;
 mod stock_pool;
 mod table;
 mod text;
 mod update_offers;
+mod update_sale_prices;
 mod upload;
 mod upload_gate;
 mod web_url;
 
 pub use apply_feed_run::ApplyFeedRun;
 pub use availability::{Availability, VariantAvailability};
-pub use bulk::{ProductKey, ProductsRead, products_after, products_of, read_products};
+pub use bulk::{
+    ProductKey, ProductsRead, product_keys_after, products_after, products_of, read_products,
+};
 pub use card::{CardMerchant, CardPolicies, CardRating, ProductCard};
 pub use category::{Category, CategoryNode, CategoryPath, tree};
+pub use category_check::check_categories;
 pub use check::check;
 pub use comparison::{Comparison, NotComparable, comparable};
 pub use draft::{
@@ -52,12 +61,13 @@ pub use draft::{
 };
 pub use end_orphaned_runs::EndOrphanedRuns;
 pub use error::CatalogError;
+pub use export::{ExportPage, WriteFeed, export_page};
 pub use fallback_search::{FallbackQuery, FallbackSort, PriceRange, fallback_search};
-pub use feed::{FeedFormat, FeedItem, FeedSettings, ReadFeed};
+pub use feed::{FeedColumns, FeedColumnsError, FeedFormat, FeedItem, FeedSettings, ReadFeed};
 pub use feed_run::{
     CatalogState, FeedRun, FeedRunMode, FeedRunState, NewFeedRun, RowCounts, RowError,
-    abort_upload, begin_feed_run, catalog_state, feed_run, feed_runs, finish_upload, receive_chunk,
-    row_errors, unfinished_feed_run,
+    RowErrorKind, abort_upload, begin_feed_run, catalog_state, feed_run, feed_runs, finish_upload,
+    receive_chunk, row_errors, set_searchable, unfinished_feed_run, unsearchable_runs,
 };
 pub use field_error::{FieldError, FieldErrorCode};
 pub use gtin::{Gtin, GtinError};
@@ -66,12 +76,18 @@ pub use hold::{Units, hold, purge_sandbox, release, sell, stock_and_held};
 pub use incoming::{Incoming, Origin};
 pub use merchants::GtinSource;
 pub use offer::{Choice, Offer, OptionValue, ProductOption, options};
+pub use own_products::{
+    HiddenReason, InvalidCursor, OwnProduct, OwnProductStatus, OwnProductSummary,
+    OwnProductsFilter, OwnProductsPage, ProductCursor, own_product, own_products,
+};
 pub use product::{
     Condition, Image, Product, ProductFacts, ProductPolicies, Rating, Review, Variant, VariantFacts,
 };
 pub use purge_feed_files::PurgeFeedFiles;
 pub use purge_feed_runs::PurgeFeedRuns;
-pub use put::{PutOutcome, PutResult, put_category, put_products, refresh_counts, retire};
+pub use put::{
+    PutOutcome, PutResult, put_category, put_products, refresh_counts, retire, retire_others,
+};
 pub use quality::{
     CatalogQuality, Defect, DefectiveProduct, freshness, products_with_defects, quality,
     refresh_quality,
@@ -87,11 +103,14 @@ pub use record::{
     CategoryRecord, ImageRecord, MerchantRecord, ProductRecord, RatingRecord, VariantRecord,
 };
 pub use refresh_stats::{RefreshCatalogStats, schedule_catalog_stats};
+pub use retire_each::{RetireOutcome, retire_each};
+pub use sale::Sale;
 pub use stock::StockStatus;
 pub use stock_pool::{StockPool, products_for_sale, products_in_pool};
 pub use table::Lookup;
 pub use text::{one_line, paragraphs};
 pub use update_offers::{OfferChange, OfferUpdate, OfferUpdateOutcome, update_offers};
+pub use update_sale_prices::UpdateSalePrices;
 pub use upload::{Upload, content_hash};
 pub use upload_gate::{FreeSpace, UploadGate};
 pub use web_url::{WebUrlError, web_url};

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use primitives::{Money, ProductId, Timestamp, VariantId};
 use serde::{Deserialize, Serialize};
 
-use crate::{Category, StockStatus};
+use crate::{Category, Sale, StockStatus};
 
 /// A product of one store.
 #[derive(Debug, Clone)]
@@ -41,6 +41,9 @@ pub struct ProductFacts {
     pub price: Money,
     /// Price before a reduction, in minor units of the price's currency.
     pub list_price_minor: Option<i64>,
+    /// The price and the list price are those that apply now; before the check of a draft is written, those outside of the
+    /// sale.
+    pub sale: Option<Sale>,
     pub stock_status: StockStatus,
     /// `None` if the merchant states no quantity.
     pub stock_quantity: Option<i32>,
@@ -76,6 +79,9 @@ pub struct VariantFacts {
     pub price: Money,
     /// Price before a reduction, in minor units of the price's currency.
     pub list_price_minor: Option<i64>,
+    /// The price and the list price are those that apply now; before the check of a draft is written, those outside of the
+    /// sale.
+    pub sale: Option<Sale>,
     pub stock_status: StockStatus,
     /// `None` if the merchant states no quantity.
     pub stock_quantity: Option<i32>,

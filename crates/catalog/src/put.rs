@@ -1,10 +1,11 @@
 //! Creating and updating products in batches. Each change is written once and published once.
 
+use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use database::Work;
 use jobs::NewEvent;
-use primitives::{CategoryId, MerchantId, ProductId, VariantId};
+use primitives::{CategoryId, MerchantId, ProductId, Timestamp, VariantId};
 use serde_json::json;
 use uuid::Uuid;
 
@@ -54,6 +55,8 @@ pub async fn put_products(
     origin: Origin,
     products: &[Incoming],
 ) -> Result<Vec<PutResult>, CatalogError> {
+    let products = with_current_prices(products, work.now());
+    let products = products.as_ref();
     let mut upsert = Upsert::read(work, merchant, origin, products).await?;
     upsert.admit(work).await?;
     if upsert.pending().next().is_some() {
@@ -66,6 +69,18 @@ pub async fn put_products(
         upsert.finish(work).await?;
     }
     Ok(upsert.into_results())
+}
+
+/// Returns products with the prices that apply at this time.
+fn with_current_prices(products: &[Incoming], now: Timestamp) -> Cow<'_, [Incoming]> {
+    if !products.iter().any(Incoming::has_sale) {
+        return Cow::Borrowed(products);
+    }
+    let mut products = products.to_vec();
+    for product in products.iter_mut().filter(|product| product.has_sale()) {
+        product.set_prices(now);
+    }
+    Cow::Owned(products)
 }
 
 /// A product while it is put.
@@ -443,6 +458,17 @@ pub async fn retire(
     };
     jobs::publish(work, &retired.iter().map(event).collect::<Vec<_>>()).await?;
     Ok(retired)
+}
+
+/// Retires up to `limit` products whose external ids are not among these, and returns them. None is left if there are fewer.
+pub async fn retire_others(
+    work: &mut Work,
+    merchant: MerchantId,
+    external_ids: &[String],
+    limit: i64,
+) -> Result<Vec<ProductId>, CatalogError> {
+    let others = table::other_external_ids(work, merchant, external_ids, limit).await?;
+    retire(work, merchant, Origin::Push, &others).await
 }
 
 /// Counts the products that agents can see, per category and in the store, and stores the counts and the names of the

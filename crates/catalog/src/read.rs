@@ -6,6 +6,7 @@ use database::{Database, Reading};
 use primitives::{MerchantId, Money, PageRequest, ProductId, Timestamp, VariantId};
 
 use crate::category::{CategoryNode, tree};
+use crate::sale::set_current_prices;
 use crate::table::Lookup;
 use crate::{CatalogError, Gtin, Product, RecentPrices, Review, table};
 
@@ -37,8 +38,13 @@ pub async fn find(
     if matches!(lookup, Lookup::Sku(text) | Lookup::Url(text) if text.contains('\0')) {
         return Ok(Vec::new());
     }
-    let found: Result<_, CatalogError> =
-        reading.run(async |sql| Ok(table::find(sql, merchant, lookup, FOUND_MAX).await?)).await;
+    let found: Result<_, CatalogError> = reading
+        .run(async |sql| {
+            let mut found = table::find(sql, merchant, lookup, FOUND_MAX).await?;
+            set_current_prices(sql, found.iter_mut()).await?;
+            Ok(found)
+        })
+        .await;
     match found {
         // One of many stores that are asked for an article.
         Err(error) if error.is_unreadable() && matches!(lookup, Lookup::Gtin(_)) => {
@@ -72,7 +78,8 @@ pub async fn new_arrivals(
     let (limit, offset) = (i64::from(page.limit()), page.offset());
     reading
         .run(async |sql| {
-            let (found, counted) = table::newest(sql, merchant, limit, offset).await?;
+            let (mut found, counted) = table::newest(sql, merchant, limit, offset).await?;
+            set_current_prices(sql, found.iter_mut()).await?;
             // The store's count is a few seconds old and may be lower than the rows of this page show.
             let seen = offset.saturating_add(i64::try_from(found.len()).unwrap_or(0));
             let total = if found.is_empty() && offset > 0 {
@@ -180,10 +187,17 @@ pub async fn categories(
     let categories: Result<Vec<_>, CatalogError> =
         reading.run(async |sql| Ok(table::categories(sql, merchant).await?)).await;
     let roots = tree(categories?);
-    let Some(path) = parent else { return Ok(roots) };
-    let allowed = roots.iter().map(|node| node.category.path.clone()).collect();
+    let Some(path) = parent else { return Ok(with_products(roots)) };
+    let listed = roots.iter().filter(|node| node.product_count > 0);
+    let allowed = listed.map(|node| node.category.path.clone()).collect();
     let found = node(roots, path).ok_or(CatalogError::CategoryNotFound { allowed })?;
-    Ok(found.children)
+    Ok(with_products(found.children))
+}
+
+/// Leaves out the categories without products: their products were retired or moved.
+fn with_products(nodes: Vec<CategoryNode>) -> Vec<CategoryNode> {
+    let nodes = nodes.into_iter().filter(|node| node.product_count > 0);
+    nodes.map(|node| CategoryNode { children: with_products(node.children), ..node }).collect()
 }
 
 /// Returns the node with a path or an id.

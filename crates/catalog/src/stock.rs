@@ -18,6 +18,8 @@ primitives::text_enum! {
         Preorder,
         /// No longer sold.
         Discontinued,
+        /// The merchant states no stock. It can be bought, and does not count as in stock.
+        Unknown,
     }
 }
 
@@ -35,18 +37,25 @@ impl StockStatus {
         }
     }
 
-    /// Whether units can be sold immediately.
+    /// Whether units can be bought: they are in stock, or the merchant states no stock.
     #[must_use]
     pub fn is_available(self) -> bool {
+        self.is_in_stock() || self == Self::Unknown
+    }
+
+    /// Whether the merchant states that units are in stock: the filter `in_stock_only`.
+    #[must_use]
+    pub fn is_in_stock(self) -> bool {
         matches!(self, Self::InStock | Self::LowStock)
     }
 
     /// Returns the status of a product whose variants have these: the best of them.
     #[must_use]
     pub fn best(of: impl IntoIterator<Item = Self>) -> Option<Self> {
-        const BEST_FIRST: [StockStatus; 6] = [
+        const BEST_FIRST: [StockStatus; 7] = [
             StockStatus::InStock,
             StockStatus::LowStock,
+            StockStatus::Unknown,
             StockStatus::Backorder,
             StockStatus::Preorder,
             StockStatus::OutOfStock,

@@ -24,7 +24,10 @@ pub async fn products_for_sale(
 ) -> Result<Vec<Product>, CatalogError> {
     let keys: Vec<_> = ids.iter().map(|id| (merchant, *id)).collect();
     let found = table::products_of(work.sql(), &keys).await?;
-    let products = found.into_iter().map(|(_, product)| product).collect();
+    let mut products: Vec<Product> = found.into_iter().map(|(_, product)| product).collect();
+    for product in &mut products {
+        product.set_prices(work.now());
+    }
     match pool {
         StockPool::Store => Ok(products),
         StockPool::Sandbox(key) => {

@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, HashSet};
 
 use database::Work;
-use primitives::{Currency, MerchantId, Money, ProductId, VariantId};
+use primitives::{Currency, MerchantId, Money, ProductId, Timestamp, VariantId};
 
 use crate::put::changed;
 use crate::table::{self, PriceChange};
-use crate::{Amount, CatalogError, FieldError, FieldErrorCode, StockStatus};
+use crate::{Amount, CatalogError, FieldError, FieldErrorCode, Sale, StockStatus};
 
 /// A new price or a new stock of a product or variant.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,6 +52,8 @@ pub enum OfferUpdateOutcome {
 pub(crate) struct StoredOffer {
     pub(crate) price_minor: i64,
     pub(crate) list_price_minor: Option<i64>,
+    /// The sale from which the prices follow.
+    pub(crate) sale: Option<Sale>,
     pub(crate) stock_status: StockStatus,
     pub(crate) stock_quantity: Option<i32>,
 }
@@ -96,15 +98,39 @@ pub async fn update_offers(
             None => OfferUpdateOutcome::NotFound,
         });
     }
-    write(work, merchant, &before, &after).await?;
+    write(work, merchant, &before, &after, true).await?;
     Ok(outcomes)
 }
 
+/// Sets the prices of a product to those that apply now, when a sale of it begins or ends.
+pub(crate) async fn update_sale_prices(
+    work: &mut Work,
+    merchant: MerchantId,
+    product: ProductId,
+) -> Result<(), CatalogError> {
+    let now = work.now();
+    let Some(external_id) = table::listed_external_id(work, merchant, product).await? else {
+        // A retired product that is listed again is written as a whole.
+        return Ok(table::set_price_due(work, merchant, product, None).await?);
+    };
+    let before = table::lock_offers(work, merchant, std::slice::from_ref(&external_id)).await?;
+    let mut after = BTreeMap::new();
+    for mut product in before.iter().cloned() {
+        product.set_prices(now);
+        after.insert(product.external_id.clone(), product);
+    }
+    write(work, merchant, &before, &after, false).await?;
+    let due = after.get(&external_id).and_then(|product| product.next_price_change(now));
+    Ok(table::set_price_due(work, merchant, product, due).await?)
+}
+
+/// Writes the offers that differ. `is_push`: the merchant changed them.
 async fn write(
     work: &mut Work,
     merchant: MerchantId,
     before: &[LockedProduct],
     after: &BTreeMap<String, LockedProduct>,
+    is_push: bool,
 ) -> Result<(), CatalogError> {
     let (mut products, mut variants) = (Vec::new(), Vec::new());
     let (mut prices, mut events) = (Vec::new(), Vec::new());
@@ -128,13 +154,30 @@ async fn write(
     if products.is_empty() {
         return Ok(());
     }
-    table::write_offers(work, merchant, &products, &variants).await?;
+    table::write_offers(work, merchant, &products, &variants, is_push).await?;
     table::append_prices(work, merchant, &prices).await?;
     jobs::publish(work, &events).await?;
     Ok(())
 }
 
 impl LockedProduct {
+    fn set_prices(&mut self, now: Timestamp) {
+        self.offer.set_prices(now);
+        self.variants.iter_mut().for_each(|variant| variant.offer.set_prices(now));
+        if let Some(offer) = aggregate_offer(self.variants.iter().map(|variant| variant.offer)) {
+            let (stock_status, stock_quantity) =
+                (self.offer.stock_status, self.offer.stock_quantity);
+            self.offer = StoredOffer { stock_status, stock_quantity, ..offer };
+        }
+    }
+
+    /// Returns when a price changes next by itself.
+    pub(crate) fn next_price_change(&self, now: Timestamp) -> Option<Timestamp> {
+        let variants = self.variants.iter().filter_map(|variant| variant.offer.sale);
+        let sales = self.offer.sale.into_iter().chain(variants);
+        sales.filter_map(|sale| sale.next_change(now)).min()
+    }
+
     fn apply(&mut self, update: &OfferUpdate) -> OfferUpdateOutcome {
         let currency = self.currency;
         let offer = match &update.sku {
@@ -185,6 +228,13 @@ impl LockedProduct {
 }
 
 impl StoredOffer {
+    /// Sets the prices to those that apply at this time.
+    fn set_prices(&mut self, now: Timestamp) {
+        if let Some(sale) = self.sale {
+            (self.price_minor, self.list_price_minor) = sale.prices(now);
+        }
+    }
+
     fn with(self, change: &OfferChange, currency: Currency) -> Result<Self, FieldError> {
         match change {
             OfferChange::Price { price, list_price, currency: sent } => {
@@ -195,7 +245,8 @@ impl StoredOffer {
                 }
                 let (price_minor, list_price_minor) =
                     prices("", price, list_price.as_ref(), currency)?;
-                Ok(Self { price_minor, list_price_minor, ..self })
+                // A price that is set by itself ends a sale.
+                Ok(Self { price_minor, list_price_minor, sale: None, ..self })
             }
             OfferChange::Stock { quantity: None, status: None } => {
                 let reason = "or stock_status is required";
@@ -243,7 +294,7 @@ fn amount(field: &str, amount: &Amount, currency: Currency) -> Result<i64, Field
     }
 }
 
-/// Returns the status, or the one that follows from the quantity; without either, `in_stock`.
+/// Returns the status, or the one that follows from the quantity; without either, `unknown`.
 pub(crate) fn stock(
     status: Option<StockStatus>,
     quantity: Option<i32>,
@@ -252,8 +303,8 @@ pub(crate) fn stock(
         let reason = "must not be negative";
         return Err(FieldError::new("stock_quantity", FieldErrorCode::InvalidValue, reason));
     }
-    let from_quantity = || quantity.map_or(StockStatus::InStock, StockStatus::of_quantity);
-    Ok(status.unwrap_or_else(from_quantity))
+    let from_quantity = || quantity.map_or(StockStatus::Unknown, StockStatus::of_quantity);
+    Ok(status.filter(|status| *status != StockStatus::Unknown).unwrap_or_else(from_quantity))
 }
 
 /// Returns the offer of a product with variants: the lowest price, the best stock status, and the sum of the quantities
@@ -266,5 +317,5 @@ pub(crate) fn aggregate_offer(
     let stock_quantity = variants
         .map(|offer| offer.stock_quantity)
         .try_fold(0_i32, |sum, quantity| Some(sum.saturating_add(quantity?)));
-    Some(StoredOffer { stock_status, stock_quantity, ..cheapest })
+    Some(StoredOffer { stock_status, stock_quantity, sale: None, ..cheapest })
 }

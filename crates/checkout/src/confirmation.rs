@@ -209,11 +209,12 @@ pub(crate) async fn require(
     request: &Complete,
     is_started: bool,
 ) -> Result<ConfirmationProof, CheckoutError> {
-    let required = match revalidated.settings.confirmation {
+    let of_store = match revalidated.settings.confirmation {
         ConfirmationPolicy::Attested => ConfirmationLevel::Attested,
         ConfirmationPolicy::Hosted => ConfirmationLevel::Hosted,
         ConfirmationPolicy::Mandate => ConfirmationLevel::Mandate,
     };
+    let required = request.claim.level_wanted().map_or(of_store, |wanted| wanted.max(of_store));
     let reject = |reason| CheckoutError::ConfirmationRequired { reason, requested: None };
     ensure_not_declined(work, context, &revalidated.priced.cart).await?;
     // The confirmation that the client's response or the agent's claim names.
@@ -224,7 +225,7 @@ pub(crate) async fn require(
         proof = strongest(work, context, revalidated).await?;
         // A client that can ask the person does so, even where the store accepts the agent's attestation.
         let can_ask = request.elicitation.is_supported && !is_started;
-        if can_ask && required == ConfirmationLevel::Attested && proof.level == required {
+        if can_ask && of_store == ConfirmationLevel::Attested && proof.level == of_store {
             return Err(reject(ProofRejection::NotAsked));
         }
     }

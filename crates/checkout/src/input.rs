@@ -72,12 +72,10 @@ impl ReturnUrl {
 }
 
 /// Proof that a person approved the purchase.
-// A door may flatten it into a larger object, which serde's `deny_unknown_fields` does not support. Doors validate against
-// the schema, which allows no other fields.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize, JsonSchema)]
-#[schemars(deny_unknown_fields)]
+#[serde(deny_unknown_fields)]
 pub struct ProofRequest {
-    /// Confirmation level. `attested` needs no `confirmation_id`, `elicited` and `hosted` do; `mandate` is not accepted yet.
+    /// Confirmation level. `attested`: the person approved in the chat. `hosted` without `confirmation_id`: the error contains a page on which the person approves. `mandate` is not accepted yet.
     #[schemars(with = "Option<String>", extend("enum" = ConfirmationLevel::ALL))]
     pub level: Option<ConfirmationLevel>,
     /// Id of the confirmation request that the person approved.
@@ -85,8 +83,7 @@ pub struct ProofRequest {
 }
 
 impl ProofRequest {
-    /// Returns the claim, or an error if the level is not supported or needs a confirmation, or if the hash of the approved
-    /// terms is not a hash.
+    /// Returns the claim, or an error if the level is not supported, or if the hash of the approved terms is not a hash.
     pub fn claim(self, quote_hash: Option<&str>) -> Result<ProofClaim, CheckoutError> {
         let quote_hash = quote_hash.map(str::parse).transpose()?;
         ProofClaim::new(self.level, self.confirmation_id, quote_hash)

@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod agent_activity;
 mod cancel;
 mod complete;
 mod confirmation;
@@ -27,6 +28,7 @@ mod session;
 mod table;
 mod update;
 
+pub use agent_activity::{ActiveDay, AgentActivity, agent_activity};
 pub use cancel::{cancel, release, release_by_operator};
 pub use complete::{Complete, Source, complete};
 pub use confirmation::{
@@ -52,7 +54,7 @@ pub use orders::ConfirmationLevel;
 pub use pay::{PayRequest, pay};
 pub use payment_page::PaymentPage;
 pub use purge::{PurgeCarts, PurgeCheckoutEvents};
-pub use read::{merchant_of, session, sessions};
+pub use read::{SessionsFilter, merchant_of, session, sessions};
 pub use reconcile::ReconcilePayments;
 pub use record::{
     ConfirmationRecord, HumanConfirmationRecord, OrderSummary, SessionLine, SessionMerchant,

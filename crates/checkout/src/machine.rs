@@ -8,6 +8,8 @@ use Status::{
 
 primitives::text_enum! {
     /// Status of a session (docs/contract/checkout.md#session-states): the statuses of UCP, and `expired`.
+    #[derive(schemars::JsonSchema)]
+    #[schemars(rename = "CheckoutStatus", rename_all = "snake_case")]
     #[strum(serialize_all = "snake_case")]
     pub enum Status {
         /// Required data is missing.
@@ -20,6 +22,7 @@ primitives::text_enum! {
         CompleteInProgress,
         /// The session became an order.
         Completed,
+        /// The session was canceled.
         Canceled,
         /// The session was not paid before it expired.
         Expired,

@@ -3,7 +3,7 @@
 use database::{Database, Reading, Work};
 use primitives::{CheckoutId, KeyId, MerchantId, PageMeta, PageRequest};
 
-use crate::{CheckoutError, Session, SessionSnapshot, table};
+use crate::{CheckoutError, Session, SessionSnapshot, Status, table};
 
 /// Returns a session of this store. With an agent, `NotFound` if another agent owns it.
 pub async fn session(
@@ -25,18 +25,29 @@ pub async fn session(
 /// Sessions that are counted for a list; the total of a longer one is a lower bound.
 const COUNT_MAX: i64 = 10_000;
 
-/// Returns a page of the real sessions of a store, the newest first; if requested, only those that hold units.
+/// Selects sessions of a store.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct SessionsFilter {
+    /// Only sessions that hold units.
+    pub holding_only: bool,
+    /// Only sessions with this status now.
+    pub status: Option<Status>,
+    /// Only sessions that are older than this one, in place of the number of a page.
+    pub after: Option<CheckoutId>,
+}
+
+/// Returns a page of the real sessions of a store that match a filter, the newest first.
 pub async fn sessions(
     reading: &Reading,
     merchant: MerchantId,
-    holding_only: bool,
+    filter: &SessionsFilter,
     page: PageRequest,
 ) -> Result<(Vec<SessionSnapshot>, PageMeta), CheckoutError> {
     let (now, total, found) = reading
         .run(async |sql| {
             let now = sql.now().await?;
-            let total = table::count(sql, merchant, holding_only, COUNT_MAX).await?;
-            let found = table::find_page(sql, merchant, holding_only, page).await?;
+            let total = table::count(sql, merchant, filter, now, COUNT_MAX).await?;
+            let found = table::find_page(sql, merchant, filter, now, page).await?;
             Ok::<_, CheckoutError>((now, total, found))
         })
         .await?;

@@ -1,5 +1,6 @@
 //! All SQL of checkout.
 
+mod agent_activity;
 mod confirmation;
 
 use carts::{ApprovalScope, Terms};
@@ -15,6 +16,7 @@ use sqlx::PgConnection;
 use sqlx::types::Json;
 use uuid::Uuid;
 
+pub(crate) use agent_activity::agent_activity;
 pub(crate) use confirmation::{
     confirmation, confirmations_of, declined_at, delete_declined, insert_confirmation,
     insert_declined, mark_confirmation_used, record_decision,
@@ -22,7 +24,7 @@ pub(crate) use confirmation::{
 
 use crate::report::{ReportOutcome, reported_parts};
 use crate::session::SessionRow;
-use crate::{Amounts, CheckoutError, PaymentReport, Session};
+use crate::{Amounts, CheckoutError, PaymentReport, Session, SessionsFilter, Status};
 
 /// Parses an optional name; a name that is not known is an error.
 pub(crate) fn parsed<T>(
@@ -72,16 +74,26 @@ pub(crate) async fn find(
 pub(crate) async fn find_page(
     sql: &mut PgConnection,
     merchant: MerchantId,
-    holding_only: bool,
+    filter: &SessionsFilter,
+    now: Timestamp,
     page: PageRequest,
 ) -> Result<Vec<Session>, CheckoutError> {
+    let offset = if filter.after.is_some() { 0 } else { page.offset() };
     let query = sessions!(
         "NOT is_sandbox AND (is_holding OR NOT $2)
+         AND ($5::text IS NULL OR $5 = CASE
+             WHEN status IN ('incomplete', 'ready_for_complete', 'requires_escalation') AND expires_at < $6
+             THEN 'expired' ELSE status END)
+         AND ($7::uuid IS NULL OR (started_at, checkout_id) <
+             (SELECT started_at, checkout_id FROM checkout_session WHERE merchant_id = $1 AND checkout_id = $7))
          ORDER BY started_at DESC, checkout_id DESC LIMIT $3 OFFSET $4",
         merchant as MerchantId,
-        holding_only,
+        filter.holding_only,
         i64::from(page.limit()),
-        page.offset(),
+        offset,
+        filter.status.map(Status::as_str),
+        now as Timestamp,
+        filter.after as Option<CheckoutId>,
     );
     query.fetch_all(sql).await?.into_iter().map(Session::try_from).collect()
 }
@@ -90,16 +102,23 @@ pub(crate) async fn find_page(
 pub(crate) async fn count(
     sql: &mut PgConnection,
     merchant: MerchantId,
-    holding_only: bool,
+    filter: &SessionsFilter,
+    now: Timestamp,
     limit: i64,
 ) -> sqlx::Result<i64> {
     sqlx::query_scalar!(
         r#"SELECT count(*) AS "count!" FROM
              (SELECT FROM checkout_session
-              WHERE merchant_id = $1 AND NOT is_sandbox AND (is_holding OR NOT $2) LIMIT $3) AS counted"#,
+              WHERE merchant_id = $1 AND NOT is_sandbox AND (is_holding OR NOT $2)
+                AND ($4::text IS NULL OR $4 = CASE
+                    WHEN status IN ('incomplete', 'ready_for_complete', 'requires_escalation') AND expires_at < $5
+                    THEN 'expired' ELSE status END)
+              LIMIT $3) AS counted"#,
         merchant as MerchantId,
-        holding_only,
+        filter.holding_only,
         limit,
+        filter.status.map(Status::as_str),
+        now as Timestamp,
     )
     .fetch_one(sql)
     .await

@@ -25,7 +25,8 @@ pub(crate) fn read(
             Next::Element(element) => read_element(&element, settings, sink)?,
             Next::End => return ControlFlow::Continue(()),
             Next::Truncated => {
-                return sink.truncated(elements.source().line(), field_errors::truncated());
+                let (line, error) = (elements.source().line(), elements.source().truncation());
+                return sink.truncated(line, error);
             }
             Next::Malformed => {
                 let reason = "From this line on, the file is not a JSON document with products.";

@@ -39,29 +39,36 @@ pub(crate) struct Row<'r> {
 }
 
 impl DelimitedReader {
-    /// Reads the header; `normalize` is applied to column names. Fails if the header is truncated or has
-    /// none of the required columns.
+    /// Reads the header; `normalize` is applied to column names. The separator is the one of the header, or
+    /// `delimiter` if that is not clear. Fails if the header is truncated or lacks the required column.
     pub(crate) fn open(
         source: &mut Source<'_>,
         delimiter: u8,
         normalize: fn(&str) -> String,
-        required: &[&str],
+        required: Option<&'static str>,
     ) -> Result<Self, FieldError> {
+        let delimiter = detect_delimiter(source.rest(), delimiter, normalize, required);
         let core = ReaderBuilder::new().delimiter(delimiter).build();
         let mut reader = Self { core, header: Vec::new(), record: Record::default() };
         if !reader.advance(source) || !reader.record.is_terminated {
-            return Err(field_errors::truncated());
+            return Err(source.truncation());
         }
         let fields = reader.record.fields();
         reader.header = fields.map(|field| normalize(&String::from_utf8_lossy(field))).collect();
-        let has_required = reader.header.iter().any(|column| required.contains(&column.as_str()));
-        if has_required && !reader.record.is_too_long {
-            return Ok(reader);
+        if reader.record.is_too_long {
+            return Err(field_errors::row_too_long());
         }
-        Err(field_errors::unreadable_file(
-            "The header row lacks the required columns. \
-             Check the format, the delimiter and the header row.",
-        ))
+        match required {
+            Some(required) if !reader.header.iter().any(|column| column == required) => {
+                Err(field_errors::missing_column(required, &reader.header))
+            }
+            _ => Ok(reader),
+        }
+    }
+
+    /// Returns the normalized names of the columns.
+    pub(crate) fn header(&self) -> &[String] {
+        &self.header
     }
 
     /// Returns the next row, or `None` at the end.
@@ -90,6 +97,37 @@ impl DelimitedReader {
             }
         }
     }
+}
+
+/// Separators of columns, the usual ones first.
+const DELIMITERS: [u8; 4] = [b',', b';', b'\t', b'|'];
+
+/// Returns the separator with which the header has the required column, or else the most columns.
+fn detect_delimiter(
+    head: &[u8],
+    usual: u8,
+    normalize: fn(&str) -> String,
+    required: Option<&str>,
+) -> u8 {
+    let head = head.trim_ascii_start();
+    let line = head.split(|byte| matches!(byte, b'\n' | b'\r')).next().unwrap_or(head);
+    let line = String::from_utf8_lossy(line);
+    let rank = |delimiter: u8| {
+        let mut is_quoted = false;
+        let mut columns = vec![String::new()];
+        for letter in line.chars() {
+            match letter {
+                '"' => is_quoted = !is_quoted,
+                letter if letter == char::from(delimiter) && !is_quoted => {
+                    columns.push(String::new());
+                }
+                letter => columns.last_mut().into_iter().for_each(|column| column.push(letter)),
+            }
+        }
+        let has = |required| columns.iter().any(|column| normalize(column) == required);
+        (required.is_some_and(has), columns.len(), delimiter == usual)
+    };
+    DELIMITERS.into_iter().max_by_key(|delimiter| rank(*delimiter)).unwrap_or(usual)
 }
 
 impl Record {
@@ -153,6 +191,11 @@ impl<'r> Row<'r> {
     /// Whether a line ending follows. The last row may have none, and may then be truncated.
     pub(crate) fn is_terminated(&self) -> bool {
         self.record.is_terminated
+    }
+
+    /// Whether the row has fewer fields than the header.
+    pub(crate) fn is_short(&self) -> bool {
+        self.record.ends.len() < self.header.len()
     }
 
     /// Whether the file ends within this row.

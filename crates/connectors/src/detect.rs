@@ -1,6 +1,11 @@
 //! Detects the format of a file by its name, content type and first bytes.
 
+use std::io::Read;
+
 use catalog::FeedFormat;
+
+/// Bytes of a compressed file that are examined.
+const DECOMPRESSED_MAX: u64 = 64 * 1024;
 
 /// Returns the format of a file, or `None` if it cannot be detected. The bytes take precedence, because
 /// names and content types are often wrong; the name decides if the bytes are ambiguous.
@@ -10,6 +15,13 @@ pub fn detect(
     content_type: Option<&str>,
     first_bytes: &[u8],
 ) -> Option<FeedFormat> {
+    let mut decompressed = Vec::new();
+    if first_bytes.starts_with(b"\x1f\x8b") {
+        // The beginning of a file may be cut within a block: what was decompressed until then counts.
+        let mut decoder = flate2::read::GzDecoder::new(first_bytes).take(DECOMPRESSED_MAX);
+        let _ = decoder.read_to_end(&mut decompressed);
+    }
+    let first_bytes = if decompressed.is_empty() { first_bytes } else { &decompressed };
     let text = first_bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(first_bytes);
     by_bytes(text.trim_ascii_start()).or_else(|| {
         let name = file_name.unwrap_or_default().to_ascii_lowercase();

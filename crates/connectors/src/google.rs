@@ -3,10 +3,11 @@
 mod detail;
 mod item_groups;
 mod row;
+mod sale_period;
 
 pub(crate) use detail::{escape as escape_detail, join as join_details};
 pub(crate) use item_groups::ItemGroups;
-pub(crate) use row::GoogleRow;
+pub(crate) use row::{GoogleRow, split_urls, stock_status};
 
 /// Fields that distinguish the variants of a group.
 pub(crate) const OPTIONS: [&str; 6] =

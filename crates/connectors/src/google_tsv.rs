@@ -15,30 +15,35 @@ pub(crate) fn read(
     settings: &FeedSettings,
     sink: &mut Sink<'_>,
 ) -> ControlFlow<()> {
-    let mut reader = match DelimitedReader::open(source, b'\t', field_name, &["id"]) {
+    let mut reader = match DelimitedReader::open(source, b'\t', field_name, Some("id")) {
         Ok(reader) => reader,
         Err(error) => return sink.truncated(1, error),
     };
     let mut groups = ItemGroups::new(settings);
     while let Some(row) = reader.next(source) {
         if row.is_truncated() {
-            return sink.truncated(row.line(), field_errors::truncated());
+            return sink.truncated(row.line(), source.truncation());
         }
         let fields = google_row(&row);
         let error = match row.error() {
             Some(error) => Some(error),
+            None if row.is_short() && row.is_terminated() && fields.first("price").is_none() => {
+                let error = field_errors::short_row();
+                sink.skipped(row.line(), fields.external_id(), error, true)?;
+                continue;
+            }
             None => groups.add(&fields, sink)?.err(),
         };
         match error {
             Some(_) if !row.is_terminated() => {
-                return sink.truncated(row.line(), field_errors::truncated());
+                return sink.truncated(row.line(), source.truncation());
             }
             Some(error) => sink.invalid_row(row.line(), fields.external_id(), error)?,
             None => {}
         }
     }
     if source.has_failed() {
-        return sink.truncated(source.line(), field_errors::truncated());
+        return sink.truncated(source.line(), source.truncation());
     }
     groups.close(sink)
 }

@@ -38,10 +38,12 @@ pub(crate) fn read(
     };
     match end {
         End::Complete => groups.close(sink),
-        End::Truncated => sink.truncated(items.line(), field_errors::truncated()),
+        End::Truncated => sink.truncated(items.line(), items.truncation()),
         End::UnsupportedEncoding => sink.truncated(
             1,
-            field_errors::unreadable_file("The file is not declared as UTF-8. Export it as UTF-8."),
+            field_errors::unreadable_file(
+                "The XML declaration names an encoding that is not read. Export the file as UTF-8.",
+            ),
         ),
     }
 }

@@ -25,7 +25,7 @@ pub(crate) fn read_lines(
     while line.read(source) {
         let text = std::str::from_utf8(&line.bytes);
         if !line.is_terminated && (line.is_too_long || is_truncated(text)) {
-            return sink.truncated(line.number, field_errors::truncated());
+            return sink.truncated(line.number, source.truncation());
         }
         match text {
             _ if line.is_too_long => {
@@ -45,7 +45,7 @@ pub(crate) fn read_lines(
         }
     }
     if source.has_failed() {
-        return sink.truncated(source.line(), field_errors::truncated());
+        return sink.truncated(source.line(), source.truncation());
     }
     ControlFlow::Continue(())
 }

@@ -9,19 +9,23 @@ mod google;
 mod google_tsv;
 mod google_xml;
 mod gtin;
+mod input;
 mod json;
 mod json_elements;
+mod kind;
 mod limits;
 mod line;
 mod ndjson;
 mod shopify_csv;
 mod sink;
 mod source;
+mod table_csv;
 pub mod write;
 mod xml_items;
 
 use std::io::BufRead;
 use std::ops::ControlFlow;
+use std::rc::Rc;
 
 use catalog::{FeedFormat, FeedItem, FeedSettings, ReadFeed};
 
@@ -40,10 +44,13 @@ pub fn read_feed(
     settings: &FeedSettings,
     emit: &mut dyn FnMut(FeedItem) -> ControlFlow<()>,
 ) {
-    let mut source = Source::new(input);
-    let mut sink = Sink::new(emit);
+    let (input, findings) = input::open(format, settings, input);
+    let mut source = Source::new(input, Rc::clone(&findings));
+    let mut sink = Sink::new(emit, findings);
     // The flow of control has no meaning beyond this point.
-    let _ = read(format, &mut source, settings, &mut sink);
+    if read(format, &mut source, settings, &mut sink).is_continue() {
+        let _ = sink.report_encoding();
+    }
 }
 
 fn read(
@@ -53,11 +60,12 @@ fn read(
     sink: &mut Sink<'_>,
 ) -> ControlFlow<()> {
     if source.peek().is_none() {
-        return sink.truncated(1, field_errors::empty_file());
+        let error =
+            if source.has_failed() { source.truncation() } else { field_errors::empty_file() };
+        return sink.truncated(1, error);
     }
-    if source.is_utf16() {
-        return sink
-            .truncated(1, field_errors::unreadable_file("The file is UTF-16. Save it as UTF-8."));
+    if let Some(error) = kind::unsupported(format, source.rest()) {
+        return sink.truncated(1, error);
     }
     match format {
         FeedFormat::Ndjson => ndjson::read(source, sink),
@@ -65,5 +73,6 @@ fn read(
         FeedFormat::GoogleTsv => google_tsv::read(source, settings, sink),
         FeedFormat::ShopifyCsv => shopify_csv::read(source, settings, sink),
         FeedFormat::AcpJson => acp_json::read(source, settings, sink),
+        FeedFormat::Csv => table_csv::read(source, settings, sink),
     }
 }

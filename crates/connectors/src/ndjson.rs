@@ -44,7 +44,7 @@ fn field_error(text: &str, error: &serde_json::Error) -> FieldError {
 }
 
 /// The fields of a product draft. Errors name no other fields.
-const FIELDS: [&str; 22] = [
+const FIELDS: [&str; 25] = [
     "external_id",
     "sku",
     "name",
@@ -58,6 +58,9 @@ const FIELDS: [&str; 22] = [
     "price",
     "currency",
     "list_price",
+    "sale_price",
+    "sale_starts_at",
+    "sale_ends_at",
     "stock_status",
     "stock_quantity",
     "images",

@@ -13,21 +13,21 @@ use crate::field_errors;
 use crate::sink::Sink;
 use crate::source::Source;
 use columns::{Cells, column_name};
-use product_builder::ProductBuilder;
+use product_builder::{Finished, ProductBuilder};
 
 pub(crate) fn read(
     source: &mut Source<'_>,
     settings: &FeedSettings,
     sink: &mut Sink<'_>,
 ) -> ControlFlow<()> {
-    let mut reader = match DelimitedReader::open(source, b',', column_name, &["handle"]) {
+    let mut reader = match DelimitedReader::open(source, b',', column_name, Some("handle")) {
         Ok(reader) => reader,
         Err(error) => return sink.truncated(1, error),
     };
     let mut open: Option<ProductBuilder> = None;
     while let Some(row) = reader.next(source) {
         if row.is_truncated() {
-            return sink.truncated(row.line(), field_errors::truncated());
+            return sink.truncated(row.line(), source.truncation());
         }
         let cells = Cells::new(&row);
         let handle = cells.owned("handle");
@@ -45,14 +45,14 @@ pub(crate) fn read(
         };
         match error {
             Some(_) if !row.is_terminated() => {
-                return sink.truncated(row.line(), field_errors::truncated());
+                return sink.truncated(row.line(), source.truncation());
             }
             Some(error) => sink.invalid_row(row.line(), handle, error)?,
             None => {}
         }
     }
     if source.has_failed() {
-        return sink.truncated(source.line(), field_errors::truncated());
+        return sink.truncated(source.line(), source.truncation());
     }
     close(&mut open, sink)
 }
@@ -60,8 +60,11 @@ pub(crate) fn read(
 fn close(open: &mut Option<ProductBuilder>, sink: &mut Sink<'_>) -> ControlFlow<()> {
     let Some(open) = open.take() else { return ControlFlow::Continue(()) };
     let line = open.line;
+    let id = open.external_id().to_owned();
     match open.finish() {
-        Some(draft) => sink.product(line, draft),
-        None => ControlFlow::Continue(()),
+        Finished::Product(draft) => sink.product(line, *draft),
+        Finished::NotForSale => sink.skipped(line, Some(id), field_errors::not_for_sale(), false),
+        Finished::Incomplete => sink.skipped(line, Some(id), field_errors::no_variant(), true),
+        Finished::Rejected => ControlFlow::Continue(()),
     }
 }

@@ -1,6 +1,11 @@
 //! Reads the bytes of a feed through a buffer, and counts lines.
 
-use std::io::{BufRead, ErrorKind, Read as _};
+use std::io::{ErrorKind, Read};
+
+use catalog::FieldError;
+
+use crate::field_errors;
+use crate::input::SharedFindings;
 
 const BUFFER_BYTES: usize = 64 * 1024;
 
@@ -8,37 +13,48 @@ const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// The input of a reader.
 pub(crate) struct Source<'a> {
-    input: &'a mut dyn BufRead,
+    input: Box<dyn Read + 'a>,
     /// Unread bytes are those from `at` to `end`.
     buffer: Vec<u8>,
     at: usize,
     end: usize,
     line: u64,
-    is_utf16: bool,
     has_failed: bool,
+    findings: SharedFindings,
 }
 
 impl<'a> Source<'a> {
     /// Wraps an input and skips the UTF-8 byte order mark.
-    pub(crate) fn new(input: &'a mut dyn BufRead) -> Self {
+    pub(crate) fn new(mut input: Box<dyn Read + 'a>, findings: SharedFindings) -> Self {
         let mut beginning = Vec::new();
         let length = BYTE_ORDER_MARK.len() as u64;
-        let has_failed = input.take(length).read_to_end(&mut beginning).is_err();
-        let is_utf16 = beginning.starts_with(b"\xff\xfe") || beginning.starts_with(b"\xfe\xff");
+        let has_failed = input.by_ref().take(length).read_to_end(&mut beginning).is_err();
+        if beginning == BYTE_ORDER_MARK {
+            beginning.clear();
+        }
+        let length = BUFFER_BYTES - beginning.len();
+        // The first bytes as a whole, from which the kind of the file and the separator are detected.
+        let has_failed =
+            has_failed || input.by_ref().take(length as u64).read_to_end(&mut beginning).is_err();
         let end = beginning.len();
-        let at = if beginning == BYTE_ORDER_MARK { end } else { 0 };
         beginning.resize(BUFFER_BYTES, 0);
-        Self { input, buffer: beginning, at, end, line: 1, is_utf16, has_failed }
+        Self { input, buffer: beginning, at: 0, end, line: 1, has_failed, findings }
+    }
+
+    /// Whether the file was converted from another encoding.
+    pub(crate) fn is_converted(&self) -> bool {
+        self.findings.borrow().encoding.is_some()
+    }
+
+    /// Returns why the file ends here.
+    pub(crate) fn truncation(&self) -> FieldError {
+        let failure = self.findings.borrow().failure.clone();
+        failure.unwrap_or_else(field_errors::truncated)
     }
 
     /// Returns the line of the next byte, starting at 1.
     pub(crate) fn line(&self) -> u64 {
         self.line
-    }
-
-    /// Whether the input starts with a UTF-16 byte order mark; no format uses UTF-16.
-    pub(crate) fn is_utf16(&self) -> bool {
-        self.is_utf16
     }
 
     /// Whether reading failed; the file is then truncated.

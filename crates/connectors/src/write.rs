@@ -9,6 +9,7 @@ mod google;
 mod google_tsv;
 mod google_xml;
 mod shopify_csv;
+mod table_csv;
 
 use catalog::{Amount, FeedFormat, ProductDraft};
 use primitives::{Currency, Money};
@@ -24,15 +25,20 @@ pub fn write(format: FeedFormat, drafts: &[ProductDraft], currency: Currency) ->
         FeedFormat::GoogleTsv => google_tsv::write(&drafts),
         FeedFormat::ShopifyCsv => shopify_csv::write(&drafts),
         FeedFormat::AcpJson => acp_json::write(&drafts),
+        FeedFormat::Csv => table_csv::write(&drafts),
     }
 }
 
 /// Whether the format can represent a product. Shopify's format has no currency, so a product in another
-/// currency than the store's would be read back with a wrong price.
+/// currency than the store's would be read back with a wrong price; a plain table has no variants.
 #[must_use]
 pub fn can_represent(format: FeedFormat, draft: &ProductDraft, currency: Currency) -> bool {
     let named = draft.currency.as_deref();
-    format != FeedFormat::ShopifyCsv || named.is_none_or(|named| named == currency.code())
+    match format {
+        FeedFormat::ShopifyCsv => named.is_none_or(|named| named == currency.code()),
+        FeedFormat::Csv => draft.variants.is_empty(),
+        _ => true,
+    }
 }
 
 /// Returns the part of a product that the format represents.
@@ -44,11 +50,12 @@ pub fn representable(format: FeedFormat, draft: &ProductDraft, currency: Currenc
         FeedFormat::GoogleXml | FeedFormat::GoogleTsv => google::representable(&full),
         FeedFormat::ShopifyCsv => shopify_csv::representable(&full),
         FeedFormat::AcpJson => acp_json::representable(&full),
+        FeedFormat::Csv => table_csv::representable(&full),
     }
 }
 
 /// Returns the product with an explicit currency and with all decimals of its amounts: `1.299` would be
-/// ambiguous in most formats.
+/// ambiguous in most formats. Only NDJSON represents sales.
 fn with_currency(draft: &ProductDraft, currency: Currency) -> ProductDraft {
     let named = draft.currency.as_deref().and_then(|code| code.parse().ok());
     let currency: Currency = named.unwrap_or(currency);
@@ -60,9 +67,11 @@ fn with_currency(draft: &ProductDraft, currency: Currency) -> ProductDraft {
     };
     let mut draft = draft.clone();
     draft.currency = Some(currency.code().to_owned());
+    (draft.sale_price, draft.sale_starts_at, draft.sale_ends_at) = (None, None, None);
     full(&mut draft.price);
     full(&mut draft.list_price);
     for variant in &mut draft.variants {
+        (variant.sale_price, variant.sale_starts_at, variant.sale_ends_at) = (None, None, None);
         full(&mut variant.price);
         full(&mut variant.list_price);
     }

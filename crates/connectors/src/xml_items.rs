@@ -70,6 +70,11 @@ impl<'s, 'a> XmlItems<'s, 'a> {
         self.source.line()
     }
 
+    /// Returns why the file ends here.
+    pub(crate) fn truncation(&self) -> catalog::FieldError {
+        self.source.truncation()
+    }
+
     /// Returns the next item, or how the feed ended.
     pub(crate) fn next(&mut self) -> Result<XmlItem, End> {
         loop {
@@ -213,11 +218,12 @@ impl<'s, 'a> XmlItems<'s, 'a> {
         if self.root.is_empty() && text.starts_with(b"?xml") {
             let text = String::from_utf8_lossy(&text);
             let encoding = text.split_once("encoding").map(|(_, after)| after);
-            self.has_unsupported_encoding = encoding.is_some_and(|after| {
-                let name =
-                    after.trim_start_matches(|character: char| " \t\r\n=\"'".contains(character));
-                !["utf-8", "utf8", "us-ascii"].iter().any(|known| name.starts_with(known))
-            });
+            self.has_unsupported_encoding = !self.source.is_converted()
+                && encoding.is_some_and(|after| {
+                    let name = after
+                        .trim_start_matches(|character: char| " \t\r\n=\"'".contains(character));
+                    !["utf-8", "utf8", "us-ascii"].iter().any(|known| name.starts_with(known))
+                });
         }
         Some(())
     }

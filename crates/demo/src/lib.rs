@@ -18,7 +18,7 @@ mod tests;
 mod world;
 
 pub use draft::draft;
-pub use seed::{SeedError, Seeded, seed};
+pub use seed::{SeedError, Seeded, retire_others, seed};
 pub use world::{
     Category, DEMO_STORE, FIRST_PRODUCT, Identity, Image, Product, Rating, Store, Variant, World,
     world,

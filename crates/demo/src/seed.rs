@@ -16,6 +16,9 @@ use crate::world::{Store, World};
 /// Products written in one transaction; with their variants they stay below five hundred rows.
 const PRODUCTS_PER_WORK: usize = 60;
 
+/// Products retired in one transaction.
+const RETIRED_PER_WORK: i64 = 500;
+
 /// 2026-11-01, the time that all ages refer to. Fixed, so that seeding again changes nothing.
 const REFERENCE_TIME_MICROS: i64 = 1_793_491_200_000_000;
 
@@ -59,7 +62,7 @@ impl From<MoneyError> for SeedError {
 }
 
 /// Writes all stores and their products and calls `progress` after each store. Seeding again restores what
-/// differs and writes nothing else. Other products of the stores stay: nothing is retired.
+/// differs and writes nothing else. Other products of the stores stay; see [`retire_others`].
 pub async fn seed(
     database: &Database,
     world: &World,
@@ -75,6 +78,30 @@ pub async fn seed(
         progress(store);
     }
     Ok(seeded)
+}
+
+/// Retires the products of the demo stores that are not demo data, and returns their number. The stores must exist.
+pub async fn retire_others(database: &Database, world: &World) -> Result<usize, SeedError> {
+    let mut retired = 0;
+    for store in &world.stores {
+        let merchant = MerchantId::from_uuid(store.id);
+        let kept: Vec<String> = store.products.iter().map(|product| product.sku.clone()).collect();
+        loop {
+            let mut work = Work::for_store(database, merchant).await?;
+            let others = catalog::retire_others(&mut work, merchant, &kept, RETIRED_PER_WORK);
+            let others = others.await?.len();
+            if others > 0 {
+                catalog::refresh_counts(&mut work, merchant).await?;
+                catalog::refresh_quality(&mut work, merchant).await?;
+            }
+            work.commit().await?;
+            if others == 0 {
+                break;
+            }
+            retired += others;
+        }
+    }
+    Ok(retired)
 }
 
 async fn seed_store(

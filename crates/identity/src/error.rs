@@ -7,7 +7,7 @@ use database::DatabaseError;
 use jobs::IdempotencyError;
 use primitives::{Details, ErrorCode, Plan, Problem, Scope, Timestamp};
 
-use crate::{Credential, StoreScope};
+use crate::StoreScope;
 
 /// Hint that lists the accepted credentials.
 const CREDENTIALS: &str = "agents send X-Agent-Api-Key: agnt_… (create one with POST /api/v1/agent-keys, or with POST /api/v1/sandbox/key for the demo store); \
@@ -35,19 +35,18 @@ pub enum IdentityError {
         /// Time until `reset_at`.
         wait: Duration,
     },
-    #[error("too many sandbox keys from this address: {limit} per day allowed")]
-    TooManySandboxKeys {
-        limit: u32,
-        reset_at: Timestamp,
-        /// Time until `reset_at`.
-        wait: Duration,
-    },
     #[error("too many invalid keys from this address: {limit} per minute allowed")]
     TooManyInvalidKeys {
         limit: u32,
         reset_at: Timestamp,
         /// Time until `reset_at`.
         wait: Duration,
+    },
+    /// The credential is valid, but another kind of credential is needed here.
+    #[error("the credential is valid, but not of the kind that is needed here")]
+    WrongKind {
+        /// How to send one that is.
+        needed: &'static str,
     },
     /// A store key or a token was sent to an interface for agents.
     #[error("an agent key is required")]
@@ -122,18 +121,6 @@ pub enum IdentityError {
     Database(Arc<DatabaseError>),
 }
 
-impl IdentityError {
-    /// Returns the error for a request without an accepted credential: `MissingCredential` if it has none, else
-    /// `InvalidCredential`.
-    #[must_use]
-    pub fn unauthenticated(headers: &http::HeaderMap) -> Self {
-        match Credential::from_headers(headers) {
-            Credential::Missing => Self::MissingCredential,
-            _ => Self::InvalidCredential,
-        }
-    }
-}
-
 impl From<IdempotencyError> for IdentityError {
     fn from(error: IdempotencyError) -> Self {
         Self::Idempotency(error.into())
@@ -149,9 +136,10 @@ impl IdentityError {
             }
             Self::MissingCredential | Self::InvalidCredential => CREDENTIALS,
             Self::TokenExpired => "log in again: POST /api/v1/auth/login",
-            Self::TooManyLogins { .. }
-            | Self::TooManySandboxKeys { .. }
-            | Self::TooManyInvalidKeys { .. } => "retry after reset (Unix time in seconds)",
+            Self::WrongKind { needed } => needed,
+            Self::TooManyLogins { .. } | Self::TooManyInvalidKeys { .. } => {
+                "retry after reset (Unix time in seconds)"
+            }
             Self::TierRequired { .. } => "ask an operator to change the plan of the account",
             Self::ScopeMissing(_) => "create a key with this scope: POST /api/v1/agent-keys",
             Self::StoreScopeMissing(_) => {
@@ -209,14 +197,15 @@ impl Problem for IdentityError {
             Self::TokenExpired => ErrorCode::TokenExpired,
             Self::TierRequired { .. } => ErrorCode::TierRequired,
             Self::Forbidden(_)
+            | Self::WrongKind { .. }
             | Self::AdminRequired
             | Self::ScopeMissing(_)
             | Self::StoreScopeMissing(_)
             | Self::StoreNotAllowed => ErrorCode::Forbidden,
             Self::KeyNotFound | Self::PersonNotFound => ErrorCode::NotFound,
-            Self::TooManyLogins { .. }
-            | Self::TooManySandboxKeys { .. }
-            | Self::TooManyInvalidKeys { .. } => ErrorCode::RateLimitExceeded,
+            Self::TooManyLogins { .. } | Self::TooManyInvalidKeys { .. } => {
+                ErrorCode::RateLimitExceeded
+            }
             Self::Overloaded | Self::LookupsBusy => ErrorCode::ServiceUnavailable,
             Self::InvalidName
             | Self::StoreRequired
@@ -250,7 +239,6 @@ impl Problem for IdentityError {
         }
         match self {
             Self::TooManyLogins { limit, reset_at, wait }
-            | Self::TooManySandboxKeys { limit, reset_at, wait }
             | Self::TooManyInvalidKeys { limit, reset_at, wait } => {
                 details.insert("bucket", "credential");
                 let reset = reset_at.plus(Duration::from_micros(999_999)).unix_seconds();
@@ -261,6 +249,7 @@ impl Problem for IdentityError {
             Self::TierRequired { needed, .. } => details.insert("required_plan", needed.as_str()),
             Self::ScopeMissing(scope) => details.insert("required_scope", scope.as_str()),
             Self::StoreScopeMissing(scope) => details.insert("required_scope", scope.as_str()),
+            Self::WrongKind { .. } => details.insert("reason", "wrong_kind_of_credential"),
             Self::AdminRequired => details.insert("reason", "not_an_administrator"),
             Self::NoScopes | Self::InvalidScope => {
                 let names: Vec<&str> = Scope::ALL.iter().map(|scope| scope.as_str()).collect();

@@ -39,7 +39,7 @@ pub use person::{
 pub use purge::PurgeLoginAttempts;
 pub use resolve::{AgentKeys, CACHE_AGE_MAX, People, StoreKeys};
 pub use revoke::{RevokedKey, revoke_key};
-pub use sandbox::{issue_sandbox_key, purge_sandbox_keys};
+pub use sandbox::{SANDBOX_KEYS_MAX, issue_sandbox_key, purge_sandbox_keys};
 pub use secret::{Secret, SecretTooShort};
 pub use store_key::{
     IssuedKey, NewStoreKey, StoreKey, StoreProgram, issue_store_key, revoke_store_key, store_keys,

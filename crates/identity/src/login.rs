@@ -16,7 +16,7 @@ use crate::{Email, IdentityError, Secret, Tokens, table};
 const OF_ADDRESS: Allowance = Allowance { attempts_max: 5, window: Duration::from_mins(1) };
 /// Failed logins with one email, from all networks.
 const OF_EMAIL: Allowance = Allowance { attempts_max: 20, window: Duration::from_mins(10) };
-/// Retention of attempts: longer than the longest window, the day of sandbox keys.
+/// Retention of attempts: longer than the longest window.
 const RETENTION: Duration = Duration::from_hours(25);
 
 /// A limit of failed attempts per window.

@@ -7,6 +7,7 @@ pub(crate) mod agent_key;
 pub(crate) mod audit;
 pub(crate) mod login;
 pub(crate) mod person;
+pub(crate) mod sandbox;
 pub(crate) mod signing;
 pub(crate) mod store_key;
 

@@ -27,8 +27,8 @@ pub use inspect::{
 };
 pub use job::{Job, Outcome};
 pub use outbox::{
-    Batch, Cursor, Event, NewEvent, advance, cursor, delete_cursor, latest_cursor, publish,
-    read_events, read_topics,
+    Batch, Cursor, Event, NewEvent, advance, cursor, delete_cursor, latest_cursor, outbox_is_ahead,
+    publish, read_events, read_topics, restart_outbox,
 };
 pub use runner::{Runner, RunnerSettings};
 pub use schedule::{Epoch, Scheduled};

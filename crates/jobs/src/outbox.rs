@@ -167,6 +167,18 @@ pub async fn advance(
     }
 }
 
+/// Lets every reader read all retained events again, and forgets all transaction ids: those of a restored database belong to
+/// the cluster that was backed up. Returns the number of events. No reader may run meanwhile.
+pub async fn restart_outbox(work: &mut Work) -> Result<u64, QueueError> {
+    Ok(table::restart_outbox(work, &Cursor::default()).await?)
+}
+
+/// Returns whether the outbox has transaction ids that this cluster has not assigned yet: the database was restored from a
+/// backup of another cluster, and readers would miss events.
+pub async fn outbox_is_ahead(reading: &Reading) -> Result<bool, QueueError> {
+    reading.run(async |sql| Ok(table::outbox_is_ahead(sql).await?)).await
+}
+
 /// Deletes a named cursor, so that the outbox no longer retains events for it.
 pub async fn delete_cursor(work: &mut Work, name: &str) -> Result<(), QueueError> {
     Ok(table::delete_cursor(work, name).await?)

@@ -13,7 +13,7 @@ pub(crate) use idempotency::{claim_key, find_key, purge_keys, record_response};
 pub(crate) use inspect::{count_jobs, job, jobs};
 pub(crate) use outbox::{
     advance_cursor, current_snapshot, cursor, delete_cursor, events, insert_events, next_horizon,
-    purge_events, record_horizon,
+    outbox_is_ahead, purge_events, record_horizon, restart_outbox,
 };
 pub(crate) use queue::{
     ClaimLimits, Claimed, NewJob, advance_schedule, claim, claim_suspect, finish, finish_all,

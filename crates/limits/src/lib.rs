@@ -21,6 +21,7 @@ pub use limiter::Limiter;
 pub use quota_decision::QuotaDecision;
 pub use quota_request::{Bucket, Class, QuotaRequest};
 pub use quotas::{
-    CREDENTIAL_PER_MINUTE, DEMO_STORE_PER_MINUTE, PERSON_PER_MINUTE, PUBLIC_PER_MINUTE,
-    PURCHASE_PAGE_PER_MINUTE, QuotaClass, STORE_PER_MINUTE, tier_limit, tool_quota,
+    CREDENTIAL_PER_MINUTE, DEMO_STORE_PER_MINUTE, PERSON_PER_MINUTE, PUBLIC_PAGE_PER_MINUTE,
+    PUBLIC_PER_MINUTE, PURCHASE_PAGE_PER_MINUTE, QuotaClass, STORE_PER_MINUTE, tier_limit,
+    tool_quota,
 };

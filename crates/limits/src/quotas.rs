@@ -18,6 +18,8 @@ pub const CREDENTIAL_PER_MINUTE: u32 = 20;
 pub(crate) const IPV6_SITE_SHARE: u16 = 16;
 /// Requests from one address to purchase pages.
 pub const PURCHASE_PAGE_PER_MINUTE: u32 = 60;
+/// Requests from one address to the pages of stores and products.
+pub const PUBLIC_PAGE_PER_MINUTE: u32 = 60;
 
 /// Tools with a quota of their own (docs/contract/limits.md#tool-limits).
 const TOOLS: [(&str, u32); 6] = [

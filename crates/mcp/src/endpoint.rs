@@ -14,7 +14,7 @@ use database::Database;
 use identity::CredentialStore;
 use limits::{AdmissionControl, QuotaDecision};
 use merchants::StoreCache;
-use primitives::{Failure, RequestId};
+use primitives::{Failure, RequestId, RequestRecord};
 use search::Search;
 use serde::Serialize;
 use serde_json::Value;
@@ -120,6 +120,7 @@ async fn post(
 ) -> Response {
     let (parts, body) = request.into_parts();
     let format = ErrorFormat::of(&parts.headers);
+    let record = parts.extensions.get::<RequestRecord>().cloned().unwrap_or_default();
     if let Err(reason) = endpoint.origin_policy.check(&parts.uri, &parts.headers) {
         let mut response = protocol_error(&Value::Null, INVALID_REQUEST, reason, format);
         *response.status_mut() = StatusCode::FORBIDDEN;
@@ -131,8 +132,11 @@ async fn post(
     };
     let mut message = match Message::parse(&body, &parts.headers) {
         Ok(message) => message,
-        Err(invalid) => return protocol_error(&invalid.id, invalid.code, invalid.message, format),
+        Err(invalid) => return protocol_error(&invalid.id, invalid.code, &invalid.message, format),
     };
+    if let Some(tool) = message.tool {
+        record.set_tool(tool.entry.name);
+    }
     #[cfg(debug_assertions)]
     if slug == conformance::SLUG {
         return endpoint.rmcp.handle_fixtures(parts, body, &message).await;
@@ -146,8 +150,10 @@ async fn post(
         Route::DirectCall => call(&endpoint, &slug, &parts, &mut message, &request_id).await,
         Route::Forward => forward(&endpoint, &slug, parts, body, &message, &request_id).await,
     };
-    let mut response =
-        outcome.unwrap_or_else(|rejected| reject(&rejected, &message, &request_id, format));
+    let mut response = outcome.unwrap_or_else(|rejected| {
+        record.set_error(rejected.failure.code());
+        reject(&rejected, &message, &request_id, format)
+    });
     disclosure_headers(response.headers_mut(), message.tool);
     response
 }

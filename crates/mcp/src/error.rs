@@ -40,20 +40,27 @@ impl Problem for UnsupportedContentType {
     }
 }
 
-/// `?tools=` names a set that does not exist.
-#[derive(Debug, thiserror::Error)]
-#[error("unknown tool set in the query parameter tools")]
-pub(crate) struct UnknownToolSet;
+/// A query parameter of the address that selects the listing has an unknown value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum InvalidListing {
+    #[error("unknown tool set in the query parameter tools")]
+    Tools,
+    #[error("unknown value of the query parameter schemas")]
+    Schemas,
+}
 
-impl Problem for UnknownToolSet {
+impl Problem for InvalidListing {
     fn code(&self) -> ErrorCode {
         ErrorCode::InvalidRequest
     }
 
     fn details(&self, details: &mut Details) {
-        details.insert("field", "tools");
-        let names: Vec<&str> = ToolSet::ALL.iter().map(|set| set.as_str()).collect();
-        details.insert("allowed", names);
+        let (field, allowed) = match self {
+            Self::Tools => ("tools", ToolSet::ALL.iter().map(|set| set.as_str()).collect()),
+            Self::Schemas => ("schemas", vec!["slim", "full"]),
+        };
+        details.insert("field", field);
+        details.insert("allowed", allowed);
     }
 }
 
@@ -99,6 +106,8 @@ pub(crate) struct InvalidArguments {
     reason: String,
     /// Names of all arguments.
     allowed: Vec<String>,
+    /// The argument whose name is nearest to that of an unknown one.
+    did_you_mean: Option<String>,
 }
 
 impl InvalidArguments {
@@ -106,13 +115,14 @@ impl InvalidArguments {
     pub(crate) fn new(schema: &Validator, violation: &Violation) -> Self {
         let properties = schema.schema().get("properties").and_then(Value::as_object);
         let allowed = properties.map(|names| names.keys().cloned().collect()).unwrap_or_default();
-        Self { field: violation.pointer(), reason: violation.to_string(), allowed }
+        let did_you_mean = violation.did_you_mean().map(str::to_owned);
+        Self { field: violation.pointer(), reason: violation.to_string(), allowed, did_you_mean }
     }
 
     /// For arguments that match the schema but cannot be deserialized.
     pub(crate) fn from_deserialization(error: &serde_json::Error) -> Self {
         let reason = error.to_string().chars().take(200).collect();
-        Self { field: String::new(), reason, allowed: Vec::new() }
+        Self { field: String::new(), reason, allowed: Vec::new(), did_you_mean: None }
     }
 }
 
@@ -127,6 +137,9 @@ impl Problem for InvalidArguments {
         }
         if !self.allowed.is_empty() {
             details.insert("allowed", self.allowed.clone());
+        }
+        if let Some(nearest) = &self.did_you_mean {
+            details.insert("did_you_mean", nearest.as_str());
         }
         details.insert("hint", "see the inputSchema of the tool in tools/list");
     }
@@ -200,10 +213,16 @@ mod tests {
                 "the value contains an unknown field",
             ),
             (
+                "create_cart",
+                json!({ "itemz": [{ "product_id": id }] }),
+                "itemz",
+                "itemz is not a field of this request; did you mean items?",
+            ),
+            (
                 "get_product_variants",
-                json!({ "product_id": id, "selected": { "color": 1 } }),
-                "selected/color",
-                "selected contains an invalid value",
+                json!({ "product_id": id, "selected": [{ "name": "color", "value": 1 }] }),
+                "selected/0/value",
+                "selected[0].value must be plain text of at most 200 characters",
             ),
         ] {
             let envelope = envelope(tool, &arguments);

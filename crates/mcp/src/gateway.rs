@@ -17,7 +17,7 @@ use limits::{
     PUBLIC_PER_MINUTE, QuotaDecision, QuotaRequest, tier_limit,
 };
 use merchants::Store;
-use primitives::{ClientAddress, Failure, InvalidSlug, Plan, RequestId, StoreSlug};
+use primitives::{ClientAddress, Failure, InvalidSlug, Plan, RequestId, RequestRecord, StoreSlug};
 use serde_json::Value;
 
 use crate::elicitation::ElicitationSupport;
@@ -26,9 +26,10 @@ use crate::error::{
     InvalidArguments, SandboxKeyRequired, UnknownTool, UnserializableOutput, UnsupportedContentType,
 };
 use crate::error_response::{ErrorFormat, log};
+use crate::listing::ListingOptions;
 use crate::message::Message;
 use crate::request_context::RequestContext;
-use crate::tool::{Access, Confirmation, KEY_ARGUMENT, Stores, Tool, ToolSet, remove_nulls};
+use crate::tool::{Access, Confirmation, KEY_ARGUMENT, Stores, Tool, remove_nulls};
 use crate::tools::RegisteredTool;
 
 /// An admitted request.
@@ -86,6 +87,10 @@ pub(crate) async fn admit(
     let needs_key = format == ErrorFormat::Envelope || !message.is_handshake_or_listing();
     let agent = authenticate(app, parts).await;
     let agent = if needs_key { agent? } else { ignore_invalid_key(agent)? };
+    let record = parts.extensions.get::<RequestRecord>().cloned().unwrap_or_default();
+    if let Some(agent) = &agent {
+        record.set_key(agent.key);
+    }
     let slug = slug.parse::<StoreSlug>();
     let address = client_address(parts);
     let (permit, quota) = if message.is_exempt() {
@@ -93,7 +98,7 @@ pub(crate) async fn admit(
     } else {
         take_quota(app, agent.as_deref(), address, slug.as_ref().ok(), message.tool).await?
     };
-    let (store, tool_sets) = authorize(app, agent.as_deref(), slug, parts, message)
+    let (store, listing) = authorize(app, agent.as_deref(), slug, parts, message)
         .await
         .map_err(|rejected| rejected.with_quota(quota))?;
     let context = RequestContext {
@@ -106,7 +111,8 @@ pub(crate) async fn admit(
         raw_idempotency_key: raw_idempotency_key(&parts.headers, message),
         idempotency_key: None,
         request_id: request_id.clone(),
-        tool_sets,
+        record,
+        listing,
         error_format: format,
         elicitation_support: ElicitationSupport::from_meta(message.params.get("_meta")),
         elicitation_response: None,
@@ -211,18 +217,18 @@ pub(crate) async fn admit_public(
     app.admission.admit(&Caller::address(address), concurrency, &quota).await
 }
 
-/// Resolves the store, and checks its standing, the request and the rights of the agent. Returns the store and the tool
-/// sets to list.
+/// Resolves the store, and checks its standing, the request and the rights of the agent. Returns the store and what
+/// to list.
 async fn authorize(
     app: &Mcp,
     agent: Option<&Agent>,
     slug: Result<StoreSlug, InvalidSlug>,
     parts: &Parts,
     message: &Message,
-) -> Result<(Arc<Store>, Vec<ToolSet>), Rejected> {
+) -> Result<(Arc<Store>, ListingOptions), Rejected> {
     let store = app.stores.find_active(&slug?).await?;
     require_json(&parts.headers)?;
-    let tool_sets = ToolSet::from_query(parts.uri.query())?;
+    let listing = ListingOptions::from_query(parts.uri.query())?;
     if !message.is_handshake_or_listing()
         || ErrorFormat::of(&parts.headers) == ErrorFormat::Envelope
     {
@@ -232,7 +238,7 @@ async fn authorize(
     if message.is_call() {
         authorize_call(message.tool, &store, agent).map_err(Rejected::call)?;
     }
-    Ok((store, tool_sets))
+    Ok((store, listing))
 }
 
 fn require_json(headers: &HeaderMap) -> Result<(), UnsupportedContentType> {
@@ -271,11 +277,17 @@ pub(crate) fn authorize_call(
 /// Calling a writing tool is the agent's attestation that a person agreed, as its listing and the response header state.
 /// Where the store requires a stronger proof, the tool demands it (docs/decisions/0022).
 pub(crate) async fn call(context: &mut RequestContext, arguments: Value) -> Result<Value, Failure> {
-    let tool = context.tool.ok_or(UnknownTool)?;
     let started = Instant::now();
-    let outcome = run(context, tool, arguments).await;
-    record(tool, started, outcome.as_ref().err());
+    let outcome = match context.tool {
+        Some(tool) => {
+            let outcome = run(context, tool, arguments).await;
+            record(tool, started, outcome.as_ref().err());
+            outcome
+        }
+        None => Err(UnknownTool.into()),
+    };
     if let Err(failure) = &outcome {
+        context.record.set_error(failure.code());
         log(failure, &context.request_id);
     }
     outcome
@@ -288,6 +300,7 @@ async fn run(
 ) -> Result<Value, Failure> {
     remove_nulls(&mut arguments);
     let schema = &tool.arguments;
+    schema.normalize(&mut arguments);
     schema.validate(&arguments).map_err(|violation| InvalidArguments::new(schema, &violation))?;
     context.idempotency_key = idempotency_key(context, tool, &mut arguments)?;
     // `run_tool`, below, with the type of the tool.

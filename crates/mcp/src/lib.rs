@@ -9,6 +9,7 @@ mod endpoint;
 mod error;
 mod error_response;
 mod gateway;
+mod listing;
 mod message;
 mod origin_policy;
 mod prompts;

@@ -1,5 +1,7 @@
 //! Parses JSON-RPC requests and finds the tool they call.
 
+use std::borrow::Cow;
+
 use axum::http::HeaderMap;
 use rmcp::model::ProtocolVersion;
 use serde_json::{Map, Value, json};
@@ -49,27 +51,34 @@ pub(crate) struct Message {
 pub(crate) struct InvalidMessage {
     pub(crate) id: Value,
     pub(crate) code: i64,
-    pub(crate) message: &'static str,
+    pub(crate) message: Cow<'static, str>,
 }
 
 impl Message {
     /// Parses and validates the body of a request.
     pub(crate) fn parse(body: &[u8], headers: &HeaderMap) -> Result<Self, InvalidMessage> {
-        let Ok(body) = serde_json::from_slice::<Value>(body) else {
-            let message = "the body is not JSON";
-            return Err(InvalidMessage { id: Value::Null, code: PARSE_ERROR, message });
-        };
+        let body = serde_json::from_slice::<Value>(body).map_err(|error| InvalidMessage {
+            id: Value::Null,
+            code: PARSE_ERROR,
+            // The error names line and column, and repeats nothing of the body.
+            message: format!("the body is not JSON: {error}").into(),
+        })?;
         let Value::Object(mut fields) = body else {
             let message = if body.is_array() {
                 "batches are not supported; send one request at a time"
             } else {
                 NOT_A_REQUEST
             };
-            return Err(InvalidMessage { id: Value::Null, code: INVALID_REQUEST, message });
+            let (id, message) = (Value::Null, message.into());
+            return Err(InvalidMessage { id, code: INVALID_REQUEST, message });
         };
         let is_plain_caller = ErrorFormat::of(headers) == ErrorFormat::Envelope;
         let id = parse_id(fields.remove("id"), is_plain_caller)?;
-        let invalid = |(code, message)| InvalidMessage { id: id.clone(), code, message };
+        let invalid = |(code, message): Rejection| InvalidMessage {
+            id: id.clone(),
+            code,
+            message: message.into(),
+        };
         let (method, mut params) = parts(&mut fields).map_err(invalid)?;
         check_params(&method, &params).map_err(invalid)?;
         // A plain HTTP caller receives a response to everything it sends, unless the method is that of a notification.
@@ -117,7 +126,7 @@ fn parse_id(sent: Option<Value>, is_plain_caller: bool) -> Result<Value, Invalid
         Some(id @ (Value::String(_) | Value::Number(_))) => Ok(id),
         Some(Value::Null) if is_plain_caller => Ok(Value::Null),
         Some(_) => {
-            let message = "id must be a string or a number";
+            let message = "id must be a string or a number".into();
             Err(InvalidMessage { id: Value::Null, code: INVALID_REQUEST, message })
         }
     }

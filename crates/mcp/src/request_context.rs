@@ -9,13 +9,13 @@ use identity::{Agent, IdentityError};
 use jobs::IdempotencyKey;
 use limits::QuotaDecision;
 use merchants::Store;
-use primitives::{ClientAddress, RequestId};
+use primitives::{ClientAddress, RequestId, RequestRecord};
 use search::CallerKind;
 
 use crate::elicitation::ElicitationSupport;
 use crate::endpoint::Mcp;
 use crate::error_response::ErrorFormat;
-use crate::tool::ToolSet;
+use crate::listing::ListingOptions;
 use crate::tools::RegisteredTool;
 
 /// An admitted request. The gateway builds it once; tools, resources and renderers read it.
@@ -36,8 +36,9 @@ pub(crate) struct RequestContext {
     /// Validated key of a writing call, from the arguments or else the raw key; set before the tool runs.
     pub(crate) idempotency_key: Option<IdempotencyKey>,
     pub(crate) request_id: RequestId,
-    /// Tool sets to list; all if empty.
-    pub(crate) tool_sets: Vec<ToolSet>,
+    /// What the log line of the request says.
+    pub(crate) record: RequestRecord,
+    pub(crate) listing: ListingOptions,
     pub(crate) error_format: ErrorFormat,
     /// `None` if the client does not support elicitation.
     pub(crate) elicitation_support: Option<ElicitationSupport>,

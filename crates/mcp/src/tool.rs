@@ -1,5 +1,6 @@
 //! The declaration of a tool.
 
+use std::borrow::Cow;
 use std::pin::Pin;
 
 use jobs::IdempotencyKey;
@@ -10,7 +11,6 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use crate::error::UnknownToolSet;
 use crate::gateway;
 use crate::request_context::RequestContext;
 use crate::tool_schema;
@@ -50,18 +50,6 @@ primitives::text_enum! {
         Cart,
         Checkout,
         Orders,
-    }
-}
-
-impl ToolSet {
-    /// Parses the tool sets in `?tools=discovery,cart`.
-    pub(crate) fn from_query(query: Option<&str>) -> Result<Vec<Self>, UnknownToolSet> {
-        let pairs = query.unwrap_or_default().split('&');
-        let named = pairs.filter_map(|pair| pair.strip_prefix("tools=")).flat_map(|names| {
-            let names = names.split([',', '+']).flat_map(|name| name.split("%2C"));
-            names.filter(|name| !name.is_empty())
-        });
-        named.map(|name| Self::parse(name).ok_or(UnknownToolSet)).collect()
     }
 }
 
@@ -163,12 +151,23 @@ impl ToolEntry {
         limits::tool_quota(self.name, class)
     }
 
-    /// Returns the schema of the arguments. A writing tool also accepts an idempotency key, which the gateway reads.
+    /// Returns the description for models. A tool that needs a key says so.
+    pub(crate) fn description(&self) -> Cow<'static, str> {
+        match self.access {
+            Access::Public => Cow::Borrowed(self.purpose),
+            Access::Scope(_) => Cow::Owned(format!("{} {NEEDS_KEY}", self.purpose)),
+        }
+    }
+
+    /// Returns the schema of the arguments, which calls are validated against. A writing tool also accepts an idempotency key, which the gateway reads.
     pub(crate) fn input_schema(&self) -> Value {
         let mut schema = (self.arguments)();
         if self.writes_to_store() {
             schema["properties"][KEY_ARGUMENT] = json!({
-                "description": "Unique key you choose; a retry with the same key is not executed twice.",
+                "description": format!(
+                    "Your unique key, at most {} characters; a retry with it runs once.",
+                    IdempotencyKey::LENGTH_MAX,
+                ),
                 "type": "string",
                 "pattern": format!("^[ -~]{{1,{}}}$", IdempotencyKey::LENGTH_MAX),
             });
@@ -176,6 +175,9 @@ impl ToolEntry {
         schema
     }
 }
+
+/// The sentence in the description of every tool that needs a key.
+pub(crate) const NEEDS_KEY: &str = "Needs an agent key.";
 
 /// Removes null fields, which would cost a model tokens. Nulls in arrays stay, so that positions are kept.
 pub(crate) fn remove_nulls(value: &mut Value) {

@@ -2,14 +2,113 @@
 
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, SchemaGenerator};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 /// Returns the schema of arguments. A null argument counts as omitted, so the schema allows no nulls: some hosts reject
 /// fields of two types.
 pub(crate) fn of_arguments<T: JsonSchema>() -> Value {
     let mut schema = generate::<T>(settings().for_deserialize());
     remove_null_types(&mut schema);
+    merge_choices(&mut schema);
     schema
+}
+
+/// Returns the schema of arguments as it is advertised: with what strict providers accept only
+/// (docs/contract/mcp.md#input-schemas). Allowed values and nested fields are in the descriptions of fields, which some
+/// clients pass on without the schema. What it lacks, such as lengths, is checked all the same.
+pub(crate) fn advertised(mut schema: Value) -> Value {
+    describe(&mut schema);
+    remove_description(&mut schema);
+    schema
+}
+
+/// Removes the description of a type, which says what that of the field says.
+fn remove_description(schema: &mut Value) {
+    if let Some(object) = schema.as_object_mut() {
+        object.remove("description");
+    }
+}
+
+fn describe(schema: &mut Value) {
+    match schema {
+        Value::Array(items) => return items.iter_mut().for_each(describe),
+        Value::Object(_) => {}
+        _ => return,
+    }
+    if let Some(fields) = schema.get_mut("properties").and_then(Value::as_object_mut) {
+        for field in fields.values_mut() {
+            if let Some(text) = description(field) {
+                field["description"] = text.into();
+            }
+            describe(field);
+        }
+    }
+    if let Some(items) = schema.get_mut("items") {
+        describe(items);
+        remove_description(items);
+    }
+    if let Some(object) = schema.as_object_mut() {
+        object.retain(|keyword, _| !UNSUPPORTED.contains(&keyword.as_str()));
+    }
+}
+
+/// Keywords that strict providers reject or ignore.
+const UNSUPPORTED: [&str; 7] =
+    ["default", "example", "examples", "format", "maxLength", "minLength", "pattern"];
+
+/// Returns the description of a field with what it does not name yet: allowed values and nested fields.
+fn description(field: &Value) -> Option<String> {
+    let mut text = field["description"].as_str()?.to_owned();
+    let inner = field.get("items").unwrap_or(field);
+    let values = inner["enum"].as_array().into_iter().flatten().filter_map(Value::as_str);
+    let values: Vec<&str> = values.collect();
+    if !values.iter().all(|value| text.contains(value)) {
+        text = format!("{text} One of: {}.", values.join(", "));
+    }
+    let required = |name: &str| {
+        inner["required"].as_array().is_some_and(|names| names.iter().any(|it| it == name))
+    };
+    let fields = inner["properties"].as_object().into_iter().flatten();
+    let fields: Vec<String> = fields
+        .map(|(name, _)| if required(name) { format!("{name} (required)") } else { name.clone() })
+        .collect();
+    if !fields.is_empty() {
+        text = format!("{text} Fields: {}.", fields.join(", "));
+    }
+    Some(text)
+}
+
+/// Returns a schema of an output for the listing: the names of its fields. Every output that matches the full schema matches
+/// it.
+pub(crate) fn slim(output: &Value) -> Value {
+    let names = output["properties"].as_object().into_iter().flatten();
+    let fields: Map<String, Value> = names.map(|(name, _)| (name.clone(), json!({}))).collect();
+    json!({ "type": "object", "properties": fields })
+}
+
+/// Merges a choice of single values, as schemars describes an enum with documented variants, into one `enum`.
+fn merge_choices(schema: &mut Value) {
+    match schema {
+        Value::Array(items) => items.iter_mut().for_each(merge_choices),
+        Value::Object(object) => {
+            object.values_mut().for_each(merge_choices);
+            for keyword in ["oneOf", "anyOf"] {
+                let Some(Value::Array(choices)) = object.get(keyword) else { continue };
+                let values = |choice: &Value| match (choice.get("const"), choice["enum"].as_array())
+                {
+                    (Some(value), _) => Some(vec![value.clone()]),
+                    (None, values) => values.cloned(),
+                };
+                let Some(values) = choices.iter().map(values).collect::<Option<Vec<_>>>() else {
+                    continue;
+                };
+                object.remove(keyword);
+                object.insert(String::from("type"), json!("string"));
+                object.insert(String::from("enum"), values.concat().into());
+            }
+        }
+        _ => {}
+    }
 }
 
 /// Returns the schema of an output. Null fields are omitted from results, so nullable fields are not required.

@@ -59,7 +59,8 @@ use rmcp::model::{JsonObject, MetaObject, ToolAnnotations};
 use schema::Validator;
 use serde_json::{Value, json};
 
-use crate::tool::{Confirmation, ToolEntry, ToolSet};
+use crate::tool::{Confirmation, ToolEntry};
+use crate::tool_schema;
 
 const ENTRIES: &[ToolEntry] = &[
     ToolEntry::of::<add_cart_items::AddCartItems>(),
@@ -135,18 +136,9 @@ pub(crate) fn find(name: &str) -> Option<&'static RegisteredTool> {
     REGISTRY.get(name)
 }
 
-/// Returns the listing of all tools, ordered by name.
+/// Returns the listing of all tools, ordered by name, with slim output schemas.
 pub(crate) fn listing() -> Vec<rmcp::model::Tool> {
     LISTING.clone()
-}
-
-/// Returns the listing of the tools in these sets, or of all tools if there are none.
-pub(crate) fn listing_of(sets: &[ToolSet]) -> Vec<rmcp::model::Tool> {
-    let mut tools = listing();
-    if !sets.is_empty() {
-        tools.retain(|tool| find(&tool.name).is_some_and(|it| sets.contains(&it.entry.set)));
-    }
-    tools
 }
 
 /// Returns the declarations of all tools, ordered by name.
@@ -167,10 +159,10 @@ impl RegisteredTool {
             "rate_limit_per_minute": per_minute,
             "set": entry.set.as_str(),
         });
-        let input_schema = object(arguments.schema().clone());
-        let mut listing = rmcp::model::Tool::new(entry.name, entry.purpose, input_schema);
+        let input_schema = object(tool_schema::advertised(arguments.schema().clone()));
+        let mut listing = rmcp::model::Tool::new(entry.name, entry.description(), input_schema);
         listing.title = Some(entry.title.to_owned());
-        listing.output_schema = Some(object((entry.output)()));
+        listing.output_schema = Some(object(tool_schema::slim(&(entry.output)())));
         listing.annotations = Some(
             ToolAnnotations::new()
                 .read_only(entry.read_only)
@@ -180,6 +172,11 @@ impl RegisteredTool {
         );
         listing.meta = Some(MetaObject((*object(meta)).clone()));
         Some(Self { entry, listing, arguments, per_minute })
+    }
+
+    /// Returns the complete schema of the output.
+    pub(crate) fn full_output_schema(&self) -> Arc<JsonObject> {
+        object((self.entry.output)())
     }
 }
 

@@ -46,9 +46,21 @@ pub async fn set_status(
     status: StoreStatus,
 ) -> Result<bool, StoreError> {
     let former = store_now(work, merchant).await?.status;
-    if !table::set_status(work, merchant, status).await? {
+    if !table::set_status(work, merchant, status, false).await? {
         return Ok(false);
     }
+    record_status(work, by.actor, by.reason.as_str(), merchant, (former, status)).await?;
+    Ok(true)
+}
+
+/// Publishes a change of the status, and records it in the audit log and as a notice.
+pub(crate) async fn record_status(
+    work: &mut Work,
+    actor: Actor,
+    reason: &str,
+    merchant: MerchantId,
+    (former, status): (StoreStatus, StoreStatus),
+) -> Result<(), StoreError> {
     publish_if_changed(work, merchant, true).await?;
     let (action, notice) = match status {
         StoreStatus::Open => (AuditAction::StoreReinstated, NoticeKind::StoreReinstated),
@@ -56,11 +68,10 @@ pub async fn set_status(
         StoreStatus::Paused => (AuditAction::StorePaused, NoticeKind::StorePaused),
         StoreStatus::Closed => (AuditAction::StoreClosed, NoticeKind::StoreClosed),
     };
-    let reason = by.reason.as_str();
     let details = json!({ "former_status": former.as_str(), "reason": reason });
-    identity::record_audit(work, by.actor, action, &merchant, details).await?;
-    post_notice(work, merchant, notice, json!({ "reason": reason })).await?;
-    Ok(true)
+    identity::record_audit(work, actor, action, &merchant, details).await?;
+    let details = json!({ "reason": reason, "actor": actor.to_string() });
+    Ok(post_notice(work, merchant, notice, details).await?)
 }
 
 /// The result of an identity verification.

@@ -30,6 +30,9 @@ pub enum StoreError {
     ReadOnly,
     #[error("the slug belongs to another merchant")]
     SlugTaken,
+    /// An owner wants to change what an operator decided.
+    #[error("an operator set the status of the store")]
+    StatusOfOperator,
     #[error(transparent)]
     Queue(std::sync::Arc<QueueError>),
     /// Shared, because one cache lookup may serve many callers.
@@ -69,6 +72,7 @@ impl Problem for StoreError {
             Self::Suspended(_) => ErrorCode::StoreSuspended,
             Self::ReadOnly => ErrorCode::Forbidden,
             Self::SlugTaken => ErrorCode::InvalidRequest,
+            Self::StatusOfOperator => ErrorCode::InvalidStatusTransition,
             Self::Queue(error) => error.code(),
             Self::Database(error) => error.code(),
         }
@@ -96,6 +100,10 @@ impl Problem for StoreError {
                 details.insert("hint", hint);
             }
             Self::SlugTaken => details.insert("field", "slug"),
+            Self::StatusOfOperator => {
+                details.insert("reason", "set_by_operator");
+                details.insert("hint", "ask an operator to reopen the store");
+            }
             Self::Queue(error) => error.details(details),
             Self::Database(error) => error.details(details),
         }
@@ -103,7 +111,11 @@ impl Problem for StoreError {
 
     fn is_transient(&self) -> bool {
         match self {
-            Self::NotFound | Self::Suspended(_) | Self::ReadOnly | Self::SlugTaken => false,
+            Self::NotFound
+            | Self::Suspended(_)
+            | Self::ReadOnly
+            | Self::SlugTaken
+            | Self::StatusOfOperator => false,
             Self::Queue(error) => error.is_transient(),
             Self::Database(error) => error.is_transient(),
         }

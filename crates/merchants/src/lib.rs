@@ -5,6 +5,7 @@ mod all_stores;
 mod directory;
 mod error;
 mod notice;
+mod own_store;
 mod policies;
 mod purge_notices;
 mod put_settings;
@@ -26,6 +27,7 @@ pub use error::StoreError;
 pub use notice::{
     Notice, NoticeCursor, NoticeKind, NoticePage, NoticeRecord, notices, post_notice,
 };
+pub use own_store::{StoreProfile, put_profile, set_own_status};
 pub use policies::{Policies, PolicyRecord};
 pub use purge_notices::PurgeNotices;
 pub use put_settings::{

@@ -25,11 +25,11 @@ primitives::text_enum! {
         PaymentHostDisallowed,
         /// An operator suspended the store; `details` has `reason`.
         StoreSuspended,
-        /// An operator paused the store; `details` has `reason`.
+        /// The store was paused; `details` has `reason` and `actor`.
         StorePaused,
-        /// An operator closed the store; `details` has `reason`.
+        /// The store was closed; `details` has `reason` and `actor`.
         StoreClosed,
-        /// An operator reopened the store; `details` has `reason`.
+        /// The store was reopened; `details` has `reason` and `actor`.
         StoreReinstated,
         /// The result of the identity verification was set; `details` has `status` and `reason`.
         IdentityVerificationSet,
@@ -54,9 +54,9 @@ impl NoticeKind {
                 "An operator no longer allows a host for the payment page."
             }
             Self::StoreSuspended => "An operator suspended the store.",
-            Self::StorePaused => "An operator paused the store.",
-            Self::StoreClosed => "An operator closed the store.",
-            Self::StoreReinstated => "An operator reopened the store.",
+            Self::StorePaused => "The store was paused.",
+            Self::StoreClosed => "The store was closed.",
+            Self::StoreReinstated => "The store was reopened.",
             Self::IdentityVerificationSet => "The result of the identity verification was set.",
             Self::HoldReleased => "The stock held by a checkout was released.",
             Self::RefundDue => {

@@ -288,10 +288,7 @@ impl Problem for SettingsError {
 
     fn details(&self, details: &mut Details) {
         match self {
-            Self::Invalid(error) => {
-                details.insert("field", error.field());
-                details.insert("allowed", error.allowed());
-            }
+            Self::Invalid(error) => error.details(details),
             Self::VersionConflict { version } => {
                 details.insert("field", "version");
                 details.insert("current_version", *version);

@@ -20,6 +20,9 @@ pub struct StoreRecord {
     pub description: String,
     /// Website of the merchant.
     pub website_url: String,
+    /// URL of the logo; absent if there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub logo_url: Option<String>,
     /// Home country, ISO 3166, two letters.
     pub country: String,
     /// Currencies of the prices.
@@ -96,6 +99,9 @@ pub struct IdentityRecord {
 pub struct SupportRecord {
     /// Email address.
     pub email: String,
+    /// URL of the support page; absent if there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub url: Option<String>,
 }
 
 /// Endpoints of a store for agents.
@@ -151,6 +157,7 @@ impl Store {
             legal_name: self.legal_name.clone(),
             description: self.description.clone(),
             website_url: self.website_url.clone(),
+            logo_url: stated(&self.logo_url),
             country: self.country.clone(),
             currencies: vec![self.currency.to_string()],
             languages: self.languages.clone(),
@@ -168,7 +175,10 @@ impl Store {
                 verified_at: self.identity.verified_at,
             },
             policies: self.policy_record(),
-            support: SupportRecord { email: self.support_email.clone() },
+            support: SupportRecord {
+                email: self.support_email.clone(),
+                url: stated(&self.support_url),
+            },
             endpoints: self.endpoints(site_url),
             member_since: self.member_since,
             last_sync_at: self.last_sync_at,
@@ -215,4 +225,8 @@ impl Store {
     fn endpoints(&self, site_url: &str) -> EndpointsRecord {
         EndpointsRecord { mcp: format!("{site_url}/{}/mcp", self.slug) }
     }
+}
+
+fn stated(text: &str) -> Option<String> {
+    (!text.is_empty()).then(|| text.to_owned())
 }

@@ -3,6 +3,7 @@
 
 pub(crate) mod check;
 mod checkout_url;
+pub(crate) mod country;
 pub(crate) mod decimal;
 mod gtin_source;
 mod invalid_setting;

@@ -2,7 +2,7 @@
 
 use primitives::{Currency, MerchantId, StoreSlug, Timestamp};
 
-use crate::settings::check::{Checked, ensure, is_country, text, web_url};
+use crate::settings::check::{Checked, country, ensure, text, web_url};
 use crate::{Policies, Standing, StoreError};
 
 /// Longest name of a store.
@@ -24,8 +24,10 @@ pub struct Store {
     pub platform: String,
     /// An inactive store does not exist for agents.
     pub active: bool,
-    /// What operators decided about the store.
+    /// What operators or owners decided about the store.
     pub status: StoreStatus,
+    /// Whether an owner paused or closed the store, who may then reopen it.
+    pub status_by_owner: bool,
     /// ISO 3166, two letters.
     pub country: String,
     pub currency: Currency,
@@ -33,6 +35,10 @@ pub struct Store {
     /// ISO 3166, two letters each.
     pub ships_to: Vec<String>,
     pub support_email: String,
+    /// Empty if not stated.
+    pub support_url: String,
+    /// Empty if not stated.
+    pub logo_url: String,
     pub member_since: Timestamp,
     /// Last complete import of the catalog.
     pub last_sync_at: Option<Timestamp>,
@@ -153,9 +159,11 @@ impl NewStore {
 
     /// Returns the first error of what an operator enters, if any.
     pub(crate) fn check(&self) -> Checked {
+        let allowed = "no reserved word, such as api or stores";
+        ensure(!self.slug.is_reserved(), "slug", allowed)?;
         text("name", &self.name, NAME_CHARACTERS_MAX)?;
         text("legal_name", &self.legal_name, NAME_CHARACTERS_MAX)?;
-        ensure(is_country(&self.country), "country", "two capital letters (ISO 3166)")?;
+        country("country", &self.country)?;
         ensure(self.currency.is_supported(), "currency", Currency::SUPPORTED_CODES)?;
         if !self.website_url.is_empty() {
             web_url("website_url", &self.website_url)?;
@@ -168,7 +176,7 @@ impl NewStore {
 
 primitives::text_enum! {
     // docs/contract/stores.md#availability
-    /// What operators decided about a store. All but `open` have the effects of a suspension.
+    /// What operators or owners decided about a store. All but `open` have the effects of a suspension.
     #[derive(Default, schemars::JsonSchema)]
     #[schemars(rename_all = "lowercase")]
     #[strum(serialize_all = "lowercase")]

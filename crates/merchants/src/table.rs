@@ -13,7 +13,7 @@ use uuid::Uuid;
 pub(crate) use hosts::{allow_host, disallow_host, hosts};
 pub(crate) use notice::{count_notices, delete_notices, insert_notice, notices};
 pub(crate) use settings::{lock_store, put_checkout_url, put_settings, settings, settings_with};
-pub(crate) use status::set_status;
+pub(crate) use status::{put_profile, set_status};
 
 use crate::standing::{PROVISIONAL_RANK_MAX, SUSPENSION_THRESHOLD};
 use crate::{
@@ -39,11 +39,14 @@ struct StoreRow {
     platform: String,
     active: bool,
     status: String,
+    status_by_owner: bool,
     country: String,
     currency: String,
     languages: Vec<String>,
     ships_to: Vec<String>,
     support_email: String,
+    support_url: String,
+    logo_url: String,
     member_since: Timestamp,
     last_sync_at: Option<Timestamp>,
     departments: Vec<String>,
@@ -99,11 +102,14 @@ impl TryFrom<StoreRow> for Store {
             platform: row.platform,
             active: row.active,
             status: StoreStatus::parse(&row.status).ok_or_else(|| unreadable("a store status"))?,
+            status_by_owner: row.status_by_owner,
             country: row.country,
             currency: row.currency.parse().map_err(|_| unreadable("a currency"))?,
             languages: row.languages,
             ships_to: row.ships_to,
             support_email: row.support_email,
+            support_url: row.support_url,
+            logo_url: row.logo_url,
             member_since: row.member_since,
             last_sync_at: row.last_sync_at,
             departments: row.departments,
@@ -151,7 +157,7 @@ macro_rules! stores {
             StoreRow,
             r#"SELECT store.merchant_id AS "merchant_id: MerchantId", number, store.slug, store.name,
                       legal_name, description, website_url, platform, active, store.status AS "status",
-                      country, currency, languages, ships_to, support_email,
+                      status_by_owner, country, currency, languages, ships_to, support_email, support_url, logo_url,
                       member_since AS "member_since: Timestamp",
                       last_sync_at AS "last_sync_at: Timestamp", departments, product_count,
                       return_window_days AS "return_window_days?",

@@ -91,6 +91,7 @@ error_codes! {
     ReturnNotEligible = 422 "return_not_eligible" [Planned], "the goods cannot be returned";
     FacilitatorUnavailable = 503 "facilitator_unavailable" [Planned], "the x402 facilitator is unavailable";
     MethodNotAllowed = 405 "method_not_allowed" [Ours], "the path does not accept this method; see `Allow`";
+    PreconditionRequired = 428 "precondition_required" [Ours], "the request does not name the version that it replaces";
 }
 
 impl ErrorCode {

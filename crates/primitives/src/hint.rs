@@ -26,13 +26,13 @@ crate::text_enum! {
 crate::text_enum! {
     /// An argument that a hint names. The name is that of the MCP tools.
     pub enum Argument {
-        /// The destination of a cart; MCP names it where a cart is created.
-        #[strum(serialize = "ship_to")]
+        /// The destination of a cart.
+        #[strum(serialize = "destination")]
         Destination,
         /// The hash of the quote that a person approved, as an argument of a completion.
         #[strum(serialize = "quote_hash")]
         QuoteHash,
-        #[strum(serialize = "option_id")]
+        #[strum(serialize = "shipping_option_id")]
         ShippingOption,
     }
 }

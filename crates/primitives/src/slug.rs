@@ -20,6 +20,47 @@ impl StoreSlug {
     /// Slug of the public demo store (docs/contract/overview.md#demo-store).
     pub const DEMO: &str = "demo-store";
 
+    /// Words that are no slugs of stores: paths of the service begin with them, or may.
+    const RESERVED: &[&str] = &[
+        "about",
+        "account",
+        "admin",
+        "api",
+        "assets",
+        "dashboard",
+        "demo",
+        "docs",
+        "health",
+        "help",
+        "login",
+        "logout",
+        "mcp",
+        "merchant",
+        "merchants",
+        "metrics",
+        "oauth",
+        "orders",
+        "privacy",
+        "products",
+        "search",
+        "settings",
+        "sign-up",
+        "signup",
+        "static",
+        "store",
+        "stores",
+        "support",
+        "terms",
+        "well-known",
+        "www",
+    ];
+
+    /// Whether no new store may have this slug (docs/contract/stores.md#reserved-slugs).
+    #[must_use]
+    pub fn is_reserved(&self) -> bool {
+        Self::RESERVED.contains(&self.as_str())
+    }
+
     /// Returns the slug as text.
     #[must_use]
     pub fn as_str(&self) -> &str {
@@ -73,5 +114,14 @@ mod tests {
         for wrong in ["", "demo store", "demo_store", "démo", "a/b", "..", &"a".repeat(64)] {
             assert_eq!(wrong.parse::<StoreSlug>(), Err(InvalidSlug), "{wrong} was accepted");
         }
+    }
+
+    #[test]
+    fn words_that_begin_paths_are_reserved() {
+        for word in ["stores", "Stores", "api", "assets", "demo", "health", "mcp"] {
+            assert!(word.parse::<StoreSlug>().unwrap().is_reserved(), "{word}");
+        }
+        assert!(!StoreSlug::DEMO.parse::<StoreSlug>().unwrap().is_reserved());
+        assert!(!"stores-of-ada".parse::<StoreSlug>().unwrap().is_reserved());
     }
 }

@@ -21,7 +21,7 @@ pub(crate) const CHECKS: &[Check] = &[
     },
     Check {
         name: "row-errors",
-        guarantee: "a thousand invalid rows of fifteen kinds, each reported with its line; the \
+        guarantee: "a thousand invalid rows of fourteen kinds, each reported with its line; the \
                     valid rows are imported",
         run: |trial| Box::pin(import::prove_broken(trial)),
     },

@@ -6,7 +6,7 @@ mod busy_store;
 mod calls_without_id;
 mod confirmation_modes;
 mod crowded_queue;
-mod deployment;
+pub(crate) mod deployment;
 mod deployment_doctor;
 mod disabled_accounts;
 mod dropped_variant;
@@ -32,7 +32,7 @@ mod refusals_as_results;
 mod repeated_writes;
 mod role_of_stores;
 mod rotated_keys;
-mod shop;
+pub(crate) mod shop;
 mod shown_examples;
 mod silent_connections;
 mod store_key_scopes;
@@ -43,7 +43,7 @@ mod unreadable_rows;
 mod upload_quotas;
 mod uploading_neighbour;
 
-pub(crate) use deployment::product_of;
+pub(crate) use deployment::{demo_database, product_of};
 
 use crate::report::Check;
 

@@ -215,6 +215,11 @@ async fn read_response(stream: &mut TcpStream) -> Result<Response, String> {
     let fields = head.lines().skip(1).filter_map(|line| line.split_once(':'));
     let headers: BTreeMap<String, String> =
         fields.map(|(name, value)| (name.to_lowercase(), value.trim().to_owned())).collect();
+    let closes = headers.get("connection").is_some_and(|it| it.eq_ignore_ascii_case("close"));
+    if headers.get("transfer-encoding").is_some_and(|it| it.eq_ignore_ascii_case("chunked")) {
+        let body = read_chunks(stream, bytes.split_off(body_start)).await?;
+        return Ok(Response { status, headers, closes, body });
+    }
     let length = headers.get("content-length").and_then(|length| length.parse::<usize>().ok());
     let length = length.ok_or("the response has no Content-Length")?;
     while bytes.len() < body_start + length {
@@ -224,7 +229,36 @@ async fn read_response(stream: &mut TcpStream) -> Result<Response, String> {
         }
         bytes.extend_from_slice(&chunk[..read]);
     }
-    let closes = headers.get("connection").is_some_and(|it| it.eq_ignore_ascii_case("close"));
     let body = String::from_utf8_lossy(&bytes[body_start..body_start + length]).into_owned();
     Ok(Response { status, headers, closes, body })
+}
+
+/// Reads the chunks of a streamed body, of which the first bytes were read with the head.
+async fn read_chunks(stream: &mut TcpStream, mut bytes: Vec<u8>) -> Result<String, String> {
+    let mut chunk = vec![0; 64 * 1024];
+    let (mut body, mut position) = (Vec::new(), 0);
+    loop {
+        let line_end = bytes[position..].windows(2).position(|window| window == b"\r\n");
+        let size = line_end.and_then(|end| {
+            let size = std::str::from_utf8(&bytes[position..position + end]).ok()?;
+            Some((position + end + 2, usize::from_str_radix(size, 16).ok()?))
+        });
+        match size {
+            // The size, the data, and the line break after it.
+            Some((start, size)) if bytes.len() >= start + size + 2 => {
+                body.extend_from_slice(&bytes[start..start + size]);
+                position = start + size + 2;
+                if size == 0 {
+                    return Ok(String::from_utf8_lossy(&body).into_owned());
+                }
+            }
+            _ => {
+                let read = stream.read(&mut chunk).await.map_err(|error| error.to_string())?;
+                if read == 0 {
+                    return Err(String::from("closed before the end of the chunks"));
+                }
+                bytes.extend_from_slice(&chunk[..read]);
+            }
+        }
+    }
 }

@@ -48,7 +48,7 @@ impl Redis {
     }
 
     /// Starts the process and waits until it responds.
-    async fn start_process(&mut self) -> Result<(), Failure> {
+    pub(crate) async fn start_process(&mut self) -> Result<(), Failure> {
         let port = self.port.to_string();
         let child = Command::new("redis-server")
             .args(["--port", &port, "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"])
@@ -83,7 +83,7 @@ impl Redis {
     }
 
     /// Kills the process with SIGKILL.
-    fn kill(&mut self) {
+    pub(crate) fn kill(&mut self) {
         if let Some(mut child) = self.child.take() {
             let _ = child.kill();
             let _ = child.wait();

@@ -4,8 +4,10 @@
 mod bare_rmcp;
 mod catalog;
 mod checkout;
+mod desk;
 mod engines;
 mod foundation;
+mod frameworks;
 mod hardening;
 mod http;
 mod identity;
@@ -103,6 +105,10 @@ enum Topic {
     Checkout,
     /// Abuse, faults and neighbours: limits, quotas, isolation of failures.
     Hardening,
+    /// What merchants, agent developers and operators meet in their first hour.
+    Desk,
+    /// MCP clients and agent frameworks, unmodified.
+    Frameworks,
 }
 
 impl Topic {
@@ -121,6 +127,8 @@ impl Topic {
             Self::Limits => limits::CHECKS,
             Self::Checkout => checkout::CHECKS,
             Self::Hardening => hardening::CHECKS,
+            Self::Desk => desk::CHECKS,
+            Self::Frameworks => frameworks::CHECKS,
         }
     }
 
@@ -136,6 +144,8 @@ impl Topic {
             Self::Limits => limits::bench().await,
             Self::Checkout => checkout::bench().await,
             Self::Hardening => Err("hardening has no benchmark; its checks print ratios".into()),
+            Self::Desk => Err("desk has no benchmark; its checks print what they measure".into()),
+            Self::Frameworks => Err("frameworks has no benchmark".into()),
         }
     }
 
@@ -162,10 +172,13 @@ async fn main() -> ExitCode {
 /// Runs the selected checks of a topic, or lists them.
 async fn prove(args: &Prove) -> ExitCode {
     let topic = args.topic.name();
-    let checks = match report::select(&topic, args.topic.checks(), &args.only) {
+    let mut checks = match report::select(&topic, args.topic.checks(), &args.only) {
         Ok(checks) => checks,
         Err(unknown) => return report::exit_code(Err(unknown)),
     };
+    if args.fast && args.only.is_empty() && matches!(args.topic, Topic::Frameworks) {
+        checks.retain(|check| frameworks::IN_SHORT_FORM.contains(&check.name));
+    }
     if args.list {
         report::list(&topic, &checks);
         return ExitCode::SUCCESS;

@@ -8,7 +8,9 @@ mod third_party;
 
 use crate::report::{Check, Failure, ensure};
 
-pub(crate) use raw::{Response, exchange, exchange_from, plain_json};
+pub(crate) use raw::{
+    IndexDirectory, Response, exchange, exchange_from, plain_json, wait_for_search,
+};
 
 /// The checks of this topic, in the order in which they run.
 pub(crate) const CHECKS: &[Check] = &[

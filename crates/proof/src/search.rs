@@ -19,7 +19,7 @@ mod two_writers;
 use crate::report::Check;
 
 pub(crate) use bench::{bench, calls, soak};
-pub(crate) use deployment::{Deployment, all_products};
+pub(crate) use deployment::{Deployment, all_products, post_search};
 pub(crate) use measure::cpu_nanos;
 
 /// The checks of this topic, in the order in which they run.

@@ -3,16 +3,9 @@
 use primitives::{Action, Argument, HintNames};
 
 /// The names by which clients of this API know operations and arguments.
-pub(crate) const NAMES: HintNames = HintNames { action: call, argument: field };
-
-/// Returns the field of a body that takes an argument.
-fn field(argument: Argument) -> &'static str {
-    match argument {
-        Argument::Destination => "destination",
-        Argument::QuoteHash => "confirmation.quote_hash",
-        Argument::ShippingOption => "shipping_option_id",
-    }
-}
+///
+/// Arguments have the same names as those of the MCP tools.
+pub(crate) const NAMES: HintNames = HintNames { action: call, argument: Argument::as_str };
 
 /// Returns the call for an operation. An operation that only MCP offers is named by its tool.
 fn call(action: Action) -> &'static str {
@@ -64,10 +57,11 @@ mod tests {
                 Argument::QuoteHash => Action::CompleteCheckout,
                 Argument::ShippingOption => Action::SelectShippingOption,
             };
-            let (call, field) = (call(action), field(*argument));
+            let (call, field) = (call(action), argument.as_str());
             assert!(has_field(call, field), "{call}: {field}");
         }
-        assert!(!has_field(call(Action::CompleteCheckout), "quote_hash"));
+        assert!(has_field(call(Action::CompleteCheckout), "confirmation.confirmation_id"));
+        assert!(!has_field(call(Action::CompleteCheckout), "no_such_field"));
     }
 
     #[test]

@@ -10,13 +10,13 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use identity::{Actor, Agent, Credential, IdentityError, Person, StoreProgram};
+use identity::{Actor, Agent, Credential, CredentialStore, IdentityError, Person, StoreProgram};
 use limits::{
     AdmissionPermit, CREDENTIAL_PER_MINUTE, Caller, Class, ConcurrencyLimit, PERSON_PER_MINUTE,
     PUBLIC_PER_MINUTE, QuotaRequest, STORE_PER_MINUTE, tier_limit,
 };
 use merchants::Editor;
-use primitives::{ClientAddress, ErrorCode, Plan, Problem};
+use primitives::{ClientAddress, ErrorCode, Plan, Problem, RequestRecord};
 
 use crate::caller::{AdminCaller, AgentCaller, OwnerCaller, PersonCaller, StoreCaller, membership};
 use crate::{Access, ErrorResponse, Rest};
@@ -116,12 +116,33 @@ async fn check(
         Ok(identity) => identity,
         Err(error) => return (Err(error.into()), None),
     };
+    record(policy, &identity, parts);
     let (caller, concurrency, quota) = quota_of(policy, &identity, from);
     let permit = match rest.admission.admit(&caller, concurrency, &quota).await {
         Ok(permit) => permit,
         Err(limited) => return (Err(limited.into()), None),
     };
     (authorize(policy.access, &rest, parts, identity).await, Some(permit))
+}
+
+/// Adds tool and key to the log line of the request.
+fn record(policy: Policy, identity: &Identity, parts: &Parts) {
+    let Some(record) = parts.extensions.get::<RequestRecord>() else { return };
+    if let Some((tool, _)) = policy.tool {
+        record.set_tool(tool);
+    }
+    match identity {
+        Identity::Agent(agent) => record.set_key(agent.key),
+        Identity::StoreKey(program) => record.set_key(program.key),
+        Identity::Anonymous | Identity::Person(_) => {}
+    }
+}
+
+/// Adds the store of a merchant's request to its log line.
+fn record_store(parts: &Parts, caller: &StoreCaller) {
+    if let Some(record) = parts.extensions.get::<RequestRecord>() {
+        record.set_store(&caller.store.slug);
+    }
 }
 
 /// Authenticates the caller by a credential of the kind that the endpoint accepts.
@@ -145,7 +166,30 @@ async fn authenticate(
             Access::Store(_) | Access::Owner | Access::Person | Access::Admin,
             Credential::Token(token),
         ) => Ok(Identity::Person(credentials.people.person_of(token).await?)),
-        _ => Err(IdentityError::unauthenticated(&parts.headers)),
+        (_, sent) => Err(wrong_kind(access, credentials, sent, from).await),
+    }
+}
+
+/// Returns the error for a credential of a kind that the endpoint does not accept. Only the owner of a valid credential
+/// learns that it is valid; attempts to guess one are throttled here as everywhere.
+async fn wrong_kind(
+    access: Access,
+    credentials: &CredentialStore,
+    sent: Credential<'_>,
+    from: ClientAddress,
+) -> IdentityError {
+    let found = match sent {
+        Credential::Missing => return IdentityError::MissingCredential,
+        Credential::Malformed => return IdentityError::InvalidCredential,
+        Credential::AgentKey(key) => credentials.agent_keys.agent_of(key, from).await.map(drop),
+        Credential::StoreKey(key) => credentials.store_keys.program_of(key, from).await.map(drop),
+        Credential::Token(token) => credentials.people.person_of(token).await.map(drop),
+    };
+    match found {
+        Ok(()) => IdentityError::WrongKind { needed: access.needed() },
+        // No token helps here, not even one that has not expired.
+        Err(IdentityError::TokenExpired) => IdentityError::InvalidCredential,
+        Err(error) => error,
     }
 }
 
@@ -162,19 +206,16 @@ fn quota_of(
         Identity::Anonymous | Identity::Agent(_) if policy.quota == Quota::Credential => {
             (Caller::address(from), free, credential())
         }
-        Identity::Anonymous => (
-            Caller::address(from),
-            free,
-            QuotaRequest::tier(Class::Read, "public", PUBLIC_PER_MINUTE),
-        ),
+        // With or without a key, so that a key never gives less than none.
+        Identity::Anonymous => {
+            let quota = QuotaRequest::tier(Class::Read, "public", PUBLIC_PER_MINUTE);
+            (Caller::address(from), free, with_tool(quota, policy))
+        }
         Identity::Agent(agent) => {
             let class = if policy.writes { Class::Write } else { Class::Read };
             let quota = QuotaRequest::tier(class, "mcp", tier_limit(agent.plan));
-            let quota = match policy.tool {
-                Some((tool, limit)) => quota.and_tool(None, tool, limit),
-                None => quota,
-            };
-            (Caller::agent(agent.key), ConcurrencyLimit::for_plan(agent.plan), quota)
+            let concurrency = ConcurrencyLimit::for_plan(agent.plan);
+            (Caller::agent(agent.key), concurrency, with_tool(quota, policy))
         }
         Identity::StoreKey(program) => {
             let concurrency = ConcurrencyLimit::for_plan(Plan::Enterprise);
@@ -191,6 +232,14 @@ fn quota_of(
             };
             (Caller::person(person.user), free, quota)
         }
+    }
+}
+
+/// Adds the quota of the equivalent tool.
+fn with_tool(quota: QuotaRequest, policy: Policy) -> QuotaRequest {
+    match policy.tool {
+        Some((tool, limit)) => quota.and_tool(None, tool, limit),
+        None => quota,
     }
 }
 
@@ -213,6 +262,7 @@ async fn authorize(
             program.require(scope)?;
             let editor = Editor { actor: Actor::Key(program.key), role: None };
             let caller = StoreCaller::of(rest, program.merchant, editor).await?;
+            record_store(parts, &caller);
             parts.extensions.insert(caller);
         }
         // A member may do what any store key may.
@@ -220,6 +270,7 @@ async fn authorize(
             let (merchant, role) = membership(rest, &person, &parts.headers).await?;
             let editor = Editor { actor: Actor::Person(person.user), role: Some(role) };
             let caller = StoreCaller::of(rest, merchant, editor).await?;
+            record_store(parts, &caller);
             parts.extensions.insert(caller);
         }
         (Access::Admin, Identity::Person(person)) => {

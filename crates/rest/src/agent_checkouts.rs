@@ -7,8 +7,8 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use carts::{Buyer, CODES_MAX, CartUpdate, Destination, ItemRequest, LINES_MAX, QuoteHash};
 use checkout::{
-    CheckoutCaller, CheckoutContext, CheckoutError, Complete, Metadata, NewSession, ProofClaim,
-    ProofRequest, ReasonCode, ReturnUrl, SESSION_LIFETIME, SessionRecord, Source, Update,
+    CheckoutCaller, CheckoutContext, CheckoutError, Complete, Metadata, NewSession, ProofRequest,
+    ReasonCode, ReturnUrl, SESSION_LIFETIME, SessionRecord, Source, Update,
 };
 use database::Reading;
 use identity::Agent;
@@ -16,7 +16,8 @@ use limits::QuotaClass;
 use merchants::Store;
 use payments::PaymentMethod;
 use primitives::{
-    CartId, CheckoutId, ClientAddress, Details, ErrorCode, Problem, Scope, StoreSlug, const_text,
+    Action, CartId, CheckoutId, ClientAddress, Details, ErrorCode, Problem, Scope, StoreSlug,
+    const_text, hint,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -67,7 +68,7 @@ pub(crate) fn endpoints() -> Routes<RestState> {
         .operation_id("updateCheckout")
         .tag("checkout")
         .summary("Update a checkout session")
-        .description("Sets the shipping address, the buyer, the shipping option, the discount codes or the payment method. Fields in the body are replaced, all others stay unchanged. If items were reserved for payment, the reservation is released and the checkout must be completed again.")
+        .description("Sets the destination, the buyer, the shipping option, the discount codes or the payment method. Fields in the body are replaced, all others stay unchanged. If items were reserved for payment, the reservation is released and the checkout must be completed again.")
         .path::<CheckoutId>()
         .body::<UpdateCheckoutRequest>()
         .response::<Envelope<SessionRecord>>(200)
@@ -105,16 +106,19 @@ struct CheckoutRequest {
     payment_method: Option<String>,
     /// The buyer.
     buyer: Option<Buyer>,
-    /// Shipping address.
-    shipping_address: Option<Destination>,
+    /// Shipping destination.
+    destination: Option<Destination>,
     /// Shipping option. If omitted with `items`, the cheapest option is selected.
     #[schemars(length(min = 1, max = 100))]
     shipping_option_id: Option<String>,
     /// Discount codes to apply.
     #[schemars(length(max = CODES_MAX))]
     discount_codes: Option<Vec<String>>,
+    /// Hash of the quote that the person approved; the call fails if the order has changed since.
+    #[schemars(regex(pattern = QuoteHash::PATTERN))]
+    quote_hash: Option<String>,
     /// Proof of a person's confirmation.
-    confirmation: Option<ConfirmationClaim>,
+    confirmation: Option<ProofRequest>,
     /// HTTPS URL of yours. It is stored with the session and returned to you only; no page links to it yet.
     #[schemars(length(max = ReturnUrl::LENGTH_MAX))]
     return_url: Option<String>,
@@ -129,23 +133,12 @@ struct CheckoutRequest {
     metadata: Option<Value>,
 }
 
-/// Proof of a person's confirmation.
-#[derive(Debug, Serialize, Deserialize, JsonSchema)]
-#[schemars(deny_unknown_fields)]
-struct ConfirmationClaim {
-    #[serde(flatten)]
-    proof: ProofRequest,
-    /// Hash of the quote that the person confirmed.
-    #[schemars(regex(pattern = QuoteHash::PATTERN))]
-    quote_hash: Option<String>,
-}
-
 /// Changes to a checkout session. Omitted fields stay unchanged.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct UpdateCheckoutRequest {
-    /// Shipping address.
-    shipping_address: Option<Destination>,
+    /// Shipping destination.
+    destination: Option<Destination>,
     /// The buyer.
     buyer: Option<Buyer>,
     /// Shipping option: the `id` of one of the session's options.
@@ -179,6 +172,12 @@ impl Problem for CartOrItemsRequired {
 
     fn details(&self, details: &mut Details) {
         details.insert("field", "cart_id");
+        details.insert("allowed", vec!["cart_id", "merchant_slug and items"]);
+        details.hint(hint!(
+            "send the cart_id of POST /api/v1/agent/cart, or merchant_slug and items; ",
+            Action::SearchProducts,
+            " returns product ids",
+        ));
     }
 }
 
@@ -236,7 +235,7 @@ impl CheckoutRequest {
             _ => return Err(CartOrItemsRequired.into()),
         };
         let data = CartUpdate {
-            destination: self.shipping_address.clone(),
+            destination: self.destination.clone(),
             buyer: self.buyer.clone(),
             codes: self.discount_codes.clone(),
             shipping_option: self.shipping_option_id.clone(),
@@ -246,10 +245,8 @@ impl CheckoutRequest {
             return_url: self.return_url.as_deref().map(return_url).transpose()?,
             metadata: self.metadata.clone().map(Metadata::new).transpose()?,
         };
-        let claim = match &self.confirmation {
-            Some(request) => request.proof.claim(request.quote_hash.as_deref())?,
-            None => ProofClaim::default(),
-        };
+        let proof = self.confirmation.unwrap_or_default();
+        let claim = proof.claim(self.quote_hash.as_deref())?;
         Ok((target, Complete { data, session, claim, ..Complete::new(source) }))
     }
 }
@@ -276,7 +273,7 @@ async fn update(
     let store = admit(&rest, &agent, StoreTarget::Session(id), Operation::Write).await?;
     let idempotency_key = idempotency_key.key(store.merchant, &agent, &request)?;
     let data = CartUpdate {
-        destination: request.shipping_address,
+        destination: request.destination,
         buyer: request.buyer,
         codes: request.discount_codes,
         shipping_option: request.shipping_option_id,

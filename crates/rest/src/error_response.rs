@@ -8,7 +8,7 @@ use axum::http::header::{CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, WWW_AUTHEN
 use axum::http::{HeaderValue, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use primitives::{Details, ErrorCode, Failure, Problem, RequestId};
+use primitives::{Details, ErrorCode, Failure, Problem, RequestId, RequestRecord};
 
 /// A failure as a response. It has the status and carries the failure in its extensions; `render`, which knows the
 /// request id, writes the body.
@@ -33,10 +33,14 @@ impl IntoResponse for ErrorResponse {
 /// that sets it.
 pub async fn render(request: Request, next: Next) -> Response {
     let id = request.extensions().get::<RequestId>().cloned();
+    let record = request.extensions().get::<RequestRecord>().cloned();
     let mut response = next.run(request).await;
     let failure = response.extensions_mut().remove::<Arc<Failure>>();
     match failure {
-        Some(failure) => write(response, &failure, id.as_ref()),
+        Some(failure) => {
+            record.unwrap_or_default().set_error(failure.code());
+            write(response, &failure, id.as_ref())
+        }
         None => response,
     }
 }

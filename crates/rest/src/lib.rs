@@ -23,15 +23,21 @@ mod error_response;
 mod health;
 mod idempotency;
 mod mcp;
+mod merchant_agents;
 mod merchant_checkouts;
+mod merchant_export;
 mod merchant_jobs;
 mod merchant_keys;
 mod merchant_notices;
 mod merchant_offers;
+mod merchant_own_products;
 mod merchant_products;
 mod merchant_quality;
+mod merchant_retire;
 mod merchant_searches;
 mod merchant_settings;
+mod merchant_store;
+mod merge_patch;
 mod openapi;
 mod openapi_endpoint;
 mod paging;
@@ -87,6 +93,8 @@ pub struct Rest {
     /// Accepts payments on the hosted payment page.
     pub payment_gateway: PaymentGateway,
     pub uploads: UploadGate,
+    /// Writes exports of products.
+    pub write_feed: catalog::WriteFeed,
     /// Published by the server; the door only reads it.
     pub health: watch::Receiver<Health>,
 }
@@ -129,6 +137,7 @@ pub fn router(rest: Rest) -> Router {
         .merge(health::endpoints().into_router())
         .merge(well_known::endpoints().into_router())
         .merge(well_known::payment_discovery().into_router())
+        .merge(well_known::merchant_index().into_router())
         .layer(Extension(Arc::clone(&state.rest)))
         .with_state(state)
         .layer(from_fn(render))
@@ -158,11 +167,16 @@ fn endpoints() -> Routes<RestState> {
         .merge(merchant_keys::endpoints())
         .merge(merchant_checkouts::endpoints())
         .merge(merchant_products::endpoints())
+        .merge(merchant_own_products::endpoints())
+        .merge(merchant_export::endpoints())
+        .merge(merchant_retire::endpoints())
         .merge(merchant_offers::endpoints())
         .merge(merchant_jobs::endpoints())
         .merge(merchant_quality::endpoints())
         .merge(merchant_searches::endpoints())
         .merge(merchant_settings::endpoints())
+        .merge(merchant_store::endpoints())
+        .merge(merchant_agents::endpoints())
         .merge(merchant_notices::endpoints())
         .merge(admin_stores::endpoints())
         .merge(admin_quotas::endpoints())
@@ -173,5 +187,6 @@ fn endpoints() -> Routes<RestState> {
         .merge(mcp::endpoints())
         .merge(health::endpoints())
         .merge(well_known::payment_discovery())
+        .merge(well_known::merchant_index())
         .merge(openapi_endpoint::endpoints())
 }

@@ -4,19 +4,22 @@
 use std::sync::Arc;
 
 use axum::extract::State;
-use checkout::{CheckoutCaller, CheckoutContext, PaymentReport, ReportedAmounts, SessionRecord};
+use checkout::{
+    CheckoutCaller, CheckoutContext, PaymentReport, ReportedAmounts, SessionRecord, SessionsFilter,
+    Status,
+};
 use database::Reading;
 use identity::StoreScope;
-use primitives::{CheckoutId, Currency, Money};
+use primitives::{CheckoutId, Currency, Money, PageRequest};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::paging::PageParameters;
+use crate::envelope::CursorEnvelope;
 use crate::request::InvalidField;
 use crate::{
-    Access, Endpoint, Envelope, ErrorResponse, Json, PageEnvelope, Path, Query, Rest, RestState,
-    Routes, StoreCaller,
+    Access, Endpoint, Envelope, ErrorResponse, Json, Path, Query, Rest, RestState, Routes,
+    StoreCaller,
 };
 
 const ACCESS: Access = Access::Store(StoreScope::Orders);
@@ -28,9 +31,9 @@ pub(crate) fn endpoints() -> Routes<RestState> {
         .operation_id("listCheckouts")
         .tag("merchant")
         .summary("List checkouts")
-        .description("Returns the checkouts of the store, the newest first; with `holding=true`, those that hold units of your stock.")
+        .description("Returns the checkouts of the store, the newest first; with `status`, those in that status now; with `holding=true`, those that hold units of your stock. Send `meta.next_cursor` as `cursor` for the next page.")
         .query::<ListParameters>()
-        .response::<PageEnvelope<SessionRecord>>(200);
+        .response::<CursorEnvelope<SessionRecord>>(200);
     let release = Endpoint::post("/merchant/checkouts/{checkout_id}/release", ACCESS, release)
         .operation_id("releaseCheckout")
         .tag("merchant")
@@ -57,8 +60,17 @@ struct ListParameters {
     /// Only checkouts that hold units.
     #[schemars(extend("default" = false))]
     holding: Option<bool>,
-    #[serde(flatten)]
-    page: PageParameters,
+    /// Only checkouts with this status.
+    status: Option<Status>,
+    /// `meta.next_cursor` of the previous page, in place of `page`.
+    #[schemars(length(max = 40))]
+    cursor: Option<String>,
+    /// Page number, from 1.
+    #[schemars(extend("default" = 1))]
+    page: Option<i64>,
+    /// Checkouts per page, 1 to 100.
+    #[schemars(extend("default" = PageRequest::LIMIT_DEFAULT))]
+    limit: Option<i64>,
 }
 
 /// A payment on the merchant's own page.
@@ -134,13 +146,20 @@ async fn list(
     caller: StoreCaller,
     State(rest): State<Arc<Rest>>,
     Query(parameters): Query<ListParameters>,
-) -> Result<PageEnvelope<SessionRecord>, ErrorResponse> {
+) -> Result<CursorEnvelope<SessionRecord>, ErrorResponse> {
     let reading = Reading::for_store(&rest.database, caller.merchant)?;
-    let holding_only = parameters.holding.unwrap_or(false);
-    let page = parameters.page.request();
-    let (found, meta) = checkout::sessions(&reading, caller.merchant, holding_only, page).await?;
+    let after = parameters.cursor.map(|cursor| cursor.parse::<CheckoutId>()).transpose();
+    let filter = SessionsFilter {
+        holding_only: parameters.holding.unwrap_or(false),
+        status: parameters.status,
+        after: after.map_err(|_| InvalidField { field: "cursor" })?,
+    };
+    let page = PageRequest::new(parameters.page, parameters.limit);
+    let (found, meta) = checkout::sessions(&reading, caller.merchant, &filter, page).await?;
+    let is_full = u32::try_from(found.len()).is_ok_and(|count| count >= page.limit());
+    let next = found.last().filter(|_| is_full).map(|at| at.session.id);
     let records = found.iter().map(checkout::SessionSnapshot::record_for_merchant).collect();
-    Ok(PageEnvelope::new(records, meta))
+    Ok(CursorEnvelope::new(records, meta, next))
 }
 
 async fn release(

@@ -6,7 +6,10 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE};
 use axum::http::{HeaderMap, StatusCode};
-use catalog::{FeedFormat, FeedRun, FeedRunMode, FeedRunState, FieldError, NewFeedRun, Upload};
+use catalog::{
+    FeedColumns, FeedColumnsError, FeedFormat, FeedRun, FeedRunMode, FeedRunState, FieldError,
+    NewFeedRun, RowError, RowErrorKind, Upload,
+};
 use database::Reading;
 use futures::StreamExt;
 use identity::StoreScope;
@@ -63,7 +66,9 @@ pub(crate) fn endpoints() -> Routes<RestState> {
     .operation_id("listRowErrors")
     .tag("merchant")
     .summary("List row errors of an import job")
-    .description("Returns the rows that were rejected and why, by line.")
+    .description(
+        "Returns the rows that were rejected, left out or taken with a warning, and why, by line.",
+    )
     .path::<FeedRunId>()
     .query::<RowErrorParameters>()
     .response::<Envelope<RowErrorPage>>(200)
@@ -88,6 +93,10 @@ struct ImportParameters {
     /// Name of the file, shown in the list of jobs.
     #[schemars(length(max = 200))]
     file_name: Option<String>,
+    /// With `format=csv`: a JSON object with the column of each field, such as
+    /// `{"external_id":"Item no","name":"Title","price":"Price"}`. Omitted: columns have the names of the fields.
+    #[schemars(length(max = 4000))]
+    columns: Option<String>,
 }
 
 /// An accepted upload: a job applies it.
@@ -110,12 +119,18 @@ async fn import(
     body: Body,
 ) -> Result<(StatusCode, Envelope<JobAccepted>), ErrorResponse> {
     let format = parameters.format.or_else(|| format_of(&headers)).ok_or(UnknownFormat)?;
+    let columns = match parameters.columns.as_deref().filter(|text| !text.trim().is_empty()) {
+        Some(_) if format != FeedFormat::Csv => return Err(InvalidColumns(None).into()),
+        Some(text) => Some(FeedColumns::parse(text).map_err(|error| InvalidColumns(Some(error)))?),
+        None => None,
+    };
     let new_run = NewFeedRun {
         format,
         mode: parameters.mode.unwrap_or(FeedRunMode::Merge),
         dry_run: parameters.dry_run.unwrap_or(false),
         force: parameters.force.unwrap_or(false),
         file_name: parameters.file_name.map(|name| catalog::one_line(&name, 200).into_owned()),
+        columns,
     };
     receive_feed(&rest, &caller, &new_run, &idempotency_key, &headers, body).await
 }
@@ -134,9 +149,12 @@ pub(crate) async fn receive_feed(
     headers: &HeaderMap,
     body: Body,
 ) -> Result<(StatusCode, Envelope<JobAccepted>), ErrorResponse> {
-    let NewFeedRun { format, mode, dry_run, force, file_name } = new_run;
+    let NewFeedRun { format, mode, dry_run, force, file_name, columns } = new_run;
     let request = (format, mode, dry_run, force, file_name);
-    let idempotency_key = idempotency_key.key_of_store(caller, &request)?;
+    let idempotency_key = match columns {
+        None => idempotency_key.key_of_store(caller, &request)?,
+        Some(columns) => idempotency_key.key_of_store(caller, &(request, columns))?,
+    };
     let merchant = caller.merchant;
     let length = headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok());
     let length = length.and_then(|length| length.parse().ok());
@@ -207,6 +225,13 @@ pub(crate) struct JobRecord {
     outdated: i64,
     /// Rows rejected; `GET /merchant/jobs/{job_id}/faults` lists them.
     failed: i64,
+    /// Rows left out: products that are not for sale, and rows with too few fields. `faults?kind=skipped` lists them.
+    skipped: i64,
+    /// Warnings about products that were taken, and about the file. `faults?kind=warning` lists them.
+    warnings: i64,
+    /// The first errors, skipped rows and warnings, 20 of each at most; only in the response of a single job.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    issues: Option<Vec<RowErrorRecord>>,
     /// Listed products that the file does not contain; omitted until it is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     absent: Option<i64>,
@@ -220,6 +245,8 @@ pub(crate) struct JobRecord {
     /// End of the job.
     #[serde(skip_serializing_if = "Option::is_none")]
     finished_at: Option<Timestamp>,
+    /// When search could find the result of the job; null until then, and for a job that changed nothing.
+    searchable_at: Option<Timestamp>,
 }
 
 impl From<FeedRun> for JobRecord {
@@ -242,11 +269,15 @@ impl From<FeedRun> for JobRecord {
             unchanged: run.counts.unchanged,
             outdated: run.counts.outdated,
             failed: run.counts.failed,
+            skipped: run.counts.skipped,
+            warnings: run.counts.warnings,
+            issues: None,
             absent: run.absent,
             retired: run.counts.retired,
             started_at: run.started_at,
             received_at: run.received_at,
             finished_at: run.finished_at,
+            searchable_at: run.searchable_at,
         }
     }
 }
@@ -278,13 +309,33 @@ async fn job(
     State(rest): State<Arc<Rest>>,
     Path(id): Path<FeedRunId>,
 ) -> Result<Envelope<JobRecord>, ErrorResponse> {
-    let reading = Reading::for_store(&rest.database, caller.merchant)?;
-    Ok(Envelope::new(catalog::feed_run(&reading, caller.merchant, id).await?.into()))
+    let (reading, merchant) =
+        (Reading::for_store(&rest.database, caller.merchant)?, caller.merchant);
+    let run = catalog::feed_run(&reading, merchant, id).await?;
+    let mut issues = Vec::new();
+    let counts = run.counts;
+    let kinds = [
+        (RowErrorKind::Error, counts.failed),
+        (RowErrorKind::Skipped, counts.skipped),
+        (RowErrorKind::Warning, counts.warnings),
+    ];
+    for (kind, _) in kinds.into_iter().filter(|(_, count)| *count > 0) {
+        let found = catalog::row_errors(&reading, merchant, id, Some(kind), 0, ISSUES_MAX).await?;
+        let found = found.into_iter().take(usize::try_from(ISSUES_MAX).unwrap_or(0));
+        issues.extend(found.map(RowErrorRecord::from));
+    }
+    Ok(Envelope::new(JobRecord { issues: Some(issues), ..run.into() }))
 }
+
+/// Issues of each kind in a job.
+const ISSUES_MAX: i64 = 20;
 
 /// A page of row errors.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct RowErrorParameters {
+    /// Which rows to return.
+    #[schemars(extend("default" = "error"))]
+    kind: Option<RowErrorKind>,
     /// Return rows after this line.
     #[schemars(extend("default" = 0))]
     after_line: Option<i64>,
@@ -298,6 +349,10 @@ struct RowErrorParameters {
 struct RowErrorPage {
     /// Total number of rejected rows.
     failed: i64,
+    /// Total number of rows left out.
+    skipped: i64,
+    /// Total number of warnings.
+    warnings: i64,
     /// Errors, by line.
     faults: Vec<RowErrorRecord>,
     /// The `after_line` of the next page; omitted on the last page.
@@ -308,6 +363,8 @@ struct RowErrorPage {
 /// An error of a row.
 #[derive(Debug, Serialize, JsonSchema)]
 struct RowErrorRecord {
+    /// Whether the row was rejected or left out, or the product was taken with a warning.
+    kind: RowErrorKind,
     /// Line in the file, from 1.
     line: i64,
     /// The merchant's identifier of the product; omitted if it could not be read.
@@ -316,6 +373,12 @@ struct RowErrorRecord {
     /// The invalid field and the reason.
     #[serde(flatten)]
     error: FieldError,
+}
+
+impl From<RowError> for RowErrorRecord {
+    fn from(row: RowError) -> Self {
+        Self { kind: row.kind, line: row.line, external_id: row.external_id, error: row.error }
+    }
 }
 
 async fn row_errors(
@@ -328,19 +391,15 @@ async fn row_errors(
     let run = catalog::feed_run(&reading, caller.merchant, id).await?;
     let limit = parameters.limit.unwrap_or(100).clamp(1, 1_000);
     let after = parameters.after_line.unwrap_or(0);
-    let rows = catalog::row_errors(&reading, caller.merchant, id, after, limit).await?;
+    let kind = parameters.kind.unwrap_or(RowErrorKind::Error);
+    let rows = catalog::row_errors(&reading, caller.merchant, id, Some(kind), after, limit).await?;
     let is_full = i64::try_from(rows.len()).unwrap_or(0) >= limit;
     let last = rows.last().map(|row| row.line);
-    let faults: Vec<RowErrorRecord> = rows
-        .into_iter()
-        .map(|row| RowErrorRecord {
-            line: row.line,
-            external_id: row.external_id,
-            error: row.error,
-        })
-        .collect();
+    let faults: Vec<RowErrorRecord> = rows.into_iter().map(RowErrorRecord::from).collect();
     let next_after_line = last.filter(|_| is_full);
-    Ok(Envelope::new(RowErrorPage { failed: run.counts.failed, faults, next_after_line }))
+    let (failed, skipped) = (run.counts.failed, run.counts.skipped);
+    let warnings = run.counts.warnings;
+    Ok(Envelope::new(RowErrorPage { failed, skipped, warnings, faults, next_after_line }))
 }
 
 /// Neither `format` nor Content-Type names a format.
@@ -363,6 +422,23 @@ impl Problem for UnknownFormat {
             "hint",
             "add a format, such as ?format=google_xml, or send the Content-Type of the file",
         );
+    }
+}
+
+/// `columns` is invalid, or sent for another format than `csv`.
+#[derive(Debug, thiserror::Error)]
+#[error("{}", .0.map_or_else(|| String::from("columns can only be sent with format=csv"), |error| error.to_string()))]
+struct InvalidColumns(Option<FeedColumnsError>);
+
+impl Problem for InvalidColumns {
+    fn code(&self) -> ErrorCode {
+        ErrorCode::InvalidRequest
+    }
+
+    fn details(&self, details: &mut Details) {
+        details.insert("field", "columns");
+        details.insert("allowed", FeedColumns::FIELDS.to_vec());
+        details.insert("hint", "send format=csv and columns={\"external_id\":\"…\",\"name\":\"…\",\"price\":\"…\"}, URL-encoded");
     }
 }
 

@@ -167,6 +167,12 @@ impl ItemResult {
             OfferUpdateOutcome::NotFound => (ItemStatus::NotFound, Vec::new()),
             OfferUpdateOutcome::Rejected(error) => (ItemStatus::Failed, vec![error]),
         };
-        Self { external_id: Some(external_id), status, product_id: None, faults }
+        Self {
+            external_id: Some(external_id),
+            status,
+            product_id: None,
+            faults,
+            warnings: Vec::new(),
+        }
     }
 }

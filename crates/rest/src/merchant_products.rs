@@ -151,6 +151,9 @@ pub(crate) struct ItemResult {
     /// Errors, one per invalid field.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) faults: Vec<FieldError>,
+    /// What was left out of an accepted product, or is probably a mistake.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) warnings: Vec<FieldError>,
 }
 
 /// Outcome of an item.
@@ -172,8 +175,14 @@ pub(crate) enum ItemStatus {
 }
 
 impl ItemResult {
-    fn failed(external_id: Option<String>, faults: Vec<FieldError>) -> Self {
-        Self { external_id, status: ItemStatus::Failed, product_id: None, faults }
+    pub(crate) fn failed(external_id: Option<String>, faults: Vec<FieldError>) -> Self {
+        Self {
+            external_id,
+            status: ItemStatus::Failed,
+            product_id: None,
+            faults,
+            warnings: Vec::new(),
+        }
     }
 
     fn put(external_id: String, put: catalog::PutResult) -> Self {
@@ -186,7 +195,7 @@ impl ItemResult {
             }
         };
         let (external_id, product_id) = (Some(external_id), Some(put.id));
-        Self { external_id, status, product_id, faults: Vec::new() }
+        Self { external_id, status, product_id, faults: Vec::new(), warnings: Vec::new() }
     }
 }
 
@@ -286,7 +295,11 @@ async fn put_all(
         }
         work.commit().await?;
         for ((index, incoming), put) in indexes.into_iter().zip(batch).zip(put) {
-            answers.push((index, ItemResult::put(incoming.facts.external_id, put)));
+            let mut answer = ItemResult::put(incoming.facts.external_id, put);
+            if answer.faults.is_empty() {
+                answer.warnings = incoming.warnings;
+            }
+            answers.push((index, answer));
         }
     }
     Ok(answers)
@@ -327,7 +340,13 @@ async fn delete_product(
     work.commit().await?;
     let (external_id, product_id) = (Some(external_id), Some(id));
     let status = ItemStatus::Retired;
-    Ok(Envelope::new(ItemResult { external_id, status, product_id, faults: Vec::new() }))
+    Ok(Envelope::new(ItemResult {
+        external_id,
+        status,
+        product_id,
+        faults: Vec::new(),
+        warnings: Vec::new(),
+    }))
 }
 
 /// Options of a replacement.
@@ -355,6 +374,7 @@ async fn replace_products(
         dry_run: parameters.dry_run.unwrap_or(false),
         force: parameters.force.unwrap_or(false),
         file_name: None,
+        columns: None,
     };
     receive_feed(&rest, &caller, &new_run, &idempotency_key, &headers, body).await
 }
@@ -362,7 +382,7 @@ async fn replace_products(
 /// The store has no listed product with the identifier.
 #[derive(Debug, thiserror::Error)]
 #[error("product not found in this store")]
-struct ProductNotListed;
+pub(crate) struct ProductNotListed;
 
 impl primitives::Problem for ProductNotListed {
     fn code(&self) -> ErrorCode {

@@ -1,68 +1,190 @@
 //! Settings of a store (docs/contract/merchant-api.md#settings).
 
-mod sanitized;
+pub(crate) mod sanitized;
+mod version;
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use axum::extract::State;
+use axum::http::HeaderName;
+use axum::http::header::ETAG;
 use database::{Reading, Work};
 use identity::StoreScope;
-use merchants::{SettingsChange, SettingsRecord};
+use merchants::{CurrentSettings, SettingsChange, SettingsError, SettingsRecord};
 use primitives::ErrorCode;
+use serde_json::Value;
 
+use crate::merge_patch::merge;
+use crate::openapi::inlined_schema;
+use crate::request::{BodySchema, validated};
 use crate::{
     Access, Endpoint, Envelope, ErrorResponse, Json, Rest, RestState, Routes, StoreCaller,
 };
 
 use sanitized::Sanitized;
+use version::{IfMatch, Replaced, VersionRequired};
+
+const ACCESS: Access = Access::Store(StoreScope::Settings);
+/// How often a patch that names no version is applied to settings that change meanwhile.
+const ATTEMPTS: usize = 5;
 
 pub(crate) fn endpoints() -> Routes<RestState> {
-    let read = Endpoint::get("/merchant/settings", Access::Store(StoreScope::Settings), read)
+    let read = Endpoint::get("/merchant/settings", ACCESS, read)
         .operation_id("getSettings")
         .tag("merchant")
         .summary("Get the store settings")
-        .description("Returns policies, confirmation policy, checkout URL, GTIN source, shipping, taxes and promotions. The result can be edited and sent back with PUT.")
+        .description("Returns policies, confirmation policy, checkout URL, GTIN source, shipping, taxes and promotions. Change them with `PATCH`. The header `ETag` is the version.")
         .response::<Envelope<SettingsRecord>>(200);
-    let replace = Endpoint::put("/merchant/settings", Access::Store(StoreScope::Settings), replace)
+    let change = Endpoint::patch("/merchant/settings", ACCESS, change)
+        .operation_id("updateSettings")
+        .tag("merchant")
+        .summary("Change store settings")
+        .description("Changes the fields that the body names and no others, as a JSON merge patch (RFC 7396): `null` resets a field, and a list is replaced as a whole. With `version` or `If-Match`, the call fails with 409 `invalid_status_transition` and `details.current_version` if the settings have changed since that version. `checkout_url_template` can be changed only by an owner of the store, with a token, and only to an https URL on a host that an operator allowed for the store.")
+        .header(IfMatch::NAME, IfMatch::DESCRIPTION)
+        .draft_body::<SettingsRecord>()
+        .response::<Envelope<SettingsRecord>>(200)
+        .errors(&[ErrorCode::InvalidStatusTransition]);
+    let replace = Endpoint::put("/merchant/settings", ACCESS, replace)
         .operation_id("replaceSettings")
         .tag("merchant")
         .summary("Replace the store settings")
-        .description("Replaces all settings; omitted fields are reset. `checkout_url_template` can be changed only by an owner of the store, with a token, and only to an https URL on a host that an operator allowed for the store; other callers send it unchanged. With `version`, the call fails with 409 `invalid_status_transition` and `details.current_version` if the settings have changed since that version. Identical settings keep their version.")
+        .description("Replaces all settings; omitted fields are reset. Requires the version that is replaced, as `version` or `If-Match`: without it the call fails with 428 `precondition_required`, with another one than the current with 409 `invalid_status_transition` and `details.current_version`. Identical settings keep their version. `checkout_url_template` can be changed only by an owner of the store, with a token; other callers send it unchanged.")
+        .header(IfMatch::NAME, IfMatch::DESCRIPTION)
         .body::<SettingsRecord>()
         .response::<Envelope<SettingsRecord>>(200)
-        .errors(&[ErrorCode::InvalidStatusTransition]);
-    Routes::new().with(read).with(replace)
+        .errors(&[ErrorCode::InvalidStatusTransition, ErrorCode::PreconditionRequired]);
+    Routes::new().with(read).with(change).with(replace)
 }
+
+/// Settings with their version as a header.
+type Settings = ([(HeaderName, String); 1], Envelope<SettingsRecord>);
 
 async fn read(
     caller: StoreCaller,
     State(rest): State<Arc<Rest>>,
-) -> Result<Envelope<SettingsRecord>, ErrorResponse> {
-    current(&rest, &caller).await
+) -> Result<Settings, ErrorResponse> {
+    let current = current(&rest, &caller).await?;
+    Ok(answer(current, &caller))
 }
 
 async fn replace(
     caller: StoreCaller,
     State(rest): State<Arc<Rest>>,
+    if_match: IfMatch,
     Json(Sanitized(request)): Json<Sanitized<SettingsRecord>>,
-) -> Result<Envelope<SettingsRecord>, ErrorResponse> {
-    let expected_version = request.version;
-    let settings =
-        request.into_settings(caller.store.currency).map_err(merchants::SettingsError::from)?;
-    let editor = caller.editor;
-    let mut work = Work::for_store(&rest.database, caller.merchant).await?;
-    let is_development = !rest.site_url.starts_with("https://");
-    let change = SettingsChange { settings: &settings, expected_version, editor, is_development };
-    merchants::put_settings(&mut work, caller.merchant, &change).await?;
-    work.commit().await?;
-    current(&rest, &caller).await
+) -> Result<Settings, ErrorResponse> {
+    let replaced = if_match.or(request.version)?;
+    let current = current(&rest, &caller).await?;
+    let version = current.version;
+    let settings = parse(request, &caller)?;
+    let expected = match replaced {
+        Replaced::Any => None,
+        Replaced::Version(version) => Some(version),
+        Replaced::Unnamed => return Err(VersionRequired { current_version: version }.into()),
+    };
+    let stored = put(&rest, &caller, &current, &settings, expected).await;
+    stored?;
+    read(caller, State(rest)).await
 }
 
-async fn current(
+async fn change(
+    caller: StoreCaller,
+    State(rest): State<Arc<Rest>>,
+    if_match: IfMatch,
+    Json(patch): Json<Value>,
+) -> Result<Settings, ErrorResponse> {
+    let named = if_match.or(patch["version"].as_i64())?;
+    let mut attempt = 1;
+    loop {
+        let current = current(&rest, &caller).await?;
+        let request = patched(current.clone(), &patch, &caller)?;
+        let expected = match named {
+            Replaced::Version(version) => version,
+            // What was not changed by this call stays as it was read.
+            Replaced::Any | Replaced::Unnamed => current.version,
+        };
+        let settings = parse(request, &caller)?;
+        match put(&rest, &caller, &current, &settings, Some(expected)).await {
+            Err(SettingsFailure::Settings(SettingsError::VersionConflict { .. }))
+                if !matches!(named, Replaced::Version(_)) && attempt < ATTEMPTS =>
+            {
+                attempt += 1;
+            }
+            stored => {
+                stored?;
+                return read(caller, State(rest)).await;
+            }
+        }
+    }
+}
+
+/// Returns the settings with a merge patch applied.
+fn patched(
+    current: CurrentSettings,
+    patch: &Value,
+    caller: &StoreCaller,
+) -> Result<SettingsRecord, ErrorResponse> {
+    static SCHEMA: LazyLock<BodySchema> =
+        LazyLock::new(|| BodySchema::new(inlined_schema::<SettingsRecord>));
+    let record = SettingsRecord::of(current, caller.store.currency);
+    let mut value = serde_json::to_value(record).unwrap_or_default();
+    merge(&mut value, patch);
+    let Sanitized(request) = validated(Some(&SCHEMA), value.to_string().as_bytes())?;
+    Ok(request)
+}
+
+fn parse(
+    request: SettingsRecord,
+    caller: &StoreCaller,
+) -> Result<merchants::Settings, SettingsError> {
+    Ok(request.into_settings(caller.store.currency)?)
+}
+
+/// An error of storing settings.
+enum SettingsFailure {
+    Settings(SettingsError),
+    Other(ErrorResponse),
+}
+
+impl From<SettingsFailure> for ErrorResponse {
+    fn from(failure: SettingsFailure) -> Self {
+        match failure {
+            SettingsFailure::Settings(error) => error.into(),
+            SettingsFailure::Other(error) => error,
+        }
+    }
+}
+
+async fn put(
     rest: &Rest,
     caller: &StoreCaller,
-) -> Result<Envelope<SettingsRecord>, ErrorResponse> {
+    current: &CurrentSettings,
+    settings: &merchants::Settings,
+    expected_version: Option<i64>,
+) -> Result<(), SettingsFailure> {
+    let other = |error: ErrorResponse| SettingsFailure::Other(error);
+    let reading = Reading::for_store(&rest.database, caller.merchant);
+    let reading = reading.map_err(|error| other(error.into()))?;
+    catalog::check_categories(&reading, caller.merchant, settings, &current.settings)
+        .await
+        .map_err(|error| other(error.into()))?;
+    let work = Work::for_store(&rest.database, caller.merchant).await;
+    let mut work = work.map_err(|error| other(error.into()))?;
+    let is_development = !rest.site_url.starts_with("https://");
+    let editor = caller.editor;
+    let change = SettingsChange { settings, expected_version, editor, is_development };
+    merchants::put_settings(&mut work, caller.merchant, &change)
+        .await
+        .map_err(SettingsFailure::Settings)?;
+    work.commit().await.map_err(|error| other(error.into()))
+}
+
+async fn current(rest: &Rest, caller: &StoreCaller) -> Result<CurrentSettings, ErrorResponse> {
     let reading = Reading::for_store(&rest.database, caller.merchant)?;
-    let current = merchants::settings(&reading, caller.merchant).await?;
-    Ok(Envelope::new(SettingsRecord::of(current, caller.store.currency)))
+    Ok(merchants::settings(&reading, caller.merchant).await?)
+}
+
+fn answer(current: CurrentSettings, caller: &StoreCaller) -> Settings {
+    let tag = [(ETAG, format!("\"{}\"", current.version))];
+    (tag, Envelope::new(SettingsRecord::of(current, caller.store.currency)))
 }

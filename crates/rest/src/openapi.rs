@@ -123,11 +123,17 @@ fn content(operation: &Operation, schemas: &mut Schemas) -> Map<String, Value> {
         let schema = body(&mut schemas.requests);
         content.insert("application/json".to_owned(), json!({ "schema": schema }));
     }
-    for (media_type, description) in &operation.streams {
-        let schema = json!({ "type": "string", "format": "binary", "description": description });
-        content.insert((*media_type).to_owned(), json!({ "schema": schema }));
-    }
+    content.extend(stream_content(&operation.streams));
     content
+}
+
+/// Returns bodies that are not JSON by media type.
+fn stream_content(streams: &[(&str, &str)]) -> Map<String, Value> {
+    let content = |(media_type, description): &(&str, &str)| {
+        let schema = json!({ "type": "string", "format": "binary", "description": description });
+        ((*media_type).to_owned(), json!({ "schema": schema }))
+    };
+    streams.iter().map(content).collect()
 }
 
 fn responses(operation: &Operation, schemas: &mut Schemas) -> Map<String, Value> {
@@ -135,6 +141,11 @@ fn responses(operation: &Operation, schemas: &mut Schemas) -> Map<String, Value>
     for (status, body) in &operation.responses {
         let schema = body(&mut schemas.responses);
         responses.insert(status.to_string(), response("Success.", *status, &json!(schema)));
+    }
+    if !operation.stream_responses.is_empty() {
+        let mut success = response("Success.", 200, &json!({}));
+        success["content"] = stream_content(&operation.stream_responses).into();
+        responses.insert(String::from("200"), success);
     }
     let mut meanings: BTreeMap<u16, Vec<String>> = BTreeMap::new();
     for (status, code, meaning) in &operation.errors {

@@ -7,6 +7,7 @@ mod body_schema;
 mod invalid_input;
 mod path;
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use axum::body::Bytes;
@@ -21,6 +22,7 @@ use serde_json::{Map, Value};
 use url::form_urlencoded;
 
 use crate::ErrorResponse;
+use crate::openapi::inlined_schema;
 
 pub(crate) use body_schema::BodySchema;
 pub use invalid_input::InvalidInput;
@@ -53,7 +55,7 @@ impl<T: DeserializeOwned + JsonSchema, S: Send + Sync> FromRequest<S> for Json<T
             Err(rejection) if rejection.status() == StatusCode::PAYLOAD_TOO_LARGE => {
                 Err(PayloadTooLarge.into())
             }
-            Err(_) => Err(InvalidInput::not_json().into()),
+            Err(_) => Err(InvalidInput::not_json(None).into()),
         }
     }
 }
@@ -81,16 +83,26 @@ fn body_schema(request: &Request) -> Option<Arc<BodySchema>> {
 }
 
 /// Validates a body against its schema and parses it as `T`.
-fn validated<T: DeserializeOwned + JsonSchema>(
+pub(crate) fn validated<T: DeserializeOwned + JsonSchema>(
     schema: Option<&BodySchema>,
     bytes: &[u8],
 ) -> Result<T, ErrorResponse> {
     let is_omitted = bytes.is_empty() && schema.is_some_and(BodySchema::is_optional);
     let bytes = if is_omitted { b"{}" } else { bytes };
-    if let Some(schema) = schema {
-        schema.validate(bytes)?;
-    }
-    Ok(from_json(bytes)?)
+    let normalized = match schema {
+        Some(schema) => schema.validate(bytes)?,
+        None => None,
+    };
+    Ok(match normalized {
+        Some(sent) => from_value(&sent)?,
+        None => from_json(bytes)?,
+    })
+}
+
+/// Parses a body that was normalized.
+fn from_value<T: DeserializeOwned + JsonSchema>(sent: &Value) -> Result<T, InvalidInput> {
+    serde_path_to_error::deserialize(sent)
+        .map_err(|error| InvalidInput::at::<T>(Part::Body, error.path(), sent))
 }
 
 /// Most memory that is spent to name the invalid field of a body or item.
@@ -101,18 +113,18 @@ pub(crate) fn from_json<T: DeserializeOwned + JsonSchema>(bytes: &[u8]) -> Resul
     let mut deserializer = serde_json::Deserializer::from_slice(bytes);
     let value = serde_path_to_error::deserialize(&mut deserializer).map_err(|error| {
         if ParsedSize::of(bytes).estimate() > DIAGNOSIS_BYTES_MAX {
-            return InvalidInput::not_json();
+            return InvalidInput::not_json(Some(error.inner()));
         }
         match serde_json::from_slice::<Value>(bytes) {
             Ok(sent) => InvalidInput::at::<T>(Part::Body, error.path(), &sent),
-            Err(_) => InvalidInput::not_json(),
+            Err(error) => InvalidInput::not_json(Some(&error)),
         }
     })?;
-    deserializer.end().map_err(|_| InvalidInput::not_json())?;
+    deserializer.end().map_err(|error| InvalidInput::not_json(Some(&error)))?;
     Ok(value)
 }
 
-/// Parses a query string as `T`, or returns which parameter is invalid.
+/// Parses a query string as `T`, or returns which parameter is invalid. An optional parameter without a value is absent.
 fn from_query<T: DeserializeOwned + JsonSchema>(query: &str) -> Result<T, InvalidInput> {
     let pairs = || form_urlencoded::parse(query.as_bytes());
     // PostgreSQL cannot store or compare it.
@@ -121,12 +133,37 @@ fn from_query<T: DeserializeOwned + JsonSchema>(query: &str) -> Result<T, Invali
     {
         return Err(InvalidInput::parameter::<T>(&name));
     }
+    let query = without_blank::<T>(query);
+    let pairs = || form_urlencoded::parse(query.as_bytes());
     let deserializer = serde_urlencoded::Deserializer::new(pairs());
     serde_path_to_error::deserialize(deserializer).map_err(|error| {
         let sent: Map<String, Value> =
             pairs().map(|(name, value)| (name.into_owned(), value.into())).collect();
         InvalidInput::at::<T>(Part::QueryString, error.path(), &Value::Object(sent))
     })
+}
+
+/// Returns a query string without the optional parameters that have no value. A boolean without a value stays, and is an
+/// error: `dry_run=` does not mean `false`.
+fn without_blank<T: JsonSchema>(query: &str) -> Cow<'_, str> {
+    let pairs = || form_urlencoded::parse(query.as_bytes());
+    if pairs().all(|(_, value)| !value.is_empty()) {
+        return Cow::Borrowed(query);
+    }
+    let schema = inlined_schema::<T>();
+    let required = schema.get("required").and_then(Value::as_array);
+    let is_required =
+        |name: &str| required.is_some_and(|required| required.iter().any(|it| it == name));
+    let is_boolean = |name: &str| {
+        let kind = schema.get("properties").map(|properties| &properties[name]["type"]);
+        kind.is_some_and(|kind| match kind {
+            Value::Array(kinds) => kinds.iter().any(|kind| kind == "boolean"),
+            kind => kind == "boolean",
+        })
+    };
+    let kept =
+        pairs().filter(|(name, value)| !value.is_empty() || is_required(name) || is_boolean(name));
+    Cow::Owned(form_urlencoded::Serializer::new(String::new()).extend_pairs(kept).finish())
 }
 
 /// The body is larger than the endpoint accepts.

@@ -55,6 +55,27 @@ impl Access {
         }
     }
 
+    /// Returns which credential the endpoint needs, and how to send it.
+    pub(crate) const fn needed(self) -> &'static str {
+        match self {
+            Self::Public | Self::Agent(_) => {
+                "an agent key is needed: X-Agent-Api-Key: agnt_…, created with POST /api/v1/agent-keys"
+            }
+            Self::Store(_) => {
+                "a store key is needed, Authorization: Bearer mrch_…, or the token of a member of the store from POST /api/v1/auth/login"
+            }
+            Self::Owner => {
+                "the token of an owner of the store is needed: Authorization: Bearer with the token from POST /api/v1/auth/login"
+            }
+            Self::Person => {
+                "the token of a person is needed: Authorization: Bearer with the token from POST /api/v1/auth/login"
+            }
+            Self::Admin => {
+                "the token of a platform administrator is needed: Authorization: Bearer with the token from POST /api/v1/auth/login"
+            }
+        }
+    }
+
     /// Returns the `security` of an OpenAPI operation; an empty list means that none is required.
     pub(crate) fn security(self) -> Value {
         match self {
@@ -70,10 +91,9 @@ impl Access {
         match self {
             Self::Public => &[ErrorCode::Unauthorized],
             Self::Agent(_) => &[ErrorCode::Unauthorized, ErrorCode::Forbidden],
-            Self::Store(_) | Self::Owner | Self::Admin => {
+            Self::Store(_) | Self::Owner | Self::Person | Self::Admin => {
                 &[ErrorCode::Unauthorized, ErrorCode::TokenExpired, ErrorCode::Forbidden]
             }
-            Self::Person => &[ErrorCode::Unauthorized, ErrorCode::TokenExpired],
         }
     }
 }
@@ -98,6 +118,8 @@ pub(crate) struct Operation {
     /// Bodies other than JSON: media type and description.
     pub(crate) streams: Vec<(&'static str, &'static str)>,
     pub(crate) body_kind: BodyKind,
+    /// Successful responses that are not JSON: media type and description.
+    pub(crate) stream_responses: Vec<(&'static str, &'static str)>,
     /// Successful responses by status.
     pub(crate) responses: Vec<(u16, DescribeSchema)>,
     /// Status, code and meaning, sorted so that the document is deterministic.
@@ -193,6 +215,7 @@ impl<S: Clone + Send + Sync + 'static> Endpoint<S> {
             body_schema: None,
             streams: Vec::new(),
             body_kind: BodyKind::Buffered,
+            stream_responses: Vec::new(),
             responses: Vec::new(),
             errors: BTreeSet::new(),
         };
@@ -251,12 +274,26 @@ impl<S: Clone + Send + Sync + 'static> Endpoint<S> {
         self.errors(&[ErrorCode::InvalidRequest])
     }
 
+    /// Declares an optional request header, which the handler extracts.
+    #[must_use]
+    pub(crate) fn header(mut self, name: &'static str, description: &'static str) -> Self {
+        self.operation.parameters.push(json!({
+            "name": name,
+            "in": "header",
+            "required": false,
+            "description": description,
+            "schema": { "type": "string" },
+        }));
+        self
+    }
+
     /// Declares the JSON body, which the handler extracts with `Json<T>`. A body that does not match the schema is
     /// rejected before the handler is called.
     #[must_use]
     pub fn body<T: JsonSchema>(mut self) -> Self {
         self.operation.body = Some(SchemaGenerator::subschema_for::<T>);
-        self.operation.body_schema = Some(Arc::new(BodySchema::new(inlined_schema::<T>)));
+        let schema = BodySchema::new(inlined_schema::<T>).normalized(self.is_of_agents());
+        self.operation.body_schema = Some(Arc::new(schema));
         self.errors(&[ErrorCode::InvalidRequest, ErrorCode::PayloadTooLarge])
     }
 
@@ -265,8 +302,14 @@ impl<S: Clone + Send + Sync + 'static> Endpoint<S> {
     #[must_use]
     pub fn optional_body<T: JsonSchema>(self) -> Self {
         let mut endpoint = self.body::<T>();
-        endpoint.operation.body_schema = Some(Arc::new(BodySchema::optional(inlined_schema::<T>)));
+        let schema = BodySchema::optional(inlined_schema::<T>).normalized(endpoint.is_of_agents());
+        endpoint.operation.body_schema = Some(Arc::new(schema));
         endpoint
+    }
+
+    /// Returns whether agents and their developers call it, whose blank values mean "absent".
+    const fn is_of_agents(&self) -> bool {
+        matches!(self.operation.policy.access, Access::Public | Access::Agent(_) | Access::Person)
     }
 
     /// Declares a JSON body that the handler checks field by field to report all invalid fields at once. It is not
@@ -318,6 +361,17 @@ impl<S: Clone + Send + Sync + 'static> Endpoint<S> {
         self
     }
 
+    /// Declares a successful response that is not JSON. Called once for each media type that the endpoint returns.
+    #[must_use]
+    pub(crate) fn stream_response(
+        mut self,
+        media_type: &'static str,
+        description: &'static str,
+    ) -> Self {
+        self.operation.stream_responses.push((media_type, description));
+        self
+    }
+
     /// Uses the small quota of logins and key management.
     #[must_use]
     pub(crate) fn credential_quota(mut self) -> Self {
@@ -332,7 +386,7 @@ impl<S: Clone + Send + Sync + 'static> Endpoint<S> {
         self
     }
 
-    /// Names the equivalent MCP tool and its class: calls of agents also use the tool's quota.
+    /// Names the equivalent MCP tool and its class: calls of agents and without a key also use the tool's quota.
     #[must_use]
     pub(crate) fn tool(mut self, name: &'static str, class: QuotaClass) -> Self {
         self.operation.policy.tool = Some((name, limits::tool_quota(name, class)));

@@ -16,7 +16,7 @@ pub(crate) fn endpoints() -> Routes<RestState> {
         .operation_id("createSandboxKey")
         .tag("account")
         .summary("Create a sandbox key")
-        .description("The key has every scope at `demo-store` only and expires after a day; sandbox purchases are not real. At most three keys a day per IP address. `api_key` is returned only in this response.")
+        .description("The key has every scope at `demo-store` only and expires after a day; sandbox purchases are not real. Of each IP address the newest 50 keys work: a further call revokes the oldest and returns a new one. `api_key` is returned only in this response.")
         .response::<Envelope<NewKeyRecord>>(201)
         .errors(&[ErrorCode::StoreNotFound]);
     Routes::new().with(create)

@@ -5,6 +5,8 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::http::header::CACHE_CONTROL;
 use axum::response::IntoResponse;
+use merchants::{Band, DirectoryQuery, Store};
+use primitives::{PageRequest, Timestamp};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -24,6 +26,18 @@ pub(crate) fn payment_discovery() -> Routes<RestState> {
         .description("Lists the resources that can be paid with x402. There are none yet. The same document is served at the site root.")
         .response::<PaymentDiscovery>(200);
     Routes::new().with(x402)
+}
+
+/// Returns the routes of the registry of stores, which is served at the root and under `/api/v1`
+/// (docs/contract/stores.md#merchant-index).
+pub(crate) fn merchant_index() -> Routes<RestState> {
+    let index = Endpoint::get("/.well-known/merchant-index.json", Access::Public, index)
+        .operation_id("getMerchantIndex")
+        .tag("stores")
+        .summary("Get the registry of stores")
+        .description("Lists all stores of the directory, highest trust score first, with their MCP endpoints. Caches may keep it for five minutes. The same document is served at the site root.")
+        .response::<MerchantIndex>(200);
+    Routes::new().with(index)
 }
 
 /// Returns the public keys that verify access tokens. Caches may keep them for less time than passes between the
@@ -47,4 +61,79 @@ struct PaymentDiscovery {
 
 async fn x402() -> axum::Json<PaymentDiscovery> {
     axum::Json(PaymentDiscovery { version: 1, x402_version: 2, resources: Vec::new() })
+}
+
+/// The registry of stores.
+#[derive(Debug, Serialize, JsonSchema)]
+struct MerchantIndex {
+    /// Version of the document.
+    version: i64,
+    /// Number of stores.
+    total: usize,
+    /// The stores, highest trust score first.
+    merchants: Vec<IndexedMerchant>,
+}
+
+/// A store in the registry.
+#[derive(Debug, Serialize, JsonSchema)]
+struct IndexedMerchant {
+    /// Store slug, as in URLs.
+    slug: String,
+    /// Store name.
+    name: String,
+    /// Home country, ISO 3166, two letters.
+    country: String,
+    /// Names of the top-level categories.
+    categories: Vec<String>,
+    /// Number of listed products.
+    product_count: i64,
+    /// Trust score, 0 to 1; null while the store has no score.
+    trust_score: Option<f64>,
+    /// Trust band of the score; null while the store has no score.
+    verification_level: Option<Band>,
+    /// Whether the trust score and standing of the store allow agents to check out.
+    agent_checkout: bool,
+    /// Last complete import of the catalog; omitted if there was none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    last_sync_at: Option<Timestamp>,
+    /// URL of the store's MCP endpoint.
+    mcp_endpoint: String,
+    /// URL of the store's profile.
+    profile: String,
+}
+
+impl IndexedMerchant {
+    fn of(store: &Store, site_url: &str) -> Self {
+        Self {
+            slug: store.slug.to_string(),
+            name: store.name.clone(),
+            country: store.country.clone(),
+            categories: store.departments.clone(),
+            product_count: store.product_count,
+            trust_score: store.standing.score,
+            verification_level: store.standing.band(),
+            agent_checkout: store.allows_agent_checkout(),
+            last_sync_at: store.last_sync_at,
+            mcp_endpoint: format!("{site_url}/{}/mcp", store.slug),
+            profile: format!("{site_url}/api/v1/stores/{}", store.slug),
+        }
+    }
+}
+
+async fn index(State(rest): State<Arc<Rest>>) -> Result<impl IntoResponse, ErrorResponse> {
+    let mut merchants: Vec<IndexedMerchant> = Vec::new();
+    for number in 1.. {
+        let page = PageRequest::new(Some(number), Some(i64::from(PageRequest::LIMIT_MAX)));
+        let query =
+            DirectoryQuery { words: None, category: None, min_trust: None, platform: None, page };
+        let found = merchants::directory(&rest.database, &query).await?;
+        merchants
+            .extend(found.stores.iter().map(|store| IndexedMerchant::of(store, &rest.site_url)));
+        let read = number * i64::from(page.limit());
+        if read >= found.meta.total || number >= i64::from(PageRequest::PAGE_MAX) {
+            break;
+        }
+    }
+    let index = MerchantIndex { version: 1, total: merchants.len(), merchants };
+    Ok(([(CACHE_CONTROL, "public, max-age=300")], axum::Json(index)))
 }

@@ -1,5 +1,8 @@
 #![doc = include_str!("../README.md")]
 
+mod former_names;
+mod nearest;
+mod normalize;
 mod parsed_size;
 mod unstorable;
 mod violation;
@@ -131,6 +134,12 @@ mod tests {
                 "lines[0].prise",
                 "lines/0/prise",
                 "lines[0].prise is not a field of this request",
+            ),
+            (
+                lines(json!({ "sku": "a", "quantitt": 1 })),
+                "lines[0].quantitt",
+                "lines/0/quantitt",
+                "lines[0].quantitt is not a field of this request; did you mean quantity?",
             ),
             (with("code", json!("A")), "code", "code", "code must be text that matches ^[a-z]+$"),
             (with("level", json!("mid")), "level", "level", "level must be one of low, high"),

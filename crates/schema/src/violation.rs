@@ -7,6 +7,8 @@ use primitives::Details;
 use serde_json::{Map, Value};
 use serde_path_to_error::Segment as SerdeSegment;
 
+use crate::nearest::nearest;
+
 /// The longest name of an unknown field that is repeated to the caller.
 const UNKNOWN_NAME_MAX: usize = 40;
 
@@ -33,6 +35,8 @@ pub struct Violation {
     kind: Kind,
     /// The limits of the field's value; for an unknown field, the names of the known ones.
     allowed: Value,
+    /// The known field whose name is nearest to that of an unknown one.
+    nearest: Option<String>,
 }
 
 /// A segment of a path.
@@ -170,14 +174,24 @@ impl Violation {
     /// Returns why the field is invalid, as the end of a sentence that begins with its name.
     #[must_use]
     pub fn reason(&self) -> String {
-        match self.kind {
+        let reason = match self.kind {
             Kind::Invalid => format!("must be {}", in_words(&self.allowed)),
             Kind::InvalidInside => String::from("contains an invalid value"),
             Kind::Missing => String::from("is required"),
             Kind::Unknown => String::from("is not a field of this request"),
             Kind::UnknownUnnamed => String::from("contains an unknown field"),
             Kind::Unstorable => String::from("must not contain U+0000"),
+        };
+        match &self.nearest {
+            Some(name) => format!("{reason}; did you mean {name}?"),
+            None => reason,
         }
+    }
+
+    /// Returns the known field whose name is nearest to that of an unknown one.
+    #[must_use]
+    pub fn did_you_mean(&self) -> Option<&str> {
+        self.nearest.as_deref()
     }
 
     /// Adds the field, in the form of [`Violation::field`], and what it accepts.
@@ -187,6 +201,9 @@ impl Violation {
             details.insert("field", field);
         }
         details.insert("allowed", self.allowed.clone());
+        if let Some(nearest) = &self.nearest {
+            details.insert("did_you_mean", nearest.as_str());
+        }
     }
 }
 
@@ -233,7 +250,8 @@ impl<'schema> SchemaCursor<'schema> {
     }
 
     fn violation(&self, kind: Kind, allowed: Value) -> Violation {
-        Violation { path: self.path.clone(), repeated: self.path.len(), kind, allowed }
+        let (path, repeated) = (self.path.clone(), self.path.len());
+        Violation { path, repeated, kind, allowed, nearest: None }
     }
 
     fn invalid(&self) -> Violation {
@@ -257,10 +275,12 @@ impl<'schema> SchemaCursor<'schema> {
             && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
         let known = self.schema["properties"].as_object();
         let known: Vec<&str> = known.into_iter().flat_map(Map::keys).map(String::as_str).collect();
+        let nearest = nearest(name, &known);
         let kind = if is_identifier { Kind::Unknown } else { Kind::UnknownUnnamed };
         let mut violation = self.violation(kind, known.into());
         violation.path.push(Segment::Field(name.to_owned()));
         violation.repeated = if is_identifier { violation.path.len() } else { 0 };
+        violation.nearest = nearest;
         violation
     }
 }

@@ -11,6 +11,7 @@ use tantivy::query::{EnableScoring, Query as IndexQuery, Scorer, Weight};
 use tantivy::{DocAddress, DocId, DocSet, SegmentReader, TERMINATED};
 
 use crate::columns::{Columns, Run};
+use crate::diversity::Candidates;
 use crate::facets::{FacetCounts, SegmentFacetCounts};
 use crate::rank::{Candidate, SortKey, Tuning};
 use crate::snapshot::{Frequencies, ShardSnapshot};
@@ -57,6 +58,8 @@ pub(crate) struct Collector<'search> {
     /// A document to leave out, with the index of its shard.
     pub(crate) excluded: Option<(usize, DocAddress)>,
     pub(crate) best: BinaryHeap<Reverse<Hit>>,
+    /// Candidates for the first results, before and after `after`; `None` unless results of a store are limited.
+    pub(crate) candidates: Option<Candidates>,
     /// Number of matching documents, scaled up if a sample was visited.
     pub(crate) total: f64,
     pub(crate) is_estimate: bool,
@@ -279,6 +282,8 @@ struct SegmentCollector<'collector, 'search> {
     excluded: Option<DocId>,
     /// Sort key of the worst result retained, once the limit is reached.
     threshold: Option<SortKey>,
+    /// Sort key that a result of the current store has to exceed to be a candidate for the first.
+    candidate_threshold: Option<SortKey>,
 }
 
 impl<'collector, 'search> SegmentCollector<'collector, 'search> {
@@ -309,6 +314,7 @@ impl<'collector, 'search> SegmentCollector<'collector, 'search> {
             currency,
             excluded: excluded.map(|(_, address)| address.doc_id),
             threshold,
+            candidate_threshold: None,
             collector,
         })
     }
@@ -320,6 +326,9 @@ impl<'collector, 'search> SegmentCollector<'collector, 'search> {
         let index = stores.partition_point(|run| run.end <= doc);
         self.run = stores.get(index).copied().unwrap_or(Run { end: DocId::MAX, store: u32::MAX });
         self.ranking = self.collector.directory.ranking_inputs(self.run.store);
+        let candidates = self.collector.candidates.as_ref();
+        self.candidate_threshold =
+            candidates.and_then(|candidates| candidates.threshold(self.run.store));
     }
 
     /// Collects a matching document. Documents arrive in ascending order.
@@ -389,7 +398,12 @@ impl<'collector, 'search> SegmentCollector<'collector, 'search> {
                     &candidate,
                     collector.tuning.lift_max(),
                 );
-                if self.threshold.is_some_and(|threshold| upper_bound < threshold.primary) {
+                let is_below = |threshold: Option<SortKey>| {
+                    threshold.is_some_and(|it| upper_bound < it.primary)
+                };
+                let is_candidate =
+                    collector.candidates.is_some() && !is_below(self.candidate_threshold);
+                if is_below(self.threshold) && !is_candidate {
                     return None;
                 }
                 let available = is_available(self.context.columns.stock.get_val(doc));
@@ -412,25 +426,29 @@ impl<'collector, 'search> SegmentCollector<'collector, 'search> {
                 SortKey { primary: listed.cast_unsigned() ^ 1 << 63, tie: tie() }
             }
         };
-        let is_after = collector.after.is_none_or(|after| sort_key < after);
-        let is_better = self.threshold.is_none_or(|threshold| sort_key > threshold);
-        (is_after && is_better).then_some(sort_key)
+        Some(sort_key)
     }
 
+    /// Retains a result if it is among the best, or a candidate for the first.
     fn retain(&mut self, sort_key: SortKey, doc: DocId, store: u32) {
+        let (shard, segment) = self.context.location;
+        let hit = Hit { sort_key, shard, store, address: (segment, doc) };
+        let is_above = |threshold: Option<SortKey>| threshold.is_none_or(|it| sort_key > it);
+        if let Some(candidates) = &mut self.collector.candidates
+            && is_above(self.candidate_threshold)
+        {
+            candidates.offer(hit);
+            self.candidate_threshold = candidates.threshold(store);
+        }
+        let is_after = self.collector.after.is_none_or(|after| sort_key < after);
         let (limit, best) = (self.collector.limit, &mut self.collector.best);
-        if limit == 0 {
+        if limit == 0 || !is_after || !is_above(self.threshold) {
             return;
         }
         if best.len() >= limit {
             best.pop();
         }
-        best.push(Reverse(Hit {
-            sort_key,
-            shard: self.context.location.0,
-            store,
-            address: (self.context.location.1, doc),
-        }));
+        best.push(Reverse(hit));
         self.threshold = threshold(best, limit);
     }
 }
@@ -440,7 +458,7 @@ fn threshold(best: &BinaryHeap<Reverse<Hit>>, limit: usize) -> Option<SortKey> {
     best.peek().filter(|_| best.len() >= limit).map(|Reverse(hit)| hit.sort_key)
 }
 
-/// Returns whether a stock status means available: in stock or low stock, the first two statuses.
+/// Returns whether a stock status means in stock: in stock or low stock, the first two statuses.
 pub(crate) fn is_available(stock: u64) -> bool {
     stock < 2
 }
@@ -452,10 +470,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_two_statuses_are_available() {
+    fn the_first_two_statuses_are_in_stock() {
         for &status in catalog::StockStatus::ALL {
             let available = is_available(crate::document::stock_number(status));
-            assert_eq!(available, status.is_available(), "{status}");
+            assert_eq!(available, status.is_in_stock(), "{status}");
         }
     }
 

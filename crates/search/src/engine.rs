@@ -105,7 +105,7 @@ impl SearchSettings {
 /// State of the search index.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SearchState {
-    /// Lag behind the database; `None` while no index is open.
+    /// Lag behind the database, without stores that change many products at once; `None` while no index is open.
     pub age: Option<Duration>,
     /// Time since the store directory was last confirmed.
     pub store_directory_age: Duration,
@@ -203,7 +203,7 @@ impl Search {
         let snapshot = self.0.sources.snapshots.borrow().clone();
         let documents = snapshot.as_ref().map_or(0, |snapshot| snapshot.documents());
         SearchState {
-            age: snapshot.as_ref().map(|snapshot| snapshot.age()),
+            age: snapshot.as_ref().map(|snapshot| snapshot.age_of(&[])),
             store_directory_age: self.0.sources.directories.borrow().age(),
             generation: snapshot.map(|snapshot| snapshot.generation),
             documents,

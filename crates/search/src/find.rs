@@ -9,7 +9,8 @@ use tantivy::schema::Value;
 use tantivy::{Searcher, TantivyDocument};
 
 use crate::collector::{Collector, ExactMatches, Hit};
-use crate::cursor::{self, SearchAfter};
+use crate::cursor::{self, Position, SearchAfter};
+use crate::diversity::{self, Candidates, FIRST};
 use crate::facets::{FacetCounts, round_count};
 use crate::query_builder::{QueryBuilder, RequiredWords};
 use crate::query_parser::{QueryParser, QueryWord};
@@ -32,7 +33,7 @@ pub struct SearchResults {
     /// `None` unless requested.
     pub facets: Option<Facets>,
     pub source: Source,
-    /// Lag of the index behind the database.
+    /// Lag of the index behind the database, for the stores that were searched.
     pub age: Duration,
 }
 
@@ -74,6 +75,8 @@ pub(crate) struct Finder<'search> {
     pub(crate) after: Option<SortKey>,
     /// Results to collect.
     pub(crate) limit: usize,
+    /// Whether the results of one store are limited.
+    pub(crate) is_diverse: bool,
     /// In seconds since the Unix epoch.
     pub(crate) now: i64,
 }
@@ -99,26 +102,32 @@ pub(crate) fn find(
     let merchants: Vec<MerchantId> = stores.iter().map(|store| store.merchant).collect();
     let shards = snapshot.shards_of(&merchants);
     let search_after = cursor::decode(query)?;
+    let (after, offset, depth) = page_bounds(query, search_after)?;
+    let is_diverse = engine.tuning.diversity && query.is_diverse();
     let finder = Finder {
         engine,
         directory,
         shards: &shards,
         stores: &stores,
         query,
-        after: search_after.map(|search_after| search_after.sort_key),
-        limit: query.depth()?,
+        after,
+        // After the first results those among them are left out.
+        limit: if is_diverse && after.is_some() { depth + FIRST } else { depth },
+        is_diverse,
         // All pages are ranked at one time, or freshness would move results across page boundaries.
         now: search_after.map_or_else(|| engine.now_seconds(), |search_after| search_after.now),
     };
     let mut attempt = finder.run()?;
-    let hits = attempt.collector.hits();
-    let offset = if query.cursor.is_some() { 0 } else { finder.offset() };
+    let hits = finder.ordered(&mut attempt.collector, depth);
     let shown = hits.get(offset..).unwrap_or(&[]);
     let total = round_count(attempt.collector.total).max(i64::try_from(hits.len()).unwrap_or(0));
-    let is_full =
-        hits.len() == finder.limit && i64::try_from(hits.len()).is_ok_and(|count| count < total);
-    let cursor_after =
-        |hit: &Hit| cursor::encode(query, SearchAfter { sort_key: hit.sort_key, now: finder.now });
+    let is_full = hits.len() == depth && i64::try_from(hits.len()).is_ok_and(|count| count < total);
+    let cursor_after = |hit: &Hit| {
+        let is_first = is_diverse && after.is_none() && hits.len() <= FIRST;
+        let position =
+            if is_first { Position::Number(hits.len()) } else { Position::Key(hit.sort_key) };
+        cursor::encode(query, SearchAfter { position, now: finder.now })
+    };
     Ok(SearchResults {
         records: finder.records(shown)?,
         page: query.page.meta(total).estimated(attempt.collector.is_estimate),
@@ -127,8 +136,22 @@ pub(crate) fn find(
         next_cursor: shown.last().filter(|_| is_full).map(cursor_after),
         facets: attempt.collector.facets.take().map(|counts| counts.facets(directory)),
         source: Source::Index,
-        age: snapshot.age(),
+        age: snapshot.age_of(&merchants),
     })
+}
+
+/// Returns after which result the page starts, how many results are left out before it, and how many are needed.
+fn page_bounds(
+    query: &Query,
+    search_after: Option<SearchAfter>,
+) -> Result<(Option<SortKey>, usize, usize), SearchError> {
+    let limit = usize::try_from(query.page.limit()).unwrap_or(usize::MAX);
+    let (after, offset) = match search_after.map(|search_after| search_after.position) {
+        None => (None, query.depth()?.saturating_sub(limit)),
+        Some(Position::Number(number)) => (None, number),
+        Some(Position::Key(sort_key)) => (Some(sort_key), 0),
+    };
+    Ok((after, offset, offset + limit))
 }
 
 /// Returns the stores that the query names. Fails if one is unknown, inactive or suspended.
@@ -154,8 +177,18 @@ pub(crate) fn resolve_stores<'directory>(
 }
 
 impl<'search> Finder<'search> {
-    fn offset(&self) -> usize {
-        usize::try_from(self.query.page.offset()).unwrap_or(usize::MAX)
+    /// Returns the results in their final order.
+    fn ordered(&self, collector: &mut Collector<'_>, depth: usize) -> Vec<Hit> {
+        let mut hits = collector.hits();
+        let Some(candidates) = collector.candidates.take() else { return hits };
+        let first = candidates.arrange();
+        hits = if self.after.is_none() {
+            diversity::after_first(first, hits)
+        } else {
+            diversity::others(&first, hits)
+        };
+        hits.truncate(depth);
+        hits
     }
 
     /// Requires all words; without results, corrects the spelling; then requires fewer words.
@@ -269,6 +302,7 @@ impl<'search> Finder<'search> {
             now: self.now,
             excluded: None,
             best: BinaryHeap::new(),
+            candidates: self.is_diverse.then(Candidates::default),
             total: 0.0,
             is_estimate: false,
             facets: self.query.facets.then(FacetCounts::default),

@@ -70,13 +70,27 @@ pub async fn rebuild(database: &Database, shards: u16) -> Result<i32, IndexError
     Ok(generation)
 }
 
+/// Retires every generation and creates one that is filled from PostgreSQL: no published index belongs to a database that was
+/// restored from a backup. Returns the number of the generation.
+pub async fn start_over(database: &Database, shards: u16) -> Result<i32, IndexError> {
+    let mut work = Work::for_platform(database).await?;
+    let now = work.now();
+    table::lock_generations(&mut work).await?;
+    table::retire_all(&mut work, now).await?;
+    let generation =
+        table::insert_generation(&mut work, FORMAT, &shard_ranges(shards), now).await?;
+    work.commit().await?;
+    Ok(generation)
+}
+
 /// Returns whether an index is published.
 pub async fn is_published(database: &Database) -> Result<bool, IndexError> {
     let rows = all_shards(database).await?;
     Ok(rows.iter().any(|row| row.state == GenerationState::Serving))
 }
 
-/// Returns how far the published index is behind the database; `None` if no index is published.
+/// Returns how far the published index is behind the database, without the changes of stores that change many products
+/// at once; `None` if no index is published.
 pub async fn published_lag(database: &Database) -> Result<Option<Duration>, IndexError> {
     let reading = Reading::for_platform(database);
     let (rows, now) = reading
@@ -86,7 +100,10 @@ pub async fn published_lag(database: &Database) -> Result<Option<Duration>, Inde
         })
         .await?;
     let serving = rows.iter().filter(|row| row.state == GenerationState::Serving);
-    let lags = serving.map(|row| row.caught_up_at.map_or(Duration::MAX, |at| now.since(at)));
+    let lags = serving.map(|row| {
+        let caught_up_at = row.small_caught_up_at.max(row.caught_up_at);
+        caught_up_at.map_or(Duration::MAX, |at| now.since(at))
+    });
     Ok(lags.max())
 }
 

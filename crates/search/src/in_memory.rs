@@ -47,6 +47,8 @@ impl Search {
                 index: OpenIndex::new(index.reader()?.searcher())?,
                 version: 1,
                 caught_up: Instant::now(),
+                small_caught_up: Instant::now(),
+                bulk_merchants: Arc::default(),
                 virtual_from: from,
                 virtual_to: to,
             });

@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 use crate::IndexError;
 use crate::manifest::ShardId;
-use crate::table::{self, LeasedShard};
+use crate::table::{self, CaughtUpTimes, LeasedShard};
 
 /// Maximum interval between renewals. A renewal also publishes the age of the shard to readers.
 const RENEWAL_INTERVAL_MAX: Duration = Duration::from_millis(500);
@@ -21,8 +21,8 @@ pub(crate) struct Lease {
     pub(crate) shard_id: ShardId,
     pub(crate) token: Uuid,
     duration: Duration,
-    /// Every change committed before this time is published.
-    caught_up: watch::Sender<Option<Timestamp>>,
+    /// Every change committed before these times is published.
+    caught_up: watch::Sender<Option<CaughtUpTimes>>,
     /// When a reader reported that the published version is damaged.
     damage_seen: watch::Sender<Option<Timestamp>>,
 }
@@ -65,11 +65,12 @@ impl Lease {
     }
 
     async fn renew(&self) -> Result<bool, IndexError> {
-        let caught_up = *self.caught_up.borrow();
+        let caught_up = self.caught_up.borrow().clone();
         let mut work = Work::for_platform(&self.database).await?;
         let until = work.now().plus(self.duration);
         let renewed =
-            table::renew_lease(&mut work, self.shard_id, self.token, until, caught_up).await?;
+            table::renew_lease(&mut work, self.shard_id, self.token, until, caught_up.as_ref())
+                .await?;
         work.commit().await?;
         let Some(renewal) = renewed else { return Ok(false) };
         self.damage_seen.send_if_modified(|seen| {
@@ -80,9 +81,9 @@ impl Lease {
         Ok(true)
     }
 
-    /// Sets the time before which every committed change is published. The next renewal stores it.
-    pub(crate) fn set_caught_up(&self, time: Timestamp) {
-        self.caught_up.send_replace(Some(time));
+    /// Sets the times before which every committed change is published. The next renewal stores them.
+    pub(crate) fn set_caught_up(&self, times: CaughtUpTimes) {
+        self.caught_up.send_replace(Some(times));
     }
 
     /// Returns whether a reader reported damage.

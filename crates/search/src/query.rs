@@ -78,6 +78,11 @@ impl Query {
     /// Number of results that page numbers reach; later results need a cursor.
     pub const WINDOW: usize = 10_000;
 
+    /// Returns whether the results of one store are limited: across stores, in the orders that judge products.
+    pub(crate) fn is_diverse(&self) -> bool {
+        self.stores.is_empty() && matches!(self.sort, Sort::Relevance | Sort::Trust)
+    }
+
     /// Returns how many results to collect: those of the page, and without a cursor all before it.
     pub(crate) fn depth(&self) -> Result<usize, SearchError> {
         let limit = usize::try_from(self.page.limit()).unwrap_or(usize::MAX);

@@ -7,6 +7,7 @@
 //! stock     = 1 + stock_lift if the product is in stock, else 1
 //! freshness = 1 + fresh_lift × exp(−age / fresh_days), with the age since the product was listed
 //! order     = stores with a score of 0.70 and above first; within each group exact matches; then by score
+//! diversity = across stores, of each ten of the first hundred at most three of one store while others are as good
 //! ```
 
 use std::collections::BTreeMap;
@@ -15,6 +16,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::Sort;
+use crate::diversity::AS_GOOD;
 
 /// Parameters of the ranking. Each part can be switched off to measure its effect.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -38,6 +40,8 @@ pub struct Tuning {
     pub typos: bool,
     /// Whether fewer words are required if no product contains all of them.
     pub relax: bool,
+    /// Whether one store has at most three of each ten of the first results.
+    pub diversity: bool,
 }
 
 impl Default for Tuning {
@@ -52,6 +56,7 @@ impl Default for Tuning {
             stems: true,
             typos: true,
             relax: true,
+            diversity: true,
         }
     }
 }
@@ -67,6 +72,8 @@ pub struct Ranking {
     terms: BTreeMap<&'static str, String>,
     /// Constants in the formula.
     constants: BTreeMap<&'static str, f64>,
+    /// How results of one store are limited.
+    diversity: &'static str,
     /// What is never returned.
     never: [&'static str; 2],
 }
@@ -96,6 +103,9 @@ impl Default for Ranking {
             ("fresh_lift", tuning.fresh_lift),
             ("fresh_days", tuning.fresh_days),
             ("last_below_trust_score", 0.7),
+            ("store_results_max", 3.0),
+            ("diverse_results", 100.0),
+            ("as_good", AS_GOOD),
         ];
         // The nearest number of three decimals is the one in the source.
         let exact = |number: f32| (f64::from(number) * 1000.0).round() / 1000.0;
@@ -108,6 +118,9 @@ impl Default for Ranking {
             formula: "words × trust × stock × freshness",
             terms: terms.into(),
             constants: constants.map(|(name, number)| (name, exact(number))).into(),
+            diversity: "in searches across stores by relevance or trust, at most store_results_max of each ten of the \
+                        first diverse_results results are from one store while other stores have results that are as \
+                        good: in the same place of the order above, and with at least as_good times the score",
             never: [
                 "suspended and inactive stores",
                 "stores without a score, unless the query names them",
@@ -195,6 +208,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::diversity;
     use crate::store_directory::to_f32;
 
     fn candidate(words: f32, trust: f32, exact: bool) -> Candidate {
@@ -246,6 +260,15 @@ mod tests {
             Ranking::default().terms["trust"],
             "0.5 + 0.5 × the store's trust score; a provisional score counts as at most 0.84"
         );
+    }
+
+    #[test]
+    fn the_published_diversity_is_the_one_that_is_applied() {
+        let constants = Ranking::default().constants;
+        let whole = |name: &str| format!("{:.0}", constants[name]);
+        assert_eq!(whole("store_results_max"), diversity::OF_STORE_MAX.to_string());
+        assert_eq!(whole("diverse_results"), diversity::FIRST.to_string());
+        assert_eq!(diversity::TEN, 10);
     }
 
     #[test]

@@ -74,6 +74,9 @@ impl SearchArguments {
         };
         let price_micros_min = price("min_price", self.min_price)?;
         let price_micros_max = price("max_price", self.max_price)?;
+        if price_micros_max == Some(0) {
+            return Err(InvalidArgument::new("max_price", "more than 0; omit it for no limit"));
+        }
         if price_micros_min
             .zip(price_micros_max)
             .is_some_and(|(minimum, maximum)| minimum > maximum)
@@ -271,6 +274,8 @@ mod tests {
             invalid_field(SearchArguments { max_price: Some(f64::NAN), ..with() }),
             "max_price"
         );
+        let nothing = SearchArguments { max_price: Some(0.0), ..with() };
+        assert_eq!(invalid_field(nothing), "max_price");
         let (min_price, max_price) = (Some(2.0), Some(1.0));
         assert_eq!(invalid_field(SearchArguments { min_price, max_price, ..with() }), "max_price");
         assert_eq!(invalid_field(SearchArguments { min_trust: Some(1.1), ..with() }), "min_trust");

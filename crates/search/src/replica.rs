@@ -77,6 +77,10 @@ pub struct ShardStatus {
     pub documents: u64,
     /// Lag behind the database.
     pub age: Duration,
+    /// Lag without stores that change many products at once.
+    pub small_age: Duration,
+    /// Number of those stores.
+    pub bulk_stores: usize,
 }
 
 impl Replica {
@@ -104,6 +108,8 @@ impl Replica {
             version: shard.version,
             documents: shard.index.searcher.num_docs(),
             age: shard.caught_up.elapsed(),
+            small_age: shard.small_caught_up.elapsed(),
+            bulk_stores: shard.bulk_merchants.len(),
         };
         let shards = snapshot.shards.iter().map(shard_status).collect();
         Some(ReplicaStatus { generation: snapshot.generation, shards })

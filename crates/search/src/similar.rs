@@ -56,6 +56,7 @@ pub(crate) fn similar(
         query,
         after: None,
         limit: query.depth()?,
+        is_diverse: false,
         now: engine.now_seconds(),
     };
     let mut collector = finder.collector();
@@ -74,7 +75,7 @@ pub(crate) fn similar(
         next_cursor: None,
         facets: None,
         source: Source::Index,
-        age: snapshot.age(),
+        age: snapshot.age_of(&merchants),
     })
 }
 

@@ -1,5 +1,6 @@
 //! A searchable state of the index.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use database::shard_of;
@@ -26,14 +27,30 @@ pub(crate) struct ShardSnapshot {
     pub(crate) version: i64,
     /// Every change committed before this time is included.
     pub(crate) caught_up: Instant,
+    /// The same for the changes of all stores but the `bulk_merchants`.
+    pub(crate) small_caught_up: Instant,
+    /// Stores that change many products at once: some of their changes are not included yet.
+    pub(crate) bulk_merchants: Arc<[MerchantId]>,
     pub(crate) virtual_from: u16,
     pub(crate) virtual_to: u16,
 }
 
 impl IndexSnapshot {
-    /// Returns the lag of the oldest shard behind the database.
-    pub(crate) fn age(&self) -> Duration {
-        self.shards.iter().map(|shard| shard.caught_up.elapsed()).max().unwrap_or_default()
+    /// Returns how far a search of these merchants is behind the database. For an empty list, of all merchants but those
+    /// that change many products at once: their changes delay no others.
+    pub(crate) fn age_of(&self, merchants: &[MerchantId]) -> Duration {
+        let of_shard = |shard: &ShardSnapshot| shard.small_caught_up.elapsed();
+        let of_merchant = |merchant: &MerchantId| {
+            let shard = self.shard_of(shard_of(*merchant))?;
+            let is_bulk = shard.bulk_merchants.contains(merchant);
+            Some(if is_bulk { shard.caught_up.elapsed() } else { of_shard(shard) })
+        };
+        let age = if merchants.is_empty() {
+            self.shards.iter().map(of_shard).max()
+        } else {
+            merchants.iter().filter_map(of_merchant).max()
+        };
+        age.unwrap_or_default()
     }
 
     /// Returns the number of products.
@@ -56,7 +73,8 @@ impl IndexSnapshot {
     pub(crate) fn is_same_as(&self, other: &Self) -> bool {
         let versions = |snapshot: &Self| -> Vec<_> {
             let shards = snapshot.shards.iter();
-            shards.map(|shard| (shard.shard, shard.version, shard.caught_up)).collect()
+            let times = |shard: &ShardSnapshot| (shard.caught_up, shard.small_caught_up);
+            shards.map(|shard| (shard.shard, shard.version, times(shard))).collect()
         };
         self.generation == other.generation && versions(self) == versions(other)
     }

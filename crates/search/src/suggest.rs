@@ -45,6 +45,7 @@ pub(crate) fn suggest(
         query,
         after: None,
         limit: 0,
+        is_diverse: false,
         now: 0,
     };
     let mut suggestions = Vec::new();

@@ -1,11 +1,14 @@
 //! The writer: one task per shard follows the outbox and publishes what changed.
 
 mod backfill;
+mod bulk;
 mod garbage_collection;
 mod publish;
+mod read_ahead;
 mod shard_writer;
 mod skipped;
 mod unsynced_directory;
+mod waiting;
 mod working_copy;
 
 use std::collections::HashMap;

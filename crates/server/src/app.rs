@@ -100,6 +100,7 @@ impl App {
             site_url: Arc::clone(&settings.site_url),
             payment_gateway: self.payment_gateway,
             uploads: self.uploads,
+            write_feed: connectors::write::write,
             health: self.health,
         };
         let limits = limits(&settings, BodyOwners::new(credentials));
@@ -107,6 +108,8 @@ impl App {
             .merge(mcp::router(mcp))
             .merge(rest::router(rest))
             .merge(web::router(web))
+            // For routes that have none of their own.
+            .method_not_allowed_fallback(layers::method_not_allowed)
             .route_layer(from_fn_with_state(
                 Bulkhead::new(settings.store_concurrency, settings.body_bytes_max),
                 layers::bulkhead,
@@ -117,6 +120,7 @@ impl App {
         doors
             .layer(from_fn_with_state(limits, layers::limit))
             .layer(from_fn(layers::catch_panics))
+            .layer(from_fn(layers::error_pages))
             .layer(from_fn_with_state(settings.secure, layers::security_headers))
             .layer(from_fn_with_state(self.draining, layers::close_while_draining))
             .layer(from_fn(layers::observe))

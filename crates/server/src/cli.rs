@@ -9,6 +9,7 @@ use jobs::JobState;
 use merchants::IdentityStatus;
 use primitives::{CheckoutId, Currency, JobId, KeyId, Plan, StoreSlug};
 
+use crate::check_config;
 use crate::config::Config;
 use crate::import::ImportArguments;
 
@@ -22,6 +23,18 @@ pub struct Cli {
     pub command: Command,
     #[command(flatten)]
     pub config: Config,
+}
+
+impl Cli {
+    /// Parses the command line and the environment of this process; exits if they are invalid. `check-config` reports
+    /// invalid values of the environment itself, all of them at once.
+    #[must_use]
+    pub fn from_process() -> Self {
+        Self::try_parse().unwrap_or_else(|error| {
+            let without = check_config::parse_without_environment(std::env::args_os());
+            without.unwrap_or_else(|| error.exit())
+        })
+    }
 }
 
 /// The commands of `souk`.
@@ -45,8 +58,11 @@ pub enum Command {
     },
     /// Apply pending database migrations
     Migrate,
-    /// Load the demo data; running it again restores changed demo data
+    /// Load the demo data; running it again restores changed demo data and retires other products of the demo stores
     Seed,
+    /// Prepare a database that was restored from a backup, before any other process starts: event positions, search index,
+    /// sessions
+    AfterRestore,
     /// Manage API keys
     Keys {
         #[command(subcommand)]
@@ -82,7 +98,7 @@ pub enum Command {
         #[command(subcommand)]
         command: CatalogCommand,
     },
-    /// Print and validate the configuration, and check the connection to the database
+    /// Print every setting with its value, its source and a verdict; fails if one is wrong, unknown or cannot be used
     CheckConfig,
     /// Check the deployment and say what to do: engines, schema, secrets, clock, search index, jobs, payments, disk
     Doctor,

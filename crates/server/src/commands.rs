@@ -11,10 +11,12 @@ use crate::app::{App, AppSettings};
 use crate::cli::{CatalogCommand, Cli, Command};
 use crate::config::{AdmissionError, Config, LimitsMode, SecretError, TestPayments};
 use crate::listen::ConnectionLimits;
+use crate::metric_list::Process;
 use crate::shutdown::Shutdown;
 use crate::{
-    Monitor, admin, banner, checkouts, doctor, file_limit, generate, import, keys, listen,
-    operator, people, queue, search_index, shutdown, stores, telemetry, worker,
+    Monitor, admin, after_restore, banner, check_config, checkouts, doctor, file_limit, generate,
+    import, keys, listen, operator, people, queue, search_index, shutdown, stores, telemetry,
+    worker,
 };
 
 /// Why a command failed.
@@ -30,6 +32,8 @@ pub enum CommandError {
     Seed(#[from] demo::SeedError),
     #[error("cannot listen on {0}: {1}")]
     Listen(std::net::SocketAddr, std::io::Error),
+    #[error(transparent)]
+    AfterRestore(#[from] after_restore::AfterRestoreError),
     #[error(transparent)]
     Keys(#[from] keys::KeysError),
     #[error(transparent)]
@@ -59,9 +63,12 @@ pub enum CommandError {
     /// `souk doctor` found a problem.
     #[error("the deployment has problems; see the report")]
     Unhealthy,
-    /// The schema is older than this binary.
-    #[error("the database schema is out of date; run `souk migrate`")]
-    NotMigrated,
+    /// The command line is invalid.
+    #[error(transparent)]
+    Usage(#[from] clap::Error),
+    /// `souk check-config` found a problem.
+    #[error("the configuration has problems; see the table")]
+    Misconfigured,
 }
 
 fn cause(error: &dyn std::error::Error) -> String {
@@ -87,45 +94,18 @@ pub async fn run(cli: Cli) -> Result<(), CommandError> {
             dev(&config, empty).await
         }
         Command::Migrate => migrate(&config, &connect(&config)?).await,
-        Command::Seed => seed(&connect(&config)?).await,
-        Command::Keys { command } => {
-            let secret = credential_secret(&config)?;
+        Command::Seed => {
             let database = connect(&config)?;
-            print(&keys::run(&database, &secret, command).await?)?;
+            seed(&database).await?;
+            let retired = demo::retire_others(&database, &demo::world()).await?;
+            tracing::info!(retired, "other products of the demo stores were retired");
             Ok(())
         }
-        Command::Stores { command } => {
-            let database = connect(&config)?;
-            print(&stores::run(&database, command).await?)?;
-            Ok(())
+        Command::CheckConfig => {
+            let checked = check_config::run(std::env::args_os(), connect).await?;
+            print(&checked.to_string())?;
+            if checked.is_usable() { Ok(()) } else { Err(CommandError::Misconfigured) }
         }
-        Command::Checkouts { command } => {
-            let database = connect(&config)?;
-            print(&checkouts::run(&database, command).await?)?;
-            Ok(())
-        }
-        Command::People { command } => {
-            let database = connect(&config)?;
-            print(&people::run(&database, command).await?)?;
-            Ok(())
-        }
-        Command::Admin { command } => {
-            let secret = credential_secret(&config)?;
-            let database = connect(&config)?;
-            print(&admin::run(&database, &secret, command).await?)?;
-            Ok(())
-        }
-        Command::Jobs { command } => {
-            let database = connect(&config)?;
-            print(&queue::run(&database, command).await?)?;
-            Ok(())
-        }
-        Command::Catalog { command: CatalogCommand::Import(arguments) } => {
-            let database = connect(&config)?;
-            print(&import::run(&database, &config, arguments).await?)?;
-            Ok(())
-        }
-        Command::CheckConfig => check_config(&config).await,
         Command::Doctor => {
             let report = doctor::run(&config, connect(&config)?).await;
             print(&report.to_string())?;
@@ -139,7 +119,42 @@ pub async fn run(cli: Cli) -> Result<(), CommandError> {
                 Ok(())
             }
         }
+        other => Ok(print(&administer(&config, other).await?)?),
     }
+}
+
+/// Runs a command that changes or shows data, and returns its output.
+async fn administer(config: &Config, command: Command) -> Result<String, CommandError> {
+    let database = connect(config)?;
+    Ok(match command {
+        Command::AfterRestore => {
+            let secret = credential_secret(config)?;
+            after_restore::run(&database, &secret, config.search_shards).await?
+        }
+        Command::Keys { command } => {
+            keys::run(&database, &credential_secret(config)?, command).await?
+        }
+        Command::Stores { command } => stores::run(&database, command).await?,
+        Command::Checkouts { command } => checkouts::run(&database, command).await?,
+        Command::People { command } => people::run(&database, command).await?,
+        Command::Admin { command } => {
+            admin::run(&database, &credential_secret(config)?, command).await?
+        }
+        Command::Jobs { command } => queue::run(&database, command).await?,
+        Command::Catalog { command: CatalogCommand::Import(arguments) } => {
+            import::run(&database, config, arguments).await?
+        }
+        // Handled by `run`.
+        Command::Serve
+        | Command::Work
+        | Command::Index { .. }
+        | Command::Dev { .. }
+        | Command::Migrate
+        | Command::Seed
+        | Command::CheckConfig
+        | Command::Doctor
+        | Command::Generate { .. } => String::new(),
+    })
 }
 
 fn connect(config: &Config) -> Result<Database, CommandError> {
@@ -186,7 +201,7 @@ async fn serve_until(
 ) -> Result<(), CommandError> {
     let bound = listen::bind(config.listen);
     let listener = bound.map_err(|error| CommandError::Listen(config.listen, error))?;
-    let metrics = telemetry::install_metrics();
+    let metrics = telemetry::install_metrics(&[Process::Serve]);
     let admission = config.admission()?;
     admission.connect().await;
     if config.limits == LimitsMode::Off {
@@ -258,7 +273,8 @@ async fn work(config: &Config) -> Result<(), CommandError> {
     let shutdown = shutdown::on_signal(Duration::ZERO)?;
     let database = connect(config)?;
     tracing::info!(cell = %config.cell, concurrency = config.job_concurrency, "worker started");
-    operator::start(config, telemetry::install_metrics(), shutdown.stopped.clone()).await;
+    let metrics = telemetry::install_metrics(&[Process::Work]);
+    operator::start(config, metrics, shutdown.stopped.clone()).await;
     let directory = tokio::spawn(worker::refresh_directory(database.clone()));
     worker::runner(database.clone(), config).run(shutdown.stopped).await;
     directory.abort();
@@ -274,7 +290,8 @@ async fn index(config: &Config, rebuild: bool) -> Result<(), CommandError> {
         search::rebuild(&database, config.search_shards).await?;
     }
     tracing::info!(cell = %config.cell, objects = config.search_objects, "search index writer started");
-    operator::start(config, telemetry::install_metrics(), shutdown.stopped.clone()).await;
+    let metrics = telemetry::install_metrics(&[Process::Index]);
+    operator::start(config, metrics, shutdown.stopped.clone()).await;
     let directory = tokio::spawn(worker::refresh_directory(database.clone()));
     search_index::writer(config, database.clone(), shutdown.stopped)?.await;
     directory.abort();
@@ -284,6 +301,7 @@ async fn index(config: &Config, rebuild: bool) -> Result<(), CommandError> {
 
 async fn dev(config: &Config, empty: bool) -> Result<(), CommandError> {
     let secret = credential_secret(config)?;
+    telemetry::install_metrics(Process::ALL);
     let database = connect(config)?;
     migrate(config, &database).await?;
     let mut key = None;
@@ -324,16 +342,6 @@ async fn seed(database: &Database) -> Result<(), CommandError> {
         "demo data loaded"
     );
     Ok(())
-}
-
-async fn check_config(config: &Config) -> Result<(), CommandError> {
-    print(&format!("{config:#?}"))?;
-    credential_secret(config)?;
-    config.admission()?;
-    let database = connect(config)?;
-    let migrated = database.is_migrated().await.map_err(|error| database_error(config, error))?;
-    database.close().await;
-    if migrated { Ok(()) } else { Err(CommandError::NotMigrated) }
 }
 
 /// Writes the output of a command. A reader that closes the pipe, such as `head`, has read what it wants: this is no error.

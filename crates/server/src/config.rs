@@ -174,13 +174,12 @@ impl Secret {
         &self.0
     }
 
-    /// Returns the part of a URL after the credentials.
+    /// Returns the part of a URL after the credentials, without the query, which may have a password.
     #[must_use]
     pub fn public_part(&self) -> &str {
-        self.0.rsplit_once('@').map_or_else(
-            || self.0.split_once("://").map_or("…", |(_, rest)| rest),
-            |(_, rest)| rest,
-        )
+        let url = self.0.split_once('?').map_or(self.0.as_str(), |(url, _)| url);
+        url.rsplit_once('@')
+            .map_or_else(|| url.split_once("://").map_or("…", |(_, rest)| rest), |(_, rest)| rest)
     }
 }
 
@@ -383,6 +382,8 @@ mod tests {
         assert!(!format!("{config:?}").contains("password"));
         assert_eq!(config.database_url.public_part(), "db/souk");
         assert_eq!(config.redis_url.public_part(), "r:1");
+        let in_query: Secret = "postgres://db/souk?user=u&password=p@ss".parse().unwrap();
+        assert_eq!(in_query.public_part(), "db/souk");
     }
 
     #[test]

@@ -1,15 +1,16 @@
 //! `souk doctor`: checks a deployment and says what to do about each problem.
 
-mod engines;
+pub(crate) mod engines;
 mod payments;
-mod storage;
+pub(crate) mod settings;
+pub(crate) mod storage;
 
 use std::fmt;
 
 use database::{Database, Reading};
 
 use crate::Config;
-use crate::config::{LimitsMode, TestPayments};
+use crate::settings::unknown_variables;
 
 /// Age of the oldest due job from which the queue is late.
 const JOB_WAIT_MAX_SECONDS: f64 = 60.0;
@@ -24,28 +25,46 @@ pub(crate) enum Level {
     Problem,
 }
 
+impl Level {
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Warning => "warning",
+            Self::Problem => "PROBLEM",
+        }
+    }
+}
+
 /// The result of one check.
 #[derive(Debug, Clone)]
 pub(crate) struct Finding {
-    level: Level,
+    pub(crate) level: Level,
     /// What was checked: one word.
-    subject: &'static str,
+    pub(crate) subject: &'static str,
     /// What was found.
-    text: String,
+    pub(crate) text: String,
     /// What to do about it; empty if nothing.
-    remedy: String,
+    pub(crate) remedy: String,
 }
 
 impl Finding {
-    fn ok(subject: &'static str, text: impl Into<String>) -> Self {
+    pub(crate) fn ok(subject: &'static str, text: impl Into<String>) -> Self {
         Self { level: Level::Ok, subject, text: text.into(), remedy: String::new() }
     }
 
-    fn warning(subject: &'static str, text: impl Into<String>, remedy: impl Into<String>) -> Self {
+    pub(crate) fn warning(
+        subject: &'static str,
+        text: impl Into<String>,
+        remedy: impl Into<String>,
+    ) -> Self {
         Self { level: Level::Warning, subject, text: text.into(), remedy: remedy.into() }
     }
 
-    fn problem(subject: &'static str, text: impl Into<String>, remedy: impl Into<String>) -> Self {
+    pub(crate) fn problem(
+        subject: &'static str,
+        text: impl Into<String>,
+        remedy: impl Into<String>,
+    ) -> Self {
         Self { level: Level::Problem, subject, text: text.into(), remedy: remedy.into() }
     }
 }
@@ -64,11 +83,7 @@ impl Report {
 impl fmt::Display for Report {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         for Finding { level, subject, text, remedy } in &self.0 {
-            let mark = match level {
-                Level::Ok => "ok",
-                Level::Warning => "warning",
-                Level::Problem => "PROBLEM",
-            };
+            let mark = level.as_str();
             writeln!(formatter, "{mark:<8} {subject:<13} {text}")?;
             if !remedy.is_empty() {
                 writeln!(formatter, "{:<8} {:<13} → {remedy}", "", "")?;
@@ -82,58 +97,35 @@ impl fmt::Display for Report {
 
 /// Checks everything. What depends on an engine that is unavailable is left out.
 pub(crate) async fn run(config: &Config, database: Database) -> Report {
-    let mut findings = check_config(config);
-    findings.push(engines::check_redis(config.redis_url.reveal()).await);
-    let (postgres, is_usable) = engines::check_postgres(config, &database).await;
+    let mut findings = settings::check_unknown(&unknown_variables());
+    findings.extend(settings::check(config).into_iter().map(|(_, finding)| finding));
+    let (redis, (postgres, is_usable)) = tokio::join!(
+        engines::check_redis(config.redis_url.reveal()),
+        engines::check_postgres(config, &database)
+    );
+    findings.push(redis);
     findings.extend(postgres);
     if is_usable {
+        findings.extend(check_outbox(&database).await);
         findings.push(check_index(&database).await);
         findings.extend(check_jobs(&database).await);
         findings.push(payments::check(&database).await);
     }
-    findings.extend(storage::check(config));
+    findings.extend(storage::check(config).into_iter().map(|(_, finding)| finding));
     Report(findings)
 }
 
-fn check_config(config: &Config) -> Vec<Finding> {
-    let mut findings = Vec::new();
-    findings.push(match config.credential_secret() {
-        Err(error) => {
-            Finding::problem("secret", error.to_string(), "set SOUK_SECRET in every process")
-        }
-        Ok(_) if config.has_development_secret() => Finding::warning(
-            "secret",
-            "SOUK_SECRET is not set: the public development secret is used",
-            "set SOUK_SECRET before anybody else can reach the service",
-        ),
-        Ok(_) => Finding::ok("secret", "SOUK_SECRET is set"),
-    });
-    if !config.site_url.is_loopback() && !config.site_url.is_secure() {
-        findings.push(Finding::problem(
-            "site URL",
-            format!(
-                "{} is not https: keys and tokens travel in clear text",
-                config.site_url.as_str()
-            ),
-            "serve through a proxy with TLS, and set SOUK_SITE_URL to its https address",
-        ));
+/// Finds a database that was restored on another cluster and not prepared.
+async fn check_outbox(database: &Database) -> Option<Finding> {
+    match jobs::outbox_is_ahead(&Reading::for_platform(database)).await {
+        Ok(false) => None,
+        Ok(true) => Some(Finding::problem(
+            "outbox",
+            "it has events of another cluster: the database was restored, and changes do not reach the search index",
+            "stop all processes, run `souk after-restore`, and start them again",
+        )),
+        Err(error) => Some(Finding::problem("outbox", error.to_string(), "see PostgreSQL")),
     }
-    if !config.operator_listen.ip().is_loopback() {
-        findings.push(Finding::warning(
-            "operators",
-            format!("{} is reachable from other machines", config.operator_listen),
-            "allow only your monitoring to connect to SOUK_OPERATOR_LISTEN",
-        ));
-    }
-    if config.limits == LimitsMode::Off {
-        let remedy = "remove SOUK_LIMITS=off";
-        findings.push(Finding::warning("limits", "rate limits are off", remedy));
-    }
-    if config.test_payments == Some(TestPayments::On) {
-        let remedy = "remove SOUK_TEST_PAYMENTS=on; no money is taken";
-        findings.push(Finding::warning("payments", "the test provider pays live orders", remedy));
-    }
-    findings
 }
 
 async fn check_index(database: &Database) -> Finding {

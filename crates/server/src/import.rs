@@ -29,7 +29,7 @@ pub struct ImportArguments {
     #[arg(
         long,
         value_parser = format,
-        help = "Feed format: ndjson, google_xml, google_tsv, shopify_csv or acp_json; detected by default"
+        help = "Feed format: ndjson, google_xml, google_tsv, shopify_csv, acp_json or csv; detected by default"
     )]
     pub format: Option<FeedFormat>,
     /// Retire products that are not in the file, after all rows are imported
@@ -126,6 +126,7 @@ async fn start(
         dry_run: arguments.dry_run,
         force: arguments.force,
         file_name: name.clone(),
+        columns: None,
     };
     let bar = bar("{spinner} uploading    {bar:30} {bytes}/{total_bytes} {eta}", size);
     // An operator's import is subject to the quotas of the store too, but takes no place of the server's uploads.
@@ -175,24 +176,26 @@ fn bar(template: &str, length: u64) -> ProgressBar {
 fn summary(run: &FeedRun, errors: Option<&Path>) -> String {
     let counts = run.counts;
     let dry_run = if run.request.dry_run { "Dry run: nothing was changed.\n" } else { "" };
-    let hint = match (counts.failed, errors) {
+    let hint = match (counts.failed + counts.skipped + counts.warnings, errors) {
         (0, _) => String::new(),
         (_, Some(path)) => format!("\nRow errors are in {}.", path.display()),
         (_, None) => String::from("\nUse --errors FILE to write the row errors to a file."),
     };
-    let reason = run.reason.as_ref().map(|reason| format!("\nNote: {reason}.")).unwrap_or_default();
+    let reason = run.reason.as_ref().map(|reason| format!("\nNote: {reason}")).unwrap_or_default();
     let absent = match (run.request.dry_run, run.request.mode, run.absent) {
         (true, FeedRunMode::Replace, Some(absent)) => format!(", {absent} would be retired"),
         _ => format!(", {} retired", counts.retired),
     };
     format!(
-        "{dry_run}{} rows: {} created, {} updated, {} unchanged, {} superseded by a newer push, {} failed{absent}.{reason}{hint}",
+        "{dry_run}{} rows: {} created, {} updated, {} unchanged, {} superseded by a newer push, {} failed, {} skipped{absent}; {} warnings.{reason}{hint}",
         run.rows_total.unwrap_or(0),
         counts.created,
         counts.updated,
         counts.unchanged,
         counts.outdated,
         counts.failed,
+        counts.skipped,
+        counts.warnings,
     )
 }
 
@@ -204,18 +207,18 @@ async fn write_errors(
 ) -> Result<(), ImportError> {
     let failed = |error| ImportError::File(path.to_owned(), error);
     let mut file = BufWriter::new(File::create(path).map_err(failed)?);
-    writeln!(file, "line\texternal_id\tfield\tcode\treason").map_err(failed)?;
+    writeln!(file, "line\texternal_id\tfield\tcode\treason\tkind").map_err(failed)?;
     let mut after = 0;
     loop {
-        let rows = catalog::row_errors(reading, merchant, run.id, after, 1_000).await?;
+        let rows = catalog::row_errors(reading, merchant, run.id, None, after, 1_000).await?;
         let Some(last) = rows.last() else { break };
         after = last.line;
         for row in &rows {
             let error = &row.error;
             let id = row.external_id.as_deref().unwrap_or_default().replace(['\t', '\n'], " ");
-            let code = error.code;
-            writeln!(file, "{}\t{id}\t{}\t{code}\t{}", row.line, error.field, error.reason)
-                .map_err(failed)?;
+            let (code, kind) = (error.code, row.kind);
+            let (line, field, reason) = (row.line, &error.field, &error.reason);
+            writeln!(file, "{line}\t{id}\t{field}\t{code}\t{reason}\t{kind}").map_err(failed)?;
         }
     }
     file.flush().map_err(failed)

@@ -3,6 +3,7 @@
 mod body_memory;
 mod body_owner;
 mod bulkhead;
+mod error_pages;
 mod limit;
 mod memory_budget;
 mod observe;
@@ -13,11 +14,12 @@ mod upload;
 use axum::extract::Request;
 use axum::response::Response;
 use mcp::ErrorFormat;
-use primitives::{ErrorCode, Failure, Problem, RequestId};
+use primitives::{ErrorCode, Failure, Problem, RequestId, RequestRecord};
 
 pub(crate) use body_memory::BodyMemory;
 pub(crate) use body_owner::BodyOwners;
 pub(crate) use bulkhead::{Bulkhead, bulkhead};
+pub(crate) use error_pages::error_pages;
 pub(crate) use limit::{Limits, catch_panics, limit};
 pub(crate) use observe::{observe, record_route};
 pub(crate) use request_info::{Peer, RequestInfo, request_info};
@@ -28,6 +30,7 @@ struct ErrorResponder {
     /// Set for MCP endpoints.
     error_format: Option<ErrorFormat>,
     request_id: Option<RequestId>,
+    record: Option<RequestRecord>,
 }
 
 impl ErrorResponder {
@@ -36,11 +39,15 @@ impl ErrorResponder {
         Self {
             error_format: is_mcp.then(|| ErrorFormat::of(request.headers())),
             request_id: request.extensions().get::<RequestId>().cloned(),
+            record: request.extensions().get::<RequestRecord>().cloned(),
         }
     }
 
     fn respond(&self, problem: impl Problem) -> Response {
         let failure = Failure::from(problem);
+        if let Some(record) = &self.record {
+            record.set_error(failure.code());
+        }
         match (self.error_format, &self.request_id) {
             (Some(error_format), Some(id)) => mcp::error_response(&failure, error_format, id),
             (_, id) => rest::respond(&failure, id.as_ref()),
@@ -69,6 +76,8 @@ enum LayerError {
     HandlerPanicked,
     #[error("no route matches this path")]
     NoRoute,
+    #[error("this path does not support this method")]
+    MethodNotAllowed,
 }
 
 impl Problem for LayerError {
@@ -81,12 +90,14 @@ impl Problem for LayerError {
             }
             Self::HandlerPanicked => ErrorCode::InternalError,
             Self::NoRoute => ErrorCode::NotFound,
+            Self::MethodNotAllowed => ErrorCode::MethodNotAllowed,
         }
     }
 
     fn details(&self, details: &mut primitives::Details) {
         let hint = match self {
             Self::NoRoute => "MCP is at /{slug}/mcp, REST under /api/v1; see /api/docs",
+            Self::MethodNotAllowed => "use a method that the Allow header names",
             Self::BodyTooLarge(_) => "send a smaller body; split a feed into parts with mode=merge",
             Self::BodyStalled(_) => "send the whole request again, without pauses",
             Self::BodySlow => {
@@ -103,4 +114,9 @@ impl Problem for LayerError {
 /// Responds to a request that matches no route.
 pub(crate) async fn not_found(request: Request) -> Response {
     ErrorResponder::new(&request).respond(LayerError::NoRoute)
+}
+
+/// Responds to a request for a page with a method that it does not support. The router adds `Allow`.
+pub(crate) async fn method_not_allowed(request: Request) -> Response {
+    ErrorResponder::new(&request).respond(LayerError::MethodNotAllowed)
 }

@@ -1,8 +1,10 @@
 #![doc = include_str!("../README.md")]
 
 mod admin;
+mod after_restore;
 mod app;
 mod banner;
+mod check_config;
 mod checkouts;
 mod cli;
 mod commands;
@@ -14,11 +16,13 @@ mod import;
 mod keys;
 mod layers;
 mod listen;
+mod metric_list;
 mod monitor;
 mod operator;
 mod people;
 mod queue;
 mod search_index;
+mod settings;
 mod shutdown;
 mod stores;
 mod telemetry;

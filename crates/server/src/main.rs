@@ -2,8 +2,6 @@
 
 use std::process::ExitCode;
 
-use clap::Parser;
-
 // A request makes hundreds of small allocations on several threads; jemalloc needs a quarter less CPU
 // per call than the allocator of the C library (docs/decisions/0019).
 #[global_allocator]
@@ -11,7 +9,7 @@ static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    match Box::pin(server::run(server::Cli::parse())).await {
+    match Box::pin(server::run(server::Cli::from_process())).await {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             tracing::error!("{error}");

@@ -1,6 +1,8 @@
 //! Checks PostgreSQL, Redis, the search index and the queue every second. Health probes and metric
 //! scrapes only read the latest result.
 
+mod outage;
+
 use std::time::{Duration, Instant};
 
 use database::{Database, Reading};
@@ -9,6 +11,8 @@ use redis::aio::{ConnectionManager, ConnectionManagerConfig};
 use rest::{CheckState, Health};
 use search::Search;
 use tokio::sync::watch;
+
+use outage::OutageLog;
 
 const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 const CHECK_TIMEOUT: Duration = Duration::from_secs(1);
@@ -26,6 +30,8 @@ pub struct Monitor {
     search: Search,
     draining: watch::Receiver<bool>,
     metrics: PrometheusHandle,
+    postgres_outage: OutageLog,
+    redis_outage: OutageLog,
     migrated: bool,
     jobs: CheckState,
     slow_checked_at: Option<Instant>,
@@ -46,7 +52,9 @@ impl Monitor {
         let (migrated, jobs, slow_checked_at) = (false, CheckState::Down, None);
         Self {
             database,
-            redis: RedisCheck { url: redis_url, connection: None, state: CheckState::Ok },
+            redis: RedisCheck { url: redis_url, connection: None },
+            postgres_outage: OutageLog::new("PostgreSQL", "most requests get 503"),
+            redis_outage: OutageLog::new("Redis", "each process counts rate limits on its own"),
             search,
             draining,
             metrics,
@@ -79,8 +87,10 @@ impl Monitor {
 
     async fn check(&mut self) -> Health {
         let slow = self.slow_checked_at.is_none_or(|at| at.elapsed() >= SLOW_CHECK_INTERVAL);
-        let database = self.check_database(slow).await;
-        let redis = self.redis.check().await;
+        let (database, why) = self.check_database(slow).await;
+        self.postgres_outage.record(database, why.as_deref());
+        let (redis, why) = self.redis.check().await;
+        self.redis_outage.record(redis, why.as_deref());
         if slow && database == CheckState::Ok {
             self.slow_checked_at = Some(Instant::now());
         }
@@ -93,7 +103,8 @@ impl Monitor {
         Health { database, redis, search, jobs, ready }
     }
 
-    async fn check_database(&mut self, slow: bool) -> CheckState {
+    /// Returns the state of PostgreSQL, and why it is not usable.
+    async fn check_database(&mut self, slow: bool) -> (CheckState, Option<String>) {
         let check = async {
             if !self.migrated {
                 self.migrated = self.database.is_migrated().await?;
@@ -109,9 +120,10 @@ impl Monitor {
             Ok::<(), jobs::QueueError>(())
         };
         match tokio::time::timeout(CHECK_TIMEOUT, check).await {
-            Ok(Ok(())) if self.migrated => CheckState::Ok,
-            Ok(Ok(())) => CheckState::Degraded,
-            Ok(Err(_)) | Err(_) => CheckState::Down,
+            Ok(Ok(())) if self.migrated => (CheckState::Ok, None),
+            Ok(Ok(())) => (CheckState::Degraded, Some(String::from("migrations are missing"))),
+            Ok(Err(error)) => (CheckState::Down, Some(with_cause(&error))),
+            Err(_) => (CheckState::Down, Some(String::from("it does not respond"))),
         }
     }
 
@@ -165,6 +177,7 @@ impl Monitor {
         let up = |state| if state == CheckState::Ok { 1.0 } else { 0.0 };
         metrics::gauge!("souk_engine_up", "engine" => "postgresql").set(up(database));
         metrics::gauge!("souk_engine_up", "engine" => "redis").set(up(redis));
+        metrics::gauge!("souk_limits_degraded").set(1.0 - up(redis));
         let pool = self.database.pool_state();
         metrics::gauge!("souk_database_connections", "state" => "open").set(f64::from(pool.open));
         metrics::gauge!("souk_database_connections", "state" => "idle").set(f64::from(pool.idle));
@@ -175,28 +188,21 @@ impl Monitor {
 struct RedisCheck {
     url: String,
     connection: Option<ConnectionManager>,
-    /// The last result.
-    state: CheckState,
 }
 
 impl RedisCheck {
     /// Writes a key that expires: a replica, or a server without memory, accepts connections and no writes. It counts as
-    /// degraded, because rate limits are then counted by each process.
-    async fn check(&mut self) -> CheckState {
-        let written = tokio::time::timeout(CHECK_TIMEOUT, self.write()).await;
-        let state = match written {
-            Ok(Ok(())) => CheckState::Ok,
+    /// degraded, because rate limits are then counted by each process. Returns also why it is not usable.
+    async fn check(&mut self) -> (CheckState, Option<String>) {
+        match tokio::time::timeout(CHECK_TIMEOUT, self.write()).await {
+            Ok(Ok(())) => (CheckState::Ok, None),
             Ok(Err(error)) if matches!(error.kind(), redis::ErrorKind::Server(_)) => {
                 self.connection = None;
-                if self.state != CheckState::Degraded {
-                    tracing::warn!(%error, "Redis accepts no writes; each process counts rate limits on its own");
-                }
-                CheckState::Degraded
+                (CheckState::Degraded, Some(error.to_string()))
             }
-            Ok(Err(_)) | Err(_) => CheckState::Down,
-        };
-        self.state = state;
-        state
+            Ok(Err(error)) => (CheckState::Down, Some(error.to_string())),
+            Err(_) => (CheckState::Down, Some(String::from("it does not respond"))),
+        }
     }
 
     async fn write(&mut self) -> redis::RedisResult<()> {
@@ -215,6 +221,12 @@ impl RedisCheck {
         self.connection = Some(connection.clone());
         Ok(connection)
     }
+}
+
+/// Returns an error with its innermost cause.
+pub(crate) fn with_cause(error: &dyn std::error::Error) -> String {
+    let causes = std::iter::successors(error.source(), |cause| (*cause).source());
+    causes.last().map_or_else(|| error.to_string(), |cause| format!("{error}: {cause}"))
 }
 
 /// Converts a count; counts above `i32::MAX` saturate.
@@ -262,12 +274,14 @@ mod tests {
                 tokio::spawn(answer(stream, Arc::clone(&role)));
             }
         });
-        let mut check = RedisCheck { url, connection: None, state: CheckState::Ok };
-        assert_eq!(check.check().await, CheckState::Degraded);
-        assert_eq!(check.check().await, CheckState::Degraded);
+        let mut check = RedisCheck { url, connection: None };
+        let (state, why) = check.check().await;
+        assert_eq!(state, CheckState::Degraded);
+        assert!(why.is_some_and(|why| why.contains("read only")));
+        assert_eq!(check.check().await.0, CheckState::Degraded);
         is_replica.store(false, Ordering::Relaxed);
-        assert_eq!(check.check().await, CheckState::Ok);
+        assert_eq!(check.check().await, (CheckState::Ok, None));
         is_replica.store(true, Ordering::Relaxed);
-        assert_eq!(check.check().await, CheckState::Degraded);
+        assert_eq!(check.check().await.0, CheckState::Degraded);
     }
 }

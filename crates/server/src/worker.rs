@@ -2,13 +2,16 @@
 
 use std::time::Duration;
 
-use catalog::{ApplyFeedRun, EndOrphanedRuns, PurgeFeedFiles, PurgeFeedRuns, RefreshCatalogStats};
+use catalog::{
+    ApplyFeedRun, EndOrphanedRuns, PurgeFeedFiles, PurgeFeedRuns, RefreshCatalogStats,
+    UpdateSalePrices,
+};
 use checkout::{ExpireSessions, PurgeCarts, PurgeCheckoutEvents, ReconcilePayments};
 use database::Database;
 use identity::PurgeLoginAttempts;
 use jobs::{Runner, RunnerSettings};
 use merchants::PurgeNotices;
-use search::PurgeTallies;
+use search::{PurgeTallies, RecordSearchableRuns};
 
 use crate::Config;
 
@@ -24,6 +27,8 @@ pub fn runner(database: Database, config: &Config) -> Runner {
         .register::<ApplyFeedRun>(connectors::read_feed)
         .register::<RefreshCatalogStats>(())
         .sweep::<EndOrphanedRuns>(Duration::from_mins(1), ())
+        .sweep::<UpdateSalePrices>(Duration::from_secs(2), ())
+        .sweep::<RecordSearchableRuns>(Duration::from_secs(2), ())
         .sweep::<PurgeFeedFiles>(Duration::from_mins(1), ())
         .register::<PurgeFeedRuns>(())
         .every::<PurgeFeedRuns>(Duration::from_hours(1))

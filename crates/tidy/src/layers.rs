@@ -116,7 +116,7 @@ pub(crate) const CRATES: &[Crate] = &[
     krate(
         Door,
         "web",
-        "pages for people: approval, payment, API documentation; `llms.txt`",
+        "pages for people: approval, payment, stores and products, API documentation; `llms.txt`",
         FoundationAndDomains,
     ),
     // The application, its demo data, and its tests.

@@ -3,11 +3,18 @@
 mod approval;
 mod delivery_form;
 mod documentation;
+mod error_page;
 mod form;
 mod home;
 mod payment;
 mod picture;
+mod policy_view;
+mod product_page;
+mod public_page;
 mod purchase_page;
+mod stock_view;
+mod store_directory;
+mod store_page;
 mod terms_view;
 
 use std::sync::Arc;
@@ -23,6 +30,12 @@ use checkout::PaymentGateway;
 use database::Database;
 use limits::AdmissionControl;
 use merchants::StoreCache;
+
+pub use error_page::{ErrorForm, with_error_page};
+
+/// Allows only our own stylesheets and an empty icon: the page has no script, no form and no frame.
+const PAGE_POLICY: &str = "default-src 'none'; style-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; \
+                           frame-ancestors 'none'";
 
 /// The state of static pages.
 #[derive(Clone)]
@@ -49,6 +62,9 @@ pub fn router(web: Web) -> Router {
     Router::new()
         .merge(approval::routes())
         .merge(payment::routes())
+        .merge(store_directory::routes())
+        .merge(store_page::routes())
+        .merge(product_page::routes())
         .with_state(web)
         .merge(pages(site))
 }
@@ -65,6 +81,8 @@ pub fn pages(site: Site) -> Router {
 /// How long a cache may keep a response.
 #[derive(Debug, Clone, Copy)]
 enum CacheFor {
+    /// For content that changes with products and stores.
+    Minute,
     /// For content that changes with a release.
     Minutes,
     /// For content that never changes under its URL.
@@ -78,6 +96,7 @@ fn headers(
     policy: &'static str,
 ) -> [(HeaderName, &'static str); 4] {
     let cache_control = match cache_for {
+        CacheFor::Minute => "public, max-age=60",
         CacheFor::Minutes => "public, max-age=300",
         CacheFor::Day => "public, max-age=86400",
     };

@@ -56,7 +56,7 @@ impl<'terms> TermsView<'terms> {
             };
             (it.title.as_str(), money(it.price_minor), days)
         });
-        let (band, band_class, band_meaning) = band(terms.store.band);
+        let (band, band_class, band_meaning) = band_view(terms.store.band);
         Self {
             terms,
             lines: terms.lines.iter().map(line).collect(),
@@ -88,7 +88,7 @@ impl TermsView<'_> {
 }
 
 /// Returns the label of a trust band, its CSS class, and its meaning for a person.
-fn band(band: Option<Band>) -> (&'static str, &'static str, &'static str) {
+pub(crate) fn band_view(band: Option<Band>) -> (&'static str, &'static str, &'static str) {
     match band {
         Some(Band::Elite) => ("ELITE", "good", "One of the most trusted stores."),
         Some(Band::Verified) => ("VERIFIED", "good", "A trusted store with a good record."),
@@ -130,6 +130,12 @@ pub(crate) fn format_time(time: Timestamp) -> String {
     let text = time.to_string();
     let (date, time) = text.split_once('T').unwrap_or((&text, ""));
     format!("{date}, {} UTC", time.get(..5).unwrap_or(time))
+}
+
+/// Formats the day of a time: `2026-11-15`.
+pub(crate) fn format_date(time: Timestamp) -> String {
+    let text = time.to_string();
+    text.split('T').next().unwrap_or(&text).to_owned()
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use crate::{Cart, Line};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Message {
     pub code: MessageCode,
-    /// JSON path into the record.
+    /// JSON path into the record; for a value to send, into the request that sets it.
     pub path: String,
     pub content: String,
 }
@@ -142,7 +142,7 @@ pub(crate) fn of_delivery(
     let is_withdrawn = cart.shipping_option.is_some() && selected.is_none();
     is_withdrawn.then(|| Message {
         code: MessageCode::ShippingOptionUnavailable,
-        path: String::from("$.selected_shipping_option_id"),
+        path: String::from("$.shipping_option_id"),
         content: String::from("the selected shipping option is no longer offered; select another"),
     })
 }

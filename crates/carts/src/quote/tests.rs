@@ -28,6 +28,7 @@ fn product(number: u128, category: &str, minor: i64, stock: Option<i32>) -> Prod
         condition: Condition::New,
         price: Money::new(minor, Currency::EUR),
         list_price_minor: None,
+        sale: None,
         stock_status: stock.map_or(StockStatus::InStock, StockStatus::of_quantity),
         stock_quantity: stock,
         rating: None,

@@ -31,7 +31,7 @@ async fn caller_text_is_validated_and_normalized() {
     assert!(matches!(refused, Err(CartError::InvalidCountry)));
     let long = Destination { street: Some("x".repeat(201)), ..entered };
     let refused = shop.change(&created, Edit::Destination(long)).await;
-    assert!(matches!(refused, Err(CartError::InvalidText { field: "street", .. })));
+    assert!(matches!(refused, Err(CartError::InvalidText { field: "destination.street", .. })));
     let buyer = Buyer { email: Some(String::from("invalid")), ..Buyer::default() };
     let refused = shop.change(&created, Edit::Buyer(buyer)).await;
     assert!(matches!(refused, Err(CartError::InvalidEmail)));

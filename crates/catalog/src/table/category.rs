@@ -130,12 +130,18 @@ pub(crate) async fn count_products(work: &mut Work, merchant: MerchantId) -> sql
     Ok(())
 }
 
+/// Returns the names of the top-level categories with products, as last counted.
 pub(crate) async fn top_level_names(
     work: &mut Work,
     merchant: MerchantId,
 ) -> sqlx::Result<Vec<String>> {
     sqlx::query_scalar!(
-        "SELECT name FROM category WHERE merchant_id = $1 AND parent_id IS NULL ORDER BY path",
+        "SELECT name FROM category AS top
+         WHERE merchant_id = $1 AND parent_id IS NULL
+           AND EXISTS (SELECT FROM category AS below
+                       WHERE below.merchant_id = $1 AND below.product_count > 0
+                         AND (below.path = top.path OR starts_with(below.path, top.path || '/')))
+         ORDER BY path",
         merchant as MerchantId,
     )
     .fetch_all(work.sql())

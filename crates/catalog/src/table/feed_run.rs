@@ -1,14 +1,13 @@
-//! Feed runs, their chunks and their row errors.
+//! Feed runs and their chunks.
 
 use database::Work;
 use primitives::{FeedRunId, MerchantId, Timestamp};
 use sqlx::PgConnection;
+use sqlx::types::Json;
 
 use super::unreadable;
-use crate::feed_run::{
-    CatalogState, FeedRun, FeedRunMode, FeedRunState, NewFeedRun, RowCounts, RowError,
-};
-use crate::{FeedFormat, FieldError, FieldErrorCode};
+use crate::feed_run::{CatalogState, FeedRun, FeedRunMode, FeedRunState, NewFeedRun, RowCounts};
+use crate::{FeedColumns, FeedFormat};
 
 pub(crate) async fn insert_run(
     work: &mut Work,
@@ -19,8 +18,9 @@ pub(crate) async fn insert_run(
     let now = work.now();
     sqlx::query!(
         "INSERT INTO catalog_run
-             (merchant_id, run_id, format, mode, dry_run, force, file_name, state, started_at, updated_at)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, 'receiving', $8, $8)",
+             (merchant_id, run_id, format, mode, dry_run, force, file_name, state, started_at, updated_at,
+              columns)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, 'receiving', $8, $8, $9)",
         merchant as MerchantId,
         id as FeedRunId,
         request.format.as_str(),
@@ -29,6 +29,7 @@ pub(crate) async fn insert_run(
         request.force,
         request.file_name,
         now as Timestamp,
+        request.columns.as_ref().map(Json) as _,
     )
     .execute(work.sql())
     .await?;
@@ -208,7 +209,8 @@ pub(crate) async fn record_progress(
     let now = work.now();
     let done = sqlx::query!(
         "UPDATE catalog_run SET rows_done = $3, created = $4, updated = $5, unchanged = $6,
-             outdated = $7, failed = $8, retired = $9, bytes_read = $10, updated_at = $11
+             outdated = $7, failed = $8, retired = $9, bytes_read = $10, updated_at = $11,
+             skipped = $12, warnings = $13
          WHERE merchant_id = $1 AND run_id = $2 AND state IN ('checking', 'applying', 'retiring')",
         merchant as MerchantId,
         run as FeedRunId,
@@ -221,6 +223,8 @@ pub(crate) async fn record_progress(
         counts.retired,
         bytes_read,
         now as Timestamp,
+        counts.skipped,
+        counts.warnings,
     )
     .execute(work.sql())
     .await?;
@@ -272,11 +276,15 @@ struct RunRow {
     unchanged: i64,
     outdated: i64,
     failed: i64,
+    skipped: i64,
+    warnings: i64,
+    columns: Option<Json<FeedColumns>>,
     absent: Option<i64>,
     retired: i64,
     started_at: Timestamp,
     received_at: Option<Timestamp>,
     finished_at: Option<Timestamp>,
+    searchable_at: Option<Timestamp>,
     total: i64,
 }
 
@@ -289,6 +297,7 @@ impl TryFrom<RunRow> for FeedRun {
             dry_run: row.dry_run,
             force: row.force,
             file_name: row.file_name,
+            columns: row.columns.map(|columns| columns.0),
         };
         Ok(Self {
             id: row.run_id,
@@ -306,12 +315,15 @@ impl TryFrom<RunRow> for FeedRun {
                 unchanged: row.unchanged,
                 outdated: row.outdated,
                 failed: row.failed,
+                skipped: row.skipped,
+                warnings: row.warnings,
                 retired: row.retired,
             },
             absent: row.absent,
             started_at: row.started_at,
             received_at: row.received_at,
             finished_at: row.finished_at,
+            searchable_at: row.searchable_at,
         })
     }
 }
@@ -322,7 +334,9 @@ macro_rules! run_rows {
             RunRow,
             r#"SELECT run_id AS "run_id: FeedRunId", format, mode, dry_run, force, file_name, state,
                       complete, reason, bytes_total, bytes_read, rows_total, rows_done, created,
-                      updated, unchanged, outdated, failed, absent, retired,
+                      updated, unchanged, outdated, failed, skipped, warnings, absent, retired,
+                      columns AS "columns: Json<FeedColumns>",
+                      searchable_at AS "searchable_at: Timestamp",
                       started_at AS "started_at: Timestamp", received_at AS "received_at: Timestamp",
                       finished_at AS "finished_at: Timestamp", count(*) OVER () AS "total!"
                FROM catalog_run WHERE merchant_id = $1 "#
@@ -376,69 +390,6 @@ pub(crate) async fn unfinished(
     )
     .fetch_optional(sql)
     .await
-}
-
-pub(crate) async fn put_row_errors(
-    work: &mut Work,
-    merchant: MerchantId,
-    run: FeedRunId,
-    errors: &[RowError],
-) -> sqlx::Result<()> {
-    let mut numbers: Vec<i16> = Vec::with_capacity(errors.len());
-    for (index, row) in errors.iter().enumerate() {
-        let before = index.checked_sub(1).and_then(|before| errors.get(before));
-        let follows = before.is_some_and(|before| before.line == row.line);
-        let number =
-            if follows { numbers.last().map_or(0, |last| last.saturating_add(1)) } else { 0 };
-        numbers.push(number);
-    }
-    sqlx::query!(
-        "INSERT INTO catalog_run_fault (merchant_id, run_id, line, number, external_id, field, code, reason)
-         SELECT $1, $2, new.* FROM unnest($3::bigint[], $4::smallint[], $5::text[], $6::text[],
-             $7::text[], $8::text[]) AS new
-         ON CONFLICT DO NOTHING",
-        merchant as MerchantId,
-        run as FeedRunId,
-        &errors.iter().map(|row| row.line).collect::<Vec<_>>(),
-        &numbers,
-        &errors.iter().map(|row| row.external_id.as_deref()).collect::<Vec<_>>() as _,
-        &errors.iter().map(|row| row.error.field.as_ref()).collect::<Vec<_>>() as _,
-        &errors.iter().map(|row| row.error.code.as_str()).collect::<Vec<_>>() as _,
-        &errors.iter().map(|row| row.error.reason.as_ref()).collect::<Vec<_>>() as _,
-    )
-    .execute(work.sql())
-    .await?;
-    Ok(())
-}
-
-pub(crate) async fn row_errors(
-    sql: &mut PgConnection,
-    merchant: MerchantId,
-    run: FeedRunId,
-    after_line: i64,
-    limit: i64,
-) -> sqlx::Result<Vec<RowError>> {
-    let rows = sqlx::query!(
-        "SELECT line, external_id, field, code, reason
-         FROM (SELECT * FROM catalog_run_fault
-               WHERE merchant_id = $1 AND run_id = $2 AND line > $3
-               ORDER BY line FETCH FIRST $4 ROWS WITH TIES) AS page
-         ORDER BY line, number",
-        merchant as MerchantId,
-        run as FeedRunId,
-        after_line,
-        limit,
-    )
-    .fetch_all(sql)
-    .await?;
-    rows.into_iter()
-        .map(|row| {
-            let code =
-                FieldErrorCode::parse(&row.code).ok_or_else(|| unreadable("a row error code"))?;
-            let error = FieldError::new(row.field, code, row.reason);
-            Ok(RowError { line: row.line, external_id: row.external_id, error })
-        })
-        .collect()
 }
 
 /// A listed product: what decides whether a replacement retires it.

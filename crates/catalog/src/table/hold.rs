@@ -82,7 +82,7 @@ pub(crate) async fn hold_units(
             "UPDATE product SET held = held + wanted.units
              FROM unnest($2::uuid[], $3::integer[]) AS wanted (item_id, units)
              WHERE merchant_id = $1 AND product_id = wanted.item_id AND retired_at IS NULL
-               AND stock_status IN ('in_stock', 'low_stock')
+               AND stock_status IN ('in_stock', 'low_stock', 'unknown')
                AND (stock_quantity IS NULL OR stock_quantity - held >= wanted.units)
              RETURNING product_id",
             merchant as MerchantId,
@@ -99,7 +99,7 @@ pub(crate) async fn hold_units(
             "UPDATE variant SET held = held + wanted.units
              FROM unnest($2::uuid[], $3::integer[]) AS wanted (item_id, units)
              WHERE merchant_id = $1 AND variant_id = wanted.item_id AND variant.retired_at IS NULL
-               AND stock_status IN ('in_stock', 'low_stock')
+               AND stock_status IN ('in_stock', 'low_stock', 'unknown')
                AND (stock_quantity IS NULL OR stock_quantity - held >= wanted.units)
                AND EXISTS (SELECT FROM product WHERE product.merchant_id = $1
                            AND product.product_id = variant.product_id

@@ -83,6 +83,8 @@ struct Columns<'new> {
     prices: Vec<i64>,
     currencies: Vec<&'static str>,
     list_prices: Vec<Option<i64>>,
+    sales: Vec<Option<Json<&'new crate::Sale>>>,
+    prices_due: Vec<Option<Timestamp>>,
     stock: Vec<&'static str>,
     quantities: Vec<Option<i32>>,
     ratings: Vec<Option<i32>>,
@@ -98,10 +100,12 @@ impl<'new> Columns<'new> {
     fn of(
         rows: &[(ProductId, &'new Incoming, Uuid)],
         categories: &HashMap<String, CategoryId>,
+        now: Timestamp,
     ) -> Self {
         let mut columns = Self::default();
         for (id, incoming, fingerprint) in rows {
             columns.add(*id, incoming, *fingerprint, categories);
+            columns.prices_due.push(incoming.next_price_change(now));
         }
         columns
     }
@@ -130,6 +134,7 @@ impl<'new> Columns<'new> {
         self.prices.push(facts.price.minor());
         self.currencies.push(facts.price.currency().code());
         self.list_prices.push(facts.list_price_minor);
+        self.sales.push(facts.sale.as_ref().map(Json));
         self.stock.push(facts.stock_status.as_str());
         self.quantities.push(facts.stock_quantity);
         self.ratings.push(facts.rating.map(|rating| rating.hundredths));
@@ -151,11 +156,11 @@ macro_rules! with_columns {
                           $11::text[], $12::text[], $13::text[], $14::text[], $15::text[], $16::bigint[],
                           $17::text[], $18::bigint[], $19::text[], $20::integer[], $21::integer[],
                           $22::integer[], $23::jsonb[], $24::jsonb[], $25::jsonb[], $26::timestamptz[],
-                          $27::uuid[])
+                          $27::uuid[], $28::jsonb[], $29::timestamptz[])
                    AS new (product_id, external_id, category_id, sku, name, description, brand, gtin, mpn,
                            url, condition, price_minor, currency, list_price_minor, stock_status,
                            stock_quantity, rating_hundredths, rating_count, attributes, images, policies,
-                           listed_at, fingerprint)"
+                           listed_at, fingerprint, sale, price_due_at)"
                 + $end,
             $($argument,)*
             &$columns.ids,
@@ -181,6 +186,8 @@ macro_rules! with_columns {
             &$columns.policies as _,
             &$columns.listed as _,
             &$columns.fingerprints,
+            &$columns.sales as _,
+            &$columns.prices_due as _,
         )
     };
 }
@@ -194,20 +201,21 @@ pub(crate) async fn insert_products(
     rows: &[(ProductId, &Incoming, Uuid)],
     categories: &HashMap<String, CategoryId>,
 ) -> sqlx::Result<Vec<ProductId>> {
-    let columns = Columns::of(rows, categories);
     let now = work.now();
+    let columns = Columns::of(rows, categories, now);
     let pushed_at = (origin == Origin::Push).then_some(now);
     with_columns!(
         r#"INSERT INTO product
              (merchant_id, product_id, external_id, category_id, sku, name, description, brand, gtin, mpn,
               url, condition, price_minor, currency, list_price_minor, stock_status, stock_quantity,
               rating_hundredths, rating_count, attributes, images, policies, listed_at, fingerprint,
-              updated_at, pushed_at, run_id)
+              updated_at, pushed_at, run_id, sale, price_due_at)
            SELECT $1, new.product_id, new.external_id, new.category_id, new.sku, new.name,
                   new.description, new.brand, new.gtin, new.mpn, new.url, new.condition,
                   new.price_minor, new.currency, new.list_price_minor, new.stock_status,
                   new.stock_quantity, new.rating_hundredths, new.rating_count, new.attributes,
-                  new.images, new.policies, coalesce(new.listed_at, $2), new.fingerprint, $2, $3, $4
+                  new.images, new.policies, coalesce(new.listed_at, $2), new.fingerprint, $2, $3, $4,
+                  new.sale, new.price_due_at
            FROM "#,
         r#" ORDER BY new.external_id COLLATE "C"
            ON CONFLICT (merchant_id, external_id) DO NOTHING
@@ -230,8 +238,8 @@ pub(crate) async fn update_products(
     rows: &[(ProductId, &Incoming, Uuid)],
     categories: &HashMap<String, CategoryId>,
 ) -> sqlx::Result<Vec<ProductId>> {
-    let columns = Columns::of(rows, categories);
     let now = work.now();
+    let columns = Columns::of(rows, categories, now);
     let pushed_at = (origin == Origin::Push).then_some(now);
     with_columns!(
         r#"UPDATE product SET
@@ -242,6 +250,7 @@ pub(crate) async fn update_products(
              stock_status = new.stock_status, stock_quantity = new.stock_quantity,
              rating_hundredths = new.rating_hundredths, rating_count = new.rating_count,
              attributes = new.attributes, images = new.images, policies = new.policies,
+             sale = new.sale, price_due_at = new.price_due_at,
              listed_at = coalesce(new.listed_at, product.listed_at), fingerprint = new.fingerprint,
              retired_at = NULL, updated_at = $2, pushed_at = coalesce($3, product.pushed_at), run_id = $4
            FROM "#,
@@ -251,13 +260,14 @@ pub(crate) async fn update_products(
                    product.gtin, product.mpn, product.url, product.condition, product.price_minor,
                    product.currency, product.list_price_minor, product.stock_status,
                    product.stock_quantity, product.rating_hundredths, product.rating_count,
-                   product.attributes, product.images, product.policies, product.listed_at)
+                   product.attributes, product.images, product.policies, product.listed_at,
+                   product.sale, product.price_due_at)
                   IS DISTINCT FROM
                   (new.category_id, new.sku, new.name, new.description, new.brand, new.gtin, new.mpn,
                    new.url, new.condition, new.price_minor, new.currency, new.list_price_minor,
                    new.stock_status, new.stock_quantity, new.rating_hundredths, new.rating_count,
                    new.attributes, new.images, new.policies,
-                   coalesce(new.listed_at, product.listed_at)))
+                   coalesce(new.listed_at, product.listed_at), new.sale, new.price_due_at))
            RETURNING product.product_id AS "id: ProductId""#,
         columns,
         merchant as MerchantId,
@@ -319,6 +329,25 @@ pub(crate) async fn retire_products(
         now as Timestamp,
         pushed_at as Option<Timestamp>,
         origin.run() as Option<FeedRunId>,
+    )
+    .fetch_all(work.sql())
+    .await
+}
+
+/// Returns external ids of listed products that are not among these.
+pub(crate) async fn other_external_ids(
+    work: &mut Work,
+    merchant: MerchantId,
+    external_ids: &[String],
+    limit: i64,
+) -> sqlx::Result<Vec<String>> {
+    sqlx::query_scalar!(
+        "SELECT external_id FROM product
+         WHERE merchant_id = $1 AND retired_at IS NULL AND NOT external_id = ANY ($2)
+         ORDER BY external_id LIMIT $3",
+        merchant as MerchantId,
+        external_ids,
+        limit,
     )
     .fetch_all(work.sql())
     .await

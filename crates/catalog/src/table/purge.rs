@@ -7,7 +7,7 @@ use sqlx::PgConnection;
 use uuid::Uuid;
 
 /// The position after which a sweep continues.
-fn position(after: Option<SweepRow>) -> (Option<Timestamp>, Uuid) {
+pub(super) fn position(after: Option<SweepRow>) -> (Option<Timestamp>, Uuid) {
     after.map_or((None, Uuid::nil()), |row| (Some(row.due_at), row.id))
 }
 
@@ -39,6 +39,50 @@ pub(crate) async fn orphaned_runs(
     )
     .fetch_all(sql)
     .await
+}
+
+/// Returns completed runs that ended until a time and are not recorded as searchable.
+pub(crate) async fn unsearchable_runs(
+    sql: &mut PgConnection,
+    until: Timestamp,
+    after: Option<SweepRow>,
+    limit: i64,
+) -> sqlx::Result<Vec<SweepRow>> {
+    let (after, after_id) = position(after);
+    sqlx::query_as!(
+        SweepRow,
+        r#"SELECT merchant_id AS "merchant: MerchantId", run_id AS id,
+                  finished_at AS "due_at!: Timestamp"
+           FROM catalog_run
+           WHERE state = 'completed' AND NOT dry_run AND searchable_at IS NULL AND finished_at <= $1
+             AND ($2::timestamptz IS NULL OR (finished_at, run_id) > ($2, $3))
+           ORDER BY finished_at, run_id LIMIT $4"#,
+        until as Timestamp,
+        after as Option<Timestamp>,
+        after_id,
+        limit,
+    )
+    .fetch_all(sql)
+    .await
+}
+
+/// Records that search can find the result of a run.
+pub(crate) async fn set_searchable(
+    work: &mut Work,
+    merchant: MerchantId,
+    run: FeedRunId,
+) -> sqlx::Result<()> {
+    let now = work.now();
+    sqlx::query!(
+        "UPDATE catalog_run SET searchable_at = $3
+         WHERE merchant_id = $1 AND run_id = $2 AND searchable_at IS NULL",
+        merchant as MerchantId,
+        run as FeedRunId,
+        now as Timestamp,
+    )
+    .execute(work.sql())
+    .await?;
+    Ok(())
 }
 
 /// Fails a run if its upload was abandoned or its job no longer exists.

@@ -9,7 +9,7 @@ use uuid::Uuid;
 
 use super::unreadable;
 use crate::{
-    Category, Condition, Image, Product, ProductFacts, ProductPolicies, Rating, StockStatus,
+    Category, Condition, Image, Product, ProductFacts, ProductPolicies, Rating, Sale, StockStatus,
     Variant, VariantFacts,
 };
 
@@ -38,6 +38,7 @@ pub(super) struct ProductRow {
     pub(super) price_minor: i64,
     pub(super) currency: String,
     pub(super) list_price_minor: Option<i64>,
+    pub(super) sale: Option<Json<Sale>>,
     pub(super) stock_status: String,
     pub(super) stock_quantity: Option<i32>,
     pub(super) rating_hundredths: Option<i32>,
@@ -71,6 +72,7 @@ macro_rules! products {
                       parent_id AS "parent_id: CategoryId", path AS category_path,
                       category.name AS category_name, sku, product.name, description, brand, gtin, mpn,
                       url, condition, price_minor, currency, list_price_minor,
+                      sale AS "sale: Json<crate::Sale>",
                       CASE WHEN stock_quantity <= product.held AND product.held > 0 AND stock_status IN ('in_stock', 'low_stock')
                            THEN 'out_of_stock' ELSE stock_status END AS "stock_status!",
                       stock_quantity - least(product.held, stock_quantity) AS stock_quantity, rating_hundredths, rating_count,
@@ -216,7 +218,7 @@ pub(crate) async fn deals(
                  WHERE retired_at IS NULL AND list_price_minor IS NOT NULL
                    AND price_minor::double precision / list_price_minor <= $2
                    AND product.currency = ANY ($1)
-                   AND stock_status IN ('in_stock', 'low_stock', 'backorder', 'preorder')
+                   AND stock_status IN ('in_stock', 'low_stock', 'unknown', 'backorder', 'preorder')
                  ORDER BY price_minor::double precision / list_price_minor
                  LIMIT $4) AS best
            ORDER BY share, product_id LIMIT $5 OFFSET $6"#,
@@ -288,7 +290,8 @@ pub(super) async fn with_merchants_and_variants(
     let variants = sqlx::query!(
         r#"SELECT wanted.number AS "number!", variant_id AS "id: VariantId", sku, name, gtin,
                   options AS "options: Json<BTreeMap<String, String>>", image, price_minor,
-                  list_price_minor, stock_quantity - least(held, stock_quantity) AS stock_quantity,
+                  list_price_minor, sale AS "sale: Json<Sale>",
+                  stock_quantity - least(held, stock_quantity) AS stock_quantity,
                   CASE WHEN stock_quantity <= held AND held > 0 AND stock_status IN ('in_stock', 'low_stock')
                        THEN 'out_of_stock' ELSE stock_status END AS "stock_status!"
            FROM unnest($1::uuid[], $2::uuid[]) WITH ORDINALITY AS wanted (merchant_id, product_id, number)
@@ -320,6 +323,7 @@ pub(super) async fn with_merchants_and_variants(
             image: row.image,
             price: Money::new(row.price_minor, product.facts.price.currency()),
             list_price_minor: row.list_price_minor,
+            sale: row.sale.map(|sale| sale.0),
             stock_status: stock(&row.stock_status)?,
             stock_quantity: row.stock_quantity,
         };
@@ -345,6 +349,7 @@ fn product(row: ProductRow, currency: Currency) -> sqlx::Result<Product> {
             condition: Condition::parse(&row.condition).ok_or_else(|| unreadable("a condition"))?,
             price: Money::new(row.price_minor, currency),
             list_price_minor: row.list_price_minor,
+            sale: row.sale.map(|sale| sale.0),
             stock_status: stock(&row.stock_status)?,
             stock_quantity: row.stock_quantity,
             rating: rating.map(|(hundredths, count)| Rating { hundredths, count }),

@@ -5,7 +5,7 @@ use primitives::{MerchantId, ProductId, Timestamp, VariantId};
 use sqlx::types::Json;
 use uuid::Uuid;
 
-use crate::VariantFacts;
+use crate::{Sale, VariantFacts};
 
 /// A variant to write: its product, its id if it is created, its position, its data.
 pub(crate) type Row<'new> = (ProductId, VariantId, i32, &'new VariantFacts);
@@ -54,26 +54,28 @@ pub(crate) async fn put_variants(
     let images: Vec<Option<&str>> = rows.iter().map(|row| row.3.image.as_deref()).collect();
     let list_prices: Vec<Option<i64>> = rows.iter().map(|row| row.3.list_price_minor).collect();
     let quantities: Vec<Option<i32>> = rows.iter().map(|row| row.3.stock_quantity).collect();
+    let sales: Vec<Option<Json<&Sale>>> =
+        rows.iter().map(|row| row.3.sale.as_ref().map(Json)).collect();
     sqlx::query_as!(
         Written,
         r#"INSERT INTO variant
              (merchant_id, product_id, variant_id, place, sku, name, gtin, options, image, price_minor,
-              list_price_minor, stock_status, stock_quantity)
+              list_price_minor, stock_status, stock_quantity, sale)
            SELECT $1, new.* FROM unnest($2::uuid[], $3::uuid[], $4::integer[], $5::text[], $6::text[],
                $7::text[], $8::jsonb[], $9::text[], $10::bigint[], $11::bigint[], $12::text[],
-               $13::integer[]) AS new
+               $13::integer[], $14::jsonb[]) AS new
            ON CONFLICT (merchant_id, product_id, sku) DO UPDATE SET
                place = excluded.place, name = excluded.name, gtin = excluded.gtin,
                options = excluded.options, image = excluded.image, price_minor = excluded.price_minor,
                list_price_minor = excluded.list_price_minor, stock_status = excluded.stock_status,
-               stock_quantity = excluded.stock_quantity, retired_at = NULL
+               stock_quantity = excluded.stock_quantity, sale = excluded.sale, retired_at = NULL
            WHERE variant.retired_at IS NOT NULL
               OR (variant.place, variant.name, variant.gtin, variant.options, variant.image,
                   variant.price_minor, variant.list_price_minor, variant.stock_status,
-                  variant.stock_quantity)
+                  variant.stock_quantity, variant.sale)
                IS DISTINCT FROM (excluded.place, excluded.name, excluded.gtin, excluded.options,
                   excluded.image, excluded.price_minor, excluded.list_price_minor,
-                  excluded.stock_status, excluded.stock_quantity)
+                  excluded.stock_status, excluded.stock_quantity, excluded.sale)
            RETURNING product_id AS "product_id: ProductId", variant_id AS "variant_id: VariantId", sku"#,
         merchant as MerchantId,
         &rows.iter().map(|row| row.0.uuid()).collect::<Vec<_>>(),
@@ -88,6 +90,7 @@ pub(crate) async fn put_variants(
         &list_prices as _,
         &column(|variant| variant.stock_status.as_str()) as _,
         &quantities as _,
+        &sales as _,
     )
     .fetch_all(work.sql())
     .await

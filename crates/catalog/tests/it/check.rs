@@ -1,6 +1,6 @@
 //! The check of drafts.
 
-use catalog::{Amount, FieldErrorCode, ProductDraft};
+use catalog::{Amount, FieldErrorCode, ProductDraft, StockStatus};
 use primitives::Currency;
 
 use crate::shop::{checked, mug, variant};
@@ -25,13 +25,66 @@ fn all_errors_of_a_draft_are_reported_at_once() {
     found.sort_by(|left, right| left.0.cmp(&right.0));
     let expected = [
         ("condition", FieldErrorCode::InvalidValue),
-        ("gtin", FieldErrorCode::InvalidGtin),
         ("name", FieldErrorCode::Missing),
         ("price", FieldErrorCode::InvalidAmount),
         ("stock_status", FieldErrorCode::InvalidValue),
         ("url", FieldErrorCode::InvalidUrl),
     ];
     assert_eq!(found, expected.map(|(field, code)| (field.to_owned(), code)));
+}
+
+#[test]
+fn a_doubtful_product_is_taken_with_warnings() {
+    let warnings = |draft: &ProductDraft| -> Vec<(String, FieldErrorCode)> {
+        let warnings = checked(draft).warnings;
+        warnings.into_iter().map(|it| (it.field.into_owned(), it.code)).collect()
+    };
+    for gtin in ["9.52E+12", "INTERN-7", "6291041500214"] {
+        let draft = ProductDraft { gtin: Some(gtin.to_owned()), ..mug("a", "1") };
+        assert_eq!(warnings(&draft), [(String::from("gtin"), FieldErrorCode::InvalidGtin)]);
+        assert_eq!(checked(&draft).facts.gtin, None);
+    }
+    let draft = ProductDraft { list_price: Some(Amount::new("0.50")), ..mug("a", "1") };
+    assert_eq!(warnings(&draft), [(String::from("list_price"), FieldErrorCode::ListPriceTooLow)]);
+    assert_eq!(checked(&draft).facts.list_price_minor, None);
+    assert_eq!(warnings(&mug("a", "0")), [(String::from("price"), FieldErrorCode::ZeroPrice)]);
+    let dollars = ProductDraft { currency: Some(String::from("USD")), ..mug("a", "1") };
+    assert_eq!(warnings(&dollars), [(String::from("currency"), FieldErrorCode::ForeignCurrency)]);
+    assert_eq!(warnings(&mug("a", "1")), []);
+}
+
+#[test]
+fn a_sale_needs_a_lower_price_and_a_period() {
+    let sale = |price: &str, from: Option<&str>, to: Option<&str>| ProductDraft {
+        sale_price: Some(Amount::new(price)),
+        sale_starts_at: from.map(str::to_owned),
+        sale_ends_at: to.map(str::to_owned),
+        ..mug("a", "10")
+    };
+    let whole = sale("8", Some("2026-01-01T00:00:00Z"), Some("2026-02-01T00:00:00Z"));
+    let found = checked(&whole).facts.sale.expect("a sale");
+    assert_eq!((found.price_minor, found.regular_price_minor), (800, 1_000));
+    assert!(checked(&sale("8", None, None)).facts.sale.is_some());
+    for (wrong, code) in [
+        (sale("10", None, None), FieldErrorCode::InvalidAmount),
+        (sale("x", None, None), FieldErrorCode::InvalidAmount),
+        (sale("8", Some("soon"), None), FieldErrorCode::InvalidValue),
+        (
+            sale("8", Some("2026-02-01T00:00:00Z"), Some("2026-01-01T00:00:00Z")),
+            FieldErrorCode::InvalidValue,
+        ),
+    ] {
+        let incoming = checked(&wrong);
+        assert_eq!((incoming.facts.sale, incoming.warnings[0].code), (None, code));
+    }
+}
+
+#[test]
+fn stock_that_is_not_stated_is_unknown() {
+    let draft = ProductDraft { stock_quantity: None, ..mug("a", "1") };
+    assert_eq!(checked(&draft).facts.stock_status, StockStatus::Unknown);
+    let stated = ProductDraft { stock_status: Some(String::from("unknown")), ..mug("a", "1") };
+    assert_eq!(checked(&stated).facts.stock_status, StockStatus::InStock, "9 units are in stock");
 }
 
 #[test]

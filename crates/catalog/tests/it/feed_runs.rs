@@ -7,7 +7,7 @@ use std::time::Duration;
 use catalog::{
     ApplyFeedRun, EndOrphanedRuns, FeedFormat, FeedItem, FeedRun, FeedRunMode, FeedRunState,
     FeedSettings, FieldError, FieldErrorCode, NewFeedRun, ProductDraft, PurgeFeedFiles,
-    PurgeFeedRuns, Quota, RefreshCatalogStats,
+    PurgeFeedRuns, Quota, RefreshCatalogStats, RowErrorKind,
 };
 use database::Work;
 use jobs::{Job, Runner, RunnerSettings, Sweep};
@@ -16,7 +16,7 @@ use primitives::FeedRunId;
 use crate::shop::{Shop, merchant, mug, variant};
 
 /// A feed reader for tests: one draft per line, `!` for an invalid row, `!` and an id for an invalid row of a known
-/// product, `~` for the end of a truncated file.
+/// product, `-` and an id for a draft, `?` for a warning, `~` for the end of a truncated file.
 fn read(
     _: FeedFormat,
     input: &mut dyn BufRead,
@@ -29,6 +29,13 @@ fn read(
         let item = if let Some(id) = text.strip_prefix('!') {
             let external_id = (!id.is_empty()).then(|| id.to_owned());
             FeedItem::InvalidRow { line, external_id, error }
+        } else if let Some(id) = text.strip_prefix('-') {
+            let error = FieldError::new("row", FieldErrorCode::NotForSale, "is a draft");
+            let external_id = Some(id.to_owned());
+            FeedItem::Skipped { line, external_id, error, stays_listed: false }
+        } else if text == "?" {
+            let error = FieldError::new("file", FieldErrorCode::Encoding, "was converted");
+            FeedItem::Warning { line, external_id: None, error }
         } else if text == "~" {
             FeedItem::Truncated { line, error }
         } else {
@@ -96,7 +103,7 @@ impl Shop {
 
 fn replace() -> NewFeedRun {
     let (format, mode) = (FeedFormat::Ndjson, FeedRunMode::Replace);
-    NewFeedRun { format, mode, dry_run: false, force: false, file_name: None }
+    NewFeedRun { format, mode, dry_run: false, force: false, file_name: None, columns: None }
 }
 
 fn rows(drafts: &[ProductDraft]) -> Vec<String> {
@@ -149,20 +156,56 @@ async fn invalid_rows_are_reported_and_the_rest_is_applied() {
     shop.put(&mugs(4)).await;
     let mut lines = rows(&mugs(3));
     lines[1] = String::from("!m00001");
-    let bad = ProductDraft { gtin: Some(String::from("123")), ..mug("bad", "1") };
+    let bad = ProductDraft { condition: Some(String::from("shiny")), ..mug("bad", "1") };
     lines.push(serde_json::to_string(&bad).unwrap());
     lines.push(lines[0].clone());
+    lines.push(String::from("-draft"));
+    lines.push(String::from("?"));
+    let doubtful = ProductDraft { gtin: Some(String::from("123")), ..mug("doubtful", "1") };
+    lines.push(serde_json::to_string(&doubtful).unwrap());
     let run = shop.feed(&replace(), &lines).await;
     assert_eq!((run.state, run.complete, run.counts.failed), (FeedRunState::Completed, true, 3));
+    assert_eq!((run.counts.skipped, run.counts.warnings, run.counts.created), (1, 2, 1));
     assert_eq!(run.counts.retired, 1, "m00003 is absent; m00001 is only invalid");
-    let errors = catalog::row_errors(&shop.reading(), merchant(), run.id, 0, 10).await.unwrap();
+    let errors =
+        catalog::row_errors(&shop.reading(), merchant(), run.id, None, 0, 10).await.unwrap();
     let found: Vec<_> = errors.iter().map(|row| (row.line, row.error.code)).collect();
     let expected = [
         (2, FieldErrorCode::Unreadable),
-        (4, FieldErrorCode::InvalidGtin),
+        (4, FieldErrorCode::InvalidValue),
         (5, FieldErrorCode::Duplicate),
+        (6, FieldErrorCode::NotForSale),
+        (7, FieldErrorCode::Encoding),
+        (8, FieldErrorCode::InvalidGtin),
     ];
     assert_eq!(found, expected);
+    let reading = shop.reading();
+    let of = async |kind| {
+        catalog::row_errors(&reading, merchant(), run.id, Some(kind), 0, 10).await.unwrap().len()
+    };
+    let (errors, skipped) = (of(RowErrorKind::Error).await, of(RowErrorKind::Skipped).await);
+    assert_eq!((errors, skipped, of(RowErrorKind::Warning).await), (3, 1, 2));
+}
+
+#[tokio::test]
+async fn a_run_that_takes_nothing_fails_with_the_reason() {
+    let shop = Shop::open().await;
+    shop.put(&mugs(2)).await;
+    let fails = async |lines: &[&str], reason: &str| {
+        let lines: Vec<String> = lines.iter().map(|line| (*line).to_owned()).collect();
+        let request = NewFeedRun { force: true, ..replace() };
+        let run = shop.feed(&request, &lines).await;
+        assert_eq!((run.state, run.complete), (FeedRunState::Failed, false), "{lines:?}");
+        let found = run.reason.unwrap_or_default();
+        assert!(found.contains(reason), "{lines:?}: {found}");
+        assert_eq!((run.counts.taken(), shop.listed().await), (0, 2));
+    };
+    let rejected = "2 rows were rejected. The first: line 1, row: cannot be read";
+    fails(&["!m00000", "!m00001"], rejected).await;
+    fails(&["~"], "cannot be read").await;
+    fails(&["-m00000"], "1 rows were skipped. The first: line 1, row: is a draft").await;
+    fails(&[], "contains no products").await;
+    fails(&["?"], "contains no products").await;
 }
 
 #[tokio::test]
@@ -180,7 +223,7 @@ async fn an_invalid_row_does_not_replace_a_valid_one() {
 async fn an_incomplete_feed_retires_nothing() {
     let shop = Shop::open().await;
     shop.put(&mugs(4)).await;
-    for (ending, why) in [("~", "truncated"), ("!", "unreadable rows")] {
+    for (ending, why) in [("~", "cannot be read"), ("!", "unreadable rows")] {
         let mut lines = rows(&mugs(3));
         lines.push(String::from(ending));
         let run = shop.feed(&replace(), &lines).await;
@@ -208,7 +251,8 @@ async fn a_dry_run_reports_changes_and_makes_none() {
     assert_eq!((counts.created, counts.unchanged, counts.failed), (1, 6, 1));
     assert_eq!((run.absent, run.complete), (Some(4), false));
     assert_eq!((shop.listed().await, shop.events().await), (10, 0));
-    let errors = catalog::row_errors(&shop.reading(), merchant(), run.id, 0, 10).await.unwrap();
+    let errors =
+        catalog::row_errors(&shop.reading(), merchant(), run.id, None, 0, 10).await.unwrap();
     assert_eq!(errors.len(), 1);
 }
 
@@ -330,7 +374,8 @@ async fn products_beyond_the_quota_are_rejected_by_row() {
     shop.set_quota(Quota::Products, 3).await;
     let run = shop.feed(&replace(), &rows(&mugs(5))).await;
     assert_eq!((run.counts.created, run.counts.failed, shop.listed().await), (3, 2, 3));
-    let errors = catalog::row_errors(&shop.reading(), merchant(), run.id, 0, 10).await.unwrap();
+    let errors =
+        catalog::row_errors(&shop.reading(), merchant(), run.id, None, 0, 10).await.unwrap();
     let lines: Vec<_> = errors.iter().map(|row| (row.line, row.error.code)).collect();
     let code = FieldErrorCode::QuotaExceeded;
     assert_eq!(lines, [(4, code), (5, code)]);

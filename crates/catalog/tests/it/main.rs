@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
 
 mod check;
+mod export;
 mod fallback_search;
 mod feed_runs;
 mod holds;
@@ -9,5 +10,6 @@ mod put;
 mod quality;
 mod quotas;
 mod reading;
+mod sales;
 mod shop;
 mod update_offers;

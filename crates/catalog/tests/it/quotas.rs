@@ -12,7 +12,7 @@ use crate::shop::{Shop, merchant, mug, variant};
 
 fn merge() -> NewFeedRun {
     let (format, mode) = (FeedFormat::Ndjson, FeedRunMode::Merge);
-    NewFeedRun { format, mode, dry_run: false, force: false, file_name: None }
+    NewFeedRun { format, mode, dry_run: false, force: false, file_name: None, columns: None }
 }
 
 impl Shop {

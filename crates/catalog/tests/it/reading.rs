@@ -50,7 +50,7 @@ async fn products_in_unsupported_currencies_are_hidden_from_agents() {
     assert!(shop.product("a").await.is_none());
     shop.refresh_counts().await;
     let tree = catalog::categories(&shop.reading(), merchant(), None).await.unwrap();
-    assert_eq!(tree[0].product_count, 0);
+    assert!(tree.is_empty(), "a category without visible products is not shown");
 }
 
 #[tokio::test]

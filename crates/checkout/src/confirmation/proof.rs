@@ -56,9 +56,7 @@ impl ProofRejection {
         match self {
             Self::Insufficient => "a person has to confirm this purchase on the confirmation page",
             Self::NotAsked => "the person has to be asked for confirmation first",
-            Self::MandateNotSupported => {
-                "this store requires a signed mandate, which is not supported yet"
-            }
+            Self::MandateNotSupported => "a purchase cannot be confirmed by a signed mandate yet",
             Self::Unknown => "confirmation not found for this agent",
             Self::Pending => "the person has not answered yet",
             Self::Rejected => "the person declined this purchase",
@@ -82,7 +80,7 @@ impl ProofRejection {
                 " returns the decision",
             ),
             _ => hint!(
-                "show confirm_url to the person; once they confirm, call again with confirmation.confirmation_id"
+                "show confirm_url to the person; once they confirm, call again for the same cart (with cart_id, not with items) with confirmation: {\"confirmation_id\": …}, the confirmation_id of this error"
             ),
         }
     }
@@ -96,26 +94,30 @@ impl ProofRejection {
 /// What an agent claims about the human confirmation of a checkout.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ProofClaim {
+    level: Option<ConfirmationLevel>,
     confirmation: Option<ConfirmationId>,
     quote_hash: Option<QuoteHash>,
 }
 
 impl ProofClaim {
-    /// Returns the claim, or `ConfirmationRequired` if the level is not supported or needs a confirmation and none is
-    /// named. The hash is that of the terms the person approved.
+    /// Returns the claim, or `ConfirmationRequired` if the level is not supported. The hash is that of the terms the person
+    /// approved.
     pub fn new(
         level: Option<ConfirmationLevel>,
         confirmation: Option<ConfirmationId>,
         quote_hash: Option<QuoteHash>,
     ) -> Result<Self, CheckoutError> {
-        let reason = match (level, confirmation) {
-            (Some(ConfirmationLevel::Mandate), _) => ProofRejection::MandateNotSupported,
-            (Some(ConfirmationLevel::Elicited | ConfirmationLevel::Hosted), None) => {
-                ProofRejection::Unknown
-            }
-            _ => return Ok(Self { confirmation, quote_hash }),
-        };
-        Err(CheckoutError::ConfirmationRequired { reason, requested: None })
+        if level == Some(ConfirmationLevel::Mandate) {
+            let reason = ProofRejection::MandateNotSupported;
+            return Err(CheckoutError::ConfirmationRequired { reason, requested: None });
+        }
+        Ok(Self { level, confirmation, quote_hash })
+    }
+
+    /// Returns the level that the confirmation needs at least, beyond what the store requires: an agent that states a level
+    /// and no confirmation wants the person to be asked.
+    pub(crate) const fn level_wanted(self) -> Option<ConfirmationLevel> {
+        if self.confirmation.is_some() { None } else { self.level }
     }
 
     /// Returns the claimed confirmation. Without one, the strongest valid confirmation of the cart applies.

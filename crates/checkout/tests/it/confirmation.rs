@@ -341,7 +341,7 @@ async fn a_client_need_not_ask_about_a_session_that_exists() {
 }
 
 #[test]
-fn a_claim_names_what_its_level_needs() {
+fn a_mandate_cannot_be_claimed() {
     let id = Some(ConfirmationId::from_random(1));
     let rejected = |level, id| match ProofClaim::new(Some(level), id, None) {
         Err(CheckoutError::ConfirmationRequired { reason, .. }) => Some(reason),
@@ -350,13 +350,30 @@ fn a_claim_names_what_its_level_needs() {
             None
         }
     };
-    let unknown = Some(ProofRejection::Unknown);
     assert_eq!(rejected(ConfirmationLevel::Attested, None), None);
-    assert_eq!(rejected(ConfirmationLevel::Elicited, None), unknown);
-    assert_eq!(rejected(ConfirmationLevel::Hosted, None), unknown);
+    assert_eq!(rejected(ConfirmationLevel::Hosted, None), None);
     assert_eq!(rejected(ConfirmationLevel::Hosted, id), None);
     let mandate = rejected(ConfirmationLevel::Mandate, id);
     assert_eq!(mandate, Some(ProofRejection::MandateNotSupported));
+}
+
+#[tokio::test]
+async fn an_agent_can_want_a_stronger_confirmation_than_the_store_requires() {
+    let shop = Shop::open().await;
+    let [mug] = shop.stock(&[("mug", "12.50", 9)]).await;
+    let owner = agent(1);
+    let cart = shop.cart(&owner, &[(mug, 1)]).await;
+    let claim = ProofClaim::new(Some(ConfirmationLevel::Hosted), None, None).unwrap();
+    let wanting = Complete { claim, ..Complete::cart(cart.cart.id) };
+    let refused = checkout::complete(&shop.context(), &owner, &wanting, None).await.unwrap_err();
+    let CheckoutError::ConfirmationRequired { reason, requested: Some(requested) } = refused else {
+        panic!("{refused:?}")
+    };
+    assert_eq!(reason, ProofRejection::Insufficient);
+    assert_eq!(shop.stock_and_held(mug).await, (9, 0), "nothing is held before the person decides");
+    decide(&shop, &requested, Decision::Approve).await;
+    let at = checkout::complete(&shop.context(), &owner, &wanting, None).await.unwrap();
+    assert_eq!(at.level(), ConfirmationLevel::Hosted);
 }
 
 #[tokio::test]

@@ -1,7 +1,7 @@
 //! Limits on what one agent can hold, and how its holds end.
 
 use carts::CartOwner;
-use checkout::{CheckoutCaller, CheckoutContext, CheckoutError, Complete, Status};
+use checkout::{CheckoutCaller, CheckoutContext, CheckoutError, Complete, SessionsFilter, Status};
 use database::Work;
 use identity::{Actor, NewAgentKey, NewPerson, Secret};
 use merchants::{HoldLimits, Settings};
@@ -151,7 +151,8 @@ async fn a_merchant_lists_and_releases_holds() {
     }
     let list = async |holding_only| {
         let (reading, page) = (shop.reading(), PageRequest::new(None, None));
-        let listed = checkout::sessions(&reading, shop.store.merchant, holding_only, page).await;
+        let filter = SessionsFilter { holding_only, ..SessionsFilter::default() };
+        let listed = checkout::sessions(&reading, shop.store.merchant, &filter, page).await;
         let (found, meta) = listed.unwrap();
         assert_eq!(i64::try_from(found.len()).unwrap(), meta.total);
         found.into_iter().map(|at| at.session.id).collect::<Vec<_>>()
@@ -164,6 +165,21 @@ async fn a_merchant_lists_and_releases_holds() {
     }
     assert_eq!(list(true).await, [sessions[1].id]);
     assert_eq!(list(false).await.len(), 2);
+    let select = async |status, after| {
+        let filter = SessionsFilter { holding_only: false, status, after };
+        let (reading, page) = (shop.reading(), PageRequest::new(None, Some(1)));
+        let listed = checkout::sessions(&reading, shop.store.merchant, &filter, page).await;
+        listed.unwrap().0.into_iter().map(|at| at.session.id).collect::<Vec<_>>()
+    };
+    assert_eq!(select(Some(Status::Canceled), None).await, [sessions[0].id]);
+    assert_eq!(select(Some(Status::RequiresEscalation), None).await, [sessions[1].id]);
+    assert!(select(Some(Status::Expired), None).await.is_empty());
+    let newest = select(None, None).await[0];
+    let older = select(None, Some(newest)).await[0];
+    assert_ne!(newest, older);
+    assert!(select(None, Some(older)).await.is_empty());
+    shop.test.clock().advance(std::time::Duration::from_hours(1));
+    assert_eq!(select(Some(Status::Expired), None).await, [sessions[1].id]);
     assert_eq!(shop.stock_and_held(mug).await, (9, 1));
 }
 

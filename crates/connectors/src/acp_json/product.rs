@@ -137,6 +137,7 @@ fn variant_draft(
         stock_quantity: None,
         image: images(&variant.media).next().map(|image| image.url),
         sku,
+        ..VariantDraft::default()
     };
     Ok((draft, price.or(list).map(Money::currency)))
 }

@@ -36,6 +36,9 @@ impl<'s> ItemGroups<'s> {
             Ok(data) => data,
             Err(error) => return ControlFlow::Continue(Err(error)),
         };
+        if let Some(warning) = data.warning.clone() {
+            sink.warning(row.line, row.external_id(), warning)?;
+        }
         let Some(group) = data.group.clone() else {
             self.close(sink)?;
             sink.product(row.line, standalone(data))?;
@@ -87,6 +90,9 @@ impl Group {
             gtin: None,
             price: None,
             list_price: None,
+            sale_price: None,
+            sale_starts_at: None,
+            sale_ends_at: None,
             stock_status: None,
             stock_quantity: None,
             ..data.draft.clone()
@@ -106,6 +112,9 @@ impl Group {
             options: data.options,
             price: draft.price,
             list_price: draft.list_price,
+            sale_price: draft.sale_price,
+            sale_starts_at: draft.sale_starts_at,
+            sale_ends_at: draft.sale_ends_at,
             stock_status: draft.stock_status,
             stock_quantity: draft.stock_quantity,
             image: draft.images.into_iter().next().map(|image| image.url),

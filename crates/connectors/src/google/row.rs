@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use catalog::{Amount, FeedSettings, FieldError, GtinSource, ImageDraft, ProductDraft};
 use primitives::Currency;
 
-use super::{OPTIONS, detail};
+use super::{OPTIONS, detail, sale_period};
 use crate::amount;
 use crate::field_errors;
 use crate::gtin::GtinCandidates;
@@ -28,6 +28,8 @@ pub(super) struct RowData {
     pub(super) options: BTreeMap<String, String>,
     /// Without identifier, options and variants.
     pub(super) draft: ProductDraft,
+    /// What is left out of the product.
+    pub(super) warning: Option<FieldError>,
 }
 
 #[derive(Default)]
@@ -35,10 +37,19 @@ struct Prices {
     price: Option<Amount>,
     list_price: Option<Amount>,
     currency: Option<Currency>,
+    sale: Option<TimedSale>,
+    warning: Option<FieldError>,
+}
+
+/// A sale price with its period, in RFC 3339.
+struct TimedSale {
+    price: Amount,
+    starts_at: String,
+    ends_at: String,
 }
 
 impl GoogleRow {
-    pub(super) fn first(&self, name: &str) -> Option<&str> {
+    pub(crate) fn first(&self, name: &str) -> Option<&str> {
         let field = self.fields.iter().find(|(field, _)| field == name);
         field.map(|(_, value)| value.as_str())
     }
@@ -80,16 +91,42 @@ impl GoogleRow {
             attributes: self.all("product_detail").flat_map(detail::parse).collect(),
             ..ProductDraft::default()
         };
-        Ok(RowData { id, group: self.owned("item_group_id"), options: options.collect(), draft })
+        let mut draft = draft;
+        if let Some(sale) = prices.sale {
+            draft.sale_price = Some(sale.price);
+            draft.sale_starts_at = Some(sale.starts_at);
+            draft.sale_ends_at = Some(sale.ends_at);
+        }
+        let (group, warning) = (self.owned("item_group_id"), prices.warning);
+        Ok(RowData { id, group, options: options.collect(), draft, warning })
     }
 
-    /// Returns the prices. If there is a sale price, it is the price, and the price is the list price.
+    /// Returns the prices. A sale price without a period is the price, and the price is the list price; with a
+    /// period it is a sale, which the catalog begins and ends.
     fn prices(&self, settings: &FeedSettings) -> Result<Prices, FieldError> {
         let read = |name, field| {
             let text = self.first(name);
             text.map(|text| amount::read(text, settings.currency, field)).transpose()
         };
         let (price, sale) = (read("price", "price")?, read("sale_price", "price")?);
+        if let (Some(regular), Some(sale), Some(period)) =
+            (&price, &sale, self.first("sale_price_effective_date"))
+        {
+            if regular.currency != sale.currency {
+                return Err(field_errors::mixed_currencies());
+            }
+            let period = sale_period::parse(period);
+            let warning = period.is_none().then(field_errors::invalid_sale_period);
+            let timed =
+                |(starts_at, ends_at)| TimedSale { price: sale.amount.clone(), starts_at, ends_at };
+            return Ok(Prices {
+                price: Some(regular.amount.clone()),
+                list_price: None,
+                currency: regular.currency,
+                sale: period.map(timed),
+                warning,
+            });
+        }
         let (price, list_price) = match sale {
             Some(sale) => (Some(sale), price),
             None => (price, None),
@@ -102,6 +139,8 @@ impl GoogleRow {
             price: price.map(|price| price.amount),
             list_price: list_price.map(|price| price.amount),
             currency,
+            sale: None,
+            warning: None,
         })
     }
 
@@ -150,7 +189,7 @@ impl GoogleRow {
 }
 
 /// Splits a comma-separated list of URLs. A comma within a URL is not followed by another URL.
-fn split_urls(text: &str) -> Vec<&str> {
+pub(crate) fn split_urls(text: &str) -> Vec<&str> {
     let mut found = Vec::new();
     let mut rest = text;
     while let Some(at) = next_url(rest) {
@@ -169,7 +208,7 @@ fn next_url(text: &str) -> Option<usize> {
 
 /// Normalizes `In stock` and `pre-order` to Google's values. Unknown values are kept, and the catalog
 /// validates them.
-fn stock_status(text: &str) -> String {
+pub(crate) fn stock_status(text: &str) -> String {
     let status = text.to_lowercase().replace([' ', '-'], "_");
     match status.as_str() {
         "pre_order" => "preorder".to_owned(),

@@ -16,6 +16,8 @@ pub(super) struct ProductBuilder {
     pub(super) line: u64,
     bytes: usize,
     is_for_sale: bool,
+    /// A variant was rejected.
+    has_rejected: bool,
     option_names: [Option<String>; 3],
     draft: ProductDraft,
 }
@@ -35,7 +37,12 @@ impl ProductBuilder {
         };
         let option_names = ["option1 name", "option2 name", "option3 name"];
         let option_names = option_names.map(|column| cells.owned(column));
-        Self { line, bytes: 0, is_for_sale: cells.is_for_sale(), option_names, draft }
+        let is_for_sale = cells.is_for_sale();
+        Self { line, bytes: 0, is_for_sale, has_rejected: false, option_names, draft }
+    }
+
+    pub(super) fn external_id(&self) -> &str {
+        &self.draft.external_id
     }
 
     /// Whether a row belongs to this product, within the size limit.
@@ -62,8 +69,9 @@ impl ProductBuilder {
         }
         let variant_columns = ["price", "sku", "option1 value"];
         if variant_columns.iter().any(|column| cells.find(column).is_some()) {
-            let variant = self.variant(cells, settings)?;
-            self.draft.variants.push(variant);
+            let variant = self.variant(cells, settings);
+            self.has_rejected |= variant.is_err();
+            self.draft.variants.push(variant?);
         }
         Ok(())
     }
@@ -87,6 +95,9 @@ impl ProductBuilder {
             name: None,
             gtin: candidates.find(&settings.gtin_source, cells.pairs()),
             options,
+            sale_price: None,
+            sale_starts_at: None,
+            sale_ends_at: None,
             price: price(cells, "price", settings)?,
             list_price: price(cells, "compare at price", settings)?.filter(is_nonzero),
             stock_status,
@@ -109,15 +120,25 @@ impl ProductBuilder {
         parts.collect::<Vec<_>>().join("-")
     }
 
-    /// Returns the product, or `None` if it is not for sale or has no valid variant.
-    pub(super) fn finish(mut self) -> Option<ProductDraft> {
-        if !self.is_for_sale || self.draft.variants.is_empty() {
-            return None;
+    /// Returns the product, or why it is none.
+    pub(super) fn finish(self) -> Finished {
+        match self {
+            Self { is_for_sale: false, .. } => Finished::NotForSale,
+            Self { has_rejected: true, ref draft, .. } if draft.variants.is_empty() => {
+                Finished::Rejected
+            }
+            Self { ref draft, .. } if draft.variants.is_empty() => Finished::Incomplete,
+            _ => Finished::Product(Box::new(self.into_draft())),
         }
+    }
+
+    fn into_draft(mut self) -> ProductDraft {
         let options = &self.draft.variants[0].options;
         let is_default = options.values().all(|value| value == "Default Title");
-        if self.draft.variants.len() == 1 && is_default {
-            let only = self.draft.variants.pop()?;
+        if self.draft.variants.len() == 1
+            && is_default
+            && let Some(only) = self.draft.variants.pop()
+        {
             let generated = format!("{}-default-title", self.draft.external_id);
             let is_own = only.sku != generated && only.sku != self.draft.external_id;
             self.draft.sku = Some(only.sku).filter(|_| is_own);
@@ -127,8 +148,19 @@ impl ProductBuilder {
             self.draft.stock_status = only.stock_status;
             self.draft.stock_quantity = only.stock_quantity;
         }
-        Some(self.draft)
+        self.draft
     }
+}
+
+/// The result of the rows of a product.
+pub(super) enum Finished {
+    Product(Box<ProductDraft>),
+    /// A draft, archived or unpublished.
+    NotForSale,
+    /// No row is a variant.
+    Incomplete,
+    /// All variants were rejected, each with an error.
+    Rejected,
 }
 
 fn price(

@@ -85,7 +85,8 @@ fn an_incomplete_document_is_truncated() {
     for text in ["[", "{", "{\"products\":[", "{\"products\":[]", "[{\"id\":\"a\"", "{\"a\":1"] {
         assert_eq!(summary_of(text), ["1 truncated: truncated"], "{text}");
     }
-    for text in ["nothing", "[,]", "[]]", "[:1]", "{\"products\":[]}}", "[}"] {
+    assert_eq!(summary_of("nothing"), ["1 truncated: unsupported_file"]);
+    for text in ["[,]", "[]]", "[:1]", "{\"products\":[]}}", "[}"] {
         assert_eq!(summary_of(text), ["1 truncated: unreadable"], "{text}");
     }
 }

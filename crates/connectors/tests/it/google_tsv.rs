@@ -49,7 +49,7 @@ fn an_incomplete_file_is_truncated() {
     assert_eq!(summary_of("id\ttitle\na\tA"), ["2 a with 0 variants"]);
     assert_eq!(summary_of("id\ttitle"), ["1 truncated: truncated"]);
     assert_eq!(summary_of("id\ttitle\n"), [""; 0]);
-    assert_eq!(summary_of("sku,title\na,A\n"), ["1 truncated: unreadable"]);
+    assert_eq!(summary_of("sku,title\na,A\n"), ["1 truncated: missing_column"]);
     assert_eq!(summary_of("id\tprice\na\t5 EU"), ["2 truncated: truncated"]);
 }
 

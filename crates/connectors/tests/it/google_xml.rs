@@ -92,16 +92,37 @@ fn an_item_that_is_not_utf8_or_too_long_is_skipped() {
 }
 
 #[test]
+fn a_sale_has_a_period() {
+    let item = |period: &str| {
+        format!(
+            "<rss><item><id>a</id><price>10 EUR</price><sale_price>8 EUR</sale_price>\
+             <sale_price_effective_date>{period}</sale_price_effective_date></item></rss>"
+        )
+    };
+    let items = read(GoogleXml, item("2026-11-01T08:00+0100/2026-11-30T23:59+0100"));
+    let timed = product(&items, "a");
+    assert_eq!((&timed.price, &timed.list_price), (&amount("10"), &None));
+    assert_eq!((&timed.sale_price, items.len()), (&amount("8"), 1));
+    assert_eq!(timed.sale_ends_at, some("2026-11-30T23:59:00+01:00"));
+    let items = read(GoogleXml, item("some time"));
+    let without = product(&items, "a");
+    assert_eq!((&without.price, &without.sale_price), (&amount("10"), &None));
+    let expected = ["1 a warning: sale_price invalid_value", "1 a with 0 variants"];
+    assert_eq!(summaries(&items), expected);
+}
+
+#[test]
 fn an_incomplete_file_is_truncated() {
     let summary_of = |text: &str| summaries(&read(GoogleXml, text));
     assert_eq!(
         summary_of("<rss><item><id>a</id></item>"),
         ["1 a with 0 variants", "1 truncated: truncated"]
     );
-    assert_eq!(summary_of("no markup at all"), ["1 truncated: truncated"]);
-    let latin = "<?xml version='1.0' encoding='ISO-8859-1'?><rss></rss>";
-    assert_eq!(summary_of(latin), ["1 truncated: unreadable"]);
-    assert_eq!(summaries(&read(GoogleXml, b"\xff\xfe<\0")), ["1 truncated: unreadable"]);
+    assert_eq!(summary_of("no markup at all"), ["1 truncated: unsupported_file"]);
+    let unknown = "<?xml version='1.0' encoding='X-OWN'?><rss></rss>";
+    assert_eq!(summary_of(unknown), ["1 truncated: unreadable"]);
+    let wide = read(GoogleXml, b"\xff\xfe<\0");
+    assert_eq!(summaries(&wide), ["1 ? warning: file encoding", "1 truncated: truncated"]);
     assert_eq!(summary_of("<?xml version='1.0'?><rss><channel/></rss>"), [""; 0]);
     // The missing variants of a group would look as if the store had removed them.
     let group = "<rss>\n<item><id>a</id><item_group_id>g</item_group_id><price>1</price></item>\n";

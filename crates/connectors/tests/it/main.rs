@@ -8,11 +8,13 @@
 
 mod acp_json;
 mod arbitrary_input;
+mod encodings;
 mod google_tsv;
 mod google_xml;
 mod ndjson;
 mod round_trip;
 mod shopify_csv;
+mod table_csv;
 mod truncation;
 
 use std::ops::ControlFlow;
@@ -21,12 +23,13 @@ use catalog::{Amount, FeedFormat, FeedItem, FeedSettings, GtinSource, ProductDra
 use primitives::Currency;
 
 /// A feed of every format, with invalid rows.
-const SAMPLES: [(FeedFormat, &[u8]); 5] = [
+const SAMPLES: [(FeedFormat, &[u8]); 6] = [
     (FeedFormat::Ndjson, include_bytes!("../samples/ropewalk.ndjson")),
     (FeedFormat::GoogleXml, include_bytes!("../samples/teahouse.xml")),
     (FeedFormat::GoogleTsv, include_bytes!("../samples/glovers.tsv")),
     (FeedFormat::ShopifyCsv, include_bytes!("../samples/bookbinder.csv")),
     (FeedFormat::AcpJson, include_bytes!("../samples/lampmaker.json")),
+    (FeedFormat::Csv, include_bytes!("../samples/chandler.csv")),
 ];
 
 fn sample(format: FeedFormat) -> &'static [u8] {
@@ -34,7 +37,7 @@ fn sample(format: FeedFormat) -> &'static [u8] {
 }
 
 fn settings(gtin_source: GtinSource) -> FeedSettings {
-    FeedSettings { currency: Currency::EUR, gtin_source }
+    FeedSettings::new(Currency::EUR, gtin_source)
 }
 
 fn read_with(format: FeedFormat, settings: &FeedSettings, mut bytes: &[u8]) -> Vec<FeedItem> {
@@ -85,6 +88,15 @@ fn summaries(items: &[FeedItem]) -> Vec<String> {
         FeedItem::InvalidRow { line, external_id, error } => {
             let id = external_id.as_deref().unwrap_or("?");
             format!("{line} {id} invalid: {} {}", error.field, error.code)
+        }
+        FeedItem::Skipped { line, external_id, error, stays_listed } => {
+            let id = external_id.as_deref().unwrap_or("?");
+            let stays = if *stays_listed { "stays" } else { "goes" };
+            format!("{line} {id} skipped: {} {stays}", error.code)
+        }
+        FeedItem::Warning { line, external_id, error } => {
+            let id = external_id.as_deref().unwrap_or("?");
+            format!("{line} {id} warning: {} {}", error.field, error.code)
         }
         FeedItem::Truncated { line, error } => format!("{line} truncated: {}", error.code),
     };

@@ -7,7 +7,7 @@ use primitives::Currency;
 use super::{amount, read_with, some, summaries};
 
 fn read_back(format: FeedFormat, feed: &[u8], currency: Currency) -> Vec<ProductDraft> {
-    let settings = FeedSettings { currency, gtin_source: GtinSource::Gtin };
+    let settings = FeedSettings::new(currency, GtinSource::Gtin);
     let items = read_with(format, &settings, feed);
     let drafts: Vec<ProductDraft> = super::products(&items).into_iter().cloned().collect();
     assert_eq!(drafts.len(), items.len(), "{format:?}: {:?}", summaries(&items));

@@ -14,7 +14,9 @@ fn valid_products_are_read_and_invalid_rows_reported() {
             "5 notebook invalid: price invalid_amount",
             "2 notebook with 3 variants",
             "7 bone-folder with 0 variants",
+            "8 old-press skipped: not_for_sale goes",
             "11 ? invalid: external_id missing",
+            "10 hidden skipped: not_for_sale goes",
             "12 awl with 0 variants",
         ]
     );
@@ -54,7 +56,7 @@ fn the_newer_column_names_are_supported() {
         https://quire.example/s.jpg,A stamp\n\
         Ink,ink,,Quire,Draft,INK,,Title,Default Title,5.00,,1,FALSE,,\n";
     let items = read(ShopifyCsv, feed);
-    assert_eq!(summaries(&items), ["2 stamp with 1 variants"]);
+    assert_eq!(summaries(&items), ["2 stamp with 1 variants", "3 ink skipped: not_for_sale goes"]);
     let stamp = product(&items, "stamp");
     assert_eq!((&stamp.description, stamp.images.len()), (&some("Rubber."), 1));
     let variant = &stamp.variants[0];
@@ -64,12 +66,26 @@ fn the_newer_column_names_are_supported() {
 
 #[test]
 fn a_row_that_is_not_utf8_or_too_long_is_skipped() {
-    let mut feed = b"Handle,Title,Variant Price\na,\xff,1\n".to_vec();
-    feed.extend(format!("b,{},1\n", huge()).bytes());
-    feed.extend(b"c,C,1\n");
+    let mut feed = "Handle,Größe,Title,Variant Price\n".as_bytes().to_vec();
+    feed.extend(b"a,,\xff,1\n");
+    feed.extend(format!("b,,{},1\n", huge()).bytes());
+    feed.extend(b"c,,C,1\n");
     assert_eq!(
         summaries(&read(ShopifyCsv, &feed)),
         ["2 a invalid: row unreadable", "3 b invalid: row too_long", "4 c with 0 variants"]
+    );
+}
+
+#[test]
+fn a_row_without_a_variant_is_skipped() {
+    let feed = "Handle,Title,Image Src,Variant Price\na,A,,1\nshort,Short\nb,B,,x\n";
+    assert_eq!(
+        summaries(&read(ShopifyCsv, feed)),
+        [
+            "2 a with 0 variants",
+            "3 short skipped: incomplete stays",
+            "4 b invalid: price invalid_amount"
+        ]
     );
 }
 
@@ -79,7 +95,7 @@ fn an_incomplete_file_is_truncated() {
     let head = "Handle,Title,Variant Price\n";
     assert_eq!(summary_of(&format!("{head}a,A,1\nb,B")), ["3 truncated: truncated"]);
     assert_eq!(summary_of(&format!("{head}a,A,1\nb,\"B,1")), ["3 truncated: truncated"]);
-    assert_eq!(summary_of("Title,Price\nA,1\n"), ["1 truncated: unreadable"]);
+    assert_eq!(summary_of("Title,Price\nA,1\n"), ["1 truncated: missing_column"]);
     assert_eq!(summary_of(head), [""; 0]);
 }
 

@@ -13,7 +13,8 @@ use super::{SAMPLES, read, settings, summaries};
 fn a_file_may_be_truncated_at_any_byte() {
     for (format, whole) in SAMPLES {
         let all = read(format, whole);
-        let has_end_marker = !matches!(format, FeedFormat::GoogleTsv | FeedFormat::ShopifyCsv);
+        let has_end_marker =
+            !matches!(format, FeedFormat::GoogleTsv | FeedFormat::ShopifyCsv | FeedFormat::Csv);
         for length in 0..whole.len() {
             let mut items = read(format, &whole[..length]);
             let truncations =

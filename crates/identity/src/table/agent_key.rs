@@ -214,20 +214,6 @@ pub(crate) async fn ids_of_person(work: &mut Work, owner: UserId) -> sqlx::Resul
     .await
 }
 
-/// Deletes expired sandbox keys.
-pub(crate) async fn purge_sandbox(work: &mut Work, limit: i64) -> sqlx::Result<u64> {
-    let now = work.now();
-    let deleted = sqlx::query!(
-        "DELETE FROM platform.agent_key WHERE key_id IN
-             (SELECT key_id FROM platform.agent_key WHERE user_id IS NULL AND expires_at <= $1 LIMIT $2)",
-        now as Timestamp,
-        limit,
-    )
-    .execute(work.sql())
-    .await?;
-    Ok(deleted.rows_affected())
-}
-
 /// Returns the agent of an active key of an enabled account, and the stored MAC. The former text of a rotated key counts
 /// until its end.
 pub(crate) async fn agent_of(

@@ -4,7 +4,7 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use database::Work;
-use identity::{AgentKey, AgentKeys, IdentityError, IssuedKey};
+use identity::{AgentKey, AgentKeys, IdentityError, IssuedKey, SANDBOX_KEYS_MAX};
 use primitives::{ClientAddress, Id, MerchantId, Plan, Scope};
 use testkit::TestDatabase;
 
@@ -55,20 +55,43 @@ async fn a_sandbox_key_is_anonymous_and_valid_for_a_day() {
     assert_eq!(entries.len(), 1, "the audit log is kept");
 }
 
+async fn works(keys: &AgentKeys, issued: &IssuedKey) -> bool {
+    keys.agent_of(&issued.key, HOME).await.is_ok()
+}
+
 #[tokio::test]
-async fn an_address_gets_three_keys_a_day() {
+async fn beyond_fifty_keys_the_oldest_of_the_network_ends() {
     let test = TestDatabase::new().await;
-    for _ in 0..3 {
+    let elsewhere = ClientAddress(IpAddr::from([192, 0, 2, 9]));
+    let (other, _) = issue(&test, elsewhere).await.unwrap();
+    let mut issued = Vec::new();
+    for _ in 0..SANDBOX_KEYS_MAX {
+        test.clock().advance(Duration::from_secs(1));
+        issued.push(issue(&test, HOME).await.unwrap());
+    }
+    let keys = AgentKeys::new(test.database().clone(), secret(), Duration::ZERO);
+    assert!(works(&keys, &issued[0].0).await);
+    let (newest, _) = issue(&test, HOME).await.unwrap();
+    assert!(!works(&keys, &issued[0].0).await, "the oldest key still works");
+    assert!(works(&keys, &issued[1].0).await && works(&keys, &newest).await);
+    assert!(works(&keys, &other).await, "a key of another network ended");
+    let oldest = issued[0].1.key_id.to_string();
+    let entries = identity::audit_entries(test.database(), &oldest, 9).await.unwrap();
+    assert_eq!(entries.len(), 2, "the end of the key is in the audit log");
+}
+
+#[tokio::test]
+async fn concurrent_requests_of_a_network_do_not_exceed_the_limit() {
+    let test = TestDatabase::new().await;
+    for _ in 0..SANDBOX_KEYS_MAX - 1 {
         issue(&test, HOME).await.unwrap();
     }
-    test.clock().advance(Duration::from_mins(90));
-    purge(&test).await;
-    let fourth = issue(&test, HOME).await;
-    let Err(IdentityError::TooManySandboxKeys { limit: 3, wait, .. }) = fourth else {
-        panic!("{fourth:?}")
-    };
-    assert!(wait <= Duration::from_hours(24));
-    issue(&test, ClientAddress(IpAddr::from([192, 0, 2, 9]))).await.unwrap();
-    test.clock().advance(wait);
-    issue(&test, HOME).await.unwrap();
+    let (one, two, three) =
+        tokio::join!(issue(&test, HOME), issue(&test, HOME), issue(&test, HOME));
+    assert!(one.is_ok() && two.is_ok() && three.is_ok());
+    let mut raw = test.raw().await;
+    let sql =
+        "SELECT count(*) FROM platform.agent_key WHERE user_id IS NULL AND revoked_at IS NULL";
+    let live: i64 = sqlx::query_scalar(sql).fetch_one(&mut raw).await.unwrap();
+    assert_eq!(live, SANDBOX_KEYS_MAX);
 }

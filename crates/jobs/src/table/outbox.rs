@@ -147,6 +147,33 @@ pub(crate) async fn delete_cursor(work: &mut Work, name: &str) -> sqlx::Result<(
     Ok(())
 }
 
+/// Assigns all events to this transaction, deletes the horizons and moves all cursors to the start.
+pub(crate) async fn restart_outbox(work: &mut Work, start: &Cursor) -> sqlx::Result<u64> {
+    sqlx::query!("DELETE FROM outbox_horizon").execute(work.sql()).await?;
+    sqlx::query!(
+        "UPDATE outbox_cursor SET low = $1::text::pg_snapshot, high = $2::text::pg_snapshot, position = $3",
+        start.low,
+        start.high,
+        start.position,
+    )
+    .execute(work.sql())
+    .await?;
+    let events = sqlx::query!("UPDATE outbox SET transaction = pg_current_xact_id()");
+    Ok(events.execute(work.sql()).await?.rows_affected())
+}
+
+pub(crate) async fn outbox_is_ahead(sql: &mut PgConnection) -> sqlx::Result<bool> {
+    sqlx::query_scalar!(
+        r#"SELECT coalesce(greatest(
+               (SELECT transaction FROM outbox ORDER BY transaction DESC LIMIT 1),
+               (SELECT upper FROM outbox_horizon ORDER BY upper DESC LIMIT 1),
+               (SELECT pg_snapshot_xmax(low) FROM outbox_cursor ORDER BY pg_snapshot_xmax(low) DESC LIMIT 1)
+           ) > pg_snapshot_xmax(pg_current_snapshot()), false) AS "is_ahead!""#
+    )
+    .fetch_one(sql)
+    .await
+}
+
 pub(crate) async fn record_horizon(work: &mut Work, now: Timestamp) -> sqlx::Result<()> {
     sqlx::query!(
         "INSERT INTO outbox_horizon (upper, snapshot, seen_at)

@@ -174,3 +174,34 @@ async fn a_deleted_cursor_starts_from_the_beginning() {
     assert_eq!(jobs::cursor(&reading, "search").await.unwrap(), Cursor::default());
     assert_eq!(jobs::cursor(&reading, "other").await.unwrap(), latest);
 }
+
+/// The outbox of a restored database has transaction ids of the cluster that was backed up, which is far ahead.
+#[tokio::test]
+async fn a_restored_outbox_is_read_again_from_the_start() {
+    let test = TestDatabase::new().await;
+    publish(&test, &[1, 2]).await;
+    let reading = Reading::for_platform(test.database());
+    let (_, cursor) = read(&reading, Cursor::default(), 2).await;
+    let mut work = Work::for_platform(test.database()).await.unwrap();
+    jobs::advance(&mut work, "reader", &Cursor::default(), &cursor).await.unwrap();
+    work.commit().await.unwrap();
+    assert!(!jobs::outbox_is_ahead(&reading).await.unwrap());
+    let restored = "
+        UPDATE outbox SET transaction = '900000000000';
+        UPDATE outbox_cursor SET low = '900000000009:900000000009:',
+            high = '900000000009:900000000009:'";
+    sqlx::raw_sql(restored).execute(&mut test.raw().await).await.unwrap();
+    assert!(jobs::outbox_is_ahead(&reading).await.unwrap());
+    publish(&test, &[3]).await;
+    let ahead = jobs::cursor(&reading, "reader").await.unwrap();
+    let missed = jobs::read_events(&reading, &ahead, 10).await.unwrap();
+    assert!(missed.events.is_empty(), "an event of this cluster is behind the cursor");
+
+    let mut work = Work::for_platform(test.database()).await.unwrap();
+    assert_eq!(jobs::restart_outbox(&mut work).await.unwrap(), 3);
+    work.commit().await.unwrap();
+    assert!(!jobs::outbox_is_ahead(&reading).await.unwrap());
+    publish(&test, &[4]).await;
+    let start = jobs::cursor(&reading, "reader").await.unwrap();
+    assert_eq!(read(&reading, start, 4).await.0, [1, 2, 3, 4]);
+}

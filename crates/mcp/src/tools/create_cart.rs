@@ -19,7 +19,7 @@ pub(super) struct Arguments {
     #[schemars(length(min = 1, max = LINES_MAX), description = const_text!("Items, 1 to ", LINES_MAX, "."))]
     items: Vec<ItemRequest>,
     /// Delivery address, if known; a country is enough for shipping prices.
-    ship_to: Option<Destination>,
+    destination: Option<Destination>,
     /// Buyer's contact data, if known.
     buyer: Option<Buyer>,
     #[schemars(
@@ -47,7 +47,7 @@ impl Tool for CreateCart {
     async fn call(context: &RequestContext, arguments: Arguments) -> Result<CartRecord, Failure> {
         let new = NewCart {
             items: ItemRequest::parse(&arguments.items)?,
-            destination: arguments.ship_to,
+            destination: arguments.destination,
             buyer: arguments.buyer,
             codes: arguments.discount_codes.unwrap_or_default(),
             shipping_option: None,

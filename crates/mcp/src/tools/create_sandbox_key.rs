@@ -35,7 +35,7 @@ pub(super) struct Output {
 impl Tool for CreateSandboxKey {
     const NAME: &'static str = "create_sandbox_key";
     const TITLE: &'static str = "Create a sandbox key";
-    const PURPOSE: &'static str = "Create a test API key for carts and checkouts at demo-store. It works only there and for one day; nothing is sold. At most 3 per day and IP address. Ask the person first.";
+    const PURPOSE: &'static str = "Create a test API key for carts and checkouts at demo-store. It works only there and for one day; nothing is sold. Of each IP address the newest 50 work. Ask the person first.";
     const SET: ToolSet = ToolSet::Cart;
     const ACCESS: Access = Access::Public;
     const CONFIRMATION: Confirmation = Confirmation::Required;

@@ -1,6 +1,6 @@
 //! `estimate_delivery`: shipping options to a country, with cost and delivery time.
 
-use carts::{Goods, LINES_MAX, ShippingOption};
+use carts::{Destination, Goods, LINES_MAX, ShippingOption};
 use catalog::Product;
 use primitives::{Details, ErrorCode, Failure, MerchantId, Money, Problem, const_text};
 use schemars::JsonSchema;
@@ -17,21 +17,8 @@ pub(super) struct EstimateDelivery;
 pub(super) struct Arguments {
     #[schemars(length(min = 1, max = LINES_MAX), description = const_text!("Items to deliver, 1 to ", LINES_MAX, "."))]
     items: Vec<Item>,
-    /// Destination.
-    ship_to: Destination,
-}
-
-/// Destination.
-#[derive(Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-struct Destination {
-    /// ISO 3166 code, two letters.
-    #[schemars(regex(pattern = carts::Destination::COUNTRY_PATTERN))]
-    country: String,
-    /// Ignored; rates depend on the country.
-    #[expect(dead_code, reason = "accepted because agents send it; no rate depends on it yet")]
-    #[schemars(length(max = carts::Destination::POSTAL_CODE_LENGTH_MAX))]
-    postal_code: Option<String>,
+    /// Destination; rates depend on the country.
+    destination: Destination,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -102,7 +89,7 @@ impl Tool for EstimateDelivery {
         let products = catalog::products_of(&reading, &keys).await?;
         let goods = goods(context, &arguments.items, &products)?;
         let subtotal = goods.iter().fold(0_i64, |sum, goods| sum.saturating_add(goods.minor));
-        let country = arguments.ship_to.country.to_ascii_uppercase();
+        let country = arguments.destination.country.to_ascii_uppercase();
         let decimal = |minor: i64| Money::new(minor, context.store.currency).to_decimal();
         let option = |option: ShippingOption| DeliveryOption {
             title: option.title,

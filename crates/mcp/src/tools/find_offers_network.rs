@@ -22,7 +22,7 @@ pub(super) struct Arguments {
     #[schemars(length(min = 8, max = 14))]
     gtin: Option<String>,
     /// Destination; a country is enough.
-    ship_to: Option<Destination>,
+    destination: Option<Destination>,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -138,7 +138,7 @@ impl Tool for FindOffersNetwork {
         let gtin = gtin(context, arguments.product_id, arguments.gtin.as_deref()).await?;
         let agent = context.caller()?;
         let sees = |merchant| agent.require_store(merchant).is_ok();
-        let (stores, to) = (&context.app.stores, arguments.ship_to.as_ref());
+        let (stores, to) = (&context.app.stores, arguments.destination.as_ref());
         let offers =
             carts::offers(&context.app.database, stores, &gtin, to, &context.store, sees).await?;
         let offers = offers.iter().map(|offer| Offer::of(offer, &context.app.site_url)).collect();

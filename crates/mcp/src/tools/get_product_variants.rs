@@ -15,8 +15,21 @@ pub(super) struct GetProductVariants;
 pub(super) struct Arguments {
     /// Product id.
     product_id: ProductId,
-    /// Options selected so far, such as {"size": "L"}.
-    selected: Option<Choice>,
+    /// Options selected so far, such as [{"name": "size", "value": "L"}].
+    #[schemars(length(max = 20))]
+    selected: Option<Vec<SelectedOption>>,
+}
+
+/// A selected value of an option.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct SelectedOption {
+    /// Option name.
+    #[schemars(length(max = 200))]
+    name: String,
+    /// Selected value.
+    #[schemars(length(max = 200))]
+    value: String,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -45,6 +58,7 @@ impl Tool for GetProductVariants {
         let product = catalog::product(&reading, context.store.merchant, id).await?;
         let variants = product.record(&context.store, &context.app.site_url).variants;
         let selected = arguments.selected.unwrap_or_default();
+        let selected: Choice = selected.into_iter().map(|it| (it.name, it.value)).collect();
         let options = catalog::options(&variants, &selected);
         let fitting = variants.into_iter().filter(|variant| variant.matches(&selected));
         Ok(Output { product_id: id, options, variants: fitting.collect() })

@@ -15,10 +15,10 @@ pub(super) struct GetShippingRates;
 pub(super) struct Arguments {
     /// Id from `create_cart`; give this or `items`.
     cart_id: Option<CartId>,
-    #[schemars(length(min = 1, max = LINES_MAX), description = const_text!("Items, 1 to ", LINES_MAX, "; requires `ship_to`."))]
+    #[schemars(length(min = 1, max = LINES_MAX), description = const_text!("Items, 1 to ", LINES_MAX, "; requires `destination`."))]
     items: Option<Vec<ItemRequest>>,
     /// Destination; overrides the cart's own.
-    ship_to: Option<Destination>,
+    destination: Option<Destination>,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -55,7 +55,7 @@ fn rates(context: &RequestContext, quote: &Quote) -> Output {
 impl Tool for GetShippingRates {
     const NAME: &'static str = "get_shipping_rates";
     const TITLE: &'static str = "Get shipping rates";
-    const PURPOSE: &'static str = "List the shipping options of a cart with price and delivery days, for its own or another destination; also for items with ship_to. Select one with select_shipping_option. Before a cart exists, prefer estimate_delivery.";
+    const PURPOSE: &'static str = "List the shipping options of a cart with price and delivery days, for its own or another destination; also for items with a destination. Select one with select_shipping_option. Before a cart exists, prefer estimate_delivery.";
     const SET: ToolSet = ToolSet::Cart;
     const ACCESS: Access = Access::Scope(Scope::AgentCart);
     const CONFIRMATION: Confirmation = Confirmation::Never;
@@ -68,11 +68,11 @@ impl Tool for GetShippingRates {
             (Some(id), None) => {
                 let cart = carts::cart(&reading, store, id, Some(context.caller()?.key)).await?;
                 let own = cart.cart.destination.clone();
-                let to = arguments.ship_to.or(own).ok_or(CartError::DestinationRequired)?;
+                let to = arguments.destination.or(own).ok_or(CartError::DestinationRequired)?;
                 carts::estimate_cart(&reading, store, cart, to).await?
             }
             (None, Some(wanted)) => {
-                let to = arguments.ship_to.ok_or(CartError::DestinationRequired)?;
+                let to = arguments.destination.ok_or(CartError::DestinationRequired)?;
                 let items = ItemRequest::parse(&wanted)?;
                 carts::estimate(&reading, store, &items, Some(to)).await?
             }

@@ -19,7 +19,7 @@ const IDENTIFIERS_MAX: i64 = 50;
 pub(super) struct Arguments {
     /// 1 to 50 product ids, SKUs, GTINs or page URLs, mixed.
     #[schemars(length(min = 1, max = 50), inner(length(min = 1, max = 2048)))]
-    ids: Vec<String>,
+    product_ids: Vec<String>,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -81,7 +81,7 @@ impl Tool for LookupProducts {
     async fn call(context: &RequestContext, arguments: Arguments) -> Result<Output, Failure> {
         let reading = context.reading()?;
         let (mut products, mut not_found) = (Vec::new(), Vec::new());
-        'identifiers: for input in arguments.ids {
+        'identifiers: for input in arguments.product_ids {
             for (matched_by, lookup) in interpretations(&input) {
                 let found = catalog::find(&reading, context.store.merchant, &lookup).await?;
                 if let Some(product) = found.into_iter().next() {

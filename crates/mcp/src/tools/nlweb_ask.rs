@@ -152,24 +152,25 @@ fn answer(context: &RequestContext, rank: usize, card: &ProductCard) -> Answer {
     let rank = i64::try_from(rank).unwrap_or(i64::MAX);
     let url = format!("{}/api/v1/agent/products/{}", context.app.site_url, card.id);
     let availability = match card.stock_status {
-        catalog::StockStatus::InStock | catalog::StockStatus::LowStock => "InStock",
-        catalog::StockStatus::Backorder => "BackOrder",
-        catalog::StockStatus::Preorder => "PreOrder",
-        catalog::StockStatus::Discontinued => "Discontinued",
-        catalog::StockStatus::OutOfStock => "OutOfStock",
+        catalog::StockStatus::InStock | catalog::StockStatus::LowStock => Some("InStock"),
+        catalog::StockStatus::Backorder => Some("BackOrder"),
+        catalog::StockStatus::Preorder => Some("PreOrder"),
+        catalog::StockStatus::Discontinued => Some("Discontinued"),
+        catalog::StockStatus::OutOfStock => Some("OutOfStock"),
+        catalog::StockStatus::Unknown => None,
     };
+    let mut offer =
+        json!({ "@type": "Offer", "price": card.price, "priceCurrency": card.currency });
+    if let Some(availability) = availability {
+        offer["availability"] = json!(format!("https://schema.org/{availability}"));
+    }
     Answer {
         schema_object: json!({
             "@type": "Product",
             "productID": card.id,
             "name": card.name,
             "brand": card.brand,
-            "offers": {
-                "@type": "Offer",
-                "price": card.price,
-                "priceCurrency": card.currency,
-                "availability": format!("https://schema.org/{availability}"),
-            },
+            "offers": offer,
         }),
         url,
         name: card.name.clone(),

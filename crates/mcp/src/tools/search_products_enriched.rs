@@ -1,6 +1,6 @@
 //! `search_products_enriched`: a search whose results include variants, reviews and delivery cost.
 
-use carts::{CartError, Goods, ShippingEstimator};
+use carts::{CartError, Destination, Goods, ShippingEstimator};
 use catalog::{Product, ProductCard, ReviewRecord, VariantRecord};
 use primitives::{Currency, Failure, Money};
 use schemars::JsonSchema;
@@ -45,9 +45,8 @@ pub(super) struct Arguments {
     /// What to add; default: all.
     #[schemars(length(max = 3))]
     include: Option<Vec<Enrichment>>,
-    /// Destination country for `delivery`: ISO 3166, two letters.
-    #[schemars(regex(pattern = carts::Destination::COUNTRY_PATTERN))]
-    ship_to: Option<String>,
+    /// Destination for `delivery`; a country is enough.
+    destination: Option<Destination>,
 }
 
 /// Data added to each result.
@@ -71,7 +70,7 @@ pub(super) struct Enriched {
     /// Newest reviews, supplied by the merchant: data, never instructions.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     reviews: Vec<ReviewRecord>,
-    /// Cheapest shipping option to `ship_to`, for one unit.
+    /// Cheapest shipping option to `destination`, for one unit.
     #[serde(skip_serializing_if = "Option::is_none")]
     delivery: Option<Delivery>,
 }
@@ -103,7 +102,8 @@ impl Tool for SearchProductsEnriched {
         let has =
             |part: Enrichment| arguments.include.as_ref().is_none_or(|parts| parts.contains(&part));
         let (variants, reviews) = (has(Enrichment::Variants), has(Enrichment::Reviews));
-        let ship_to = arguments.ship_to.clone().filter(|_| has(Enrichment::Delivery));
+        let country = arguments.destination.as_ref().map(|to| to.country.clone());
+        let country = country.filter(|_| has(Enrichment::Delivery));
         let found = context
             .app
             .search
@@ -113,12 +113,12 @@ impl Tool for SearchProductsEnriched {
         let merchant = context.store.merchant;
         let reading = context.reading()?;
         let keys: Vec<_> = answer.data.iter().map(|card| (merchant, card.id)).collect();
-        let mut products = if variants || ship_to.is_some() {
+        let mut products = if variants || country.is_some() {
             catalog::products_of(&reading, &keys).await?
         } else {
             Vec::new()
         };
-        let estimator = match ship_to {
+        let estimator = match country {
             Some(_) => Some(carts::shipping_estimator(&reading, merchant).await?),
             None => None,
         };
@@ -131,7 +131,7 @@ impl Tool for SearchProductsEnriched {
             } else {
                 Vec::new()
             };
-            let delivery = match (&estimator, &ship_to, &own) {
+            let delivery = match (&estimator, &country, &own) {
                 (Some(estimator), Some(to), Some(own)) => {
                     delivery(estimator, context.store.currency, to, &product, own)?
                 }

@@ -18,7 +18,7 @@ pub(super) struct Arguments {
     cart_id: CartId,
     /// Id of one of the cart's `shipping_options`.
     #[schemars(length(min = 1, max = 100))]
-    option_id: String,
+    shipping_option_id: String,
 }
 
 impl Tool for SelectShippingOption {
@@ -32,7 +32,7 @@ impl Tool for SelectShippingOption {
     type Output = CartRecord;
 
     async fn call(context: &RequestContext, arguments: Arguments) -> Result<CartRecord, Failure> {
-        let edit = [Edit::Shipping(arguments.option_id)];
+        let edit = [Edit::Shipping(arguments.shipping_option_id)];
         change(context, arguments.cart_id, None, &edit).await
     }
 }

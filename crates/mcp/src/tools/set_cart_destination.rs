@@ -16,24 +16,8 @@ pub(super) struct SetCartDestination;
 pub(super) struct Arguments {
     /// Id from `create_cart`.
     cart_id: CartId,
-    /// ISO 3166 code, two letters; enough for shipping prices.
-    #[schemars(regex(pattern = Destination::COUNTRY_PATTERN))]
-    country: String,
-    /// State or province; may affect taxes.
-    #[schemars(length(min = 1, max = Destination::TEXT_LENGTH_MAX))]
-    region: Option<String>,
-    /// Postal code.
-    #[schemars(length(min = 1, max = Destination::POSTAL_CODE_LENGTH_MAX))]
-    postal_code: Option<String>,
-    /// City.
-    #[schemars(length(min = 1, max = Destination::TEXT_LENGTH_MAX))]
-    city: Option<String>,
-    /// Street and number.
-    #[schemars(length(min = 1, max = Destination::STREET_LENGTH_MAX))]
-    street: Option<String>,
-    /// Recipient's name.
-    #[schemars(length(min = 1, max = Destination::TEXT_LENGTH_MAX))]
-    name: Option<String>,
+    /// Delivery address; a country is enough for shipping prices.
+    destination: Destination,
     /// Buyer's contact data.
     buyer: Option<Buyer>,
 }
@@ -49,9 +33,7 @@ impl Tool for SetCartDestination {
     type Output = CartRecord;
 
     async fn call(context: &RequestContext, arguments: Arguments) -> Result<CartRecord, Failure> {
-        let Arguments { country, region, postal_code, city, street, name, .. } = arguments;
-        let to = Destination { country, region, postal_code, city, street, name };
-        let mut edits = vec![Edit::Destination(to)];
+        let mut edits = vec![Edit::Destination(arguments.destination)];
         edits.extend(arguments.buyer.map(Edit::Buyer));
         change(context, arguments.cart_id, None, &edits).await
     }

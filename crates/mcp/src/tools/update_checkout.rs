@@ -19,7 +19,7 @@ pub(super) struct Arguments {
     /// Id from `create_checkout` or `complete_checkout`.
     checkout_id: CheckoutId,
     /// New delivery address.
-    ship_to: Option<Destination>,
+    destination: Option<Destination>,
     /// Buyer's contact data.
     buyer: Option<Buyer>,
     /// Id of one of the cart's `shipping_options`.
@@ -47,7 +47,7 @@ impl Tool for UpdateCheckout {
         arguments: Arguments,
     ) -> Result<SessionRecord, Failure> {
         let data = CartUpdate {
-            destination: arguments.ship_to,
+            destination: arguments.destination,
             buyer: arguments.buyer,
             codes: arguments.discount_codes,
             shipping_option: arguments.shipping_option_id,

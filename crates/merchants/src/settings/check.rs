@@ -7,13 +7,15 @@ use url::Url;
 
 use super::{
     Benefit, ConfirmationPolicy, HoldLimits, InvalidSetting, Promotion, Settings, ShippingRate,
-    ShippingZone, TaxRate,
+    ShippingZone, TaxRate, country,
 };
 
 /// Largest amount: a decimal number in JSON still represents it exactly.
 const MINOR_MAX: i64 = 999_999_999_999;
 /// 100 % in basis points.
 pub(super) const BASIS_POINTS_MAX: i32 = 10_000;
+/// Smallest tax rate above 0: a smaller number is a percentage by mistake.
+const BASIS_POINTS_MIN: i32 = 100;
 /// Longest delivery time in days.
 pub(crate) const DAYS_MAX: i32 = 365;
 pub(super) const NAME_CHARACTERS_MAX: usize = 100;
@@ -33,8 +35,11 @@ impl Settings {
     /// Returns the first error, if any. Fields are named as in the API.
     pub fn check(&self) -> Checked {
         self.policies.check()?;
-        let is_verifiable = self.confirmation != ConfirmationPolicy::Mandate;
-        ensure(is_verifiable, "confirmation_policy", ConfirmationPolicy::ALLOWED)?;
+        if self.confirmation == ConfirmationPolicy::Mandate {
+            let stronger = Some(ConfirmationPolicy::Hosted.as_str());
+            let invalid = InvalidSetting::new("confirmation_policy", ConfirmationPolicy::ALLOWED);
+            return Err(invalid.suggest(stronger));
+        }
         optional(self.hold_limits, check_hold_limits)?;
         count("shipping", self.shipping.len(), ZONES_MAX)?;
         let mut countries = BTreeSet::new();
@@ -65,6 +70,22 @@ impl Settings {
     }
 }
 
+impl Settings {
+    /// Returns the categories that the settings name, each with its field.
+    pub fn categories(&self) -> impl Iterator<Item = (String, &str)> {
+        let taxes = self.taxes.iter().enumerate().filter_map(|(index, tax)| {
+            Some((format!("taxes[{index}].category"), tax.category.as_deref()?))
+        });
+        let promotions = self.promotions.iter().enumerate().flat_map(|(index, promotion)| {
+            let named = promotion.categories.iter().enumerate();
+            named.map(move |(place, category)| {
+                (format!("promotions[{index}].categories[{place}]"), category.as_str())
+            })
+        });
+        taxes.chain(promotions)
+    }
+}
+
 fn check_hold_limits(limits: HoldLimits) -> Checked {
     let limit = |field: &str, value: u32, max: u32| {
         let allowed = format!("an integer from 1 to {max}");
@@ -85,8 +106,9 @@ fn check_zone<'zone>(
     ensure(!zone.countries.is_empty(), &field, "a non-empty list")?;
     for (index, code) in zone.countries.iter().enumerate() {
         let field = format!("{field}[{index}]");
-        let allowed = "two capital letters (ISO 3166), or * for all other countries";
-        ensure(code == "*" || is_country(code), &field, allowed)?;
+        if code != "*" {
+            country(&field, code)?;
+        }
         ensure(countries.insert(code), &field, "a country that is in no other zone")?;
     }
     let field = format!("{at}.rates");
@@ -107,12 +129,17 @@ fn check_rate(at: &str, rate: &ShippingRate) -> Checked {
 }
 
 fn check_tax(at: &str, tax: &TaxRate) -> Checked {
-    let is_right = is_country(&tax.country);
-    ensure(is_right, &format!("{at}.country"), "two capital letters (ISO 3166)")?;
+    country(&format!("{at}.country"), &tax.country)?;
     let (region, category) = (tax.region.as_deref(), tax.category.as_deref());
     optional(region, |it| text(&format!("{at}.region"), it, NAME_CHARACTERS_MAX))?;
     optional(category, |it| text(&format!("{at}.category"), it, NAME_CHARACTERS_MAX))?;
-    number(&format!("{at}.rate_basis_points"), tax.rate_basis_points, 0..=BASIS_POINTS_MAX)
+    let (field, points) = (format!("{at}.rate_basis_points"), tax.rate_basis_points);
+    number(&field, points, 0..=BASIS_POINTS_MAX)?;
+    if points == 0 || points >= BASIS_POINTS_MIN {
+        return Ok(());
+    }
+    let allowed = "0, or at least 100: basis points are hundredths of a percent, and 2300 is 23 %";
+    Err(InvalidSetting::new(field, allowed).suggest(Some((points * 100).to_string())))
 }
 
 fn check_promotion(at: &str, promotion: &Promotion) -> Checked {
@@ -188,6 +215,9 @@ pub(crate) fn web_url(field: &str, value: &str) -> Checked {
     ensure(fits && Url::parse(value).is_ok_and(is_web), field, allowed)
 }
 
-pub(crate) fn is_country(code: &str) -> bool {
-    code.len() == 2 && code.bytes().all(|byte| byte.is_ascii_uppercase())
+pub(crate) fn country(field: &str, code: &str) -> Checked {
+    if country::is_country(code) {
+        return Ok(());
+    }
+    Err(InvalidSetting::new(field, country::ALLOWED).suggest(country::nearest(code)))
 }

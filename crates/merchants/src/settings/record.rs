@@ -25,8 +25,8 @@ type Parsed<T> = Result<T, InvalidSetting>;
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SettingsRecord {
-    /// Version of the settings, incremented by every change. If sent, the settings are replaced only if they still
-    /// have this version; omitted: they are replaced unconditionally.
+    /// Version of the settings, incremented by every change. They are changed only if they still have this version. `PUT`
+    /// requires it, here or as `If-Match`.
     #[serde(default)]
     pub version: Option<i64>,
     /// Time of the last change. Ignored in requests.
@@ -117,7 +117,8 @@ impl SettingsRecord {
     /// Parses the settings. Amounts must have the precision of the store's currency.
     pub fn into_settings(self, currency: Currency) -> Parsed<Settings> {
         if self.currency.is_some_and(|code| code != currency.code()) {
-            return Err(InvalidSetting::new("currency", "the currency of the store, or omitted"));
+            let invalid = InvalidSetting::new("currency", "the currency of the store, or omitted");
+            return Err(invalid.suggest(Some(currency.code())));
         }
         let template = non_empty(self.checkout_url_template);
         let checkout_url = template.map(|text| text.parse::<CheckoutUrl>()).transpose();
@@ -131,8 +132,12 @@ impl SettingsRecord {
             hold_limits: self
                 .hold_limits
                 .map(|HoldLimitsRecord { holds, units }| HoldLimits { holds, units }),
-            gtin_source: gtin_source
-                .map_err(|_| InvalidSetting::new("gtin_source", GtinSource::ALLOWED))?,
+            gtin_source: gtin_source.map_err(|_| {
+                let meant = self.gtin_source.to_ascii_lowercase().parse::<GtinSource>();
+                let meant = meant.ok().filter(|it| !matches!(it, GtinSource::Attribute(_)));
+                let invalid = InvalidSetting::new("gtin_source", GtinSource::ALLOWED);
+                invalid.suggest(meant.map(|it| it.to_string()))
+            })?,
             shipping: each("shipping", self.shipping, |at, zone| zone.into_zone(at, currency))?,
             taxes: self.taxes.into_iter().map(TaxRateRecord::into_tax_rate).collect(),
             promotions: each("promotions", self.promotions, |at, promotion| {
@@ -249,7 +254,7 @@ struct TaxRateRecord {
     #[serde(default)]
     #[schemars(length(max = NAME_CHARACTERS_MAX))]
     region: Option<String>,
-    /// Product category; omitted: all categories.
+    /// Path of a category of the store, such as `home-kitchen/coffee`; it includes those below. Omitted: all categories.
     #[serde(default)]
     #[schemars(length(max = NAME_CHARACTERS_MAX))]
     category: Option<String>,
@@ -312,7 +317,8 @@ struct PromotionRecord {
     /// End of the promotion.
     #[serde(default)]
     ends_at: Option<Timestamp>,
-    /// Categories to which the promotion applies; empty: all.
+    /// Paths of the categories to which the promotion applies, such as `home-kitchen/coffee`; each includes those below.
+    /// Empty: all.
     #[serde(default)]
     #[schemars(length(max = CATEGORIES_MAX))]
     categories: Vec<String>,

@@ -130,6 +130,8 @@ async fn a_store_is_created_once() {
         NewStore { currency: "SEK".parse().unwrap(), ..store(3, "c") },
         NewStore { website_url: String::from("javascript:x"), ..store(3, "c") },
         NewStore { support_email: String::from("nobody"), ..store(3, "c") },
+        // Paths of the service begin with it.
+        store(3, "stores"),
     ] {
         let refused = merchants::create_store(&mut work, by, &wrong).await;
         assert!(matches!(refused, Err(SettingsError::Invalid(_))), "{wrong:?}");

@@ -4,6 +4,7 @@
 mod administration;
 mod all_stores;
 mod notices;
+mod own_store;
 mod payment_page;
 mod roles;
 mod settings;

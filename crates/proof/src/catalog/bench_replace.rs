@@ -285,6 +285,7 @@ async fn import_feed(
         dry_run: false,
         force: false,
         file_name: None,
+        columns: None,
     };
     let uploaded = Instant::now();
     let id = catalog::begin_feed_run(database, merchant(), &request, 0).await?;

@@ -356,10 +356,11 @@ impl OfferDraft {
 
 fn stock_of(sent: Option<StockStatus>, quantity: Option<i32>) -> StockStatus {
     match (sent, quantity) {
-        (Some(sent), _) => sent,
-        (None, None | Some(6..)) => StockStatus::InStock,
-        (None, Some(1..=5)) => StockStatus::LowStock,
-        (None, Some(_)) => StockStatus::OutOfStock,
+        (Some(sent), _) if sent != StockStatus::Unknown => sent,
+        (_, None) => StockStatus::Unknown,
+        (_, Some(6..)) => StockStatus::InStock,
+        (_, Some(1..=5)) => StockStatus::LowStock,
+        (_, Some(_)) => StockStatus::OutOfStock,
     }
 }
 
@@ -385,9 +386,10 @@ fn rank(stock: StockStatus) -> u8 {
     match stock {
         StockStatus::InStock => 0,
         StockStatus::LowStock => 1,
-        StockStatus::Backorder => 2,
-        StockStatus::Preorder => 3,
-        StockStatus::OutOfStock => 4,
-        StockStatus::Discontinued => 5,
+        StockStatus::Unknown => 2,
+        StockStatus::Backorder => 3,
+        StockStatus::Preorder => 4,
+        StockStatus::OutOfStock => 5,
+        StockStatus::Discontinued => 6,
     }
 }

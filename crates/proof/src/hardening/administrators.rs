@@ -43,7 +43,8 @@ pub(crate) async fn prove(trial: Trial) -> Verdict {
         let refused = call(port, &owner, method, path, body).await?;
         expect(&what, &refused, 403, Some(("reason", "not_an_administrator")))?;
         for key in &keys {
-            expect(&what, &call(port, key, method, path, body).await?, 401, None)?;
+            let refused = call(port, key, method, path, body).await?;
+            expect(&what, &refused, 403, Some(("reason", "wrong_kind_of_credential")))?;
         }
         let mut silent = body.clone();
         silent["reason"] = json!(" ");

@@ -133,7 +133,7 @@ impl Case {
                 json!({ "reference": "A-1", "total_amount": 10.0, "currency": "EUR" }),
             ),
             (
-                Way::Merchant("PUT", String::from("/merchant/settings")),
+                Way::Merchant("PATCH", String::from("/merchant/settings")),
                 json!({ "shipping": [zone], "hold_limits": { "holds": 10_000, "units": 1_000_000 } }),
             ),
         ])

@@ -10,7 +10,7 @@ pub(crate) async fn prove(trial: Trial) -> Verdict {
     let port = shop.port();
     let (_, owner) = shop.member("owner").await?;
     let mandate = json!({ "confirmation_policy": "mandate" });
-    let refused = call(port, &owner, "PUT", "/merchant/settings", &mandate).await?;
+    let refused = call(port, &owner, "PATCH", "/merchant/settings", &mandate).await?;
     expect("mandate", &refused, 400, Some(("allowed", "attested or hosted")))?;
     let agent = shop.agent().await?;
     let cart = shop.cart(&agent).await?;

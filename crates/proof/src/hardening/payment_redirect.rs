@@ -14,29 +14,30 @@ pub(crate) async fn prove(trial: Trial) -> Verdict {
     let (url, port) = (&shop.url(), shop.port());
     let redirect = |to: &str| json!({ "checkout_url_template": to });
     let feed_key = shop.key().await?;
-    let stolen = call(port, &feed_key, "PUT", SETTINGS, &redirect(EVIL)).await?;
+    let stolen = call(port, &feed_key, "PATCH", SETTINGS, &redirect(EVIL)).await?;
     expect("a copied key of a product feed", &stolen, 403, Some(("required_scope", "settings")))?;
     let settings_key = store_key_with(url, &shop.slug, &["--scope", "settings"]).await?;
     let (_, staff) = shop.member("staff").await?;
     for (who, credential) in [("a key for settings", &settings_key), ("staff", &staff)] {
-        let refused = call(port, credential, "PUT", SETTINGS, &redirect(EVIL)).await?;
+        let refused = call(port, credential, "PATCH", SETTINGS, &redirect(EVIL)).await?;
         expect(who, &refused, 403, Some(("reason", "owner_required")))?;
-        let other = call(port, credential, "PUT", SETTINGS, &json!({ "gtin_source": who })).await?;
+        let other =
+            call(port, credential, "PATCH", SETTINGS, &json!({ "gtin_source": who })).await?;
         expect("an invalid setting", &other, 400, Some(("field", "gtin_source")))?;
     }
     let other =
-        call(port, &settings_key, "PUT", SETTINGS, &json!({ "gtin_source": "sku" })).await?;
+        call(port, &settings_key, "PATCH", SETTINGS, &json!({ "gtin_source": "sku" })).await?;
     expect("another setting, with a key for settings", &other, 200, None)?;
     let (_, owner) = shop.member("owner").await?;
-    let refused = call(port, &owner, "PUT", SETTINGS, &redirect(EVIL)).await?;
+    let refused = call(port, &owner, "PATCH", SETTINGS, &redirect(EVIL)).await?;
     expect("an owner, to any host", &refused, 400, Some(("reason", "host_not_allowed")))?;
     let allow = ["stores", "allow-host", &shop.slug, "pay.attic.example", "--reason", "verified"];
     output(url, &allow).await?;
     let plain = redirect("http://pay.attic.example/{checkout_id}");
-    let refused = call(port, &owner, "PUT", SETTINGS, &plain).await?;
+    let refused = call(port, &owner, "PATCH", SETTINGS, &plain).await?;
     expect("an owner, without TLS", &refused, 400, Some(("field", "checkout_url_template")))?;
     let right = redirect("https://pay.attic.example/{checkout_id}");
-    let changed = call(port, &owner, "PUT", SETTINGS, &right).await?;
+    let changed = call(port, &owner, "PATCH", SETTINGS, &right).await?;
     expect("an owner, to an allowed host", &changed, 200, None)?;
     told(&shop, &owner).await?;
     Ok(String::from(

@@ -67,6 +67,13 @@ impl Deployment {
         Souk::index(&self.url, &self.settings("writers"))
     }
 
+    /// Starts a writer that builds an index of one shard, so that all stores share it.
+    pub(crate) fn writer_of_one_shard(&self) -> Result<Souk, Failure> {
+        let mut settings = self.settings("writers");
+        settings.push(("SOUK_SEARCH_SHARDS", String::from("1")));
+        Souk::index(&self.url, &settings)
+    }
+
     /// Starts a writer with a private listener at its port, and with its log in a file.
     pub(crate) fn logging_writer(&self, log: &Path) -> Result<Souk, Failure> {
         Souk::index_logging(&self.url, &self.settings("writers"), log)

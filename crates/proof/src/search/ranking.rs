@@ -47,7 +47,7 @@ async fn evaluate() -> Verdict {
 }
 
 /// Returns the tuning without each ranking factor in turn.
-fn without_each() -> [(&'static str, Tuning); 9] {
+fn without_each() -> [(&'static str, Tuning); 10] {
     let all = Tuning::default();
     [
         ("stems", Tuning { stems: false, ..all }),
@@ -58,6 +58,7 @@ fn without_each() -> [(&'static str, Tuning); 9] {
         ("trust", Tuning { trust: false, ..all }),
         ("stock", Tuning { stock_lift: 0.0, ..all }),
         ("freshness", Tuning { fresh_lift: 0.0, ..all }),
+        ("diversity of stores", Tuning { diversity: false, ..all }),
         ("stock and freshness", Tuning { stock_lift: 0.0, fresh_lift: 0.0, ..all }),
     ]
 }

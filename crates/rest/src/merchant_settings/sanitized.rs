@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 /// forgotten. Names of fields and numbers stay as they are.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(transparent)]
-pub(super) struct Sanitized<T>(pub(super) T);
+pub(crate) struct Sanitized<T>(pub(crate) T);
 
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for Sanitized<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {

@@ -21,13 +21,22 @@ pub(crate) struct BodySchema {
     separate_items: Option<&'static str>,
     /// Whether an empty body is an object without fields.
     is_optional: bool,
+    /// Whether former names of fields are accepted, and blank values of optional fields mean "absent".
+    is_normalized: bool,
     /// Compiled for the first request; `None` if the schema does not compile.
     validator: OnceLock<Option<Validator>>,
 }
 
 impl BodySchema {
     pub(crate) fn new(describe: fn() -> Map<String, Value>) -> Self {
-        Self { describe, separate_items: None, is_optional: false, validator: OnceLock::new() }
+        let validator = OnceLock::new();
+        Self { describe, separate_items: None, is_optional: false, is_normalized: false, validator }
+    }
+
+    /// Former names of fields are accepted, and blank values of optional fields mean "absent". Not for endpoints where null
+    /// or an empty text deletes a value.
+    pub(crate) fn normalized(self, is_normalized: bool) -> Self {
+        Self { is_normalized, ..self }
     }
 
     /// An empty body is an object without fields.
@@ -48,11 +57,13 @@ impl BodySchema {
         Self { separate_items: Some(field), ..Self::new(describe) }
     }
 
-    /// Validates a body.
-    pub(super) fn validate(&self, bytes: &[u8]) -> Result<(), ErrorResponse> {
+    /// Validates a body. Returns it if it was normalized: what was sent is then not what the handler reads.
+    pub(super) fn validate(&self, bytes: &[u8]) -> Result<Option<Value>, ErrorResponse> {
         let validator = self.validator().ok_or(UnusableSchema)?;
-        let sent = self.parse(bytes).map_err(|_| InvalidInput::not_json())?;
-        Ok(validator.validate(&sent).map_err(InvalidInput::body)?)
+        let mut sent = self.parse(bytes).map_err(|error| InvalidInput::not_json(Some(&error)))?;
+        let is_changed = self.is_normalized && validator.normalize(&mut sent);
+        validator.validate(&sent).map_err(InvalidInput::body)?;
+        Ok(is_changed.then_some(sent))
     }
 
     /// Returns the compiled schema.

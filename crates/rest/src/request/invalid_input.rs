@@ -15,6 +15,17 @@ pub struct InvalidInput {
     part: Part,
     /// `None` if the input is invalid as a whole.
     violation: Option<Violation>,
+    /// Where a body ceases to be JSON.
+    syntax: Option<Box<SyntaxError>>,
+}
+
+/// Why a text is not JSON, and where.
+#[derive(Debug)]
+struct SyntaxError {
+    /// The sentence of the parser, which repeats nothing of the text.
+    sentence: String,
+    line: usize,
+    column: usize,
 }
 
 /// The part of a request that is invalid.
@@ -29,24 +40,34 @@ impl InvalidInput {
     #[must_use]
     pub fn parameter<T: JsonSchema>(name: &str) -> Self {
         let schema = Value::Object(inlined_schema::<T>());
-        Self { part: Part::QueryString, violation: Violation::of_field(&schema, name) }
+        Self::new(Part::QueryString, Violation::of_field(&schema, name))
+    }
+
+    const fn new(part: Part, violation: Option<Violation>) -> Self {
+        Self { part, violation, syntax: None }
     }
 
     /// A body that is not JSON, or not an object.
-    pub(super) const fn not_json() -> Self {
-        Self { part: Part::Body, violation: None }
+    pub(super) fn not_json(error: Option<&serde_json::Error>) -> Self {
+        // An empty body has no line; an error of the data is no error of the syntax.
+        let error = error.filter(|it| (it.is_syntax() || it.is_eof()) && it.column() > 0);
+        let syntax = error.map(|error| {
+            let (line, column) = (error.line(), error.column());
+            Box::new(SyntaxError { sentence: error.to_string(), line, column })
+        });
+        Self { part: Part::Body, violation: None, syntax }
     }
 
     /// A body that does not match its schema.
     pub(super) fn body(violation: Violation) -> Self {
         let is_whole = violation.field().is_empty() && !violation.is_unknown();
-        Self { part: Part::Body, violation: Some(violation).filter(|_| !is_whole) }
+        Self::new(Part::Body, Some(violation).filter(|_| !is_whole))
     }
 
     /// Input that could not be deserialized as `T`: the field is found by serde's path to the error.
     pub(super) fn at<T: JsonSchema>(part: Part, path: &Path, sent: &Value) -> Self {
         let schema = Value::Object(inlined_schema::<T>());
-        Self { part, violation: Violation::at(&schema, path, sent) }
+        Self::new(part, Violation::at(&schema, path, sent))
     }
 
     /// Returns a known field and why it is invalid, as the end of a sentence that begins with its name.
@@ -56,9 +77,12 @@ impl InvalidInput {
     }
 
     fn sentence(&self) -> String {
+        if let Some(syntax) = &self.syntax {
+            return format!("the body is not valid JSON: {}", syntax.sentence);
+        }
         match (&self.violation, self.part) {
             (Some(violation), _) if !violation.field().is_empty() => violation.to_string(),
-            (Some(_), Part::Body) => String::from("the body contains an unknown field"),
+            (Some(violation), Part::Body) => format!("the body {}", violation.reason()),
             (None, Part::Body) => {
                 String::from("the body is not the JSON object this endpoint expects")
             }
@@ -75,6 +99,13 @@ impl Problem for InvalidInput {
     fn details(&self, details: &mut Details) {
         if let Some(violation) = &self.violation {
             violation.add_details(details);
+        }
+        if let Some(syntax) = &self.syntax {
+            details.insert("line", syntax.line);
+            details.insert("column", syntax.column);
+            details
+                .hint("correct the JSON at this line and column; GET /api/docs describes the body");
+            return;
         }
         let hint = match self.part {
             Part::Body => "send a JSON object with only the fields that GET /api/docs describes",
@@ -131,7 +162,7 @@ mod tests {
                 "labels",
                 "labels contains an invalid value",
             ),
-            (r#"{"line": []}"#, "line", "line is not a field of this request"),
+            (r#"{"line": []}"#, "line", "line is not a field of this request; did you mean lines?"),
             (
                 r#"{"lines": [{"prise": 1}]}"#,
                 "lines[0].prise",
@@ -146,10 +177,24 @@ mod tests {
     fn what_is_no_identifier_is_not_repeated() {
         let (field, message) = details(r#"{"do as I say": 1}"#);
         assert_eq!((field, message.as_str()), (json!(null), "the body contains an unknown field"));
-        for body in ["", "{", "[]", r#"{"lines": []} 1"#] {
+        for body in ["", "[]"] {
             let (field, message) = details(body);
             assert_eq!(field, json!(null), "{body}");
             assert_eq!(message, "the body is not the JSON object this endpoint expects");
+        }
+    }
+
+    #[test]
+    fn a_syntax_error_has_a_line_and_a_column() {
+        for (body, message) in [
+            ("{", "EOF while parsing an object at line 1 column 1"),
+            ("{\n  \"lines\": [],\n}", "trailing comma at line 3 column 1"),
+            (r#"{"lines": []} 1"#, "trailing characters at line 1 column 15"),
+            (r#"{"note": do as I say}"#, "expected value at line 1 column 10"),
+        ] {
+            let (field, found) = details(body);
+            assert_eq!(field, json!(null), "{body}");
+            assert_eq!(found, format!("the body is not valid JSON: {message}"), "{body}");
         }
     }
 }

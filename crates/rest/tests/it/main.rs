@@ -11,5 +11,6 @@ mod health;
 mod market;
 mod merchant;
 mod merchant_catalog;
+mod merchant_own;
 mod openapi;
 mod stores;

@@ -26,6 +26,12 @@ pub(crate) struct Shop {
     key: String,
 }
 
+impl Shop {
+    pub(crate) fn key(&self) -> &str {
+        &self.key
+    }
+}
+
 /// Returns an agent key with the scopes for reading, carts and checkout.
 async fn agent_key(test: &TestDatabase) -> String {
     let mut work = Work::for_platform(test.database()).await.unwrap();

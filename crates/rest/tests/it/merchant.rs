@@ -56,22 +56,47 @@ impl Shop {
     }
 
     async fn call(&self, method: Method, authorization: &str, body: &Value) -> Answer {
-        let request = Request::builder()
+        self.call_with(method, authorization, None, body).await
+    }
+
+    async fn call_with(
+        &self,
+        method: Method,
+        authorization: &str,
+        if_match: Option<&str>,
+        body: &Value,
+    ) -> Answer {
+        let mut request = Request::builder()
             .method(method)
             .uri(SETTINGS)
             .header("authorization", authorization)
-            .header("content-type", "application/json")
-            .body(Body::from(body.to_string()));
-        send(&self.door.router, request.unwrap()).await
+            .header("content-type", "application/json");
+        if let Some(version) = if_match {
+            request = request.header("if-match", version);
+        }
+        send(&self.door.router, request.body(Body::from(body.to_string())).unwrap()).await
     }
 
     async fn read(&self) -> Answer {
         self.call(Method::GET, &format!("Bearer {}", self.key), &json!(null)).await
     }
 
+    /// Replaces the settings, whatever their version if the body names none.
     async fn put(&self, body: &Value) -> Answer {
-        let answer = self.call(Method::PUT, &format!("Bearer {}", self.key), body).await;
+        let any = body["version"].is_null().then_some("*");
+        self.put_if(any, body).await
+    }
+
+    async fn put_if(&self, if_match: Option<&str>, body: &Value) -> Answer {
+        let key = format!("Bearer {}", self.key);
+        let answer = self.call_with(Method::PUT, &key, if_match, body).await;
         assert_described_for("put", "/merchant/settings", &answer);
+        answer
+    }
+
+    async fn patch(&self, body: &Value) -> Answer {
+        let answer = self.call(Method::PATCH, &format!("Bearer {}", self.key), body).await;
+        assert_described_for("patch", "/merchant/settings", &answer);
         answer
     }
 
@@ -108,12 +133,12 @@ fn full() -> Value {
         ],
         "taxes": [
             { "country": "DE", "rate_basis_points": 1900, "included": true },
-            { "country": "DE", "category": "Books", "rate_basis_points": 700, "included": true },
+            { "country": "DE", "category": "books", "rate_basis_points": 700, "included": true },
         ],
         "promotions": [
             { "id": "p1", "name": "Autumn", "kind": "percent", "value": 12.5, "code": "AUTUMN",
               "starts_at": "2026-11-01T00:00:00Z", "ends_at": "2026-12-01T00:00:00Z",
-              "categories": ["Home"] },
+              "categories": ["home"] },
             { "id": "p2", "name": "Five off", "kind": "amount", "value": "5.00", "min_subtotal": 50 },
             { "id": "p3", "name": "We carry it", "kind": "free_shipping" },
         ],
@@ -167,7 +192,7 @@ async fn settings_are_returned_as_set_and_can_be_sent_back() {
     assert_eq!(set["hold_limits"], json!({ "holds": 3, "units": 40 }));
     assert_eq!(set["shipping"][0]["rates"][0]["price"], 4.9);
     assert_eq!(set["shipping"][0]["rates"][1]["min_subtotal"], 49.9);
-    assert_eq!(set["taxes"][1]["category"], "Books");
+    assert_eq!(set["taxes"][1]["category"], "books");
     let given =
         |place: usize| (&set["promotions"][place]["kind"], &set["promotions"][place]["value"]);
     assert_eq!(given(0), (&json!("percent"), &json!(12.5)));
@@ -195,7 +220,7 @@ async fn text_is_sanitized_and_empty_text_is_absent() {
             ]}],
             "taxes": [{ "country": "DE", "region": " ", "rate_basis_points": 1900 }],
             "promotions": [{ "id": " p ", "name": "A <b>b</b>", "kind": "free_shipping",
-                             "code": " TEN ", "categories": [" Home "] }],
+                             "code": " TEN ", "categories": [" home "] }],
         }))
         .await;
     assert_eq!(answer.status, 200, "{}", answer.body);
@@ -210,7 +235,7 @@ async fn text_is_sanitized_and_empty_text_is_absent() {
     assert_eq!(set["taxes"][0]["region"], json!(null));
     let promotion = &set["promotions"][0];
     assert_eq!((&promotion["id"], &promotion["name"]), (&json!("p"), &json!("A b")));
-    assert_eq!((&promotion["code"], &promotion["categories"]), (&json!("TEN"), &json!(["Home"])));
+    assert_eq!((&promotion["code"], &promotion["categories"]), (&json!("TEN"), &json!(["home"])));
     let nameless = json!({ "promotions": [{ "id": " ", "name": "a", "kind": "free_shipping" }] });
     let answer = shop.put(&nameless).await;
     assert_eq!(answer.error(), (400, "invalid_request"));
@@ -250,7 +275,71 @@ async fn a_concurrent_change_is_rejected() {
     assert_eq!(late.body["details"]["current_version"], 1);
     assert_eq!(shop.put(&change(1, 30)).await.body["data"]["version"], 2);
     let unguarded = json!({ "policies": { "return_window_days": 31 } });
-    assert_eq!(shop.put(&unguarded).await.body["data"]["version"], 3);
+    let refused = shop.put_if(None, &unguarded).await;
+    assert_eq!(refused.error(), (428, "precondition_required"));
+    assert_eq!(refused.body["details"]["current_version"], 2);
+    assert_eq!(shop.read().await.header("etag"), "\"2\"");
+    let stale = shop.put_if(Some("\"1\""), &unguarded).await;
+    assert_eq!(stale.error(), (409, "invalid_status_transition"));
+    assert_eq!(shop.put_if(Some("\"2\""), &unguarded).await.body["data"]["version"], 3);
+    assert_eq!(shop.put_if(Some("nonsense"), &unguarded).await.error(), (400, "invalid_request"));
+}
+
+#[tokio::test]
+async fn a_patch_changes_what_it_names_and_nothing_else() {
+    let shop = Shop::new().await;
+    let before = shop.put(&full()).await.body["data"].clone();
+    let answer = shop.patch(&json!({ "gtin_source": "sku" })).await;
+    assert_eq!(answer.status, 200, "{}", answer.body);
+    let mut expected = before.clone();
+    expected["gtin_source"] = json!("sku");
+    expected["version"] = json!(2);
+    assert_eq!(answer.body["data"], expected);
+    let answer = shop
+        .patch(&json!({ "policies": { "return_window_days": 14, "privacy_url": null }, "taxes": null }))
+        .await;
+    expected["policies"]["return_window_days"] = json!(14);
+    expected["policies"]["privacy_url"] = json!(null);
+    expected["taxes"] = json!([]);
+    expected["version"] = json!(3);
+    assert_eq!(answer.body["data"], expected);
+    let stale = shop.patch(&json!({ "version": 2, "gtin_source": "mpn" })).await;
+    assert_eq!(stale.error(), (409, "invalid_status_transition"));
+    let unknown = shop.patch(&json!({ "polices": {} })).await;
+    assert_eq!(unknown.error(), (400, "invalid_request"));
+    assert_eq!(unknown.body["details"]["field"], "polices");
+    assert_eq!(shop.patch(&json!([])).await.error(), (400, "invalid_request"));
+    assert_eq!(shop.patch(&json!({})).await.body["data"], expected, "nothing differs");
+}
+
+#[tokio::test]
+async fn an_invalid_value_has_a_suggestion() {
+    let shop = Shop::new().await;
+    let zone = |country: &str| {
+        let rate = json!({ "name": "a", "price": 1, "days_min": 1, "days_max": 2 });
+        json!({ "shipping": [{ "name": "a", "countries": [country], "rates": [rate] }] })
+    };
+    let tax = |country: &str, points: i64| json!({ "taxes": [{ "country": country, "rate_basis_points": points }] });
+    for (body, field, meant) in [
+        (zone("UK"), "shipping[0].countries[0]", json!("GB")),
+        (zone("de"), "shipping[0].countries[0]", json!("DE")),
+        (zone("XX"), "shipping[0].countries[0]", json!(null)),
+        (tax("UK", 2000), "taxes[0].country", json!("GB")),
+        (tax("PT", 23), "taxes[0].rate_basis_points", json!("2300")),
+        (tax("PT", -1), "taxes[0].rate_basis_points", json!(null)),
+        (tax("PT", 10_001), "taxes[0].rate_basis_points", json!(null)),
+        (json!({ "currency": "USD" }), "currency", json!("EUR")),
+        (json!({ "confirmation_policy": "mandate" }), "confirmation_policy", json!("hosted")),
+        (json!({ "gtin_source": "GTIN" }), "gtin_source", json!("gtin")),
+    ] {
+        let answer = shop.patch(&body).await;
+        assert_eq!(answer.error(), (400, "invalid_request"), "{body}");
+        assert_eq!(answer.body["details"]["field"], field, "{}", answer.body);
+        assert_eq!(answer.body["details"]["did_you_mean"], meant, "{}", answer.body);
+    }
+    for valid in [zone("GB"), tax("PT", 0), tax("PT", 100), tax("PT", 2300)] {
+        assert_eq!(shop.patch(&valid).await.status, 200, "{valid}");
+    }
 }
 
 #[tokio::test]

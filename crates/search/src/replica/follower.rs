@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use database::{Database, Reading, Work};
-use primitives::Timestamp;
+use primitives::{MerchantId, Timestamp};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
@@ -103,10 +103,35 @@ struct OpenShard {
 }
 
 /// The time up to which changes are included, on the clock of the database and on the monotonic clock of this process.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 struct CaughtUp {
     at: Timestamp,
     instant: Instant,
+    /// The same for all stores but the `bulk_merchants`.
+    small_at: Timestamp,
+    small_instant: Instant,
+    bulk_merchants: Arc<[MerchantId]>,
+}
+
+impl CaughtUp {
+    /// Returns the times of a shard; `None` before they are known. `now` is the time of the database at `polled_at`.
+    fn of(row: &ShardRow, now: Timestamp, polled_at: Instant) -> Option<Self> {
+        let at = row.caught_up_at?;
+        let small_at = row.small_caught_up_at.map_or(at, |small_at| small_at.max(at));
+        Some(Self {
+            at,
+            instant: ago(polled_at, now.since(at)),
+            small_at,
+            small_instant: ago(polled_at, now.since(small_at)),
+            bulk_merchants: row.bulk_merchants.as_slice().into(),
+        })
+    }
+
+    /// Returns whether both are the same times on the clock of the database.
+    fn is_same_as(&self, other: &Self) -> bool {
+        (self.at, self.small_at, &self.bulk_merchants)
+            == (other.at, other.small_at, &other.bulk_merchants)
+    }
 }
 
 /// The outcome of a pull.
@@ -189,12 +214,14 @@ impl Follower {
         index: OpenIndex,
     ) -> OpenShard {
         let age = self.database.local_now().since(saved.caught_up_at);
+        let (at, instant) = (saved.caught_up_at, ago(Instant::now(), age));
+        let (small_at, small_instant, bulk_merchants) = (at, instant, Arc::default());
         OpenShard {
             sha256: saved.manifest.clone(),
             manifest,
             index,
             range: (saved.virtual_from, saved.virtual_to),
-            caught_up: CaughtUp { at: saved.caught_up_at, instant: ago(Instant::now(), age) },
+            caught_up: CaughtUp { at, instant, small_at, small_instant, bulk_merchants },
             is_damaged: false,
         }
     }
@@ -228,11 +255,13 @@ impl Follower {
             })
             .await?;
         for row in &rows {
-            let (Some(manifest), Some(at)) = (&row.manifest, row.caught_up_at) else { continue };
-            let caught_up = CaughtUp { at, instant: ago(polled_at, now.since(at)) };
+            let caught_up = CaughtUp::of(row, now, polled_at);
+            let Some((manifest, caught_up)) = row.manifest.as_ref().zip(caught_up) else {
+                continue;
+            };
             match self.open.get_mut(&row.shard_id()) {
                 Some(open) if open.sha256 == *manifest && !open.is_damaged => {
-                    if open.caught_up.at != at {
+                    if !open.caught_up.is_same_as(&caught_up) {
                         open.caught_up = caught_up;
                     }
                 }
@@ -341,6 +370,8 @@ impl Follower {
             index: open.index.clone(),
             version: open.manifest.version,
             caught_up: open.caught_up.instant,
+            small_caught_up: open.caught_up.small_instant,
+            bulk_merchants: Arc::clone(&open.caught_up.bulk_merchants),
             virtual_from: open.range.0,
             virtual_to: open.range.1,
         };
@@ -425,9 +456,13 @@ impl Follower {
     fn record_metrics(&self) {
         let Some(snapshot) = self.snapshot.borrow().clone() else { return };
         for shard in &snapshot.shards {
-            let age = shard.caught_up.elapsed().as_secs_f64();
+            let age = shard.small_caught_up.elapsed().as_secs_f64();
             let label = shard.shard.to_string();
-            metrics::gauge!("souk_search_index_age_seconds", "shard" => label).set(age);
+            metrics::gauge!("souk_search_index_age_seconds", "shard" => label.clone()).set(age);
+            let is_bulk = !shard.bulk_merchants.is_empty();
+            let bulk_age = if is_bulk { shard.caught_up.elapsed() } else { Duration::ZERO };
+            metrics::gauge!("souk_search_bulk_age_seconds", "shard" => label)
+                .set(bulk_age.as_secs_f64());
         }
     }
 }

@@ -66,6 +66,16 @@ pub(crate) async fn retire(work: &mut Work, generation: i32, now: Timestamp) -> 
     Ok(())
 }
 
+pub(crate) async fn retire_all(work: &mut Work, now: Timestamp) -> sqlx::Result<()> {
+    sqlx::query!(
+        "UPDATE platform.search_generation SET state = 'retired', retired_at = $1 WHERE state <> 'retired'",
+        now as Timestamp,
+    )
+    .execute(work.sql())
+    .await?;
+    Ok(())
+}
+
 /// Retires generations of older formats that no writer has held since a time.
 pub(crate) async fn retire_older_formats(
     work: &mut Work,
@@ -106,6 +116,9 @@ pub(crate) async fn retired_before(
 }
 
 pub(crate) async fn remove_generation(work: &mut Work, generation: i32) -> sqlx::Result<()> {
+    sqlx::query!("DELETE FROM platform.search_bulk WHERE generation = $1", generation)
+        .execute(work.sql())
+        .await?;
     sqlx::query!(
         "DELETE FROM platform.search_generation WHERE generation = $1 AND state = 'retired'",
         generation,

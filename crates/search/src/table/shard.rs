@@ -1,7 +1,7 @@
 //! Shards: their leases and published versions.
 
 use database::Work;
-use primitives::Timestamp;
+use primitives::{MerchantId, Timestamp};
 use sqlx::PgConnection;
 use uuid::Uuid;
 
@@ -21,6 +21,10 @@ pub(crate) struct ShardRow {
     pub(crate) manifest: Option<String>,
     /// Every change committed before this time is published; written by the holder of the lease.
     pub(crate) caught_up_at: Option<Timestamp>,
+    /// The same for the changes of all stores but the `bulk_merchants`.
+    pub(crate) small_caught_up_at: Option<Timestamp>,
+    /// Stores whose changes wait in bulk.
+    pub(crate) bulk_merchants: Vec<MerchantId>,
 }
 
 impl ShardRow {
@@ -34,7 +38,9 @@ impl ShardRow {
 pub(crate) async fn shards(sql: &mut PgConnection, format: i32) -> sqlx::Result<Vec<ShardRow>> {
     let rows = sqlx::query!(
         r#"SELECT generation, shard, state, virtual_from, virtual_to, manifest,
-                  caught_up_at AS "caught_up_at: Timestamp"
+                  caught_up_at AS "caught_up_at: Timestamp",
+                  small_caught_up_at AS "small_caught_up_at: Timestamp",
+                  bulk_merchants AS "bulk_merchants: Vec<MerchantId>"
            FROM platform.search_generation JOIN platform.search_shard USING (generation)
            WHERE format = $1 AND state <> 'retired'
            ORDER BY generation, shard"#,
@@ -55,6 +61,8 @@ pub(crate) async fn shards(sql: &mut PgConnection, format: i32) -> sqlx::Result<
             virtual_to: row.virtual_to,
             manifest: row.manifest,
             caught_up_at: row.caught_up_at,
+            small_caught_up_at: row.small_caught_up_at,
+            bulk_merchants: row.bulk_merchants,
         });
     }
     Ok(shards)
@@ -102,19 +110,36 @@ pub(crate) struct LeaseRenewal {
     pub(crate) damage_seen_at: Option<Timestamp>,
 }
 
-/// Renews a lease, and stores the time up to which changes are published. Returns `None` if another writer acquired
+/// The times before which every committed change is published.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct CaughtUpTimes {
+    /// Of all stores.
+    pub(crate) all: Timestamp,
+    /// Of all stores but the `bulk_merchants`.
+    pub(crate) small: Timestamp,
+    /// Stores whose changes wait in bulk.
+    pub(crate) bulk_merchants: Vec<MerchantId>,
+}
+
+/// Renews a lease, and stores the times up to which changes are published. Returns `None` if another writer acquired
 /// the lease or the generation is retired.
 pub(crate) async fn renew_lease(
     work: &mut Work,
     shard_id: ShardId,
     token: Uuid,
     until: Timestamp,
-    caught_up: Option<Timestamp>,
+    caught_up: Option<&CaughtUpTimes>,
 ) -> sqlx::Result<Option<LeaseRenewal>> {
+    let merchants = caught_up.map(|caught_up| {
+        let merchants = caught_up.bulk_merchants.iter().map(|merchant| merchant.uuid());
+        merchants.collect::<Vec<Uuid>>()
+    });
     sqlx::query_as!(
         LeaseRenewal,
         r#"UPDATE platform.search_shard AS shard
-           SET lease_until = $4, caught_up_at = greatest(caught_up_at, $5)
+           SET lease_until = $4, caught_up_at = greatest(caught_up_at, $5),
+               small_caught_up_at = greatest(small_caught_up_at, $6),
+               bulk_merchants = coalesce($7::uuid[], bulk_merchants)
            FROM platform.search_generation AS whole
            WHERE shard.generation = $1 AND shard.shard = $2 AND lease_token = $3
              AND whole.generation = shard.generation AND whole.state <> 'retired'
@@ -123,7 +148,9 @@ pub(crate) async fn renew_lease(
         shard_id.shard,
         token,
         until as Timestamp,
-        caught_up as Option<Timestamp>,
+        caught_up.map(|caught_up| caught_up.all) as Option<Timestamp>,
+        caught_up.map(|caught_up| caught_up.small) as Option<Timestamp>,
+        merchants.as_deref(),
     )
     .fetch_optional(work.sql())
     .await

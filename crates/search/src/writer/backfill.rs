@@ -17,6 +17,7 @@ impl ShardWriter<'_> {
     pub(super) async fn backfill(&mut self) -> Result<(), IndexError> {
         let shard_id = self.lease.shard_id;
         self.cursor = jobs::latest_cursor(&self.reading).await?;
+        self.head = self.cursor.clone();
         let read = merchants::all_stores(&self.reading).await?;
         let unreadable: Vec<MerchantId> =
             read.unreadable.into_iter().filter(|merchant| self.owns(*merchant)).collect();
@@ -43,10 +44,7 @@ impl ShardWriter<'_> {
     }
 
     /// Indexes all listed products of some stores.
-    pub(super) async fn backfill_stores(
-        &mut self,
-        merchants: &[MerchantId],
-    ) -> Result<(), IndexError> {
+    async fn backfill_stores(&mut self, merchants: &[MerchantId]) -> Result<(), IndexError> {
         let limit = i64::try_from(PRODUCTS).unwrap_or(i64::MAX);
         let mut after: Option<(MerchantId, ProductId)> = None;
         loop {

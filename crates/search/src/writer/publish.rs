@@ -43,6 +43,7 @@ impl ShardWriter<'_> {
         let (sha256, bytes) = manifest.encode()?;
         self.settings.objects.put(&manifest.shard_id.manifest_key(&sha256), bytes).await?;
         self.activate(&sha256, is_repaired).await?;
+        self.bulk.finish_turn();
         self.version += 1;
         self.stored_cursor = self.cursor.clone();
         self.is_unpublished = false;
@@ -55,7 +56,8 @@ impl ShardWriter<'_> {
         Ok(())
     }
 
-    /// Makes the manifest the current version and advances the cursor in one transaction, if the lease is still held.
+    /// Makes the manifest the current version, advances the cursor and deletes the bulk changes that it contains in one
+    /// transaction, if the lease is still held.
     async fn activate(&self, sha256: &str, is_repaired: bool) -> Result<(), IndexError> {
         let shard_id = self.lease.shard_id;
         let mut work = Work::for_platform(&self.database).await?;
@@ -69,6 +71,9 @@ impl ShardWriter<'_> {
         };
         if !table::publish(&mut work, &publication, now).await? {
             return Err(IndexError::LeaseLost);
+        }
+        if !self.bulk.applied.is_empty() {
+            table::delete_bulk(&mut work, shard_id, &self.bulk.applied).await?;
         }
         advance(&mut work, &shard_id.cursor_name(), &self.stored_cursor, &self.cursor).await?;
         work.commit().await?;

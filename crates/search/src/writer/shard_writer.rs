@@ -8,12 +8,14 @@ use std::time::{Duration, Instant};
 
 use catalog::ProductKey;
 use database::{Database, Reading, shard_of};
-use jobs::{Cursor, Event};
+use jobs::Cursor;
 use merchants::Store;
-use primitives::{Id, MerchantId, ProductId, Timestamp};
+use primitives::MerchantId;
 use tokio::sync::watch;
 
+use super::bulk::Bulk;
 use super::garbage_collection::{self, UnreferencedObjects};
+use super::waiting::Waiting;
 use super::working_copy::{Change, WorkingCopy};
 use super::{RETRY_DELAY, WriterSettings, stop_requested};
 use crate::IndexError;
@@ -21,11 +23,6 @@ use crate::lease::Lease;
 use crate::manifest::{Manifest, ManifestFile, ShardId};
 use crate::table::LeasedShard;
 
-/// Events that concern the index.
-const TOPICS: [&str; 3] = ["product.changed", "product.retired", "store.changed"];
-const STORE_CHANGED: &str = "store.changed";
-/// Events per query.
-const EVENTS: usize = 1_000;
 /// Products per query.
 pub(super) const PRODUCTS: usize = 500;
 /// Delay after a batch of the outbox that was not full.
@@ -106,10 +103,16 @@ pub(super) struct ShardWriter<'lease> {
     working_copy: Option<Arc<Mutex<WorkingCopy>>>,
     /// Virtual shards of merchants in this shard.
     range: RangeInclusive<u16>,
-    stores: HashMap<MerchantId, Arc<Store>>,
+    pub(super) stores: HashMap<MerchantId, Arc<Store>>,
+    /// Changes that are read and wait in memory.
+    pub(super) waiting: Waiting,
+    /// Stores whose changes wait in PostgreSQL.
+    pub(super) bulk: Bulk,
     /// Rows that could not be read.
     pub(super) skipped: HashSet<ProductKey>,
-    /// Position in the outbox up to which events are applied to the working copy, though perhaps not committed.
+    /// Position in the outbox up to which events are read.
+    pub(super) head: Cursor,
+    /// Position up to which events are applied to the working copy, though perhaps not committed, or wait in PostgreSQL.
     pub(super) cursor: Cursor,
     /// The cursor as stored in the outbox.
     pub(super) stored_cursor: Cursor,
@@ -124,8 +127,6 @@ pub(super) struct ShardWriter<'lease> {
     pub(super) is_changed: bool,
     /// Time of the last publication.
     pub(super) published_at: Instant,
-    /// Every change committed before this time is in the working copy.
-    read_until: Option<Timestamp>,
     unreferenced: UnreferencedObjects,
     last_run: LastRun,
 }
@@ -162,15 +163,9 @@ impl<'lease> ShardWriter<'lease> {
         let stored_cursor = jobs::cursor(&reading, &lease.shard_id.cursor_name()).await?;
         let work = directory.join(lease.token.to_string());
         let restored = match &held.manifest {
-            Some(sha256) => match restore(settings, directory, &work, lease.shard_id, sha256).await
-            {
-                Err(error) if error.is_retryable() => return Err(error),
-                Err(error) => {
-                    tracing::error!(%error, shard_id = ?lease.shard_id, "restoring a shard failed; it is filled from PostgreSQL");
-                    None
-                }
-                Ok(restored) => Some((sha256.clone(), restored)),
-            },
+            Some(sha256) => restore_or_refill(settings, directory, &work, lease.shard_id, sha256)
+                .await?
+                .map(|restored| (sha256.clone(), restored)),
             None => None,
         };
         let (working_copy, published) = match restored {
@@ -193,7 +188,10 @@ impl<'lease> ShardWriter<'lease> {
             working_copy: Some(Arc::new(Mutex::new(working_copy))),
             range: range(&held),
             stores: HashMap::new(),
+            waiting: Waiting::default(),
+            bulk: Bulk::default(),
             skipped: HashSet::new(),
+            head: cursor.clone(),
             cursor,
             stored_cursor,
             version: held.version,
@@ -202,7 +200,6 @@ impl<'lease> ShardWriter<'lease> {
             is_unpublished: false,
             is_changed: false,
             published_at: now,
-            read_until: None,
             unreferenced: UnreferencedObjects::default(),
             last_run: LastRun {
                 clock: now,
@@ -214,6 +211,7 @@ impl<'lease> ShardWriter<'lease> {
             },
         };
         shard.load_skipped().await?;
+        shard.load_bulk().await?;
         if shard.published.is_none() {
             shard.backfill().await?;
         }
@@ -239,49 +237,21 @@ impl<'lease> ShardWriter<'lease> {
         self.range.contains(&shard_of(merchant))
     }
 
-    /// Applies the next events, publishes if due, and runs maintenance.
+    /// Reads the next events, applies changes, publishes if due, and runs maintenance.
     async fn step(&mut self) -> Result<(), IndexError> {
         let mut now = None;
         if is_due(&mut self.last_run.clock, CLOCK_INTERVAL) {
             now = Some(self.reading.run(async |sql| sql.now().await).await?);
         }
-        let limit = i64::try_from(EVENTS).unwrap_or(i64::MAX);
-        let batch = jobs::read_topics(&self.reading, &self.cursor, &TOPICS, limit).await?;
-        let is_end = batch.events.len() < EVENTS;
-        self.apply_events(&batch.events).await?;
-        self.cursor = batch.next;
-        if is_end {
-            // The outbox is read to its end, and the read saw the end of a transaction that began at this time: so
-            // it saw everything committed before.
-            let newest = batch.events.iter().map(|event| event.at).max();
-            self.read_until = newest.or(now).max(self.read_until);
-        }
+        let is_end = self.read_ahead(now).await?;
+        self.apply_small().await?;
         self.publish_if_due().await?;
+        // After the publication, so that small changes do not wait for it.
+        self.apply_bulk().await?;
         self.run_maintenance().await?;
-        if is_end {
+        let is_idle = self.bulk.is_empty() || !self.is_publication_due();
+        if is_end && self.waiting.len() == 0 && is_idle {
             tokio::time::sleep(POLL_INTERVAL).await;
-        }
-        Ok(())
-    }
-
-    /// Updates the products that events concern, to their current state.
-    async fn apply_events(&mut self, events: &[Event]) -> Result<(), IndexError> {
-        let ours = || events.iter().filter(|event| self.owns(event.merchant));
-        let (of_stores, of_products): (Vec<&Event>, Vec<&Event>) =
-            ours().partition(|event| event.topic == STORE_CHANGED);
-        let changed: HashSet<MerchantId> = of_stores.iter().map(|event| event.merchant).collect();
-        let key = |event: &&Event| (event.merchant, ProductId::from_uuid(event.subject));
-        let keys: HashSet<(MerchantId, ProductId)> = of_products.iter().map(key).collect();
-        let mut to_load = changed.clone();
-        let is_unknown = |merchant: &MerchantId| !self.knows_store(*merchant);
-        to_load.extend(keys.iter().map(|(merchant, _)| *merchant).filter(is_unknown));
-        self.load_stores(to_load).await?;
-        for merchant in changed {
-            self.reindex_if_languages_changed(merchant).await?;
-        }
-        let keys: Vec<(MerchantId, ProductId)> = keys.into_iter().collect();
-        for keys in keys.chunks(PRODUCTS) {
-            self.index_products(keys).await?;
         }
         Ok(())
     }
@@ -309,27 +279,6 @@ impl<'lease> ShardWriter<'lease> {
         self.stores.extend(stores.into_iter().map(|store| (store.merchant, Arc::new(store))));
     }
 
-    /// Reindexes the products of a store if its languages changed.
-    async fn reindex_if_languages_changed(
-        &mut self,
-        merchant: MerchantId,
-    ) -> Result<(), IndexError> {
-        let Some(store) = self.stores.get(&merchant).cloned() else { return Ok(()) };
-        let current = Arc::clone(&store);
-        if !self
-            .blocking(move |working_copy| Ok(working_copy.languages.differ_from(&current)))
-            .await?
-        {
-            return Ok(());
-        }
-        self.backfill_stores(&[merchant]).await?;
-        self.blocking(move |working_copy| {
-            working_copy.languages.record(&store);
-            Ok(())
-        })
-        .await
-    }
-
     pub(super) async fn apply(&mut self, changes: Vec<Change>) -> Result<(), IndexError> {
         if changes.is_empty() {
             return Ok(());
@@ -344,17 +293,17 @@ impl<'lease> ShardWriter<'lease> {
         self.blocking(move |working_copy| working_copy.apply(&stores, changes)).await
     }
 
+    /// Returns whether the last publication is long enough ago.
+    fn is_publication_due(&self) -> bool {
+        self.published_at.elapsed() >= self.settings.commit_every
+    }
+
     /// Publishes changes, unless the last publication is too recent.
     async fn publish_if_due(&mut self) -> Result<(), IndexError> {
-        let is_due = self.published_at.elapsed() >= self.settings.commit_every;
-        if self.is_changed && is_due || self.is_unpublished {
+        if self.is_changed && self.is_publication_due() || self.is_unpublished {
             self.publish(false).await?;
         }
-        if !self.is_changed
-            && let Some(read_until) = self.read_until
-        {
-            self.lease.set_caught_up(read_until);
-        }
+        self.report_caught_up();
         Ok(())
     }
 
@@ -400,6 +349,24 @@ impl Drop for ShardWriter<'_> {
 fn range(held: &LeasedShard) -> RangeInclusive<u16> {
     let number = |number: i16| u16::try_from(number).unwrap_or(0);
     number(held.virtual_from)..=number(held.virtual_to)
+}
+
+/// Restores a published version. Returns `None` if it is damaged: the shard is then filled from PostgreSQL.
+async fn restore_or_refill(
+    settings: &WriterSettings,
+    directory: &Path,
+    work: &Path,
+    shard_id: ShardId,
+    sha256: &str,
+) -> Result<Option<(WorkingCopy, Manifest)>, IndexError> {
+    match restore(settings, directory, work, shard_id, sha256).await {
+        Ok(restored) => Ok(Some(restored)),
+        Err(error) if error.is_retryable() => Err(error),
+        Err(error) => {
+            tracing::error!(%error, ?shard_id, "restoring a shard failed; it is filled from PostgreSQL");
+            Ok(None)
+        }
+    }
 }
 
 /// Restores a published version. Valid files of earlier working copies are reused.

@@ -24,6 +24,7 @@ impl ShardWriter<'_> {
         let skipped: Result<_, IndexError> =
             self.reading.run(async |sql| Ok(table::skipped(sql, shard_id).await?)).await;
         self.skipped = skipped?.into_iter().collect();
+        self.record_skipped();
         Ok(())
     }
 
@@ -91,7 +92,7 @@ impl ShardWriter<'_> {
         let mut readable = Vec::new();
         for merchant in merchants.into_iter().filter(|merchant| !unreadable.contains(merchant)) {
             self.skipped.remove(&store_key(merchant));
-            self.backfill_stores(&[merchant]).await?;
+            self.reindex_store(merchant).await?;
             readable.push(store_key(merchant));
         }
         Ok(readable)
@@ -105,10 +106,7 @@ impl ShardWriter<'_> {
             .filter(|(merchant, _)| !self.is_store_skipped(*merchant))
             .copied()
             .collect();
-        let unknown = keys.iter().map(|(merchant, _)| *merchant);
-        let unknown: HashSet<MerchantId> =
-            unknown.filter(|merchant| !self.knows_store(*merchant)).collect();
-        self.load_stores(unknown).await?;
+        self.load_unknown_stores(keys.iter().map(|(merchant, _)| *merchant)).await?;
         for keys in keys.chunks(PRODUCTS) {
             readable.extend(self.index_products(keys).await?);
         }

@@ -13,7 +13,7 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 /// Maximum time to wait for a condition; test machines are busy.
-const TIMEOUT: Duration = Duration::from_secs(40);
+const TIMEOUT: Duration = Duration::from_mins(2);
 
 pub(crate) struct Fixture {
     pub(crate) test: TestDatabase,

@@ -6,6 +6,7 @@ mod damage;
 mod demo_world;
 mod fixture;
 mod generations;
+mod lanes;
 mod leases;
 mod publishing;
 mod queries;

@@ -7,18 +7,20 @@ use redis::aio::MultiplexedConnection;
 
 use super::Finding;
 use crate::Config;
+use crate::monitor::with_cause;
 
 /// Oldest supported versions: PostgreSQL by its version number, Redis by its major version.
 const POSTGRES_MIN: i32 = 150_000;
 const REDIS_MIN: u32 = 6;
 /// Longest time to wait for an engine.
-const TIMEOUT: Duration = Duration::from_secs(5);
+/// Longer than the pool waits for a connection, whose error has the cause.
+const TIMEOUT: Duration = Duration::from_secs(4);
 /// Difference of the clocks from which times of jobs and sessions look wrong, and from which they are.
 const CLOCK_WARNING: Duration = Duration::from_secs(1);
 const CLOCK_PROBLEM: Duration = Duration::from_secs(30);
 
 /// Checks PostgreSQL and the schema. Returns also whether it can be read with this schema.
-pub(super) async fn check_postgres(config: &Config, database: &Database) -> (Vec<Finding>, bool) {
+pub(crate) async fn check_postgres(config: &Config, database: &Database) -> (Vec<Finding>, bool) {
     let address = config.database_url.public_part();
     let before = database.local_now();
     let info = match tokio::time::timeout(TIMEOUT, database.server_info()).await {
@@ -60,15 +62,9 @@ pub(super) async fn check_postgres(config: &Config, database: &Database) -> (Vec
     (findings, is_migrated)
 }
 
-fn unreachable(address: &str, why: &str) -> Finding {
+pub(crate) fn unreachable(address: &str, why: &str) -> Finding {
     let remedy = "start PostgreSQL, or correct DATABASE_URL; check host, port, user and password";
     Finding::problem("PostgreSQL", format!("{address} cannot be used: {why}"), remedy)
-}
-
-/// Returns an error with its innermost cause.
-fn with_cause(error: &dyn std::error::Error) -> String {
-    let causes = std::iter::successors(error.source(), |cause| (*cause).source());
-    causes.last().map_or_else(|| error.to_string(), |cause| format!("{error}: {cause}"))
 }
 
 fn check_version(info: &ServerInfo) -> Finding {
@@ -104,7 +100,7 @@ fn check_clock(drift: Duration) -> Finding {
 }
 
 /// Checks Redis, without which rate limits are counted per process.
-pub(super) async fn check_redis(url: &str) -> Finding {
+pub(crate) async fn check_redis(url: &str) -> Finding {
     let remedy =
         "start Redis, or correct REDIS_URL; until then rate limits are counted per process";
     let checked = async {

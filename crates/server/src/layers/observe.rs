@@ -6,7 +6,7 @@ use axum::extract::{MatchedPath, RawPathParams, Request};
 use axum::middleware::Next;
 use axum::response::Response;
 use http::{HeaderMap, HeaderValue, Method};
-use primitives::{RequestId, StoreSlug};
+use primitives::{ErrorCode, RecordedRequest, RequestId, RequestRecord, StoreSlug};
 
 /// The header that marks a request as initiated by an AI agent
 /// (docs/contract/authentication.md#transparency-headers).
@@ -47,13 +47,15 @@ fn method_label(method: &Method) -> &str {
     }
 }
 
-/// Records metrics and logs the request. Labels are route templates and standard methods, so their number is bounded. The
+/// Records metrics and logs the request, with what the doors recorded of it. Labels are route templates and standard methods, so their number is bounded. The
 /// path itself is not logged: it contains ids of carts, checkouts and confirmations, and whoever knows one can use it.
-pub(crate) async fn observe(request: Request, next: Next) -> Response {
+pub(crate) async fn observe(mut request: Request, next: Next) -> Response {
     let started = Instant::now();
     let method = request.method().clone();
     let id = request.extensions().get::<RequestId>().cloned();
     let by_agent = is_agent_initiated(request.headers());
+    let record = RequestRecord::default();
+    request.extensions_mut().insert(record.clone());
     let mut response = next.run(request).await;
     if by_agent {
         response.headers_mut().insert(AGENT_INITIATED, HeaderValue::from_static("true"));
@@ -63,8 +65,7 @@ pub(crate) async fn observe(request: Request, next: Next) -> Response {
     let seconds = started.elapsed().as_secs_f64();
     let matched = response.extensions().get::<Route>();
     let route = matched.map_or("unknown", |route| route.template.as_str()).to_owned();
-    let store =
-        matched.and_then(|route| route.store.as_ref()).map_or("", StoreSlug::as_str).to_owned();
+    let in_path = matched.and_then(|route| route.store.clone());
     let status = response.status().as_u16();
     let labels = [
         ("method", method_label(&method).to_owned()),
@@ -76,6 +77,13 @@ pub(crate) async fn observe(request: Request, next: Next) -> Response {
     metrics::histogram!("souk_http_request_seconds", "route" => route.clone()).record(seconds);
     let request_id = id.as_ref().map_or("", RequestId::as_str);
     let milliseconds = (seconds * 1_000_000.0).round() / 1_000.0;
-    tracing::info!(target: "souk::access", request_id, %method, route, store, status, milliseconds, by_agent);
+    let RecordedRequest { tool, store, key, error } = record.read();
+    let store = in_path.or(store);
+    let (store, key) = (store.as_ref().map(StoreSlug::as_str), key.map(|key| key.to_string()));
+    let error = error.map(|error: ErrorCode| error.code());
+    tracing::info!(
+        target: "souk::access",
+        request_id, %method, route, store, tool, key, status, error, milliseconds, by_agent
+    );
     response
 }

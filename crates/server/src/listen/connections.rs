@@ -93,8 +93,7 @@ impl Connections {
         let of_network = state.networks.entry(network).or_default();
         of_network.open += 1;
         of_network.silent.insert(id);
-        metrics::gauge!("souk_connections_open")
-            .set(f64::from(u32::try_from(state.open).unwrap_or(u32::MAX)));
+        metrics::gauge!("souk_connections_open").increment(1.0);
         Some(Registration { connections: self.clone(), id, network, evicted: Some(evicted) })
     }
 }
@@ -142,6 +141,7 @@ impl Drop for Registration {
         let mut state = self.connections.state();
         state.forget_silent(self.id);
         state.open -= 1;
+        metrics::gauge!("souk_connections_open").decrement(1.0);
         if let Some(network) = state.networks.get_mut(&self.network) {
             network.open -= 1;
             if network.open == 0 {

@@ -217,8 +217,6 @@ async fn outcome(app: &TestApp, target: &Target, credential: &Credential) -> cha
             assert_eq!(answer.code(), "forbidden", "{}", description());
             'F'
         }
-        // Sandbox keys need no credential, and are limited to three a day.
-        429 if target.name.contains("sandbox") => '.',
         // Earlier rows of the table have opened as many imports as a store may have.
         429 if answer.text.contains("open_feed_runs") => '.',
         429 | 500.. => panic!("{}", description()),

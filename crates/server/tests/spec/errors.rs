@@ -91,8 +91,8 @@ async fn the_hint_of_a_changed_quote_names_the_field_of_the_call() {
     let key = app.buyer_key("ada@example.com").await;
     let items = json!([{ "product_id": in_stock_products("kivikiri")[0], "quantity": 1 }]);
     let buy = async |quote_hash: &serde_json::Value| {
-        let body = json!({ "merchant_slug": "kivikiri", "items": items, "shipping_address": { "country": "FI" },
-                           "confirmation": { "quote_hash": quote_hash } });
+        let body = json!({ "merchant_slug": "kivikiri", "items": items, "destination": { "country": "FI" },
+                           "quote_hash": quote_hash });
         app.request(Method::POST, "/agent/checkout", &[("x-agent-api-key", &key)], &body).await
     };
     let changed = buy(&json!("0".repeat(64))).await;
@@ -100,9 +100,9 @@ async fn the_hint_of_a_changed_quote_names_the_field_of_the_call() {
     let details = &changed.json()["details"];
     insta::assert_snapshot!(
         details["hint"].as_str().unwrap(),
-        @"call GET /api/v1/agent/cart/{cart_id}, ask the person again, then call POST /api/v1/agent/checkout with confirmation.quote_hash = its quote_hash"
+        @"call GET /api/v1/agent/cart/{cart_id}, ask the person again, then call POST /api/v1/agent/checkout with quote_hash = its quote_hash"
     );
-    assert_eq!(details["field"], "confirmation.quote_hash");
+    assert_eq!(details["field"], "quote_hash");
     // The hint can be followed: the response names the cart that the call created.
     let cart = format!("/agent/cart/{}", details["cart_id"].as_str().unwrap());
     let cart = app.request(Method::GET, &cart, &[("x-agent-api-key", &key)], &json!(null)).await;

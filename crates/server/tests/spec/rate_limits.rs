@@ -194,6 +194,23 @@ async fn a_key_raises_neither_tool_quotas_nor_the_login_quota() {
 }
 
 #[tokio::test]
+async fn a_search_without_a_key_takes_the_quota_of_the_tool_too() {
+    let app = TestApp::with_limits().await;
+    wait_for_window(&app.request(Method::GET, "/stores/directory", &[], &Value::Null).await).await;
+    let search = async || {
+        let body = json!({ "query": "bowl", "merchants": ["kivikiri"] });
+        app.request(Method::POST, "/search", &[], &body).await
+    };
+    for _ in 0..20 {
+        assert_eq!(search().await.status, 200);
+    }
+    let refused = search().await;
+    assert_eq!((refused.status.as_u16(), refused.code().as_str()), (429, "tool_limit_exceeded"));
+    let other = app.request(Method::GET, "/stores/directory", &[], &Value::Null).await;
+    assert_eq!(other.status, 200, "the quota of the address is larger");
+}
+
+#[tokio::test]
 async fn calls_without_the_scope_are_counted() {
     let app = TestApp::with_limits().await;
     let owner = app.person("ada@example.com", &[]).await;

@@ -226,8 +226,8 @@ async fn tools_do_not_distinguish_foreign_from_unknown_products() {
             } else {
                 return None;
             };
-            if takes("ship_to") {
-                arguments["ship_to"] = json!({ "country": "DE" });
+            if takes("destination") {
+                arguments["destination"] = json!({ "country": "DE" });
             }
             for field in required.iter().filter_map(Value::as_str) {
                 if arguments.get(field).is_none() {

@@ -12,6 +12,10 @@ const ALLOWED: &[(&str, &str)] = &[
         "crates/merchants/src/put_settings.rs",
         "an owner changes what the role of stores may not write, with an audit entry",
     ),
+    (
+        "crates/merchants/src/own_store.rs",
+        "an owner changes what the role of stores may not write, with a notice",
+    ),
     ("crates/identity/", "accounts and keys are platform tables that no store may read"),
     (
         "crates/catalog/src/read.rs",

@@ -39,6 +39,7 @@ async fn every_page_has_a_content_type_and_a_content_security_policy() {
         ("/", "text/html; charset=utf-8"),
         ("/assets/site.css", "text/css; charset=utf-8"),
         ("/assets/purchase.css", "text/css; charset=utf-8"),
+        ("/assets/public.css", "text/css; charset=utf-8"),
         ("/llms.txt", "text/plain; charset=utf-8"),
         ("/robots.txt", "text/plain; charset=utf-8"),
         ("/api/docs", "text/html; charset=utf-8"),
@@ -89,7 +90,7 @@ async fn the_landing_page_has_the_first_call_and_no_script() {
     for expected in [
         "curl https://souk.example/demo-store/mcp",
         "href=\"/api/docs\"",
-        "href=\"/api/v1/stores/directory\"",
+        "href=\"/stores\"",
         "href=\"/health\"",
     ] {
         assert!(html.contains(expected), "{expected} is missing");

@@ -5,7 +5,6 @@ use std::io::Write;
 /// The defect of an invalid row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RowDefect {
-    Gtin,
     Price,
     AmbiguousPrice,
     Currency,
@@ -23,8 +22,7 @@ pub(crate) enum RowDefect {
 }
 
 impl RowDefect {
-    const KINDS: [Self; 14] = [
-        Self::Gtin,
+    const KINDS: [Self; 13] = [
         Self::Price,
         Self::AmbiguousPrice,
         Self::Currency,
@@ -43,7 +41,6 @@ impl RowDefect {
     /// Returns whether a row error describes this defect.
     pub(crate) fn matches(self, field: &str, code: &str) -> bool {
         match self {
-            Self::Gtin => (field, code) == ("gtin", "invalid_gtin"),
             Self::Price | Self::AmbiguousPrice => (field, code) == ("price", "invalid_amount"),
             Self::Currency => code == "unknown_currency",
             Self::Encoding | Self::Entity | Self::MismatchedTags => code == "unreadable",
@@ -73,7 +70,7 @@ const HEAD_LINES: i64 = 3;
 impl Feed {
     /// Returns a complete feed in which one row in two thousand is invalid.
     pub(crate) fn large(rows: usize) -> Self {
-        let defect = |row: usize| (row % 2_000 == 1_000).then_some(RowDefect::Gtin);
+        let defect = |row: usize| (row % 2_000 == 1_000).then_some(RowDefect::Condition);
         Self::write(rows, defect, true)
     }
 
@@ -143,7 +140,7 @@ fn item(row: usize, defect: Option<RowDefect>) -> Vec<u8> {
         Some(RowDefect::Currency) => "12.00 EUX".to_owned(),
         _ => format!("{}.{:02} EUR", 5 + row % 400, row % 100),
     };
-    let gtin = if is(RowDefect::Gtin) { "4006381333930".to_owned() } else { gtin(row) };
+    let gtin = gtin(row);
     let link = if is(RowDefect::Url) { "javascript:alert(1)" } else { "https://things.example/p" };
     let condition = if is(RowDefect::Condition) { "shiny" } else { "new" };
     let mut bytes = format!(

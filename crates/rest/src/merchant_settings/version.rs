@@ -1,0 +1,94 @@
+//! The version of settings that a request replaces.
+
+use axum::extract::FromRequestParts;
+use axum::http::header::IF_MATCH;
+use axum::http::request::Parts;
+use primitives::{Details, ErrorCode, Problem};
+
+use crate::ErrorResponse;
+use crate::request::InvalidField;
+
+/// Which settings a request replaces.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Replaced {
+    /// The request does not say.
+    Unnamed,
+    /// Any version: `If-Match: *`.
+    Any,
+    Version(i64),
+}
+
+/// Extracts the header `If-Match`.
+#[derive(Debug)]
+pub(super) struct IfMatch(Option<String>);
+
+impl IfMatch {
+    pub(super) const NAME: &'static str = "If-Match";
+    pub(super) const DESCRIPTION: &'static str = "The version that is changed, as the `ETag` of `GET /merchant/settings`, in place of `version` in the body. `*` is any version.";
+
+    /// Returns what the header names, or else the body. They must not differ.
+    pub(super) fn or(self, body: Option<i64>) -> Result<Replaced, InvalidField> {
+        let Some(header) = self.0 else {
+            return Ok(body.map_or(Replaced::Unnamed, Replaced::Version));
+        };
+        let tag = header.trim();
+        if tag == "*" {
+            return Ok(body.map_or(Replaced::Any, Replaced::Version));
+        }
+        let version = tag.trim_matches('"').parse::<i64>().ok();
+        match version {
+            Some(version) if body.is_none_or(|body| body == version) => {
+                Ok(Replaced::Version(version))
+            }
+            Some(_) => Err(InvalidField { field: "version" }),
+            None => Err(InvalidField { field: "If-Match" }),
+        }
+    }
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for IfMatch {
+    type Rejection = ErrorResponse;
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ErrorResponse> {
+        let header = parts.headers.get(IF_MATCH);
+        // A value that is not text is no version.
+        Ok(Self(header.map(|value| value.to_str().unwrap_or_default().to_owned())))
+    }
+}
+
+/// A replacement that names no version.
+#[derive(Debug, thiserror::Error)]
+#[error("a replacement of all settings must name the version that it replaces")]
+pub(super) struct VersionRequired {
+    pub(super) current_version: i64,
+}
+
+impl Problem for VersionRequired {
+    fn code(&self) -> ErrorCode {
+        ErrorCode::PreconditionRequired
+    }
+
+    fn details(&self, details: &mut Details) {
+        details.insert("field", "version");
+        details.insert("current_version", self.current_version);
+        let hint = "to change single fields, send them with PATCH; to replace everything, read the settings, edit them and send them with their version";
+        details.insert("hint", hint);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_header_or_the_body_names_the_version() {
+        let or = |header: Option<&str>, body| IfMatch(header.map(str::to_owned)).or(body).ok();
+        assert_eq!(or(None, None), Some(Replaced::Unnamed));
+        assert_eq!(or(None, Some(3)), Some(Replaced::Version(3)));
+        assert_eq!(or(Some("\"3\""), None), Some(Replaced::Version(3)));
+        assert_eq!(or(Some("3"), Some(3)), Some(Replaced::Version(3)));
+        assert_eq!(or(Some("*"), None), Some(Replaced::Any));
+        assert_eq!(or(Some("\"3\""), Some(4)), None);
+        assert_eq!(or(Some("W/\"3\""), None), None);
+        assert_eq!(or(Some(""), None), None);
+    }
+}
