@@ -4,7 +4,9 @@ use catalog::CatalogError;
 use database::DatabaseError;
 use jobs::IdempotencyError;
 use merchants::{SettingsError, StoreError};
-use primitives::{Action, Argument, Currency, Details, ErrorCode, Hint, Problem, Timestamp, hint};
+use primitives::{
+    Action, Argument, Currency, Details, ErrorCode, Hint, Problem, Timestamp, country, hint,
+};
 
 use crate::{CART_LIFETIME, CODES_MAX, CartStatus, LINES_MAX, Quantity};
 
@@ -64,7 +66,10 @@ pub enum CartError {
     #[error("invalid quote hash: must be 64 hexadecimal digits")]
     InvalidQuoteHash,
     #[error("invalid country: must be a two-letter ISO 3166-1 code")]
-    InvalidCountry,
+    InvalidCountry {
+        /// The code that is probably meant.
+        nearest: Option<&'static str>,
+    },
     #[error("invalid email address")]
     InvalidEmail,
     #[error("invalid {field}: must be plain text of 1 to {characters_max} characters")]
@@ -147,6 +152,13 @@ impl CartError {
     /// Returns what the caller can do next.
     fn hint(&self) -> Option<Hint> {
         Some(match self {
+            Self::NotFound => {
+                hint!("use the id of a cart that the same key created at this store, or create one")
+            }
+            Self::ShippingOptionNotFound { allowed } if allowed.is_empty() => hint!(
+                "the options depend on the destination: set one that the store ships to with ",
+                Action::SetCartDestination
+            ),
             Self::Expired { .. } => hint!("create a new cart with the same items"),
             Self::Closed { status: CartStatus::CheckoutStarted } => hint!(
                 "the checkout has started: change it with ",
@@ -197,7 +209,7 @@ impl Problem for CartError {
             | Self::LineNotFound
             | Self::ShippingOptionNotFound { .. }
             | Self::InvalidQuoteHash
-            | Self::InvalidCountry
+            | Self::InvalidCountry { .. }
             | Self::InvalidEmail
             | Self::InvalidText { .. }
             | Self::DestinationRequired
@@ -222,13 +234,13 @@ impl Problem for CartError {
                 details.insert("current_version", *current);
             }
             Self::VariantRequired { index } => {
-                details.insert("field", format!("items/{index}/variant_id"));
+                details.insert("field", format!("items[{index}].variant_id"));
             }
             Self::ProductNotFound { index } | Self::OutOfStock { index } => {
-                details.insert("field", format!("items/{index}"));
+                details.insert("field", format!("items[{index}]"));
             }
             Self::UnsupportedCurrency { index, supported } => {
-                details.insert("field", format!("items/{index}"));
+                details.insert("field", format!("items[{index}]"));
                 details.insert("allowed", vec![supported.code()]);
             }
             Self::InvalidQuantity => details.insert("field", "quantity"),
@@ -238,7 +250,13 @@ impl Problem for CartError {
                 details.insert("allowed", allowed.clone());
             }
             Self::InvalidQuoteHash => details.field(Argument::QuoteHash),
-            Self::InvalidCountry => details.insert("field", "destination.country"),
+            Self::InvalidCountry { nearest } => {
+                details.insert("field", "destination.country");
+                details.insert("allowed", country::ALLOWED);
+                if let Some(nearest) = nearest {
+                    details.insert("did_you_mean", *nearest);
+                }
+            }
             Self::InvalidEmail => details.insert("field", "buyer.email"),
             Self::InvalidText { field, .. } => details.insert("field", *field),
             Self::DestinationRequired => details.field(Argument::Destination),

@@ -3,7 +3,7 @@
 use catalog::StockPool;
 use database::Reading;
 use merchants::{Settings, Store};
-use primitives::{CartId, Id, KeyId, MerchantId, Timestamp};
+use primitives::{CartId, Id, KeyId, MerchantId, Timestamp, country};
 
 use crate::discount::{Goods, discounts};
 use crate::quote::{ShippingOption, shipping_options, sum};
@@ -82,6 +82,9 @@ impl ShippingEstimator {
         country: &str,
         goods: &[Goods<'_>],
     ) -> Result<Vec<ShippingOption>, CartError> {
+        if !country::is_country(country) {
+            return Err(CartError::InvalidCountry { nearest: country::nearest(country) });
+        }
         let subtotal = sum(goods.iter().map(|goods| goods.minor))?;
         let (discounts, _) = discounts(goods, &self.settings.promotions, &[], self.now);
         let discount = sum(discounts.iter().map(|discount| discount.minor))?;

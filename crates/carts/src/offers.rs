@@ -62,23 +62,24 @@ async fn offer(
     let variant = variant_with(&product, gtin);
     let price = product.offer(variant).map_or(product.facts.price, |offer| offer.price);
     let item = Item { product: product.id, variant, quantity: Quantity::ONE };
-    let (landed_cost, shipping) =
-        match estimate(reading, store, &[item], destination.cloned()).await {
-            Ok(quote) => {
-                let cheapest = quote.options.first().map(|option| option.price_minor);
-                let is_deliverable = destination.is_none() || quote.is_deliverable();
-                // Without a destination, the goods alone: stores estimate shipping for different countries.
-                let total = match destination {
-                    Some(_) => quote.total_minor,
-                    None => quote.subtotal_minor - quote.discount_minor,
-                };
-                let money = |minor: i64| Money::new(minor, quote.currency);
-                (is_deliverable.then(|| money(total)), cheapest.map(money))
-            }
-            // The offer is listed without a landed cost.
-            Err(CartError::OutOfStock { .. }) => (None, None),
-            Err(error) => return Err(error),
-        };
+    let (landed_cost, shipping) = match estimate(reading, store, &[item], destination.cloned())
+        .await
+    {
+        Ok(quote) => {
+            let cheapest = quote.options.first().map(|option| option.price_minor);
+            let is_deliverable = destination.is_none() || quote.is_deliverable();
+            // Without a destination, the goods alone: stores estimate shipping for different countries.
+            let total = match destination {
+                Some(_) => quote.total_minor,
+                None => quote.subtotal_minor - quote.discount_minor,
+            };
+            let money = |minor: i64| Money::new(minor, quote.currency);
+            (is_deliverable.then(|| money(total)), cheapest.map(money))
+        }
+        // The offer is listed without a landed cost.
+        Err(CartError::OutOfStock { .. } | CartError::UnsupportedCurrency { .. }) => (None, None),
+        Err(error) => return Err(error),
+    };
     Ok(NetworkOffer { store: Arc::clone(store), product, variant, price, landed_cost, shipping })
 }
 

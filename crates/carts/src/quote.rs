@@ -155,8 +155,7 @@ impl Quote {
             tax_included_minor = sum([tax_included_minor, tax.included_minor])?;
         }
         let added_minor = sum(lines.iter().map(|line| line.tax_minor))?;
-        let has_rate =
-            inputs.settings.taxes.iter().any(|rate| rate.country.eq_ignore_ascii_case(&to.country));
+        let has_rate = inputs.settings.taxes.iter().any(|rate| rate.is_in(&to.country));
         let tax_minor = (cart.destination.is_some() || has_rate).then_some(added_minor);
         let open = open_part::of(cart, inputs.settings);
         let Shipping { options, selected_option, price_minor: shipping_minor } =
@@ -298,10 +297,10 @@ fn option_id(name: &str) -> String {
 fn missing(cart: &Cart, settings: &Settings) -> Vec<&'static str> {
     let mut missing = Vec::new();
     if cart.lines.is_empty() {
-        missing.push("$.items");
+        missing.push("items");
     }
     if cart.destination.is_none() && settings.destination_required {
-        missing.push("$.destination");
+        missing.push("destination");
     }
     missing
 }

@@ -45,7 +45,7 @@ pub struct CartRecord {
     pub policies: PolicyRecord,
     /// Whether the cart can be checked out: nothing is missing and no message is blocking.
     pub ready_for_checkout: bool,
-    /// Data required before checkout, as JSON paths into this record.
+    /// Data required before checkout, as paths into this record.
     pub missing: Vec<String>,
     /// Messages about the cart: what to know or to fix.
     pub messages: Vec<MessageRecord>,
@@ -165,7 +165,7 @@ pub struct ShippingOptionRecord {
 pub struct MessageRecord {
     /// Stable name of the message.
     pub code: String,
-    /// JSON path into the record.
+    /// Path into the record.
     pub path: String,
     /// Text of the message.
     pub content: String,
@@ -200,7 +200,7 @@ pub struct PreviewRecord {
     pub policies: PolicyRecord,
     /// Whether the cart can be checked out: nothing is missing and no message is blocking.
     pub ready_for_checkout: bool,
-    /// Data required before checkout, as JSON paths into the cart's record.
+    /// Data required before checkout, as paths into the cart's record.
     pub missing: Vec<String>,
     /// Messages about the cart: what to know or to fix.
     pub messages: Vec<MessageRecord>,

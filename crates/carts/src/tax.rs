@@ -36,7 +36,7 @@ pub(crate) fn tax_on(rates: &[TaxRate], to: &Destination, category: &str, minor:
 
 /// Returns how specifically a rate matches, or `None` if it does not apply.
 fn specificity(rate: &TaxRate, to: &Destination, category: &str) -> Option<usize> {
-    if !rate.country.eq_ignore_ascii_case(&to.country) {
+    if !rate.is_in(&to.country) {
         return None;
     }
     let region = match &rate.region {

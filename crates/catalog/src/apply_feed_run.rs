@@ -133,7 +133,7 @@ impl Execution {
             Phase::RunEnded => return Ok(Outcome::DONE),
             Phase::Failed(reason) => return self.end(FeedRunState::Failed, reason).await,
         };
-        if counts.taken() == 0 {
+        if counts.accepted() == 0 {
             return self.fail_without_products(&scan, &counts).await;
         }
         if self.retires(&scan) && !self.run.request.dry_run {

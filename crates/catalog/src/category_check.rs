@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use database::Reading;
+use database::Work;
 use merchants::{InvalidSetting, Settings, SettingsError};
 use primitives::MerchantId;
 
@@ -17,7 +17,7 @@ const SIMILARITY_MIN: f64 = 0.6;
 /// Checks the categories that settings name and the former ones did not: a tax or a promotion of a category that the store
 /// does not have would never apply. While the store has no categories, any path is accepted.
 pub async fn check_categories(
-    reading: &Reading,
+    work: &mut Work,
     merchant: MerchantId,
     settings: &Settings,
     former: &Settings,
@@ -28,9 +28,8 @@ pub async fn check_categories(
     if new.is_empty() {
         return Ok(());
     }
-    let found: Result<Vec<_>, CatalogError> =
-        reading.run(async |sql| Ok(table::categories(sql, merchant).await?)).await;
-    let categories: Vec<Category> = found?.into_iter().map(|(category, _)| category).collect();
+    let found = table::categories(work.sql(), merchant).await?;
+    let categories: Vec<Category> = found.into_iter().map(|(category, _)| category).collect();
     for (field, sent) in new {
         let is_known = if categories.is_empty() {
             path_of(sent) == sent

@@ -10,7 +10,7 @@ use crate::draft::{PolicyDraft, ProductDraft, RatingDraft, ReviewDraft};
 use crate::gtin::Gtin;
 use crate::incoming::Incoming;
 use crate::text::{one_line, paragraphs};
-use crate::web_url::web_url;
+use crate::web_url::{WebUrlError, image_url, web_url};
 use crate::{
     CategoryPath, Condition, FieldError, FieldErrorCode, Image, ProductFacts, ProductPolicies,
     Rating, Review,
@@ -49,7 +49,7 @@ pub fn check(draft: &ProductDraft, store_currency: Currency) -> Result<Incoming,
 /// Collects errors while a draft is converted.
 struct Checker {
     errors: Vec<FieldError>,
-    /// What is left out of a product that is taken.
+    /// What is left out of a product that is accepted.
     warnings: Vec<FieldError>,
     /// Prefix of field names while a variant is checked: `variants[3].`
     path_prefix: String,
@@ -178,8 +178,7 @@ impl Checker {
             self.reject("currency", FieldErrorCode::UnknownCurrency, reason);
         }
         if currency.is_some_and(|currency| currency != store) {
-            let reason =
-                "is not the currency of the store; the product is kept, but cannot be bought";
+            let reason = "is not the currency of the store; the product was accepted in its currency, but cannot be bought";
             self.warn("currency", FieldErrorCode::ForeignCurrency, reason);
         }
         currency
@@ -201,13 +200,13 @@ impl Checker {
         })
     }
 
-    /// A product is taken without a GTIN that is invalid: shops keep internal numbers in this field.
+    /// A product is accepted without a GTIN that is invalid: shops keep internal numbers in this field.
     fn gtin(&mut self, text: Option<&str>) -> Option<String> {
         let text = text.map(str::trim).filter(|text| !text.is_empty())?;
         match text.parse::<Gtin>() {
             Ok(gtin) => Some(gtin.to_string()),
             Err(error) => {
-                let reason = format!("{error}; the product was taken without it");
+                let reason = format!("{error}; the product was accepted without it");
                 self.warn("gtin", FieldErrorCode::InvalidGtin, reason);
                 None
             }
@@ -215,8 +214,21 @@ impl Checker {
     }
 
     fn url(&mut self, field: &str, text: Option<&str>) -> Option<String> {
+        self.parsed_url(field, text, web_url)
+    }
+
+    fn image_url(&mut self, field: &str, text: Option<&str>) -> Option<String> {
+        self.parsed_url(field, text, image_url)
+    }
+
+    fn parsed_url(
+        &mut self,
+        field: &str,
+        text: Option<&str>,
+        parse: fn(&str) -> Result<String, WebUrlError>,
+    ) -> Option<String> {
         let text = text.map(str::trim).filter(|text| !text.is_empty())?;
-        match web_url(text) {
+        match parse(text) {
             Ok(url) => Some(url),
             Err(error) => {
                 self.reject(field, FieldErrorCode::InvalidUrl, error.to_string());
@@ -251,7 +263,7 @@ impl Checker {
         let mut images = Vec::new();
         for image in draft.images.iter().take(IMAGES_MAX) {
             let alt = self.line("images.alt", image.alt.as_deref(), NAME_MAX);
-            if let Some(url) = self.url("images.url", Some(&image.url)) {
+            if let Some(url) = self.image_url("images.url", Some(&image.url)) {
                 images.push(Image { url, alt: alt.unwrap_or_else(|| name.to_owned()) });
             }
         }

@@ -231,7 +231,7 @@ pub struct VariantDraft {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ImageDraft {
-    /// URL of the image, http or https.
+    /// URL of the image, http or https; or the path of a demo picture, which begins with `/demo/images/`.
     pub url: String,
     /// Alternative text. Default: the product's name.
     #[serde(default, skip_serializing_if = "Option::is_none")]

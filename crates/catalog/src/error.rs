@@ -32,6 +32,9 @@ pub enum CatalogError {
     /// The process receives as many uploads as it can.
     #[error("too many uploads at the same time")]
     TooManyUploads { limit: usize },
+    /// The process sends as many exports as it can.
+    #[error("too many exports at the same time")]
+    TooManyExports { limit: usize },
     /// Less than the average rate arrived, or the longest duration is over.
     #[error("the upload takes too long")]
     UploadTooSlow,
@@ -77,6 +80,13 @@ impl From<CatalogError> for JobError {
     }
 }
 
+/// The process is busy with other stores.
+fn insert_busy(details: &mut Details, bucket: &'static str, limit: usize) {
+    details.insert("bucket", bucket);
+    details.insert("limit", limit);
+    details.insert("hint", "other stores use all places; try again later");
+}
+
 impl Problem for CatalogError {
     fn code(&self) -> ErrorCode {
         match self {
@@ -86,7 +96,9 @@ impl Problem for CatalogError {
                 ErrorCode::RateLimitExceeded
             }
             Self::InvalidQuota | Self::UploadTooSlow => ErrorCode::InvalidRequest,
-            Self::TooManyUploads { .. } | Self::DiskSpaceLow => ErrorCode::ServiceUnavailable,
+            Self::TooManyUploads { .. } | Self::TooManyExports { .. } | Self::DiskSpaceLow => {
+                ErrorCode::ServiceUnavailable
+            }
             Self::Store(error) => error.code(),
             Self::Settings(error) => error.code(),
             Self::Queue(error) => error.code(),
@@ -138,11 +150,8 @@ impl Problem for CatalogError {
                 details.insert("retry_after_seconds", RETRY_SECONDS);
                 details.insert("hint", "wait until an upload of this store has ended");
             }
-            Self::TooManyUploads { limit } => {
-                details.insert("bucket", "uploads");
-                details.insert("limit", *limit);
-                details.insert("hint", "other stores are uploading; upload the file again later");
-            }
+            Self::TooManyUploads { limit } => insert_busy(details, "uploads", *limit),
+            Self::TooManyExports { limit } => insert_busy(details, "exports", *limit),
             Self::UploadTooSlow => {
                 details.insert("reason", "upload_too_slow");
                 details.insert(
@@ -172,6 +181,7 @@ impl Problem for CatalogError {
             | Self::InvalidQuota
             | Self::TooManyUploadsOfStore { .. }
             | Self::TooManyUploads { .. }
+            | Self::TooManyExports { .. }
             | Self::UploadTooSlow
             | Self::DiskSpaceLow => false,
             Self::Store(error) => error.is_transient(),

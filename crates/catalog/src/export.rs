@@ -1,67 +1,87 @@
-//! The export of a catalog: stored products as drafts, which every import takes back unchanged.
+//! The export of a catalog: stored products as drafts, which an import reads back unchanged.
 
 use database::Reading;
 use primitives::{Currency, MerchantId, Money, Timestamp};
 
+use crate::category::slug;
 use crate::{
-    Amount, CatalogError, FeedFormat, ImageDraft, OwnProduct, PolicyDraft, ProductDraft,
-    ProductFacts, ProductPolicies, Rating, RatingDraft, Review, ReviewDraft, Sale, Variant,
+    Amount, CatalogError, FeedFormat, ImageDraft, PolicyDraft, ProductDraft, ProductFacts,
+    ProductPolicies, Rating, RatingDraft, Review, ReviewDraft, Sale, StoredProduct, Variant,
     VariantDraft, table,
 };
 
 /// Writes products as a feed. `connectors` implements it.
 pub type WriteFeed = fn(FeedFormat, &[ProductDraft], Currency) -> Vec<u8>;
 
-/// Products of a page of an export.
+/// Products of a page of an export, at most.
 const PAGE: i64 = 200;
+/// Bytes of a page, at most: a page with one product may be larger. A page is in memory several times.
+const PAGE_BYTES: i64 = 1024 * 1024;
 
 /// A page of an export.
 #[derive(Debug)]
 pub struct ExportPage {
     /// In the order of their external ids.
-    pub products: Vec<OwnProduct>,
+    pub products: Vec<StoredProduct>,
     /// Where the next page begins; `None` on the last page.
     pub last: Option<String>,
 }
 
-/// Returns the products of a store that are not retired, after this external id. Each page is read in a transaction of its
-/// own. A product that cannot be read is logged, counted and left out.
+/// Returns the products of a store that are not retired, after this external id. Pages are limited by the number of their
+/// products and by their size. Each page is read in a transaction of its own. A product that cannot be read is logged, counted and left out.
 pub async fn export_page(
     reading: &Reading,
     merchant: MerchantId,
     after: &str,
 ) -> Result<ExportPage, CatalogError> {
-    let ids: Result<Vec<String>, CatalogError> =
+    let listed: Result<Vec<(String, i64)>, CatalogError> =
         reading.run(async |sql| Ok(table::listed_after(sql, merchant, after, PAGE).await?)).await;
-    let ids = ids?;
-    let full = i64::try_from(ids.len()).is_ok_and(|count| count >= PAGE);
-    let last = ids.last().filter(|_| full).cloned();
-    let page = kept(reading, merchant, &ids).await;
+    let listed = listed?;
+    let found = listed.len();
+    let ids = within_bytes(listed);
+    let is_cut = ids.len() < found || i64::try_from(found).is_ok_and(|count| count >= PAGE);
+    let last = ids.last().filter(|_| is_cut).cloned();
+    let page = stored(reading, merchant, &ids).await;
     let products = match page {
         Err(error) if error.is_unreadable() => one_by_one(reading, merchant, &ids).await?,
         page => page?,
     };
     // A product that was retired since its id was read is not exported either.
-    let products = products.into_iter().filter(|own| own.retired_at.is_none()).collect();
+    let products = products.into_iter().filter(|stored| stored.retired_at.is_none()).collect();
     Ok(ExportPage { products, last })
 }
 
-async fn kept(
+/// Returns the first products that fit on a page, at least one.
+fn within_bytes(listed: Vec<(String, i64)>) -> Vec<String> {
+    let mut bytes = 0_i64;
+    let fits = |(index, (_, size)): &(usize, (String, i64))| {
+        bytes = bytes.saturating_add(*size);
+        *index == 0 || bytes <= PAGE_BYTES
+    };
+    listed.into_iter().enumerate().take_while(fits).map(|(_, (id, _))| id).collect()
+}
+
+async fn stored(
     reading: &Reading,
     merchant: MerchantId,
     ids: &[String],
-) -> Result<Vec<OwnProduct>, CatalogError> {
-    reading.run(async |sql| Ok(table::kept_products(sql, merchant, ids).await?)).await
+) -> Result<Vec<StoredProduct>, CatalogError> {
+    reading
+        .run(async |sql| {
+            let products = table::products_in_any_state(sql, merchant, ids).await?;
+            Ok(table::stored_products(sql, merchant, products).await?)
+        })
+        .await
 }
 
 async fn one_by_one(
     reading: &Reading,
     merchant: MerchantId,
     ids: &[String],
-) -> Result<Vec<OwnProduct>, CatalogError> {
+) -> Result<Vec<StoredProduct>, CatalogError> {
     let mut products = Vec::with_capacity(ids.len());
     for id in ids {
-        match kept(reading, merchant, std::slice::from_ref(id)).await {
+        match stored(reading, merchant, std::slice::from_ref(id)).await {
             Ok(found) => products.extend(found),
             Err(error) if error.is_unreadable() => {
                 let cause = std::error::Error::source(&error).map(ToString::to_string);
@@ -74,11 +94,10 @@ async fn one_by_one(
     Ok(products)
 }
 
-impl OwnProduct {
-    /// Returns the product as its merchant would send it. Image URLs are absolute: `site_url` is the public URL of this
-    /// service, which serves some. Price and stock of a product with variants are those of its variants.
+impl StoredProduct {
+    /// Returns the product as its merchant would send it. Price and stock of a product with variants are those of its variants.
     #[must_use]
-    pub fn draft(&self, site_url: &str) -> ProductDraft {
+    pub fn draft(&self) -> ProductDraft {
         let (product, facts) = (&self.product, &self.product.facts);
         let mut draft = ProductDraft {
             external_id: facts.external_id.clone(),
@@ -89,10 +108,10 @@ impl OwnProduct {
             gtin: facts.gtin.clone(),
             mpn: facts.mpn.clone(),
             url: facts.url.clone(),
-            category: self.category_names.clone(),
+            category: self.category(),
             condition: Some(facts.condition.as_str().to_owned()),
             currency: Some(facts.price.currency().code().to_owned()),
-            images: images(facts, site_url),
+            images: images(facts),
             attributes: facts.attributes.clone(),
             rating: facts.rating.map(rating),
             reviews: self.reviews.iter().map(review).collect(),
@@ -112,6 +131,16 @@ impl OwnProduct {
             draft.stock_quantity = facts.stock_quantity.map(i64::from);
         }
         draft
+    }
+
+    /// Returns the category as a list of names that an import turns into the same path: where a name leads to another
+    /// path, the part of the path itself.
+    fn category(&self) -> Vec<String> {
+        let parts = self.product.category.path.split('/').zip(&self.category_names);
+        let name = |(part, name): (&str, &String)| {
+            if slug(name) == part { name.clone() } else { part.to_owned() }
+        };
+        parts.map(name).collect()
     }
 }
 
@@ -146,12 +175,23 @@ impl SentPrices {
     }
 }
 
-fn images(facts: &ProductFacts, site_url: &str) -> Vec<ImageDraft> {
-    let image = |image: &crate::Image| {
-        let base = if image.url.starts_with('/') { site_url } else { "" };
-        ImageDraft { url: format!("{base}{}", image.url), alt: non_empty(&image.alt) }
-    };
+fn images(facts: &ProductFacts) -> Vec<ImageDraft> {
+    let image =
+        |image: &crate::Image| ImageDraft { url: image.url.clone(), alt: non_empty(&image.alt) };
     facts.images.iter().map(image).collect()
+}
+
+impl ProductDraft {
+    /// Makes the URLs of images that Souk serves absolute, for other services. `site_url` is the public URL of this one.
+    #[must_use]
+    pub fn with_absolute_images(mut self, site_url: &str) -> Self {
+        let of_variants = self.variants.iter_mut().filter_map(|variant| variant.image.as_mut());
+        let urls = self.images.iter_mut().map(|image| &mut image.url).chain(of_variants);
+        for url in urls.filter(|url| url.starts_with('/')) {
+            url.insert_str(0, site_url);
+        }
+        self
+    }
 }
 
 fn rating(rating: Rating) -> RatingDraft {

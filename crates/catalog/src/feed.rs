@@ -110,18 +110,13 @@ pub struct FeedSettings {
     pub gtin_source: GtinSource,
     /// Columns of a file without a known format.
     pub columns: Option<FeedColumns>,
-    /// Most bytes of a file after it is decompressed.
-    pub bytes_max: u64,
 }
 
 impl FeedSettings {
-    /// The default of `bytes_max`: the largest upload.
-    pub const BYTES_MAX: u64 = 4 << 30;
-
     /// Returns settings without columns.
     #[must_use]
     pub fn new(currency: Currency, gtin_source: GtinSource) -> Self {
-        Self { currency, gtin_source, columns: None, bytes_max: Self::BYTES_MAX }
+        Self { currency, gtin_source, columns: None }
     }
 }
 
@@ -220,7 +215,7 @@ pub enum FeedItem {
         /// Whether a listed product stays as it is; a replacement retires it otherwise.
         stays_listed: bool,
     },
-    /// Something to report about a product that is taken, or about the whole file. It counts as no row.
+    /// Something to report about a product that is accepted, or about the whole file. It counts as no row.
     Warning { line: u64, external_id: Option<String>, error: FieldError },
     /// The file is truncated, or cannot be read at all. The items before are valid; products may be missing.
     Truncated { line: u64, error: FieldError },

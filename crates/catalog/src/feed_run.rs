@@ -42,7 +42,7 @@ primitives::text_enum! {
         Completed,
         /// The run would have retired more than half of the catalog; nothing was changed.
         Refused,
-        /// No product was taken, the upload was aborted, or the run failed too often.
+        /// No product was imported, the upload was aborted, or the run failed too often.
         Failed,
         /// A newer replacement has taken its place.
         Superseded,
@@ -131,7 +131,7 @@ pub struct RowCounts {
     pub failed: i64,
     /// Rows left out: drafts, and rows with too few fields.
     pub skipped: i64,
-    /// Warnings about products that were taken, and about the file.
+    /// Warnings about products that were accepted, and about the file.
     pub warnings: i64,
     pub retired: i64,
 }
@@ -139,7 +139,7 @@ pub struct RowCounts {
 impl RowCounts {
     /// Returns the number of products that the feed contains and the store now has.
     #[must_use]
-    pub fn taken(&self) -> i64 {
+    pub fn accepted(&self) -> i64 {
         self.created + self.updated + self.unchanged + self.outdated
     }
 }
@@ -154,7 +154,7 @@ primitives::text_enum! {
         Error,
         /// The row was left out: a draft, or a row with too few fields.
         Skipped,
-        /// The product was taken without the field, or the file needs attention.
+        /// The product was accepted without the field, or the file needs attention.
         Warning,
     }
 }

@@ -78,7 +78,7 @@ pub use merchants::GtinSource;
 pub use offer::{Choice, Offer, OptionValue, ProductOption, options};
 pub use own_products::{
     HiddenReason, InvalidCursor, OwnProduct, OwnProductStatus, OwnProductSummary,
-    OwnProductsFilter, OwnProductsPage, ProductCursor, own_product, own_products,
+    OwnProductsFilter, OwnProductsPage, ProductCursor, StoredProduct, own_product, own_products,
 };
 pub use product::{
     Condition, Image, Product, ProductFacts, ProductPolicies, Rating, Review, Variant, VariantFacts,
@@ -113,4 +113,4 @@ pub use update_offers::{OfferChange, OfferUpdate, OfferUpdateOutcome, update_off
 pub use update_sale_prices::UpdateSalePrices;
 pub use upload::{Upload, content_hash};
 pub use upload_gate::{FreeSpace, UploadGate};
-pub use web_url::{WebUrlError, web_url};
+pub use web_url::{OWN_IMAGES, WebUrlError, web_url};

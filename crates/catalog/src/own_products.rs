@@ -3,14 +3,21 @@
 use std::fmt;
 use std::str::FromStr;
 
-use database::Reading;
+use database::{Reading, Snapshot};
 use merchants::Store;
 use primitives::{Currency, MerchantId, Money, ProductId, Timestamp};
 
+use crate::sale::set_current_prices;
 use crate::{CatalogError, Defect, Product, Review, StockStatus, table};
 
 /// Products that are counted; beyond it the total is an estimate.
 const COUNT_BUDGET: i64 = 10_000;
+/// Products read at once for their current prices. One has up to some megabytes.
+const PRICES_AT_ONCE: usize = 10;
+/// Products that a call examines for a page, and as many for the total.
+const EXAMINED_MAX: i64 = 200_000;
+/// The same if the defects of each product have to be found.
+const EXAMINED_FOR_DEFECTS_MAX: i64 = 10_000;
 
 primitives::text_enum! {
     /// Which products of a store are listed.
@@ -24,6 +31,14 @@ primitives::text_enum! {
         Hidden,
         /// The product is not retired and has defects, as in `GET /merchant/quality`.
         Failing,
+    }
+}
+
+impl OwnProductStatus {
+    /// Returns `Hidden` if there is a reason why agents do not see a product, else `Listed`.
+    #[must_use]
+    pub const fn of(hidden: Option<HiddenReason>) -> Self {
+        if hidden.is_some() { Self::Hidden } else { Self::Listed }
     }
 }
 
@@ -83,7 +98,10 @@ pub struct OwnProductSummary {
     pub name: String,
     /// Path of its category.
     pub category: String,
+    /// The price now; of a product with variants the lowest.
     pub price: Money,
+    /// When the price changes next, as stored.
+    pub(crate) price_due_at: Option<Timestamp>,
     pub stock_status: StockStatus,
     /// As the merchant stated it, held units included.
     pub stock_quantity: Option<i32>,
@@ -91,6 +109,7 @@ pub struct OwnProductSummary {
     pub variants: i64,
     pub updated_at: Timestamp,
     pub retired_at: Option<Timestamp>,
+    /// None if the product is retired.
     pub defects: Vec<Defect>,
 }
 
@@ -104,7 +123,7 @@ impl OwnProductSummary {
 
 /// A product with everything that is stored of it.
 #[derive(Debug, Clone)]
-pub struct OwnProduct {
+pub struct StoredProduct {
     /// Stock is as the merchant stated it, held units included.
     pub product: Product,
     /// Names of its category and of those above, from the top.
@@ -114,12 +133,12 @@ pub struct OwnProduct {
     pub retired_at: Option<Timestamp>,
 }
 
-impl OwnProduct {
-    /// Returns why agents do not see the product; `None` if they do.
-    #[must_use]
-    pub fn hidden(&self, store: &Store) -> Option<HiddenReason> {
-        HiddenReason::of(self.retired_at, self.product.facts.price.currency(), store)
-    }
+/// A product of a store, as it is stored and as agents see it.
+#[derive(Debug, Clone)]
+pub struct OwnProduct {
+    pub stored: StoredProduct,
+    /// The product that agents see, or why they do not see it.
+    pub listed: Result<Product, HiddenReason>,
 }
 
 /// Position in a list of products: after the one with this external id.
@@ -164,28 +183,41 @@ pub struct OwnProductsFilter {
 }
 
 /// What the statements need of a filter and its store.
-pub(crate) struct OwnProductsQuery<'cursor> {
+pub(crate) struct OwnProductsQuery {
+    pub(crate) merchant: MerchantId,
     pub(crate) status: Option<OwnProductStatus>,
     pub(crate) changed_since: Option<Timestamp>,
-    pub(crate) store_currency: Currency,
     pub(crate) store_hidden: bool,
-    /// External id.
-    pub(crate) after: Option<&'cursor str>,
+    pub(crate) examined_max: i64,
+}
+
+impl OwnProductsQuery {
+    fn new(store: &Store, filter: OwnProductsFilter) -> Self {
+        let needs_defects = filter.status == Some(OwnProductStatus::Failing);
+        Self {
+            merchant: store.merchant,
+            status: filter.status,
+            changed_since: filter.changed_since,
+            store_hidden: !store.is_listed(),
+            examined_max: if needs_defects { EXAMINED_FOR_DEFECTS_MAX } else { EXAMINED_MAX },
+        }
+    }
 }
 
 /// A page of products.
 #[derive(Debug)]
 pub struct OwnProductsPage {
-    /// In the order of their external ids.
+    /// In the order of their external ids. There may be fewer than the limit, or none, also on a page before the last.
     pub products: Vec<OwnProductSummary>,
     pub total: i64,
-    /// Whether there are more than were counted.
+    /// Whether counting stopped early: there are at least as many.
     pub total_is_estimate: bool,
     /// `None` on the last page.
     pub next: Option<ProductCursor>,
 }
 
-/// Returns a page of the products of a store, in any state.
+/// Returns a page of the products of a store, in any state. A call examines a limited number of products, so that one with
+/// few matches among millions ends in time; the next page continues after them.
 pub async fn own_products(
     reading: &Reading,
     store: &Store,
@@ -193,39 +225,86 @@ pub async fn own_products(
     after: Option<&ProductCursor>,
     limit: u32,
 ) -> Result<OwnProductsPage, CatalogError> {
-    let query = OwnProductsQuery {
-        status: filter.status,
-        changed_since: filter.changed_since,
-        store_currency: store.currency,
-        store_hidden: !store.is_listed(),
-        after: after.map(|cursor| cursor.0.as_str()),
-    };
+    let query = OwnProductsQuery::new(store, filter);
+    let after = after.map_or("", |cursor| cursor.0.as_str());
+    read_page(reading, &query, after, i64::from(limit)).await
+}
+
+async fn read_page(
+    reading: &Reading,
+    query: &OwnProductsQuery,
+    after: &str,
+    limit: i64,
+) -> Result<OwnProductsPage, CatalogError> {
+    let (merchant, examined) = (query.merchant, query.examined_max);
     reading
         .run(async |sql| {
-            let limit = i64::from(limit);
-            let (products, last) = table::own_products(sql, store.merchant, &query, limit).await?;
-            let total =
-                table::count_own_products(sql, store.merchant, &query, COUNT_BUDGET).await?;
-            let (next, total_is_estimate) = (last.map(ProductCursor), total >= COUNT_BUDGET);
+            let page = table::own_products(sql, query, after, limit).await?;
+            let mut products = page.products;
+            set_current_prices_of(sql, merchant, &mut products).await?;
+            let next = match page.last {
+                Some(last) => Some(last),
+                None => table::nth_external_id(sql, merchant, after, examined).await?,
+            };
+            let total = table::count_own_products(sql, query, COUNT_BUDGET).await?;
+            let beyond = table::nth_external_id(sql, merchant, "", examined.saturating_add(1));
+            let total_is_estimate = total >= COUNT_BUDGET || beyond.await?.is_some();
+            let next = next.map(ProductCursor);
             Ok(OwnProductsPage { products, total, total_is_estimate, next })
         })
         .await
 }
 
+/// Sets the prices to those that apply now: a sale may have begun or ended some seconds ago.
+async fn set_current_prices_of(
+    sql: &mut Snapshot,
+    merchant: MerchantId,
+    products: &mut [OwnProductSummary],
+) -> Result<(), CatalogError> {
+    let changing = products.iter().filter(|product| product.price_due_at.is_some());
+    let ids: Vec<String> = changing.map(|product| product.external_id.clone()).collect();
+    for ids in ids.chunks(PRICES_AT_ONCE) {
+        let read = table::products_in_any_state(sql, merchant, ids).await;
+        let mut current = match read.map_err(CatalogError::from) {
+            Ok(current) => current,
+            // The list shows the stored price of a product that cannot be read.
+            Err(error) if error.is_unreadable() => continue,
+            Err(error) => return Err(error),
+        };
+        set_current_prices(sql, current.iter_mut()).await?;
+        for product in products.iter_mut() {
+            if let Some(found) = current.iter().find(|found| found.id == product.id) {
+                product.price = found.facts.price;
+            }
+        }
+    }
+    Ok(())
+}
+
 /// Returns a product of a store in any state, by its external id.
 pub async fn own_product(
     reading: &Reading,
-    merchant: MerchantId,
+    store: &Store,
     external_id: &str,
 ) -> Result<OwnProduct, CatalogError> {
     // No stored text contains NUL, and PostgreSQL rejects it as a parameter.
     if external_id.contains('\0') {
         return Err(CatalogError::ProductNotFound);
     }
-    let ids = [external_id.to_owned()];
-    let found: Result<_, CatalogError> =
-        reading.run(async |sql| Ok(table::kept_products(sql, merchant, &ids).await?)).await;
-    found?.into_iter().next().ok_or(CatalogError::ProductNotFound)
+    let (merchant, ids) = (store.merchant, [external_id.to_owned()]);
+    reading
+        .run(async |sql| {
+            // What agents see is of the same row as what is stored, whatever happens to the product meanwhile.
+            let mut listed = table::products_in_any_state(sql, merchant, &ids).await?;
+            let stored = table::stored_products(sql, merchant, listed.clone()).await?;
+            set_current_prices(sql, listed.iter_mut()).await?;
+            let (stored, listed) =
+                stored.into_iter().zip(listed).next().ok_or(CatalogError::ProductNotFound)?;
+            let currency = listed.facts.price.currency();
+            let hidden = HiddenReason::of(stored.retired_at, currency, store);
+            Ok(OwnProduct { stored, listed: hidden.map_or(Ok(listed), Err) })
+        })
+        .await
 }
 
 #[cfg(test)]

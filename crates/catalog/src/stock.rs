@@ -12,9 +12,9 @@ primitives::text_enum! {
         LowStock,
         /// Out of stock.
         OutOfStock,
-        /// Out of stock; orders are accepted.
+        /// Out of stock, expected again; cannot be ordered through agents.
         Backorder,
-        /// Not released yet; orders are accepted.
+        /// Not released yet; cannot be ordered through agents.
         Preorder,
         /// No longer sold.
         Discontinued,
@@ -37,10 +37,19 @@ impl StockStatus {
         }
     }
 
-    /// Whether units can be bought: they are in stock, or the merchant states no stock.
+    /// The statuses whose products can be ordered: units are in stock, or the merchant states no stock. A backorder and a
+    /// preorder cannot, since a checkout holds units and promises a delivery time.
+    pub(crate) const AVAILABLE: [Self; 3] = [Self::InStock, Self::LowStock, Self::Unknown];
+
+    /// Whether units can be ordered, in carts, on pages and in queries.
     #[must_use]
     pub fn is_available(self) -> bool {
-        self.is_in_stock() || self == Self::Unknown
+        Self::AVAILABLE.contains(&self)
+    }
+
+    /// Returns the names of the statuses whose products can be ordered, for queries.
+    pub(crate) fn available_names() -> Vec<String> {
+        Self::AVAILABLE.iter().map(|status| status.as_str().to_owned()).collect()
     }
 
     /// Whether the merchant states that units are in stock: the filter `in_stock_only`.

@@ -33,7 +33,10 @@ pub(crate) use hold::{
     release_units, sandbox_units, sell_units, stock_and_held,
 };
 pub(crate) use offer::{listed_external_id, lock_offers, prices_due, set_price_due, write_offers};
-pub(crate) use own_products::{count_own_products, kept_products, listed_after, own_products};
+pub(crate) use own_products::{
+    count_own_products, listed_after, nth_external_id, own_products, products_in_any_state,
+    stored_products,
+};
 pub(crate) use product::{
     ExistingProduct, existing_products, insert_products, lock_existing_products,
     other_external_ids, put_fingerprints, retire_products, update_products, visible_count,

@@ -59,6 +59,19 @@ pub fn web_url(text: &str) -> Result<String, WebUrlError> {
     Ok(url.into())
 }
 
+/// Where Souk serves the pictures of the demo products itself.
+pub const OWN_IMAGES: &str = "/demo/images/";
+
+/// Parses the URL of an image: an http or https URL, or the path of a picture that Souk serves, which is stored as it is.
+pub(crate) fn image_url(text: &str) -> Result<String, WebUrlError> {
+    let text = text.trim();
+    let is_own = text.strip_prefix(OWN_IMAGES).is_some_and(|file| {
+        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/-_.".contains(&byte);
+        text.len() <= CHARACTERS_MAX && !file.contains("..") && file.bytes().all(is_plain)
+    });
+    if is_own { Ok(text.to_owned()) } else { web_url(text) }
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -89,6 +102,17 @@ mod tests {
         ] {
             assert_eq!(normalized(text), form);
             assert_eq!(normalized(form), form);
+        }
+    }
+
+    #[test]
+    fn the_path_of_an_own_picture_is_an_image_url() {
+        let own = "/demo/images/demo-store/POUR-101.svg";
+        assert_eq!(image_url(own).as_deref(), Ok(own));
+        assert_eq!(image_url("https://a.example/b c").as_deref(), Ok("https://a.example/b%20c"));
+        for wrong in ["/images/a.svg", "/demo/images/../a", "/demo/images/a?b", "/demo/images/<b>"]
+        {
+            assert_eq!(image_url(wrong), Err(WebUrlError::NotWeb), "{wrong}");
         }
     }
 

@@ -42,7 +42,7 @@ pub enum CheckoutError {
     BelowThreshold,
     #[error("the cart is not ready for checkout")]
     NotReady {
-        /// Missing data, as JSON paths into the cart.
+        /// Missing data, as paths into the cart.
         missing: Vec<&'static str>,
         /// Blocking messages.
         messages: Vec<Message>,
@@ -246,7 +246,7 @@ impl Problem for CheckoutError {
             Self::BelowThreshold => details.insert("reason", "below_agent_threshold"),
             Self::NotReady { missing, messages } => not_ready(details, missing, messages),
             Self::OutOfStock { index } | Self::ReservedElsewhere { index } => {
-                details.insert("field", format!("items/{index}"));
+                details.insert("field", format!("items[{index}]"));
             }
             Self::PriceChanged { changes, current } => price_changed(details, changes, *current),
             Self::QuoteChanged { current } => {
@@ -351,14 +351,14 @@ fn hold_limit(details: &mut Details, limits: HoldLimits, index: Option<usize>) {
     details.insert("holds_max", limits.holds);
     details.insert("units_max", limits.units);
     if let Some(index) = index {
-        details.insert("field", format!("items/{index}"));
+        details.insert("field", format!("items[{index}]"));
     }
 }
 
 fn price_changed(details: &mut Details, changes: &[PriceChange], current: QuoteHash) {
     let changes = changes.iter().map(|change| {
         json!({
-            "path": format!("$.items[{}].unit_price", change.index),
+            "path": format!("items[{}].unit_price", change.index),
             "was": change.listed.to_decimal(),
             "is": change.live.to_decimal(),
         })
@@ -404,7 +404,7 @@ mod tests {
             CheckoutError::NotFound,
             CheckoutError::ConfirmationNotFound,
             CheckoutError::BelowThreshold,
-            CheckoutError::NotReady { missing: vec!["$.destination"], messages: Vec::new() },
+            CheckoutError::NotReady { missing: vec!["destination"], messages: Vec::new() },
             CheckoutError::OutOfStock { index: 0 },
             CheckoutError::ReservedElsewhere { index: 0 },
             CheckoutError::PriceChanged { changes: Vec::new(), current },

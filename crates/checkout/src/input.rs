@@ -79,6 +79,7 @@ pub struct ProofRequest {
     #[schemars(with = "Option<String>", extend("enum" = ConfirmationLevel::ALL))]
     pub level: Option<ConfirmationLevel>,
     /// Id of the confirmation request that the person approved.
+    #[schemars(extend("x-former-names" = ["../confirmation_id"]))]
     pub confirmation_id: Option<ConfirmationId>,
 }
 

@@ -95,6 +95,13 @@ impl Status {
         TRANSITIONS.iter().find(is_match).map(|(.., to)| *to)
     }
 
+    /// Returns the statuses in which a transition is allowed.
+    #[must_use]
+    pub fn before(transition: Transition) -> Vec<Self> {
+        let allowed = TRANSITIONS.iter().filter(|(_, by, _)| *by == transition);
+        allowed.map(|(from, ..)| *from).collect()
+    }
+
     /// Returns the statuses that a transition leads to, each once.
     #[must_use]
     pub fn successors(self) -> Vec<Self> {
@@ -135,6 +142,13 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn the_partial_index_names_the_statuses_that_expire() {
+        // `table::find_expired` and the index `checkout_session_end` name them as literals.
+        let named = [Incomplete, ReadyForComplete, RequiresEscalation];
+        assert_eq!(Status::before(Transition::Expire), named);
+    }
 
     proptest! {
         #[test]

@@ -52,7 +52,7 @@ pub async fn pay(
         return Err(CheckoutError::QuoteChanged { current: session.quote_hash });
     }
     if session.needs_address() {
-        let missing = vec!["$.destination"];
+        let missing = vec!["destination"];
         return Err(CheckoutError::NotReady { missing, messages: Vec::new() });
     }
     // Nothing new is paid at a store that was closed to agents in the meantime.

@@ -24,7 +24,7 @@ pub(crate) use confirmation::{
 
 use crate::report::{ReportOutcome, reported_parts};
 use crate::session::SessionRow;
-use crate::{Amounts, CheckoutError, PaymentReport, Session, SessionsFilter, Status};
+use crate::{Amounts, CheckoutError, PaymentReport, Session, SessionsFilter, Status, Transition};
 
 /// Parses an optional name; a name that is not known is an error.
 pub(crate) fn parsed<T>(
@@ -70,6 +70,12 @@ pub(crate) async fn find(
     query.fetch_optional(sql).await?.map(Session::try_from).transpose()
 }
 
+/// Returns the names of the statuses in which a session can expire.
+fn expiring_statuses() -> Vec<String> {
+    let statuses = Status::before(Transition::Expire);
+    statuses.into_iter().map(|status| status.as_str().to_owned()).collect()
+}
+
 /// Returns a page of the real sessions of a store, the newest first.
 pub(crate) async fn find_page(
     sql: &mut PgConnection,
@@ -82,7 +88,7 @@ pub(crate) async fn find_page(
     let query = sessions!(
         "NOT is_sandbox AND (is_holding OR NOT $2)
          AND ($5::text IS NULL OR $5 = CASE
-             WHEN status IN ('incomplete', 'ready_for_complete', 'requires_escalation') AND expires_at < $6
+             WHEN status = ANY ($8) AND expires_at < $6
              THEN 'expired' ELSE status END)
          AND ($7::uuid IS NULL OR (started_at, checkout_id) <
              (SELECT started_at, checkout_id FROM checkout_session WHERE merchant_id = $1 AND checkout_id = $7))
@@ -94,6 +100,7 @@ pub(crate) async fn find_page(
         filter.status.map(Status::as_str),
         now as Timestamp,
         filter.after as Option<CheckoutId>,
+        &expiring_statuses(),
     );
     query.fetch_all(sql).await?.into_iter().map(Session::try_from).collect()
 }
@@ -111,7 +118,7 @@ pub(crate) async fn count(
              (SELECT FROM checkout_session
               WHERE merchant_id = $1 AND NOT is_sandbox AND (is_holding OR NOT $2)
                 AND ($4::text IS NULL OR $4 = CASE
-                    WHEN status IN ('incomplete', 'ready_for_complete', 'requires_escalation') AND expires_at < $5
+                    WHEN status = ANY ($6) AND expires_at < $5
                     THEN 'expired' ELSE status END)
               LIMIT $3) AS counted"#,
         merchant as MerchantId,
@@ -119,6 +126,7 @@ pub(crate) async fn count(
         limit,
         filter.status.map(Status::as_str),
         now as Timestamp,
+        &expiring_statuses(),
     )
     .fetch_one(sql)
     .await
@@ -294,7 +302,8 @@ pub(crate) async fn update(
     if done.rows_affected() == 1 { Ok(()) } else { Err(CheckoutError::Unreadable) }
 }
 
-/// Returns sessions of all stores that are past their expiry and not ended, after a row, the oldest first.
+/// Returns sessions of all stores that are past their expiry and not ended, after a row, the oldest first. The statuses are
+/// those of `expiring_statuses`, as literals: so PostgreSQL can use the partial index `checkout_session_end`.
 pub(crate) async fn find_expired(
     sql: &mut PgConnection,
     now: Timestamp,

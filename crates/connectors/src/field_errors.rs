@@ -95,7 +95,7 @@ pub(crate) fn no_variant() -> FieldError {
 }
 
 pub(crate) fn invalid_sale_period() -> FieldError {
-    let reason = "The period of the sale cannot be read; the product was taken without the sale. \
+    let reason = "The period of the sale cannot be read; the product was accepted without the sale. \
                   Write it as 2026-11-01T08:00+0100/2026-11-30T23:59+0100.";
     FieldError::new("sale_price", FieldErrorCode::InvalidValue, reason)
 }

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::io::{self, BufRead, Cursor, ErrorKind, Read};
 use std::rc::Rc;
 
-use catalog::{FeedFormat, FeedSettings, FieldError};
+use catalog::{FeedFormat, FieldError};
 use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
 use encoding_rs::{CoderResult, Decoder, Encoding, UTF_8, UTF_16BE, UTF_16LE};
 use flate2::bufread::MultiGzDecoder;
@@ -14,6 +14,8 @@ use crate::{field_errors, kind};
 /// Bytes from which compression and encoding are detected.
 const HEAD_BYTES: u64 = 64 * 1024;
 const GZIP: &[u8] = b"\x1f\x8b";
+/// Most bytes of a file after it is decompressed.
+const BYTES_MAX: u64 = 4 << 30;
 /// Most bytes that one compressed byte may become, once a file is larger than `RATIO_BYTES_MIN`. Feeds compress to a tenth or a
 /// fiftieth; deflate reaches a thousandth.
 const RATIO_MAX: u64 = 250;
@@ -35,21 +37,13 @@ pub(crate) type SharedFindings = Rc<RefCell<Findings>>;
 /// Opens a file. The reader returns UTF-8, as far as the encoding is known.
 pub(crate) fn open<'a>(
     format: FeedFormat,
-    settings: &FeedSettings,
     input: &'a mut dyn BufRead,
 ) -> (Box<dyn Read + 'a>, SharedFindings) {
     let findings = SharedFindings::default();
     let (head, rest) = head_of(Box::new(input));
     let plain: Box<dyn Read + 'a> = if head.starts_with(GZIP) {
-        let compressed = CountedRead { input: Cursor::new(head).chain(rest), count: Rc::default() };
-        let compressed_bytes = Rc::clone(&compressed.count);
-        Box::new(Decompressed {
-            input: MultiGzDecoder::new(io::BufReader::new(compressed)),
-            compressed_bytes,
-            bytes: 0,
-            bytes_max: settings.bytes_max,
-            findings: Rc::clone(&findings),
-        })
+        let compressed = Cursor::new(head).chain(rest);
+        Box::new(Decompressed::new(compressed, BYTES_MAX, Rc::clone(&findings)))
     } else {
         Box::new(Cursor::new(head).chain(rest))
     };
@@ -151,6 +145,15 @@ struct Decompressed<R> {
     bytes: u64,
     bytes_max: u64,
     findings: SharedFindings,
+}
+
+impl<R: Read> Decompressed<io::BufReader<CountedRead<R>>> {
+    fn new(input: R, bytes_max: u64, findings: SharedFindings) -> Self {
+        let compressed = CountedRead { input, count: Rc::default() };
+        let compressed_bytes = Rc::clone(&compressed.count);
+        let input = MultiGzDecoder::new(io::BufReader::new(compressed));
+        Self { input, compressed_bytes, bytes: 0, bytes_max, findings }
+    }
 }
 
 impl<R: BufRead> Read for Decompressed<R> {
@@ -270,5 +273,32 @@ impl<R: Read> Read for Text<R> {
         let length = rest.read(buffer)?;
         self.at += length;
         Ok(length)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use flate2::Compression;
+    use flate2::write::GzEncoder;
+
+    use super::*;
+
+    #[test]
+    fn decompression_is_limited() {
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+        encoder.write_all(&b"{\"external_id\":\"a\"}\n".repeat(5_000)).expect("memory");
+        let file = encoder.finish().expect("memory");
+        for (bytes_max, is_within) in [(100_000, true), (50_000, false)] {
+            let findings = SharedFindings::default();
+            let mut input = Decompressed::new(&file[..], bytes_max, Rc::clone(&findings));
+            let mut bytes = Vec::new();
+            assert_eq!(input.read_to_end(&mut bytes).is_ok(), is_within);
+            assert!(bytes.len() as u64 <= bytes_max);
+            let failure = findings.borrow_mut().failure.take();
+            let is_named = |error: &FieldError| error.reason.contains("more than 50000 bytes");
+            assert_eq!(failure.as_ref().map(is_named), (!is_within).then_some(true));
+        }
     }
 }

@@ -44,7 +44,7 @@ pub fn read_feed(
     settings: &FeedSettings,
     emit: &mut dyn FnMut(FeedItem) -> ControlFlow<()>,
 ) {
-    let (input, findings) = input::open(format, settings, input);
+    let (input, findings) = input::open(format, input);
     let mut source = Source::new(input, Rc::clone(&findings));
     let mut sink = Sink::new(emit, findings);
     // The flow of control has no meaning beyond this point.

@@ -58,7 +58,7 @@ impl<'a> Sink<'a> {
         self.emit(FeedItem::Skipped { line, external_id, error, stays_listed })
     }
 
-    /// Reports something about a product that is taken, or about the file.
+    /// Reports something about a product that is accepted, or about the file.
     pub(crate) fn warning(
         &mut self,
         line: u64,

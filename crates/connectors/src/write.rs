@@ -9,7 +9,6 @@ mod google;
 mod google_tsv;
 mod google_xml;
 mod shopify_csv;
-mod table_csv;
 
 use catalog::{Amount, FeedFormat, ProductDraft};
 use primitives::{Currency, Money};
@@ -25,19 +24,27 @@ pub fn write(format: FeedFormat, drafts: &[ProductDraft], currency: Currency) ->
         FeedFormat::GoogleTsv => google_tsv::write(&drafts),
         FeedFormat::ShopifyCsv => shopify_csv::write(&drafts),
         FeedFormat::AcpJson => acp_json::write(&drafts),
-        FeedFormat::Csv => table_csv::write(&drafts),
+        FeedFormat::Csv => Vec::new(),
     }
 }
 
+/// The formats that are written: all but a table with columns of its own.
+pub const FORMATS: [FeedFormat; 5] = [
+    FeedFormat::Ndjson,
+    FeedFormat::GoogleXml,
+    FeedFormat::GoogleTsv,
+    FeedFormat::ShopifyCsv,
+    FeedFormat::AcpJson,
+];
+
 /// Whether the format can represent a product. Shopify's format has no currency, so a product in another
-/// currency than the store's would be read back with a wrong price; a plain table has no variants.
+/// currency than the store's would be read back with a wrong price.
 #[must_use]
 pub fn can_represent(format: FeedFormat, draft: &ProductDraft, currency: Currency) -> bool {
     let named = draft.currency.as_deref();
     match format {
         FeedFormat::ShopifyCsv => named.is_none_or(|named| named == currency.code()),
-        FeedFormat::Csv => draft.variants.is_empty(),
-        _ => true,
+        format => FORMATS.contains(&format),
     }
 }
 
@@ -50,7 +57,7 @@ pub fn representable(format: FeedFormat, draft: &ProductDraft, currency: Currenc
         FeedFormat::GoogleXml | FeedFormat::GoogleTsv => google::representable(&full),
         FeedFormat::ShopifyCsv => shopify_csv::representable(&full),
         FeedFormat::AcpJson => acp_json::representable(&full),
-        FeedFormat::Csv => table_csv::representable(&full),
+        FeedFormat::Csv => ProductDraft::default(),
     }
 }
 

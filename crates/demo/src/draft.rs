@@ -44,9 +44,8 @@ pub fn draft(store: &Store, product: &Product) -> ProductDraft {
     }
 }
 
-/// Checks a product like one of a feed. Four things that a feed cannot express are set afterwards: the
-/// fixed ids, category slugs other than the names', images that Souk serves itself, and the list price
-/// of a product whose variants have none.
+/// Checks a product like one of a feed. Three things that a feed does not express are set afterwards: the
+/// fixed ids, category slugs other than the names', and images that Souk serves itself.
 pub(crate) fn incoming(store: &Store, product: &Product) -> Result<Incoming, SeedError> {
     let draft = ProductDraft { reviews: reviews::of(store, product), ..draft(store, product) };
     let rejected = |errors: Vec<FieldError>| SeedError::Rejected {
@@ -64,17 +63,20 @@ pub(crate) fn incoming(store: &Store, product: &Product) -> Result<Incoming, See
     for (checked, image) in incoming.facts.images.iter_mut().zip(&product.images) {
         checked.url.clone_from(&image.path);
     }
-    incoming.facts.list_price_minor = product.list_price_minor;
     Ok(incoming)
 }
 
+/// The reduction of a product is that of its cheapest variants.
 fn variant(product: &Product, variant: &Variant) -> VariantDraft {
+    let is_reduced = variant.price_minor == product.price_minor;
+    let list_price = product.list_price_minor.filter(|_| is_reduced);
     VariantDraft {
         sku: variant.sku.clone(),
         name: Some(variant.name.clone()),
         gtin: variant.gtin.clone(),
         options: variant.options.iter().cloned().collect(),
         price: Some(amount(variant.price_minor, &product.currency)),
+        list_price: list_price.map(|minor| amount(minor, &product.currency)),
         stock_status: Some(variant.stock_status.to_owned()),
         stock_quantity: variant.stock_quantity.map(i64::from),
         ..VariantDraft::default()

@@ -77,6 +77,9 @@ primitives::text_enum! {
         StoreClosed,
         #[strum(serialize = "store.reinstated")]
         StoreReinstated,
+        /// An owner changed the name, the website or the support of the store.
+        #[strum(serialize = "store.profile_set")]
+        StoreProfileSet,
         /// The result of the merchant's identity verification was set.
         #[strum(serialize = "store.identity_set")]
         StoreIdentitySet,

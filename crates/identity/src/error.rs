@@ -132,7 +132,7 @@ impl IdentityError {
     const fn hint(&self) -> Option<&'static str> {
         Some(match self {
             Self::AgentKeyRequired => {
-                "send X-Agent-Api-Key: agnt_…; create one with POST /api/v1/agent-keys"
+                "send an agent key, which the person creates, as X-Agent-Api-Key: agnt_…; store keys and tokens are not accepted here"
             }
             Self::MissingCredential | Self::InvalidCredential => CREDENTIALS,
             Self::TokenExpired => "log in again: POST /api/v1/auth/login",

@@ -4,10 +4,8 @@ use std::time::Duration;
 
 use database::{DatabaseError, Work};
 use primitives::{ClientAddress, MerchantId, Scope};
-use serde_json::json;
 
 use crate::agent_key::{KeyProperties, create};
-use crate::audit::{self, Actor, AuditAction};
 use crate::{AgentKey, IdentityError, IssuedKey, Secret, table};
 
 /// Lifetime of a sandbox key.
@@ -16,7 +14,7 @@ const LIFETIME: Duration = Duration::from_hours(24);
 pub const SANDBOX_KEYS_MAX: i64 = 50;
 
 /// Issues a sandbox key, in a platform transaction. It has all scopes, for this store only. Beyond the limit of the network
-/// its oldest key is revoked.
+/// its oldest key is revoked. The audit log, which is kept, has no entries of sandbox keys: anybody could fill it.
 pub async fn issue_sandbox_key(
     work: &mut Work,
     secret: &Secret,
@@ -25,11 +23,7 @@ pub async fn issue_sandbox_key(
 ) -> Result<(IssuedKey, AgentKey), IdentityError> {
     let network = secret.mac(&format!("sandbox key from {}", from.network()));
     table::sandbox::lock_network(work, &network).await?;
-    for ended in table::sandbox::end_oldest(work, &network, SANDBOX_KEYS_MAX - 1).await? {
-        let details = json!({ "sandbox": true, "reason": "limit of the network" });
-        audit::record(work, Actor::Anonymous, AuditAction::AgentKeyRevoked, &ended, details)
-            .await?;
-    }
+    table::sandbox::end_oldest(work, &network, SANDBOX_KEYS_MAX - 1).await?;
     let properties = KeyProperties {
         name: String::from("sandbox"),
         scopes: Scope::ALL.iter().copied().collect(),
@@ -38,9 +32,6 @@ pub async fn issue_sandbox_key(
     };
     let issued = create(work, secret, None, properties).await?;
     table::sandbox::set_network(work, issued.1.key_id, &network).await?;
-    let details = json!({ "sandbox": true, "store": store });
-    audit::record(work, Actor::Anonymous, AuditAction::AgentKeyIssued, &issued.1.key_id, details)
-        .await?;
     Ok(issued)
 }
 

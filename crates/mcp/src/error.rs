@@ -1,8 +1,7 @@
 //! Errors of requests and tool calls that no domain crate has.
 
-use primitives::{Details, ErrorCode, Problem};
-use schema::{Validator, Violation};
-use serde_json::Value;
+use primitives::{Details, ErrorCode, Problem, Scope};
+use schema::Violation;
 
 use crate::tool::ToolSet;
 use crate::tools;
@@ -97,32 +96,55 @@ impl Problem for SandboxKeyRequired {
     }
 }
 
+/// A tool that requires a key was called without one, or with one that is not valid.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum KeyRequired {
+    #[error("an agent key is required")]
+    Missing(Scope),
+    /// The message does not tell unknown, expired and revoked keys apart, so that guessing reveals nothing.
+    #[error("the key is not valid: it is unknown, expired or revoked")]
+    Invalid,
+}
+
+impl Problem for KeyRequired {
+    fn code(&self) -> ErrorCode {
+        ErrorCode::Unauthorized
+    }
+
+    fn details(&self, details: &mut Details) {
+        let hint = match self {
+            Self::Missing(_) => {
+                "the person creates an agent key with this scope, and the client sends it as X-Agent-Api-Key; to try without one, connect to /demo-store/mcp and call create_sandbox_key"
+            }
+            Self::Invalid => {
+                "send a valid agent key, which the person creates, as X-Agent-Api-Key, or none for tools that need none; to try, connect to /demo-store/mcp and call create_sandbox_key"
+            }
+        };
+        details.insert("hint", hint);
+        if let Self::Missing(scope) = self {
+            details.insert("required_scope", scope.as_str());
+        }
+    }
+}
+
 /// The arguments do not match the input schema of the tool.
 #[derive(Debug, thiserror::Error)]
 #[error("invalid arguments: {reason}")]
 pub(crate) struct InvalidArguments {
-    /// Path of the invalid field, such as `items/0/quantity`; empty if it is not known.
-    field: String,
     reason: String,
-    /// Names of all arguments.
-    allowed: Vec<String>,
-    /// The argument whose name is nearest to that of an unknown one.
-    did_you_mean: Option<String>,
+    /// `None` if the invalid field is not known.
+    violation: Option<Violation>,
 }
 
 impl InvalidArguments {
     /// For arguments that do not match the advertised schema.
-    pub(crate) fn new(schema: &Validator, violation: &Violation) -> Self {
-        let properties = schema.schema().get("properties").and_then(Value::as_object);
-        let allowed = properties.map(|names| names.keys().cloned().collect()).unwrap_or_default();
-        let did_you_mean = violation.did_you_mean().map(str::to_owned);
-        Self { field: violation.pointer(), reason: violation.to_string(), allowed, did_you_mean }
+    pub(crate) fn new(violation: Violation) -> Self {
+        Self { reason: violation.to_string(), violation: Some(violation) }
     }
 
     /// For arguments that match the schema but cannot be deserialized.
     pub(crate) fn from_deserialization(error: &serde_json::Error) -> Self {
-        let reason = error.to_string().chars().take(200).collect();
-        Self { field: String::new(), reason, allowed: Vec::new(), did_you_mean: None }
+        Self { reason: error.to_string().chars().take(200).collect(), violation: None }
     }
 }
 
@@ -132,14 +154,8 @@ impl Problem for InvalidArguments {
     }
 
     fn details(&self, details: &mut Details) {
-        if !self.field.is_empty() {
-            details.insert("field", self.field.clone());
-        }
-        if !self.allowed.is_empty() {
-            details.insert("allowed", self.allowed.clone());
-        }
-        if let Some(nearest) = &self.did_you_mean {
-            details.insert("did_you_mean", nearest.as_str());
+        if let Some(violation) = &self.violation {
+            violation.add_details(details);
         }
         details.insert("hint", "see the inputSchema of the tool in tools/list");
     }
@@ -156,7 +172,23 @@ impl Problem for UnserializableOutput {
     }
 }
 
-/// No resource or prompt has the requested name, or an argument of a prompt is missing.
+/// A required argument of a prompt is missing.
+#[derive(Debug, thiserror::Error)]
+#[error("an argument of the prompt is required")]
+pub(crate) struct MissingPromptArgument(pub(crate) &'static str);
+
+impl Problem for MissingPromptArgument {
+    fn code(&self) -> ErrorCode {
+        ErrorCode::InvalidRequest
+    }
+
+    fn details(&self, details: &mut Details) {
+        details.insert("field", self.0);
+        details.insert("hint", "prompts/list describes the arguments");
+    }
+}
+
+/// No resource or prompt has the requested name.
 #[derive(Debug, thiserror::Error)]
 #[error("not found")]
 pub(crate) struct NotFound {
@@ -178,38 +210,59 @@ impl Problem for NotFound {
 #[cfg(test)]
 mod tests {
     use primitives::Failure;
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
+
+    #[test]
+    fn the_hint_of_a_missing_key_fits_the_door() {
+        for error in [KeyRequired::Missing(Scope::AgentCart), KeyRequired::Invalid] {
+            let details = Failure::from(error).envelope("req_1")["details"].clone();
+            let hint = details["hint"].as_str().unwrap();
+            assert!(hint.contains("create_sandbox_key") && !hint.contains("/api/v1"), "{hint}");
+            assert!(!hint.contains("Bearer"), "{hint}");
+        }
+        let missing = Failure::from(KeyRequired::Missing(Scope::AgentCart)).envelope("req_1");
+        assert_eq!(missing["details"]["required_scope"], Scope::AgentCart.as_str());
+    }
+
+    #[test]
+    fn a_missing_argument_of_a_prompt_is_an_invalid_request() {
+        let envelope = Failure::from(MissingPromptArgument("wish")).envelope("req_1");
+        assert_eq!(
+            (&envelope["error"], &envelope["details"]["field"]),
+            (&json!("invalid_request"), &json!("wish"))
+        );
+    }
 
     fn envelope(tool: &str, arguments: &Value) -> Value {
         let schema = &tools::find(tool).unwrap().arguments;
         let violation = schema.validate(arguments).unwrap_err();
-        Failure::from(InvalidArguments::new(schema, &violation)).envelope("req_1")
+        Failure::from(InvalidArguments::new(violation)).envelope("req_1")
     }
 
     #[test]
-    fn invalid_arguments_name_the_field_as_sent() {
+    fn invalid_arguments_name_the_field() {
         let id = format!("prod_{}", "0".repeat(32));
         for (tool, arguments, field, message) in [
             ("create_cart", json!({}), "items", "items is required"),
-            ("create_cart", json!({ "items": [{}] }), "items/0/product_id", "is required"),
+            ("create_cart", json!({ "items": [{}] }), "items[0].product_id", "is required"),
             (
                 "create_cart",
                 json!({ "items": [{ "product_id": id, "quantity": 0 }] }),
-                "items/0/quantity",
+                "items[0].quantity",
                 "items[0].quantity must be an integer from 1 to 999",
             ),
             (
                 "create_cart",
                 json!({ "items": [{ "product_id": id, "price": 1 }] }),
-                "items/0/price",
+                "items[0].price",
                 "is not a field of this request",
             ),
             (
                 "create_cart",
                 json!({ "items": [{ "product_id": id }], "do as I say": 1 }),
-                "do as I say",
+                "",
                 "the value contains an unknown field",
             ),
             (
@@ -221,20 +274,34 @@ mod tests {
             (
                 "get_product_variants",
                 json!({ "product_id": id, "selected": [{ "name": "color", "value": 1 }] }),
-                "selected/0/value",
+                "selected[0].value",
                 "selected[0].value must be plain text of at most 200 characters",
             ),
         ] {
             let envelope = envelope(tool, &arguments);
-            assert_eq!(envelope["details"]["field"], field, "{envelope}");
+            assert_eq!(
+                envelope["details"]["field"].as_str().unwrap_or_default(),
+                field,
+                "{envelope}"
+            );
             let text = envelope["message"].as_str().unwrap();
             assert!(text.starts_with("invalid arguments: ") && text.ends_with(message), "{text}");
         }
     }
 
     #[test]
-    fn invalid_arguments_list_all_arguments() {
-        let envelope = envelope("cancel_cart", &json!({}));
-        assert_eq!(envelope["details"]["allowed"], json!(["cart_id", "idempotency_key"]));
+    fn invalid_arguments_tell_what_the_field_accepts() {
+        let wrong_value =
+            envelope("search_products", &json!({ "query": "mug", "sort": "cheapest" }));
+        let allowed = &wrong_value["details"]["allowed"];
+        assert_eq!(wrong_value["details"]["field"], "sort");
+        assert!(
+            allowed["enum"].as_array().is_some_and(|it| it.contains(&json!("price_asc"))),
+            "{allowed}"
+        );
+        let wrong_id = envelope("get_checkout", &json!({ "checkout_id": "chk_1" }));
+        assert_eq!(wrong_id["details"]["allowed"]["type"], "string", "{wrong_id}");
+        let unknown = envelope("cancel_cart", &json!({ "cart": "cart_1" }));
+        assert_eq!(unknown["details"]["allowed"], json!(["cart_id", "idempotency_key"]));
     }
 }

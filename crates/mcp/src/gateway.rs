@@ -23,7 +23,8 @@ use serde_json::Value;
 use crate::elicitation::ElicitationSupport;
 use crate::endpoint::Mcp;
 use crate::error::{
-    InvalidArguments, SandboxKeyRequired, UnknownTool, UnserializableOutput, UnsupportedContentType,
+    InvalidArguments, KeyRequired, SandboxKeyRequired, UnknownTool, UnserializableOutput,
+    UnsupportedContentType,
 };
 use crate::error_response::{ErrorFormat, log};
 use crate::listing::ListingOptions;
@@ -143,9 +144,8 @@ async fn authenticate(app: &Mcp, parts: &Parts) -> Result<Option<Arc<Agent>>, Re
             let address = client_address(parts).ok_or(IdentityError::UnknownClientAddress)?;
             let agent = app.credentials.agent_keys.agent_of(key, address).await;
             Ok(Some(agent.map_err(|error| match error {
-                IdentityError::InvalidCredential | IdentityError::TooManyInvalidKeys { .. } => {
-                    Rejected::call(error)
-                }
+                IdentityError::InvalidCredential => Rejected::call(KeyRequired::Invalid),
+                IdentityError::TooManyInvalidKeys { .. } => Rejected::call(error),
                 other => Rejected::from(other),
             })?))
         }
@@ -187,6 +187,8 @@ async fn take_quota(
     // Quotas cannot be applied to an unknown address.
     let address = || address.ok_or(IdentityError::UnknownClientAddress);
     let (caller, bucket, limit) = match agent {
+        // Anybody can have many sandbox keys: those of an address share its quotas, also over REST.
+        Some(agent) if agent.is_sandbox() => (Caller::address(address()?), "mcp", tier_limit(plan)),
         Some(agent) => (Caller::agent(agent.key), "mcp", tier_limit(plan)),
         None if slug.is_some_and(|slug| slug.as_str() == StoreSlug::DEMO) => {
             (Caller::address(address()?), "demo", DEMO_STORE_PER_MINUTE)
@@ -263,7 +265,7 @@ pub(crate) fn authorize_call(
     match (tool.entry.access, agent) {
         (Access::Public, _) => {}
         (Access::Scope(_), None) if store.is_read_only() => return Err(SandboxKeyRequired.into()),
-        (Access::Scope(_), None) => return Err(IdentityError::MissingCredential.into()),
+        (Access::Scope(scope), None) => return Err(KeyRequired::Missing(scope).into()),
         (Access::Scope(scope), Some(agent)) => agent.require(scope)?,
     }
     if tool.entry.writes_to_store() {
@@ -298,10 +300,9 @@ async fn run(
     tool: &RegisteredTool,
     mut arguments: Value,
 ) -> Result<Value, Failure> {
-    remove_nulls(&mut arguments);
     let schema = &tool.arguments;
     schema.normalize(&mut arguments);
-    schema.validate(&arguments).map_err(|violation| InvalidArguments::new(schema, &violation))?;
+    schema.validate(&arguments).map_err(InvalidArguments::new)?;
     context.idempotency_key = idempotency_key(context, tool, &mut arguments)?;
     // `run_tool`, below, with the type of the tool.
     (tool.entry.run)(context, arguments).await

@@ -14,7 +14,7 @@ use rmcp::model::{
 use rmcp::service::{RequestContext as RmcpContext, RoleServer};
 use serde_json::{Value, json};
 
-use crate::error::NotFound;
+use crate::error::{MissingPromptArgument, NotFound};
 use crate::prompts::{self, PromptError};
 use crate::request_context::RequestContext;
 use crate::{elicitation, gateway, resources};
@@ -154,8 +154,8 @@ impl ServerHandler for RmcpAdapter {
                 ErrorData::invalid_params("no prompt has this name", Some(data))
             }
             PromptError::MissingArgument(name) => {
-                let data =
-                    not_found(context, name, "see the arguments of the prompt in prompts/list");
+                let failure = Failure::from(MissingPromptArgument(name));
+                let data = failure.envelope(context.request_id.as_str());
                 ErrorData::invalid_params(
                     "a required argument of the prompt is missing",
                     Some(data),
@@ -194,7 +194,7 @@ fn render(
     })
 }
 
-/// Returns the error envelope for an unknown resource, prompt or argument.
+/// Returns the error envelope for an unknown resource or prompt.
 fn not_found(context: &RequestContext, field: &'static str, hint: &'static str) -> Value {
     Failure::from(NotFound { field, hint }).envelope(context.request_id.as_str())
 }

@@ -31,6 +31,10 @@ pub(crate) trait Tool: 'static {
     const CONFIRMATION: Confirmation;
     /// Whether the call changes nothing. A tool that needs no confirmation may still write: it may ask for one.
     const READ_ONLY: bool = matches!(Self::CONFIRMATION, Confirmation::Never);
+    /// Whether repeating the call with the same arguments changes nothing further. Announced as `idempotentHint`.
+    const IDEMPOTENT: bool = Self::READ_ONLY;
+    /// Whether the call ends or replaces what exists. Announced as `destructiveHint`.
+    const DESTRUCTIVE: bool = false;
     /// At which stores the tool can be called.
     const STORES: Stores = Stores::Open;
     type Arguments: DeserializeOwned + JsonSchema + Send;
@@ -109,6 +113,8 @@ pub(crate) struct ToolEntry {
     pub(crate) access: Access,
     pub(crate) confirmation: Confirmation,
     pub(crate) read_only: bool,
+    pub(crate) idempotent: bool,
+    pub(crate) destructive: bool,
     pub(crate) stores: Stores,
     arguments: fn() -> Value,
     pub(crate) output: fn() -> Value,
@@ -125,6 +131,8 @@ impl ToolEntry {
             access: T::ACCESS,
             confirmation: T::CONFIRMATION,
             read_only: T::READ_ONLY,
+            idempotent: T::IDEMPOTENT,
+            destructive: T::DESTRUCTIVE,
             stores: T::STORES,
             arguments: tool_schema::of_arguments::<T::Arguments>,
             output: tool_schema::of_output::<T::Output>,

@@ -53,8 +53,16 @@ fn describe(schema: &mut Value) {
 }
 
 /// Keywords that strict providers reject or ignore.
-const UNSUPPORTED: [&str; 7] =
-    ["default", "example", "examples", "format", "maxLength", "minLength", "pattern"];
+const UNSUPPORTED: [&str; 8] = [
+    "default",
+    "example",
+    "examples",
+    "format",
+    "maxLength",
+    "minLength",
+    "pattern",
+    schema::FORMER_NAMES,
+];
 
 /// Returns the description of a field with what it does not name yet: allowed values and nested fields.
 fn description(field: &Value) -> Option<String> {
@@ -116,6 +124,7 @@ pub(crate) fn of_output<T: JsonSchema>() -> Value {
     let mut schema = generate::<T>(settings().for_serialize());
     remove_null_types(&mut schema);
     split_type_lists(&mut schema);
+    schema::remove_former_names(&mut schema);
     schema
 }
 

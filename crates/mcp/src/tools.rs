@@ -59,7 +59,7 @@ use rmcp::model::{JsonObject, MetaObject, ToolAnnotations};
 use schema::Validator;
 use serde_json::{Value, json};
 
-use crate::tool::{Confirmation, ToolEntry};
+use crate::tool::ToolEntry;
 use crate::tool_schema;
 
 const ENTRIES: &[ToolEntry] = &[
@@ -151,8 +151,6 @@ impl RegisteredTool {
     fn new(entry: &'static ToolEntry) -> Option<Self> {
         let arguments = Validator::new(entry.input_schema()).ok()?;
         let per_minute = entry.per_minute();
-        // A tool that writes without a confirmation is repeated without effect.
-        let is_idempotent = entry.confirmation == Confirmation::Never;
         let meta = json!({
             "auth": entry.access.as_str(),
             "human_confirmation": entry.confirmation.as_str(),
@@ -166,8 +164,8 @@ impl RegisteredTool {
         listing.annotations = Some(
             ToolAnnotations::new()
                 .read_only(entry.read_only)
-                .destructive(false)
-                .idempotent(is_idempotent)
+                .destructive(entry.destructive)
+                .idempotent(entry.idempotent)
                 .open_world(false),
         );
         listing.meta = Some(MetaObject((*object(meta)).clone()));
@@ -233,6 +231,33 @@ mod tests {
             assert!(!whole.contains("\"uint"), "{} has an unsigned format", tool.name);
         }
     }
+
+    #[test]
+    fn annotations_agree_with_the_descriptions() {
+        let marked = |is_marked: fn(&ToolEntry) -> bool| -> Vec<&str> {
+            let writes = entries().filter(|entry| !entry.read_only);
+            writes.filter(|entry| is_marked(entry)).map(|entry| entry.name).collect()
+        };
+        let idempotent = [
+            "apply_discount_code",
+            "cancel_cart",
+            "cancel_checkout",
+            "complete_checkout",
+            "create_checkout",
+            "remove_discount_code",
+            "select_shipping_option",
+            "set_cart_destination",
+        ];
+        let destructive = ["cancel_cart", "cancel_checkout", "remove_cart_items", "update_cart"];
+        assert_eq!(marked(|entry| entry.idempotent), idempotent);
+        assert_eq!(marked(|entry| entry.destructive), destructive);
+        for entry in entries() {
+            assert!(!entry.read_only || (entry.idempotent && !entry.destructive), "{}", entry.name);
+            let says_repeatable = entry.description().contains("Repeating the call has no effect");
+            assert!(!says_repeatable || entry.idempotent, "{}", entry.name);
+        }
+    }
+
     #[test]
     fn published_quotas_do_not_change() {
         let with_quota = |per_minute: u32| -> Vec<&str> {

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use crate::notice::{NoticeKind, post_notice};
 use crate::put_settings::remove_payment_page;
 use crate::register::publish_if_changed;
+use crate::store_status::{Decider, Decisions};
 use crate::{
     CheckoutUrl, Identity, IdentityStatus, InvalidSetting, NewStore, SettingsError, StoreError,
     StoreStatus, register, set_identity, store_now, table,
@@ -38,29 +39,36 @@ pub async fn create_store(
     Ok(())
 }
 
-/// Sets the status of a store, in a platform transaction. Returns whether it differed.
+/// Decides about a store as an operator, in a platform transaction. Returns whether the operators' decision differed. `Open`
+/// withdraws it: a store that an owner paused or closed stays so.
 pub async fn set_status(
     work: &mut Work,
     by: Administration<'_>,
     merchant: MerchantId,
     status: StoreStatus,
 ) -> Result<bool, StoreError> {
-    let former = store_now(work, merchant).await?.status;
-    if !table::set_status(work, merchant, status, false).await? {
-        return Ok(false);
-    }
-    record_status(work, by.actor, by.reason.as_str(), merchant, (former, status)).await?;
-    Ok(true)
+    let reason = by.reason.as_str();
+    decide_status(work, (Decider::Operator, by.actor), reason, merchant, status).await
 }
 
-/// Publishes a change of the status, and records it in the audit log and as a notice.
-pub(crate) async fn record_status(
+/// Decides about a store under the lock of its row, publishes it, and records it in the audit log and as a notice. Returns
+/// whether the decision differed.
+pub(crate) async fn decide_status(
     work: &mut Work,
-    actor: Actor,
+    (decider, actor): (Decider, Actor),
     reason: &str,
     merchant: MerchantId,
-    (former, status): (StoreStatus, StoreStatus),
-) -> Result<(), StoreError> {
+    status: StoreStatus,
+) -> Result<bool, StoreError> {
+    if !table::lock_store(work, merchant).await? {
+        return Err(StoreError::NotFound);
+    }
+    let former = Decisions::of(&store_now(work, merchant).await?);
+    let decisions = former.decide(decider, status)?;
+    if decisions == former {
+        return Ok(false);
+    }
+    table::set_status(work, merchant, decisions).await?;
     publish_if_changed(work, merchant, true).await?;
     let (action, notice) = match status {
         StoreStatus::Open => (AuditAction::StoreReinstated, NoticeKind::StoreReinstated),
@@ -68,10 +76,17 @@ pub(crate) async fn record_status(
         StoreStatus::Paused => (AuditAction::StorePaused, NoticeKind::StorePaused),
         StoreStatus::Closed => (AuditAction::StoreClosed, NoticeKind::StoreClosed),
     };
-    let details = json!({ "former_status": former.as_str(), "reason": reason });
+    let (former, status) = (former.status().as_str(), decisions.status().as_str());
+    let details = json!({ "former_status": former, "status": status, "reason": reason });
     identity::record_audit(work, actor, action, &merchant, details).await?;
-    let details = json!({ "reason": reason, "actor": actor.to_string() });
-    Ok(post_notice(work, merchant, notice, details).await?)
+    // Merchants see that an operator decided, not which administrator.
+    let actor = match decider {
+        Decider::Owner => actor,
+        Decider::Operator => Actor::Operator,
+    };
+    let details = json!({ "status": status, "reason": reason, "actor": actor.to_string() });
+    post_notice(work, merchant, notice, details).await?;
+    Ok(true)
 }
 
 /// The result of an identity verification.

@@ -1,5 +1,7 @@
 //! The public store directory.
 
+use std::collections::HashSet;
+
 use database::{Database, Reading};
 use primitives::{PageMeta, PageRequest};
 
@@ -35,4 +37,21 @@ pub async fn directory(
         reading.run(async |sql| Ok(table::directory(sql, query).await?)).await;
     let (stores, total) = found?;
     Ok(StorePage { stores, meta: query.page.meta(total) })
+}
+
+/// Returns all stores of the directory in its order. A store that moves while the pages are read is returned once.
+pub(crate) async fn all_listed(database: &Database) -> Result<Vec<Store>, StoreError> {
+    let mut stores: Vec<Store> = Vec::new();
+    let mut seen = HashSet::new();
+    for number in 1..=i64::from(PageRequest::PAGE_MAX) {
+        let page = PageRequest::new(Some(number), Some(i64::from(PageRequest::LIMIT_MAX)));
+        let query =
+            DirectoryQuery { words: None, category: None, min_trust: None, platform: None, page };
+        let found = directory(database, &query).await?;
+        stores.extend(found.stores.into_iter().filter(|store| seen.insert(store.merchant)));
+        if number * i64::from(page.limit()) >= found.meta.total {
+            break;
+        }
+    }
+    Ok(stores)
 }

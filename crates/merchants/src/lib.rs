@@ -15,6 +15,7 @@ mod resolve;
 mod settings;
 mod standing;
 mod store;
+mod store_status;
 mod table;
 
 pub use administer::{
@@ -27,12 +28,12 @@ pub use error::StoreError;
 pub use notice::{
     Notice, NoticeCursor, NoticeKind, NoticePage, NoticeRecord, notices, post_notice,
 };
-pub use own_store::{StoreProfile, put_profile, set_own_status};
+pub use own_store::{StoreProfile, lock_profile, put_profile, set_own_status};
 pub use policies::{Policies, PolicyRecord};
 pub use purge_notices::PurgeNotices;
 pub use put_settings::{
-    Editor, SettingsChange, SettingsError, active_promotions, put_settings, settings, settings_now,
-    store_and_settings_now,
+    Editor, SettingsChange, SettingsError, active_promotions, lock_settings, put_settings,
+    settings, settings_now, store_and_settings_now,
 };
 pub use record::{
     EndpointsRecord, IdentityRecord, StoreRecord, StoreSummary, SupportRecord, TrustRecord,

@@ -1,14 +1,15 @@
 //! What owners do with their store: its profile, and whether it is open. Each action is a notice, and an entry of the audit
-//! log if it concerns the status.
+//! log if it concerns the status, the name, the website or the support.
 
 use database::Work;
-use identity::Actor;
+use identity::{Actor, AuditAction};
 use primitives::{MerchantId, UserId};
 use serde_json::json;
 
-use crate::administer::record_status;
+use crate::administer::decide_status;
 use crate::register::publish_if_changed;
 use crate::settings::check::{Checked, URL_LENGTH_MAX, ensure, text, web_url};
+use crate::store_status::Decider;
 use crate::{
     NoticeKind, SettingsError, Store, StoreError, StoreStatus, post_notice, store_now, table,
 };
@@ -52,16 +53,18 @@ impl StoreProfile {
         }
     }
 
-    fn check(&self) -> Checked {
-        let stated = |value: &str, check: &dyn Fn(&str) -> Checked| {
-            if value.is_empty() { Ok(()) } else { check(value) }
+    /// Returns the first error of a field that differs from the former profile, if any.
+    fn check_change(&self, former: &Self) -> Checked {
+        let stated = |value: &str, former: &str, check: &dyn Fn(&str) -> Checked| {
+            if value.is_empty() || value == former { Ok(()) } else { check(value) }
         };
+        let description = |it: &str| text("description", it, DESCRIPTION_CHARACTERS_MAX);
         text("name", &self.name, NAME_CHARACTERS_MAX)?;
-        stated(&self.description, &|it| text("description", it, DESCRIPTION_CHARACTERS_MAX))?;
-        stated(&self.website_url, &|it| web_url("website_url", it))?;
-        stated(&self.logo_url, &|it| web_url("logo_url", it))?;
-        stated(&self.support_url, &|it| web_url("support_url", it))?;
-        stated(&self.support_email, &|it| {
+        stated(&self.description, &former.description, &description)?;
+        stated(&self.website_url, &former.website_url, &|it| web_url("website_url", it))?;
+        stated(&self.logo_url, &former.logo_url, &|it| web_url("logo_url", it))?;
+        stated(&self.support_url, &former.support_url, &|it| web_url("support_url", it))?;
+        stated(&self.support_email, &former.support_email, &|it| {
             ensure(it.parse::<identity::Email>().is_ok(), "support_email", "an email address")
         })
     }
@@ -81,6 +84,21 @@ impl StoreProfile {
     }
 }
 
+/// Locks the profile of a store until the transaction ends, and returns it. A change that is merged into it undoes no
+/// concurrent one.
+pub async fn lock_profile(
+    work: &mut Work,
+    merchant: MerchantId,
+) -> Result<StoreProfile, StoreError> {
+    work.as_platform(async |work| {
+        if !table::lock_store(work, merchant).await? {
+            return Err(StoreError::NotFound);
+        }
+        Ok(StoreProfile::of(&store_now(work, merchant).await?))
+    })
+    .await
+}
+
 /// Sets the profile of a store. Returns whether it differed.
 pub async fn put_profile(
     work: &mut Work,
@@ -88,12 +106,9 @@ pub async fn put_profile(
     owner: UserId,
     profile: &StoreProfile,
 ) -> Result<bool, SettingsError> {
-    profile.check()?;
+    let former = lock_profile(work, merchant).await?;
+    profile.check_change(&former)?;
     work.as_platform(async |work| {
-        if !table::lock_store(work, merchant).await? {
-            return Err(StoreError::NotFound.into());
-        }
-        let former = StoreProfile::of(&store_now(work, merchant).await?);
         let fields = profile.changed_fields(&former);
         if fields.is_empty() {
             return Ok(false);
@@ -102,9 +117,38 @@ pub async fn put_profile(
         publish_if_changed(work, merchant, true).await?;
         let details = json!({ "actor": Actor::Person(owner).to_string(), "fields": fields });
         post_notice(work, merchant, NoticeKind::SettingsChanged, details).await?;
+        record_profile(work, merchant, owner, &former, profile).await?;
         Ok(true)
     })
     .await
+}
+
+/// Records in the audit log what tells people who the store is, if it changed: name, website and support.
+async fn record_profile(
+    work: &mut Work,
+    merchant: MerchantId,
+    owner: UserId,
+    former: &StoreProfile,
+    profile: &StoreProfile,
+) -> Result<(), StoreError> {
+    let fields = |it: &StoreProfile| {
+        [
+            ("name", it.name.clone()),
+            ("website_url", it.website_url.clone()),
+            ("support_email", it.support_email.clone()),
+            ("support_url", it.support_url.clone()),
+        ]
+    };
+    let pairs = fields(former).into_iter().zip(fields(profile));
+    let changed: Vec<&str> =
+        pairs.filter(|(from, to)| from != to).map(|((field, _), _)| field).collect();
+    if changed.is_empty() {
+        return Ok(());
+    }
+    let (actor, action) = (Actor::Person(owner), AuditAction::StoreProfileSet);
+    // The log is never deleted, so it names no address.
+    let details = json!({ "changed": changed, "former_name": former.name, "name": profile.name });
+    Ok(identity::record_audit(work, actor, action, &merchant, details).await?)
 }
 
 /// Pauses, closes or reopens a store as its owner. Returns whether the status differed, or `StatusOfOperator` if an operator
@@ -115,21 +159,6 @@ pub async fn set_own_status(
     owner: UserId,
     status: StoreStatus,
 ) -> Result<bool, StoreError> {
-    work.as_platform(async |work| {
-        if !table::lock_store(work, merchant).await? {
-            return Err(StoreError::NotFound);
-        }
-        let store = store_now(work, merchant).await?;
-        if store.status == status && (status == StoreStatus::Open || store.status_by_owner) {
-            return Ok(false);
-        }
-        if store.status != StoreStatus::Open && !store.status_by_owner {
-            return Err(StoreError::StatusOfOperator);
-        }
-        let by_owner = status != StoreStatus::Open;
-        table::set_status(work, merchant, status, by_owner).await?;
-        record_status(work, Actor::Person(owner), REASON, merchant, (store.status, status)).await?;
-        Ok(true)
-    })
-    .await
+    let by = (Decider::Owner, Actor::Person(owner));
+    work.as_platform(async |work| decide_status(work, by, REASON, merchant, status).await).await
 }

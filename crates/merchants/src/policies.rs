@@ -35,7 +35,7 @@ pub struct Policies {
 
 impl Policies {
     /// Returns the first error, if any. Fields are named as in the API.
-    pub(crate) fn check(&self) -> Checked {
+    pub(crate) fn check_change(&self, former: &Self) -> Checked {
         // Without `..`, so that every policy has its limit here.
         let Self {
             return_window_days,
@@ -67,8 +67,14 @@ impl Policies {
         };
         summary("policies.return_summary", return_summary)?;
         summary("policies.shipping_summary", shipping_summary)?;
-        optional(privacy_url.as_deref(), |it| web_url("policies.privacy_url", it))?;
-        optional(terms_url.as_deref(), |it| web_url("policies.terms_url", it))
+        let url = |field: &str, value: &Option<String>, former: &Option<String>| {
+            if value == former {
+                return Ok(());
+            }
+            optional(value.as_deref(), |it| web_url(field, it))
+        };
+        url("policies.privacy_url", privacy_url, &former.privacy_url)?;
+        url("policies.terms_url", terms_url, &former.terms_url)
     }
 
     /// Returns the policies as agents see them, with amounts in this currency.

@@ -30,6 +30,18 @@ pub async fn settings_now(
     Ok(table::settings(work.sql(), merchant).await?.settings)
 }
 
+/// Locks the settings of a store until the transaction ends, and returns them. A change that is merged into them undoes no
+/// concurrent one.
+pub async fn lock_settings(
+    work: &mut Work,
+    merchant: MerchantId,
+) -> Result<CurrentSettings, SettingsError> {
+    if !table::lock_store(work, merchant).await? {
+        return Err(StoreError::NotFound.into());
+    }
+    Ok(table::settings(work.sql(), merchant).await?)
+}
+
 /// Returns a store and its settings as a transaction sees them.
 pub async fn store_and_settings_now(
     work: &mut Work,
@@ -91,7 +103,8 @@ impl<'settings> SettingsChange<'settings> {
 }
 
 /// Replaces the settings of a store and returns their version. If nothing differs, nothing is written and no event is
-/// published. Fails with `VersionConflict` unless the current version is the expected one. A change of the page where
+/// published. Fails with `VersionConflict` unless the current version is the expected one. Countries and tax rates
+/// that were stored before are accepted as they are. A change of the page where
 /// buyers pay needs an owner or an operator, and an allowed host.
 pub async fn put_settings(
     work: &mut Work,
@@ -99,17 +112,14 @@ pub async fn put_settings(
     change: &SettingsChange<'_>,
 ) -> Result<i64, SettingsError> {
     let (settings, editor) = (change.settings, change.editor);
-    settings.check()?;
-    if !table::lock_store(work, merchant).await? {
-        return Err(StoreError::NotFound.into());
-    }
-    let current = table::settings(work.sql(), merchant).await?;
+    let current = lock_settings(work, merchant).await?;
     if change.expected_version.is_some_and(|version| version != current.version) {
         return Err(SettingsError::VersionConflict { version: current.version });
     }
     if current.settings == *settings {
         return Ok(current.version);
     }
+    settings.check_change(&current.settings)?;
     let pays_elsewhere = current.settings.checkout_url != settings.checkout_url;
     if pays_elsewhere {
         check_payment_page(work, merchant, change).await?;

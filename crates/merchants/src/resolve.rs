@@ -7,6 +7,7 @@ use database::{Database, Reading, Work};
 use moka::future::Cache;
 use primitives::{MerchantId, StoreSlug};
 
+use crate::directory::all_listed;
 use crate::{Store, StoreError, table};
 
 /// A cache of recently used stores. Concurrent lookups of the same store are answered by one query, and missing stores
@@ -16,11 +17,14 @@ pub struct StoreCache {
     database: Database,
     by_slug: Cache<StoreSlug, Option<Arc<Store>>>,
     by_merchant: Cache<MerchantId, Option<Arc<Store>>>,
+    listed: Cache<(), Arc<Vec<Store>>>,
 }
 
 impl StoreCache {
     /// Time to live of an entry.
     pub const AGE_MAX: Duration = Duration::from_secs(2);
+    /// Time to live of the list of all stores.
+    const LISTED_AGE_MAX: Duration = Duration::from_mins(1);
     /// Most entries.
     const STORES_MAX: u64 = 50_000;
 
@@ -30,7 +34,9 @@ impl StoreCache {
         let by_slug = Cache::builder().max_capacity(Self::STORES_MAX).time_to_live(age_max).build();
         let by_merchant =
             Cache::builder().max_capacity(Self::STORES_MAX).time_to_live(age_max).build();
-        Self { database, by_slug, by_merchant }
+        let listed_age_max = if age_max.is_zero() { age_max } else { Self::LISTED_AGE_MAX };
+        let listed = Cache::builder().max_capacity(1).time_to_live(listed_age_max).build();
+        Self { database, by_slug, by_merchant, listed }
     }
 
     /// Returns the store with this slug in any state.
@@ -41,6 +47,12 @@ impl StoreCache {
     /// Returns the store of a merchant in any state, for the merchant's own requests.
     pub async fn find_merchant(&self, merchant: MerchantId) -> Result<Arc<Store>, StoreError> {
         found(self.by_merchant.try_get_with(merchant, load(&self.database, merchant)).await)
+    }
+
+    /// Returns all stores of the directory in its order, as they were at most a minute ago.
+    pub async fn listed(&self) -> Result<Arc<Vec<Store>>, StoreError> {
+        let listed = self.listed.try_get_with((), load_listed(&self.database)).await;
+        listed.map_err(|error| StoreError::clone(&error))
     }
 
     /// Returns the public demo store.
@@ -107,4 +119,8 @@ async fn load(database: &Database, merchant: MerchantId) -> Result<Option<Arc<St
         Err(StoreError::NotFound) => Ok(None),
         Err(error) => Err(error),
     }
+}
+
+async fn load_listed(database: &Database) -> Result<Arc<Vec<Store>>, StoreError> {
+    Ok(Arc::new(all_listed(database).await?))
 }

@@ -28,6 +28,8 @@ pub struct Store {
     pub status: StoreStatus,
     /// Whether an owner paused or closed the store, who may then reopen it.
     pub status_by_owner: bool,
+    /// What an owner decided; an operator's decision is in force before it.
+    pub owner_status: StoreStatus,
     /// ISO 3166, two letters.
     pub country: String,
     pub currency: Currency,

@@ -3,6 +3,7 @@
 mod amount;
 mod client_address;
 mod const_text;
+pub mod country;
 mod error_code;
 mod hint;
 mod id;

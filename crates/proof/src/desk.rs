@@ -4,12 +4,44 @@ mod agents;
 mod imports;
 mod index;
 mod merchants;
+mod not_served;
 mod operators;
 mod pages;
+mod purchases;
 
-use crate::report::Check;
+use crate::report::{Check, Schedule};
 
-/// The checks of this topic, in the order in which they run.
+/// Most checks wait for processes, jobs and the index, and each has stores of its own.
+pub(crate) const SCHEDULE: Schedule = Schedule {
+    lanes: 5,
+    first: &[
+        "pages-accessible",
+        "broken-files",
+        "llms-purchase",
+        "sales-end",
+        "retired-categories",
+        "guides",
+        "store-diversity",
+        "export-round-trip",
+        "seed-again",
+    ],
+    alone: &["index-lanes"],
+};
+
+/// Long checks that take turns in the short form, by day.
+pub(crate) const ROTATED: &[&str] = &[
+    "index-lanes",
+    "documented-metrics",
+    "backup-and-restore",
+    "store-diversity",
+    "seed-again",
+    "check-config",
+];
+
+/// How many of them a day has.
+pub(crate) const ROTATED_OF_DAY: usize = 2;
+
+/// The checks of this topic.
 pub(crate) const CHECKS: &[Check] = &[
     // Merchants and their stores.
     Check {
@@ -19,7 +51,7 @@ pub(crate) const CHECKS: &[Check] = &[
     },
     Check {
         name: "export-round-trip",
-        guarantee: "the export of every demo store, NDJSON and CSV, imported into another store, is exported again as the same bytes",
+        guarantee: "the export of every demo store, NDJSON and CSV, imported into another store, is exported again as the same bytes; imported into its own store, it changes nothing",
         run: |trial| Box::pin(merchants::export_round_trip(trial)),
     },
     Check {
@@ -42,6 +74,27 @@ pub(crate) const CHECKS: &[Check] = &[
         guarantee: "a merchant sees by day which agents started and completed checkouts; the registry lists every store with endpoint and score",
         run: |trial| Box::pin(merchants::agent_analytics(trial)),
     },
+    // Purchases.
+    Check {
+        name: "approved-buyer-pays",
+        guarantee: "a purchase approved on the page is paid at its `checkout_url`; a store where nobody can pay holds nothing",
+        run: |trial| Box::pin(purchases::approved_buyer_pays(trial)),
+    },
+    Check {
+        name: "merchant-checkouts",
+        guarantee: "a merchant sees the checkouts of the store by cursor, status and hold; an order has the address that the person entered",
+        run: |trial| Box::pin(purchases::merchant_checkouts(trial)),
+    },
+    Check {
+        name: "copied-approval-form",
+        guarantee: "a program that copies the approval form and submits it without the headers of a browser decides nothing",
+        run: |trial| Box::pin(purchases::copied_approval_form(trial)),
+    },
+    Check {
+        name: "copied-store-key",
+        guarantee: "a store key of any scope does not change where buyers pay",
+        run: |trial| Box::pin(purchases::copied_store_key(trial)),
+    },
     // Imports.
     Check {
         name: "broken-files",
@@ -62,6 +115,11 @@ pub(crate) const CHECKS: &[Check] = &[
         name: "stock-unknown",
         guarantee: "a product without stock is unknown: it can be bought, and does not count as in stock",
         run: |trial| Box::pin(imports::stock_unknown(trial)),
+    },
+    Check {
+        name: "retired-categories",
+        guarantee: "a category whose last product was retired leaves the profile and the list of categories",
+        run: |trial| Box::pin(imports::retired_categories(trial)),
     },
     // The search index.
     Check {
@@ -87,7 +145,7 @@ pub(crate) const CHECKS: &[Check] = &[
     },
     Check {
         name: "unknown-fields",
-        guarantee: "an unknown field is named with the nearest known one, a syntax error with line and column, at both doors",
+        guarantee: "an unknown field or query parameter is named with the nearest known one, a syntax error with line and column, at both doors; nothing is changed",
         run: |trial| Box::pin(agents::input::unknown_fields(trial)),
     },
     Check {
@@ -158,6 +216,11 @@ pub(crate) const CHECKS: &[Check] = &[
         run: |trial| Box::pin(operators::log_lines::prove(trial)),
     },
     Check {
+        name: "import-log",
+        guarantee: "the end of each import is one log line with state, counts and reason",
+        run: |trial| Box::pin(operators::import_log::prove(trial)),
+    },
+    Check {
         name: "engine-transitions",
         guarantee: "Redis is killed and comes back under load: one log line each, with the duration of the outage",
         run: |trial| Box::pin(operators::engine_transitions::prove(trial)),
@@ -176,5 +239,11 @@ pub(crate) const CHECKS: &[Check] = &[
         name: "backup-and-restore",
         guarantee: "a backup restored on another cluster: later changes are gone from database and index, sessions have ended, and new changes are found",
         run: |trial| Box::pin(operators::backup_and_restore::prove(trial)),
+    },
+    // What is not served yet.
+    Check {
+        name: "expected-failures",
+        guarantee: "what is not served yet is tried and fails as stated: search by meaning, computed trust, appeals, orders and webhooks of a store, accounts of buyers",
+        run: |trial| Box::pin(not_served::prove(trial)),
     },
 ];

@@ -25,7 +25,7 @@ use std::process::ExitCode;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::bare_rmcp::BareArgs;
-use crate::report::{Check, Failure, Tier};
+use crate::report::{Check, Failure, Schedule, Tier};
 use crate::worker::WorkerArgs;
 
 /// Verifies and measures the guarantees of the design.
@@ -132,6 +132,29 @@ impl Topic {
         }
     }
 
+    fn schedule(self) -> Schedule {
+        match self {
+            Self::Desk => desk::SCHEDULE,
+            _ => Schedule::SERIAL,
+        }
+    }
+
+    /// Returns the checks of the short form.
+    fn in_short_form(self, mut checks: Vec<&'static Check>) -> Vec<&'static Check> {
+        match self {
+            Self::Frameworks => {
+                checks.retain(|check| frameworks::IN_SHORT_FORM.contains(&check.name));
+            }
+            Self::Desk => {
+                let left_out = report::left_out(desk::ROTATED, desk::ROTATED_OF_DAY, today());
+                println!("not today: {} (--only runs them)", left_out.join(", "));
+                checks.retain(|check| !left_out.contains(&check.name));
+            }
+            _ => {}
+        }
+        checks
+    }
+
     async fn bench(self, bench: &Bench) -> Result<(), Failure> {
         match self {
             Self::Foundation => foundation::bench().await,
@@ -176,15 +199,16 @@ async fn prove(args: &Prove) -> ExitCode {
         Ok(checks) => checks,
         Err(unknown) => return report::exit_code(Err(unknown)),
     };
-    if args.fast && args.only.is_empty() && matches!(args.topic, Topic::Frameworks) {
-        checks.retain(|check| frameworks::IN_SHORT_FORM.contains(&check.name));
+    if args.fast && args.only.is_empty() {
+        checks = args.topic.in_short_form(checks);
     }
     if args.list {
         report::list(&topic, &checks);
         return ExitCode::SUCCESS;
     }
     let tier = if args.fast { Tier::Fast } else { Tier::Full };
-    report::run(&topic, &checks, tier, args.seed.unwrap_or_else(new_seed)).await
+    let (schedule, seed) = (args.topic.schedule(), args.seed.unwrap_or_else(new_seed));
+    report::run(&topic, &checks, schedule, tier, seed).await
 }
 
 /// Returns a new seed of 32 bits, short enough to type.
@@ -194,6 +218,16 @@ async fn prove(args: &Prove) -> ExitCode {
 )]
 fn new_seed() -> u64 {
     u64::from(rand::random::<u32>())
+}
+
+/// Returns the number of the day, in UTC. The checks of the short form that take turns follow from it.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the runs of one day are the same, those of the next differ"
+)]
+fn today() -> u64 {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    now.map_or(0, |now| now.as_secs() / 86_400)
 }
 
 #[cfg(test)]
@@ -212,6 +246,15 @@ mod tests {
             };
             assert!(names.iter().all(is_kebab), "{names:?}");
         }
+    }
+
+    #[test]
+    fn lists_of_names_name_checks() {
+        let of = |topic: Topic| topic.checks().iter().map(|check| check.name).collect::<Vec<_>>();
+        let named = [desk::ROTATED, desk::SCHEDULE.first, desk::SCHEDULE.alone].concat();
+        assert!(named.iter().all(|name| of(Topic::Desk).contains(name)), "{named:?}");
+        let named = frameworks::IN_SHORT_FORM;
+        assert!(named.iter().all(|name| of(Topic::Frameworks).contains(name)), "{named:?}");
     }
 
     #[test]

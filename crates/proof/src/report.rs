@@ -1,4 +1,4 @@
-//! A run: its checks one after another, what they share, one line for each and a summary at the end.
+//! A run: its checks, one after another or side by side, what they share, one line for each and a summary at the end.
 
 mod shared;
 
@@ -9,6 +9,7 @@ use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use futures::stream::{self, StreamExt};
 use rand::SeedableRng;
 use rand::rngs::StdRng;
 use rand::seq::SliceRandom;
@@ -37,6 +38,22 @@ pub(crate) enum Tier {
     Fast,
     /// All checks of a topic within fifteen minutes.
     Full,
+}
+
+/// How the checks of a topic are run.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Schedule {
+    /// How many checks run side by side.
+    pub(crate) lanes: usize,
+    /// Long checks, which are started first.
+    pub(crate) first: &'static [&'static str],
+    /// Checks that measure time: they run after the others, one after another.
+    pub(crate) alone: &'static [&'static str],
+}
+
+impl Schedule {
+    /// One check after another.
+    pub(crate) const SERIAL: Self = Self { lanes: 1, first: &[], alone: &[] };
 }
 
 /// The parameters of one run of one check.
@@ -121,6 +138,14 @@ pub(crate) fn select(
     Ok(checks.iter().filter(is_selected).collect())
 }
 
+/// Returns the checks that take turns and are left out on a day: all but `count`. Over the days, all have their turn.
+pub(crate) fn left_out(rotated: &[&'static str], count: usize, day: u64) -> Vec<&'static str> {
+    let days = rotated.len().div_ceil(count.max(1)).max(1);
+    let turn = usize::try_from(day).unwrap_or(0) % days;
+    let of_day = rotated.chunks(count.max(1)).nth(turn).unwrap_or_default();
+    rotated.iter().filter(|name| !of_day.contains(name)).copied().collect()
+}
+
 /// Prints the names of the checks and what each guarantees.
 pub(crate) fn list(topic: &str, checks: &[&Check]) {
     let width = checks.iter().map(|check| check.name.len()).max().unwrap_or(0);
@@ -129,38 +154,55 @@ pub(crate) fn list(topic: &str, checks: &[&Check]) {
     }
 }
 
-/// Runs the checks one after another, prints a line for each and a summary at the end.
-pub(crate) async fn run(topic: &str, checks: &[&Check], tier: Tier, seed: u64) -> ExitCode {
+/// Runs the checks, prints a line for each when it ends and a summary at the end.
+pub(crate) async fn run(
+    topic: &str,
+    checks: &[&Check],
+    schedule: Schedule,
+    tier: Tier,
+    seed: u64,
+) -> ExitCode {
     println!("seed {seed}");
     let (began, shared) = (Instant::now(), Shared::default());
+    let (alone, mut together): (Vec<&Check>, Vec<&Check>) =
+        checks.iter().partition(|check| schedule.alone.contains(&check.name));
+    let turn = |check: &&Check| schedule.first.iter().position(|name| *name == check.name);
+    together.sort_by_key(|check| turn(check).unwrap_or(usize::MAX));
     let mut failed = 0;
-    for check in checks {
-        let since = Instant::now();
-        let label: Arc<str> = format!("{topic}/{}", check.name).into();
-        let (shown, shared_by) = (Arc::default(), shared.clone());
-        let trial = Trial { tier, seed, label: Arc::clone(&label), shown, shared: shared_by };
-        // A separate task, so that a panic fails one check and not the whole run.
-        let verdict = match tokio::spawn((check.run)(trial)).await {
-            Ok(verdict) => verdict,
-            Err(panic) => Err(panic.into()),
-        };
-        if stdout().is_terminal() {
-            print!("\r\x1b[2K");
-        }
-        let seconds = since.elapsed().as_secs_f64();
-        match verdict {
-            Ok(finding) => println!("ok   {label}  {finding} ({seconds:.1} s)"),
-            Err(failure) => {
-                failed += 1;
-                shared.clear().await;
-                let why = with_causes(failure.as_ref());
-                println!("FAIL {label}: {why} (seed {seed}, {seconds:.1} s)");
-            }
-        }
+    for (checks, lanes) in [(together, schedule.lanes), (alone, 1)] {
+        let runs = checks.into_iter().map(|it| run_one(topic, it, tier, seed, shared.clone()));
+        let passed: Vec<bool> = stream::iter(runs).buffer_unordered(lanes).collect().await;
+        failed += passed.into_iter().filter(|passed| !passed).count();
     }
     let seconds = began.elapsed().as_secs_f64();
     println!("{} passed, {failed} failed ({seconds:.0} s)", checks.len() - failed);
     if failed == 0 && !checks.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// Runs a check, prints its line, and returns whether it passed.
+async fn run_one(topic: &str, check: &Check, tier: Tier, seed: u64, shared: Shared) -> bool {
+    let since = Instant::now();
+    let label: Arc<str> = format!("{topic}/{}", check.name).into();
+    let (shown, shared_by) = (Arc::default(), shared.clone());
+    let trial = Trial { tier, seed, label: Arc::clone(&label), shown, shared: shared_by };
+    // A separate task, so that a panic fails one check and not the whole run.
+    let verdict = match tokio::spawn((check.run)(trial)).await {
+        Ok(verdict) => verdict,
+        Err(panic) => Err(panic.into()),
+    };
+    if stdout().is_terminal() {
+        print!("\r\x1b[2K");
+    }
+    let seconds = since.elapsed().as_secs_f64();
+    match &verdict {
+        Ok(finding) => println!("ok   {label}  {finding} ({seconds:.1} s)"),
+        Err(failure) => {
+            shared.clear().await;
+            let why = with_causes(failure.as_ref());
+            println!("FAIL {label}: {why} (seed {seed}, {seconds:.1} s)");
+        }
+    }
+    verdict.is_ok()
 }
 
 /// Converts the result of a command other than `prove` to an exit code, and prints the error if it
@@ -201,6 +243,19 @@ pub(crate) fn grouped(number: impl TryInto<u64>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_check_has_its_turn() {
+        let rotated = ["a", "b", "c", "d", "e"];
+        let run: Vec<Vec<&str>> = (20_000..20_003)
+            .map(|day| {
+                let left_out = left_out(&rotated, 2, day);
+                rotated.into_iter().filter(|name| !left_out.contains(name)).collect()
+            })
+            .collect();
+        assert!(run.iter().all(|names| (1..=2).contains(&names.len())), "{run:?}");
+        assert!(rotated.iter().all(|name| run.concat().contains(name)), "{run:?}");
+    }
 
     #[test]
     fn thousands_are_grouped() {

@@ -87,6 +87,22 @@ fn serve_command(
     Ok(command)
 }
 
+/// Returns the command `souk work`.
+fn work_command(
+    database_url: &str,
+    settings: &[(&'static str, String)],
+) -> Result<Command, Failure> {
+    let mut command = Command::new(required_env("SOUK_BIN")?);
+    command
+        .arg("work")
+        .env("DATABASE_URL", database_url)
+        .env("SOUK_OPERATOR_LISTEN", format!("{OPERATOR_ADDRESS}:0"))
+        .env("SOUK_LOG", "off")
+        .envs(settings.iter().map(|(name, value)| (*name, value)))
+        .stdin(Stdio::null());
+    Ok(command)
+}
+
 /// Returns the command `souk index`.
 fn index_command(
     database_url: &str,
@@ -114,15 +130,19 @@ impl Souk {
         database_url: &str,
         settings: &[(&'static str, String)],
     ) -> Result<Self, Failure> {
-        let child = Command::new(required_env("SOUK_BIN")?)
-            .arg("work")
-            .env("DATABASE_URL", database_url)
-            .env("SOUK_OPERATOR_LISTEN", format!("{OPERATOR_ADDRESS}:0"))
-            .env("SOUK_LOG", "off")
-            .envs(settings.iter().map(|(name, value)| (*name, value)))
-            .stdin(Stdio::null())
-            .spawn()?;
-        Ok(Self { child, port: 0 })
+        Ok(Self { child: work_command(database_url, settings)?.spawn()?, port: 0 })
+    }
+
+    /// Like [`work_with`](Self::work_with), with the log written to a file.
+    pub(crate) fn work_logging(
+        database_url: &str,
+        settings: &[(&'static str, String)],
+        log: &std::path::Path,
+    ) -> Result<Self, Failure> {
+        let mut command = work_command(database_url, settings)?;
+        let file = std::fs::File::create(log)?;
+        command.stdout(file.try_clone()?).stderr(file);
+        Ok(Self { child: command.spawn()?, port: 0 })
     }
 
     /// Starts `souk index`, the writer of the search index. It has no port and no readiness check.

@@ -16,7 +16,7 @@ use limits::{
     PUBLIC_PER_MINUTE, QuotaRequest, STORE_PER_MINUTE, tier_limit,
 };
 use merchants::Editor;
-use primitives::{ClientAddress, ErrorCode, Plan, Problem, RequestRecord};
+use primitives::{ClientAddress, ErrorCode, Plan, Problem, RequestRecord, StoreSlug};
 
 use crate::caller::{AdminCaller, AgentCaller, OwnerCaller, PersonCaller, StoreCaller, membership};
 use crate::{Access, ErrorResponse, Rest};
@@ -112,8 +112,10 @@ async fn check(
     let Some((rest, from)) = rest.zip(from) else {
         return (Err(AuthenticationNotConfigured.into()), None);
     };
-    let identity = match authenticate(policy.access, &rest, parts, from).await {
-        Ok(identity) => identity,
+    let (identity, refusal) = match authenticate(policy.access, &rest, parts, from).await {
+        Ok(identity) => (identity, None),
+        // Looking up a valid credential costs as much as the call would: it counts to the address.
+        Err(error @ IdentityError::WrongKind { .. }) => (Identity::Anonymous, Some(error)),
         Err(error) => return (Err(error.into()), None),
     };
     record(policy, &identity, parts);
@@ -122,7 +124,11 @@ async fn check(
         Ok(permit) => permit,
         Err(limited) => return (Err(limited.into()), None),
     };
-    (authorize(policy.access, &rest, parts, identity).await, Some(permit))
+    let outcome = match refusal {
+        None => authorize(policy.access, &rest, parts, identity).await,
+        Some(error) => Err(error.into()),
+    };
+    (outcome, Some(permit))
 }
 
 /// Adds tool and key to the log line of the request.
@@ -139,9 +145,9 @@ fn record(policy: Policy, identity: &Identity, parts: &Parts) {
 }
 
 /// Adds the store of a merchant's request to its log line.
-fn record_store(parts: &Parts, caller: &StoreCaller) {
+fn record_store(parts: &Parts, store: &StoreSlug) {
     if let Some(record) = parts.extensions.get::<RequestRecord>() {
-        record.set_store(&caller.store.slug);
+        record.set_store(store);
     }
 }
 
@@ -211,6 +217,17 @@ fn quota_of(
             let quota = QuotaRequest::tier(Class::Read, "public", PUBLIC_PER_MINUTE);
             (Caller::address(from), free, with_tool(quota, policy))
         }
+        // Anybody can have many sandbox keys: they share the quotas of the address, and those of public endpoints with
+        // calls without a key.
+        Identity::Agent(agent) if agent.is_sandbox() => {
+            let quota = if matches!(policy.access, Access::Public) {
+                QuotaRequest::tier(Class::Read, "public", PUBLIC_PER_MINUTE)
+            } else {
+                let class = if policy.writes { Class::Write } else { Class::Read };
+                QuotaRequest::tier(class, "mcp", tier_limit(agent.plan))
+            };
+            (Caller::address(from), free, with_tool(quota, policy))
+        }
         Identity::Agent(agent) => {
             let class = if policy.writes { Class::Write } else { Class::Read };
             let quota = QuotaRequest::tier(class, "mcp", tier_limit(agent.plan));
@@ -253,16 +270,18 @@ async fn authorize(
     match (access, identity) {
         (Access::Agent(scope), Identity::Agent(agent)) => {
             agent.require(scope)?;
-            parts.extensions.insert(AgentCaller(agent));
+            let record = parts.extensions.get::<RequestRecord>().cloned().unwrap_or_default();
+            parts.extensions.insert(AgentCaller { agent, record });
         }
         (Access::Public, Identity::Agent(agent)) => {
-            parts.extensions.insert(AgentCaller(agent));
+            let record = parts.extensions.get::<RequestRecord>().cloned().unwrap_or_default();
+            parts.extensions.insert(AgentCaller { agent, record });
         }
         (Access::Store(scope), Identity::StoreKey(program)) => {
             program.require(scope)?;
             let editor = Editor { actor: Actor::Key(program.key), role: None };
             let caller = StoreCaller::of(rest, program.merchant, editor).await?;
-            record_store(parts, &caller);
+            record_store(parts, &caller.store.slug);
             parts.extensions.insert(caller);
         }
         // A member may do what any store key may.
@@ -270,7 +289,7 @@ async fn authorize(
             let (merchant, role) = membership(rest, &person, &parts.headers).await?;
             let editor = Editor { actor: Actor::Person(person.user), role: Some(role) };
             let caller = StoreCaller::of(rest, merchant, editor).await?;
-            record_store(parts, &caller);
+            record_store(parts, &caller.store.slug);
             parts.extensions.insert(caller);
         }
         (Access::Admin, Identity::Person(person)) => {
@@ -279,6 +298,7 @@ async fn authorize(
         }
         (Access::Owner, Identity::Person(person)) => {
             let caller = OwnerCaller::of(rest, &person, &parts.headers).await?;
+            record_store(parts, &rest.stores.find_merchant(caller.merchant).await?.slug);
             parts.extensions.insert(caller);
         }
         (Access::Person, Identity::Person(person)) => {
@@ -304,6 +324,37 @@ impl Problem for AuthenticationNotConfigured {
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
+
+    use primitives::{Id, KeyId, Scope, UserId};
+
+    use super::*;
+
+    #[test]
+    fn sandbox_keys_of_an_address_share_its_quotas() {
+        let from = ClientAddress("192.0.2.1".parse().unwrap());
+        let agent = |number, owner| {
+            Identity::Agent(Arc::new(Agent {
+                key: KeyId::from_random(number),
+                name: String::from("test"),
+                owner,
+                plan: Plan::Free,
+                scopes: Scope::ALL.iter().copied().collect(),
+                stores: None,
+            }))
+        };
+        for access in [Access::Public, Access::Agent(Scope::ALL[0])] {
+            let policy = Policy { access, quota: Quota::Caller, tool: None, writes: false };
+            let one = quota_of(policy, &agent(1, None), from);
+            assert_eq!(one, quota_of(policy, &agent(2, None), from));
+            assert_eq!(one.0, Caller::address(from));
+            let owner = Some(UserId::from_random(9));
+            assert_ne!(one.0, quota_of(policy, &agent(3, owner), from).0);
+        }
+        let policy =
+            Policy { access: Access::Public, quota: Quota::Caller, tool: None, writes: false };
+        let without_key = quota_of(policy, &Identity::Anonymous, from);
+        assert_eq!(quota_of(policy, &agent(1, None), from), without_key);
+    }
 
     #[test]
     fn published_quotas_do_not_change() {

@@ -140,6 +140,7 @@ struct UpdateCartRequest {
     buyer: Option<Buyer>,
     /// Shipping option: the `id` of one of the cart's `shipping_options`.
     #[schemars(length(min = 1, max = 100))]
+    #[schemars(extend("x-former-names" = ["option_id", "selected_shipping_option_id"]))]
     shipping_option_id: Option<String>,
     /// Discount codes that replace all others.
     #[schemars(length(max = CODES_MAX))]
@@ -171,7 +172,7 @@ fn record(rest: &Rest, store: &Store, cart: PricedCart) -> Envelope<CartRecord> 
 }
 
 async fn create(
-    AgentCaller(agent): AgentCaller,
+    agent: AgentCaller,
     State(rest): State<Arc<Rest>>,
     idempotency_key: IdempotencyKeyHeader,
     Json(request): Json<CreateCartRequest>,
@@ -196,9 +197,9 @@ async fn read(
     State(rest): State<Arc<Rest>>,
     Path(id): Path<CartId>,
 ) -> Result<Envelope<CartRecord>, ErrorResponse> {
-    let store = admit(&rest, &agent.0, StoreTarget::Cart(id), Operation::Read).await?;
+    let store = admit(&rest, &agent, StoreTarget::Cart(id), Operation::Read).await?;
     let reading = Reading::for_store(&rest.database, store.merchant)?;
-    let cart = carts::cart(&reading, &store, id, Some(agent.0.key)).await?;
+    let cart = carts::cart(&reading, &store, id, Some(agent.key)).await?;
     Ok(record(&rest, &store, cart))
 }
 
@@ -209,9 +210,9 @@ async fn edit(
     edits: &[Edit],
     body: &impl Serialize,
 ) -> Result<Envelope<CartRecord>, ErrorResponse> {
-    let store = admit(rest, &agent.0, StoreTarget::Cart(id), Operation::Write).await?;
-    let idempotency_key = idempotency_key.key(store.merchant, &agent.0, body)?;
-    let cart = CartRef { agent: agent.0.key, id };
+    let store = admit(rest, agent, StoreTarget::Cart(id), Operation::Write).await?;
+    let idempotency_key = idempotency_key.key(store.merchant, agent, body)?;
+    let cart = CartRef { agent: agent.key, id };
     let changed =
         carts::change(&rest.database, &store, cart, version, edits, idempotency_key.as_ref())
             .await?;

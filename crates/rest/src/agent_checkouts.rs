@@ -110,12 +110,14 @@ struct CheckoutRequest {
     destination: Option<Destination>,
     /// Shipping option. If omitted with `items`, the cheapest option is selected.
     #[schemars(length(min = 1, max = 100))]
+    #[schemars(extend("x-former-names" = ["option_id", "selected_shipping_option_id"]))]
     shipping_option_id: Option<String>,
     /// Discount codes to apply.
     #[schemars(length(max = CODES_MAX))]
     discount_codes: Option<Vec<String>>,
     /// Hash of the quote that the person approved; the call fails if the order has changed since.
     #[schemars(regex(pattern = QuoteHash::PATTERN))]
+    #[schemars(extend("x-former-names" = ["confirmation.quote_hash"]))]
     quote_hash: Option<String>,
     /// Proof of a person's confirmation.
     confirmation: Option<ProofRequest>,
@@ -143,6 +145,7 @@ struct UpdateCheckoutRequest {
     buyer: Option<Buyer>,
     /// Shipping option: the `id` of one of the session's options.
     #[schemars(length(min = 1, max = 100))]
+    #[schemars(extend("x-former-names" = ["option_id", "selected_shipping_option_id"]))]
     shipping_option_id: Option<String>,
     /// Discount codes that replace all others.
     #[schemars(length(max = CODES_MAX))]
@@ -208,7 +211,7 @@ fn context<'rest>(
 }
 
 async fn complete(
-    AgentCaller(agent): AgentCaller,
+    agent: AgentCaller,
     Extension(from): Extension<ClientAddress>,
     State(rest): State<Arc<Rest>>,
     idempotency_key: IdempotencyKeyHeader,
@@ -252,7 +255,7 @@ impl CheckoutRequest {
 }
 
 async fn read(
-    AgentCaller(agent): AgentCaller,
+    agent: AgentCaller,
     State(rest): State<Arc<Rest>>,
     Path(id): Path<CheckoutId>,
 ) -> Result<Envelope<SessionRecord>, ErrorResponse> {
@@ -263,7 +266,7 @@ async fn read(
 }
 
 async fn update(
-    AgentCaller(agent): AgentCaller,
+    agent: AgentCaller,
     Extension(from): Extension<ClientAddress>,
     State(rest): State<Arc<Rest>>,
     Path(id): Path<CheckoutId>,
@@ -287,7 +290,7 @@ async fn update(
 }
 
 async fn cancel(
-    AgentCaller(agent): AgentCaller,
+    agent: AgentCaller,
     Extension(from): Extension<ClientAddress>,
     State(rest): State<Arc<Rest>>,
     Path(id): Path<CheckoutId>,

@@ -56,7 +56,7 @@ impl Problem for AgentPaymentNotAccepted {
 }
 
 async fn pay(
-    AgentCaller(agent): AgentCaller,
+    agent: AgentCaller,
     State(rest): State<Arc<Rest>>,
     Json(request): Json<PaymentRequest>,
 ) -> Result<(), ErrorResponse> {

@@ -104,6 +104,7 @@ pub(crate) async fn load_visible(
 ) -> Result<(Product, std::sync::Arc<Store>), ErrorResponse> {
     let merchant = catalog::merchant_of(&rest.database, id).await?;
     agent.require_visible(merchant)?;
+    agent.record.set_store(&rest.stores.find_merchant(merchant).await?.slug);
     load(rest, merchant, id).await
 }
 
@@ -122,7 +123,7 @@ async fn merchant(
     Path(slug): Path<StoreSlug>,
 ) -> Result<Envelope<StoreRecord>, ErrorResponse> {
     let store = rest.stores.admit(&slug).await?;
-    agent.0.require_store(store.merchant)?;
+    agent.require_store(store.merchant)?;
     Ok(Envelope::new(store.record(&rest.site_url)))
 }
 
@@ -251,6 +252,7 @@ impl Problem for InvalidLookup {
 struct CompareRequest {
     /// IDs of two to ten products.
     #[schemars(length(min = 2, max = 10))]
+    #[schemars(extend("x-former-names" = ["ids"]))]
     product_ids: Vec<ProductId>,
 }
 

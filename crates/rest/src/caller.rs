@@ -1,5 +1,6 @@
 //! The authenticated caller, as handlers extract it.
 
+use std::ops::Deref;
 use std::sync::Arc;
 
 use axum::extract::FromRequestParts;
@@ -8,7 +9,7 @@ use axum::http::request::Parts;
 use catalog::CatalogError;
 use identity::{Agent, IdentityError, Person, Role};
 use merchants::{Editor, Store, StoreError};
-use primitives::{ErrorCode, MerchantId, Problem, StoreSlug, UserId};
+use primitives::{ErrorCode, MerchantId, Problem, RequestRecord, StoreSlug, UserId};
 
 use crate::{ErrorResponse, Rest};
 
@@ -73,12 +74,24 @@ pub struct AdminCaller {
 
 /// An agent, authenticated by its key.
 #[derive(Debug, Clone)]
-pub struct AgentCaller(pub Arc<Agent>);
+pub struct AgentCaller {
+    pub agent: Arc<Agent>,
+    /// The record of the request, for its log line.
+    pub(crate) record: RequestRecord,
+}
+
+impl Deref for AgentCaller {
+    type Target = Agent;
+
+    fn deref(&self) -> &Agent {
+        &self.agent
+    }
+}
 
 impl AgentCaller {
     /// Returns `ProductNotFound` if the key is restricted to other stores.
     pub(crate) fn require_visible(&self, merchant: MerchantId) -> Result<(), CatalogError> {
-        self.0.require_store(merchant).map_err(|_| CatalogError::ProductNotFound)
+        self.agent.require_store(merchant).map_err(|_| CatalogError::ProductNotFound)
     }
 
     /// Returns which of the requested stores the agent may search. An empty list, requested or returned, means all.
@@ -87,7 +100,7 @@ impl AgentCaller {
         rest: &Rest,
         requested: Vec<StoreSlug>,
     ) -> Result<Vec<StoreSlug>, ErrorResponse> {
-        let Some(own) = &self.0.stores else { return Ok(requested) };
+        let Some(own) = &self.agent.stores else { return Ok(requested) };
         let mut slugs = Vec::with_capacity(own.len());
         for merchant in own {
             match rest.stores.find_merchant(*merchant).await {

@@ -3,12 +3,14 @@
 use std::sync::Arc;
 
 use axum::body::Body;
-use axum::extract::Request;
+use axum::extract::{OriginalUri, Request};
 use axum::http::header::{CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, WWW_AUTHENTICATE};
 use axum::http::{HeaderValue, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use primitives::{Details, ErrorCode, Failure, Problem, RequestId, RequestRecord};
+
+use crate::nearest_path::nearest_path;
 
 /// A failure as a response. It has the status and carries the failure in its extensions; `render`, which knows the
 /// request id, writes the body.
@@ -90,8 +92,17 @@ fn status(code: ErrorCode) -> StatusCode {
 
 /// No endpoint has the path.
 #[derive(Debug, thiserror::Error)]
-#[error("no endpoint has this path")]
-struct UnknownPath;
+#[error("no endpoint has this path{}", self.question())]
+struct UnknownPath {
+    /// The known path that is most similar.
+    nearest: Option<String>,
+}
+
+impl UnknownPath {
+    fn question(&self) -> String {
+        self.nearest.as_ref().map_or_else(String::new, |path| format!("; did you mean {path}?"))
+    }
+}
 
 impl Problem for UnknownPath {
     fn code(&self) -> ErrorCode {
@@ -103,6 +114,9 @@ impl Problem for UnknownPath {
             "hint",
             "GET /api/docs documents every endpoint; GET /api/v1/openapi.json lists them",
         );
+        if let Some(nearest) = &self.nearest {
+            details.insert("did_you_mean", nearest.as_str());
+        }
     }
 }
 
@@ -122,8 +136,8 @@ impl Problem for MethodNotAllowed {
 }
 
 /// Handles unknown paths.
-pub(crate) async fn unknown_path() -> ErrorResponse {
-    UnknownPath.into()
+pub(crate) async fn unknown_path(OriginalUri(uri): OriginalUri) -> ErrorResponse {
+    UnknownPath { nearest: nearest_path(uri.path()) }.into()
 }
 
 /// Handles known paths that are called with an unsupported method.

@@ -38,6 +38,7 @@ mod merchant_searches;
 mod merchant_settings;
 mod merchant_store;
 mod merge_patch;
+mod nearest_path;
 mod openapi;
 mod openapi_endpoint;
 mod paging;
@@ -71,6 +72,7 @@ pub use caller::{AdminCaller, AgentCaller, OwnerCaller, PersonCaller, StoreCalle
 pub use envelope::{Envelope, PageEnvelope};
 pub use error_response::{ErrorResponse, render, respond};
 pub use health::{CheckState, Health};
+pub use nearest_path::nearest_path;
 pub use request::{
     InvalidInput, InvalidPathParameter, Json, LARGE_JSON_BYTES_MAX, LargeJson, Path, PathId,
     PathParameter, Query,

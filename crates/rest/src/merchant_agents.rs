@@ -14,7 +14,7 @@ use crate::{
     Access, Endpoint, Envelope, ErrorResponse, Query, Rest, RestState, Routes, StoreCaller,
 };
 
-/// Days for which the events are kept.
+/// Longest period. The events are stored for longer (docs/retention.md).
 const DAYS_MAX: i64 = 90;
 
 pub(crate) fn endpoints() -> Routes<RestState> {

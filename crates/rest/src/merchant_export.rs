@@ -1,19 +1,35 @@
-//! The export of a merchant's catalog, in a form that an import takes back.
+//! The export of a merchant's catalog, in a form that an import reads back.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
+use std::time::Duration;
 
 use axum::body::{Body, Bytes};
 use axum::extract::State;
 use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use axum::response::{IntoResponse, Response};
-use catalog::{CatalogError, FeedFormat, ProductDraft};
+use catalog::{CatalogError, FeedFormat, ProductDraft, StoredProduct};
 use database::Reading;
+use futures::Stream;
 use futures::stream::try_unfold;
 use identity::StoreScope;
+use limits::{Caller, ConcurrencyLimit, ConcurrencyPermit, LimitExceeded};
 use schemars::JsonSchema;
 use serde::Deserialize;
+use tokio::sync::{Semaphore, SemaphorePermit, mpsc};
+use tokio::time::timeout;
 
 use crate::{Access, Endpoint, ErrorResponse, Query, Rest, RestState, Routes, StoreCaller};
+
+/// Exports of one store that a process sends at the same time (docs/contract/limits.md#exports).
+const EXPORTS_OF_STORE_MAX: usize = 2;
+/// Exports of all stores.
+const EXPORTS_MAX: usize = 8;
+/// The time within which a client must take a page, and the whole export.
+const STALL_MAX: Duration = Duration::from_mins(1);
+const DURATION_MAX: Duration = Duration::from_hours(2);
+
+static OF_STORES: LazyLock<ConcurrencyLimit> = LazyLock::new(ConcurrencyLimit::default);
+static EXPORTS: Semaphore = Semaphore::const_new(EXPORTS_MAX);
 
 pub(crate) fn endpoints() -> Routes<RestState> {
     let export = Endpoint::get("/merchant/export", Access::Store(StoreScope::Catalog), export)
@@ -22,10 +38,10 @@ pub(crate) fn endpoints() -> Routes<RestState> {
         .summary("Export your products")
         .description(
             "Streams all products that are not retired, in the order of `external_id`. `ndjson` has every field and can be \
-             sent to `PUT /merchant/products`. `csv` is the table that `POST /merchant/imports?format=shopify_csv` reads; it \
+             sent to `PUT /merchant/products`. `shopify_csv` is Shopify's table, for `POST /merchant/imports` and other shops; it \
              has no ratings, reviews, policies, attributes, sales, manufacturer part numbers, product pages, conditions, \
              listing times and names of variants, at most three options per variant, and no products in another currency \
-             than the store's. Products that change during the export are exported before or after the change.",
+             than the store's: imported into the same store, it clears those fields. Products that change during the export are exported before or after the change.",
         )
         .query::<ExportParameters>()
         .stream_response("application/x-ndjson", "One product per line, as in `PATCH /merchant/products`.")
@@ -35,27 +51,27 @@ pub(crate) fn endpoints() -> Routes<RestState> {
 
 /// Format of an export.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
+#[serde(rename_all = "snake_case")]
 enum ExportFormat {
     /// One product per line, with every field.
     #[default]
     Ndjson,
-    /// A table with one row per variant or image.
-    Csv,
+    /// Shopify's product export: one row per variant or image.
+    ShopifyCsv,
 }
 
 impl ExportFormat {
     const fn feed(self) -> FeedFormat {
         match self {
             Self::Ndjson => FeedFormat::Ndjson,
-            Self::Csv => FeedFormat::ShopifyCsv,
+            Self::ShopifyCsv => FeedFormat::ShopifyCsv,
         }
     }
 
     const fn disposition(self) -> &'static str {
         match self {
             Self::Ndjson => "attachment; filename=\"products.ndjson\"",
-            Self::Csv => "attachment; filename=\"products.csv\"",
+            Self::ShopifyCsv => "attachment; filename=\"products.csv\"",
         }
     }
 }
@@ -75,29 +91,109 @@ enum Position {
     End,
 }
 
+/// A message of the task that reads an export.
+enum Message {
+    Page(Bytes),
+    /// The export is complete.
+    End,
+}
+
+/// What an export occupies until its last byte is taken, or its client is gone.
+struct Permits {
+    _held: (ConcurrencyPermit, SemaphorePermit<'static>),
+}
+
+impl Permits {
+    fn acquire(caller: &StoreCaller) -> Result<Self, ErrorResponse> {
+        let of_store = OF_STORES.try_acquire(&Caller::store(caller.merchant), EXPORTS_OF_STORE_MAX);
+        let of_store =
+            of_store.ok_or(LimitExceeded::Concurrency { limit: EXPORTS_OF_STORE_MAX })?;
+        let of_process = EXPORTS.try_acquire().ok();
+        let of_process = of_process.ok_or(CatalogError::TooManyExports { limit: EXPORTS_MAX })?;
+        Ok(Self { _held: (of_store, of_process) })
+    }
+}
+
 async fn export(
     caller: StoreCaller,
     State(rest): State<Arc<Rest>>,
     Query(parameters): Query<ExportParameters>,
 ) -> Result<Response, ErrorResponse> {
     let format = parameters.format.unwrap_or_default();
+    let permits = Permits::acquire(&caller)?;
     // The first page is read before the response begins, so that a failing database is an error response.
     let first = page(&rest, &caller, format, Position::First).await?;
-    let (begin, position) = first.unwrap_or((Bytes::new(), Position::End));
-    let rest_of_pages = try_unfold(position, move |position| {
-        let (rest, caller) = (Arc::clone(&rest), caller.clone());
-        async move { page(&rest, &caller, format, position).await.inspect_err(log) }
+    let (sender, receiver) = mpsc::channel(1);
+    tokio::spawn(async move {
+        let merchant = caller.merchant;
+        let sent = timeout(DURATION_MAX, send_pages(&rest, &caller, format, first, &sender)).await;
+        match sent {
+            Ok(Ok(())) => {}
+            Ok(Err(Aborted::Gone)) => tracing::debug!(%merchant, "the client of an export is gone"),
+            Ok(Err(Aborted::Unread(error))) => {
+                tracing::error!(%error, %merchant, "an export was aborted; the client sees an incomplete response");
+            }
+            Ok(Err(Aborted::Stalled)) | Err(_) => {
+                tracing::warn!(%merchant, "an export was aborted, because its client reads too slowly");
+            }
+        }
+        drop(permits);
     });
-    let begin = futures::stream::once(async { Ok::<_, CatalogError>(begin) });
-    let body = Body::from_stream(futures::StreamExt::chain(begin, rest_of_pages));
     let headers =
         [(CONTENT_TYPE, format.feed().media_type()), (CONTENT_DISPOSITION, format.disposition())];
-    Ok((headers, body).into_response())
+    Ok((headers, Body::from_stream(pages(receiver))).into_response())
 }
 
-/// The connection is closed before the end of the response, so that no client takes the part for the whole.
-fn log(error: &CatalogError) {
-    tracing::error!(%error, "an export was aborted; the client sees an incomplete response");
+/// Returns the pages that arrive. Without the end of the export the stream fails: the connection is then closed before the
+/// end of the response, so that no client takes the part for the whole.
+fn pages(receiver: mpsc::Receiver<Message>) -> impl Stream<Item = Result<Bytes, Incomplete>> {
+    try_unfold(receiver, |mut receiver| async move {
+        match receiver.recv().await {
+            Some(Message::Page(bytes)) => Ok(Some((bytes, receiver))),
+            Some(Message::End) => Ok(None),
+            None => Err(Incomplete),
+        }
+    })
+}
+
+/// The export ended before its last page.
+#[derive(Debug, thiserror::Error)]
+#[error("the export is incomplete")]
+struct Incomplete;
+
+/// Why an export ends early.
+enum Aborted {
+    Unread(CatalogError),
+    /// The client took no page for too long.
+    Stalled,
+    Gone,
+}
+
+async fn send_pages(
+    rest: &Rest,
+    caller: &StoreCaller,
+    format: ExportFormat,
+    first: Option<(Bytes, Position)>,
+    sender: &mpsc::Sender<Message>,
+) -> Result<(), Aborted> {
+    let mut next = first;
+    while let Some((bytes, position)) = next {
+        send(sender, Message::Page(bytes), STALL_MAX).await?;
+        next = page(rest, caller, format, position).await.map_err(Aborted::Unread)?;
+    }
+    send(sender, Message::End, STALL_MAX).await
+}
+
+/// Sends a message as soon as the one before is taken.
+async fn send(
+    sender: &mpsc::Sender<Message>,
+    message: Message,
+    stall_max: Duration,
+) -> Result<(), Aborted> {
+    match timeout(stall_max, sender.send(message)).await {
+        Ok(sent) => sent.map_err(|_| Aborted::Gone),
+        Err(_) => Err(Aborted::Stalled),
+    }
 }
 
 /// Returns the next page of a file and the position after it; `None` at the end.
@@ -114,11 +210,14 @@ async fn page(
     };
     let reading = Reading::for_store(&rest.database, caller.merchant)?;
     let page = catalog::export_page(&reading, caller.merchant, &after).await?;
-    let drafts: Vec<ProductDraft> =
-        page.products.iter().map(|own| own.draft(&rest.site_url)).collect();
+    let draft = |stored: &StoredProduct| match format {
+        ExportFormat::Ndjson => stored.draft(),
+        ExportFormat::ShopifyCsv => stored.draft().with_absolute_images(&rest.site_url),
+    };
+    let drafts: Vec<ProductDraft> = page.products.iter().map(draft).collect();
     let bytes = (rest.write_feed)(format.feed(), &drafts, caller.store.currency);
     let bytes = match format {
-        ExportFormat::Csv if !is_first => without_header(bytes),
+        ExportFormat::ShopifyCsv if !is_first => without_header(bytes),
         _ => bytes,
     };
     let next = page.last.map_or(Position::End, Position::After);
@@ -130,4 +229,33 @@ fn without_header(mut bytes: Vec<u8>) -> Vec<u8> {
     let end = bytes.iter().position(|byte| *byte == b'\n').map_or(bytes.len(), |end| end + 1);
     bytes.drain(..end);
     bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use futures::TryStreamExt;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_client_that_stalls_is_left_and_sees_an_incomplete_response() {
+        let (sender, receiver) = mpsc::channel(1);
+        let page = || Message::Page(Bytes::from_static(b"x"));
+        assert!(send(&sender, page(), Duration::from_millis(10)).await.is_ok());
+        let second = send(&sender, page(), Duration::from_millis(10)).await;
+        assert!(matches!(second, Err(Aborted::Stalled)));
+        drop(sender);
+        let read: Result<Vec<Bytes>, Incomplete> = pages(receiver).try_collect().await;
+        assert!(read.is_err());
+    }
+
+    #[tokio::test]
+    async fn a_complete_export_ends() {
+        let (sender, receiver) = mpsc::channel(2);
+        for message in [Message::Page(Bytes::from_static(b"x")), Message::End] {
+            assert!(send(&sender, message, Duration::from_millis(10)).await.is_ok());
+        }
+        let read: Result<Vec<Bytes>, Incomplete> = pages(receiver).try_collect().await;
+        assert_eq!(read.unwrap().len(), 1);
+    }
 }

@@ -67,7 +67,7 @@ pub(crate) fn endpoints() -> Routes<RestState> {
     .tag("merchant")
     .summary("List row errors of an import job")
     .description(
-        "Returns the rows that were rejected, left out or taken with a warning, and why, by line.",
+        "Returns the rows that were rejected, left out or accepted with a warning, and why, by line.",
     )
     .path::<FeedRunId>()
     .query::<RowErrorParameters>()
@@ -227,7 +227,7 @@ pub(crate) struct JobRecord {
     failed: i64,
     /// Rows left out: products that are not for sale, and rows with too few fields. `faults?kind=skipped` lists them.
     skipped: i64,
-    /// Warnings about products that were taken, and about the file. `faults?kind=warning` lists them.
+    /// Warnings about products that were accepted, and about the file. `faults?kind=warning` lists them.
     warnings: i64,
     /// The first errors, skipped rows and warnings, 20 of each at most; only in the response of a single job.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -363,7 +363,7 @@ struct RowErrorPage {
 /// An error of a row.
 #[derive(Debug, Serialize, JsonSchema)]
 struct RowErrorRecord {
-    /// Whether the row was rejected or left out, or the product was taken with a warning.
+    /// Whether the row was rejected or left out, or the product was accepted with a warning.
     kind: RowErrorKind,
     /// Line in the file, from 1.
     line: i64,

@@ -30,7 +30,8 @@ pub(crate) fn endpoints() -> Routes<RestState> {
         .summary("List your products")
         .description(
             "Returns the products of the store in any state, in the order of `external_id`. `hidden` says why agents do \
-             not see a product. Send `meta.next_cursor` as `cursor` for the next page.",
+             not see a product. Send `meta.next_cursor` as `cursor` for the next page, until it is omitted: a call examines at \
+             most 200,000 products, with `status=failing` 10,000, so that a page can have fewer products than `limit`, or none.",
         )
         .query::<ListParameters>()
         .response::<CursorEnvelope<OwnProductRecord>>(200);
@@ -39,7 +40,7 @@ pub(crate) fn endpoints() -> Routes<RestState> {
         .tag("merchant")
         .summary("Get one of your products")
         .description(
-            "Returns the product as it is stored, in the form in which it is sent, beside what agents see of it.",
+            "Returns `stored`, the product in the form in which it is sent, and `listed`, the record that agents get.",
         )
         .path::<ExternalId>()
         .response::<Envelope<OwnProductResult>>(200)
@@ -60,22 +61,6 @@ struct ListParameters {
     /// Products per page, 1 to 100.
     #[schemars(extend("default" = PageRequest::LIMIT_DEFAULT))]
     limit: Option<i64>,
-}
-
-/// Whether agents see a product.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-enum Visibility {
-    /// Agents see the product.
-    Listed,
-    /// Agents do not see the product.
-    Hidden,
-}
-
-impl Visibility {
-    fn of(hidden: Option<&HiddenRecord>) -> Self {
-        if hidden.is_some() { Self::Hidden } else { Self::Listed }
-    }
 }
 
 /// Why agents do not see a product.
@@ -105,7 +90,8 @@ struct OwnProductRecord {
     /// Name.
     name: String,
     /// Whether agents see the product.
-    status: Visibility,
+    #[schemars(extend("enum" = ["listed", "hidden"]))]
+    status: OwnProductStatus,
     /// Why agents do not see the product; omitted if they do.
     #[serde(skip_serializing_if = "Option::is_none")]
     hidden: Option<HiddenRecord>,
@@ -133,17 +119,15 @@ struct OwnProductRecord {
 
 impl OwnProductRecord {
     fn of(product: OwnProductSummary, store: &Store) -> Self {
-        let hidden = product.hidden(store).map(HiddenRecord::from);
-        // What a retired product lacks is of no concern.
-        let defects = if product.retired_at.is_some() { Vec::new() } else { product.defects };
+        let hidden = product.hidden(store);
         Self {
             product_id: product.id,
             external_id: product.external_id,
             sku: product.sku,
             name: product.name,
-            status: Visibility::of(hidden.as_ref()),
-            hidden,
-            defects,
+            status: OwnProductStatus::of(hidden),
+            hidden: hidden.map(HiddenRecord::from),
+            defects: product.defects,
             category: product.category,
             price: product.price.to_decimal(),
             currency: product.price.currency().to_string(),
@@ -164,15 +148,16 @@ struct OwnProductResult {
     /// The merchant's own identifier.
     external_id: String,
     /// Whether agents see the product.
-    status: Visibility,
+    #[schemars(extend("enum" = ["listed", "hidden"]))]
+    status: OwnProductStatus,
     /// Why agents do not see the product; omitted if they do.
     #[serde(skip_serializing_if = "Option::is_none")]
     hidden: Option<HiddenRecord>,
     /// The product as it is stored, in the form of `PUT /merchant/products/{external_id}`. Price and stock of a product
     /// with variants are those of its variants.
-    kept: ProductDraft,
+    stored: ProductDraft,
     /// The product record that agents get now; null if they do not see the product.
-    agents_see: Option<ProductRecord>,
+    listed: Option<ProductRecord>,
     /// When the product last changed.
     updated_at: Timestamp,
     /// When the product was retired; omitted if it is not.
@@ -206,25 +191,19 @@ async fn one(
     Path(ExternalId(external_id)): Path<ExternalId>,
 ) -> Result<Envelope<OwnProductResult>, ErrorResponse> {
     let reading = Reading::for_store(&rest.database, caller.merchant)?;
-    let own = match catalog::own_product(&reading, caller.merchant, &external_id).await {
+    let own = match catalog::own_product(&reading, &caller.store, &external_id).await {
         Err(catalog::CatalogError::ProductNotFound) => return Err(ProductNotListed.into()),
         found => found?,
     };
-    let hidden = own.hidden(&caller.store).map(HiddenRecord::from);
-    let agents_see = if hidden.is_some() {
-        None
-    } else {
-        let seen = catalog::product(&reading, caller.merchant, own.product.id).await?;
-        Some(seen.record(&caller.store, &rest.site_url))
-    };
+    let (stored, hidden) = (own.stored, own.listed.as_ref().err().copied());
     Ok(Envelope::new(OwnProductResult {
-        product_id: own.product.id,
+        product_id: stored.product.id,
         external_id,
-        status: Visibility::of(hidden.as_ref()),
-        hidden,
-        kept: own.draft(&rest.site_url),
-        agents_see,
-        updated_at: own.product.updated_at,
-        retired_at: own.retired_at,
+        status: OwnProductStatus::of(hidden),
+        hidden: hidden.map(HiddenRecord::from),
+        stored: stored.draft(),
+        listed: own.listed.ok().map(|product| product.record(&caller.store, &rest.site_url)),
+        updated_at: stored.product.updated_at,
+        retired_at: stored.retired_at,
     }))
 }

@@ -25,8 +25,6 @@ use sanitized::Sanitized;
 use version::{IfMatch, Replaced, VersionRequired};
 
 const ACCESS: Access = Access::Store(StoreScope::Settings);
-/// How often a patch that names no version is applied to settings that change meanwhile.
-const ATTEMPTS: usize = 5;
 
 pub(crate) fn endpoints() -> Routes<RestState> {
     let read = Endpoint::get("/merchant/settings", ACCESS, read)
@@ -74,16 +72,17 @@ async fn replace(
     Json(Sanitized(request)): Json<Sanitized<SettingsRecord>>,
 ) -> Result<Settings, ErrorResponse> {
     let replaced = if_match.or(request.version)?;
-    let current = current(&rest, &caller).await?;
-    let version = current.version;
+    let mut work = Work::for_store(&rest.database, caller.merchant).await?;
+    let current = merchants::lock_settings(&mut work, caller.merchant).await?;
     let settings = parse(request, &caller)?;
     let expected = match replaced {
         Replaced::Any => None,
         Replaced::Version(version) => Some(version),
-        Replaced::Unnamed => return Err(VersionRequired { current_version: version }.into()),
+        Replaced::Unnamed => {
+            return Err(VersionRequired { current_version: current.version }.into());
+        }
     };
-    let stored = put(&rest, &caller, &current, &settings, expected).await;
-    stored?;
+    put(work, &rest, &caller, &current, &settings, expected).await?;
     read(caller, State(rest)).await
 }
 
@@ -93,29 +92,17 @@ async fn change(
     if_match: IfMatch,
     Json(patch): Json<Value>,
 ) -> Result<Settings, ErrorResponse> {
-    let named = if_match.or(patch["version"].as_i64())?;
-    let mut attempt = 1;
-    loop {
-        let current = current(&rest, &caller).await?;
-        let request = patched(current.clone(), &patch, &caller)?;
-        let expected = match named {
-            Replaced::Version(version) => version,
-            // What was not changed by this call stays as it was read.
-            Replaced::Any | Replaced::Unnamed => current.version,
-        };
-        let settings = parse(request, &caller)?;
-        match put(&rest, &caller, &current, &settings, Some(expected)).await {
-            Err(SettingsFailure::Settings(SettingsError::VersionConflict { .. }))
-                if !matches!(named, Replaced::Version(_)) && attempt < ATTEMPTS =>
-            {
-                attempt += 1;
-            }
-            stored => {
-                stored?;
-                return read(caller, State(rest)).await;
-            }
-        }
-    }
+    let expected = match if_match.or(patch["version"].as_i64())? {
+        Replaced::Version(version) => Some(version),
+        Replaced::Any | Replaced::Unnamed => None,
+    };
+    let mut work = Work::for_store(&rest.database, caller.merchant).await?;
+    // Locked before the patch is applied, so that the fields that it does not name stay as they are.
+    let current = merchants::lock_settings(&mut work, caller.merchant).await?;
+    let request = patched(current.clone(), &patch, &caller)?;
+    let settings = parse(request, &caller)?;
+    put(work, &rest, &caller, &current, &settings, expected).await?;
+    read(caller, State(rest)).await
 }
 
 /// Returns the settings with a merge patch applied.
@@ -140,43 +127,21 @@ fn parse(
     Ok(request.into_settings(caller.store.currency)?)
 }
 
-/// An error of storing settings.
-enum SettingsFailure {
-    Settings(SettingsError),
-    Other(ErrorResponse),
-}
-
-impl From<SettingsFailure> for ErrorResponse {
-    fn from(failure: SettingsFailure) -> Self {
-        match failure {
-            SettingsFailure::Settings(error) => error.into(),
-            SettingsFailure::Other(error) => error,
-        }
-    }
-}
-
+/// Stores settings and commits the transaction that locked the current ones.
 async fn put(
+    mut work: Work,
     rest: &Rest,
     caller: &StoreCaller,
     current: &CurrentSettings,
     settings: &merchants::Settings,
     expected_version: Option<i64>,
-) -> Result<(), SettingsFailure> {
-    let other = |error: ErrorResponse| SettingsFailure::Other(error);
-    let reading = Reading::for_store(&rest.database, caller.merchant);
-    let reading = reading.map_err(|error| other(error.into()))?;
-    catalog::check_categories(&reading, caller.merchant, settings, &current.settings)
-        .await
-        .map_err(|error| other(error.into()))?;
-    let work = Work::for_store(&rest.database, caller.merchant).await;
-    let mut work = work.map_err(|error| other(error.into()))?;
+) -> Result<(), ErrorResponse> {
+    catalog::check_categories(&mut work, caller.merchant, settings, &current.settings).await?;
     let is_development = !rest.site_url.starts_with("https://");
     let editor = caller.editor;
     let change = SettingsChange { settings, expected_version, editor, is_development };
-    merchants::put_settings(&mut work, caller.merchant, &change)
-        .await
-        .map_err(SettingsFailure::Settings)?;
-    work.commit().await.map_err(|error| other(error.into()))
+    merchants::put_settings(&mut work, caller.merchant, &change).await?;
+    Ok(work.commit().await?)
 }
 
 async fn current(rest: &Rest, caller: &StoreCaller) -> Result<CurrentSettings, ErrorResponse> {

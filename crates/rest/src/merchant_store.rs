@@ -207,14 +207,12 @@ async fn change(
 ) -> Shown {
     static SCHEMA: LazyLock<BodySchema> =
         LazyLock::new(|| BodySchema::new(inlined_schema::<ProfileRequest>));
-    let reading = Reading::for_store(&rest.database, owner.merchant)?;
-    let store = merchants::store(&reading, owner.merchant).await?;
-    let profile = ProfileRequest::from(StoreProfile::of(&store));
+    let mut work = Work::for_store(&rest.database, owner.merchant).await?;
+    let profile = ProfileRequest::from(merchants::lock_profile(&mut work, owner.merchant).await?);
     let mut value = serde_json::to_value(profile).unwrap_or_default();
     merge(&mut value, &patch);
     let Sanitized(request): Sanitized<ProfileRequest> =
         validated(Some(&SCHEMA), value.to_string().as_bytes())?;
-    let mut work = Work::for_store(&rest.database, owner.merchant).await?;
     merchants::put_profile(&mut work, owner.merchant, owner.user, &request.into()).await?;
     work.commit().await?;
     shown(&rest, owner.merchant).await

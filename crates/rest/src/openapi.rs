@@ -39,7 +39,7 @@ pub(crate) fn document(site_url: &str, operations: &[Operation]) -> Value {
         let described = describe(operation, &mut schemas);
         paths.entry(operation.path).or_default().insert(operation.method.to_owned(), described);
     }
-    json!({
+    let mut document = json!({
         "openapi": "3.0.3",
         "info": {
             "title": "Souk",
@@ -56,7 +56,9 @@ pub(crate) fn document(site_url: &str, operations: &[Operation]) -> Value {
             "securitySchemes": security_schemes(),
         },
         "x-payment-info": payment_info(),
-    })
+    });
+    schema::remove_former_names(&mut document);
+    document
 }
 
 /// The credentials of callers.

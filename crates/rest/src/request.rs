@@ -6,8 +6,8 @@
 mod body_schema;
 mod invalid_input;
 mod path;
+mod query_parameters;
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
 use axum::body::Bytes;
@@ -22,13 +22,13 @@ use serde_json::{Map, Value};
 use url::form_urlencoded;
 
 use crate::ErrorResponse;
-use crate::openapi::inlined_schema;
 
 pub(crate) use body_schema::BodySchema;
 pub use invalid_input::InvalidInput;
 use invalid_input::Part;
 pub(crate) use path::ExternalId;
 pub use path::{InvalidPathParameter, Path, PathId, PathParameter};
+pub(crate) use query_parameters::QueryParameters;
 
 /// Extracts the query string as `T`.
 #[derive(Debug)]
@@ -124,7 +124,7 @@ pub(crate) fn from_json<T: DeserializeOwned + JsonSchema>(bytes: &[u8]) -> Resul
     Ok(value)
 }
 
-/// Parses a query string as `T`, or returns which parameter is invalid. An optional parameter without a value is absent.
+/// Parses a query string as `T`, or returns which parameter is invalid.
 fn from_query<T: DeserializeOwned + JsonSchema>(query: &str) -> Result<T, InvalidInput> {
     let pairs = || form_urlencoded::parse(query.as_bytes());
     // PostgreSQL cannot store or compare it.
@@ -133,37 +133,12 @@ fn from_query<T: DeserializeOwned + JsonSchema>(query: &str) -> Result<T, Invali
     {
         return Err(InvalidInput::parameter::<T>(&name));
     }
-    let query = without_blank::<T>(query);
-    let pairs = || form_urlencoded::parse(query.as_bytes());
     let deserializer = serde_urlencoded::Deserializer::new(pairs());
     serde_path_to_error::deserialize(deserializer).map_err(|error| {
         let sent: Map<String, Value> =
             pairs().map(|(name, value)| (name.into_owned(), value.into())).collect();
         InvalidInput::at::<T>(Part::QueryString, error.path(), &Value::Object(sent))
     })
-}
-
-/// Returns a query string without the optional parameters that have no value. A boolean without a value stays, and is an
-/// error: `dry_run=` does not mean `false`.
-fn without_blank<T: JsonSchema>(query: &str) -> Cow<'_, str> {
-    let pairs = || form_urlencoded::parse(query.as_bytes());
-    if pairs().all(|(_, value)| !value.is_empty()) {
-        return Cow::Borrowed(query);
-    }
-    let schema = inlined_schema::<T>();
-    let required = schema.get("required").and_then(Value::as_array);
-    let is_required =
-        |name: &str| required.is_some_and(|required| required.iter().any(|it| it == name));
-    let is_boolean = |name: &str| {
-        let kind = schema.get("properties").map(|properties| &properties[name]["type"]);
-        kind.is_some_and(|kind| match kind {
-            Value::Array(kinds) => kinds.iter().any(|kind| kind == "boolean"),
-            kind => kind == "boolean",
-        })
-    };
-    let kept =
-        pairs().filter(|(name, value)| !value.is_empty() || is_required(name) || is_boolean(name));
-    Cow::Owned(form_urlencoded::Serializer::new(String::new()).extend_pairs(kept).finish())
 }
 
 /// The body is larger than the endpoint accepts.

@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 use crate::admission::{Policy, Quota, admit};
 use crate::error_response::method_not_allowed;
 use crate::openapi::{document, inlined_schema, query_parameters};
-use crate::request::{BodySchema, PathParameter};
+use crate::request::{BodySchema, PathParameter, QueryParameters};
 use crate::uploads::BodyKind;
 
 /// Who may call an endpoint. Every constructor of [`Endpoint`] requires it, so it cannot be forgotten.
@@ -59,7 +59,7 @@ impl Access {
     pub(crate) const fn needed(self) -> &'static str {
         match self {
             Self::Public | Self::Agent(_) => {
-                "an agent key is needed: X-Agent-Api-Key: agnt_…, created with POST /api/v1/agent-keys"
+                "an agent key is needed: X-Agent-Api-Key: agnt_…, created with POST /api/v1/agent-keys, or with POST /api/v1/sandbox/key for the demo store"
             }
             Self::Store(_) => {
                 "a store key is needed, Authorization: Bearer mrch_…, or the token of a member of the store from POST /api/v1/auth/login"
@@ -219,9 +219,14 @@ impl<S: Clone + Send + Sync + 'static> Endpoint<S> {
             responses: Vec::new(),
             errors: BTreeSet::new(),
         };
-        // Any call may be throttled, or fail because of a defect or an unavailable dependency.
-        let general =
-            [ErrorCode::RateLimitExceeded, ErrorCode::InternalError, ErrorCode::ServiceUnavailable];
+        // Any call may have an unknown query parameter, be throttled, or fail because of a defect or an unavailable
+        // dependency.
+        let general = [
+            ErrorCode::InvalidRequest,
+            ErrorCode::RateLimitExceeded,
+            ErrorCode::InternalError,
+            ErrorCode::ServiceUnavailable,
+        ];
         Self { handler, operation }.errors(&general).errors(access.errors())
     }
 
@@ -307,9 +312,9 @@ impl<S: Clone + Send + Sync + 'static> Endpoint<S> {
         endpoint
     }
 
-    /// Returns whether agents and their developers call it, whose blank values mean "absent".
+    /// Returns whether agents call it, whose blank values mean "absent".
     const fn is_of_agents(&self) -> bool {
-        matches!(self.operation.policy.access, Access::Public | Access::Agent(_) | Access::Person)
+        matches!(self.operation.policy.access, Access::Public | Access::Agent(_))
     }
 
     /// Declares a JSON body that the handler checks field by field to report all invalid fields at once. It is not
@@ -448,6 +453,14 @@ impl<S: Clone + Send + Sync + 'static> Routes<S> {
                 }
                 admit(policy, request, next)
             });
+            // What takes no quota reads no parameters, and probes may add some.
+            let handler = if policy.quota == Quota::Unmetered {
+                handler
+            } else {
+                let parameters = Arc::new(QueryParameters::of(&endpoint.operation.parameters));
+                let run = move |request: Request, next| Arc::clone(&parameters).run(request, next);
+                handler.route_layer(from_fn(run))
+            };
             self.router =
                 self.router.route(endpoint.operation.path, handler.route_layer(admission));
         }

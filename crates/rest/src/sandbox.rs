@@ -5,7 +5,8 @@ use std::sync::Arc;
 use axum::Extension;
 use axum::extract::State;
 use axum::http::StatusCode;
-use primitives::{ClientAddress, ErrorCode};
+use identity::SANDBOX_KEYS_MAX;
+use primitives::{ClientAddress, ErrorCode, const_text};
 
 use crate::agent_keys::{NewKeyRecord, created};
 use crate::{Access, Endpoint, Envelope, ErrorResponse, Rest, RestState, Routes};
@@ -16,7 +17,11 @@ pub(crate) fn endpoints() -> Routes<RestState> {
         .operation_id("createSandboxKey")
         .tag("account")
         .summary("Create a sandbox key")
-        .description("The key has every scope at `demo-store` only and expires after a day; sandbox purchases are not real. Of each IP address the newest 50 keys work: a further call revokes the oldest and returns a new one. `api_key` is returned only in this response.")
+        .description(const_text!(
+            "The key has every scope at `demo-store` only and expires after a day; sandbox purchases are not real. Of each IP address the newest ",
+            SANDBOX_KEYS_MAX,
+            " keys work: a further call revokes the oldest and returns a new one. `api_key` is returned only in this response.",
+        ))
         .response::<Envelope<NewKeyRecord>>(201)
         .errors(&[ErrorCode::StoreNotFound]);
     Routes::new().with(create)

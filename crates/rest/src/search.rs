@@ -163,7 +163,7 @@ async fn similar(
     Query(parameters): Query<SimilarParameters>,
 ) -> Result<RawJson, ErrorResponse> {
     let stores = ::search::slugs(parameters.merchant.as_slice())?;
-    if agent.0.stores.is_some() {
+    if agent.stores.is_some() {
         agent.require_visible(catalog::merchant_of(&rest.database, id).await?)?;
     }
     let stores = agent.searchable_stores(&rest, stores).await?;

@@ -5,11 +5,10 @@ use std::sync::Arc;
 use carts::CartError;
 use checkout::CheckoutError;
 use database::Reading;
-use identity::Agent;
 use merchants::Store;
 use primitives::{CartId, CheckoutId, ErrorCode, StoreSlug};
 
-use crate::{ErrorResponse, Rest};
+use crate::{AgentCaller, ErrorResponse, Rest};
 
 /// Codes of a request whose path names a store, or something that an agent has at one.
 pub(crate) const STORE_ERRORS: &[ErrorCode] =
@@ -38,11 +37,11 @@ pub(crate) enum Operation {
     Settle,
 }
 
-/// Returns the store, or an error if it is closed or suspended, or the agent may not do this there. A cart or session of
+/// Returns the store, and adds it to the log line of the request, or an error if it is closed or suspended, or the agent may not do this there. A cart or session of
 /// another agent, or at a store to which the key lost access, does not exist.
 pub(crate) async fn admit(
     rest: &Rest,
-    agent: &Agent,
+    agent: &AgentCaller,
     target: StoreTarget<'_>,
     operation: Operation,
 ) -> Result<Arc<Store>, ErrorResponse> {
@@ -64,6 +63,7 @@ pub(crate) async fn admit(
             rest.stores.find_merchant(merchant).await?
         }
     };
+    agent.record.set_store(&store.slug);
     if operation != Operation::Settle {
         store.admit()?;
     }

@@ -20,7 +20,7 @@ pub(crate) fn endpoints() -> Routes<RestState> {
         .tag("stores")
         .summary("List stores")
         .description(
-            "Active stores that are not suspended, highest trust score first, stores without a score last.",
+            "Active stores that are not suspended, highest trust score first (a provisional score counts as 0.84 at most), stores without a score last.",
         )
         .query::<DirectoryParameters>()
         .response::<PageEnvelope<StoreSummary>>(200);

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::http::header::CACHE_CONTROL;
 use axum::response::IntoResponse;
-use merchants::{Band, DirectoryQuery, Store};
-use primitives::{PageRequest, Timestamp};
+use merchants::{Band, Store};
+use primitives::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -35,7 +35,7 @@ pub(crate) fn merchant_index() -> Routes<RestState> {
         .operation_id("getMerchantIndex")
         .tag("stores")
         .summary("Get the registry of stores")
-        .description("Lists all stores of the directory, highest trust score first, with their MCP endpoints. Caches may keep it for five minutes. The same document is served at the site root.")
+        .description("Lists all stores of the directory, highest trust score first (a provisional score counts as 0.84 at most), with their MCP endpoints. Caches may keep it for five minutes. The same document is served at the site root.")
         .response::<MerchantIndex>(200);
     Routes::new().with(index)
 }
@@ -70,7 +70,7 @@ struct MerchantIndex {
     version: i64,
     /// Number of stores.
     total: usize,
-    /// The stores, highest trust score first.
+    /// The stores, highest trust score first (a provisional score counts as 0.84 at most).
     merchants: Vec<IndexedMerchant>,
 }
 
@@ -121,19 +121,9 @@ impl IndexedMerchant {
 }
 
 async fn index(State(rest): State<Arc<Rest>>) -> Result<impl IntoResponse, ErrorResponse> {
-    let mut merchants: Vec<IndexedMerchant> = Vec::new();
-    for number in 1.. {
-        let page = PageRequest::new(Some(number), Some(i64::from(PageRequest::LIMIT_MAX)));
-        let query =
-            DirectoryQuery { words: None, category: None, min_trust: None, platform: None, page };
-        let found = merchants::directory(&rest.database, &query).await?;
-        merchants
-            .extend(found.stores.iter().map(|store| IndexedMerchant::of(store, &rest.site_url)));
-        let read = number * i64::from(page.limit());
-        if read >= found.meta.total || number >= i64::from(PageRequest::PAGE_MAX) {
-            break;
-        }
-    }
+    let stores = rest.stores.listed().await?;
+    let merchants: Vec<IndexedMerchant> =
+        stores.iter().map(|store| IndexedMerchant::of(store, &rest.site_url)).collect();
     let index = MerchantIndex { version: 1, total: merchants.len(), merchants };
     Ok(([(CACHE_CONTROL, "public, max-age=300")], axum::Json(index)))
 }

@@ -3,11 +3,11 @@
 use serde_json::{Map, Value, json};
 
 use crate::Validator;
-use crate::former_names::{ADDRESS_FIELDS, FORMER_NAMES};
+use crate::former_names::{FormerName, all_former_names};
 
 impl Validator {
-    /// Renames fields that were sent under a former name, and removes optional fields whose value means "absent": null,
-    /// `""`, or an object of such values. Returns whether the value was changed.
+    /// Renames fields that were sent under a former name, and removes those that are absent ([`is_absent`]). Fields that
+    /// the schema does not name stay as they are. Returns whether the value was changed.
     pub fn normalize(&self, value: &mut Value) -> bool {
         let renamed = rename(self.schema(), value);
         remove_absent(self.schema(), value) || renamed
@@ -16,17 +16,34 @@ impl Validator {
 
 /// Moves fields with a former name to their present one. A field that is sent under both names stays, and is a violation.
 fn rename(schema: &Value, value: &mut Value) -> bool {
+    let names = all_former_names(schema);
+    let is_whole: Vec<bool> = names.iter().map(|it| is_whole(schema, value, &names, it)).collect();
     let mut is_changed = false;
-    for (former, present) in FORMER_NAMES {
-        is_changed |= present.iter().any(|present| move_field(schema, value, former, present));
-    }
-    // Fields of an address that was sent without its object. Alone, a `name` could mean anything.
-    if value.get("country").is_some() && !is_known(schema, "country") {
-        for field in ADDRESS_FIELDS {
-            is_changed |= move_field(schema, value, field, &format!("destination.{field}"));
-        }
+    for (name, is_whole) in names.iter().zip(is_whole) {
+        is_changed |= is_whole && move_field(schema, value, &name.former, &name.present);
     }
     is_changed
+}
+
+/// Returns whether the object that a field belongs to has all its required fields once those are moved which were sent without
+/// it. Alone, the `name` of an address could mean anything.
+fn is_whole(
+    schema: &Value,
+    value: &Value,
+    names: &[FormerName<'_>],
+    field: &FormerName<'_>,
+) -> bool {
+    let Some((object, of_object)) = field.object else { return true };
+    let required = object_schema(of_object).and_then(|schema| schema["required"].as_array());
+    required.into_iter().flatten().filter_map(Value::as_str).all(|part| {
+        let present = format!("{object}.{part}");
+        let is_sent = |name: &FormerName<'_>| {
+            name.present == present
+                && at(value, &name.former).is_some()
+                && !is_known(schema, &name.former)
+        };
+        names.iter().any(is_sent)
+    })
 }
 
 /// Moves the value of one path to another, if the schema knows only the latter and accepts this type of value there.
@@ -34,13 +51,16 @@ fn move_field(schema: &Value, value: &mut Value, from: &str, to: &str) -> bool {
     if is_known(schema, from) {
         return false;
     }
-    let Some(sent) = at(value, from) else { return false };
-    let accepted = find(schema, to).is_some_and(|target| is_blank(sent) || has_type(target, sent));
-    if !accepted || at(value, to).is_some_and(|present| !is_blank(present)) {
+    let (Some(sent), Some(target)) = (at(value, from), find(schema, to)) else { return false };
+    let is_absent = is_blank(target, sent);
+    let is_free = at(value, to).is_none_or(|present| is_blank(target, present));
+    let parent = to.rsplit_once('.').and_then(|(parent, _)| at(value, parent));
+    let has_place = parent.is_none_or(|parent| parent.is_object() || is_empty(parent));
+    if !(is_absent || has_type(target, sent)) || !is_free || !has_place {
         return false;
     }
     let Some(sent) = take(value, from) else { return false };
-    if !is_blank(&sent) {
+    if !is_absent {
         put(value, to, sent);
     }
     true
@@ -55,14 +75,15 @@ fn is_known(schema: &Value, path: &str) -> bool {
     find(schema, path).is_some()
 }
 
-/// Returns the properties of an object's schema, also of one that is a choice between an object and null.
-pub(crate) fn properties(schema: &Value) -> Option<&Map<String, Value>> {
-    if let Some(Value::Object(properties)) = schema.get("properties") {
-        return Some(properties);
-    }
+/// Returns the schema with the properties of an object, also if it is one of a choice between an object and null.
+pub(crate) fn object_schema(schema: &Value) -> Option<&Value> {
     let choices =
         ["anyOf", "oneOf", "allOf"].into_iter().filter_map(|name| schema[name].as_array());
-    choices.flatten().find_map(|choice| choice["properties"].as_object())
+    [schema].into_iter().chain(choices.flatten()).find(|schema| schema["properties"].is_object())
+}
+
+pub(crate) fn properties(schema: &Value) -> Option<&Map<String, Value>> {
+    object_schema(schema)?["properties"].as_object()
 }
 
 /// Returns whether a schema accepts values of this type.
@@ -103,7 +124,7 @@ fn put(value: &mut Value, path: &str, new: Value) {
         }
         Some(rest) => {
             let field = fields.entry(name).or_insert_with(|| json!({}));
-            if is_blank(field) {
+            if is_empty(field) {
                 *field = json!({});
             }
             put(field, rest, new);
@@ -111,28 +132,42 @@ fn put(value: &mut Value, path: &str, new: Value) {
     }
 }
 
-/// Returns whether a value means "absent". An empty object is a value.
-fn is_blank(value: &Value) -> bool {
+/// Returns whether the field of an object is absent: the schema names it and does not require it, and its value is null, `""`
+/// or an object of such values.
+#[must_use]
+pub fn is_absent(schema: &Value, name: &str, value: &Value) -> bool {
+    let Some(schema) = object_schema(schema) else { return false };
+    let required = schema["required"].as_array();
+    let is_required = required.is_some_and(|required| required.iter().any(|it| it == name));
+    !is_required && schema["properties"].get(name).is_some_and(|property| is_blank(property, value))
+}
+
+/// Returns whether a value of a field means "absent". An empty object is a value, and so is one with a field that the schema
+/// does not name.
+fn is_blank(schema: &Value, value: &Value) -> bool {
     match value {
-        Value::Null => true,
-        Value::String(text) => text.is_empty(),
-        Value::Object(fields) => !fields.is_empty() && fields.values().all(is_blank),
-        _ => false,
+        Value::Object(fields) if !fields.is_empty() => properties(schema).is_some_and(|known| {
+            fields
+                .iter()
+                .all(|(name, value)| known.get(name).is_some_and(|schema| is_blank(schema, value)))
+        }),
+        value => is_empty(value),
     }
 }
 
-/// Removes optional fields that are blank, at every level that the schema describes.
+fn is_empty(value: &Value) -> bool {
+    value.is_null() || value == ""
+}
+
+/// Removes absent fields, at every level that the schema describes.
 fn remove_absent(schema: &Value, value: &mut Value) -> bool {
     let mut is_changed = false;
     match value {
         Value::Object(fields) => {
             let Some(properties) = properties(schema) else { return false };
-            let required = schema["required"].as_array();
-            let is_required =
-                |name: &str| required.is_some_and(|required| required.iter().any(|it| it == name));
             fields.retain(|name, field| {
                 let Some(property) = properties.get(name) else { return true };
-                if is_blank(field) && !is_required(name) {
+                if is_absent(schema, name, field) {
                     is_changed = true;
                     return false;
                 }
@@ -175,9 +210,14 @@ mod tests {
             "additionalProperties": false,
             "required": ["country"],
             "nullable": true,
+            "x-former-names": ["ship_to", "shipping_address"],
             "properties": {
-                "country": { "type": "string", "pattern": "^[A-Z]{2}$" },
-                "name": { "type": "string", "minLength": 1 },
+                "country": {
+                    "type": "string",
+                    "pattern": "^[A-Z]{2}$",
+                    "x-former-names": ["../ship_to", "../country"],
+                },
+                "name": { "type": "string", "minLength": 1, "x-former-names": ["../name"] },
             },
         });
         let schema = json!({
@@ -187,10 +227,16 @@ mod tests {
             "properties": {
                 "cart_id": { "type": "string", "minLength": 1 },
                 "destination": address,
-                "shipping_option_id": { "type": "string", "minLength": 1 },
-                "quote_hash": { "type": "string" },
+                "shipping_option_id": {
+                    "type": "string",
+                    "minLength": 1,
+                    "x-former-names": ["option_id", "selected_shipping_option_id"],
+                },
+                "quote_hash": { "type": "string", "x-former-names": ["confirmation.quote_hash"] },
+                "is_gift": { "type": "boolean" },
+                "metadata": { "type": "object", "additionalProperties": true, "nullable": true },
                 "confirmation": { "type": "object", "additionalProperties": false, "properties": {
-                    "confirmation_id": { "type": "string" },
+                    "confirmation_id": { "type": "string", "x-former-names": ["../confirmation_id"] },
                 } },
                 "selected": { "type": "array", "items": {
                     "type": "object",
@@ -270,7 +316,25 @@ mod tests {
             normalized(nested),
             json!({ "destination": { "country": "DE" }, "confirmation": {} })
         );
-        let unknown = json!({ "note": "" });
-        assert_eq!(normalized(unknown.clone()), unknown);
+    }
+
+    #[test]
+    fn what_the_schema_does_not_name_stays() {
+        for kept in [
+            json!({ "note": "", "other": null }),
+            json!({ "metadata": { "note": "", "other": null } }),
+            json!({ "metadata": { "note": { "text": "" } } }),
+            json!({ "destination": { "country": "", "planet": "" } }),
+        ] {
+            assert_eq!(normalized(kept.clone()), kept);
+        }
+        for absent in [
+            json!({ "metadata": "" }),
+            json!({ "metadata": null }),
+            json!({ "is_gift": null }),
+            json!({ "is_gift": "" }),
+        ] {
+            assert_eq!(normalized(absent), json!({}));
+        }
     }
 }

@@ -12,6 +12,9 @@ use crate::nearest::nearest;
 /// The longest name of an unknown field that is repeated to the caller.
 const UNKNOWN_NAME_MAX: usize = 40;
 
+/// Most unknown fields that are compared with a missing one.
+const UNKNOWN_COMPARED_MAX: usize = 20;
+
 /// The keywords of a schema that limit a value.
 const LIMITS: [&str; 9] = [
     "type",
@@ -60,7 +63,11 @@ enum Kind {
 }
 
 impl Violation {
-    pub(crate) fn new(schema: &Value, error: &jsonschema::ValidationError<'_>) -> Self {
+    pub(crate) fn new(
+        schema: &Value,
+        error: &jsonschema::ValidationError<'_>,
+        sent: &Value,
+    ) -> Self {
         let mut cursor = SchemaCursor::new(schema);
         let pointer = error.instance_path().as_str();
         let unescape = |name: &str| name.replace("~1", "/").replace("~0", "~");
@@ -77,7 +84,9 @@ impl Violation {
         }
         match error.kind() {
             ValidationErrorKind::Required { property } => {
-                cursor.missing(property.as_str().unwrap_or_default())
+                let name = property.as_str().unwrap_or_default();
+                let misnamed = cursor.misnamed(name, sent.pointer(pointer));
+                misnamed.unwrap_or_else(|| cursor.missing(name))
             }
             ValidationErrorKind::AdditionalProperties { unexpected } => {
                 cursor.unknown(unexpected.first().map_or("", String::as_str))
@@ -133,7 +142,14 @@ impl Violation {
         cursor.descend(Segment::Field(name.to_owned())).is_none().then(|| cursor.invalid())
     }
 
-    /// Returns the path of the field, such as `items[0].quantity`. Empty if the value is invalid as a whole, or if the name
+    /// Returns the violation of a field that an object must not have. `None` if the schema names the field.
+    #[must_use]
+    pub fn of_unknown_field(schema: &Value, name: &str) -> Option<Self> {
+        let is_known = schema["properties"].get(name).is_some();
+        (!is_known).then(|| SchemaCursor::new(schema).unknown(name))
+    }
+
+    /// Returns the path of the field, such as `items[0].quantity`, in the notation of all details of errors. Empty if the value is invalid as a whole, or if the name
     /// of an unknown field is not repeated.
     #[must_use]
     pub fn field(&self) -> String {
@@ -146,17 +162,6 @@ impl Violation {
             }
         }
         text
-    }
-
-    /// Returns the whole path of the invalid value as it was sent, in the form `items/0/quantity`. It can contain any text:
-    /// for data about the error, never for a sentence.
-    #[must_use]
-    pub fn pointer(&self) -> String {
-        let segment = |segment: &Segment| match segment {
-            Segment::Field(name) => name.clone(),
-            Segment::Index(index) => index.to_string(),
-        };
-        self.path.iter().map(segment).collect::<Vec<_>>().join("/")
     }
 
     /// Returns what the field accepts: the limits of its value, or, for an unknown field, the names of the known ones.
@@ -270,12 +275,25 @@ impl<'schema> SchemaCursor<'schema> {
         violation
     }
 
+    /// Returns the violation of an unknown field that was probably sent for a missing one.
+    fn misnamed(&self, missing: &str, sent: Option<&Value>) -> Option<Violation> {
+        if self.schema["additionalProperties"] != false {
+            return None;
+        }
+        let known = &self.schema["properties"];
+        let unknown = sent?.as_object()?.keys().filter(|name| known.get(name).is_none());
+        // A body can have hundreds of thousands of fields.
+        unknown.take(UNKNOWN_COMPARED_MAX).find_map(|name| {
+            Some(self.unknown(name)).filter(|violation| violation.did_you_mean() == Some(missing))
+        })
+    }
+
     fn unknown(&self, name: &str) -> Violation {
         let is_identifier = name.len() <= UNKNOWN_NAME_MAX
             && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
         let known = self.schema["properties"].as_object();
         let known: Vec<&str> = known.into_iter().flat_map(Map::keys).map(String::as_str).collect();
-        let nearest = nearest(name, &known);
+        let nearest = nearest(name, self.schema);
         let kind = if is_identifier { Kind::Unknown } else { Kind::UnknownUnnamed };
         let mut violation = self.violation(kind, known.into());
         violation.path.push(Segment::Field(name.to_owned()));

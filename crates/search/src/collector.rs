@@ -186,13 +186,8 @@ impl Collector<'_> {
             let weight =
                 query.weight(EnableScoring::disabled_from_searcher(&shard.index.searcher))?;
             for (ordinal, segment, columns) in shard.index.segments() {
-                let mut docs = Vec::new();
-                let mut scorer = weight.scorer(segment, 1.0)?;
-                let mut doc = scorer.doc();
-                while doc != TERMINATED && docs.len() < EXACT_MAX {
-                    docs.push(doc);
-                    doc = scorer.advance();
-                }
+                let docs =
+                    exact_of_segment(weight.scorer(segment, 1.0)?.as_mut(), segment, columns);
                 if docs.is_empty() {
                     continue;
                 }
@@ -223,7 +218,40 @@ impl Collector<'_> {
 }
 
 /// Exact matches collected per segment.
-const EXACT_MAX: usize = 1000;
+const EXACT_MAX: usize = 10_000;
+/// Exact matches collected per store and segment, so that a store with many equal names leaves room for others.
+const EXACT_OF_STORE_MAX: usize = 100;
+
+/// Returns the exact matches of a segment, a limited number of each store.
+fn exact_of_segment(
+    scorer: &mut dyn Scorer,
+    segment: &SegmentReader,
+    columns: &Columns,
+) -> Vec<DocId> {
+    let mut docs = Vec::new();
+    let mut doc = scorer.doc();
+    let (mut end, mut of_store) = (0, 0);
+    while doc != TERMINATED && docs.len() < EXACT_MAX {
+        if doc >= end {
+            // Documents are sorted by store.
+            let run = columns.stores.partition_point(|run| run.end <= doc);
+            end = columns.stores.get(run).map_or(DocId::MAX, |run| run.end);
+            of_store = 0;
+        }
+        if segment.alive_bitset().is_none_or(|alive| alive.is_alive(doc)) {
+            docs.push(doc);
+            of_store += 1;
+        }
+        doc = if of_store < EXACT_OF_STORE_MAX {
+            scorer.advance()
+        } else if end >= segment.max_doc() {
+            TERMINATED
+        } else {
+            scorer.seek(end.max(doc + 1))
+        };
+    }
+    docs
+}
 
 /// Documents whose name or identifier is the query, by shard and segment.
 pub(crate) struct ExactMatches(Vec<((usize, u32), Vec<DocId>)>);

@@ -204,8 +204,11 @@ impl<'search> Finder<'search> {
                 corrections: Vec::new(),
             });
         }
-        let (corrected, corrections) = self.corrected(&parser, &words)?;
-        if !corrections.is_empty() {
+        let (corrected, mut corrections) = self.corrected(&parser, &words)?;
+        let is_corrected = !corrections.is_empty();
+        // The most frequent of the similar words can be the one that was typed.
+        corrections.retain(|(typed, meant)| typed != meant);
+        if is_corrected {
             let collector = self.attempt(&corrected, RequiredWords::All)?;
             if collector.total > 0.0 {
                 return Ok(Attempt { collector, matched: Matched::Corrected, corrections });

@@ -62,7 +62,11 @@ pub enum Command {
     Seed,
     /// Prepare a database that was restored from a backup, before any other process starts: event positions, search index,
     /// sessions
-    AfterRestore,
+    AfterRestore {
+        /// Also if event positions do not show that the database was restored on another cluster
+        #[arg(long)]
+        yes: bool,
+    },
     /// Manage API keys
     Keys {
         #[command(subcommand)]

@@ -127,9 +127,9 @@ pub async fn run(cli: Cli) -> Result<(), CommandError> {
 async fn administer(config: &Config, command: Command) -> Result<String, CommandError> {
     let database = connect(config)?;
     Ok(match command {
-        Command::AfterRestore => {
+        Command::AfterRestore { yes } => {
             let secret = credential_secret(config)?;
-            after_restore::run(&database, &secret, config.search_shards).await?
+            after_restore::run(&database, &secret, config.search_shards, yes).await?
         }
         Command::Keys { command } => {
             keys::run(&database, &credential_secret(config)?, command).await?

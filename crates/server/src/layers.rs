@@ -74,10 +74,15 @@ enum LayerError {
     StoreOverloaded,
     #[error("internal error: the request handler panicked")]
     HandlerPanicked,
-    #[error("no route matches this path")]
-    NoRoute,
+    #[error("no route matches this path{}", question(nearest.as_deref()))]
+    NoRoute { nearest: Option<String> },
     #[error("this path does not support this method")]
     MethodNotAllowed,
+}
+
+/// Returns the end of the sentence about an unknown path.
+fn question(nearest: Option<&str>) -> String {
+    nearest.map_or_else(String::new, |path| format!("; did you mean {path}?"))
 }
 
 impl Problem for LayerError {
@@ -89,14 +94,14 @@ impl Problem for LayerError {
                 ErrorCode::ServiceUnavailable
             }
             Self::HandlerPanicked => ErrorCode::InternalError,
-            Self::NoRoute => ErrorCode::NotFound,
+            Self::NoRoute { .. } => ErrorCode::NotFound,
             Self::MethodNotAllowed => ErrorCode::MethodNotAllowed,
         }
     }
 
     fn details(&self, details: &mut primitives::Details) {
         let hint = match self {
-            Self::NoRoute => "MCP is at /{slug}/mcp, REST under /api/v1; see /api/docs",
+            Self::NoRoute { .. } => "MCP is at /{slug}/mcp, REST under /api/v1; see /api/docs",
             Self::MethodNotAllowed => "use a method that the Allow header names",
             Self::BodyTooLarge(_) => "send a smaller body; split a feed into parts with mode=merge",
             Self::BodyStalled(_) => "send the whole request again, without pauses",
@@ -108,12 +113,16 @@ impl Problem for LayerError {
             _ => return,
         };
         details.insert("hint", hint);
+        if let Self::NoRoute { nearest: Some(nearest) } = self {
+            details.insert("did_you_mean", nearest.as_str());
+        }
     }
 }
 
 /// Responds to a request that matches no route.
 pub(crate) async fn not_found(request: Request) -> Response {
-    ErrorResponder::new(&request).respond(LayerError::NoRoute)
+    let nearest = rest::nearest_path(request.uri().path());
+    ErrorResponder::new(&request).respond(LayerError::NoRoute { nearest })
 }
 
 /// Responds to a request for a page with a method that it does not support. The router adds `Allow`.

@@ -12,6 +12,7 @@ use std::time::Duration;
 use axum::Router;
 use futures::FutureExt;
 use http::Request;
+use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
@@ -123,10 +124,19 @@ async fn run(
         let in_flight = Activity::begin(&requests);
         request.extensions_mut().insert(peer);
         let response = router.clone().oneshot(request);
+        let sending = Arc::clone(&requests);
         async move {
             let response = response.await;
             drop(in_flight);
-            response
+            // A connection whose client goes on reading a long response is not idle.
+            response.map(|response| {
+                response.map(|body| {
+                    body.map_frame(move |frame| {
+                        sending.extend();
+                        frame
+                    })
+                })
+            })
         }
     });
     let service = TowerToHyperService::new(service);

@@ -144,9 +144,9 @@ pub(crate) const METRICS: &[Metric] = &[
         &["reason"],
         &[&[("reason", "busy")], &[("reason", "disk")], &[("reason", "slow")]],
     ),
-    counter("souk_catalog_runs_total", &[Work], "Imports of feeds that were completed")
+    counter("souk_catalog_runs_total", &[Work], "Imports of feeds that were read to the end, also those that failed because no product was imported")
         .by(&["format"], &[&[("format", "ndjson")]]),
-    counter("souk_catalog_rows_total", &[Work], "Rows of completed imports").by(
+    counter("souk_catalog_rows_total", &[Work], "Rows of imports that were read to the end").by(
         &["format", "result"],
         &[&[("format", "ndjson"), ("result", "failed")]],
     ),

@@ -142,10 +142,13 @@ async fn set_status(
     let store = merchants::store_now(&mut work, merchant).await?;
     work.commit().await?;
     let mut output = if changed {
-        format!("{slug} is now {status}; this takes effect within seconds.")
+        format!("{slug} is now {}; this takes effect within seconds.", store.status)
     } else {
-        format!("{slug} was {status} before; nothing changed.")
+        format!("{slug} was {} before; nothing changed.", store.status)
     };
+    if store.status_by_owner {
+        output.push_str(" Its owner decided that; only an owner reopens it.");
+    }
     if status == StoreStatus::Open && store.standing.is_suspended() {
         output.push_str(" Its trust score still suspends it.");
     }

@@ -1,7 +1,7 @@
 //! The form in which a person enters where a purchase is delivered.
 
 use carts::{Buyer, Delivery, Destination, PricedCart};
-use primitives::Money;
+use primitives::{Money, country};
 use serde::Deserialize;
 
 /// The fields of the form, as the page shows them.
@@ -68,7 +68,8 @@ impl DeliveryForm {
             set(self.email).map(|email| Buyer { email: Some(email), ..buyer.unwrap_or_default() });
         Delivery {
             destination: Destination {
-                country: self.country.trim().to_owned(),
+                // People write `UK`, which means `GB`.
+                country: country::nearest(&self.country).unwrap_or(&self.country).to_owned(),
                 region: set(self.region),
                 postal_code: set(self.postal_code),
                 city: set(self.city),

@@ -215,7 +215,7 @@ fn problem(error: &CheckoutError) -> Option<&'static str> {
         CheckoutError::OutOfStock { .. } | CheckoutError::ReservedElsewhere { .. } => {
             Some("An item is no longer available. Ask your agent to prepare the purchase again.")
         }
-        CheckoutError::Cart(CartError::InvalidCountry) => {
+        CheckoutError::Cart(CartError::InvalidCountry { .. }) => {
             Some("Enter the country as two letters, for example DE or US.")
         }
         CheckoutError::Cart(CartError::InvalidEmail) => Some("Enter a valid email address."),

@@ -51,7 +51,7 @@ impl PolicyView {
     }
 
     /// Pages of the merchant with their labels.
-    pub(crate) fn links(&self) -> Vec<(&'static str, ExternalLink<'_>)> {
+    pub(crate) fn links(&self) -> Vec<(&'static str, ExternalLink)> {
         let record = &self.record;
         let pages = [("Privacy policy", &record.privacy_url), ("Terms of sale", &record.terms_url)];
         pages

@@ -18,9 +18,6 @@ use crate::public_page::{ExternalLink, TrustView, admit, failure_page, page, sto
 use crate::stock_view::stock_view;
 use crate::terms_view::format_time;
 
-/// Images that Souk serves itself. All others are on hosts of merchants, and pages only link to them.
-const OWN_IMAGES: &str = "/demo/images/";
-
 pub(crate) fn routes() -> Router<Web> {
     Router::new().route("/stores/{slug}/products/{product_id}", get(show))
 }
@@ -43,8 +40,8 @@ struct ProductPage<'found> {
     rating: Option<(String, i32)>,
     paragraphs: Vec<&'found str>,
     image: Option<ImageView<'found>>,
-    image_links: Vec<ExternalLink<'found>>,
-    shop_page: Option<ExternalLink<'found>>,
+    image_links: Vec<ExternalLink>,
+    shop_page: Option<ExternalLink>,
     variants: Vec<VariantView>,
     policies: PolicyView,
     updated_at: String,
@@ -86,7 +83,8 @@ impl<'found> ProductPage<'found> {
     fn new(store: &'found Store, product: &'found Product, site_url: &str) -> Self {
         let facts = &product.facts;
         let (stock, is_available) = stock_view(facts.stock_status);
-        let own = facts.images.iter().find(|image| image.url.starts_with(OWN_IMAGES));
+        // All others are on hosts of merchants, and pages only link to them.
+        let own = facts.images.iter().find(|image| image.url.starts_with(catalog::OWN_IMAGES));
         Self {
             store,
             product,

@@ -9,7 +9,9 @@ use limits::{
     AdmissionPermit, Caller, Class, ConcurrencyLimit, PUBLIC_PAGE_PER_MINUTE, QuotaRequest,
 };
 use merchants::{Band, Store, StoreError};
-use primitives::{ClientAddress, ErrorCode, Failure, PageMeta, Plan, RequestId, StoreSlug};
+use primitives::{
+    ClientAddress, ErrorCode, Failure, PageMeta, Plan, Problem, RequestId, StoreSlug,
+};
 use serde::Deserialize;
 
 use crate::terms_view::band_view;
@@ -47,6 +49,8 @@ pub(crate) fn failure_page(failure: &Failure, id: Option<&RequestId>) -> Respons
     }
     let status = StatusCode::from_u16(code.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let mut response = status.into_response();
+    // For the log line of the request.
+    response.extensions_mut().insert(code);
     limits::write_error_headers(&failure.envelope(request_id), response.headers_mut());
     match code {
         ErrorCode::StoreNotFound => error_page::replace(
@@ -99,16 +103,30 @@ pub(crate) struct Pager {
 }
 
 impl Pager {
-    pub(crate) fn new(meta: &PageMeta) -> Self {
+    /// Returns the links of a page, or an error if the list ends before it.
+    pub(crate) fn new(meta: &PageMeta) -> Result<Self, PageNotFound> {
         let last = meta.total.div_euclid(meta.limit) + i64::from(meta.total % meta.limit != 0);
         let last = last.max(1);
-        Self {
+        if meta.page > last {
+            return Err(PageNotFound);
+        }
+        Ok(Self {
             page: meta.page,
             last,
-            // A page beyond the end links to the last one.
-            previous: (meta.page > 1).then(|| (meta.page - 1).min(last)),
+            previous: (meta.page > 1).then(|| meta.page - 1),
             next: (meta.page < last).then_some(meta.page + 1),
-        }
+        })
+    }
+}
+
+/// The list has no such page.
+#[derive(Debug, thiserror::Error)]
+#[error("the list has no such page")]
+pub(crate) struct PageNotFound;
+
+impl Problem for PageNotFound {
+    fn code(&self) -> ErrorCode {
+        ErrorCode::NotFound
     }
 }
 
@@ -142,16 +160,21 @@ pub(crate) fn format_score(score: f64) -> String {
     format!("{:.2}", (score * 100.0 + 1e-9).floor() / 100.0)
 }
 
-/// A link to a page of a merchant: only `http` and `https`, shown as its host.
-pub(crate) struct ExternalLink<'text> {
-    pub(crate) url: &'text str,
-    pub(crate) host: &'text str,
+/// A link to a page of a merchant: only `http` and `https` without a user name, shown as its host.
+pub(crate) struct ExternalLink {
+    pub(crate) url: String,
+    pub(crate) host: String,
 }
 
-impl<'text> ExternalLink<'text> {
-    pub(crate) fn new(url: &'text str) -> Option<Self> {
-        let rest = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://"))?;
-        let host = rest.split(['/', '?', '#']).next().filter(|host| !host.is_empty())?;
+impl ExternalLink {
+    pub(crate) fn new(url: &str) -> Option<Self> {
+        if !url.starts_with("https://") && !url.starts_with("http://") {
+            return None;
+        }
+        // As browsers read it: the host ends at the first slash, question mark or number sign.
+        let url = catalog::web_url(url).ok()?;
+        let (_, rest) = url.split_once("://")?;
+        let host = rest.split(['/', '?', '#']).next()?.to_owned();
         Some(Self { url, host })
     }
 }
@@ -160,19 +183,19 @@ impl<'text> ExternalLink<'text> {
 mod tests {
     use super::*;
 
-    fn pager(total: i64, page: i64) -> (i64, Option<i64>, Option<i64>) {
+    fn pager(total: i64, page: i64) -> Option<(i64, Option<i64>, Option<i64>)> {
         let meta = PageMeta { total, page, limit: 24, total_is_estimate: None };
-        let pager = Pager::new(&meta);
-        (pager.last, pager.previous, pager.next)
+        Pager::new(&meta).ok().map(|pager| (pager.last, pager.previous, pager.next))
     }
 
     #[test]
     fn pages_link_to_their_neighbours() {
-        assert_eq!(pager(0, 1), (1, None, None));
-        assert_eq!(pager(24, 1), (1, None, None));
-        assert_eq!(pager(25, 1), (2, None, Some(2)));
-        assert_eq!(pager(25, 2), (2, Some(1), None));
-        assert_eq!(pager(25, 9), (2, Some(2), None));
+        assert_eq!(pager(0, 1), Some((1, None, None)));
+        assert_eq!(pager(24, 1), Some((1, None, None)));
+        assert_eq!(pager(25, 1), Some((2, None, Some(2))));
+        assert_eq!(pager(25, 2), Some((2, Some(1), None)));
+        assert_eq!(pager(25, 3), None);
+        assert_eq!(pager(0, 2), None);
     }
 
     #[test]
@@ -184,8 +207,10 @@ mod tests {
     #[test]
     fn only_web_addresses_are_linked() {
         let host = |url| ExternalLink::new(url).map(|link| link.host);
-        assert_eq!(host("https://shop.example/a?b"), Some("shop.example"));
-        assert_eq!(host("http://shop.example"), Some("shop.example"));
+        assert_eq!(host("https://shop.example/a?b").as_deref(), Some("shop.example"));
+        assert_eq!(host("http://shop.example").as_deref(), Some("shop.example"));
+        assert_eq!(host(r"https://evil.example\@shop.example").as_deref(), Some("evil.example"));
+        assert_eq!(host("https://bank.example@evil.example/"), None, "a user name like a host");
         for wrong in ["", "javascript:alert(1)", "data:text/html,x", "//evil.example", "https://"] {
             assert_eq!(host(wrong), None, "{wrong}");
         }

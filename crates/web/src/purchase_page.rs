@@ -109,5 +109,8 @@ pub(crate) fn error_page(failure: &Failure) -> Response {
         _ => ("This is not possible", "Open the link again and use the buttons on the page."),
     };
     let status = StatusCode::from_u16(code.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    page(status, &ErrorPage { title, message })
+    let mut response = page(status, &ErrorPage { title, message });
+    // For the log line of the request.
+    response.extensions_mut().insert(code);
+    response
 }

@@ -2,15 +2,16 @@
 
 use catalog::StockStatus;
 
-/// Returns the label of a stock status, and whether the product can be ordered.
+/// Returns the label of a stock status, and whether agents can order the product.
 pub(crate) fn stock_view(status: StockStatus) -> (&'static str, bool) {
-    match status {
-        StockStatus::InStock => ("In stock", true),
-        StockStatus::LowStock => ("Few left", true),
-        StockStatus::OutOfStock => ("Out of stock", false),
-        StockStatus::Backorder => ("Can be ordered, delivered later", true),
-        StockStatus::Preorder => ("Can be preordered", true),
-        StockStatus::Discontinued => ("No longer sold", false),
-        StockStatus::Unknown => ("Stock not stated", true),
-    }
+    let label = match status {
+        StockStatus::InStock => "In stock",
+        StockStatus::LowStock => "Few left",
+        StockStatus::OutOfStock => "Out of stock",
+        StockStatus::Backorder => "On backorder",
+        StockStatus::Preorder => "Not released yet",
+        StockStatus::Discontinued => "No longer sold",
+        StockStatus::Unknown => "Stock not stated",
+    };
+    (label, status.is_available())
 }

@@ -66,10 +66,11 @@ async fn show(
             page: PageRequest::new(query.number(), Some(STORES_PER_PAGE)),
         };
         let found = merchants::directory(&web.database, &request).await?;
+        let pager = Pager::new(&found.meta)?;
         Ok(DirectoryPage {
             stores: found.stores.iter().map(Entry::of).collect(),
             total: found.meta.total,
-            pager: Pager::new(&found.meta),
+            pager,
         })
     }
     .await;

@@ -43,7 +43,7 @@ struct StorePage<'found> {
     /// Whether the score was invented for the demo data.
     is_demo_score: bool,
     is_identity_verified: bool,
-    website: Option<ExternalLink<'found>>,
+    website: Option<ExternalLink>,
     policies: PolicyView,
     member_since: String,
 }
@@ -151,7 +151,7 @@ async fn show(
         let request = PageRequest::new(query.number(), Some(PRODUCTS_PER_PAGE));
         let (products, total) = catalog::new_arrivals(&reading, store.merchant, request).await?;
         let products = products.iter().map(Card::of).collect();
-        let pager = Pager::new(&request.meta(total));
+        let pager = Pager::new(&request.meta(total))?;
         Ok(Found { store, computation, products, total, pager })
     }
     .await;

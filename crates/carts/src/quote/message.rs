@@ -11,7 +11,7 @@ use crate::{Cart, Line};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Message {
     pub code: MessageCode,
-    /// JSON path into the record; for a value to send, into the request that sets it.
+    /// Path into the record; for a value to send, into the request that sets it.
     pub path: String,
     pub content: String,
 }
@@ -58,7 +58,7 @@ impl Message {
     pub(crate) fn adjusted(index: usize, requested: u32, added: u32) -> Self {
         Self {
             code: MessageCode::QuantityAdjusted,
-            path: format!("$.items[{index}].quantity"),
+            path: format!("items[{index}].quantity"),
             content: format!(
                 "quantity adjusted: {requested} requested, {added} available and added"
             ),
@@ -68,7 +68,7 @@ impl Message {
 
 /// Returns the messages about a line; `offer` is its current offer, `None` if it is no longer sold.
 pub(crate) fn of_line(index: usize, line: &Line, offer: Option<Offer>) -> Vec<Message> {
-    let path = format!("$.items[{index}]");
+    let path = format!("items[{index}]");
     let Some(offer) = offer else {
         let content = String::from("no longer sold; remove the line");
         return vec![Message { code: MessageCode::ItemUnavailable, path, content }];
@@ -109,7 +109,7 @@ pub(crate) fn of_store(
     let no_page = (!has_payment_page).then_some(no_page);
     below_threshold.into_iter().chain(no_page).map(|(code, content)| Message {
         code,
-        path: String::from("$.merchant_slug"),
+        path: String::from("merchant_slug"),
         content: content.to_owned(),
     })
 }
@@ -118,7 +118,7 @@ pub(crate) fn of_store(
 pub(crate) fn of_code(rejected: &RejectedCode) -> Message {
     Message {
         code: MessageCode::DiscountCodeRejected,
-        path: String::from("$.discounts.codes"),
+        path: String::from("discounts.codes"),
         content: format!("discount code rejected: {}", rejected.reason),
     }
 }
@@ -135,14 +135,14 @@ pub(crate) fn of_delivery(
     if options.is_empty() && !settings.shipping.is_empty() {
         return Some(Message {
             code: MessageCode::DestinationNotServed,
-            path: String::from("$.destination"),
+            path: String::from("destination"),
             content: String::from("the store does not ship to this destination"),
         });
     }
     let is_withdrawn = cart.shipping_option.is_some() && selected.is_none();
     is_withdrawn.then(|| Message {
         code: MessageCode::ShippingOptionUnavailable,
-        path: String::from("$.shipping_option_id"),
+        path: String::from("shipping_option_id"),
         content: String::from("the selected shipping option is no longer offered; select another"),
     })
 }

@@ -28,7 +28,7 @@ async fn caller_text_is_validated_and_normalized() {
     assert_eq!(created.cart.codes, ["ONE"]);
     let country = Destination { country: String::from("Germany"), ..entered.clone() };
     let refused = shop.change(&created, Edit::Destination(country)).await;
-    assert!(matches!(refused, Err(CartError::InvalidCountry)));
+    assert!(matches!(refused, Err(CartError::InvalidCountry { .. })));
     let long = Destination { street: Some("x".repeat(201)), ..entered };
     let refused = shop.change(&created, Edit::Destination(long)).await;
     assert!(matches!(refused, Err(CartError::InvalidText { field: "destination.street", .. })));

@@ -18,7 +18,7 @@ impl Execution {
         Ok(outcome)
     }
 
-    /// Ends a run that took no product: nothing of the file can be used, and nothing is retired.
+    /// Ends a run that imported no product: nothing of the file can be used, and nothing is retired.
     pub(super) async fn fail_without_products(
         &self,
         scan: &FeedScan,
@@ -54,14 +54,14 @@ impl Execution {
         if counts.failed > 0 {
             let first = first(Some(RowErrorKind::Error)).await?.map(describe).unwrap_or_default();
             return Ok(format!(
-                "No product was taken: {} rows were rejected.{first}",
+                "No product was imported: {} rows were rejected.{first}",
                 counts.failed
             ));
         }
         if counts.skipped > 0 {
             let first = first(Some(RowErrorKind::Skipped)).await?.map(describe).unwrap_or_default();
             return Ok(format!(
-                "No product was taken: {} rows were skipped.{first}",
+                "No product was imported: {} rows were skipped.{first}",
                 counts.skipped
             ));
         }

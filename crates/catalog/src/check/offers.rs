@@ -69,19 +69,19 @@ impl Checker {
         currency: Currency,
     ) {
         if price_minor == 0 {
-            let reason = "is 0; the product was taken and can be bought for nothing";
+            let reason = "is 0; the product was accepted and can be bought for nothing";
             self.warn("price", FieldErrorCode::ZeroPrice, reason);
         }
         let list_price =
             list_price.and_then(|it| Money::from_decimal_text(it.as_str(), currency).ok());
         if list_price.is_some_and(|list| list.minor() > 0 && list.minor() < price_minor) {
-            let reason = "is lower than the price; the product was taken without it";
+            let reason = "is lower than the price; the product was accepted without it";
             self.warn("list_price", FieldErrorCode::ListPriceTooLow, reason);
         }
     }
 
     /// Returns the sale of an offer. A sale without a valid price or period is left out: a price that may have ended must
-    /// not be sold.
+    /// not be sold, and many tables have 0 where there is no sale.
     fn sale(
         &mut self,
         draft: &SaleDraft<'_>,
@@ -90,11 +90,10 @@ impl Checker {
     ) -> Option<Sale> {
         let price = draft.price?;
         let money = Money::from_decimal_text(price.as_str(), currency).ok();
-        let price_minor = money.map(Money::minor).filter(|minor| *minor >= 0);
+        let price_minor = money.map(Money::minor).filter(|minor| *minor > 0);
         let is_lower = price_minor.is_some_and(|minor| minor < regular_price_minor);
         if !is_lower {
-            let reason =
-                "must be an amount below the price; the product was taken without the sale";
+            let reason = "must be an amount above 0 and below the price; the product was accepted without the sale";
             self.warn("sale_price", FieldErrorCode::InvalidAmount, reason);
             return None;
         }
@@ -104,7 +103,7 @@ impl Checker {
             matches!((starts_at, ends_at), (Some(Some(from)), Some(Some(to))) if from >= to);
         if starts_at == Some(None) || ends_at == Some(None) || is_empty {
             let reason = "the period of the sale must be two RFC 3339 timestamps, the begin before the end; \
-                          the product was taken without the sale";
+                          the product was accepted without the sale";
             self.warn("sale_price", FieldErrorCode::InvalidValue, reason);
             return None;
         }
@@ -182,7 +181,7 @@ impl Checker {
         let own_name = self.line("name", draft.name.as_deref(), NAME_MAX);
         let gtin = self.gtin(draft.gtin.as_deref());
         let options = self.pairs("options", &draft.options);
-        let image = self.url("image", draft.image.as_deref());
+        let image = self.image_url("image", draft.image.as_deref());
         // A variant without a price of its own has those of the product.
         let prices = match &draft.price {
             Some(price) => PriceDraft {

@@ -7,32 +7,74 @@ use sqlx::PgConnection;
 use super::unreadable;
 use crate::quality::{CatalogQuality, Defect, DefectiveProduct};
 
-/// A statement over the listed products of the merchant ($1) with one boolean column per defect.
+/// Selects from products of the merchant ($1), called `judged`: each with its number of variants, one boolean column per
+/// defect, and the names of its defects; a retired product has none. `$products` names them `product`. `$of_product` is a
+/// condition on the variants that are read, and `$shared_gtin` whether another product has the same GTIN: a statement over
+/// the whole catalog joins and sorts once, one over a page looks up what belongs to each product.
 macro_rules! with_defects {
-    ($begin:literal, $end:literal, $result:ident, $($argument:expr),*) => {
+    (
+        $result:ident, $begin:literal, products $products:literal, variants $of_product:literal,
+        shared_gtin $shared_gtin:literal, $($end:literal)+, $($argument:expr),*
+    ) => {
         sqlx::query_as!(
             $result,
             $begin
-                + "(SELECT product_id, external_id, name,
-                        price_minor = 0 AS missing_price,
-                        images = '[]' AS missing_image,
-                        gtin IS NULL AND coalesce(forms.missing_gtin, true) AS missing_gtin,
-                        currency <> (SELECT currency FROM store WHERE store.merchant_id = $1) AS foreign_currency,
-                        (stock_status IN ('in_stock', 'low_stock') AND coalesce(stock_quantity = 0, false))
-                            OR (stock_status = 'out_of_stock' AND coalesce(stock_quantity > 0, false))
-                            OR coalesce(forms.contradicting_stock, false) AS contradicting_stock,
-                        gtin IS NOT NULL
-                            AND count(*) OVER (PARTITION BY lpad(gtin, 14, '0')) > 1 AS shared_gtin
-                    FROM product
-                    LEFT JOIN (SELECT product_id, bool_or(gtin IS NULL) AS missing_gtin,
-                                      bool_or((stock_status IN ('in_stock', 'low_stock') AND stock_quantity = 0)
-                                              OR (stock_status = 'out_of_stock' AND stock_quantity > 0))
-                                          AS contradicting_stock
-                               FROM variant WHERE merchant_id = $1 AND retired_at IS NULL
-                               GROUP BY product_id) AS forms
-                        USING (product_id)
-                    WHERE merchant_id = $1 AND retired_at IS NULL) AS judged"
-                + $end,
+                + " FROM (
+                    SELECT *,
+                        CASE WHEN retired_at IS NULL THEN array_remove(ARRAY[
+                            CASE WHEN missing_price THEN 'missing_price' END,
+                            CASE WHEN missing_image THEN 'missing_image' END,
+                            CASE WHEN missing_gtin THEN 'missing_gtin' END,
+                            CASE WHEN foreign_currency THEN 'foreign_currency' END,
+                            CASE WHEN contradicting_stock THEN 'contradicting_stock' END,
+                            CASE WHEN shared_gtin THEN 'shared_gtin' END], NULL) ELSE '{}' END AS defects
+                    FROM (
+                        SELECT product.product_id, external_id, sku, name, category_id, price_minor, price_due_at, currency,
+                            stock_status, stock_quantity, updated_at, retired_at,
+                            coalesce(forms.variants, 0) AS variants,
+                            price_minor = 0 AS missing_price,
+                            images = '[]' AS missing_image,
+                            gtin IS NULL AND coalesce(forms.missing_gtin, true) AS missing_gtin,
+                            currency <> (SELECT currency FROM store WHERE store.merchant_id = $1) AS foreign_currency,
+                            (stock_status IN ('in_stock', 'low_stock') AND coalesce(stock_quantity = 0, false))
+                                OR (stock_status = 'out_of_stock' AND coalesce(stock_quantity > 0, false))
+                                OR coalesce(forms.contradicting_stock, false) AS contradicting_stock,
+                            gtin IS NOT NULL AND "
+                + $shared_gtin
+                + " AS shared_gtin
+                        FROM "
+                + $products
+                + " AS product
+                        LEFT JOIN LATERAL (
+                            SELECT variant.product_id AS of_product, count(*) AS variants,
+                                bool_or(variant.gtin IS NULL) AS missing_gtin,
+                                bool_or((variant.stock_status IN ('in_stock', 'low_stock') AND variant.stock_quantity = 0)
+                                        OR (variant.stock_status = 'out_of_stock' AND variant.stock_quantity > 0))
+                                    AS contradicting_stock
+                            FROM variant
+                            WHERE variant.merchant_id = $1 AND variant.retired_at IS NULL "
+                + $of_product
+                + "         GROUP BY variant.product_id) AS forms ON forms.of_product = product.product_id
+                    ) AS product
+                ) AS judged "
+                $(+ $end)+,
+            $($argument),*
+        )
+    };
+}
+
+pub(super) use with_defects;
+
+/// `with_defects!` over the whole catalog.
+macro_rules! catalog_with_defects {
+    ($result:ident, $begin:literal, $end:literal, $($argument:expr),*) => {
+        with_defects!(
+            $result,
+            $begin,
+            products "(SELECT * FROM product WHERE merchant_id = $1 AND retired_at IS NULL)",
+            variants "",
+            shared_gtin "count(*) OVER (PARTITION BY lpad(gtin, 14, '0')) > 1",
+            $end,
             $($argument),*
         )
     };
@@ -44,7 +86,8 @@ pub(crate) async fn compute_quality(
     merchant: MerchantId,
 ) -> sqlx::Result<CatalogQuality> {
     let now = work.now();
-    with_defects!(
+    catalog_with_defects!(
+        CatalogQuality,
         r#"SELECT count(*) AS "products!",
                   count(*) FILTER (WHERE NOT (missing_price OR missing_image OR missing_gtin)) AS "complete!",
                   count(*) FILTER (WHERE NOT (foreign_currency OR contradicting_stock OR shared_gtin)) AS "consistent!",
@@ -54,10 +97,8 @@ pub(crate) async fn compute_quality(
                   count(*) FILTER (WHERE foreign_currency) AS "foreign_currency!",
                   count(*) FILTER (WHERE contradicting_stock) AS "contradicting_stock!",
                   count(*) FILTER (WHERE shared_gtin) AS "shared_gtin!",
-                  $2::timestamptz AS "computed_at!: Timestamp"
-           FROM "#,
+                  $2::timestamptz AS "computed_at!: Timestamp""#,
         "",
-        CatalogQuality,
         merchant as MerchantId,
         now as Timestamp
     )
@@ -112,6 +153,11 @@ pub(crate) async fn quality(
     .await
 }
 
+/// Parses the names of defects.
+pub(super) fn defects(names: &[String]) -> sqlx::Result<Vec<Defect>> {
+    names.iter().map(|name| Defect::parse(name).ok_or_else(|| unreadable("a defect"))).collect()
+}
+
 struct DefectiveRow {
     product_id: ProductId,
     external_id: String,
@@ -128,28 +174,12 @@ pub(crate) async fn products_with_defects(
     limit: i64,
     offset: i64,
 ) -> sqlx::Result<(Vec<DefectiveProduct>, i64)> {
-    let rows = with_defects!(
-        r#"SELECT product_id AS "product_id: ProductId", external_id, name,
-                  array_remove(ARRAY[
-                      CASE WHEN missing_price THEN 'missing_price' END,
-                      CASE WHEN missing_image THEN 'missing_image' END,
-                      CASE WHEN missing_gtin THEN 'missing_gtin' END,
-                      CASE WHEN foreign_currency THEN 'foreign_currency' END,
-                      CASE WHEN contradicting_stock THEN 'contradicting_stock' END,
-                      CASE WHEN shared_gtin THEN 'shared_gtin' END], NULL) AS "defects!",
-                  count(*) OVER () AS "total!"
-           FROM "#,
-        " WHERE CASE $2
-              WHEN 'missing_price' THEN missing_price
-              WHEN 'missing_image' THEN missing_image
-              WHEN 'missing_gtin' THEN missing_gtin
-              WHEN 'foreign_currency' THEN foreign_currency
-              WHEN 'contradicting_stock' THEN contradicting_stock
-              WHEN 'shared_gtin' THEN shared_gtin
-              ELSE missing_price OR missing_image OR missing_gtin OR foreign_currency
-                   OR contradicting_stock OR shared_gtin END
-          ORDER BY external_id LIMIT $3 OFFSET $4",
+    let rows = catalog_with_defects!(
         DefectiveRow,
+        r#"SELECT product_id AS "product_id!: ProductId", external_id AS "external_id!", name AS "name!",
+                  defects AS "defects!", count(*) OVER () AS "total!""#,
+        "WHERE CASE $2 WHEN '' THEN defects <> '{}' ELSE $2 = ANY (defects) END
+         ORDER BY external_id LIMIT $3 OFFSET $4",
         merchant as MerchantId,
         defect.map_or("", Defect::as_str),
         limit,
@@ -159,8 +189,7 @@ pub(crate) async fn products_with_defects(
     .await?;
     let total = rows.first().map_or(0, |row| row.total);
     let product = |row: DefectiveRow| -> sqlx::Result<DefectiveProduct> {
-        let defect = |name: &String| Defect::parse(name).ok_or_else(|| unreadable("a defect"));
-        let defects = row.defects.iter().map(defect).collect::<Result<_, _>>()?;
+        let defects = defects(&row.defects)?;
         let (id, external_id, name) = (row.product_id, row.external_id, row.name);
         Ok(DefectiveProduct { id, external_id, name, defects })
     };

@@ -218,7 +218,7 @@ pub(crate) async fn deals(
                  WHERE retired_at IS NULL AND list_price_minor IS NOT NULL
                    AND price_minor::double precision / list_price_minor <= $2
                    AND product.currency = ANY ($1)
-                   AND stock_status IN ('in_stock', 'low_stock', 'unknown', 'backorder', 'preorder')
+                   AND stock_status = ANY ($7)
                  ORDER BY price_minor::double precision / list_price_minor
                  LIMIT $4) AS best
            ORDER BY share, product_id LIMIT $5 OFFSET $6"#,
@@ -228,6 +228,7 @@ pub(crate) async fn deals(
         budget,
         limit,
         offset,
+        &StockStatus::available_names(),
     )
     .fetch_all(sql)
     .await

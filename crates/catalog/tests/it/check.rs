@@ -68,6 +68,7 @@ fn a_sale_needs_a_lower_price_and_a_period() {
     for (wrong, code) in [
         (sale("10", None, None), FieldErrorCode::InvalidAmount),
         (sale("x", None, None), FieldErrorCode::InvalidAmount),
+        (sale("0.00", None, None), FieldErrorCode::InvalidAmount),
         (sale("8", Some("soon"), None), FieldErrorCode::InvalidValue),
         (
             sale("8", Some("2026-02-01T00:00:00Z"), Some("2026-01-01T00:00:00Z")),

@@ -13,7 +13,7 @@ fn full() -> Vec<ProductDraft> {
         "category": ["Home & Kitchen", "Mugs, large"], "condition": "refurbished", "price": "12.50", "currency": "EUR",
         "list_price": "15.00", "sale_price": "9.99", "sale_starts_at": "2026-11-01T00:00:00Z",
         "sale_ends_at": "2026-12-01T00:00:00Z", "stock_status": "low_stock", "stock_quantity": 7,
-        "images": [{ "url": "https://shop.example/a.jpg", "alt": "The mug" }],
+        "images": [{ "url": "https://shop.example/a.jpg", "alt": "The mug" }, { "url": "/demo/images/a.svg" }],
         "attributes": { "material": "stoneware", "volume": "300 ml" },
         "rating": { "average": "4.05", "count": 12 },
         "reviews": [
@@ -40,7 +40,7 @@ fn full() -> Vec<ProductDraft> {
 async fn export(shop: &Shop) -> Vec<ProductDraft> {
     let page = catalog::export_page(&shop.reading(), merchant(), "").await.unwrap();
     assert_eq!(page.last, None);
-    page.products.iter().map(|own| own.draft("https://souk.example")).collect()
+    page.products.iter().map(catalog::StoredProduct::draft).collect()
 }
 
 #[tokio::test]
@@ -57,15 +57,38 @@ async fn an_exported_product_is_the_imported_one() {
 }
 
 #[tokio::test]
-async fn held_units_are_exported_and_images_are_absolute() {
+async fn held_units_are_exported_and_own_images_are_paths() {
     let shop = Shop::open().await;
     let stocked = ProductDraft { stock_quantity: Some(9), ..mug("a", "1.00") };
     shop.put(&[stocked, mug("b", "1.00")]).await;
-    let raw = "UPDATE product SET held = 2, images = '[{\"url\": \"/images/a.svg\", \"alt\": \"A\"}]' WHERE external_id = 'a';
+    let raw = "UPDATE product SET held = 2, images = '[{\"url\": \"/demo/images/a.svg\", \"alt\": \"A\"}]' WHERE external_id = 'a';
                UPDATE product SET retired_at = updated_at WHERE external_id = 'b'";
     sqlx::raw_sql(raw).execute(&mut shop.test.raw().await).await.unwrap();
     let exported = export(&shop).await;
     assert_eq!(exported.len(), 1, "a retired product is not exported");
     assert_eq!(exported[0].stock_quantity, Some(9));
-    assert_eq!(exported[0].images[0].url, "https://souk.example/images/a.svg");
+    assert_eq!(exported[0].images[0].url, "/demo/images/a.svg");
+    assert_eq!(checked(&exported[0]).facts.images[0].url, "/demo/images/a.svg");
+    let absolute = exported[0].clone().with_absolute_images("https://souk.example");
+    assert_eq!(absolute.images[0].url, "https://souk.example/demo/images/a.svg");
+}
+
+#[tokio::test]
+async fn a_page_is_cut_by_its_size_and_the_next_one_follows() {
+    let shop = Shop::open().await;
+    let ids = ["a", "b", "c", "d", "e"];
+    shop.put(&ids.map(|id| mug(id, "1.00"))).await;
+    // Two fit on a page; the last one is larger than a page. Repeated text is stored compressed, and counts in full.
+    let raw = "UPDATE product SET description = repeat('x', 450000);
+               UPDATE product SET description = repeat('x', 3000000) WHERE external_id = 'e'";
+    sqlx::raw_sql(raw).execute(&mut shop.test.raw().await).await.unwrap();
+    let mut pages: Vec<Vec<String>> = Vec::new();
+    let mut after = Some(String::new());
+    while let Some(id) = after {
+        let page = catalog::export_page(&shop.reading(), merchant(), &id).await.unwrap();
+        let ids = page.products.iter().map(|own| own.product.facts.external_id.clone());
+        pages.push(ids.collect());
+        after = page.last;
+    }
+    assert_eq!(pages, [vec!["a", "b"], vec!["c", "d"], vec!["e"]]);
 }

@@ -198,7 +198,7 @@ async fn a_run_that_takes_nothing_fails_with_the_reason() {
         assert_eq!((run.state, run.complete), (FeedRunState::Failed, false), "{lines:?}");
         let found = run.reason.unwrap_or_default();
         assert!(found.contains(reason), "{lines:?}: {found}");
-        assert_eq!((run.counts.taken(), shop.listed().await), (0, 2));
+        assert_eq!((run.counts.accepted(), shop.listed().await), (0, 2));
     };
     let rejected = "2 rows were rejected. The first: line 1, row: cannot be read";
     fails(&["!m00000", "!m00001"], rejected).await;

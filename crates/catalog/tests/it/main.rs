@@ -6,6 +6,7 @@ mod export;
 mod fallback_search;
 mod feed_runs;
 mod holds;
+mod own_products;
 mod put;
 mod quality;
 mod quotas;

@@ -44,6 +44,19 @@ async fn the_figures_match_the_defective_products() {
             ("twin-2", &[Defect::SharedGtin]),
         ]
     );
+    // The list of the merchant finds the same defects, product by product.
+    let store = merchants::store(&shop.reading(), merchant()).await.unwrap();
+    let failing = catalog::OwnProductsFilter {
+        status: Some(catalog::OwnProductStatus::Failing),
+        changed_since: None,
+    };
+    let listed = catalog::own_products(&shop.reading(), &store, failing, None, 50).await.unwrap();
+    let listed: Vec<_> = listed
+        .products
+        .iter()
+        .map(|product| (product.external_id.as_str(), &product.defects[..]))
+        .collect();
+    assert_eq!(listed, defects);
     let only = Some(Defect::SharedGtin);
     let (twins, _) =
         catalog::products_with_defects(&shop.reading(), merchant(), only, page).await.unwrap();

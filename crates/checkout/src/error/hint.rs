@@ -82,11 +82,11 @@ fn hold_limit_hint(index: Option<usize>) -> Hint {
     }
 }
 
-/// Returns what to do about the first missing value, a JSON path into the cart.
+/// Returns what to do about the first missing value, a path into the cart.
 fn missing_hint(missing: Option<&str>) -> Hint {
     match missing {
-        Some("$.items") => hint!("the cart is empty: create a new cart"),
-        Some("$.destination") => hint!(
+        Some("items") => hint!("the cart is empty: create a new cart"),
+        Some("destination") => hint!(
             "call ",
             [
                 Step { action: Action::SetCartDestination, argument: Argument::Destination },

@@ -187,7 +187,8 @@ fn is_nonzero(amount: &Amount) -> bool {
 
 type Stock = (Option<String>, Option<i64>);
 
-/// A sold-out variant that the store continues to sell is on backorder; a negative quantity counts as 0.
+/// A sold-out variant that the store continues to sell is on backorder; a negative quantity counts as 0. The stock of a
+/// tracked variant without a quantity is unknown.
 fn stock(cells: &Cells<'_>) -> Result<Stock, FieldError> {
     let quantity = cells.number("inventory").map(field_errors::stock_quantity).transpose()?;
     let continues_selling = cells.find("inventory policy").is_some_and(|policy| {

@@ -92,7 +92,8 @@ fn representable_variant(
     }
 }
 
-/// Maps the stock: a tracked inventory is its quantity, and an untracked inventory is always in stock.
+/// Maps the stock: a tracked inventory is its quantity, which is unknown if the cell is empty, and an untracked inventory is
+/// always in stock.
 fn stock(status: Option<&str>, quantity: Option<i64>) -> (Option<String>, Option<i64>) {
     match (status, quantity) {
         (Some("backorder" | "preorder"), None | Some(..=0)) => {
@@ -100,7 +101,8 @@ fn stock(status: Option<&str>, quantity: Option<i64>) -> (Option<String>, Option
         }
         (Some("out_of_stock" | "discontinued"), _) => (None, Some(0)),
         (_, Some(quantity)) => (None, Some(quantity.max(0))),
-        (_, None) => (Some("in_stock".to_owned()), None),
+        (Some("in_stock" | "low_stock"), None) => (Some("in_stock".to_owned()), None),
+        (_, None) => (None, None),
     }
 }
 
@@ -158,12 +160,13 @@ fn row(
 fn variant_cells(variant: Option<&VariantDraft>) -> [String; 7] {
     let Some(one) = variant else { return Default::default() };
     let continues_selling = one.stock_status.as_deref() == Some("backorder");
+    let is_untracked = one.stock_quantity.is_none() && one.stock_status.is_some();
     let amount = |amount: &Option<catalog::Amount>| {
         amount.as_ref().map(|amount| amount.as_str().to_owned()).unwrap_or_default()
     };
     [
         one.sku.clone(),
-        one.stock_quantity.map(|_| "shopify".to_owned()).unwrap_or_default(),
+        if is_untracked { "" } else { "shopify" }.to_owned(),
         one.stock_quantity.map(|quantity| quantity.to_string()).unwrap_or_default(),
         if continues_selling { "continue" } else { "deny" }.to_owned(),
         amount(&one.price),

@@ -1,7 +1,7 @@
 //! Writes the demo data in every format and reads it back.
 
 use catalog::{FeedFormat, FeedSettings, GtinSource, ProductDraft};
-use connectors::write::{can_represent, representable, write};
+use connectors::write::{FORMATS, can_represent, representable, write};
 use primitives::Currency;
 
 use super::{amount, read_with, some, summaries};
@@ -19,7 +19,7 @@ fn representable_products_are_read_back() {
     for store in demo::world().stores {
         let currency: Currency = store.currency.parse().unwrap();
         let all: Vec<_> = store.products.iter().map(|one| demo::draft(&store, one)).collect();
-        for &format in FeedFormat::ALL {
+        for format in FORMATS {
             let expected = all.iter().filter(|draft| can_represent(format, draft, currency));
             let expected: Vec<_> =
                 expected.map(|draft| representable(format, draft, currency)).collect();
@@ -49,9 +49,47 @@ fn special_characters_are_read_back() {
             ..ProductDraft::default()
         });
     }
-    for &format in FeedFormat::ALL {
+    for format in FORMATS {
         let found = read_back(format, &write(format, &drafts, Currency::Usdc), Currency::Usdc);
         let expected = drafts.iter().map(|draft| representable(format, draft, Currency::Usdc));
         assert_eq!(found, expected.collect::<Vec<_>>(), "{format:?}");
     }
+}
+
+#[test]
+fn unknown_stock_stays_unknown_in_shopifys_table() {
+    let product = |id: &str, status: &str, quantity| ProductDraft {
+        external_id: id.to_owned(),
+        name: some("A mug"),
+        price: amount("1.00"),
+        stock_status: some(status),
+        stock_quantity: quantity,
+        ..ProductDraft::default()
+    };
+    let mut shirt = product("shirt", "unknown", None);
+    shirt.variants = ["S", "M"]
+        .into_iter()
+        .map(|sku| catalog::VariantDraft {
+            sku: sku.to_owned(),
+            price: amount("1.00"),
+            stock_status: some("unknown"),
+            ..catalog::VariantDraft::default()
+        })
+        .collect();
+    let drafts = [
+        product("unknown", "unknown", None),
+        product("untracked", "in_stock", None),
+        product("tracked", "in_stock", Some(9)),
+        shirt,
+    ];
+    let feed = write(FeedFormat::ShopifyCsv, &drafts, Currency::EUR);
+    let found = read_back(FeedFormat::ShopifyCsv, &feed, Currency::EUR);
+    let checked: Vec<_> = found
+        .iter()
+        .map(|draft| catalog::check(draft, Currency::EUR).unwrap())
+        .map(|product| (product.facts.stock_status.as_str(), product.facts.stock_quantity))
+        .collect();
+    let expected =
+        [("unknown", None), ("in_stock", None), ("in_stock", Some(9)), ("unknown", None)];
+    assert_eq!(checked, expected);
 }

@@ -16,26 +16,22 @@ pub(crate) async fn lock_network(work: &mut Work, network: &Mac) -> sqlx::Result
     Ok(())
 }
 
-/// Revokes the keys of a network that work, except the newest ones, and returns them.
-pub(crate) async fn end_oldest(
-    work: &mut Work,
-    network: &Mac,
-    kept: i64,
-) -> sqlx::Result<Vec<KeyId>> {
+/// Revokes the keys of a network that work, except the newest ones. Revoked keys leave the index of the network's keys.
+pub(crate) async fn end_oldest(work: &mut Work, network: &Mac, kept: i64) -> sqlx::Result<()> {
     let now = work.now();
-    sqlx::query_scalar!(
-        r#"UPDATE platform.agent_key SET revoked_at = $2
+    sqlx::query!(
+        "UPDATE platform.agent_key SET revoked_at = $2, sandbox_network = NULL
            WHERE revoked_at IS NULL AND key_id IN
                (SELECT key_id FROM platform.agent_key
                 WHERE sandbox_network = $1 AND revoked_at IS NULL AND expires_at > $2
-                ORDER BY created_at DESC, key_id DESC OFFSET $3)
-           RETURNING key_id AS "key: KeyId""#,
+                ORDER BY created_at DESC, key_id DESC OFFSET $3)",
         network.as_slice(),
         now as Timestamp,
         kept,
     )
-    .fetch_all(work.sql())
-    .await
+    .execute(work.sql())
+    .await?;
+    Ok(())
 }
 
 /// Records the network a key was issued to.

@@ -149,6 +149,10 @@ pub(crate) async fn delete_cursor(work: &mut Work, name: &str) -> sqlx::Result<(
 
 /// Assigns all events to this transaction, deletes the horizons and moves all cursors to the start.
 pub(crate) async fn restart_outbox(work: &mut Work, start: &Cursor) -> sqlx::Result<u64> {
+    // A large outbox takes longer than a statement of a request may.
+    sqlx::query_scalar!("SELECT set_config('statement_timeout', '0', true)")
+        .fetch_one(work.sql())
+        .await?;
     sqlx::query!("DELETE FROM outbox_horizon").execute(work.sql()).await?;
     sqlx::query!(
         "UPDATE outbox_cursor SET low = $1::text::pg_snapshot, high = $2::text::pg_snapshot, position = $3",

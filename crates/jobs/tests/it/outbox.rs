@@ -205,3 +205,18 @@ async fn a_restored_outbox_is_read_again_from_the_start() {
     let start = jobs::cursor(&reading, "reader").await.unwrap();
     assert_eq!(read(&reading, start, 4).await.0, [1, 2, 3, 4]);
 }
+
+#[tokio::test]
+async fn the_outbox_is_restarted_without_a_time_limit() {
+    let test = TestDatabase::new().await;
+    publish(&test, &[1, 2, 3]).await;
+    let slow = "
+        CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS
+            'BEGIN PERFORM pg_sleep(0.2); RETURN NEW; END';
+        CREATE TRIGGER slow BEFORE UPDATE ON outbox FOR EACH ROW EXECUTE FUNCTION slow()";
+    sqlx::raw_sql(slow).execute(&mut test.raw().await).await.unwrap();
+    let mut work = Work::for_platform(test.database()).await.unwrap();
+    sqlx::raw_sql("SET LOCAL statement_timeout = '300ms'").execute(work.sql()).await.unwrap();
+    assert_eq!(jobs::restart_outbox(&mut work).await.unwrap(), 3);
+    work.commit().await.unwrap();
+}

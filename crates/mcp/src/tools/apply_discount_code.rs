@@ -28,6 +28,7 @@ impl Tool for ApplyDiscountCode {
     const SET: ToolSet = ToolSet::Cart;
     const ACCESS: Access = Access::Scope(Scope::AgentCart);
     const CONFIRMATION: Confirmation = Confirmation::Required;
+    const IDEMPOTENT: bool = true;
     type Arguments = Arguments;
     type Output = CartRecord;
 

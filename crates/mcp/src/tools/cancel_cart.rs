@@ -25,6 +25,8 @@ impl Tool for CancelCart {
     const SET: ToolSet = ToolSet::Cart;
     const ACCESS: Access = Access::Scope(Scope::AgentCart);
     const CONFIRMATION: Confirmation = Confirmation::Required;
+    const IDEMPOTENT: bool = true;
+    const DESTRUCTIVE: bool = true;
     type Arguments = Arguments;
     type Output = CartRecord;
 

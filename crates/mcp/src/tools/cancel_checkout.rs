@@ -28,6 +28,8 @@ impl Tool for CancelCheckout {
     const SET: ToolSet = ToolSet::Checkout;
     const ACCESS: Access = Access::Scope(Scope::AgentCheckout);
     const CONFIRMATION: Confirmation = Confirmation::Required;
+    const IDEMPOTENT: bool = true;
+    const DESTRUCTIVE: bool = true;
     const STORES: Stores = Stores::Any;
     type Arguments = Arguments;
     type Output = SessionRecord;

@@ -15,6 +15,7 @@ pub(super) struct CompareProducts;
 pub(super) struct Arguments {
     /// Ids of 2 to 10 products.
     #[schemars(length(min = 2, max = 10))]
+    #[schemars(extend("x-former-names" = ["ids"]))]
     product_ids: Vec<ProductId>,
     /// Compare only these attributes, such as `price` or `color`.
     #[schemars(length(max = 30))]

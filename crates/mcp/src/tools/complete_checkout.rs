@@ -25,6 +25,7 @@ pub(super) struct Arguments {
     checkout_id: Option<CheckoutId>,
     /// `quote_hash` of the approved `preview_checkout`; the call fails if the order has changed since.
     #[schemars(regex(pattern = QuoteHash::PATTERN))]
+    #[schemars(extend("x-former-names" = ["confirmation.quote_hash"]))]
     quote_hash: Option<String>,
     /// Proof of the approval, if the store requires one.
     confirmation: Option<ProofRequest>,
@@ -43,6 +44,7 @@ impl Tool for CompleteCheckout {
     const SET: ToolSet = ToolSet::Checkout;
     const ACCESS: Access = Access::Scope(Scope::AgentCheckout);
     const CONFIRMATION: Confirmation = Confirmation::Required;
+    const IDEMPOTENT: bool = true;
     type Arguments = Arguments;
     type Output = SessionRecord;
 

@@ -28,6 +28,7 @@ impl Tool for CreateCheckout {
     const SET: ToolSet = ToolSet::Checkout;
     const ACCESS: Access = Access::Scope(Scope::AgentCheckout);
     const CONFIRMATION: Confirmation = Confirmation::Required;
+    const IDEMPOTENT: bool = true;
     type Arguments = Arguments;
     type Output = SessionRecord;
 

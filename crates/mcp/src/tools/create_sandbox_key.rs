@@ -1,7 +1,7 @@
 //! `create_sandbox_key`: a test key for the demo store (docs/contract/authentication.md#sandbox-keys).
 
-use identity::IdentityError;
-use primitives::{Failure, KeyId, Scope, Timestamp};
+use identity::{IdentityError, SANDBOX_KEYS_MAX};
+use primitives::{Failure, KeyId, Scope, Timestamp, const_text};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -35,7 +35,11 @@ pub(super) struct Output {
 impl Tool for CreateSandboxKey {
     const NAME: &'static str = "create_sandbox_key";
     const TITLE: &'static str = "Create a sandbox key";
-    const PURPOSE: &'static str = "Create a test API key for carts and checkouts at demo-store. It works only there and for one day; nothing is sold. Of each IP address the newest 50 work. Ask the person first.";
+    const PURPOSE: &'static str = const_text!(
+        "Create a test API key for carts and checkouts at demo-store. It works only there and for one day; nothing is sold. Of each IP address the newest ",
+        SANDBOX_KEYS_MAX,
+        " work. Ask the person first.",
+    );
     const SET: ToolSet = ToolSet::Cart;
     const ACCESS: Access = Access::Public;
     const CONFIRMATION: Confirmation = Confirmation::Required;

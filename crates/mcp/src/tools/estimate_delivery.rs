@@ -69,7 +69,7 @@ impl Problem for ItemError {
 
     fn details(&self, details: &mut Details) {
         let (Self::NotFound(index) | Self::CurrencyMismatch(index)) = self;
-        details.insert("field", format!("items/{index}"));
+        details.insert("field", format!("items[{index}]"));
     }
 }
 

@@ -19,6 +19,7 @@ const IDENTIFIERS_MAX: i64 = 50;
 pub(super) struct Arguments {
     /// 1 to 50 product ids, SKUs, GTINs or page URLs, mixed.
     #[schemars(length(min = 1, max = 50), inner(length(min = 1, max = 2048)))]
+    #[schemars(extend("x-former-names" = ["ids"]))]
     product_ids: Vec<String>,
 }
 

@@ -21,7 +21,7 @@ pub(super) struct Arguments {
 impl Tool for RequestHumanConfirmation {
     const NAME: &'static str = "request_human_confirmation";
     const TITLE: &'static str = "Request human confirmation";
-    const PURPOSE: &'static str = "Create a web page where the person approves or rejects a cart. Returns its address (confirm_url) and confirmation_id. Needed only where the store does not accept the agent's word (error confirmation_required). Give the person the address, poll get_confirmation_status, then call complete_checkout with confirmation_id.";
+    const PURPOSE: &'static str = "Create a web page where the person approves or rejects a cart. Returns its address (confirm_url) and confirmation_id. Needed only where the store does not accept the agent's word (error confirmation_required). Give the person the address, poll get_confirmation_status, then call complete_checkout with confirmation: {confirmation_id}.";
     const SET: ToolSet = ToolSet::Checkout;
     const ACCESS: Access = Access::Scope(Scope::AgentCheckout);
     const CONFIRMATION: Confirmation = Confirmation::Never;

@@ -18,6 +18,7 @@ pub(super) struct Arguments {
     cart_id: CartId,
     /// Id of one of the cart's `shipping_options`.
     #[schemars(length(min = 1, max = 100))]
+    #[schemars(extend("x-former-names" = ["option_id", "selected_shipping_option_id"]))]
     shipping_option_id: String,
 }
 
@@ -28,6 +29,7 @@ impl Tool for SelectShippingOption {
     const SET: ToolSet = ToolSet::Cart;
     const ACCESS: Access = Access::Scope(Scope::AgentCart);
     const CONFIRMATION: Confirmation = Confirmation::Required;
+    const IDEMPOTENT: bool = true;
     type Arguments = Arguments;
     type Output = CartRecord;
 

@@ -30,6 +30,7 @@ impl Tool for UpdateCart {
     const SET: ToolSet = ToolSet::Cart;
     const ACCESS: Access = Access::Scope(Scope::AgentCart);
     const CONFIRMATION: Confirmation = Confirmation::Required;
+    const DESTRUCTIVE: bool = true;
     type Arguments = Arguments;
     type Output = CartRecord;
 

@@ -24,6 +24,7 @@ pub(super) struct Arguments {
     buyer: Option<Buyer>,
     /// Id of one of the cart's `shipping_options`.
     #[schemars(length(min = 1, max = 100))]
+    #[schemars(extend("x-former-names" = ["option_id", "selected_shipping_option_id"]))]
     shipping_option_id: Option<String>,
     /// Replaces all discount codes.
     #[schemars(length(max = CODES_MAX), inner(length(min = 1, max = CODE_LENGTH_MAX)))]

@@ -34,7 +34,14 @@ pub(crate) type Checked = Result<(), InvalidSetting>;
 impl Settings {
     /// Returns the first error, if any. Fields are named as in the API.
     pub fn check(&self) -> Checked {
-        self.policies.check()?;
+        self.check_change(&Self::default())
+    }
+
+    /// Returns the first error of settings that replace others, if any. Countries and tax rates of the former settings stay
+    /// accepted, so that a stricter rule does not prevent the change of another field.
+    pub(crate) fn check_change(&self, former: &Self) -> Checked {
+        let known = Known::of(former);
+        self.policies.check_change(&former.policies)?;
         if self.confirmation == ConfirmationPolicy::Mandate {
             let stronger = Some(ConfirmationPolicy::Hosted.as_str());
             let invalid = InvalidSetting::new("confirmation_policy", ConfirmationPolicy::ALLOWED);
@@ -44,13 +51,13 @@ impl Settings {
         count("shipping", self.shipping.len(), ZONES_MAX)?;
         let mut countries = BTreeSet::new();
         for (index, zone) in self.shipping.iter().enumerate() {
-            check_zone(&format!("shipping[{index}]"), zone, &mut countries)?;
+            check_zone(&format!("shipping[{index}]"), zone, &mut countries, &known)?;
         }
         count("taxes", self.taxes.len(), TAXES_MAX)?;
         let mut taxed = BTreeSet::new();
         for (index, tax) in self.taxes.iter().enumerate() {
             let at = format!("taxes[{index}]");
-            check_tax(&at, tax)?;
+            check_tax(&at, tax, &known)?;
             let applies_to = (&tax.country, &tax.region, &tax.category);
             let allowed = "unique by country, region and category";
             ensure(taxed.insert(applies_to), &at, allowed)?;
@@ -86,6 +93,24 @@ impl Settings {
     }
 }
 
+/// What the former settings of a store hold.
+struct Known<'former> {
+    countries: BTreeSet<&'former str>,
+    taxes: &'former [TaxRate],
+}
+
+impl<'former> Known<'former> {
+    fn of(former: &'former Settings) -> Self {
+        let zones = former.shipping.iter().flat_map(|zone| &zone.countries);
+        let taxed = former.taxes.iter().map(|tax| &tax.country);
+        Self { countries: zones.chain(taxed).map(String::as_str).collect(), taxes: &former.taxes }
+    }
+
+    fn country(&self, field: &str, code: &str) -> Checked {
+        if self.countries.contains(code) { Ok(()) } else { country(field, code) }
+    }
+}
+
 fn check_hold_limits(limits: HoldLimits) -> Checked {
     let limit = |field: &str, value: u32, max: u32| {
         let allowed = format!("an integer from 1 to {max}");
@@ -99,6 +124,7 @@ fn check_zone<'zone>(
     at: &str,
     zone: &'zone ShippingZone,
     countries: &mut BTreeSet<&'zone String>,
+    known: &Known<'_>,
 ) -> Checked {
     text(&format!("{at}.name"), &zone.name, NAME_CHARACTERS_MAX)?;
     let field = format!("{at}.countries");
@@ -107,7 +133,7 @@ fn check_zone<'zone>(
     for (index, code) in zone.countries.iter().enumerate() {
         let field = format!("{field}[{index}]");
         if code != "*" {
-            country(&field, code)?;
+            known.country(&field, code)?;
         }
         ensure(countries.insert(code), &field, "a country that is in no other zone")?;
     }
@@ -128,14 +154,14 @@ fn check_rate(at: &str, rate: &ShippingRate) -> Checked {
     number(&format!("{at}.days_max"), rate.days_max, rate.days_min..=DAYS_MAX)
 }
 
-fn check_tax(at: &str, tax: &TaxRate) -> Checked {
-    country(&format!("{at}.country"), &tax.country)?;
+fn check_tax(at: &str, tax: &TaxRate, known: &Known<'_>) -> Checked {
+    known.country(&format!("{at}.country"), &tax.country)?;
     let (region, category) = (tax.region.as_deref(), tax.category.as_deref());
     optional(region, |it| text(&format!("{at}.region"), it, NAME_CHARACTERS_MAX))?;
     optional(category, |it| text(&format!("{at}.category"), it, NAME_CHARACTERS_MAX))?;
     let (field, points) = (format!("{at}.rate_basis_points"), tax.rate_basis_points);
     number(&field, points, 0..=BASIS_POINTS_MAX)?;
-    if points == 0 || points >= BASIS_POINTS_MIN {
+    if points == 0 || points >= BASIS_POINTS_MIN || known.taxes.contains(tax) {
         return Ok(());
     }
     let allowed = "0, or at least 100: basis points are hundredths of a percent, and 2300 is 23 %";
@@ -209,9 +235,14 @@ pub(crate) fn text(field: &str, value: &str, characters_max: usize) -> Checked {
 }
 
 pub(crate) fn web_url(field: &str, value: &str) -> Checked {
-    let is_web = |url: Url| matches!(url.scheme(), "http" | "https") && url.host().is_some();
-    let fits = value.len() <= URL_LENGTH_MAX && !value.contains(char::is_control);
-    let allowed = "an http or https URL of at most 2000 characters";
+    // A user name reads like a host: https://bank.example@shop.example
+    let is_bare = |url: &Url| url.username().is_empty() && url.password().is_none();
+    let is_web = |url: Url| {
+        matches!(url.scheme(), "http" | "https") && url.host().is_some() && is_bare(&url)
+    };
+    let fits = value.len() <= URL_LENGTH_MAX
+        && !value.contains(|character: char| character.is_control() || character == '\\');
+    let allowed = "an http or https URL of at most 2000 characters, without a user name";
     ensure(fits && Url::parse(value).is_ok_and(is_web), field, allowed)
 }
 

@@ -1,11 +1,25 @@
 //! The shipping rates and promotions that apply to an order.
 
-use primitives::Timestamp;
+use primitives::{Timestamp, country};
 
-use crate::{Promotion, Settings, ShippingRate};
+use crate::{Promotion, Settings, ShippingRate, TaxRate};
 
 /// Country code of the zone for all countries that are in no other zone.
 const EVERYWHERE_ELSE: &str = "*";
+
+/// Returns whether settings name a country. Those from before the list of countries was checked may name `UK`, which
+/// means `GB`.
+fn means(named: &str, country: &str) -> bool {
+    named.eq_ignore_ascii_case(country) || country::nearest(named) == Some(country)
+}
+
+impl TaxRate {
+    /// Returns whether the rate is of this country.
+    #[must_use]
+    pub fn is_in(&self, country: &str) -> bool {
+        means(&self.country, country)
+    }
+}
 
 impl Settings {
     /// Returns the shipping rates to a country that apply at a subtotal, the cheapest first. Empty if the store does not
@@ -13,7 +27,7 @@ impl Settings {
     #[must_use]
     pub fn shipping_rates_to(&self, country: &str, subtotal_minor: i64) -> Vec<&ShippingRate> {
         let zone_of = |country: &str| {
-            self.shipping.iter().find(|zone| zone.countries.iter().any(|known| known == country))
+            self.shipping.iter().find(|zone| zone.countries.iter().any(|it| means(it, country)))
         };
         let zone = zone_of(country).or_else(|| zone_of(EVERYWHERE_ELSE));
         let applies =

@@ -116,6 +116,25 @@ fn taxes_are_checked() {
 }
 
 #[test]
+fn countries_and_rates_that_were_stored_before_stay_accepted() {
+    let mut former = valid();
+    former.shipping[0].countries[0] = "UK".into();
+    former.taxes[0].country = "XX".into();
+    former.taxes[1].rate_basis_points = 23;
+    assert!(former.check().is_err());
+    let mut settings = former.clone();
+    settings.promotions.clear();
+    assert_eq!(settings.check_change(&former), Ok(()));
+    settings.taxes[1].rate_basis_points = 24;
+    let error = settings.check_change(&former).expect_err("another rate");
+    assert_eq!(error.field(), "taxes[1].rate_basis_points");
+    settings.taxes[1].rate_basis_points = 2300;
+    settings.shipping[0].countries[1] = "EN".into();
+    let error = settings.check_change(&former).expect_err("another country");
+    assert_eq!(error.field(), "shipping[0].countries[1]");
+}
+
+#[test]
 fn promotions_are_checked() {
     rejected("promotions", |it| it.promotions = vec![promotion("a", None); 201]);
     rejected("promotions[1].id", |it| it.promotions[1].id = "a".into());

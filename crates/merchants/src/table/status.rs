@@ -3,27 +3,28 @@
 use database::Work;
 use primitives::{MerchantId, Timestamp};
 
-use crate::{StoreProfile, StoreStatus};
+use crate::StoreProfile;
+use crate::store_status::Decisions;
 
-/// Sets the status, and whether an owner decided it. Returns false if nothing differed, or if the store does not exist.
+/// Sets what owner and operator decided about a store. The row is locked.
 pub(crate) async fn set_status(
     work: &mut Work,
     merchant: MerchantId,
-    status: StoreStatus,
-    by_owner: bool,
-) -> sqlx::Result<bool> {
+    decisions: Decisions,
+) -> sqlx::Result<()> {
     let now = work.now();
-    let set = sqlx::query!(
-        "UPDATE store SET status = $2, status_by_owner = $3, updated_at = $4
-         WHERE merchant_id = $1 AND (status, status_by_owner) <> ($2, $3)",
+    sqlx::query!(
+        "UPDATE store SET status = $2, status_by_owner = $3, owner_status = $4, updated_at = $5
+         WHERE merchant_id = $1",
         merchant as MerchantId,
-        status.as_str(),
-        by_owner,
+        decisions.status().as_str(),
+        decisions.is_by_owner(),
+        decisions.owner.as_str(),
         now as Timestamp,
     )
     .execute(work.sql())
     .await?;
-    Ok(set.rows_affected() == 1)
+    Ok(())
 }
 
 pub(crate) async fn put_profile(

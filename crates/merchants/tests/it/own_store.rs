@@ -3,7 +3,8 @@
 use database::{Database, Reading, Work};
 use identity::{Actor, Reason};
 use merchants::{
-    Administration, NoticeKind, SettingsError, Store, StoreError, StoreProfile, StoreStatus,
+    Administration, NoticeKind, SettingsError, Store, StoreCache, StoreError, StoreProfile,
+    StoreStatus,
 };
 use primitives::{Id, UserId};
 use testkit::TestDatabase;
@@ -100,6 +101,93 @@ async fn what_an_operator_decided_stays() {
 }
 
 #[tokio::test]
+async fn a_reinstatement_does_not_reopen_what_an_owner_paused() {
+    let test = TestDatabase::new().await;
+    let database = test.database();
+    register(database, &store(1, "a")).await.unwrap();
+    assert!(as_owner(database, StoreStatus::Paused).await.unwrap());
+    assert!(!as_operator(database, StoreStatus::Open).await, "nothing to withdraw");
+    assert!(as_operator(database, StoreStatus::Suspended).await);
+    let refused = as_owner(database, StoreStatus::Open).await;
+    assert!(matches!(refused, Err(StoreError::StatusOfOperator)));
+    assert!(as_operator(database, StoreStatus::Open).await);
+    let store = current(database).await;
+    assert_eq!((store.status, store.status_by_owner), (StoreStatus::Paused, true));
+    assert!(as_owner(database, StoreStatus::Open).await.unwrap());
+    assert!(current(database).await.is_listed());
+}
+
+#[tokio::test]
+async fn concurrent_changes_of_the_profile_are_all_applied() {
+    let test = TestDatabase::new().await;
+    let database = test.database();
+    register(database, &store(1, "a")).await.unwrap();
+    let change = async |edit: Change| {
+        let mut work = Work::for_store(database, one()).await.unwrap();
+        let mut profile = merchants::lock_profile(&mut work, one()).await.unwrap();
+        edit(&mut profile);
+        assert!(merchants::put_profile(&mut work, one(), owner(), &profile).await.unwrap());
+        work.commit().await.unwrap();
+    };
+    tokio::join!(
+        change(|it| it.name = String::from("Another name")),
+        change(|it| it.description = String::from("All sorts")),
+        change(|it| it.support_email = String::from("desk@a.example")),
+    );
+    let store = current(database).await;
+    assert_eq!(
+        [store.name, store.description, store.support_email],
+        ["Another name", "All sorts", "desk@a.example"]
+    );
+}
+
+#[tokio::test]
+async fn the_list_of_all_stores_is_kept_for_a_while() {
+    let test = TestDatabase::new().await;
+    let database = test.database();
+    let kept = StoreCache::new(database.clone(), StoreCache::AGE_MAX);
+    let fresh = StoreCache::new(database.clone(), std::time::Duration::ZERO);
+    assert!(kept.listed().await.unwrap().is_empty());
+    register(database, &store(1, "a")).await.unwrap();
+    assert!(kept.listed().await.unwrap().is_empty());
+    assert_eq!(fresh.listed().await.unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn another_name_is_audited_and_another_description_is_not() {
+    let test = TestDatabase::new().await;
+    let database = test.database();
+    register(database, &store(1, "a")).await.unwrap();
+    let mut profile = StoreProfile::of(&current(database).await);
+    profile.description = String::from("All sorts");
+    assert!(put(database, &profile).await.unwrap());
+    assert!(identity::audit_entries(database, &one().to_string(), 9).await.unwrap().is_empty());
+    profile.name = String::from("Another name");
+    assert!(put(database, &profile).await.unwrap());
+    let entries = identity::audit_entries(database, &one().to_string(), 9).await.unwrap();
+    let [entry] = entries.as_slice() else { panic!("{} entries", entries.len()) };
+    assert_eq!(entry.action.as_str(), "store.profile_set");
+    assert_eq!(entry.details["name"], "Another name");
+    assert_eq!(entry.details["changed"], serde_json::json!(["name"]));
+}
+
+#[tokio::test]
+async fn what_was_stored_before_a_rule_is_accepted_while_it_is_unchanged() {
+    let test = TestDatabase::new().await;
+    let database = test.database();
+    register(database, &store(1, "a")).await.unwrap();
+    sqlx::query("UPDATE store SET website_url = 'https://user@a.example/'")
+        .execute(&mut test.raw().await)
+        .await
+        .unwrap();
+    let mut profile = StoreProfile::of(&current(database).await);
+    profile.description = String::from("All sorts");
+    assert!(put(database, &profile).await.unwrap());
+    profile.website_url = String::from("https://bank.example@a.example/");
+    assert!(put(database, &profile).await.is_err());
+}
+
+#[tokio::test]
 async fn an_owner_changes_the_profile() {
     let test = TestDatabase::new().await;
     let database = test.database();
@@ -109,16 +197,18 @@ async fn an_owner_changes_the_profile() {
         description: String::from("All sorts"),
         website_url: String::from("https://a.example/"),
         logo_url: String::from("https://a.example/logo.svg"),
-        support_email: String::from("help@a.example"),
+        support_email: String::from("desk@a.example"),
         support_url: String::from("https://a.example/help"),
     };
     assert!(put(database, &profile).await.unwrap());
     assert!(!put(database, &profile).await.unwrap());
     assert_eq!(StoreProfile::of(&current(database).await), profile);
     assert_eq!(kinds(database).await, [NoticeKind::SettingsChanged]);
-    let cases: [(&str, Change); 5] = [
+    let cases: [(&str, Change); 7] = [
         ("name", |it| it.name.clear()),
         ("website_url", |it| it.website_url = String::from("javascript:x")),
+        ("website_url", |it| it.website_url = String::from("https://bank.example@a.example")),
+        ("website_url", |it| it.website_url = String::from(r"https:\\a.example\b")),
         ("logo_url", |it| it.logo_url = String::from("logo.svg")),
         ("support_email", |it| it.support_email = String::from("nobody")),
         ("support_url", |it| it.support_url = String::from("x")),

@@ -23,7 +23,7 @@ pub(crate) async fn prove(trial: Trial) -> Verdict {
         let currency: Currency = store.currency.parse()?;
         let drafts: Vec<ProductDraft> =
             store.products.iter().map(|product| demo::draft(store, product)).collect();
-        for (number, &format) in FeedFormat::ALL.iter().enumerate() {
+        for (number, format) in connectors::write::FORMATS.into_iter().enumerate() {
             trial.progress(|| format!("{} as {format}", store.slug));
             let merchant = MerchantId::from_random((index * 10 + number + 1) as u128);
             let slug = format!("s{index}-{number}");
@@ -51,7 +51,7 @@ pub(crate) async fn prove(trial: Trial) -> Verdict {
         "{} products in {files} files of {} formats imported unchanged; {skipped} skipped because the format cannot \
          represent them",
         grouped(products),
-        FeedFormat::ALL.len(),
+        connectors::write::FORMATS.len(),
     ))
 }
 

@@ -1,37 +1,39 @@
 //! Checks of imports. `broken-files`: files as merchants send them, each with the result that its job has to report.
 //! `sales-end`: prices change by themselves when a sale begins or ends. `foreign-currency-import`: a product in another
 //! currency is kept, reported and not sold. `stock-unknown`: a product without stock can be bought and is not in stock.
+//! `retired-categories`: a category without products is not shown.
 
 mod broken_files;
 mod sales;
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
 use crate::catalog::merchant::Merchant;
 use crate::checkout::store::settings_without_hold_limits;
-use crate::hardening::shop::{Shop, expect_error, tool};
+use crate::hardening::shop::{Shop, call, expect_error, tool};
 use crate::report::{Failure, Trial, Verdict, ensure};
-use crate::souk::Souk;
 
 pub(crate) use broken_files::prove as broken_files;
 pub(crate) use sales::prove as sales_end;
+
+/// How long the profile may take to follow a change of the catalog.
+const FOLLOW_MAX: Duration = Duration::from_secs(30);
 
 /// A store that imports files.
 pub(super) struct Importer {
     pub(super) shop: Shop,
     merchant: Merchant,
     key: String,
-    _worker: Souk,
 }
 
 impl Importer {
     pub(super) async fn open(trial: &Trial) -> Result<Self, Failure> {
         let shop = Shop::with(trial, &[], settings_without_hold_limits()).await?;
         let key = shop.key().await?;
-        let worker = Souk::work(&shop.url(), 30)?;
-        Ok(Self { merchant: Merchant::new(key.clone()), key, shop, _worker: worker })
+        shop.deployment.start_worker().await?;
+        Ok(Self { merchant: Merchant::new(key.clone()), key, shop })
     }
 
     /// Sends a file and returns the job when it has ended.
@@ -115,12 +117,12 @@ pub(crate) async fn stock_unknown(trial: Trial) -> Verdict {
     ensure(shown.1["stock_status"] == "unknown", || format!("the product: {shown:?}"))?;
     for (in_stock_only, expected) in [(false, 2), (true, 1)] {
         let arguments = json!({ "query": "wistful", "in_stock_only": in_stock_only });
-        // The index learns of a new store within a few seconds.
+        // Search learns of a new store and of its products within a few seconds.
+        let since = Instant::now();
         let mut found = call("search_products", arguments.clone()).await?;
-        for _ in 0..50 {
-            if found.0 != 404 {
-                break;
-            }
+        while found.1["data"].as_array().is_none_or(|it| it.len() < expected)
+            && since.elapsed() < FOLLOW_MAX
+        {
             tokio::time::sleep(Duration::from_millis(200)).await;
             found = call("search_products", arguments.clone()).await?;
         }
@@ -141,4 +143,40 @@ pub(crate) async fn stock_unknown(trial: Trial) -> Verdict {
         "a product without stock is `unknown`: found by a search, not by one for products in stock; three units of it are \
          put into a cart and a checkout",
     ))
+}
+
+pub(crate) async fn retired_categories(trial: Trial) -> Verdict {
+    let importer = Importer::open(&trial).await?;
+    let (shop, port) = (&importer.shop, importer.shop.port());
+    let feed = "{\"external_id\":\"l\",\"name\":\"Lamp\",\"price\":\"10.00\",\"category\":[\"Lamps\"]}\n\
+                {\"external_id\":\"v\",\"name\":\"Vase\",\"price\":\"10.00\",\"category\":[\"Vases\"]}\n";
+    let job = importer.import("format=ndjson", feed.as_bytes()).await?;
+    expect_job("two products", &job, "completed", [2, 0, 0, 0])?;
+    wait_for_categories(shop, &["Lamps", "Vases"]).await?;
+    let path = "/merchant/products/l";
+    let retired = call(port, importer.key(), "DELETE", path, &Value::Null).await?;
+    ensure(retired.0 < 300, || format!("DELETE {path}: {retired:?}"))?;
+    wait_for_categories(shop, &["Vases"]).await?;
+    let agent = shop.agent().await?;
+    let listed = tool(port, &agent.key, &shop.slug, "browse_categories", &json!({})).await?;
+    let is_gone = listed.0 == 200 && !listed.1.to_string().contains("Lamps");
+    ensure(is_gone, || format!("browse_categories: {listed:?}"))?;
+    Ok(String::from("the category of the only product retired is in no profile and no listing"))
+}
+
+/// Waits until the public profile has these categories: a job counts them.
+async fn wait_for_categories(shop: &Shop, expected: &[&str]) -> Result<(), Failure> {
+    let path = format!("/stores/{}", shop.slug);
+    let since = Instant::now();
+    loop {
+        let (_, profile) = call(shop.port(), "", "GET", &path, &Value::Null).await?;
+        let categories = &profile["data"]["categories"];
+        if *categories == json!(expected) {
+            return Ok(());
+        }
+        ensure(since.elapsed() < FOLLOW_MAX, || {
+            format!("the categories are {categories} instead of {expected:?}")
+        })?;
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    }
 }

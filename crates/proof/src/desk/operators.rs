@@ -4,6 +4,7 @@ pub(super) mod backup_and_restore;
 pub(super) mod check_config;
 pub(super) mod documented_metrics;
 pub(super) mod engine_transitions;
+pub(super) mod import_log;
 pub(super) mod log_lines;
 pub(super) mod seed_again;
 

@@ -28,6 +28,7 @@ pub(crate) struct Deployment {
     pub(crate) souk: Souk,
     other: OnceCell<Souk>,
     limited: OnceCell<(Souk, Redis)>,
+    worker: OnceCell<Souk>,
     /// The token of an account on the largest plan.
     buyer: OnceCell<String>,
     numbers: AtomicU32,
@@ -44,8 +45,15 @@ impl Deployment {
     async fn start() -> Result<Self, Failure> {
         let test = demo_database().await;
         let souk = Souk::serve(&test.url(), &[]).await?;
-        let (other, limited, buyer) = (OnceCell::new(), OnceCell::new(), OnceCell::new());
-        Ok(Self { souk, other, limited, buyer, numbers: AtomicU32::new(1), test })
+        Ok(Self {
+            souk,
+            other: OnceCell::new(),
+            limited: OnceCell::new(),
+            worker: OnceCell::new(),
+            buyer: OnceCell::new(),
+            numbers: AtomicU32::new(1),
+            test,
+        })
     }
 
     pub(crate) fn url(&self) -> String {
@@ -80,6 +88,12 @@ impl Deployment {
             Ok::<_, Failure>((souk, redis))
         };
         Ok(self.limited.get_or_try_init(start).await?.0.port)
+    }
+
+    /// Starts a worker that the checks share, unless it runs. A check that ends its own would leave the jobs of others to their
+    /// leases.
+    pub(crate) async fn start_worker(&self) -> Result<(), Failure> {
+        self.worker.get_or_try_init(async || Souk::work(&self.url(), 30)).await.map(|_| ())
     }
 
     /// Creates a key with these scopes, of an account on the largest plan.

@@ -105,7 +105,7 @@ pub(crate) async fn single_variant(trial: Trial) -> Verdict {
     let two = case.push("two", &variants(&["two-1", "two-2"])).await?;
     for (what, answer) in case.choose(&json!([{ "product_id": two }])).await? {
         expect_error(what, &answer, 400, "invalid_request")?;
-        ensure(answer.1["details"]["field"] == "items/0/variant_id", || {
+        ensure(answer.1["details"]["field"] == "items[0].variant_id", || {
             format!("{what} does not name the variant: {answer:?}")
         })?;
     }

@@ -2,6 +2,7 @@
 
 use std::net::Ipv4Addr;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -112,7 +113,9 @@ pub(crate) struct IndexDirectory(PathBuf);
 
 impl IndexDirectory {
     pub(crate) fn new() -> Self {
-        Self(std::env::temp_dir().join(format!("souk-mcp-{}", std::process::id())))
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        Self(std::env::temp_dir().join(format!("souk-mcp-{}-{number}", std::process::id())))
     }
 
     /// Returns the settings of a process whose copy of the index is in subdirectory `name`.

@@ -4,11 +4,13 @@ use std::any::{Any, TypeId};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, OnceCell};
 
 use super::Failure;
 
-type Values = HashMap<TypeId, Arc<dyn Any + Send + Sync>>;
+type Value = Arc<dyn Any + Send + Sync>;
+/// A cell for each type, so that the creation of one value does not wait for that of another.
+type Values = HashMap<TypeId, Arc<OnceCell<Value>>>;
 
 /// One value of each type, created when a check asks for it.
 #[derive(Clone, Default)]
@@ -21,17 +23,13 @@ impl Shared {
         F: FnOnce() -> Created,
         Created: Future<Output = Result<T, Failure>>,
     {
-        let mut values = self.0.lock().await;
-        if let Some(value) = values.get(&TypeId::of::<T>()) {
-            let value = Arc::clone(value).downcast();
-            return value.map_err(|_| "the shared value has another type".into());
-        }
-        let value = Arc::new(create().await?);
-        values.insert(TypeId::of::<T>(), Arc::clone(&value) as Arc<dyn Any + Send + Sync>);
-        Ok(value)
+        let cell = Arc::clone(self.0.lock().await.entry(TypeId::of::<T>()).or_default());
+        let create = async || Ok::<Value, Failure>(Arc::new(create().await?));
+        let value = Arc::clone(cell.get_or_try_init(create).await?).downcast();
+        value.map_err(|_| "the shared value has another type".into())
     }
 
-    /// Drops all values.
+    /// Drops all values, each once no check uses it any more.
     pub(super) async fn clear(&self) {
         self.0.lock().await.clear();
     }

@@ -43,6 +43,11 @@ impl InvalidInput {
         Self::new(Part::QueryString, Violation::of_field(&schema, name))
     }
 
+    /// A query string with a parameter that the endpoint does not have.
+    pub(super) fn query(violation: Violation) -> Self {
+        Self::new(Part::QueryString, Some(violation))
+    }
+
     const fn new(part: Part, violation: Option<Violation>) -> Self {
         Self { part, violation, syntax: None }
     }
@@ -81,6 +86,9 @@ impl InvalidInput {
             return format!("the body is not valid JSON: {}", syntax.sentence);
         }
         match (&self.violation, self.part) {
+            (Some(violation), Part::QueryString) if violation.is_unknown() => {
+                unknown_parameter(violation)
+            }
             (Some(violation), _) if !violation.field().is_empty() => violation.to_string(),
             (Some(violation), Part::Body) => format!("the body {}", violation.reason()),
             (None, Part::Body) => {
@@ -89,6 +97,20 @@ impl InvalidInput {
             (_, Part::QueryString) => String::from("the query string is invalid"),
         }
     }
+}
+
+/// Returns the sentence about a parameter that the endpoint does not have.
+fn unknown_parameter(violation: &Violation) -> String {
+    let field = violation.field();
+    let mut sentence = if field.is_empty() {
+        String::from("the query string contains an unknown parameter")
+    } else {
+        format!("{field} is not a query parameter of this endpoint")
+    };
+    if let Some(nearest) = violation.did_you_mean() {
+        sentence.extend(["; did you mean ", nearest, "?"]);
+    }
+    sentence
 }
 
 impl Problem for InvalidInput {

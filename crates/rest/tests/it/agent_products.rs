@@ -212,7 +212,10 @@ async fn deals_are_sorted_by_discount() {
     let doubtful = market.open("doubtful", Some(0.6), true).await;
     let deal = |id: &str, price: i64| with(mug(id, json!(price)), json!({ "list_price": 100 }));
     let gone = with(deal("gone", 1), json!({ "stock_quantity": 0 }));
-    let products = [deal("d10", 90), deal("d50", 50), deal("d4", 96), mug("full", json!(1)), gone];
+    let later = with(deal("later", 1), json!({ "stock_status": "backorder" }));
+    let soon = with(deal("soon", 1), json!({ "stock_status": "preorder" }));
+    let full = mug("full", json!(1));
+    let products = [deal("d10", 90), deal("d50", 50), deal("d4", 96), full, gone, later, soon];
     market.stock(&good, &products).await;
     market.stock(&doubtful, &[deal("d99", 1)]).await;
     let deals = async |query: &str| {

@@ -21,6 +21,14 @@ async fn an_unknown_path_points_to_the_documentation() {
         assert_eq!(answer.error(), (404, "not_found"), "{address}");
         assert!(answer.body["details"]["hint"].as_str().unwrap().contains("/api/docs"));
     }
+    for (address, nearest) in
+        [("/api/v1/agent/carts", "/api/v1/agent/cart"), ("/api/v1/searches", "/api/v1/search")]
+    {
+        let answer = door.get(address).await;
+        assert_eq!(answer.body["details"]["did_you_mean"], nearest, "{}", answer.body);
+        let message = answer.body["message"].as_str().unwrap();
+        assert!(message.ends_with(&format!("did you mean {nearest}?")), "{message}");
+    }
     assert_eq!(door.call(Method::DELETE, "/api/v1/nothing").await.error(), (404, "not_found"));
 }
 

@@ -313,6 +313,36 @@ async fn a_patch_changes_what_it_names_and_nothing_else() {
 }
 
 #[tokio::test]
+async fn concurrent_patches_without_a_version_are_all_applied() {
+    let shop = Shop::new().await;
+    let patches = [
+        json!({ "policies": { "return_window_days": 14 } }),
+        json!({ "policies": { "shipping_days_min": 2, "shipping_days_max": 9 } }),
+        json!({ "policies": { "return_summary": "Send it back." } }),
+        json!({ "policies": { "privacy_url": "https://shop.example/privacy" } }),
+        json!({ "policies": { "warranty_months": 24 } }),
+        json!({ "gtin_source": "sku" }),
+        json!({ "destination_required": true }),
+        json!({ "hold_limits": { "holds": 3, "units": 40 } }),
+    ];
+    let answers = futures::future::join_all(patches.iter().map(|patch| shop.patch(patch))).await;
+    assert!(answers.iter().all(|answer| answer.status == 200));
+    let stored = shop.read().await.body["data"].clone();
+    assert_eq!(stored["version"], 8);
+    for patch in &patches {
+        for (field, value) in patch.as_object().unwrap() {
+            if field != "policies" {
+                assert_eq!(stored[field], *value, "{field}");
+                continue;
+            }
+            for (field, value) in value.as_object().unwrap() {
+                assert_eq!(stored["policies"][field], *value, "{field}");
+            }
+        }
+    }
+}
+
+#[tokio::test]
 async fn an_invalid_value_has_a_suggestion() {
     let shop = Shop::new().await;
     let zone = |country: &str| {

@@ -100,7 +100,7 @@ async fn products_of_a_closed_store_are_hidden() {
     let hidden = list(&market, &shop, "?status=hidden").await;
     assert_eq!(hidden.body["data"][0]["hidden"]["reason"], "store_unavailable");
     assert!(ids(&list(&market, &shop, "?status=listed").await).is_empty());
-    assert_eq!(one(&market, &shop, "a").await.body["data"]["agents_see"], json!(null));
+    assert_eq!(one(&market, &shop, "a").await.body["data"]["listed"], json!(null));
 }
 
 #[tokio::test]
@@ -132,43 +132,42 @@ async fn changed_products_are_listed_since_a_time() {
 }
 
 #[tokio::test]
-async fn a_product_is_shown_as_stored_and_as_agents_see_it() {
+async fn a_product_is_shown_as_stored_and_as_listed() {
     let (market, shop) = stocked().await;
     let shown = one(&market, &shop, "a").await;
     let data = &shown.body["data"];
-    assert_eq!(
-        (&data["kept"]["price"], &data["agents_see"]["price"]),
-        (&json!("1.00"), &json!(1.0))
-    );
-    assert_eq!(data["agents_see"]["id"], data["product_id"]);
+    assert_eq!((&data["stored"]["price"], &data["listed"]["price"]), (&json!("1.00"), &json!(1.0)));
+    assert_eq!(data["listed"]["id"], data["product_id"]);
     for (id, reason) in [("c", "unsupported_currency"), ("d", "retired")] {
         let shown = one(&market, &shop, id).await;
         let data = &shown.body["data"];
-        assert_eq!(
-            (&data["agents_see"], &data["hidden"]["reason"]),
-            (&json!(null), &json!(reason))
-        );
-        assert_eq!(data["kept"]["external_id"], id);
+        assert_eq!((&data["listed"], &data["hidden"]["reason"]), (&json!(null), &json!(reason)));
+        assert_eq!(data["stored"]["external_id"], id);
     }
     assert_error(&one(&market, &shop, "nothing").await, 404, "product_not_found");
     let other = market.open("other", Some(0.9), true).await;
     assert_error(&one(&market, &other, "a").await, 404, "product_not_found");
     assert!(ids(&list(&market, &other, "").await).is_empty());
     // What is stored can be sent back and changes nothing.
-    let kept = one(&market, &shop, "a").await.body["data"]["kept"].clone();
-    let again = market.push(&shop, &[kept]).await;
+    let stored = one(&market, &shop, "a").await.body["data"]["stored"].clone();
+    let again = market.push(&shop, &[stored]).await;
     assert_eq!(statuses(&again), ["unchanged"], "{}", again.body);
 }
 
-/// Returns the bytes of an export.
-async fn export(market: &Market, shop: &Shop, format: &str) -> (u16, String, Vec<u8>) {
+/// Begins an export.
+async fn begin_export(market: &Market, shop: &Shop, format: &str) -> axum::response::Response {
     let request = Request::builder()
         .uri(format!("/api/v1/merchant/export?format={format}"))
         .header("authorization", format!("Bearer {}", shop.key()))
         .extension(primitives::RequestId::from_caller("req_of_this_test").unwrap())
         .extension(primitives::ClientAddress(std::net::IpAddr::from([127, 0, 0, 1])));
     let request = request.body(Body::empty()).unwrap();
-    let response = market.door.router.clone().oneshot(request).await.unwrap();
+    market.door.router.clone().oneshot(request).await.unwrap()
+}
+
+/// Returns the bytes of an export.
+async fn export(market: &Market, shop: &Shop, format: &str) -> (u16, String, Vec<u8>) {
+    let response = begin_export(market, shop, format).await;
     let status = response.status().as_u16();
     let kind = response.headers()["content-type"].to_str().unwrap().to_owned();
     let bytes = response.into_body().collect().await.unwrap().to_bytes();
@@ -198,6 +197,82 @@ async fn an_export_has_all_pages_and_no_retired_product() {
     assert_eq!(status, 400);
     let empty = market.open("empty", Some(0.9), true).await;
     assert_eq!(export(&market, &empty, "ndjson").await.2, b"");
+}
+
+#[tokio::test]
+async fn an_export_imported_into_its_own_store_changes_nothing() {
+    let (market, shop) = Market::with_shop().await;
+    let rich = json!({
+        "external_id": "rich", "sku": "R-1", "name": "A mug", "description": "Two\n\nparagraphs.", "brand": "Salgueira",
+        "gtin": "9520000000004", "mpn": "M-1", "url": "https://shop.example/mug",
+        "category": ["Home & Kitchen", "Mugs, large"], "condition": "refurbished", "price": "12.50",
+        "list_price": "15.00", "sale_price": "9.99", "sale_starts_at": "2026-11-01T00:00:00Z",
+        "sale_ends_at": "2026-12-01T00:00:00Z", "stock_status": "low_stock", "stock_quantity": 7,
+        "images": [{ "url": "https://shop.example/a.jpg", "alt": "The mug" },
+                   { "url": "/demo/images/demo-store/POUR-101.svg" }],
+        "attributes": { "material": "stoneware", "volume": "300 ml" },
+        "rating": { "average": "4.05", "count": 12 },
+        "reviews": [{ "external_id": "r1", "stars": 5, "title": "Good", "text": "Holds coffee.", "author": "Ada",
+                      "written_at": "2026-10-01T08:00:00Z" }],
+        "policies": { "return_window_days": 0, "shipping_days_min": 1, "shipping_days_max": 2, "warranty_months": 6 },
+        "listed_at": "2026-09-01T08:00:00Z",
+    });
+    let variants = json!({
+        "external_id": "shirt", "name": "A shirt",
+        "variants": [
+            { "sku": "S", "name": "Small", "options": { "size": "S", "color": "red" }, "price": "10.00",
+              "list_price": "12.00", "gtin": "4006381333931", "stock_status": "backorder", "stock_quantity": 0,
+              "image": "https://shop.example/s.jpg" },
+            { "sku": "L", "name": "Large", "options": { "size": "L" }, "price": "11.00", "sale_price": "8.00" },
+        ],
+    });
+    market.stock(&shop, &[rich, variants, mug("plain", json!(1))]).await;
+    // A category may have another name than the one of its path, as those of the demo stores have.
+    market.test.clock().advance(std::time::Duration::from_hours(1));
+    let raw = "UPDATE category SET name = 'Large mugs' WHERE path = 'home-kitchen/mugs-large'";
+    sqlx::raw_sql(raw).execute(&mut market.test.raw().await).await.unwrap();
+    let (_, _, bytes) = export(&market, &shop, "ndjson").await;
+    let lines: Vec<Value> = std::str::from_utf8(&bytes)
+        .unwrap()
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    assert_eq!(lines[1]["category"], json!(["Home & Kitchen", "mugs-large"]), "{}", lines[1]);
+    let events = "SELECT count(*) FROM outbox";
+    let before = market.count(events).await;
+    let again = market.push(&shop, &lines).await;
+    assert_eq!(statuses(&again), ["unchanged"; 3], "{}", again.body);
+    assert_eq!(market.count(events).await, before);
+    assert_eq!(export(&market, &shop, "ndjson").await.2, bytes);
+}
+
+#[tokio::test]
+async fn a_store_has_two_exports_at_a_time() {
+    let (market, shop) = Market::with_shop().await;
+    let products: Vec<Value> =
+        (0..450).map(|number| mug(&format!("p{number:03}"), json!(1))).collect();
+    market.stock(&shop, &products).await;
+    let begun = [
+        begin_export(&market, &shop, "ndjson").await,
+        begin_export(&market, &shop, "ndjson").await,
+    ];
+    assert!(begun.iter().all(|response| response.status() == 200));
+    let third = begin_export(&market, &shop, "ndjson").await;
+    assert_eq!(third.status(), 429, "exports that nobody reads are not counted");
+    let other = market.open("other", Some(0.9), true).await;
+    assert_eq!(begin_export(&market, &other, "ndjson").await.status(), 200);
+    for response in begun {
+        let bytes = response.into_body().collect().await.unwrap().to_bytes();
+        assert_eq!(std::str::from_utf8(&bytes).unwrap().lines().count(), 450);
+    }
+    // The permits are released by the tasks that sent the pages.
+    for _ in 0..100 {
+        if begin_export(&market, &shop, "ndjson").await.status() == 200 {
+            return;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    }
+    panic!("the permits of complete exports are not released");
 }
 
 #[tokio::test]

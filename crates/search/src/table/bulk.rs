@@ -66,6 +66,13 @@ pub(crate) async fn put_bulk(
     Ok(())
 }
 
+/// Plans the statements of this transaction with their parameters, each time. The table grows from nothing to millions of
+/// rows, and a plan that was prepared while it was empty reads all of it.
+async fn plan_anew(sql: &mut PgConnection) -> sqlx::Result<()> {
+    sqlx::query!("SET LOCAL plan_cache_mode = force_custom_plan").execute(sql).await?;
+    Ok(())
+}
+
 /// Returns the oldest changes of a store.
 pub(crate) async fn next_bulk(
     sql: &mut PgConnection,
@@ -73,6 +80,7 @@ pub(crate) async fn next_bulk(
     merchant: MerchantId,
     limit: i64,
 ) -> sqlx::Result<Vec<WaitingChange>> {
+    plan_anew(sql).await?;
     sqlx::query_as!(
         WaitingChange,
         r#"SELECT merchant_id AS "merchant: MerchantId", product_id AS "product: ProductId",
@@ -97,6 +105,7 @@ pub(crate) async fn delete_bulk(
     let merchants: Vec<Uuid> = changes.iter().map(|change| change.merchant.uuid()).collect();
     let products: Vec<Uuid> = changes.iter().map(|change| change.product.uuid()).collect();
     let positions: Vec<i64> = changes.iter().map(|change| change.position).collect();
+    plan_anew(work.sql()).await?;
     sqlx::query!(
         "DELETE FROM platform.search_bulk AS waiting
          USING unnest($3::uuid[], $4::uuid[], $5::bigint[])

@@ -116,6 +116,10 @@ pub(crate) async fn retired_before(
 }
 
 pub(crate) async fn remove_generation(work: &mut Work, generation: i32) -> sqlx::Result<()> {
+    // Millions of changes may wait.
+    sqlx::query_scalar!("SELECT set_config('statement_timeout', '0', true)")
+        .fetch_one(work.sql())
+        .await?;
     sqlx::query!("DELETE FROM platform.search_bulk WHERE generation = $1", generation)
         .execute(work.sql())
         .await?;

@@ -18,6 +18,10 @@ use crate::table::{self, WaitingChange};
 const CHANGES: i64 = 2_000;
 /// Changes applied at once.
 const CHUNK: usize = 200;
+/// After a failure: by how much more is tried with each turn that succeeds.
+const CHUNK_GROWTH: usize = 5;
+/// How long a store whose changes could not be applied waits for its next turn.
+const PAUSE: Duration = Duration::from_secs(5);
 /// Time for which changes are applied between two publications: small changes wait no longer than this.
 const TURN_MAX: Duration = Duration::from_millis(250);
 
@@ -35,11 +39,25 @@ struct BulkStore {
     merchant: MerchantId,
     /// Every change of the store committed before this time is published.
     since: Timestamp,
+    /// Changes applied at once: fewer after a failure.
+    chunk: usize,
+    /// After a failure: the store has no turn before.
+    paused_until: Option<Instant>,
+}
+
+impl BulkStore {
+    const fn new(merchant: MerchantId, since: Timestamp) -> Self {
+        Self { merchant, since, chunk: CHUNK, paused_until: None }
+    }
+
+    fn is_ready(&self, now: Instant) -> bool {
+        self.paused_until.is_none_or(|until| until <= now)
+    }
 }
 
 impl Bulk {
     pub(super) fn new(stores: Vec<(MerchantId, Timestamp)>) -> Self {
-        let store = |(merchant, since)| BulkStore { merchant, since };
+        let store = |(merchant, since)| BulkStore::new(merchant, since);
         Self { stores: stores.into_iter().map(store).collect(), applied: Vec::new() }
     }
 
@@ -47,8 +65,38 @@ impl Bulk {
         self.stores.iter().any(|store| store.merchant == merchant)
     }
 
-    pub(super) fn is_empty(&self) -> bool {
-        self.stores.is_empty()
+    /// Returns whether a store can have its turn now.
+    pub(super) fn is_ready(&self) -> bool {
+        let now = Instant::now();
+        self.stores.iter().any(|store| store.is_ready(now))
+    }
+
+    /// Moves the next store that can have its turn to the front, and returns it with the number of changes to apply at
+    /// once.
+    fn next_turn(&mut self, now: Instant) -> Option<(MerchantId, usize)> {
+        let next = self.stores.iter().position(|store| store.is_ready(now))?;
+        self.stores.rotate_left(next);
+        self.stores.front().map(|store| (store.merchant, store.chunk))
+    }
+
+    /// The changes of the first store could not be applied: the others have their turns, and fewer are tried next time.
+    /// Changes that were applied before remain in front until they are published.
+    fn fail_turn(&mut self, now: Instant) {
+        if let Some(store) = self.stores.front_mut() {
+            store.chunk = (store.chunk / 2).max(1);
+            store.paused_until = Some(now + PAUSE);
+        }
+        if self.applied.is_empty() && !self.stores.is_empty() {
+            self.stores.rotate_left(1);
+        }
+    }
+
+    /// A chunk of the first store was applied.
+    fn extend_applied(&mut self, changes: &[WaitingChange]) {
+        self.applied.extend_from_slice(changes);
+        if let Some(store) = self.stores.front_mut() {
+            store.paused_until = None;
+        }
     }
 
     pub(super) fn merchants(&self) -> Vec<MerchantId> {
@@ -67,7 +115,7 @@ impl Bulk {
             let oldest = since.entry(change.merchant).or_insert(change.since);
             *oldest = change.since.min(*oldest);
         }
-        let store = |(merchant, since)| BulkStore { merchant, since };
+        let store = |(merchant, since)| BulkStore::new(merchant, since);
         self.stores.extend(since.into_iter().map(store));
     }
 
@@ -78,6 +126,9 @@ impl Bulk {
         if let Some(mut store) = self.stores.pop_front() {
             // Changes are applied in this order, so all others are newer.
             store.since = newest.max(store.since);
+            if store.paused_until.is_none() {
+                store.chunk = (store.chunk + CHUNK_GROWTH).min(CHUNK);
+            }
             self.stores.push_back(store);
         }
     }
@@ -118,14 +169,25 @@ impl ShardWriter<'_> {
     }
 
     /// Applies changes of the store whose turn it is, for a limited time. They are deleted with the next publication;
-    /// until then no other store has its turn.
+    /// until then no other store has its turn. A failure that can be retried ends the turn only.
     pub(super) async fn apply_bulk(&mut self) -> Result<(), IndexError> {
         if !self.bulk.applied.is_empty() {
             return Ok(());
         }
-        let Some(merchant) = self.bulk.stores.front().map(|store| store.merchant) else {
+        let Some((merchant, chunk)) = self.bulk.next_turn(Instant::now()) else {
             return Ok(());
         };
+        match self.apply_turn(merchant, chunk).await {
+            Err(error) if error.is_retryable() => {
+                tracing::warn!(%error, %merchant, chunk, "indexing many products of a store failed; it is retried");
+                self.bulk.fail_turn(Instant::now());
+                Ok(())
+            }
+            applied => applied,
+        }
+    }
+
+    async fn apply_turn(&mut self, merchant: MerchantId, chunk: usize) -> Result<(), IndexError> {
         let (started, shard_id) = (Instant::now(), self.lease.shard_id);
         let changes: Result<Vec<WaitingChange>, IndexError> = self
             .reading
@@ -137,11 +199,11 @@ impl ShardWriter<'_> {
             return Ok(());
         }
         self.load_unknown_stores([merchant]).await?;
-        for changes in changes.chunks(CHUNK) {
+        for changes in changes.chunks(chunk) {
             let keys: Vec<ProductKey> =
                 changes.iter().map(|change| (change.merchant, change.product)).collect();
             self.index_products(&keys).await?;
-            self.bulk.applied.extend_from_slice(changes);
+            self.bulk.extend_applied(changes);
             // Also if no document changed: a publication deletes the rows.
             self.is_changed = true;
             if started.elapsed() >= TURN_MAX {
@@ -190,5 +252,44 @@ impl ShardWriter<'_> {
         let unknown: HashSet<MerchantId> =
             merchants.into_iter().filter(|merchant| !self.knows_store(*merchant)).collect();
         self.load_stores(unknown).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use primitives::Id;
+
+    use super::*;
+
+    fn merchant(number: u128) -> MerchantId {
+        MerchantId::from_uuid(uuid::Uuid::from_u128(number))
+    }
+
+    #[test]
+    fn a_failing_store_does_not_keep_the_others_from_their_turns() {
+        let since: Timestamp = "2026-01-01T00:00:00Z".parse().unwrap();
+        let mut bulk = Bulk::new(vec![(merchant(1), since), (merchant(2), since)]);
+        let now = Instant::now();
+        assert_eq!(bulk.next_turn(now), Some((merchant(1), CHUNK)));
+        bulk.fail_turn(now);
+        assert_eq!(bulk.next_turn(now), Some((merchant(2), CHUNK)));
+        let product = ProductId::from_uuid(uuid::Uuid::from_u128(9));
+        bulk.extend_applied(&[WaitingChange {
+            merchant: merchant(2),
+            product,
+            since,
+            position: 1,
+        }]);
+        bulk.finish_turn();
+        assert_eq!(bulk.next_turn(now), Some((merchant(2), CHUNK)), "the other one waits");
+        bulk.fail_turn(now);
+        assert_eq!(bulk.next_turn(now), None);
+        assert!(!bulk.is_ready());
+        let later = now + PAUSE;
+        assert_eq!(bulk.next_turn(later), Some((merchant(1), CHUNK / 2)));
+        for _ in 0..20 {
+            bulk.fail_turn(later);
+        }
+        assert!(bulk.stores.iter().all(|store| store.chunk >= 1));
     }
 }

@@ -249,7 +249,7 @@ impl<'lease> ShardWriter<'lease> {
         // After the publication, so that small changes do not wait for it.
         self.apply_bulk().await?;
         self.run_maintenance().await?;
-        let is_idle = self.bulk.is_empty() || !self.is_publication_due();
+        let is_idle = !self.bulk.is_ready() || !self.is_publication_due();
         if is_end && self.waiting.len() == 0 && is_idle {
             tokio::time::sleep(POLL_INTERVAL).await;
         }

@@ -80,7 +80,9 @@ pub(crate) async fn observe(mut request: Request, next: Next) -> Response {
     let RecordedRequest { tool, store, key, error } = record.read();
     let store = in_path.or(store);
     let (store, key) = (store.as_ref().map(StoreSlug::as_str), key.map(|key| key.to_string()));
-    let error = error.map(|error: ErrorCode| error.code());
+    // Pages for people carry the code of their error.
+    let error = error.or_else(|| response.extensions().get::<ErrorCode>().copied());
+    let error = error.map(ErrorCode::code);
     tracing::info!(
         target: "souk::access",
         request_id, %method, route, store, tool, key, status, error, milliseconds, by_agent

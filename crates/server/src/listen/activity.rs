@@ -18,7 +18,7 @@ pub(super) struct Activity {
 
 struct State {
     in_flight: usize,
-    /// When the connection was opened, or its last request answered.
+    /// When the connection was opened, its last request answered, or the last part of a response read.
     idle_since: Instant,
     /// Taken by the first request.
     first: Option<FirstRequest>,
@@ -45,6 +45,11 @@ impl Activity {
             first.arrived();
         }
         InFlight(Arc::clone(this))
+    }
+
+    /// A part of a response is sent: the idle time begins again.
+    pub(super) fn extend(&self) {
+        self.state().idle_since = Instant::now();
     }
 
     /// Returns whether no request has arrived.

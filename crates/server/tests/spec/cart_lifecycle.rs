@@ -125,10 +125,14 @@ async fn unavailable_items_are_refused_and_short_stock_adds_a_message() {
         None => json!({ "product_id": id(gone) }),
     };
     let cases = [
-        (line(json!({ "product_id": ProductId::from_random(7) })), "product_not_found", "items/1"),
-        (line(json!({ "product_id": id(varied) })), "invalid_request", "items/1/variant_id"),
-        (line(gone), "out_of_stock", "items/1"),
-        (line(json!({ "product_id": good, "quantity": 0 })), "invalid_request", "items/1/quantity"),
+        (line(json!({ "product_id": ProductId::from_random(7) })), "product_not_found", "items[1]"),
+        (line(json!({ "product_id": id(varied) })), "invalid_request", "items[1].variant_id"),
+        (line(gone), "out_of_stock", "items[1]"),
+        (
+            line(json!({ "product_id": good, "quantity": 0 })),
+            "invalid_request",
+            "items[1].quantity",
+        ),
         (json!({ "items": [] }), "invalid_request", "items"),
     ];
     for (arguments, code, field) in cases {

@@ -17,7 +17,7 @@ async fn send(app: &TestApp, key: &str, method: Method, path: &str, body: &Value
 fn purchase() -> Value {
     let items = json!([{ "product_id": in_stock_products(STORE)[0], "quantity": 2 }]);
     json!({ "merchant_slug": STORE, "items": items, "shipping_address": { "country": "FI" },
-            "metadata": { "trip": 7 } })
+            "metadata": { "trip": 7, "note": "" } })
 }
 
 #[tokio::test]
@@ -32,6 +32,7 @@ async fn a_purchase_is_created_once_paid_and_becomes_an_order() {
         (&session["status"], &session["metadata"]["trip"]),
         (&"requires_escalation".into(), &7.into())
     );
+    assert_eq!(session["metadata"]["note"], "", "the agent's own data stays as it is");
     assert_eq!(session["checkout_url"], session["continue_url"]);
     assert_eq!(session["human_confirmation"]["level"], "attested");
     let again = send(&app, &key, Method::POST, "/agent/checkout", &purchase()).await.json();

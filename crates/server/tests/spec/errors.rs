@@ -74,7 +74,7 @@ async fn the_error_of_a_checkout_that_is_not_ready_names_what_is_missing() {
         "hint": "call PATCH /api/v1/agent/cart/{cart_id} with destination, then with shipping_option_id",
         "messages": [],
         "missing": [
-          "$.destination"
+          "destination"
         ],
         "request_id": "req_[id]",
         "retryable": false

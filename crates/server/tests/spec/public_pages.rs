@@ -52,6 +52,11 @@ async fn stores_and_products_are_found_by_links() {
     for odd in ["?page=0", "?page=x", "?page=-1", "?page=99999999999999999999", "?page=1&page=2"] {
         assert_eq!(open(&app, &format!("/stores/demo-store{odd}")).await.status, 200, "{odd}");
     }
+    for beyond in ["/stores/demo-store?page=99", "/stores?page=99"] {
+        let page = open(&app, beyond).await;
+        assert_eq!(page.status, 404, "{beyond}");
+        assert!(page.text.contains("Page not found"), "{}", page.text);
+    }
 }
 
 #[tokio::test]

@@ -91,6 +91,34 @@ async fn the_demo_store_allows_twenty_calls_a_minute_and_a_key_has_its_plans_quo
 }
 
 #[tokio::test]
+async fn sandbox_keys_of_an_address_share_one_quota_at_both_doors() {
+    let app = TestApp::with_limits().await;
+    let keys = [app.sandbox_key().await, app.sandbox_key().await];
+    let by_tool = async |key: &str| {
+        let body = call("browse_categories", json!({})).to_string();
+        let request = post("/demo-store/mcp").header("x-agent-api-key", key);
+        app.send(request.body(Body::from(body)).unwrap()).await
+    };
+    let by_rest = async |key: &str| {
+        let auth = [("x-agent-api-key", key)];
+        app.request(Method::GET, "/agent/merchants/demo-store", &auth, &Value::Null).await
+    };
+    wait_for_window(&by_tool(&keys[0]).await).await;
+    let start = quota(&by_tool(&keys[0]).await);
+    assert_eq!(start.0, 30);
+    assert_eq!(quota(&by_tool(&keys[1]).await).1, start.1 - 1, "another key of the address");
+    assert_eq!(quota(&by_rest(&keys[0]).await).1, start.1 - 2, "over REST");
+    assert_eq!(quota(&by_rest(&keys[1]).await).1, start.1 - 3, "another key over REST");
+    let (accepted, _) = until_refused(40, async || by_tool(&keys[0]).await).await;
+    assert_eq!(u64::from(accepted), start.1 - 3);
+    for refused in [by_tool(&keys[1]).await, by_rest(&keys[1]).await] {
+        assert_eq!(refused.code(), "rate_limit_exceeded");
+    }
+    let key = app.reader_key().await;
+    assert_eq!(quota(&by_tool(&key).await), (30, 29, quota(&by_tool(&key).await).2));
+}
+
+#[tokio::test]
 async fn a_tool_has_its_own_quota_and_a_throttled_call_consumes_nothing() {
     let app = TestApp::with_limits().await;
     let owner = app.person("ada@example.com", &[]).await;
@@ -158,6 +186,22 @@ async fn public_routes_allow_thirty_calls_a_minute_and_probes_are_not_counted() 
     let auth = [("x-agent-api-key", key.as_str())];
     let known = app.request(Method::GET, "/stores/directory", &auth, &Value::Null).await;
     assert_eq!(known.status, 200, "a key has its own quota");
+}
+
+#[tokio::test]
+async fn a_valid_credential_of_the_wrong_kind_counts_to_the_address() {
+    let app = TestApp::with_limits().await;
+    let key = format!("Bearer {}", app.store_key(app.merchant("kivikiri").await).await);
+    let auth = [("authorization", key.as_str())];
+    let wrong =
+        async || app.request(Method::GET, "/agent/merchants/kivikiri", &auth, &Value::Null).await;
+    let first = wrong().await;
+    assert_eq!((first.status.as_u16(), first.code().as_str()), (403, "forbidden"));
+    wait_for_window(&first).await;
+    let start = quota(&wrong().await);
+    assert_eq!((start.0, quota(&wrong().await).1), (30, start.1 - 1));
+    let directory = app.request(Method::GET, "/stores/directory", &[], &Value::Null).await;
+    assert_eq!(quota(&directory).1, start.1 - 2, "calls of the address without a credential");
 }
 
 #[tokio::test]

@@ -84,7 +84,7 @@ async fn at_the_demo_store(trial: &Trial) -> Result<usize, Failure> {
     let mut items = json!([{ "product_id": product, "quantity": 1 }]);
     let buy = |items: &Value| json!({ "merchant_slug": "demo-store", "items": items });
     let (mut status, mut answer) = agent.call("POST", "/agent/checkout", &buy(&items)).await?;
-    if answer["details"]["field"] == "items/0/variant_id" {
+    if answer["details"]["field"] == "items[0].variant_id" {
         let lists = named_call(&answer["details"], "GET")?;
         let path = lists.replace("{product_id}", product.as_str().unwrap_or_default());
         let product = agent.data("GET", &path, &Value::Null).await?;
@@ -137,7 +137,7 @@ async fn at_a_strict_store(trial: &Trial) -> Result<usize, Failure> {
     })?;
     let details = &refused["details"];
     let change = named_call(details, "PATCH")?;
-    let missing = details["missing"][0].as_str().and_then(|path| path.strip_prefix("$."));
+    let missing = details["missing"][0].as_str();
     let missing = missing.ok_or_else(|| format!("nothing is missing: {refused}"))?;
     let hint = text(details, "hint")?;
     ensure(hint.contains(&format!("with {missing}, then with shipping_option_id")), || {

@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use crate::hardening::deployment::{ALL_SCOPES, Deployment, product_of};
-use crate::hardening::shop::{Answer, agent_call, tool};
+use crate::hardening::shop::{Answer, Shop, agent_call, call, tool};
 use crate::http::{Client, Delivery};
 use crate::report::{Failure, Trial, Verdict, ensure};
 
@@ -41,9 +41,16 @@ pub(crate) async fn unknown_fields(trial: Trial) -> Verdict {
     };
     let mcp = async |body: Value| tool(port, &key, STORE, "create_cart", &body).await;
     names(&mcp(without_slug(&misspelt)).await?, "itemz", "items")?;
-    names(&mcp(without_slug(&nested)).await?, "items/0/quantitt", "quantity")?;
+    names(&mcp(without_slug(&nested)).await?, "items[0].quantitt", "quantity")?;
     let both = json!({ "items": [{ "product_id": product }], "ship_to": { "country": "FI" }, "destination": { "country": "SE" } });
     names(&mcp(both).await?, "ship_to", "destination")?;
+    for (path, field, nearest) in [
+        ("/stores/directory?min_trsut=0.99", "min_trsut", "min_trust"),
+        ("/deals?min_discont=50", "min_discont", "min_discount"),
+    ] {
+        names(&agent_call(port, &key, "GET", path, &Value::Null).await?, field, nearest)?;
+    }
+    unknown_parameters_of_merchants(&trial).await?;
     let broken = "{\n  \"merchant_slug\": \"kivikiri\",\n  \"items\": [],\n}";
     let mut client = Client::new(port).with_agent_key(&key);
     for path in ["/api/v1/agent/cart", "/kivikiri/mcp"] {
@@ -54,8 +61,33 @@ pub(crate) async fn unknown_fields(trial: Trial) -> Verdict {
         ensure(is_located, || format!("{path}: {status} {body}"))?;
     }
     Ok(String::from(
-        "unknown fields named with the nearest known one at both doors, also nested ones; a trailing comma with line and column",
+        "unknown fields and query parameters named with the nearest known one at both doors, also nested ones; a trailing comma with line and column",
     ))
+}
+
+/// Misspelt parameters of merchants: a dry run that is misspelt replaces nothing.
+async fn unknown_parameters_of_merchants(trial: &Trial) -> Result<(), Failure> {
+    let shop = Shop::open(trial).await?;
+    let (port, key) = (shop.port(), shop.key().await?);
+    let listed = "SELECT count(*) FROM product WHERE merchant_id = $1 AND retired_at IS NULL";
+    let before = shop.count(listed).await?;
+    let product = json!({ "external_id": "other", "name": "Another", "price": 5 });
+    let cases = [
+        ("PUT", "/merchant/products?dry_rum=true&force=true", "dry_rum", "dry_run"),
+        ("POST", "/merchant/imports?format=ndjson&mode=replace&dryrun=true", "dryrun", "dry_run"),
+        ("GET", "/merchant/products?statsu=hidden", "statsu", "status"),
+        ("GET", "/merchant/checkouts?staus=completed", "staus", "status"),
+        ("GET", "/merchant/export?fromat=csv", "fromat", "format"),
+    ];
+    for (method, path, field, nearest) in cases {
+        let body = if method == "GET" { &Value::Null } else { &product };
+        names(&call(port, &key, method, path, body).await?, field, nearest)?;
+    }
+    let runs = shop.count("SELECT count(*) FROM catalog_run WHERE merchant_id = $1").await?;
+    let after = shop.count(listed).await?;
+    ensure((runs, after) == (0, before), || {
+        format!("{runs} imports began; {before} products, then {after}")
+    })
 }
 
 /// Returns whether a request was understood. Similar products need the search index, which this deployment lacks.

@@ -147,6 +147,9 @@ async fn not_advertised(port: u16) -> Result<(), Failure> {
         let Delivery::Answered { status: 200, body } = answer else {
             return Err(format!("{answer:?}").into());
         };
+        ensure(!body.contains("x-former-names"), || {
+            String::from("former names are declared to clients")
+        })?;
         let document: Value = serde_json::from_str(&body)?;
         let inputs: Vec<Value> = if let Some(tools) = document["result"]["tools"].as_array() {
             tools.iter().map(|tool| tool["inputSchema"].clone()).collect()

@@ -5,6 +5,8 @@ use serde_json::{Value, json};
 
 use super::Scratch;
 use crate::hardening::demo_database;
+use crate::hardening::deployment::product_of;
+use crate::hardening::shop::{agent_call, text};
 use crate::http::{Client, tool_call};
 use crate::identity::{Account, agent_key_for};
 use crate::report::{Failure, Trial, Verdict, ensure};
@@ -41,6 +43,14 @@ pub(crate) async fn prove(_: Trial) -> Verdict {
         .post(&mcp, &call("get_store_policies", json!({})))
         .await;
     agent().get(&format!("/api/v1/agent/products/{unknown}")).await;
+    let (buyer_id, buyer) = agent_key_for(souk.port, &token, &["agent:cart"]).await?;
+    let items = json!([{ "product_id": product_of(STORE)?, "quantity": 1 }]);
+    let cart = json!({ "merchant_slug": STORE, "items": items });
+    let (status, cart) = agent_call(souk.port, &buyer, "POST", "/agent/cart", &cart).await?;
+    ensure(status == 201, || format!("{status} {cart}"))?;
+    let path = format!("/agent/cart/{}", text(&cart["data"], "cart_id")?);
+    agent_call(souk.port, &buyer, "GET", &path, &Value::Null).await?;
+    Client::new(souk.port).get("/stores/nowhere").await;
     drop(souk);
     let logged = std::fs::read_to_string(&log)?;
     let lines: Vec<Value> = logged
@@ -55,6 +65,9 @@ pub(crate) async fn prove(_: Trial) -> Verdict {
         json!({ "route": "/api/v1/merchant/products/{external_id}", "store": STORE, "status": 404, "error": "product_not_found" }),
         json!({ "tool": "get_store_policies", "error": "unauthorized" }),
         json!({ "route": "/api/v1/agent/products/{product_id}", "key": key_id, "tool": "get_product_details" }),
+        json!({ "route": "/api/v1/agent/cart", "key": buyer_id, "store": STORE, "status": 201 }),
+        json!({ "route": "/api/v1/agent/cart/{cart_id}", "key": buyer_id, "store": STORE, "tool": "get_cart" }),
+        json!({ "route": "/stores/{slug}", "status": 404, "error": "store_not_found" }),
     ];
     for line in &expected {
         must_have(&lines, line)?;
