@@ -22,6 +22,10 @@ pub(crate) const AS_GOOD: f32 = 0.8;
 /// Results of one store that can be among the first without exceeding its part of any ten.
 const CANDIDATES_OF_STORE: usize = FIRST / TEN * OF_STORE_MAX;
 
+/// Candidates with a limited number of each store. More than the first results, so that the last ten of them still have a
+/// choice of stores.
+const SPREAD_MAX: usize = 2 * FIRST;
+
 /// The candidates for the first results.
 #[derive(Debug, Default)]
 pub(crate) struct Candidates {
@@ -40,7 +44,7 @@ impl Candidates {
         let own = self.of_store.get(&store).filter(|own| own.len() >= CANDIDATES_OF_STORE);
         let worst = match own {
             Some(own) => own.first(),
-            None => self.spread.first().filter(|_| self.spread.len() >= FIRST),
+            None => self.spread.first().filter(|_| self.spread.len() >= SPREAD_MAX),
         };
         Some(worst?.sort_key.min(best.0.sort_key))
     }
@@ -55,7 +59,7 @@ impl Candidates {
         let replaced = if own.len() >= CANDIDATES_OF_STORE {
             own.first().copied()
         } else {
-            self.spread.first().copied().filter(|_| self.spread.len() >= FIRST)
+            self.spread.first().copied().filter(|_| self.spread.len() >= SPREAD_MAX)
         };
         if let Some(replaced) = replaced {
             if replaced > hit {
