@@ -173,7 +173,7 @@ impl ToolEntry {
         if self.writes_to_store() {
             schema["properties"][KEY_ARGUMENT] = json!({
                 "description": format!(
-                    "Your unique key, at most {} characters; a retry with it runs once.",
+                    "Retries with the same key run once; at most {} characters.",
                     IdempotencyKey::LENGTH_MAX,
                 ),
                 "type": "string",
