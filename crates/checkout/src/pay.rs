@@ -3,7 +3,7 @@
 
 use carts::{CartStatus, QuoteHash};
 use database::{Work, crash_point};
-use orders::{Order, OrderStatus, PaymentStatus};
+use orders::{Order, OrderStatus};
 use payments::{ChargeOutcome, Payment};
 use primitives::{CheckoutId, MerchantId};
 use subtle::ConstantTimeEq;
@@ -191,14 +191,6 @@ pub(crate) async fn new_order(
         confirmation_id: proof.confirmation,
         same_address: confirmation.and_then(|it| it.same_address()),
         buyer: cart.buyer.as_ref().and_then(|buyer| serde_json::to_value(buyer).ok()),
-        version: 1,
-        payment: PaymentStatus::Paid,
-        refunded_minor: 0,
-        promised_by: None,
-        delivered_at: None,
-        returnable_until: None,
-        destination: None,
-        note: None,
         created_at: now,
         updated_at: now,
     })

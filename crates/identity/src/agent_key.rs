@@ -81,21 +81,6 @@ impl Agent {
         self.owner.is_none()
     }
 
-    /// Returns the keys whose orders the agent sees: its own or, with the scope `AgentOrders`, all of its account, also those
-    /// that are no longer valid (docs/contract/orders.md#visibility).
-    pub async fn keys_of_orders(&self, database: &Database) -> Result<Vec<KeyId>, IdentityError> {
-        match self.owner {
-            // Not by `require`: the scope that `AgentCheckout` implies is for the orders of the key.
-            Some(owner) if self.scopes.contains(&Scope::AgentOrders) => {
-                let reading = Reading::for_platform(database);
-                reading
-                    .run(async |sql| Ok(table::agent_key::ids_of_person(sql, owner).await?))
-                    .await
-            }
-            _ => Ok(vec![self.key]),
-        }
-    }
-
     /// Returns `StoreNotAllowed` if the key is not valid for a store.
     pub fn require_store(&self, merchant: MerchantId) -> Result<(), IdentityError> {
         match &self.stores {
@@ -111,8 +96,7 @@ pub async fn keys_of_account(
     work: &mut Work,
     account: UserId,
 ) -> Result<Vec<KeyId>, DatabaseError> {
-    work.as_platform(async |work| Ok(table::agent_key::ids_of_person(work.sql(), account).await?))
-        .await
+    work.as_platform(async |work| Ok(table::agent_key::ids_of_person(work, account).await?)).await
 }
 
 /// Issues an agent key to a person, in a platform transaction.

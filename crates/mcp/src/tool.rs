@@ -173,7 +173,7 @@ impl ToolEntry {
         if self.writes_to_store() {
             schema["properties"][KEY_ARGUMENT] = json!({
                 "description": format!(
-                    "Retries with the same key run once; at most {} characters.",
+                    "Your unique key, at most {} characters; a retry with it runs once.",
                     IdempotencyKey::LENGTH_MAX,
                 ),
                 "type": "string",

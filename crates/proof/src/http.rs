@@ -107,16 +107,6 @@ impl Client {
         self
     }
 
-    /// Returns a header of the last response, by its name in lower case.
-    pub(crate) fn header(&self, name: &str) -> Option<&str> {
-        self.received.get(name).map(String::as_str)
-    }
-
-    /// Returns the headers of the last response, by their names in lower case.
-    pub(crate) fn headers(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.received.iter().map(|(name, value)| (name.as_str(), value.as_str()))
-    }
-
     /// Returns the numeric value of a header of the last response.
     pub(crate) fn header_number(&self, name: &str) -> Option<u64> {
         self.received.get(name)?.parse().ok()

@@ -26,12 +26,6 @@ pub(crate) fn required_env(name: &str) -> Result<String, Failure> {
     std::env::var(name).map_err(|_| format!("{name} is not set; use `just prove`").into())
 }
 
-/// Returns the value of an environment variable that whoever runs a check may set.
-#[expect(clippy::disallowed_methods, reason = "set for one check and by nothing else")]
-pub(crate) fn optional_env(name: &str) -> Option<String> {
-    std::env::var(name).ok()
-}
-
 /// Runs a `souk` command to completion.
 pub(crate) fn command(database_url: &str, arguments: &[&str]) -> Result<(), Failure> {
     let mut command = Command::new(required_env("SOUK_BIN")?);

@@ -6,7 +6,6 @@ mod documentation;
 mod error_page;
 mod form;
 mod home;
-mod order_page;
 mod payment;
 mod picture;
 mod policy_view;
@@ -29,7 +28,6 @@ use axum::http::header::{
 use axum::response::{IntoResponse, Response};
 use checkout::PaymentGateway;
 use database::Database;
-use identity::OrderLinks;
 use limits::AdmissionControl;
 use merchants::StoreCache;
 
@@ -56,8 +54,6 @@ pub struct Web {
     pub admission: AdmissionControl,
     /// Accepts payments on the payment page.
     pub payment_gateway: PaymentGateway,
-    /// Links to the pages of orders.
-    pub order_links: OrderLinks,
 }
 
 /// Returns the router of all pages.
@@ -66,7 +62,6 @@ pub fn router(web: Web) -> Router {
     Router::new()
         .merge(approval::routes())
         .merge(payment::routes())
-        .merge(order_page::routes())
         .merge(store_directory::routes())
         .merge(store_page::routes())
         .merge(product_page::routes())

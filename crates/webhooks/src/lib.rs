@@ -7,8 +7,6 @@ mod table;
 
 pub use error::WebhookError;
 pub use event::{
-    AbandonedItem, CheckoutAbandoned, DisputePayload, FulfillmentPayload, HumanConfirmation,
-    OrderChange, OrderChanged, OrderCreated, OrderedItem, RefundPayload, ReturnPayload,
-    UnitsPayload, WebhookEvent,
+    AbandonedItem, CheckoutAbandoned, HumanConfirmation, OrderCreated, OrderedItem, WebhookEvent,
 };
 pub use publish::publish;

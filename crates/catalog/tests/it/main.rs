@@ -11,7 +11,6 @@ mod put;
 mod quality;
 mod quotas;
 mod reading;
-mod restocking;
 mod sales;
 mod shop;
 mod update_offers;

@@ -1,19 +1,8 @@
 //! Tests against a real database.
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
 
-mod canceling;
-mod completing;
-mod desk;
-mod disputes;
-mod feedback;
-mod fulfilment;
 mod placing;
 mod purging;
-mod pushing;
 mod reading;
-mod refunds;
-mod return_edges;
-mod returns;
-mod settlements;
 mod shop;
 mod statuses;
