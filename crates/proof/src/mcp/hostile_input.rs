@@ -1,11 +1,11 @@
 //! `hostile-input`: malformed requests: too long, too deeply nested, duplicated, truncated, endless.
 //! Each gets the right error, costs little, and does not affect the next request.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::raw::{exchange, plain_json, post, post_json};
+use super::raw::{Response, exchange, plain_json, post, post_json};
 use crate::engines::Engines;
 use crate::hardening::product_of;
 use crate::http::{Client, Delivery, tool_call};
@@ -13,8 +13,12 @@ use crate::report::{Failure, Trial, Verdict, ensure};
 use crate::search::cpu_nanos;
 use crate::souk::{Souk, command};
 
-/// Maximum CPU of one request; the kernel measures it coarsely.
+/// Maximum CPU of one request whose body is small or no JSON; the kernel measures it coarsely.
 const CPU_MAX: Duration = Duration::from_millis(50);
+/// Maximum CPU of one request, as a multiple of what it costs to parse its body: the machines differ.
+const PARSES_MAX: u32 = 10;
+/// How often a request that cost more is measured again.
+const REPEATS_MAX: u32 = 3;
 /// Maximum growth of resident memory over all requests.
 const GROWTH_MAX_KIB: u64 = 64 * 1024;
 
@@ -267,15 +271,23 @@ pub(crate) async fn prove(trial: Trial) -> Verdict {
     for round in 0..rounds {
         trial.progress(|| format!("round {} of {rounds}", round + 1));
         for case in &cases {
-            let cpu = cpu_nanos(souk.pid())?;
-            let answer = exchange(souk.port, &case.bytes).await;
-            let answer = answer.map_err(|why| format!("{}: {why}", case.name))?;
-            let spent = Duration::from_nanos(cpu_nanos(souk.pid())?.saturating_sub(cpu));
+            let maximum = CPU_MAX.max(parse_time(&case.bytes) * PARSES_MAX);
+            let (mut answer, mut spent) = measured(&souk, case).await?;
+            // The process also works in the background, so that a single measurement may be too high.
+            for _ in 0..REPEATS_MAX {
+                if spent < maximum {
+                    break;
+                }
+                let again = measured(&souk, case).await?;
+                (answer, spent) = (again.0, spent.min(again.1));
+            }
             let wanted = (case.status, case.code);
             if (answer.status, answer.rpc_code()) != wanted {
                 differing.push(format!("{}: expected {wanted:?}, got {answer:?}", case.name));
             }
-            ensure(spent < CPU_MAX, || format!("{} cost {spent:?} of CPU", case.name))?;
+            ensure(spent < maximum, || {
+                format!("{} cost {spent:?} of CPU, of {maximum:?}", case.name)
+            })?;
             if spent > most_expensive.0 {
                 most_expensive = (spent, case.name);
             }
@@ -292,6 +304,25 @@ pub(crate) async fn prove(trial: Trial) -> Verdict {
         most_expensive.0.as_secs_f64() * 1_000.0,
         most_expensive.1,
     ))
+}
+
+/// Returns how long this process takes to parse the body of a request, at the least of three times; zero if it is no JSON.
+fn parse_time(request: &[u8]) -> Duration {
+    let head = request.windows(4).position(|bytes| bytes == b"\r\n\r\n").map_or(0, |at| at + 4);
+    let parse = || {
+        let began = Instant::now();
+        serde_json::from_slice::<serde_json::Value>(&request[head..]).ok().map(|_| began.elapsed())
+    };
+    (0..3).filter_map(|_| parse()).min().unwrap_or_default()
+}
+
+/// Sends a request and returns the answer and the CPU that the process spent meanwhile.
+async fn measured(souk: &Souk, case: &Case) -> Result<(Response, Duration), Failure> {
+    let before = cpu_nanos(souk.pid())?;
+    let answer = exchange(souk.port, &case.bytes).await;
+    let answer = answer.map_err(|why| format!("{}: {why}", case.name))?;
+    let spent = cpu_nanos(souk.pid())?.saturating_sub(before);
+    Ok((answer, Duration::from_nanos(spent)))
 }
 
 /// Creates a sandbox key and a cart, and returns their ids.
