@@ -18,6 +18,11 @@ dev *ARGS:
 demo-purchase *ARGS:
     @dev/purchase/run "$@"
 
+# Walk an order from its purchase to the refund of a return: order, shipment, delivery, return, refund
+[group('run')]
+demo-return *ARGS:
+    @dev/returns/run "$@"
+
 # Manage the private PostgreSQL and Redis: start, stop, status, env
 [group('run')]
 engines *ARGS:

@@ -31,7 +31,6 @@ const total = (sizes) => sum(sizes.map(([, size]) => size));
 const sizes = tools.map(shown);
 const listing = total(sizes);
 const discoverySize = total(discovery.map(shown));
-const outputs = sum(tools.map(({ outputSchema }) => count(outputSchema)));
 const found = countTokens(answer.content[0].text);
 
 console.log(`tokens: ${discovery.length} discovery tools: ${discoverySize} of ${DISCOVERY_LIMIT}`);
@@ -39,6 +38,5 @@ console.log(`tokens: all ${tools.length} tools: ${listing} of ${LISTING_LIMIT}`)
 for (const [name, size] of sizes.sort((left, right) => right[1] - left[1]).slice(0, 5)) {
     console.log(`  ${String(size).padStart(5)}  ${name}`);
 }
-console.log(`tokens: output schemas of all tools: ${outputs}`);
 console.log(`tokens: a search result with ten products: ${found} of ${ANSWER_LIMIT}`);
 if (answer.isError || discoverySize >= DISCOVERY_LIMIT || listing >= LISTING_LIMIT || found >= ANSWER_LIMIT) process.exitCode = 1;

@@ -54,7 +54,7 @@ impl Destination {
 
     /// Returns the destination with an upper-case country and every text normalized to one line, or an error if one is
     /// invalid.
-    pub(crate) fn validated(self) -> Result<Self, CartError> {
+    pub fn validated(self) -> Result<Self, CartError> {
         let country = self.country.to_ascii_uppercase();
         if !country::is_country(&country) {
             return Err(CartError::InvalidCountry { nearest: country::nearest(&country) });

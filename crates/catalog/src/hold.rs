@@ -89,7 +89,11 @@ pub async fn sell(
 
 /// Locks the product rows in the order of their external ids, as every writer does, so that transactions cannot deadlock.
 /// The row of a single product without variants is locked by the statement that changes it.
-async fn lock(work: &mut Work, merchant: MerchantId, units: &[Units]) -> Result<(), CatalogError> {
+pub(crate) async fn lock(
+    work: &mut Work,
+    merchant: MerchantId,
+    units: &[Units],
+) -> Result<(), CatalogError> {
     let ids: Vec<Uuid> = units.iter().map(|units| units.product.uuid()).collect();
     let is_single =
         units.iter().all(|one| one.product == units[0].product && one.variant.is_none());

@@ -34,6 +34,7 @@ mod quota;
 mod read;
 mod record;
 mod refresh_stats;
+mod restock;
 mod retire_each;
 mod sale;
 mod stock;
@@ -103,6 +104,7 @@ pub use record::{
     CategoryRecord, ImageRecord, MerchantRecord, ProductRecord, RatingRecord, VariantRecord,
 };
 pub use refresh_stats::{RefreshCatalogStats, schedule_catalog_stats};
+pub use restock::restock;
 pub use retire_each::{RetireOutcome, retire_each};
 pub use sale::Sale;
 pub use stock::StockStatus;

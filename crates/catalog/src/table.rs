@@ -13,6 +13,7 @@ mod purge;
 mod quality;
 mod quota;
 mod read;
+mod restock;
 mod review;
 mod row_error;
 mod variant;
@@ -52,6 +53,7 @@ pub(crate) use quota::{
 };
 pub use read::Lookup;
 pub(crate) use read::{deals, find, merchant_of, newest, sellers};
+pub(crate) use restock::{restock_in_sandbox, restock_units};
 pub(crate) use review::{put_reviews, reviewed, reviews};
 pub(crate) use row_error::{put_row_errors, row_errors};
 pub(crate) use variant::{

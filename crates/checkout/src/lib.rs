@@ -51,7 +51,7 @@ pub use holds::hold_limits;
 pub use input::{Metadata, ProofRequest, ReasonCode, ReturnUrl};
 pub use machine::{INITIAL_STATUSES, Status, TRANSITIONS, Transition, state_diagram};
 pub use orders::ConfirmationLevel;
-pub use pay::{PayRequest, pay};
+pub use pay::{PayRequest, PayResult, pay};
 pub use payment_page::PaymentPage;
 pub use purge::{PurgeCarts, PurgeCheckoutEvents};
 pub use read::{SessionsFilter, merchant_of, session, sessions};

@@ -3,9 +3,9 @@
 
 use carts::{CartStatus, QuoteHash};
 use database::{Work, crash_point};
-use orders::{Order, OrderStatus};
+use orders::{Order, OrderStatus, PaymentStatus};
 use payments::{ChargeOutcome, Payment};
-use primitives::{CheckoutId, MerchantId};
+use primitives::{CheckoutId, MerchantId, OrderId};
 use subtle::ConstantTimeEq;
 
 use crate::event::{self, AgentEvent};
@@ -25,14 +25,23 @@ pub struct PayRequest<'form> {
     pub visitor: Visitor,
 }
 
+/// The result of a call of [`pay`].
+#[derive(Debug, Clone)]
+pub struct PayResult {
+    pub snapshot: SessionSnapshot,
+    /// The order that this call placed. `None` if the payment was declined or is not known yet, and if another call, or
+    /// reconciliation, recorded its outcome: the session then names the order, and this caller did not pay it.
+    pub placed: Option<OrderId>,
+}
+
 /// Pays for a session with the instrument chosen by the person. Exactly the terms that the page showed are charged, and
-/// paying confirms them. Returns `CsrfRejected` unless the form token is the session's, and `QuoteChanged` if its terms are
+/// paying confirms them. A session that is paid already is returned as it is. Returns `CsrfRejected` unless the form token is the session's, and `QuoteChanged` if its terms are
 /// not the ones that were shown.
 pub async fn pay(
     context: &CheckoutContext<'_>,
     id: CheckoutId,
     request: PayRequest<'_>,
-) -> Result<SessionSnapshot, CheckoutError> {
+) -> Result<PayResult, CheckoutError> {
     let merchant = context.merchant();
     let mut work = context.work().await?;
     let now = work.now();
@@ -41,7 +50,7 @@ pub async fn pay(
         return Err(CheckoutError::CsrfRejected);
     }
     if session.stored_status() == Status::Completed {
-        return Ok(SessionSnapshot { session, now });
+        return Ok(PayResult { snapshot: SessionSnapshot { session, now }, placed: None });
     }
     if !session.is_holding {
         return Err(CheckoutError::InvalidTransition { from: session.status(now) });
@@ -72,12 +81,14 @@ pub async fn pay(
     match outcome {
         Ok(outcome) => {
             let mut work = context.work().await?;
-            let session = settle(&mut work, merchant, &payment, &outcome).await?;
+            let Settled { session, is_recorded } =
+                settle(&mut work, merchant, &payment, &outcome).await?;
             crash_point("pay.settled");
             let now = work.now();
             work.commit().await?;
             crash_point("pay.committed");
-            Ok(SessionSnapshot { session, now })
+            let placed = session.order.filter(|_| is_recorded);
+            Ok(PayResult { snapshot: SessionSnapshot { session, now }, placed })
         }
         Err(unavailable) => {
             // The charge may have succeeded; reconciliation finds out.
@@ -86,7 +97,7 @@ pub async fn pay(
                 %merchant, %payment, cause = %unavailable,
                 "the payment provider returned no outcome; the payment stays pending until it is reconciled"
             );
-            Ok(SessionSnapshot { session, now })
+            Ok(PayResult { snapshot: SessionSnapshot { session, now }, placed: None })
         }
     }
 }
@@ -110,17 +121,24 @@ pub(crate) async fn start_payment(
     Ok(payment)
 }
 
+/// A session after the outcome of its payment was recorded.
+pub(crate) struct Settled {
+    pub(crate) session: Session,
+    /// Whether this call recorded the outcome; `false` if it was recorded before.
+    pub(crate) is_recorded: bool,
+}
+
 /// Records the outcome of a payment: places the order, or lets the person pay again. Idempotent.
 pub(crate) async fn settle(
     work: &mut Work,
     merchant: MerchantId,
     payment: &Payment,
     outcome: &ChargeOutcome,
-) -> Result<Session, CheckoutError> {
+) -> Result<Settled, CheckoutError> {
     let now = work.now();
     let (mut session, cart) = read::lock(work, merchant, payment.checkout, None).await?;
     if !payments::record_outcome(work, merchant, payment.id, outcome).await? {
-        return Ok(session);
+        return Ok(Settled { session, is_recorded: false });
     }
     let before = session.version;
     match outcome {
@@ -147,7 +165,7 @@ pub(crate) async fn settle(
             event::record(work, merchant, &session, AgentEvent::CheckoutComplete).await?;
         }
     }
-    Ok(session)
+    Ok(Settled { session, is_recorded: true })
 }
 
 /// The payment of an order, and the status in which the order starts.
@@ -191,6 +209,14 @@ pub(crate) async fn new_order(
         confirmation_id: proof.confirmation,
         same_address: confirmation.and_then(|it| it.same_address()),
         buyer: cart.buyer.as_ref().and_then(|buyer| serde_json::to_value(buyer).ok()),
+        version: 1,
+        payment: PaymentStatus::Paid,
+        refunded_minor: 0,
+        promised_by: None,
+        delivered_at: None,
+        returnable_until: None,
+        destination: None,
+        note: None,
         created_at: now,
         updated_at: now,
     })

@@ -92,7 +92,7 @@ pub async fn report_paid(
         let name = "own page";
         let payment = start_payment(&mut work, merchant, &mut session, MERCHANT, name).await?;
         let outcome = ChargeOutcome::Paid { reference: report.reference.clone() };
-        settle(&mut work, merchant, &payment, &outcome).await?
+        settle(&mut work, merchant, &payment, &outcome).await?.session
     } else {
         match place_late(&mut work, merchant, session, &cart, report).await? {
             Ok(session) => session,

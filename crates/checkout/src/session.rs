@@ -276,6 +276,9 @@ fn lines_of(revalidated: &Revalidated) -> Vec<OrderLine> {
         quantity: line.quantity,
         unit_minor: line.unit_minor,
         total_minor: line.total_minor,
+        canceled: 0,
+        shipped: 0,
+        returned: 0,
     };
     revalidated.priced.quote.lines.iter().map(line).collect()
 }

@@ -27,16 +27,17 @@ impl Tenant {
     /// Returns `BEGIN` with the role and the merchant, for one round trip. The text interpolates only a fixed role name
     /// and a UUID.
     pub(crate) fn begin(self, access: Access) -> SqlStr {
+        // All statements of a read see the same state: an order and its history, for example. A read never fails because of it.
         let mode = match access {
-            Access::Write => "READ WRITE",
-            Access::Read => "READ ONLY",
+            Access::Write => "READ COMMITTED READ WRITE",
+            Access::Read => "REPEATABLE READ READ ONLY",
         };
         let merchant = match self {
             Self::Store(merchant) | Self::Checkout(merchant) => merchant.uuid().to_string(),
             Self::Platform => String::new(),
         };
         AssertSqlSafe(format!(
-            "BEGIN ISOLATION LEVEL READ COMMITTED {mode}; {}; SET LOCAL souk.merchant_id = '{merchant}'",
+            "BEGIN ISOLATION LEVEL {mode}; {}; SET LOCAL souk.merchant_id = '{merchant}'",
             self.set_role()
         ))
         .into_sql_str()

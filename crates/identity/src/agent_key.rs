@@ -17,6 +17,10 @@ const DAYS_MAX: u32 = 3_650;
 /// How long the former text of a rotated key remains valid beside the new one.
 const OVERLAP: Duration = Duration::from_hours(1);
 
+/// Keys of an account whose orders are visible to its other keys, the newest (docs/contract/orders.md#visibility). Each costs a
+/// listing one look into an index, and the number of revoked keys is not limited.
+const KEYS_OF_ORDERS_MAX: i64 = 500;
+
 /// The properties of a key to issue.
 #[derive(Debug, Clone, Default)]
 pub struct NewAgentKey {
@@ -81,6 +85,28 @@ impl Agent {
         self.owner.is_none()
     }
 
+    /// Returns the keys whose orders the agent sees: its own or, with the scope `AgentOrders`, also the newest of its account,
+    /// valid or not (docs/contract/orders.md#visibility).
+    pub async fn keys_of_orders(&self, database: &Database) -> Result<Vec<KeyId>, IdentityError> {
+        match self.owner {
+            // Not by `require`: the scope that `AgentCheckout` implies is for the orders of the key.
+            Some(owner) if self.scopes.contains(&Scope::AgentOrders) => {
+                let reading = Reading::for_platform(database);
+                let mut keys: Vec<KeyId> = reading
+                    .run(async |sql| -> Result<_, IdentityError> {
+                        let limit = KEYS_OF_ORDERS_MAX;
+                        Ok(table::agent_key::newest_ids_of_person(sql, owner, limit).await?)
+                    })
+                    .await?;
+                if !keys.contains(&self.key) {
+                    keys.push(self.key);
+                }
+                Ok(keys)
+            }
+            _ => Ok(vec![self.key]),
+        }
+    }
+
     /// Returns `StoreNotAllowed` if the key is not valid for a store.
     pub fn require_store(&self, merchant: MerchantId) -> Result<(), IdentityError> {
         match &self.stores {
@@ -96,7 +122,8 @@ pub async fn keys_of_account(
     work: &mut Work,
     account: UserId,
 ) -> Result<Vec<KeyId>, DatabaseError> {
-    work.as_platform(async |work| Ok(table::agent_key::ids_of_person(work, account).await?)).await
+    work.as_platform(async |work| Ok(table::agent_key::ids_of_person(work.sql(), account).await?))
+        .await
 }
 
 /// Issues an agent key to a person, in a platform transaction.

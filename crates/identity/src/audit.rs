@@ -98,6 +98,11 @@ primitives::text_enum! {
         /// The stock held by a checkout session was released.
         #[strum(serialize = "checkout.released")]
         CheckoutReleased,
+        /// An administrator set the status of the payment of an order.
+        #[strum(serialize = "order.payment_set")]
+        PaymentStatusSet,
+        #[strum(serialize = "dispute.decided")]
+        DisputeDecided,
         /// The personal data of a buyer was erased.
         #[strum(serialize = "buyer.erased")]
         BuyerErased,

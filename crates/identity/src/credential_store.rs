@@ -10,8 +10,8 @@ use serde_json::json;
 
 use crate::attempts::Attempts;
 use crate::{
-    Actor, AgentKey, AgentKeys, IdentityError, IssuedKey, Logins, NewAgentKey, NewStoreKey, People,
-    Secret, StoreKey, StoreKeys, Tokens,
+    Actor, AgentKey, AgentKeys, IdentityError, IssuedKey, Logins, NewAgentKey, NewStoreKey,
+    OrderLinks, People, Secret, StoreKey, StoreKeys, Tokens,
 };
 
 /// Authenticates callers, and issues and revokes credentials. It does not expose the secret.
@@ -27,6 +27,8 @@ pub struct CredentialStore {
     pub logins: Logins,
     /// Signs and verifies access tokens.
     pub tokens: Tokens,
+    /// Links to the pages of orders.
+    pub order_links: OrderLinks,
     database: Database,
     secret: Secret,
 }
@@ -44,6 +46,7 @@ impl CredentialStore {
     ) -> Self {
         let attempts = Attempts::new();
         let own = || (database.clone(), secret.clone());
+        let order_links = OrderLinks::new(secret, Arc::clone(&site_url));
         let tokens = Tokens::new(database.clone(), secret.clone(), site_url);
         let ((store_db, store_secret), (agent_db, agent_secret)) = (own(), own());
         let (database, secret) = own();
@@ -53,6 +56,7 @@ impl CredentialStore {
             people: People::new(database.clone(), tokens.clone(), age_max),
             logins: Logins::new(database.clone(), secret.clone(), tokens.clone(), cores),
             tokens,
+            order_links,
             database,
             secret,
         }

@@ -9,6 +9,7 @@ mod dead_letter;
 mod error;
 mod key_text;
 mod login;
+mod order_link;
 mod password;
 mod person;
 mod purge;
@@ -32,6 +33,7 @@ pub use credential_store::CredentialStore;
 pub use dead_letter::{discard_job, revive_job};
 pub use error::IdentityError;
 pub use login::{Logins, purge_login_attempts};
+pub use order_link::OrderLinks;
 pub use person::{
     Email, NewPerson, Person, Role, add_member, create_person, disable_person, enable_person,
     person_by_email, remove_member, set_password, set_plan,

@@ -36,6 +36,11 @@ impl Secret {
         mac.update(text.as_bytes());
         mac.finalize().into_bytes().into()
     }
+
+    /// Returns the secret of one purpose. Its MACs are unrelated to those of this secret and of other purposes.
+    pub(crate) fn derived(&self, purpose: &str) -> Self {
+        Self(self.mac(&format!("key of {purpose}")).as_slice().into())
+    }
 }
 
 impl fmt::Debug for Secret {

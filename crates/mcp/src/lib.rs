@@ -11,6 +11,7 @@ mod error_response;
 mod gateway;
 mod listing;
 mod message;
+mod onx;
 mod origin_policy;
 mod prompts;
 mod request_context;

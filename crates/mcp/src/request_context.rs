@@ -9,7 +9,8 @@ use identity::{Agent, IdentityError};
 use jobs::IdempotencyKey;
 use limits::QuotaDecision;
 use merchants::Store;
-use primitives::{ClientAddress, RequestId, RequestRecord};
+use orders::Viewer;
+use primitives::{ClientAddress, KeyId, RequestId, RequestRecord};
 use search::CallerKind;
 
 use crate::elicitation::ElicitationSupport;
@@ -67,6 +68,16 @@ impl RequestContext {
         let agent = self.caller()?;
         let (key, name, is_sandbox) = (agent.key, agent.name.clone(), agent.is_sandbox());
         Ok(CartOwner { key, name, is_sandbox })
+    }
+
+    /// Returns the keys whose orders the caller sees (docs/contract/orders.md#visibility).
+    pub(crate) async fn keys_of_orders(&self) -> Result<Vec<KeyId>, IdentityError> {
+        self.caller()?.keys_of_orders(&self.app.database).await
+    }
+
+    /// Returns whose orders the caller sees.
+    pub(crate) async fn viewer(&self) -> Result<Viewer, IdentityError> {
+        Ok(Viewer::Agent(self.keys_of_orders().await?))
     }
 
     /// Returns the idempotency key of a writing call, if the caller sent one.

@@ -172,10 +172,7 @@ impl ToolEntry {
         let mut schema = (self.arguments)();
         if self.writes_to_store() {
             schema["properties"][KEY_ARGUMENT] = json!({
-                "description": format!(
-                    "Your unique key, at most {} characters; a retry with it runs once.",
-                    IdempotencyKey::LENGTH_MAX,
-                ),
+                "description": "Retries with the same key run once.",
                 "type": "string",
                 "pattern": format!("^[ -~]{{1,{}}}$", IdempotencyKey::LENGTH_MAX),
             });

@@ -2,7 +2,7 @@
 
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, SchemaGenerator};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 /// Returns the schema of arguments. A null argument counts as omitted, so the schema allows no nulls: some hosts reject
 /// fields of two types.
@@ -36,6 +36,7 @@ fn describe(schema: &mut Value) {
         _ => return,
     }
     if let Some(fields) = schema.get_mut("properties").and_then(Value::as_object_mut) {
+        fields.retain(|_, field| field.get(UNLISTED).is_none());
         for field in fields.values_mut() {
             if let Some(text) = description(field) {
                 field["description"] = text.into();
@@ -52,13 +53,17 @@ fn describe(schema: &mut Value) {
     }
 }
 
+/// Marks an argument that is accepted and documented, and left out of the listing: another form of the listed ones.
+const UNLISTED: &str = "x-unlisted";
+
 /// Keywords that strict providers reject or ignore.
-const UNSUPPORTED: [&str; 8] = [
+const UNSUPPORTED: [&str; 9] = [
     "default",
     "example",
     "examples",
     "format",
     "maxLength",
+    "maxItems",
     "minLength",
     "pattern",
     schema::FORMER_NAMES,
@@ -84,14 +89,6 @@ fn description(field: &Value) -> Option<String> {
         text = format!("{text} Fields: {}.", fields.join(", "));
     }
     Some(text)
-}
-
-/// Returns a schema of an output for the listing: the names of its fields. Every output that matches the full schema matches
-/// it.
-pub(crate) fn slim(output: &Value) -> Value {
-    let names = output["properties"].as_object().into_iter().flatten();
-    let fields: Map<String, Value> = names.map(|(name, _)| (name.clone(), json!({}))).collect();
-    json!({ "type": "object", "properties": fields })
 }
 
 /// Merges a choice of single values, as schemars describes an enum with documented variants, into one `enum`.

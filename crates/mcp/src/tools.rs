@@ -7,6 +7,7 @@ mod cancel_cart;
 mod cancel_checkout;
 mod cart;
 mod check_availability;
+mod check_return_eligibility;
 mod checkout;
 mod compare_products;
 mod complete_checkout;
@@ -20,7 +21,9 @@ mod find_similar_products;
 mod get_cart;
 mod get_checkout;
 mod get_confirmation_status;
+mod get_dispute;
 mod get_merchant_profile;
+mod get_order_status;
 mod get_price_history;
 mod get_product_details;
 mod get_product_reviews;
@@ -39,6 +42,14 @@ mod list_promotions;
 mod lookup_products;
 mod nlweb_ask;
 mod nlweb_who;
+mod onx_cancel_order;
+mod onx_create_return;
+mod onx_get_fulfillments;
+mod onx_get_orders;
+mod onx_get_returns;
+mod onx_update_order;
+mod open_dispute;
+mod order;
 mod preview_checkout;
 mod product_page;
 mod remove_cart_items;
@@ -48,6 +59,7 @@ mod search_products;
 mod search_products_enriched;
 mod select_shipping_option;
 mod set_cart_destination;
+mod submit_agent_feedback;
 mod suggest_queries;
 mod update_cart;
 mod update_checkout;
@@ -69,6 +81,7 @@ const ENTRIES: &[ToolEntry] = &[
     ToolEntry::of::<cancel_cart::CancelCart>(),
     ToolEntry::of::<cancel_checkout::CancelCheckout>(),
     ToolEntry::of::<check_availability::CheckAvailability>(),
+    ToolEntry::of::<check_return_eligibility::CheckReturnEligibility>(),
     ToolEntry::of::<compare_products::CompareProducts>(),
     ToolEntry::of::<complete_checkout::CompleteCheckout>(),
     ToolEntry::of::<create_cart::CreateCart>(),
@@ -81,7 +94,9 @@ const ENTRIES: &[ToolEntry] = &[
     ToolEntry::of::<get_cart::GetCart>(),
     ToolEntry::of::<get_checkout::GetCheckout>(),
     ToolEntry::of::<get_confirmation_status::GetConfirmationStatus>(),
+    ToolEntry::of::<get_dispute::GetDispute>(),
     ToolEntry::of::<get_merchant_profile::GetMerchantProfile>(),
+    ToolEntry::of::<get_order_status::GetOrderStatus>(),
     ToolEntry::of::<get_price_history::GetPriceHistory>(),
     ToolEntry::of::<get_product_details::GetProductDetails>(),
     ToolEntry::of::<get_product_reviews::GetProductReviews>(),
@@ -99,6 +114,13 @@ const ENTRIES: &[ToolEntry] = &[
     ToolEntry::of::<lookup_products::LookupProducts>(),
     ToolEntry::of::<nlweb_ask::NlwebAsk>(),
     ToolEntry::of::<nlweb_who::NlwebWho>(),
+    ToolEntry::of::<onx_cancel_order::OnxCancelOrder>(),
+    ToolEntry::of::<onx_create_return::OnxCreateReturn>(),
+    ToolEntry::of::<onx_get_fulfillments::OnxGetFulfillments>(),
+    ToolEntry::of::<onx_get_orders::OnxGetOrders>(),
+    ToolEntry::of::<onx_get_returns::OnxGetReturns>(),
+    ToolEntry::of::<onx_update_order::OnxUpdateOrder>(),
+    ToolEntry::of::<open_dispute::OpenDispute>(),
     ToolEntry::of::<preview_checkout::PreviewCheckout>(),
     ToolEntry::of::<remove_cart_items::RemoveCartItems>(),
     ToolEntry::of::<remove_discount_code::RemoveDiscountCode>(),
@@ -107,6 +129,7 @@ const ENTRIES: &[ToolEntry] = &[
     ToolEntry::of::<search_products_enriched::SearchProductsEnriched>(),
     ToolEntry::of::<select_shipping_option::SelectShippingOption>(),
     ToolEntry::of::<set_cart_destination::SetCartDestination>(),
+    ToolEntry::of::<submit_agent_feedback::SubmitAgentFeedback>(),
     ToolEntry::of::<suggest_queries::SuggestQueries>(),
     ToolEntry::of::<update_cart::UpdateCart>(),
     ToolEntry::of::<update_checkout::UpdateCheckout>(),
@@ -136,7 +159,7 @@ pub(crate) fn find(name: &str) -> Option<&'static RegisteredTool> {
     REGISTRY.get(name)
 }
 
-/// Returns the listing of all tools, ordered by name, with slim output schemas.
+/// Returns the listing of all tools, ordered by name, without output schemas.
 pub(crate) fn listing() -> Vec<rmcp::model::Tool> {
     LISTING.clone()
 }
@@ -160,7 +183,6 @@ impl RegisteredTool {
         let input_schema = object(tool_schema::advertised(arguments.schema().clone()));
         let mut listing = rmcp::model::Tool::new(entry.name, entry.description(), input_schema);
         listing.title = Some(entry.title.to_owned());
-        listing.output_schema = Some(object(tool_schema::slim(&(entry.output)())));
         listing.annotations = Some(
             ToolAnnotations::new()
                 .read_only(entry.read_only)
@@ -212,7 +234,12 @@ mod tests {
         for tool in listing() {
             let text = serde_json::to_value(&tool).unwrap();
             assert_eq!(text["inputSchema"]["type"], "object", "{}", tool.name);
-            assert_eq!(text["outputSchema"]["type"], "object", "{}", tool.name);
+            assert_eq!(
+                (find(&tool.name).unwrap().entry.output)()["type"],
+                "object",
+                "{}",
+                tool.name
+            );
             assert!(text["description"].as_str().unwrap().len() > 40, "{}", tool.name);
             assert!(text["_meta"]["rate_limit_per_minute"].is_number(), "{}", tool.name);
             let properties = text["inputSchema"]["properties"].as_object().unwrap();
@@ -244,11 +271,19 @@ mod tests {
             "cancel_checkout",
             "complete_checkout",
             "create_checkout",
+            "onx_update_order",
             "remove_discount_code",
             "select_shipping_option",
             "set_cart_destination",
+            "submit_agent_feedback",
         ];
-        let destructive = ["cancel_cart", "cancel_checkout", "remove_cart_items", "update_cart"];
+        let destructive = [
+            "cancel_cart",
+            "cancel_checkout",
+            "onx_cancel_order",
+            "remove_cart_items",
+            "update_cart",
+        ];
         assert_eq!(marked(|entry| entry.idempotent), idempotent);
         assert_eq!(marked(|entry| entry.destructive), destructive);
         for entry in entries() {
@@ -264,13 +299,26 @@ mod tests {
             let tools = entries().filter(|entry| entry.per_minute() == per_minute);
             tools.map(|entry| entry.name).collect()
         };
-        let checkout_writes = [
+        let checkout_and_order_writes = [
             "cancel_checkout",
             "complete_checkout",
             "create_checkout",
             "create_sandbox_key",
+            "onx_cancel_order",
+            "onx_create_return",
+            "onx_update_order",
+            "open_dispute",
             "request_human_confirmation",
+            "submit_agent_feedback",
             "update_checkout",
+        ];
+        let order_reads = [
+            "check_return_eligibility",
+            "get_dispute",
+            "get_order_status",
+            "onx_get_fulfillments",
+            "onx_get_orders",
+            "onx_get_returns",
         ];
         let cart_writes_and_search = [
             "add_cart_items",
@@ -284,10 +332,11 @@ mod tests {
             "set_cart_destination",
             "update_cart",
         ];
-        assert_eq!(with_quota(10), checkout_writes);
+        assert_eq!(with_quota(10), checkout_and_order_writes);
         assert_eq!(with_quota(15), ["search_products_enriched"]);
         assert_eq!(with_quota(20), cart_writes_and_search);
-        assert_eq!(with_quota(60).len(), ENTRIES.len() - 6 - 1 - 10);
+        assert_eq!(with_quota(30), order_reads);
+        assert_eq!(with_quota(60).len(), ENTRIES.len() - 11 - 1 - 10 - 6);
         let listed = listing().into_iter().map(|tool| tool.meta.unwrap().0);
         let listed = listed.map(|meta| meta["rate_limit_per_minute"].as_u64().unwrap());
         assert!(listed.eq(entries().map(|entry| u64::from(entry.per_minute()))));

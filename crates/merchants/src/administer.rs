@@ -3,7 +3,7 @@
 
 use database::{Reading, Work};
 use identity::{Actor, AuditAction, Reason};
-use primitives::{CheckoutId, MerchantId};
+use primitives::{CheckoutId, DisputeId, MerchantId, OrderId};
 use serde_json::{Value, json};
 
 use crate::notice::{NoticeKind, post_notice};
@@ -187,6 +187,34 @@ pub async fn record_release(
     let details =
         json!({ "checkout_id": checkout, "actor": by.actor.to_string(), "reason": reason });
     Ok(post_notice(work, merchant, NoticeKind::HoldReleased, details).await?)
+}
+
+/// Records that the status of the payment of an order was set, in the platform transaction that sets it.
+pub async fn record_payment_status(
+    work: &mut Work,
+    by: Administration<'_>,
+    merchant: MerchantId,
+    order: OrderId,
+    status: &str,
+) -> Result<(), StoreError> {
+    let reason = by.reason.as_str();
+    let details = json!({ "merchant": merchant, "payment_status": status, "reason": reason });
+    let action = AuditAction::PaymentStatusSet;
+    Ok(identity::record_audit(work, by.actor, action, &order, details).await?)
+}
+
+/// Records that a dispute was decided, in the platform transaction that decides it.
+pub async fn record_decision(
+    work: &mut Work,
+    by: Administration<'_>,
+    merchant: MerchantId,
+    dispute: DisputeId,
+    resolution: &str,
+) -> Result<(), StoreError> {
+    let reason = by.reason.as_str();
+    let details = json!({ "merchant": merchant, "resolution": resolution, "reason": reason });
+    let action = AuditAction::DisputeDecided;
+    Ok(identity::record_audit(work, by.actor, action, &dispute, details).await?)
 }
 
 /// Records that a quota of the catalog of a store was set, in the platform transaction that sets it.

@@ -20,7 +20,8 @@ mod table;
 
 pub use administer::{
     Administration, VerificationResult, allow_host, allowed_hosts, create_store, disallow_host,
-    record_quota, record_release, set_status, verify_identity,
+    record_decision, record_payment_status, record_quota, record_release, set_status,
+    verify_identity,
 };
 pub use all_stores::{StoresRead, all_stores, stores_of};
 pub use directory::{DirectoryQuery, StorePage, directory};

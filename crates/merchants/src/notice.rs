@@ -39,6 +39,12 @@ primitives::text_enum! {
         RefundDue,
         /// An operator set a quota of the catalog; `details` has `quota`, `maximum` and `reason`.
         QuotaSet,
+        /// A dispute about an order was opened; `details` has `order_id`, `dispute_id` and `respond_by`.
+        DisputeOpened,
+        /// A dispute was not answered yet; `details` has `order_id`, `dispute_id` and `respond_by`.
+        DisputeReminder,
+        /// A dispute has ended; `details` has `order_id`, `dispute_id`, `resolution`, and for a refund `refund_amount` and `currency`.
+        DisputeResolved,
     }
 }
 
@@ -63,6 +69,13 @@ impl NoticeKind {
                 "A payment was reported that placed no order. Refund it to the buyer."
             }
             Self::QuotaSet => "An operator set a quota of the catalog.",
+            Self::DisputeOpened => {
+                "A dispute about an order was opened. Answer it before the deadline."
+            }
+            Self::DisputeReminder => {
+                "A dispute about an order is not answered. The deadline is near."
+            }
+            Self::DisputeResolved => "A dispute about an order has ended.",
         }
     }
 }

@@ -30,6 +30,7 @@ pub async fn place(
         checkout: order.checkout,
         slug: slug.to_owned(),
         total: order.total,
+        status: order.status.as_str(),
         items: order.lines.iter().map(item).collect(),
         confirmation: order.confirmation.as_str(),
     });

@@ -74,7 +74,7 @@ error_codes! {
     InvalidRequest = 400 "invalid_request" [Ours], "malformed body or argument";
     NotFound = 404 "not_found" [Ours], "no such path or resource";
     CartNotFound = 404 "cart_not_found" [Ours], "no such cart, or another key's";
-    OrderNotFound = 404 "order_not_found" [Planned], "no such order, or another caller's";
+    OrderNotFound = 404 "order_not_found" [Ours], "no such order, or another caller's";
     IdempotencyConflict = 409 "idempotency_conflict" [Ours], "the idempotency key was used with another request";
     PriceChanged = 409 "price_changed" [Ours], "a price is not the quoted one";
     OutOfStock = 409 "out_of_stock" [Ours], "not enough stock";
@@ -88,7 +88,7 @@ error_codes! {
     PaymentAlreadyProcessed = 409 "payment_already_processed" [Ours], "the session was paid by another payment";
     UnsupportedPaymentMethod = 422 "unsupported_payment_method" [Ours], "the store does not accept this method";
     UnsupportedCurrency = 422 "unsupported_currency" [Ours], "the currency cannot be used here";
-    ReturnNotEligible = 422 "return_not_eligible" [Planned], "the goods cannot be returned";
+    ReturnNotEligible = 422 "return_not_eligible" [Ours], "the goods cannot be returned";
     FacilitatorUnavailable = 503 "facilitator_unavailable" [Planned], "the x402 facilitator is unavailable";
     MethodNotAllowed = 405 "method_not_allowed" [Ours], "the path does not accept this method; see `Allow`";
     PreconditionRequired = 428 "precondition_required" [Ours], "the request does not name the version that it replaces";

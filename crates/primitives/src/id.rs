@@ -131,6 +131,10 @@ prefixed_id!(/// An order.
     OrderId, "ord");
 prefixed_id!(/// A payment attempt.
     PaymentId, "pay");
+prefixed_id!(/// A shipment of ordered items.
+    FulfillmentId, "ful");
+prefixed_id!(/// A refund of an order.
+    RefundId, "rfd");
 prefixed_id!(/// A return of ordered items.
     ReturnId, "ret");
 prefixed_id!(/// A dispute about an order.

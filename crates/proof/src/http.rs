@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::io;
 use std::net::Ipv4Addr;
 
 use serde_json::{Value, json};
@@ -27,6 +28,11 @@ pub(crate) enum Delivery {
     NotSent,
     /// The request was sent, at least in part, and no complete response was received.
     Interrupted(String),
+}
+
+/// Whether the server keeps a connection open. It closes one that is idle for long.
+fn is_open(stream: &TcpStream) -> bool {
+    matches!(stream.try_read(&mut [0; 1]), Err(error) if error.kind() == io::ErrorKind::WouldBlock)
 }
 
 /// A client with one keep-alive connection.
@@ -107,6 +113,16 @@ impl Client {
         self
     }
 
+    /// Returns a header of the last response, by its name in lower case.
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        self.received.get(name).map(String::as_str)
+    }
+
+    /// Returns the headers of the last response, by their names in lower case.
+    pub(crate) fn headers(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.received.iter().map(|(name, value)| (name.as_str(), value.as_str()))
+    }
+
     /// Returns the numeric value of a header of the last response.
     pub(crate) fn header_number(&self, name: &str) -> Option<u64> {
         self.received.get(name)?.parse().ok()
@@ -158,8 +174,8 @@ impl Client {
 
     pub(crate) async fn send(&mut self, method: &str, path: &str, body: &[u8]) -> Delivery {
         let stream = match self.connection.take() {
-            Some(stream) => Ok(stream),
-            None => self.connect().await,
+            Some(stream) if is_open(&stream) => Ok(stream),
+            _ => self.connect().await,
         };
         let Ok(mut stream) = stream else { return Delivery::NotSent };
         // Head and body are two writes; the second must not wait for the acknowledgement of the first.

@@ -13,7 +13,9 @@ mod http;
 mod identity;
 mod limits;
 mod mcp;
+mod orders;
 mod pgbench;
+mod recording;
 mod report;
 mod search;
 mod souk;
@@ -71,7 +73,7 @@ struct Prove {
 #[derive(Args)]
 struct Bench {
     topic: Topic,
-    /// Number of products in the comparison (search, mcp).
+    /// Number of products in the comparison (search, mcp), or of orders in the table (orders).
     #[arg(long)]
     size: Option<u32>,
     /// Measure only these: `--only bare,postgres` (search), `--only calls` (mcp).
@@ -103,6 +105,8 @@ enum Topic {
     Limits,
     /// Checkout, payment and orders.
     Checkout,
+    /// Orders after the purchase: shipments, refunds, returns, disputes.
+    Orders,
     /// Abuse, faults and neighbours: limits, quotas, isolation of failures.
     Hardening,
     /// What merchants, agent developers and operators meet in their first hour.
@@ -126,6 +130,7 @@ impl Topic {
             Self::Identity => identity::CHECKS,
             Self::Limits => limits::CHECKS,
             Self::Checkout => checkout::CHECKS,
+            Self::Orders => orders::CHECKS,
             Self::Hardening => hardening::CHECKS,
             Self::Desk => desk::CHECKS,
             Self::Frameworks => frameworks::CHECKS,
@@ -166,6 +171,7 @@ impl Topic {
             }
             Self::Limits => limits::bench().await,
             Self::Checkout => checkout::bench().await,
+            Self::Orders => orders::bench(bench.size).await,
             Self::Hardening => Err("hardening has no benchmark; its checks print ratios".into()),
             Self::Desk => Err("desk has no benchmark; its checks print what they measure".into()),
             Self::Frameworks => Err("frameworks has no benchmark".into()),
@@ -176,6 +182,7 @@ impl Topic {
         match self {
             Self::Search => search::soak(soak.size).await,
             Self::Checkout => checkout::soak().await,
+            Self::Orders => orders::soak().await,
             _ => Err(format!("{} has no soak", self.name()).into()),
         }
     }

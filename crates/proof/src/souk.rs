@@ -26,6 +26,12 @@ pub(crate) fn required_env(name: &str) -> Result<String, Failure> {
     std::env::var(name).map_err(|_| format!("{name} is not set; use `just prove`").into())
 }
 
+/// Returns the value of an environment variable that whoever runs a check may set.
+#[expect(clippy::disallowed_methods, reason = "set for one check and by nothing else")]
+pub(crate) fn optional_env(name: &str) -> Option<String> {
+    std::env::var(name).ok()
+}
+
 /// Runs a `souk` command to completion.
 pub(crate) fn command(database_url: &str, arguments: &[&str]) -> Result<(), Failure> {
     let mut command = Command::new(required_env("SOUK_BIN")?);
@@ -66,7 +72,13 @@ pub(crate) async fn store_key_with(
     key.map(str::to_owned).ok_or_else(|| "`souk keys create` printed no key".into())
 }
 
-/// Returns the command `souk serve`, with rate limits off unless `settings` turns them on.
+/// Returns a directory without a search index, so that a server does not serve the one that development left in its default place.
+fn no_index() -> std::path::PathBuf {
+    std::env::temp_dir().join("souk-proof-without-index")
+}
+
+/// Returns the command `souk serve`, with rate limits off unless `settings` turns them on, and without a search index unless it
+/// names one.
 fn serve_command(
     database_url: &str,
     port: u16,
@@ -82,6 +94,8 @@ fn serve_command(
         .env("SOUK_LOG", "off")
         .env("SOUK_LIMITS", "off")
         .env("SOUK_TEST_PAYMENTS", "on")
+        .env("SOUK_SEARCH_OBJECTS", no_index())
+        .env("SOUK_SEARCH_DIRECTORY", no_index().join(port.to_string()))
         .envs(settings.iter().map(|(name, value)| (*name, value)))
         .stdin(Stdio::null());
     Ok(command)

@@ -365,12 +365,21 @@ mod tests {
         let expected = [
             (10, "cancel_checkout"),
             (10, "complete_checkout"),
+            (10, "onx_cancel_order"),
+            (10, "onx_create_return"),
+            (10, "onx_update_order"),
+            (10, "open_dispute"),
             (10, "process_agent_payment"),
+            (10, "submit_agent_feedback"),
             (10, "update_checkout"),
             (20, "cancel_cart"),
             (20, "create_cart"),
             (20, "search_products"),
             (20, "update_cart"),
+            (30, "check_return_eligibility"),
+            (30, "get_dispute"),
+            (30, "get_order_status"),
+            (30, "onx_get_orders"),
         ];
         assert_eq!(others.collect::<Vec<_>>(), expected);
         assert_eq!(quotas.len(), expected.len() + 15);

@@ -7,8 +7,10 @@ use axum::extract::FromRequestParts;
 use axum::http::HeaderMap;
 use axum::http::request::Parts;
 use catalog::CatalogError;
+use database::Database;
 use identity::{Agent, IdentityError, Person, Role};
 use merchants::{Editor, Store, StoreError};
+use orders::Viewer;
 use primitives::{ErrorCode, MerchantId, Problem, RequestRecord, StoreSlug, UserId};
 
 use crate::{ErrorResponse, Rest};
@@ -92,6 +94,11 @@ impl AgentCaller {
     /// Returns `ProductNotFound` if the key is restricted to other stores.
     pub(crate) fn require_visible(&self, merchant: MerchantId) -> Result<(), CatalogError> {
         self.agent.require_store(merchant).map_err(|_| CatalogError::ProductNotFound)
+    }
+
+    /// Returns whose orders the agent sees (docs/contract/orders.md#visibility).
+    pub(crate) async fn viewer(&self, database: &Database) -> Result<Viewer, IdentityError> {
+        Ok(Viewer::Agent(self.agent.keys_of_orders(database).await?))
     }
 
     /// Returns which of the requested stores the agent may search. An empty list, requested or returned, means all.

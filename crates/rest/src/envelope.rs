@@ -1,7 +1,7 @@
 //! The envelopes of successful responses (docs/contract/envelopes.md#list-envelope).
 
 use axum::response::{IntoResponse, Response};
-use primitives::PageMeta;
+use primitives::{PageMeta, PageRequest};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -79,6 +79,19 @@ impl<T> CursorEnvelope<T> {
     pub(crate) fn new(data: Vec<T>, page: PageMeta, next: Option<impl ToString>) -> Self {
         let next_cursor = next.map(|cursor| cursor.to_string());
         Self { success: true, data, meta: CursorMeta { page, next_cursor } }
+    }
+
+    /// Wraps the items of a page of a list that is not counted: the total is the number of items here, and an estimate
+    /// unless these are all. `is_first` is false for a page after another one.
+    pub(crate) fn uncounted(
+        data: Vec<T>,
+        request: PageRequest,
+        is_first: bool,
+        next: Option<impl ToString>,
+    ) -> Self {
+        let total = i64::try_from(data.len()).unwrap_or(i64::MAX);
+        let meta = request.meta(total).estimated(!is_first || next.is_some());
+        Self::new(data, meta, next)
     }
 }
 

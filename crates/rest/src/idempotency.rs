@@ -8,7 +8,7 @@ use jobs::{IdempotencyError, IdempotencyKey};
 use primitives::{MerchantId, UserId};
 use serde::Serialize;
 
-use crate::{ErrorResponse, OwnerCaller, StoreCaller};
+use crate::{AdminCaller, ErrorResponse, OwnerCaller, StoreCaller};
 
 /// Extracts the header `Idempotency-Key` and the method and path it applies to.
 #[derive(Debug)]
@@ -58,6 +58,17 @@ impl IdempotencyKeyHeader {
     ) -> Result<Option<IdempotencyKey>, IdempotencyError> {
         let Some(key) = &self.key else { return Ok(None) };
         IdempotencyKey::new(owner.merchant, &owner.user, key, (&self.request, body)).map(Some)
+    }
+
+    /// Returns the key of an administrator's request about a store, or `None` if the caller sent none.
+    pub(crate) fn key_of_admin(
+        &self,
+        merchant: MerchantId,
+        admin: AdminCaller,
+        body: &impl Serialize,
+    ) -> Result<Option<IdempotencyKey>, IdempotencyError> {
+        let Some(key) = &self.key else { return Ok(None) };
+        IdempotencyKey::new(merchant, &admin.user, key, (&self.request, body)).map(Some)
     }
 
     /// Returns the key of a person's request that concerns no store, or `None` if the caller sent none.

@@ -2,18 +2,23 @@
 
 mod action;
 mod admin_checkouts;
+mod admin_disputes;
 mod admin_jobs;
 mod admin_keys;
+mod admin_orders;
 mod admin_people;
 mod admin_quotas;
 mod admin_stores;
 mod admission;
 mod agent_carts;
 mod agent_checkouts;
+mod agent_disputes;
 mod agent_history;
 mod agent_keys;
+mod agent_orders;
 mod agent_payments;
 mod agent_products;
+mod agent_returns;
 mod auth;
 mod basket;
 mod caller;
@@ -25,15 +30,20 @@ mod idempotency;
 mod mcp;
 mod merchant_agents;
 mod merchant_checkouts;
+mod merchant_disputes;
 mod merchant_export;
 mod merchant_jobs;
 mod merchant_keys;
 mod merchant_notices;
 mod merchant_offers;
+mod merchant_orders;
 mod merchant_own_products;
 mod merchant_products;
+mod merchant_pushed_orders;
 mod merchant_quality;
+mod merchant_refunds;
 mod merchant_retire;
+mod merchant_returns;
 mod merchant_searches;
 mod merchant_settings;
 mod merchant_store;
@@ -41,6 +51,7 @@ mod merge_patch;
 mod nearest_path;
 mod openapi;
 mod openapi_endpoint;
+mod order_access;
 mod paging;
 mod request;
 mod routes;
@@ -160,6 +171,9 @@ fn endpoints() -> Routes<RestState> {
         .merge(agent_history::endpoints())
         .merge(agent_carts::endpoints())
         .merge(agent_checkouts::endpoints())
+        .merge(agent_orders::endpoints())
+        .merge(agent_returns::endpoints())
+        .merge(agent_disputes::endpoints())
         .merge(agent_payments::endpoints())
         .merge(basket::endpoints())
         .merge(deals::endpoints())
@@ -168,6 +182,11 @@ fn endpoints() -> Routes<RestState> {
         .merge(sandbox::endpoints())
         .merge(merchant_keys::endpoints())
         .merge(merchant_checkouts::endpoints())
+        .merge(merchant_orders::endpoints())
+        .merge(merchant_pushed_orders::endpoints())
+        .merge(merchant_refunds::endpoints())
+        .merge(merchant_returns::endpoints())
+        .merge(merchant_disputes::endpoints())
         .merge(merchant_products::endpoints())
         .merge(merchant_own_products::endpoints())
         .merge(merchant_export::endpoints())
@@ -185,6 +204,8 @@ fn endpoints() -> Routes<RestState> {
         .merge(admin_people::endpoints())
         .merge(admin_keys::endpoints())
         .merge(admin_checkouts::endpoints())
+        .merge(admin_disputes::endpoints())
+        .merge(admin_orders::endpoints())
         .merge(admin_jobs::endpoints())
         .merge(mcp::endpoints())
         .merge(health::endpoints())

@@ -20,7 +20,7 @@ pub(crate) fn endpoints() -> Routes<RestState> {
         .operation_id("listNotices")
         .tag("merchant")
         .summary("List notices")
-        .description("Returns what happened to the store, newest first: changed settings, decisions of operators, released holds.")
+        .description("Returns what happened to the store, newest first: changed settings, decisions of operators, released holds, disputes that were opened, wait for an answer or have ended.")
         .query::<NoticeParameters>()
         .response::<CursorEnvelope<NoticeRecord>>(200);
     Routes::new().with(notices)

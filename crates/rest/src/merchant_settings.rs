@@ -1,7 +1,7 @@
 //! Settings of a store (docs/contract/merchant-api.md#settings).
 
 pub(crate) mod sanitized;
-mod version;
+pub(crate) mod version;
 
 use std::sync::{Arc, LazyLock};
 

@@ -18,11 +18,15 @@ const ABOUT: &str = "Souk lets AI agents discover products across merchants, bui
     stable; `details.hint` says what to do next. Responses may gain fields at any time; ignore unknown fields.";
 
 /// The groups of endpoints in the documentation.
-const TAGS: [(&str, &str); 10] = [
+const TAGS: [(&str, &str); 11] = [
     ("stores", "The store directory and store profiles."),
     ("trust", "Trust scores: methodology, current score, history."),
     ("agent", "Product search and product data across stores."),
     ("checkout", "Checkout sessions: from a cart to a payment by a person."),
+    (
+        "orders",
+        "Orders of an agent at all stores: delivery, returns, disputes. A person must agree to writes.",
+    ),
     ("cart", "Carts of an agent at one store. A person must agree to writes."),
     ("merchant", "Catalog, settings and keys of a merchant's own store."),
     ("account", "Login and agent keys."),

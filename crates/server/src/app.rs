@@ -90,6 +90,7 @@ impl App {
             stores: stores.clone(),
             admission: self.admission.clone(),
             payment_gateway: self.payment_gateway.clone(),
+            order_links: credentials.order_links.clone(),
         };
         let rest = Rest {
             database,

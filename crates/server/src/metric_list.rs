@@ -175,6 +175,10 @@ pub(crate) const METRICS: &[Metric] = &[
     ),
     gauge("souk_outbox_lag_seconds", &[Serve], "Age of the oldest event that a reader of the outbox has not processed")
         .by(&["cursor"], &[]),
+    // Orders.
+    gauge("souk_disputes_under_review", &[Serve], "Disputes that an administrator has to decide, up to 1,000"),
+    gauge("souk_disputes_overdue", &[Serve], "Disputes whose time for the decision has passed, up to 1,000"),
+    gauge("souk_returns_unanswered", &[Serve], "Returns that merchants have not answered for seven days, up to 1,000"),
     // The search index.
     gauge("souk_search_documents", &[Serve, Index], "Products in the search index; of a writer by shard")
         .by(&["shard"], &[]),

@@ -93,6 +93,7 @@ impl Monitor {
         self.redis_outage.record(redis, why.as_deref());
         if slow && database == CheckState::Ok {
             self.slow_checked_at = Some(Instant::now());
+            self.measure_orders().await;
         }
         let jobs = if database == CheckState::Ok { self.jobs } else { CheckState::Down };
         self.metrics.run_upkeep();
@@ -171,6 +172,21 @@ impl Monitor {
         }
         let keeps_up = stats.oldest_due_seconds < JOB_WAIT_MAX_SECONDS;
         Ok(if keeps_up { CheckState::Ok } else { CheckState::Degraded })
+    }
+
+    /// Measures what waits for people. A failure leaves the former numbers: the process works without them.
+    async fn measure_orders(&self) {
+        let platform = Reading::for_platform(&self.database);
+        match tokio::time::timeout(CHECK_TIMEOUT, orders::waiting(&platform)).await {
+            Ok(Ok(waiting)) => {
+                let set = |name: &'static str, value: i64| metrics::gauge!(name).set(as_f64(value));
+                set("souk_disputes_under_review", waiting.disputes_under_review);
+                set("souk_disputes_overdue", waiting.disputes_overdue);
+                set("souk_returns_unanswered", waiting.returns_unanswered);
+            }
+            Ok(Err(error)) => tracing::warn!(%error, "disputes and returns cannot be counted"),
+            Err(_) => tracing::warn!("disputes and returns cannot be counted in time"),
+        }
     }
 
     fn record_gauges(&self, database: CheckState, redis: CheckState) {

@@ -11,6 +11,7 @@ use database::Database;
 use identity::PurgeLoginAttempts;
 use jobs::{Runner, RunnerSettings};
 use merchants::PurgeNotices;
+use orders::{CloseReturns, CompleteOrders, EscalateDisputes, RemindOfDisputes, SimulateSandbox};
 use search::{PurgeTallies, RecordSearchableRuns};
 
 use crate::Config;
@@ -35,6 +36,11 @@ pub fn runner(database: Database, config: &Config) -> Runner {
         .sweep::<ExpireSessions>(Duration::from_mins(1), ())
         .sweep::<ReconcilePayments>(Duration::from_mins(1), config.payment_gateway())
         .sweep::<PurgeCarts>(Duration::from_hours(1), ())
+        .sweep::<CompleteOrders>(Duration::from_mins(5), ())
+        .sweep::<CloseReturns>(Duration::from_mins(5), ())
+        .sweep::<EscalateDisputes>(Duration::from_mins(1), ())
+        .sweep::<RemindOfDisputes>(Duration::from_mins(5), ())
+        .sweep::<SimulateSandbox>(Duration::from_secs(5), ())
         .register::<PurgeCheckoutEvents>(())
         .every::<PurgeCheckoutEvents>(Duration::from_hours(1))
         .register::<PurgeLoginAttempts>(())

@@ -78,7 +78,7 @@ pub(crate) const CRATES: &[Crate] = &[
     krate(
         Domain,
         "orders",
-        "placed orders",
+        "orders: statuses, shipments, refunds, returns, disputes",
         Only(&["database", "jobs", "merchants", "catalog", "webhooks"]),
     ),
     krate(

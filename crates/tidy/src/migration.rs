@@ -42,6 +42,8 @@ pub(crate) struct Alteration {
     pub(crate) line: usize,
     pub(crate) enables_row_security: bool,
     pub(crate) forces_row_security: bool,
+    /// Lines of added checks that are validated while the table is locked.
+    pub(crate) validated_check_lines: Vec<usize>,
 }
 
 /// A `CREATE INDEX`.
@@ -191,7 +193,17 @@ fn alteration(mut cursor: Cursor<'_>, line: usize) -> Option<Alteration> {
         line,
         enables_row_security: has(&["enable", "row", "level", "security"]),
         forces_row_security: has(&["force", "row", "level", "security"]),
+        validated_check_lines: split_at_commas(statement).filter_map(validated_check).collect(),
     })
+}
+
+/// Returns the line of a check that a part of an ALTER adds without NOT VALID.
+fn validated_check(part: &[Token]) -> Option<usize> {
+    let check = part.iter().position(|token| token.is_word("check"))?;
+    let is_added = part.first().is_some_and(|token| token.is_word("add"));
+    let is_deferred =
+        (check..part.len()).any(|index| Cursor::new(&part[index..]).take_words(&["not", "valid"]));
+    (is_added && !is_deferred).then(|| part[check].line)
 }
 
 /// Returns the lines of an ALTER that rename anything or drop a column; the keyword COLUMN is optional.

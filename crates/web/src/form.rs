@@ -56,6 +56,7 @@ mod tests {
         let own = [("sec-fetch-site", "same-origin"), ("origin", SITE)];
         assert!(!sent(&[own[0], own[1], ("x-agent-api-key", "agnt_1")]));
         assert!(!sent(&[own[0], own[1], ("authorization", "Bearer mrch_1")]));
+        assert!(!sent(&[own[0], own[1], ("x-ai-agent-initiated", "true")]));
     }
 
     #[test]

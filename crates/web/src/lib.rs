@@ -6,6 +6,7 @@ mod documentation;
 mod error_page;
 mod form;
 mod home;
+mod order_page;
 mod payment;
 mod picture;
 mod policy_view;
@@ -28,6 +29,7 @@ use axum::http::header::{
 use axum::response::{IntoResponse, Response};
 use checkout::PaymentGateway;
 use database::Database;
+use identity::OrderLinks;
 use limits::AdmissionControl;
 use merchants::StoreCache;
 
@@ -54,6 +56,8 @@ pub struct Web {
     pub admission: AdmissionControl,
     /// Accepts payments on the payment page.
     pub payment_gateway: PaymentGateway,
+    /// Links to the pages of orders.
+    pub order_links: OrderLinks,
 }
 
 /// Returns the router of all pages.
@@ -62,6 +66,7 @@ pub fn router(web: Web) -> Router {
     Router::new()
         .merge(approval::routes())
         .merge(payment::routes())
+        .merge(order_page::routes())
         .merge(store_directory::routes())
         .merge(store_page::routes())
         .merge(product_page::routes())

@@ -1,8 +1,8 @@
 //! The payment page, for stores that have none of their own. Viewing it changes nothing.
 
 use askama::Template;
-use axum::extract::rejection::FormRejection;
-use axum::extract::{Form, Path, State};
+use axum::extract::rejection::{FormRejection, QueryRejection};
+use axum::extract::{Form, Path, Query, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::{get, post};
@@ -10,6 +10,7 @@ use axum::{Extension, Router};
 use carts::{CartError, PricedCart};
 use checkout::{CheckoutContext, CheckoutError, PayRequest, SessionSnapshot, Status};
 use database::Reading;
+use merchants::Store;
 use payments::TestInstrument;
 use primitives::{CheckoutId, ClientAddress, Failure, Problem, Timestamp};
 use serde::Deserialize;
@@ -17,6 +18,7 @@ use serde::Deserialize;
 use crate::Web;
 use crate::delivery_form::{DeliveryForm, DeliveryView};
 use crate::form::{decode_token, encode_token, is_same_origin};
+use crate::order_page::LinkToken;
 use crate::purchase_page::{AdmittedRequest, error_page, page, visitor};
 use crate::terms_view::{TermsView, format_time};
 
@@ -87,7 +89,9 @@ struct PaymentView<'terms> {
     is_payment_failed: bool,
     /// Until when the agent cannot buy the same items; `None` unless the person declined them.
     declined_until: Option<String>,
-    order: Option<String>,
+    order_number: Option<String>,
+    /// The link to the page of the order, for whoever paid it.
+    order_link: Option<String>,
     action: String,
     form_token: String,
     quote_hash: String,
@@ -102,6 +106,8 @@ struct Purchase {
     /// Until when the agent cannot buy the same items, once they cannot be paid.
     declined_until: Option<Timestamp>,
     country: String,
+    /// The link to the page of the order, if the visitor has its token.
+    order_link: Option<String>,
 }
 
 impl Purchase {
@@ -122,7 +128,16 @@ impl Purchase {
             _ => None,
         };
         let country = store.country.clone();
-        Ok(Self { snapshot, stage, cart, declined_until, country })
+        Ok(Self { snapshot, stage, cart, declined_until, country, order_link: None })
+    }
+
+    /// Shows the link to the page of the order, if the token is that of the link. The URL of this page is known to the
+    /// merchant, who must not act as the buyer; the token is in the URL that the person gets who pressed Pay.
+    fn reveal_order(&mut self, web: &Web, store: &Store, token: &LinkToken) {
+        let order = self.snapshot.session.order;
+        let order = order.filter(|it| web.order_links.is_valid(store.merchant, *it, &token.token));
+        self.order_link =
+            order.map(|it| web.order_links.path(store.slug.as_str(), store.merchant, it));
     }
 }
 
@@ -130,10 +145,13 @@ async fn show(
     State(web): State<Web>,
     Extension(from): Extension<ClientAddress>,
     Path((slug, id)): Path<(String, String)>,
+    query: Result<Query<LinkToken>, QueryRejection>,
 ) -> Response {
     let found: Result<Purchase, Failure> = async {
         let request = AdmittedRequest::admit(&web, &slug, from).await?;
-        Purchase::load(&web, &request, &id).await
+        let mut purchase = Purchase::load(&web, &request, &id).await?;
+        purchase.reveal_order(&web, request.store(), &LinkToken::of(query));
+        Ok(purchase)
     }
     .await;
     match found {
@@ -163,7 +181,8 @@ fn render(web: &Web, slug: &str, purchase: &Purchase, problem: Option<&'static s
         is_test_payment: !web.payment_gateway.is_live(),
         is_payment_failed: is_open && session.is_payment_failed,
         declined_until: purchase.declined_until.map(format_time),
-        order: session.order.map(|order| order.to_string()),
+        order_number: session.order.map(orders::order_number),
+        order_link: purchase.order_link.clone(),
         action: format!("/{slug}/checkout/{}", session.id),
         form_token: encode_token(&session.form_token),
         quote_hash: session.quote_hash.to_string(),
@@ -241,7 +260,7 @@ async fn pay(
     headers: HeaderMap,
     form: Result<Form<PaymentForm>, FormRejection>,
 ) -> Response {
-    let result: Result<(), Failure> = async {
+    let result: Result<Option<String>, Failure> = async {
         let request = AdmittedRequest::admit(&web, &slug, from).await?;
         let Some(Form(form)) = form.ok().filter(|_| is_same_origin(&headers, &web.site_url)) else {
             return Err(CheckoutError::CsrfRejected.into());
@@ -255,11 +274,18 @@ async fn pay(
             quote_hash: form.quote_hash.parse().map_err(|_| CheckoutError::CsrfRejected)?,
             visitor: visitor(from, &headers),
         };
-        checkout::pay(&request.context(&web), parse_id(&id)?, payment).await?;
-        Ok(())
+        let paid = checkout::pay(&request.context(&web), parse_id(&id)?, payment).await?;
+        // Only whoever pays gets the link to the order, not whoever repeats the form.
+        let merchant = request.store().merchant;
+        Ok(paid.placed.map(|order| web.order_links.token(merchant, order)))
     }
     .await;
-    redirect_back(result, &slug, &id)
+    match result {
+        Ok(Some(token)) => {
+            Redirect::to(&format!("/{slug}/checkout/{id}?token={token}")).into_response()
+        }
+        other => redirect_back(other.map(|_| ()), &slug, &id),
+    }
 }
 
 /// The fields of the form that declines payment.

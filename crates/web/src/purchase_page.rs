@@ -1,4 +1,4 @@
-//! What the approval page and the payment page share: admission, the checkout context, and the page's headers.
+//! What the pages of a purchase share: admission, the checkout context, and the page's headers.
 
 use std::sync::Arc;
 
@@ -38,6 +38,10 @@ impl AdmittedRequest {
         // Pages of a suspended or closed store stay available; paying checks the store again.
         let store = web.stores.find(&slug).await?;
         Ok(Self { store, _permit: permit })
+    }
+
+    pub(crate) fn store(&self) -> &Store {
+        &self.store
     }
 
     pub(crate) fn context<'page>(&'page self, web: &'page Web) -> CheckoutContext<'page> {

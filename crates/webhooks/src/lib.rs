@@ -7,6 +7,8 @@ mod table;
 
 pub use error::WebhookError;
 pub use event::{
-    AbandonedItem, CheckoutAbandoned, HumanConfirmation, OrderCreated, OrderedItem, WebhookEvent,
+    AbandonedItem, CheckoutAbandoned, DisputePayload, FulfillmentPayload, HumanConfirmation,
+    OrderChange, OrderChanged, OrderCreated, OrderedItem, RefundPayload, ReturnPayload,
+    UnitsPayload, WebhookEvent,
 };
 pub use publish::publish;

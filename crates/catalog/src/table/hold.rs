@@ -26,14 +26,14 @@ pub(crate) async fn lock_products(
 }
 
 /// Units as columns, either of products or of variants.
-struct Columns {
-    ids: Vec<Uuid>,
-    quantities: Vec<i32>,
+pub(super) struct Columns {
+    pub(super) ids: Vec<Uuid>,
+    pub(super) quantities: Vec<i32>,
 }
 
 impl Columns {
     /// Adds up entries of the same item, because a statement updates a row only once.
-    fn of(units: &[Units], variants: bool) -> Self {
+    pub(super) fn of(units: &[Units], variants: bool) -> Self {
         let mut columns = Self { ids: Vec::new(), quantities: Vec::new() };
         for one in units.iter().filter(|units| units.variant.is_some() == variants) {
             let (item, quantity) = (item_of(one), i32::try_from(one.quantity).unwrap_or(i32::MAX));

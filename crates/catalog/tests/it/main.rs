@@ -11,6 +11,7 @@ mod put;
 mod quality;
 mod quotas;
 mod reading;
+mod restocking;
 mod sales;
 mod shop;
 mod update_offers;

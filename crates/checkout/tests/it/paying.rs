@@ -61,6 +61,26 @@ async fn a_payment_on_the_hosted_page_places_the_order() {
     assert_eq!(ended.session.order, paid.session.order, "a cart has at most one order");
 }
 
+/// Only the call that recorded the payment names the order: its caller paid.
+#[tokio::test]
+async fn one_of_two_calls_places_the_order() {
+    let shop = Shop::open().await;
+    let [mug] = shop.stock(&[("mug", "12.50", 9)]).await;
+    let owner = agent(1);
+    let cart = shop.cart(&owner, &[(mug, 2)]).await;
+    let at = shop.complete(&owner, cart.cart.id).await.unwrap();
+    let pay = async |instrument| shop.submit_payment(&at, instrument).await;
+    let declined = pay(TestInstrument::Declines).await.unwrap();
+    assert_eq!(declined.placed, None);
+    let both = tokio::join!(pay(TestInstrument::Approves), pay(TestInstrument::Approves));
+    let placed = [both.0, both.1].into_iter().flatten().filter_map(|paid| paid.placed);
+    let placed: Vec<_> = placed.collect();
+    assert_eq!((placed.len(), shop.count(ORDERS).await), (1, 1));
+    let again = pay(TestInstrument::Approves).await.unwrap();
+    assert_eq!(again.snapshot.session.order, Some(placed[0]));
+    assert_eq!(again.placed, None, "this call did not pay");
+}
+
 #[tokio::test]
 async fn after_a_declined_payment_the_session_can_be_completed_again() {
     let shop = Shop::open().await;

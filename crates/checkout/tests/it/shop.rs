@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use carts::{Buyer, CartOwner, CartRef, Destination, Edit, Item, NewCart, PricedCart, Quantity};
 use checkout::{
-    CheckoutCaller, CheckoutContext, CheckoutError, Complete, PayRequest, PaymentGateway,
-    SessionSnapshot, Visitor,
+    CheckoutCaller, CheckoutContext, CheckoutError, Complete, PayRequest, PayResult,
+    PaymentGateway, SessionSnapshot, Visitor,
 };
 use database::{Reading, Work};
 use jobs::{Runner, RunnerSettings, Sweep};
@@ -202,6 +202,15 @@ impl Shop {
         at: &SessionSnapshot,
         instrument: TestInstrument,
     ) -> Result<SessionSnapshot, CheckoutError> {
+        Ok(self.submit_payment(at, instrument).await?.snapshot)
+    }
+
+    /// Pays for a session as the hosted page shows it, and returns also what this call placed.
+    pub(crate) async fn submit_payment(
+        &self,
+        at: &SessionSnapshot,
+        instrument: TestInstrument,
+    ) -> Result<PayResult, CheckoutError> {
         let request = PayRequest {
             instrument: instrument.as_str(),
             form_token: &at.session.form_token,

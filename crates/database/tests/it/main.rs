@@ -50,6 +50,17 @@ async fn a_reading_cannot_write() {
 }
 
 #[tokio::test]
+async fn all_statements_of_a_reading_see_the_same_state() {
+    let test = TestDatabase::new().await;
+    let mut snapshot = Reading::for_platform(test.database()).open().await.unwrap();
+    let epoch = "SELECT epoch FROM platform.cell_epoch";
+    let before: i64 = sqlx::query_scalar(epoch).fetch_one(&mut *snapshot).await.unwrap();
+    execute(&test, "UPDATE platform.cell_epoch SET epoch = epoch + 1").await;
+    let after: i64 = sqlx::query_scalar(epoch).fetch_one(&mut *snapshot).await.unwrap();
+    assert_eq!(before, after);
+}
+
+#[tokio::test]
 async fn a_cell_rejects_a_merchant_of_another_cell() {
     let test = TestDatabase::new().await;
     let ours = merchant(1);

@@ -205,12 +205,31 @@ pub(crate) async fn of_person(
 }
 
 /// Returns the keys of a person, also those that are no longer valid.
-pub(crate) async fn ids_of_person(work: &mut Work, owner: UserId) -> sqlx::Result<Vec<KeyId>> {
+pub(crate) async fn ids_of_person(
+    sql: &mut PgConnection,
+    owner: UserId,
+) -> sqlx::Result<Vec<KeyId>> {
     sqlx::query_scalar!(
         r#"SELECT key_id AS "key: KeyId" FROM platform.agent_key WHERE user_id = $1"#,
         owner as UserId,
     )
-    .fetch_all(work.sql())
+    .fetch_all(sql)
+    .await
+}
+
+/// Returns the newest keys of a person, also those that are no longer valid.
+pub(crate) async fn newest_ids_of_person(
+    sql: &mut PgConnection,
+    owner: UserId,
+    limit: i64,
+) -> sqlx::Result<Vec<KeyId>> {
+    sqlx::query_scalar!(
+        r#"SELECT key_id AS "key: KeyId" FROM platform.agent_key WHERE user_id = $1
+           ORDER BY created_at DESC, key_id LIMIT $2"#,
+        owner as UserId,
+        limit,
+    )
+    .fetch_all(sql)
     .await
 }
 

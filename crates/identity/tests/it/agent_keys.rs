@@ -257,3 +257,36 @@ async fn an_operator_revokes_any_key_with_a_reason() {
         assert_eq!((revoked.len(), &revoked[0].details["reason"]), (1, &"leaked".into()));
     }
 }
+
+/// Inserts revoked keys of a person, newer than all others.
+async fn insert_revoked(test: &TestDatabase, owner: UserId, name: &str, count: i32) {
+    let insert = "INSERT INTO platform.agent_key (key_id, mac, user_id, prefix, name, scopes, created_at, revoked_at)
+                  SELECT gen_random_uuid(), sha256(($2 || number)::bytea), $1, 'agnt_', $2, '{agent:orders}', newest.at, newest.at
+                  FROM generate_series(1, $3) AS number,
+                       (SELECT max(created_at) + interval '1 second' AS at FROM platform.agent_key WHERE user_id = $1) AS newest";
+    let insert = sqlx::query(insert).bind(owner.uuid()).bind(name).bind(count);
+    insert.execute(&mut test.raw().await).await.unwrap();
+}
+
+#[tokio::test]
+async fn an_agent_sees_the_orders_of_the_keys_of_its_account_up_to_a_maximum() {
+    let test = TestDatabase::new().await;
+    let owner = person(&test, "ada@example.com").await;
+    let stranger = person(&test, "bob@example.com").await;
+    let named = |name: &str| NewAgentKey {
+        scopes: BTreeSet::from([Scope::AgentOrders]),
+        name: Some(name.to_owned()),
+        ..NewAgentKey::default()
+    };
+    let (issued, own) = issue(&test, owner, &named("own")).await.unwrap();
+    let (_, other) = issue(&test, owner, &named("other")).await.unwrap();
+    issue(&test, stranger, &named("other")).await.unwrap();
+    revoke(&test, owner, other.key_id).await.unwrap();
+    let agent = keys(&test).agent_of(&issued.key, HOME).await.unwrap();
+    let visible = async || agent.keys_of_orders(test.database()).await.unwrap();
+    assert_eq!(BTreeSet::from_iter(visible().await), BTreeSet::from([own.key_id, other.key_id]));
+    insert_revoked(&test, owner, "revoked", 600).await;
+    let found = visible().await;
+    assert_eq!(found.len(), 501);
+    assert!(found.contains(&own.key_id) && !found.contains(&other.key_id));
+}

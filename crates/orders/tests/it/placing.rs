@@ -1,5 +1,7 @@
 //! Placing an order: once, with its event, exactly as given.
 
+use std::time::Duration;
+
 use database::Work;
 use orders::Order;
 use primitives::{CartId, CheckoutId, Currency, Id, Money};
@@ -54,6 +56,7 @@ async fn a_sandbox_order_publishes_no_event() {
 }
 
 #[tokio::test]
+#[expect(clippy::too_many_lines, reason = "one snapshot")]
 async fn every_field_of_an_order_is_stored() {
     let shop = Shop::open().await;
     shop.place(&order(1)).await.unwrap();
@@ -74,6 +77,8 @@ async fn every_field_of_an_order_is_stored() {
       "confirmation_level": "hosted",
       "created_at": "2026-11-15T08:00:00+00:00",
       "currency": "EUR",
+      "delivered_at": null,
+      "destination": null,
       "is_sandbox": false,
       "lines": [
         {
@@ -97,10 +102,15 @@ async fn every_field_of_an_order_is_stored() {
         }
       ],
       "merchant_id": "00000000-0000-0000-0000-000000000001",
+      "note": null,
       "order_id": "00000000-0000-0000-0000-000000000001",
       "payment_provider": "test",
       "payment_reference": "ref-1",
+      "payment_status": "paid",
+      "promised_by": null,
       "quote_hash": "\\xabababababababababababababababababababababababababababababababab",
+      "refunded_minor": 0,
+      "returnable_until": null,
       "same_address": null,
       "shipping_minor": null,
       "status": "pending",
@@ -115,7 +125,8 @@ async fn every_field_of_an_order_is_stored() {
         "total": "29.90"
       },
       "total_minor": 2990,
-      "updated_at": "2026-11-15T08:00:00+00:00"
+      "updated_at": "2026-11-15T08:00:00+00:00",
+      "version": 1
     }
     "#);
 }
@@ -160,6 +171,7 @@ async fn the_event_has_the_total_and_the_lines_of_the_order() {
       ],
       "merchantSlug": "attic",
       "orderId": "ord_00000000000000000000000000000001",
+      "sequence": 1,
       "status": "pending",
       "timestamp": "2026-11-15T08:00:00Z",
       "totalAmount": 29.9
@@ -187,10 +199,23 @@ async fn an_order_is_read_exactly_as_it_was_placed() {
 }
 
 #[tokio::test]
+async fn the_delivery_that_the_terms_promise_is_stored() {
+    let shop = Shop::open().await;
+    for (number, days_max) in [(1, 4), (2, 0)] {
+        let terms = json!({ "shipping": { "days_min": 0, "days_max": days_max } });
+        shop.place(&Order { terms, ..order(number) }).await.unwrap();
+        let promised = shop.read(order(number).id, None).await.unwrap().promised_by;
+        let slowest = Duration::from_hours(days_max * 24);
+        assert_eq!(promised, Some(order(number).created_at.plus(slowest)));
+    }
+}
+
+#[tokio::test]
 async fn a_negative_total_and_an_order_without_lines_are_rejected() {
     let shop = Shop::open().await;
     let negative = Order { total: Money::new(-1, Currency::EUR), ..order(1) };
-    assert_eq!(constraint(shop.place(&negative).await), "placed_order_total_minor_check");
+    // The refunds, 0, are above the total.
+    assert_eq!(constraint(shop.place(&negative).await), "placed_order_refunded");
     let empty = Order { lines: Vec::new(), ..order(1) };
     assert_eq!(constraint(shop.place(&empty).await), "placed_order_lines_check");
 }

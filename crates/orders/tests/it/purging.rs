@@ -31,3 +31,45 @@ async fn a_purge_deletes_only_the_sandbox_order_of_a_session() {
     }
     assert_eq!(shop.read_for(other, purged.id, None).await.unwrap(), purged);
 }
+
+#[tokio::test]
+async fn real_orders_cannot_be_deleted_or_made_those_of_a_sandbox() {
+    let shop = Shop::open().await;
+    shop.place(&order(1)).await.unwrap();
+    shop.place(&Order { is_sandbox: true, ..order(2) }).await.unwrap();
+    let database = shop.test.database();
+    for statement in [
+        "UPDATE placed_order SET is_sandbox = true",
+        "UPDATE placed_order SET total_minor = 1",
+        "UPDATE placed_order SET confirmation_level = 'hosted'",
+        "UPDATE placed_order SET terms = '{}'",
+        "UPDATE order_return SET customer_note = 'other'",
+        "UPDATE order_return SET requested_at = updated_at",
+        "UPDATE order_dispute SET reason = 'other'",
+        "UPDATE order_dispute SET respond_by = decide_by",
+        "UPDATE order_feedback SET agent_key_id = order_id",
+        "DELETE FROM order_return",
+        "DELETE FROM order_dispute",
+        "DELETE FROM order_feedback",
+    ] {
+        let mut work = Work::for_checkout(database, shop.merchant).await.unwrap();
+        let refused = sqlx::raw_sql(statement).execute(work.sql()).await.unwrap_err();
+        assert!(refused.to_string().contains("permission denied"), "{statement}: {refused}");
+    }
+    for statement in [
+        "DELETE FROM placed_order",
+        "UPDATE placed_order SET is_sandbox = true",
+        "UPDATE placed_order SET status = 'completed'",
+        "UPDATE order_dispute SET status = 'withdrawn'",
+        "UPDATE order_return SET status = 'closed'",
+    ] {
+        let mut work = Work::for_platform(database).await.unwrap();
+        let refused = sqlx::raw_sql(statement).execute(work.sql()).await.unwrap_err();
+        assert!(refused.to_string().contains("permission denied"), "{statement}: {refused}");
+    }
+    let mut work = Work::for_checkout(database, shop.merchant).await.unwrap();
+    let deleted = sqlx::raw_sql("DELETE FROM placed_order").execute(work.sql()).await.unwrap();
+    assert_eq!(deleted.rows_affected(), 1);
+    work.commit().await.unwrap();
+    assert_eq!(shop.read(order(1).id, None).await.unwrap(), order(1));
+}

@@ -1,13 +1,20 @@
 //! A test store and its orders.
 
+use std::time::Duration;
+
+use catalog::ProductDraft;
 use database::{Reading, Work};
-use orders::{ConfirmationLevel, Order, OrderError, OrderLine, OrderStatus};
+use jobs::{Runner, RunnerSettings, Sweep};
+use orders::{
+    Actor, ConfirmationLevel, HistoryKind, Order, OrderContext, OrderDetails, OrderError,
+    OrderLine, OrderStatus, PaymentStatus, Viewer,
+};
 use primitives::{
     CartId, CheckoutId, ConfirmationId, Currency, Id, KeyId, LineId, MerchantId, Money, OrderId,
     ProductId, Timestamp, VariantId,
 };
-use serde_json::json;
-use testkit::{StoreBuilder, TestDatabase};
+use serde_json::{Value, json};
+use testkit::{StoreBuilder, TestDatabase, TestStore};
 
 const SLUG: &str = "attic";
 
@@ -27,6 +34,9 @@ pub(crate) fn order(number: u128) -> Order {
         quantity: 2,
         unit_minor: 1_250,
         total_minor: 2_499,
+        canceled: 0,
+        shipped: 0,
+        returned: 0,
     };
     let plain = OrderLine {
         line: LineId::from_random(number + 100),
@@ -56,6 +66,14 @@ pub(crate) fn order(number: u128) -> Order {
         tax_minor: None,
         same_address: None,
         buyer: Some(json!({ "email": "eve@example.com" })),
+        version: 1,
+        payment: PaymentStatus::Paid,
+        refunded_minor: 0,
+        promised_by: None,
+        delivered_at: None,
+        returnable_until: None,
+        destination: None,
+        note: None,
         created_at: now,
         updated_at: now,
     }
@@ -64,14 +82,41 @@ pub(crate) fn order(number: u128) -> Order {
 pub(crate) struct Shop {
     pub(crate) test: TestDatabase,
     pub(crate) merchant: MerchantId,
+    store: TestStore,
 }
 
 impl Shop {
     pub(crate) async fn open() -> Self {
         let test = TestDatabase::new().await;
         let merchant = MerchantId::from_random(1);
-        StoreBuilder::new(SLUG).merchant(merchant).build(test.database()).await;
-        Self { test, merchant }
+        let store = StoreBuilder::new(SLUG).merchant(merchant).build(test.database()).await;
+        Self { test, merchant, store }
+    }
+
+    /// Puts products and returns their ids.
+    pub(crate) async fn put_products(&self, drafts: &[ProductDraft]) -> Vec<ProductId> {
+        self.store.put_products(self.test.database(), drafts).await
+    }
+
+    /// Returns the context of the merchant.
+    pub(crate) fn as_merchant(&self) -> OrderContext<'_> {
+        self.acting(Actor::merchant(String::from("skey_1")), Viewer::Merchant)
+    }
+
+    /// Returns the context of the agent with this number.
+    pub(crate) fn as_agent(&self, number: u128) -> OrderContext<'_> {
+        self.acting(Actor::agent(agent(number)), Viewer::Agent(vec![agent(number)]))
+    }
+
+    pub(crate) fn acting(&self, actor: Actor, viewer: Viewer) -> OrderContext<'_> {
+        OrderContext {
+            database: self.test.database(),
+            merchant: self.merchant,
+            slug: SLUG,
+            actor,
+            viewer,
+            idempotency_key: None,
+        }
     }
 
     /// Creates a second store in the same database.
@@ -111,6 +156,75 @@ impl Shop {
     ) -> Result<Order, OrderError> {
         let reading = Reading::for_store(self.test.database(), merchant)?;
         orders::order(&reading, merchant, id, agent).await
+    }
+
+    /// Reads an order with everything that belongs to it, after checking its history and events.
+    pub(crate) async fn details(&self, id: OrderId) -> OrderDetails {
+        let reading = Reading::for_store(self.test.database(), self.merchant).unwrap();
+        let details = orders::details(&reading, self.merchant, id, &Viewer::All).await.unwrap();
+        self.check_history(&details).await;
+        details
+    }
+
+    /// Checks that the history is complete and in order, and that each change of the status has exactly one event.
+    async fn check_history(&self, OrderDetails { order, history, .. }: &OrderDetails) {
+        let sequences: Vec<i32> = history.iter().map(|entry| entry.sequence).collect();
+        assert_eq!(sequences, (2..=order.version).collect::<Vec<_>>());
+        assert!(history.is_sorted_by_key(|entry| entry.occurred_at), "{history:?}");
+        for (entry, next) in history.iter().zip(history.iter().skip(1)) {
+            assert_eq!(entry.status, next.previous_status, "{history:?}");
+        }
+        assert!(history.last().is_none_or(|entry| entry.status == order.status), "{history:?}");
+        let mut expected = Vec::new();
+        for entry in history {
+            let is_transition = entry.kind == HistoryKind::StatusChanged;
+            assert_eq!(is_transition, entry.status != entry.previous_status, "{entry:?}");
+            if is_transition && !order.is_sandbox {
+                expected.push((
+                    i64::from(entry.sequence),
+                    entry.previous_status.to_string(),
+                    entry.status.to_string(),
+                    entry.actor.kind.to_string(),
+                    entry.reason.clone(),
+                ));
+            }
+        }
+        let text = |value: &Value| value.as_str().map(str::to_owned);
+        let mut published: Vec<_> = self
+            .events(order.id, "order.status_changed")
+            .await
+            .into_iter()
+            .map(|event| {
+                let [from, to, by] = ["previousStatus", "status", "changedBy"]
+                    .map(|name| text(&event[name]).unwrap());
+                (event["sequence"].as_i64().unwrap(), from, to, by, text(&event["reason"]))
+            })
+            .collect();
+        published.sort();
+        assert_eq!(published, expected);
+    }
+
+    /// Returns the bodies of the events of one kind about an order, in no order.
+    pub(crate) async fn events(&self, id: OrderId, kind: &str) -> Vec<Value> {
+        let mut work = Work::for_platform(self.test.database()).await.unwrap();
+        let bodies: Vec<Vec<u8>> =
+            sqlx::query_scalar("SELECT body FROM webhook_event WHERE subject = $1 AND kind = $2")
+                .bind(id.uuid())
+                .bind(kind)
+                .fetch_all(work.sql())
+                .await
+                .unwrap();
+        bodies.iter().map(|body| serde_json::from_slice(body).unwrap()).collect()
+    }
+
+    /// Runs a sweep once.
+    pub(crate) async fn run<S: Sweep<Dependencies = ()>>(&self) {
+        let mut work = Work::for_platform(self.test.database()).await.unwrap();
+        jobs::enqueue_sweep::<S>(&mut work).await.unwrap();
+        work.commit().await.unwrap();
+        let runner = Runner::new(self.test.database().clone(), RunnerSettings::default());
+        let runner = runner.sweep::<S>(Duration::from_hours(9_999), ());
+        assert_eq!(runner.run_until_idle().await.unwrap(), 1);
     }
 
     /// Executes SQL as the owner of the schema.

@@ -35,6 +35,10 @@ async fn an_unknown_name_cannot_be_stored() {
             "UPDATE placed_order SET confirmation_level = 'guessed'",
             "placed_order_confirmation_level_check",
         ),
+        (
+            "UPDATE placed_order SET payment_status = 'refunded'",
+            "placed_order_payment_status_check",
+        ),
     ] {
         let refused = shop.execute(sql).await.unwrap_err();
         assert_eq!(refused.as_database_error().unwrap().constraint(), Some(constraint));
@@ -55,6 +59,11 @@ async fn an_unknown_stored_name_is_an_error_and_not_a_default() {
             "ALTER TABLE placed_order DROP CONSTRAINT placed_order_confirmation_level_check",
             "UPDATE placed_order SET confirmation_level = 'guessed'",
             "UPDATE placed_order SET confirmation_level = 'hosted'",
+        ),
+        (
+            "ALTER TABLE placed_order DROP CONSTRAINT placed_order_payment_status_check",
+            "UPDATE placed_order SET payment_status = 'promised'",
+            "UPDATE placed_order SET payment_status = 'paid'",
         ),
         // The column of the currency has no constraint.
         (

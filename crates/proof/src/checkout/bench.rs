@@ -2,8 +2,6 @@
 //! statements to PostgreSQL: the statements of one call are recorded and replayed for other carts.
 //! Then the same with one product for all clients, beside the rate at which PostgreSQL updates one row.
 
-mod recording;
-
 use std::time::{Duration, Instant};
 
 use primitives::{CartId, Id, KeyId, ProductId};
@@ -11,12 +9,12 @@ use sqlx::PgConnection;
 use testkit::TestDatabase;
 use tokio::task::JoinSet;
 
-use self::recording::{Statement, record};
 use super::store::{Agent, Reply, SLUG, TestStore, merchant};
 use crate::engines::Engines;
 use crate::http::Client;
 use crate::identity::{Account, agent_key_for};
 use crate::pgbench::Pgbench;
+use crate::recording::{Statement, record};
 use crate::report::{Failure, ensure};
 use crate::souk::{Souk, cpu_micros};
 use crate::table_print::{Spread, Table};

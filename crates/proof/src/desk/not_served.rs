@@ -38,7 +38,6 @@ pub(crate) async fn prove(trial: Trial) -> Verdict {
     for (what, attempt) in [
         ("computed trust scores", computed_trust(&shop).await?),
         ("appeals against a trust score", appeal(&shop).await?),
-        ("orders of a store", merchant_path(&shop, "/merchant/orders").await?),
         ("webhooks of a store", merchant_path(&shop, "/merchant/webhooks").await?),
         ("an account of the person who approves", approval_without_account(&shop).await?),
     ] {

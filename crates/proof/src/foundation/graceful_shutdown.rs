@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use sqlx::{Connection, PgConnection};
 use testkit::TestDatabase;
@@ -15,8 +15,10 @@ use crate::souk::{Souk, command};
 const CLIENTS: usize = 16;
 /// Several, because one store has only a part of the connections.
 const STORES: [&str; 4] = ["demo-store", "kivikiri", "kestrel-rain", "skarvdal"];
-/// How long a table lock blocks requests, so that they are in flight at SIGTERM.
+/// How long a table lock blocks requests after SIGTERM, so that they are in flight then.
 const BLOCKED: Duration = Duration::from_millis(1_500);
+/// How long requests may take to meet the lock. Shorter than the time that a request waits for a lock.
+const ARRIVAL: Duration = Duration::from_secs(3);
 
 pub(crate) async fn prove(trial: Trial) -> Verdict {
     let test = TestDatabase::new().await;
@@ -61,8 +63,7 @@ async fn one_shutdown(test: &TestDatabase) -> Result<(Vec<Delivery>, usize), Fai
     let mut raw = PgConnection::connect(&test.url()).await?;
     let mut lock = raw.begin().await?;
     sqlx::raw_sql("LOCK TABLE category IN ACCESS EXCLUSIVE MODE").execute(&mut *lock).await?;
-    tokio::time::sleep(Duration::from_millis(200)).await;
-    let blocked = blocked_statements(&test.url()).await?;
+    let blocked = blocked_requests(&test.url()).await?;
     souk.signal("TERM")?;
     tokio::time::sleep(BLOCKED).await;
     lock.rollback().await?;
@@ -77,16 +78,23 @@ async fn one_shutdown(test: &TestDatabase) -> Result<(Vec<Delivery>, usize), Fai
     Ok((deliveries, blocked))
 }
 
-/// Counts the statements of the server that wait for the lock.
-async fn blocked_statements(url: &str) -> Result<usize, Failure> {
+/// Waits until half of the clients have a request that waits for the lock. Returns how many have.
+async fn blocked_requests(url: &str) -> Result<usize, Failure> {
     let mut raw = PgConnection::connect(url).await?;
-    let count: i64 = sqlx::query_scalar(
-        "SELECT count(*) FROM pg_stat_activity
-         WHERE datname = current_database() AND wait_event_type = 'Lock'",
-    )
-    .fetch_one(&mut raw)
-    .await?;
-    Ok(usize::try_from(count)?)
+    let began = Instant::now();
+    loop {
+        let count: i64 = sqlx::query_scalar(
+            "SELECT count(*) FROM pg_stat_activity
+             WHERE datname = current_database() AND wait_event_type = 'Lock'",
+        )
+        .fetch_one(&mut raw)
+        .await?;
+        let blocked = usize::try_from(count)?;
+        if blocked >= CLIENTS / 2 || began.elapsed() > ARRIVAL {
+            return Ok(blocked);
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
 }
 
 async fn watch_readiness(port: u16, draining: Arc<AtomicBool>) {

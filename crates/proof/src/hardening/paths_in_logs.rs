@@ -1,5 +1,5 @@
-//! `paths-in-logs`: requests whose path contains the id of a cart, a checkout or a confirmation, with which its holder can
-//! act: the log has the route of each request, and none of the ids.
+//! `paths-in-logs`: requests whose path contains the id of a cart, a checkout or a confirmation, or the token of an order's
+//! page, with which its holder can act: the log has the route of each request, and none of the ids and tokens.
 
 use serde_json::json;
 
@@ -8,14 +8,17 @@ use crate::http::Client;
 use crate::report::{Trial, Verdict, ensure, grouped};
 use crate::souk::Souk;
 
-/// Paths with an id in the place of `{id}`, and the prefix of the id.
-const PATHS: [(&str, &str, &str); 7] = [
+/// Paths with an id, or a token that contains it, in the place of `{id}`, and the prefix of the id.
+const PATHS: [(&str, &str, &str); 10] = [
     ("GET", "/api/v1/agent/cart/{id}", "cart"),
     ("GET", "/api/v1/agent/checkout/{id}", "chk"),
     ("POST", "/api/v1/agent/checkout/{id}/cancel", "chk"),
     ("GET", "/kivikiri/confirm/{id}", "cnf"),
     ("POST", "/kivikiri/confirm/{id}", "cnf"),
     ("GET", "/kivikiri/checkout/{id}", "chk"),
+    ("GET", "/kivikiri/checkout/{id}?token={id}", "chk"),
+    ("GET", "/kivikiri/orders/{id}?token={id}", "ord"),
+    ("POST", "/kivikiri/orders/{id}/cancel?token={id}", "ord"),
     ("GET", "/no/such/path/{id}", "cnf"),
 ];
 
@@ -38,7 +41,9 @@ pub(crate) async fn prove(trial: Trial) -> Verdict {
     for id in &ids {
         ensure(!lines.contains(id.as_str()), || format!("the log contains {id}"))?;
     }
-    ensure(lines.contains("/agent/checkout/{"), || String::from("the log has no routes"))?;
+    for route in ["/agent/checkout/{", "/{slug}/orders/{"] {
+        ensure(lines.contains(route), || format!("the log does not have the route {route}"))?;
+    }
     Ok(format!(
         "{} requests: no id in {} bytes of log, the routes are",
         ids.len(),

@@ -1,4 +1,4 @@
-//! The version of settings that a request replaces.
+//! The version that a request changes: of settings, and of orders.
 
 use axum::extract::FromRequestParts;
 use axum::http::header::IF_MATCH;
@@ -8,9 +8,9 @@ use primitives::{Details, ErrorCode, Problem};
 use crate::ErrorResponse;
 use crate::request::InvalidField;
 
-/// Which settings a request replaces.
+/// Which version a request changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Replaced {
+pub(crate) enum Replaced {
     /// The request does not say.
     Unnamed,
     /// Any version: `If-Match: *`.
@@ -20,14 +20,14 @@ pub(super) enum Replaced {
 
 /// Extracts the header `If-Match`.
 #[derive(Debug)]
-pub(super) struct IfMatch(Option<String>);
+pub(crate) struct IfMatch(Option<String>);
 
 impl IfMatch {
-    pub(super) const NAME: &'static str = "If-Match";
+    pub(crate) const NAME: &'static str = "If-Match";
     pub(super) const DESCRIPTION: &'static str = "The version that is changed, as the `ETag` of `GET /merchant/settings`, in place of `version` in the body. `*` is any version.";
 
     /// Returns what the header names, or else the body. They must not differ.
-    pub(super) fn or(self, body: Option<i64>) -> Result<Replaced, InvalidField> {
+    pub(crate) fn or(self, body: Option<i64>) -> Result<Replaced, InvalidField> {
         let Some(header) = self.0 else {
             return Ok(body.map_or(Replaced::Unnamed, Replaced::Version));
         };

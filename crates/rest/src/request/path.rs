@@ -7,8 +7,8 @@ use axum::extract::rejection::RawPathParamsRejection;
 use axum::extract::{FromRequestParts, RawPathParams};
 use axum::http::request::Parts;
 use primitives::{
-    CartId, CheckoutId, Details, ErrorCode, FeedRunId, Id, InvalidSlug, JobId, KeyId, Problem,
-    ProductId, StoreSlug,
+    CartId, CheckoutId, Details, DisputeId, ErrorCode, FeedRunId, Id, InvalidSlug, JobId, KeyId,
+    OrderId, Problem, ProductId, ReturnId, StoreSlug,
 };
 use serde_json::{Value, json};
 
@@ -125,6 +125,28 @@ impl PathId for CheckoutId {
     const EXAMPLE: &'static str = "chk_00000000000000000000000000000001";
     const HINT: &'static str =
         "use the checkout_id that POST /agent/checkout or the tool complete_checkout returned";
+}
+
+impl PathId for OrderId {
+    const NAME: &'static str = "order_id";
+    const DESCRIPTION: &'static str = "ID of the order.";
+    const EXAMPLE: &'static str = "ord_00000000000000000000000000000001";
+    const HINT: &'static str =
+        "use the order_id of a checkout that is completed, or of a list of orders";
+}
+
+impl PathId for ReturnId {
+    const NAME: &'static str = "return_id";
+    const DESCRIPTION: &'static str = "ID of the return.";
+    const EXAMPLE: &'static str = "ret_00000000000000000000000000000001";
+    const HINT: &'static str = "use the return_id of a return of the order";
+}
+
+impl PathId for DisputeId {
+    const NAME: &'static str = "dispute_id";
+    const DESCRIPTION: &'static str = "ID of the dispute.";
+    const EXAMPLE: &'static str = "dsp_00000000000000000000000000000001";
+    const HINT: &'static str = "use the dispute_id of the response that opened the dispute, or the id of an adjustment of the order";
 }
 
 impl PathId for FeedRunId {

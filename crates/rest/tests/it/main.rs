@@ -2,7 +2,9 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod admin_orders;
 mod agent_carts;
+mod agent_orders;
 mod agent_products;
 mod bodies;
 mod door;
@@ -11,6 +13,8 @@ mod health;
 mod market;
 mod merchant;
 mod merchant_catalog;
+mod merchant_orders;
 mod merchant_own;
 mod openapi;
+mod sale;
 mod stores;

@@ -274,7 +274,7 @@ async fn add_rows(
             }
             row.push(plain);
         }
-        let _ = writeln!(table, "{:<48}{row}", target.name);
+        let _ = writeln!(table, "{:<72}{row}", target.name);
     }
 }
 
@@ -292,7 +292,7 @@ async fn every_route_and_tool_enforces_the_access_matrix() {
         (1..=all.len()).map(|number| of(number).to_string()).collect()
     };
     let (tens, ones) = (digits(|number| number / 10), digits(|number| number % 10));
-    let _ = writeln!(table, "\n{:<48}{tens}\n{:<48}{ones}", "", "");
+    let _ = writeln!(table, "\n{:<72}{tens}\n{:<72}{ones}", "", "");
     add_rows(&mut table, &app, &all, &routes()).await;
     // A new application: nothing updates the search index, which refuses searches after a minute.
     let app = TestApp::with_index().await;

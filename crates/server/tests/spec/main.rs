@@ -12,6 +12,7 @@ mod checkout;
 mod endpoints;
 mod errors;
 mod examples;
+mod order_tools;
 mod public_pages;
 mod purchase_pages;
 mod rate_limits;

@@ -14,7 +14,7 @@ use checkout::{
 use database::Work;
 use merchants::{Standing, Store, StoreCache};
 use payments::{ChargeFuture, ChargeRequest, Provider, ProviderUnavailable, TestProvider};
-use primitives::{ClientAddress, Id, KeyId, Money, ProductId};
+use primitives::{ClientAddress, Id, KeyId, Money, OrderId, ProductId};
 
 use crate::app::{SITE_URL, TestApp, TestResponse};
 
@@ -285,7 +285,7 @@ async fn the_total_of_the_quote_is_charged_once_even_if_the_provider_is_unavaila
             quote_hash: session.quote_hash,
             visitor: Visitor::new(ClientAddress([192, 0, 2, 7].into()), "Browser/1.0"),
         };
-        checkout::pay(&context, session.id, request).await
+        checkout::pay(&context, session.id, request).await.map(|it| it.snapshot)
     };
     assert_eq!(pay().await.unwrap().status(), Status::CompleteInProgress);
     assert!(pay().await.is_err(), "the first charge may have succeeded");
@@ -378,7 +378,13 @@ async fn a_person_enters_the_address_sees_the_total_and_pays_it() {
     let pay = format!("instrument=test_approves&form_token={token}&quote_hash={hash}");
     assert_eq!(purchase.send(&format!("{address}/pay"), &pay, &[]).await.status, 303);
     let paid = purchase.app.get(address).await.text;
-    assert!(paid.contains("Paid. Thank you.") && paid.contains("ord_"), "{paid}");
+    assert!(paid.contains("Paid. Thank you.") && !paid.contains("ord_"), "{paid}");
+    let order: OrderId = sqlx::query_scalar("SELECT order_id FROM placed_order")
+        .fetch_one(&mut purchase.app.test.raw().await)
+        .await
+        .unwrap();
+    let number = orders::order_number(order);
+    assert!(number.len() == 10 && paid.contains(&format!("<code>{number}</code>")), "{paid}");
     let order: (i64, String) =
         sqlx::query_as("SELECT total_minor, confirmation_level FROM placed_order")
             .fetch_one(&mut purchase.app.test.raw().await)

@@ -255,6 +255,43 @@ async fn a_search_without_a_key_takes_the_quota_of_the_tool_too() {
 }
 
 #[tokio::test]
+async fn changes_of_returns_and_disputes_take_the_quota_of_the_tool_that_creates_them() {
+    let app = TestApp::with_limits().await;
+    let owner = app.person("ada@example.com", &[]).await;
+    let wanted = NewAgentKey { scopes: [Scope::AgentOrders].into(), ..NewAgentKey::default() };
+    let key = app.agent_key(owner, &wanted).await.key;
+    let auth = [("x-agent-api-key", key.as_str())];
+    let digits = "0".repeat(32);
+    let send = async |method: Method, part: &str, body: Value| {
+        let path = format!("/agent/orders/ord_{digits}/{part}");
+        app.request(method, &path, &auth, &body).await
+    };
+    let change = async || {
+        let part = format!("returns/ret_{digits}");
+        send(Method::PATCH, &part, json!({ "action": "cancel" })).await
+    };
+    let dispute = async |act: &str| {
+        let is_statement = act == "statements";
+        let body = if is_statement { json!({ "statement": "Lost." }) } else { Value::Null };
+        send(Method::POST, &format!("disputes/dsp_{digits}/{act}"), body).await
+    };
+    let orders = app.request(Method::GET, "/agent/orders", &auth, &Value::Null).await;
+    wait_for_window(&orders).await;
+    for _ in 0..10 {
+        assert_ne!(change().await.code(), "tool_limit_exceeded");
+    }
+    assert_eq!(change().await.code(), "tool_limit_exceeded");
+    for act in ["statements", "accept", "withdraw"].into_iter().cycle().take(10) {
+        assert_ne!(dispute(act).await.code(), "tool_limit_exceeded", "{act}");
+    }
+    for act in ["statements", "accept", "withdraw"] {
+        let refused = dispute(act).await;
+        assert_eq!((refused.status.as_u16(), quota(&refused).0), (429, 10), "{act}");
+        assert_eq!(refused.code(), "tool_limit_exceeded", "{act}");
+    }
+}
+
+#[tokio::test]
 async fn calls_without_the_scope_are_counted() {
     let app = TestApp::with_limits().await;
     let owner = app.person("ada@example.com", &[]).await;

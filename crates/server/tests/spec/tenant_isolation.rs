@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 
 use crate::app::{TestApp, TestResponse, call, post};
 use crate::carts::{create_cart, in_stock_products, structured_content};
+use crate::order_tools::shop::Shopper;
 
 const OWN: &str = "kivikiri";
 const FOREIGN: &str = "skarvdal";
@@ -51,6 +52,9 @@ fn body(method: &Method, path: &str) -> Body {
     if path.starts_with("/merchant/checkouts/") && path.ends_with("/complete") {
         return json!({ "reference": "A-1" }).to_string().into();
     }
+    if let Some((caller, order)) = path.split_once("/orders/") {
+        return body_of_order(caller, order);
+    }
     if !path.starts_with("/agent/cart/") && !path.starts_with("/agent/checkout/") {
         return Body::empty();
     }
@@ -60,6 +64,26 @@ fn body(method: &Method, path: &str) -> Body {
         "PATCH" => json!({ "discount_codes": [] }).to_string().into(),
         _ => Body::empty(),
     }
+}
+
+/// Returns a valid body for a route of an order, of an agent or of a merchant.
+fn body_of_order(caller: &str, path: &str) -> Body {
+    let (_, route) = path.split_once('/').unwrap_or((path, ""));
+    let line = "line_0000000000000000000000000000abcd";
+    let item = json!({ "line_id": line, "quantity": 1, "reason": "defective" });
+    let body = match (caller, route) {
+        ("/agent", "") => json!({ "note": "x" }),
+        (_, "") => json!({ "action": "confirm" }),
+        (_, "cancel") => json!({}),
+        (_, "feedback") => json!({ "outcome": "completed" }),
+        (_, "refunds") => json!({ "reason": "other" }),
+        (_, "returns") => json!({ "items": [item] }),
+        (_, "disputes") => json!({ "reason": "other", "statement": "x" }),
+        (_, route) if route.ends_with("/statements") => json!({ "statement": "x" }),
+        (_, route) if route.starts_with("returns/") => json!({ "action": "in_transit" }),
+        _ => return Body::empty(),
+    };
+    body.to_string().into()
 }
 
 async fn send(app: &TestApp, method: &Method, path: &str, header: (&str, &str)) -> TestResponse {
@@ -83,7 +107,7 @@ struct Credentials {
 impl Credentials {
     fn header(&self, access: &str) -> (&'static str, String) {
         match access {
-            "agent:read" | "agent:cart" | "agent:checkout" => {
+            "agent:read" | "agent:cart" | "agent:checkout" | "agent:orders" => {
                 ("x-agent-api-key", self.agent_key.clone())
             }
             "person" | "owner" => ("authorization", self.token.clone()),
@@ -126,7 +150,9 @@ async fn two_tenants(app: &TestApp) -> (Credentials, Ids) {
     let others_session = session(app, &others.key, OWN).await;
     let other_key = app.buyer_key("buyer@example.com").await;
     let elsewhere = session(app, &other_key, FOREIGN).await;
-    let ids = |pairs: [(&str, String); 8]| {
+    let others_order = Shopper::at(app, OWN, others.key.clone()).await.buy(1).await.to_string();
+    let order_elsewhere = Shopper::at(app, FOREIGN, other_key).await.buy(1).await.to_string();
+    let ids = |pairs: [(&str, String); 12]| {
         Map::from_iter(pairs.map(|(name, id)| (name.to_owned(), Value::String(id))))
     };
     let foreign = ids([
@@ -138,6 +164,10 @@ async fn two_tenants(app: &TestApp) -> (Credentials, Ids) {
         ("cart_id", others_cart["cart_id"].as_str().unwrap().to_owned()),
         ("/agent/checkout checkout_id", others_session),
         ("/merchant/checkouts checkout_id", elsewhere),
+        ("/agent/orders order_id", others_order),
+        ("/merchant/orders order_id", order_elsewhere),
+        ("return_id", String::from("ret_0000000000000000000000000000abcd")),
+        ("dispute_id", String::from("dsp_0000000000000000000000000000abcd")),
     ]);
     let unknown = ids([
         ("product_id", UNKNOWN_PRODUCT.to_owned()),
@@ -148,6 +178,10 @@ async fn two_tenants(app: &TestApp) -> (Credentials, Ids) {
         ("cart_id", String::from("cart_0000000000000000000000000000abcd")),
         ("/agent/checkout checkout_id", String::from("chk_0000000000000000000000000000abcd")),
         ("/merchant/checkouts checkout_id", String::from("chk_0000000000000000000000000000abcd")),
+        ("/agent/orders order_id", String::from("ord_0000000000000000000000000000abcd")),
+        ("/merchant/orders order_id", String::from("ord_0000000000000000000000000000abcd")),
+        ("return_id", String::from("ret_0000000000000000000000000000abcd")),
+        ("dispute_id", String::from("dsp_0000000000000000000000000000abcd")),
     ]);
     (credentials, Ids { foreign, unknown })
 }
@@ -162,7 +196,8 @@ async fn foreign_and_unknown_ids_get_identical_responses() {
         for (method, operation) in item.as_object().unwrap() {
             let parts = operation["parameters"].as_array().unwrap().iter();
             let parts = parts.filter(|it| it["in"] == "path" && it["name"] != "slug");
-            let Some(part) = parts.map(|it| it["name"].as_str().unwrap()).next() else { continue };
+            let parts: Vec<&str> = parts.map(|it| it["name"].as_str().unwrap()).collect();
+            let Some(part) = parts.first().copied() else { continue };
             let access = operation["x-souk-access"].as_str().unwrap();
             if access == "admin" {
                 // Administrators act on every tenant.
@@ -172,9 +207,12 @@ async fn foreign_and_unknown_ids_get_identical_responses() {
             let (name, value) = credentials.header(access);
             let (at, _) = path.split_once("/{").unwrap();
             let ask = async |ids: &Map<String, Value>| {
-                let id = ids.get(part).or_else(|| ids.get(&format!("{at} {part}")));
-                let id = id.unwrap_or_else(|| panic!("{path} takes an unknown id: {part}"));
-                let path = path.replace(&format!("{{{part}}}"), id.as_str().unwrap());
+                let with_id = |path: String, part: &&str| {
+                    let id = ids.get(*part).or_else(|| ids.get(&format!("{at} {part}")));
+                    let id = id.unwrap_or_else(|| panic!("{path} takes an unknown id: {part}"));
+                    path.replace(&format!("{{{part}}}"), id.as_str().unwrap())
+                };
+                let path = parts.iter().fold(path.clone(), with_id);
                 let answer = send(&app, &method, &format!("/api/v1{path}"), (name, &value)).await;
                 normalized(&answer, ids)
             };

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use crate::app::{TestApp, call, post};
 use crate::carts::{in_stock_products, structured_content};
+use crate::order_tools::shop::Shopper;
 
 const STORE: &str = "demo-store";
 /// Number of invalid inputs per tool.
@@ -28,7 +29,8 @@ async fn listed_at(app: &TestApp, path: &str) -> Vec<Value> {
 async fn valid_arguments(app: &TestApp, key: &str) -> BTreeMap<&'static str, Vec<Value>> {
     let arguments = product_arguments().into_iter().chain(store_arguments());
     let arguments = arguments.chain(cart_arguments(app, key).await);
-    arguments.chain(checkout_arguments(app, key).await).collect()
+    let arguments = arguments.chain(checkout_arguments(app, key).await);
+    arguments.chain(order_arguments(app, key).await).collect()
 }
 
 async fn cart_arguments(app: &TestApp, key: &str) -> Vec<(&'static str, Vec<Value>)> {
@@ -114,6 +116,42 @@ async fn checkout_arguments(app: &TestApp, key: &str) -> Vec<(&'static str, Vec<
         ),
         ("request_human_confirmation", vec![asked]),
         ("update_checkout", vec![json!({ "checkout_id": session().await, "destination": to })]),
+    ]
+}
+
+async fn order_arguments(app: &TestApp, key: &str) -> Vec<(&'static str, Vec<Value>)> {
+    let me = Shopper::at(app, STORE, key.to_owned()).await;
+    let (pending, canceled, delivered) = (me.buy(1).await, me.buy(1).await, me.buy(2).await);
+    me.deliver(delivered).await;
+    let (line, sku) = me.line(delivered).await;
+    let statement = |order| json!({ "order_id": order, "reason": "other", "statement": "late" });
+    let dispute = me.ok("open_dispute", statement(pending)).await;
+    let flat = json!({ "order_id": delivered, "items": [{ "line_id": line, "quantity": 1 }], "reason": "other",
+                       "outcome": "refund", "note": "broken" });
+    let item = json!({ "orderLineItemId": line, "sku": sku, "quantityReturned": 1, "returnReason": "other" });
+    let onx = json!({ "orderId": delivered, "outcome": "exchange", "returnLineItems": [item] });
+    let updates = json!({ "orderNote": "ring" });
+    vec![
+        ("check_return_eligibility", vec![json!({ "order_id": delivered })]),
+        ("get_dispute", vec![json!({ "dispute_id": dispute["dispute_id"] })]),
+        (
+            "get_order_status",
+            vec![json!({ "order_id": delivered }), json!({ "order_id": pending })],
+        ),
+        ("onx_cancel_order", vec![json!({ "orderId": canceled, "reason": "other" })]),
+        ("onx_create_return", vec![flat, json!({ "return": onx })]),
+        ("onx_get_fulfillments", vec![json!({}), json!({ "orderIds": [delivered] })]),
+        (
+            "onx_get_orders",
+            vec![json!({}), json!({ "statuses": ["delivered"], "includeLineItems": false })],
+        ),
+        ("onx_get_returns", vec![json!({}), json!({ "orderIds": [delivered] })]),
+        ("onx_update_order", vec![json!({ "id": pending, "updates": updates })]),
+        ("open_dispute", vec![statement(delivered)]),
+        (
+            "submit_agent_feedback",
+            vec![json!({ "order_id": delivered, "outcome": "completed", "note": "fine" })],
+        ),
     ]
 }
 
@@ -235,7 +273,10 @@ async fn results_match_the_output_schema() {
     for (tool, full) in listed(&app).await.into_iter().zip(full) {
         let name = tool["name"].as_str().unwrap();
         assert_eq!(full["name"], name);
-        let slim = jsonschema::validator_for(&tool["outputSchema"]).unwrap();
+        assert!(
+            tool.get("outputSchema").is_none(),
+            "{name}: the default listing has no output schemas"
+        );
         let schema = jsonschema::validator_for(&full["outputSchema"]).unwrap();
         let sets = valid.remove(name).unwrap_or_else(|| panic!("no valid arguments for {name}"));
         for arguments in sets {
@@ -246,7 +287,6 @@ async fn results_match_the_output_schema() {
             let errors: Vec<String> =
                 schema.iter_errors(content).map(|error| error.to_string()).collect();
             assert!(errors.is_empty(), "{name} {arguments}: {errors:?} in {content}");
-            assert!(slim.is_valid(content), "{name}: the slim schema refuses {content}");
             let text = result["content"][0]["text"].as_str().unwrap();
             assert_eq!(&serde_json::from_str::<Value>(text).unwrap(), content);
             assert!(!has_null_field(content), "{name} {content}");
@@ -365,9 +405,9 @@ async fn the_listing_can_be_limited_to_tool_sets() {
         answer["result"]["tools"].as_array().map_or(0, Vec::len)
     };
     let all = count("/demo-store/mcp").await;
-    assert_eq!(count("/demo-store/mcp?tools=discovery,cart,checkout").await, all);
+    assert_eq!(count("/demo-store/mcp?tools=discovery,cart,checkout,orders").await, all);
     assert!(count("/demo-store/mcp?tools=cart").await >= 10);
-    assert_eq!(count("/demo-store/mcp?tools=orders").await, 0);
+    assert_eq!(count("/demo-store/mcp?tools=orders").await, 11);
     let refused = app.rpc("/demo-store/mcp?tools=everything", &body).await;
     assert_eq!((refused.status.as_u16(), refused.code().as_str()), (400, "invalid_request"));
     assert!(refused.text.contains("discovery"), "{}", refused.text);

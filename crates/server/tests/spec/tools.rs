@@ -69,6 +69,8 @@ async fn tools_are_listed_with_schemas_and_annotations() {
     for (name, auth, confirmation) in [
         ("create_cart", "agent:cart", "required"),
         ("get_shipping_rates", "agent:cart", "never"),
+        ("onx_create_return", "agent:orders", "required"),
+        ("onx_get_orders", "agent:orders", "never"),
         ("preview_checkout", "none", "never"),
         ("search_products", "none", "never"),
     ] {

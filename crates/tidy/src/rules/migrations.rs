@@ -6,6 +6,9 @@ use crate::{
     migration::{Migration, Table},
 };
 
+/// The first migration that may not validate a check while the table is locked; earlier ones are released.
+const FIRST_WITHOUT_CHECKS: &str = "crates/database/migrations/20261117000100";
+
 pub(super) fn check(workspace: &Workspace) -> Vec<Finding> {
     workspace.migrations.iter().flat_map(check_migration).collect()
 }
@@ -13,6 +16,7 @@ pub(super) fn check(workspace: &Workspace) -> Vec<Finding> {
 fn check_migration(migration: &Migration) -> Vec<Finding> {
     let mut findings = destructive(migration);
     findings.extend(locking_indexes(migration));
+    findings.extend(locking_checks(migration));
     for table in migration.tables.iter().filter(|table| is_tenant(table)) {
         if !is_cell_wide(migration, table) {
             findings.extend(missing_isolation(migration, table));
@@ -43,6 +47,23 @@ fn locking_indexes(migration: &Migration) -> Vec<Finding> {
         )
     };
     locks.map(|index| Finding::new(&migration.path, index.line, message(&index.table))).collect()
+}
+
+fn locking_checks(migration: &Migration) -> Vec<Finding> {
+    if migration.path.as_str() < FIRST_WITHOUT_CHECKS {
+        return Vec::new();
+    }
+    let message = |table: &str| {
+        format!(
+            "a check on `{table}` reads the whole table while it is locked: add it as a constraint \
+             with NOT VALID, and validate it in a later migration"
+        )
+    };
+    let existing = migration.alterations.iter().filter(|it| !migration.creates(&it.table));
+    let finding = |table: &str, line: usize| Finding::new(&migration.path, line, message(table));
+    existing
+        .flat_map(|it| it.validated_check_lines.iter().map(|line| finding(&it.table, *line)))
+        .collect()
 }
 
 fn is_tenant(table: &Table) -> bool {
@@ -102,6 +123,25 @@ mod tests {
         assert!(of("CREATE INDEX i ON cart (a);")[0].contains("CONCURRENTLY"));
         assert_eq!(of("CREATE INDEX CONCURRENTLY i ON cart (a);"), [""; 0]);
         assert_eq!(of("CREATE TABLE cart (a text); CREATE INDEX i ON cart (a);"), [""; 0]);
+    }
+
+    #[test]
+    fn checks_on_existing_tables_are_not_validated_at_once() {
+        let of = |text| {
+            findings(check, &[("crates/database/migrations/20261117000100_carts.sql", text)])
+        };
+        let found = of("ALTER TABLE cart\nADD COLUMN a int CHECK (a IN (1, 2)), ADD COLUMN b int;");
+        assert!(found.len() == 1 && found[0].contains(".sql:2: a check on `cart`"), "{found:?}");
+        assert_eq!(
+            of("ALTER TABLE cart ADD CONSTRAINT c CHECK (a > 0), DROP CONSTRAINT d;").len(),
+            1
+        );
+        assert_eq!(of("ALTER TABLE cart ADD CONSTRAINT c CHECK (a > 0) NOT VALID;"), [""; 0]);
+        assert_eq!(of("ALTER TABLE cart VALIDATE CONSTRAINT cart_check;"), [""; 0]);
+        assert_eq!(of("CREATE TABLE cart (a int); ALTER TABLE cart ADD CHECK (a > 0);"), [""; 0]);
+        let released = "crates/database/migrations/20261117000010_carts.sql";
+        let found = findings(check, &[(released, "ALTER TABLE cart ADD CHECK (a > 0);")]);
+        assert_eq!(found, [""; 0]);
     }
 
     const ISOLATED: &str = "CREATE TABLE cart (merchant_id uuid, id uuid,

@@ -1,0 +1,140 @@
+//! Rules of every change: versions, repeated requests, whose orders a caller changes, and an append-only history.
+
+use database::Work;
+use jobs::{IdempotencyError, IdempotencyKey};
+use orders::{
+    CancelReason, Cancellation, Order, OrderContext, OrderError, OrderStatus, OrderUpdate, Shipment,
+};
+use primitives::{Id, OrderId};
+use serde_json::{Value, json};
+
+use crate::fulfillment::{shipment, units};
+use crate::machine::Step;
+use crate::shop::{Shop, order};
+#[tokio::test]
+async fn a_change_is_made_to_the_expected_version_only() {
+    let shop = Shop::open().await;
+    shop.place(&order(1)).await.unwrap();
+    let (merchant, id) = (shop.as_merchant(), order(1).id);
+    orders::start_processing(&merchant, id, Some(1)).await.unwrap();
+    let before = shop.details(id).await;
+    let (update, all) = (OrderUpdate::default(), Vec::new());
+    let cancellation = Cancellation { items: Vec::new(), reason: CancelReason::Other, note: None };
+    for version in [1, 2, 4] {
+        let version = Some(version);
+        for result in [
+            orders::confirm(&merchant, id, version).await,
+            orders::hold_for_review(&merchant, id, version).await,
+            orders::start_processing(&merchant, id, version).await,
+            orders::ship(&merchant, id, version, Shipment::default()).await,
+            orders::deliver(&merchant, id, version, all.clone()).await,
+            orders::cancel(&merchant, id, version, cancellation.clone()).await,
+            orders::update(&merchant, id, version, update.clone()).await,
+        ] {
+            assert!(
+                matches!(result, Err(OrderError::VersionConflict { current: 3 })),
+                "{result:?}"
+            );
+        }
+    }
+    assert_eq!(shop.details(id).await, before);
+}
+
+#[tokio::test]
+async fn a_repeated_request_is_executed_once() {
+    let shop = Shop::open().await;
+    shop.place(&order(1)).await.unwrap();
+    let id = order(1).id;
+    let key = |request: Value| {
+        IdempotencyKey::new(shop.merchant, &"skey_1", "k-1", ("ship", &request)).unwrap()
+    };
+    let (one, other) = (key(json!({ "units": 1 })), key(json!({ "units": 2 })));
+    let shipped = async |key: &IdempotencyKey| {
+        let context = OrderContext { idempotency_key: Some(key), ..shop.as_merchant() };
+        orders::ship(&context, id, Some(1), shipment(&[units(1, 1)])).await
+    };
+    let (first, second) = tokio::join!(shipped(&one), shipped(&one));
+    let (first, second) = (first.unwrap(), second.unwrap());
+    assert!(first.subject.is_some());
+    assert_eq!((&first.subject, &first.details), (&second.subject, &second.details));
+    let conflict = shipped(&other).await;
+    let is_conflict = matches!(conflict, Err(OrderError::Idempotency(IdempotencyError::Conflict)));
+    assert!(is_conflict, "{conflict:?}");
+    assert_eq!(shop.details(id).await, first.details);
+    // Another agent does not learn of it.
+    let key = key(json!({ "units": 1 }));
+    let foreign = OrderContext { idempotency_key: Some(&key), ..shop.as_agent(2) };
+    let replayed = orders::ship(&foreign, id, Some(1), shipment(&[units(1, 1)])).await;
+    assert!(matches!(replayed, Err(OrderError::NotFound)), "{replayed:?}");
+}
+
+#[tokio::test]
+async fn a_refused_request_does_not_use_up_its_idempotency_key() {
+    let shop = Shop::open().await;
+    shop.place(&order(1)).await.unwrap();
+    let key = IdempotencyKey::new(shop.merchant, &"skey_1", "k-1", ("ship", &json!({}))).unwrap();
+    let context = OrderContext { idempotency_key: Some(&key), ..shop.as_merchant() };
+    let refused = orders::deliver(&context, order(1).id, None, Vec::new()).await;
+    assert!(matches!(refused, Err(OrderError::InvalidTransition { .. })), "{refused:?}");
+    let confirmed = orders::confirm(&context, order(1).id, None).await.unwrap();
+    assert_eq!(confirmed.details.order.status, OrderStatus::Confirmed);
+}
+
+#[tokio::test]
+async fn an_order_that_the_caller_does_not_see_cannot_be_changed() {
+    let shop = Shop::open().await;
+    let other = shop.another_merchant().await;
+    shop.place(&order(1)).await.unwrap();
+    shop.place(&Order { is_sandbox: true, ..order(2) }).await.unwrap();
+    let (agent, merchant) = (shop.as_agent(2), shop.as_merchant());
+    let elsewhere = OrderContext { merchant: other, ..shop.as_merchant() };
+    let unknown = OrderId::from_random(9);
+    for (context, id) in [
+        (&agent, order(1).id),
+        (&elsewhere, order(1).id),
+        (&merchant, order(2).id),
+        (&merchant, unknown),
+    ] {
+        let changed = orders::confirm(context, id, None).await;
+        assert!(matches!(changed, Err(OrderError::NotFound)), "{changed:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_sandbox_order_has_a_history_and_no_events() {
+    let shop = Shop::open().await;
+    shop.place(&Order { is_sandbox: true, ..order(1) }).await.unwrap();
+    let context = shop.acting(orders::Actor::SYSTEM, orders::Viewer::All);
+    for step in [Step::ShipOne, Step::CancelRest, Step::Deliver] {
+        shop.act(&context, 1, step).await.unwrap();
+    }
+    let details = shop.details(order(1).id).await;
+    assert_eq!(details.order.status, OrderStatus::Delivered);
+    assert_eq!(shop.count("SELECT count(*) FROM webhook_event").await, 0);
+    assert_eq!(shop.count("SELECT count(*) FROM outbox WHERE topic LIKE 'order.%'").await, 0);
+}
+
+#[tokio::test]
+async fn history_and_refunds_cannot_be_rewritten() {
+    let shop = Shop::open().await;
+    shop.lead(1, OrderStatus::Delivered).await;
+    for statement in [
+        "UPDATE order_history SET reason = 'other'",
+        "DELETE FROM order_history",
+        "UPDATE order_fulfillment SET carrier = 'other'",
+        "DELETE FROM order_fulfillment",
+        "UPDATE order_refund SET amount_minor = 1",
+        "DELETE FROM order_refund",
+    ] {
+        let mut work = Work::for_checkout(shop.test.database(), shop.merchant).await.unwrap();
+        let refused = sqlx::raw_sql(statement).execute(work.sql()).await.unwrap_err();
+        assert!(refused.to_string().contains("permission denied"), "{statement}: {refused}");
+    }
+    for table in ["order_history", "order_fulfillment", "order_refund", "placed_order"] {
+        let mut work = Work::for_store(shop.test.database(), shop.merchant).await.unwrap();
+        let insert = format!("INSERT INTO {table} SELECT * FROM {table}");
+        let refused = sqlx::raw_sql(sqlx::AssertSqlSafe(insert)).execute(work.sql()).await;
+        let refused = refused.unwrap_err().to_string();
+        assert!(refused.contains("permission denied"), "{table}: {refused}");
+    }
+}
