@@ -3,7 +3,7 @@ profile, cart, preview, approval by a person, checkout, payment by a person, ord
 
     purchase.py URL [FOLDER]
 
-With FOLDER, screenshots of both pages are saved there and the pages are checked with axe."""
+With FOLDER, screenshots of the pages are saved there and the pages are checked with axe."""
 
 import asyncio
 import json
@@ -108,6 +108,8 @@ async def buy(client):
     session = await call("get_checkout", checkout_id=session["checkout_id"])
     assert session["status"] == "completed" and session["order"]["order_id"].startswith("ord_"), session
     log("the order", session["order"]["order_id"])
+    order = await call("get_order_status", order_id=session["order"]["order_id"])
+    capture(order["permalink_url"], "order")
 
 
 async def buy_without_address(client):

@@ -23,8 +23,8 @@ ALTER TABLE order_history ENABLE ROW LEVEL SECURITY;
 ALTER TABLE order_history FORCE ROW LEVEL SECURITY;
 CREATE POLICY one_store ON order_history TO souk_store USING (merchant_id = current_merchant());
 CREATE POLICY all_stores ON order_history TO souk_platform USING (true);
-GRANT SELECT ON order_history TO souk_store;
-GRANT SELECT, INSERT ON order_history TO souk_checkout, souk_platform;
+GRANT SELECT ON order_history TO souk_store, souk_platform;
+GRANT SELECT, INSERT ON order_history TO souk_checkout;
 
 CREATE TABLE order_fulfillment (
     merchant_id uuid NOT NULL,
@@ -46,9 +46,9 @@ ALTER TABLE order_fulfillment ENABLE ROW LEVEL SECURITY;
 ALTER TABLE order_fulfillment FORCE ROW LEVEL SECURITY;
 CREATE POLICY one_store ON order_fulfillment TO souk_store USING (merchant_id = current_merchant());
 CREATE POLICY all_stores ON order_fulfillment TO souk_platform USING (true);
-GRANT SELECT ON order_fulfillment TO souk_store;
-GRANT SELECT, INSERT ON order_fulfillment TO souk_checkout, souk_platform;
-GRANT UPDATE (delivered_at) ON order_fulfillment TO souk_checkout, souk_platform;
+GRANT SELECT ON order_fulfillment TO souk_store, souk_platform;
+GRANT SELECT, INSERT ON order_fulfillment TO souk_checkout;
+GRANT UPDATE (delivered_at) ON order_fulfillment TO souk_checkout;
 
 CREATE TABLE order_refund (
     merchant_id uuid NOT NULL,
@@ -72,5 +72,5 @@ ALTER TABLE order_refund ENABLE ROW LEVEL SECURITY;
 ALTER TABLE order_refund FORCE ROW LEVEL SECURITY;
 CREATE POLICY one_store ON order_refund TO souk_store USING (merchant_id = current_merchant());
 CREATE POLICY all_stores ON order_refund TO souk_platform USING (true);
-GRANT SELECT ON order_refund TO souk_store;
-GRANT SELECT, INSERT ON order_refund TO souk_checkout, souk_platform;
+GRANT SELECT ON order_refund TO souk_store, souk_platform;
+GRANT SELECT, INSERT ON order_refund TO souk_checkout;

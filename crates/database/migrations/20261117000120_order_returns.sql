@@ -13,9 +13,11 @@ CREATE TABLE order_return (
     items jsonb NOT NULL CHECK (jsonb_array_length(items) BETWEEN 1 AND 50),
     -- Text of the buyer.
     customer_note text CHECK (length(customer_note) BETWEEN 1 AND 2000),
-    -- Texts of the merchant.
+    -- Text of the merchant.
     instructions text CHECK (length(instructions) BETWEEN 1 AND 2000),
+    -- A code.
     decline_reason text CHECK (length(decline_reason) BETWEEN 1 AND 100),
+    -- Texts of whoever reported that the items were sent: the merchant, the agent or the buyer.
     carrier text CHECK (length(carrier) BETWEEN 1 AND 100),
     tracking_number text CHECK (length(tracking_number) BETWEEN 1 AND 100),
     restocking_fee_minor bigint CHECK (restocking_fee_minor >= 0),
@@ -38,10 +40,10 @@ ALTER TABLE order_return ENABLE ROW LEVEL SECURITY;
 ALTER TABLE order_return FORCE ROW LEVEL SECURITY;
 CREATE POLICY one_store ON order_return TO souk_store USING (merchant_id = current_merchant());
 CREATE POLICY all_stores ON order_return TO souk_platform USING (true);
-GRANT SELECT ON order_return TO souk_store;
-GRANT SELECT, INSERT ON order_return TO souk_checkout, souk_platform;
+GRANT SELECT ON order_return TO souk_store, souk_platform;
+GRANT SELECT, INSERT ON order_return TO souk_checkout;
 GRANT UPDATE (status, items, instructions, decline_reason, carrier, tracking_number, restocking_fee_minor, refund_minor,
               updated_at, received_at, settled_at)
     ON order_return TO souk_checkout;
 -- A buyer's data is erased on request.
-GRANT UPDATE (customer_note) ON order_return TO souk_platform;
+GRANT UPDATE (customer_note, carrier, tracking_number) ON order_return TO souk_platform;

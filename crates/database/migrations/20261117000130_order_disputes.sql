@@ -36,8 +36,8 @@ ALTER TABLE order_dispute ENABLE ROW LEVEL SECURITY;
 ALTER TABLE order_dispute FORCE ROW LEVEL SECURITY;
 CREATE POLICY one_store ON order_dispute TO souk_store USING (merchant_id = current_merchant());
 CREATE POLICY all_stores ON order_dispute TO souk_platform USING (true);
-GRANT SELECT ON order_dispute TO souk_store;
-GRANT SELECT, INSERT ON order_dispute TO souk_checkout, souk_platform;
+GRANT SELECT ON order_dispute TO souk_store, souk_platform;
+GRANT SELECT, INSERT ON order_dispute TO souk_checkout;
 GRANT UPDATE (status, decide_by, reminded_at, answered_at, proposed_minor, resolution, refund_minor, updated_at, resolved_at)
     ON order_dispute TO souk_checkout;
 
@@ -45,7 +45,8 @@ CREATE TABLE dispute_statement (
     merchant_id uuid NOT NULL,
     order_id uuid NOT NULL,
     dispute_id uuid NOT NULL,
-    position integer NOT NULL CHECK (position BETWEEN 1 AND 100),
+    -- 33 of each actor, and the decision.
+    position integer NOT NULL CHECK (position BETWEEN 1 AND 133),
     actor text NOT NULL CHECK (actor IN ('agent', 'buyer', 'merchant', 'platform')),
     -- Texts of the parties.
     statement text NOT NULL CHECK (length(statement) BETWEEN 1 AND 4000),
@@ -59,8 +60,8 @@ ALTER TABLE dispute_statement ENABLE ROW LEVEL SECURITY;
 ALTER TABLE dispute_statement FORCE ROW LEVEL SECURITY;
 CREATE POLICY one_store ON dispute_statement TO souk_store USING (merchant_id = current_merchant());
 CREATE POLICY all_stores ON dispute_statement TO souk_platform USING (true);
-GRANT SELECT ON dispute_statement TO souk_store;
-GRANT SELECT, INSERT ON dispute_statement TO souk_checkout, souk_platform;
+GRANT SELECT ON dispute_statement TO souk_store, souk_platform;
+GRANT SELECT, INSERT ON dispute_statement TO souk_checkout;
 -- A buyer's data is erased on request.
 GRANT UPDATE (statement, evidence) ON dispute_statement TO souk_platform;
 
@@ -79,8 +80,8 @@ ALTER TABLE order_feedback ENABLE ROW LEVEL SECURITY;
 ALTER TABLE order_feedback FORCE ROW LEVEL SECURITY;
 CREATE POLICY one_store ON order_feedback TO souk_store USING (merchant_id = current_merchant());
 CREATE POLICY all_stores ON order_feedback TO souk_platform USING (true);
-GRANT SELECT ON order_feedback TO souk_store;
-GRANT SELECT, INSERT ON order_feedback TO souk_checkout, souk_platform;
+GRANT SELECT ON order_feedback TO souk_store, souk_platform;
+GRANT SELECT, INSERT ON order_feedback TO souk_checkout;
 GRANT UPDATE (outcome, note, created_at) ON order_feedback TO souk_checkout;
 -- A buyer's data is erased on request.
 GRANT UPDATE (note) ON order_feedback TO souk_platform;

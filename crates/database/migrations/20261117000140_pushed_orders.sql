@@ -23,4 +23,5 @@ ALTER TABLE pushed_order ENABLE ROW LEVEL SECURITY;
 ALTER TABLE pushed_order FORCE ROW LEVEL SECURITY;
 CREATE POLICY one_store ON pushed_order TO souk_store USING (merchant_id = current_merchant());
 CREATE POLICY all_stores ON pushed_order TO souk_platform USING (true);
-GRANT SELECT, INSERT, UPDATE, DELETE ON pushed_order TO souk_store, souk_platform;
+GRANT SELECT, INSERT, UPDATE ON pushed_order TO souk_store;
+GRANT SELECT ON pushed_order TO souk_platform;

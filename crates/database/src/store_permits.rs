@@ -79,10 +79,13 @@ impl Permits {
     ) -> Result<Permit, DatabaseError> {
         let store = match (tenant, access) {
             (Tenant::Platform, _) => None,
-            (Tenant::Store(merchant) | Tenant::Checkout(merchant), Access::Read) => {
-                Some((merchant, Use::Read))
+            (
+                Tenant::Store(merchant) | Tenant::Checkout(merchant) | Tenant::Orders(merchant),
+                Access::Read,
+            ) => Some((merchant, Use::Read)),
+            (Tenant::Store(merchant) | Tenant::Orders(merchant), Access::Write) => {
+                Some((merchant, Use::Write))
             }
-            (Tenant::Store(merchant), Access::Write) => Some((merchant, Use::Write)),
             (Tenant::Checkout(merchant), Access::Write) => Some((merchant, Use::Checkout)),
         };
         let permit = tokio::time::timeout(self.timeout, self.acquire_all(store)).await;
@@ -210,6 +213,27 @@ mod tests {
         assert!(take(&permits, checkout(1), Access::Write).await.is_some());
         held.pop();
         assert!(take(&permits, store(1), Access::Read).await.is_some());
+    }
+
+    #[tokio::test]
+    async fn changes_of_orders_are_writes_of_their_store_and_use_no_connection_of_checkouts() {
+        let permits = permits();
+        let orders = |number| Tenant::Orders(MerchantId::from_random(number));
+        let mut held = Vec::new();
+        for number in 0..5 {
+            let tenant = if number % 2 == 0 { orders(1) } else { store(1) };
+            held.push(take(&permits, tenant, Access::Write).await.unwrap());
+        }
+        assert!(permits.acquire(orders(1), Access::Write).await.is_err());
+        for number in 2..20 {
+            held.extend(take(&permits, orders(number), Access::Write).await);
+        }
+        assert_eq!(held.len(), 16);
+        let mut purchases = Vec::new();
+        for number in 1..20 {
+            purchases.extend(take(&permits, checkout(number), Access::Write).await);
+        }
+        assert_eq!(purchases.len(), 10);
     }
 
     #[tokio::test]

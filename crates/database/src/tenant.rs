@@ -12,6 +12,8 @@ pub(crate) enum Tenant {
     Store(MerchantId),
     /// The same rows, with the right to write orders and the evidence of checkouts.
     Checkout(MerchantId),
+    /// The same rights, for what happens to orders after the purchase.
+    Orders(MerchantId),
     /// All rows of the cell.
     Platform,
 }
@@ -33,7 +35,9 @@ impl Tenant {
             Access::Read => "REPEATABLE READ READ ONLY",
         };
         let merchant = match self {
-            Self::Store(merchant) | Self::Checkout(merchant) => merchant.uuid().to_string(),
+            Self::Store(merchant) | Self::Checkout(merchant) | Self::Orders(merchant) => {
+                merchant.uuid().to_string()
+            }
             Self::Platform => String::new(),
         };
         AssertSqlSafe(format!(
@@ -47,7 +51,7 @@ impl Tenant {
     pub(crate) const fn set_role(self) -> &'static str {
         match self {
             Self::Store(_) => "SET LOCAL ROLE souk_store",
-            Self::Checkout(_) => "SET LOCAL ROLE souk_checkout",
+            Self::Checkout(_) | Self::Orders(_) => "SET LOCAL ROLE souk_checkout",
             Self::Platform => "SET LOCAL ROLE souk_platform",
         }
     }

@@ -48,6 +48,15 @@ impl Work {
         Self::for_tenant(database, Tenant::Checkout(merchant), merchant).await
     }
 
+    /// Opens a transaction for a change of an order after its purchase: with the rights of
+    /// [`for_checkout`](Self::for_checkout), and not on the connections that are reserved for purchases.
+    pub async fn for_orders(
+        database: &Database,
+        merchant: MerchantId,
+    ) -> Result<Self, DatabaseError> {
+        Self::for_tenant(database, Tenant::Orders(merchant), merchant).await
+    }
+
     async fn for_tenant(
         database: &Database,
         tenant: Tenant,

@@ -44,7 +44,7 @@ pub(crate) const INSTRUCTIONS: &str = "Souk: one store of a multi-merchant netwo
     4. preview_checkout for the total and terms. \
     5. Ask the person: show the preview and wait for a clear yes. \
     6. complete_checkout; the person pays at checkout_url. get_checkout tells whether it became an order. \
-    7. After the purchase: get_order_status tells where the order is; onx_cancel_order before it is prepared, \
+    7. After the purchase: get_order_status tells where the order is; onx_cancel_order before it is processed, \
     check_return_eligibility and onx_create_return after delivery. \
     Tools that need an agent key say so in their description; without one they fail with unauthorized. It is sent in the \
     header X-Agent-Api-Key; on demo-store, create_sandbox_key creates one for testing. nlweb_who finds other stores. \

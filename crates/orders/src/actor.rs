@@ -2,7 +2,7 @@
 
 use primitives::{KeyId, UserId};
 
-use crate::Order;
+use crate::{Order, OrderError};
 
 primitives::text_enum! {
     /// The kind of whoever acted on an order.
@@ -20,6 +20,38 @@ primitives::text_enum! {
         Platform,
         /// A job or a payment.
         System,
+    }
+}
+
+impl ActorKind {
+    /// Returns whether it is the side of the buyer: the agent or the buyer.
+    #[must_use]
+    pub const fn is_buyer_side(self) -> bool {
+        matches!(self, Self::Agent | Self::Buyer)
+    }
+
+    /// Returns an error unless it is the agent or the buyer.
+    pub(crate) fn check_buyer_side(self) -> Result<(), OrderError> {
+        if self.is_buyer_side() {
+            return Ok(());
+        }
+        Err(OrderError::invalid("actor", "the agent or the buyer"))
+    }
+
+    /// Returns an error if it is the agent or the buyer. What merchants do, administrators and jobs may do too.
+    pub(crate) fn check_merchant_side(self) -> Result<(), OrderError> {
+        if self.is_buyer_side() {
+            return Err(OrderError::invalid("actor", "the merchant"));
+        }
+        Ok(())
+    }
+
+    /// Returns an error unless it is an administrator.
+    pub(crate) fn check_platform(self) -> Result<(), OrderError> {
+        match self {
+            Self::Platform => Ok(()),
+            _ => Err(OrderError::invalid("actor", "an administrator")),
+        }
     }
 }
 

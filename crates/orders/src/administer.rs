@@ -9,8 +9,10 @@ use crate::decide_dispute::prepare_decision;
 use crate::payment::prepare_payment_status;
 use crate::{Decision, OrderContext, OrderError, PaymentStatus};
 
-/// Sets the status of the payment as an administrator. Setting the same status again changes nothing and adds no entry.
-pub async fn set_payment_status_as(
+/// Sets the status of the payment to what became known outside of the platform. A pending order whose payment failed fails, and
+/// its units go back into stock; any other change publishes `order.updated`. Setting the same status again changes nothing and
+/// adds no entry.
+pub async fn set_payment_status(
     context: &OrderContext<'_>,
     by: Administration<'_>,
     id: OrderId,
@@ -31,8 +33,9 @@ pub async fn set_payment_status_as(
     change.finish(None).await
 }
 
-/// Decides a dispute as an administrator. The reason is the grounds that both parties read.
-pub async fn decide_dispute_as(
+/// Decides a dispute that is under review. The reason is the grounds that both parties read. No money moves: the merchant makes
+/// the refund.
+pub async fn decide_dispute(
     context: &OrderContext<'_>,
     by: Administration<'_>,
     order: OrderId,

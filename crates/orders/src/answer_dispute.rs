@@ -6,11 +6,11 @@ use serde_json::json;
 use crate::change::{Change, Changed, Opened};
 use crate::dispute_change::ended;
 use crate::money::{refund_amount, refundable_minor};
-use crate::statement::Written;
-use crate::{ActorKind, Dispute, HistoryKind, Order, OrderContext, OrderError};
+use crate::statement::CheckedStatement;
+use crate::{ActorKind, Dispute, HistoryKind, Order, OrderContext, OrderError, table};
 
-/// Statements of each side: the agent and the buyer, the merchant, the platform. No side can use up those of another, and
-/// the decision is the hundredth.
+/// Statements of each actor: the agent, the buyer, the merchant, the platform. None can use up those of another, and the
+/// decision is one more.
 const STATEMENTS_MAX: usize = 33;
 
 /// The name of the proposal in the request and in the record.
@@ -42,14 +42,15 @@ pub async fn answer_dispute(
     if statement.proposed_refund.is_some() && actor != ActorKind::Merchant {
         return Err(OrderError::invalid(PROPOSED_REFUND, "only the merchant proposes a refund"));
     }
-    let written = Written::new("statement", &statement.text, &statement.evidence)?;
+    let written = CheckedStatement::new("statement", &statement.text, &statement.evidence)?;
     let mut change = match Change::open(context, order, None).await? {
         Opened::Fresh(change) => change,
         Opened::Replay(changed) => return Ok(*changed),
     };
     let now = change.now();
     let mut dispute = change.dispute(id).await?;
-    check_possible(&dispute, actor, now)?;
+    let earlier = table::count_statements(&mut change.work, context.merchant, (order, id), actor);
+    check_possible(&dispute, actor, earlier.await?, now)?;
     if let Some(refund) = statement.proposed_refund {
         dispute.proposed_minor = Some(proposal(&change.order, &dispute, refund)?);
     }
@@ -64,10 +65,11 @@ pub async fn answer_dispute(
     change.finish(Some(id.to_string())).await
 }
 
-/// Returns an error if a statement of this actor cannot be added to the dispute at `now`.
+/// Returns an error if a statement of this actor, who made this many before, cannot be added to the dispute at `now`.
 pub(crate) fn check_possible(
     dispute: &Dispute,
     actor: ActorKind,
+    earlier: usize,
     now: Timestamp,
 ) -> Result<(), OrderError> {
     dispute.check_open()?;
@@ -75,19 +77,11 @@ pub(crate) fn check_possible(
     if actor == ActorKind::Merchant && is_late {
         return Err(ended(dispute.status_at(now)));
     }
-    let of_side = dispute.statements.iter().filter(|it| side(it.actor) == side(actor));
-    if of_side.count() >= STATEMENTS_MAX {
-        return Err(OrderError::invalid("statement", "at most 33 statements of each side"));
+    if earlier >= STATEMENTS_MAX {
+        let allowed = "at most 33 statements of each: the agent, the buyer, the merchant";
+        return Err(OrderError::invalid("statement", allowed));
     }
     Ok(())
-}
-
-/// Returns the actor whose statements are counted with those of this one.
-const fn side(actor: ActorKind) -> ActorKind {
-    match actor {
-        ActorKind::Agent => ActorKind::Buyer,
-        other => other,
-    }
 }
 
 /// Checks a proposed refund. It is not below an earlier proposal, so that whoever accepts one gets at least what they read,

@@ -67,5 +67,5 @@ async fn readable(
 }
 
 fn log(merchant: MerchantId, order: OrderId, error: &OrderError) {
-    tracing::error!(%merchant, %order, %error, "an order cannot be read; the others are");
+    tracing::error!(%merchant, %order, %error, "an order cannot be read and is left out of the list");
 }

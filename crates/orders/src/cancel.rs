@@ -2,13 +2,14 @@
 
 use primitives::OrderId;
 use serde_json::{Value, json};
+use webhooks::OrderChange;
 
 use crate::change::{Change, Opened};
 use crate::deliver::deliver_order;
 use crate::free_text::{NOTE, paragraphs};
 use crate::units::{requested, unshipped};
 use crate::{
-    ActorKind, Changed, HistoryKind, LineUnits, OrderContext, OrderError, OrderLine, OrderStatus,
+    Changed, HistoryKind, LineUnits, OrderContext, OrderError, OrderLine, OrderStatus,
     OrderTransition, table,
 };
 
@@ -45,9 +46,9 @@ pub struct Cancellation {
     pub note: Option<String>,
 }
 
-/// Cancels units that were not shipped and puts them back into stock. An order without any other unit is canceled; one whose
-/// other units are all shipped is shipped, and delivered if they are. Agents and buyers cancel until the merchant processes
-/// the order.
+/// Cancels units that were not shipped, puts them back into stock and publishes `order.updated`. An order without any other
+/// unit is canceled; one whose other units are all shipped is shipped, and delivered if they are. Agents and buyers cancel
+/// until the merchant processes the order.
 pub async fn cancel(
     context: &OrderContext<'_>,
     id: OrderId,
@@ -55,7 +56,7 @@ pub async fn cancel(
     cancellation: Cancellation,
 ) -> Result<Changed, OrderError> {
     let note = paragraphs("note", cancellation.note.as_deref(), NOTE)?;
-    let is_buyer = matches!(context.actor.kind, ActorKind::Agent | ActorKind::Buyer);
+    let is_buyer = context.actor.kind.is_buyer_side();
     if note.is_some() && !is_buyer {
         return Err(OrderError::invalid("note", "none: a merchant states a reason"));
     }
@@ -80,12 +81,15 @@ pub async fn cancel(
         let units = items.iter().find(|units| units.line == line.line);
         line.canceled += units.map_or(0, |units| units.quantity);
     }
-    if note.is_some() {
+    let mut fields = vec!["items"];
+    if note.is_some() && change.order.note != note {
         change.order.note = note;
+        fields.push("note");
     }
     let reason = cancellation.reason;
     let details = json!({ "items": items.iter().map(named).collect::<Vec<_>>() });
     change.record(HistoryKind::LinesCanceled, Some(reason.as_str()), details).await?;
+    change.publish(Some(reason.as_str()), OrderChange::Updated { fields }).await?;
     end_shipping(&mut change, reason.as_str()).await?;
     if reason != CancelReason::OutOfStock {
         change.restock(&items);

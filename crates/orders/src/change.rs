@@ -1,13 +1,17 @@
 //! The one way to change an order: the row is locked, every change appends one entry to the history, and every transition
 //! follows the state machine and publishes one event, all in one transaction.
 
+use std::slice;
+
 use catalog::{StockPool, Units};
 use database::{Reading, Work};
-use primitives::{OrderId, Timestamp};
+use primitives::{DisputeId, MerchantId, OrderId, Timestamp};
 use serde_json::{Value, json};
+use sqlx::PgConnection;
 use webhooks::{OrderChange, OrderChanged, WebhookEvent};
 
 use crate::history::EntryLimit;
+use crate::read::visible_details;
 use crate::{
     Fulfillment, HistoryEntry, HistoryKind, LineUnits, Order, OrderContext, OrderDetails,
     OrderError, OrderTransition, table,
@@ -183,7 +187,8 @@ impl<'call> Change<'call> {
         let (merchant, order) = (self.context.merchant, self.order);
         let pool =
             if order.is_sandbox { StockPool::Sandbox(order.agent) } else { StockPool::Store };
-        let details = table::details(self.work.sql(), merchant, order).await?;
+        let mut details = table::details(self.work.sql(), merchant, order).await?;
+        read_statements(self.work.sql(), merchant, &mut details, subject.as_deref()).await?;
         // Last, because every checkout of the product waits for its stock rows until the commit.
         if !self.restocked.is_empty() {
             catalog::restock(&mut self.work, merchant, pool, &self.restocked).await?;
@@ -203,8 +208,29 @@ async fn replay(
     response: &Value,
 ) -> Result<Changed, OrderError> {
     work.rollback().await?;
-    let reading = Reading::for_store(context.database, context.merchant)?;
-    let details = crate::details(&reading, context.merchant, id, &context.viewer).await?;
+    let merchant = context.merchant;
     let subject = response["subject"].as_str().map(str::to_owned);
+    let details = Reading::for_store(context.database, merchant)?
+        .run(async |sql| -> Result<_, OrderError> {
+            let mut details = visible_details(sql, merchant, id, &context.viewer).await?;
+            read_statements(sql, merchant, &mut details, subject.as_deref()).await?;
+            Ok(details)
+        })
+        .await?;
     Ok(Changed { details, subject })
+}
+
+/// Reads the statements of the dispute that a change concerned, if it concerned one.
+async fn read_statements(
+    sql: &mut PgConnection,
+    merchant: MerchantId,
+    details: &mut OrderDetails,
+    subject: Option<&str>,
+) -> Result<(), OrderError> {
+    let Some(id) = subject.and_then(|id| id.parse::<DisputeId>().ok()) else { return Ok(()) };
+    let order = details.order.id;
+    match details.disputes.iter_mut().find(|it| it.id == id) {
+        Some(it) => table::read_statements(sql, merchant, order, slice::from_mut(it)).await,
+        None => Ok(()),
+    }
 }

@@ -50,7 +50,7 @@ async fn complete(
     // The order may have changed since it was read.
     let is_due = change.order.returnable_until.is_some_and(|until| until <= now);
     let is_delivered = change.order.status == OrderStatus::Delivered;
-    if !is_due || !is_delivered || has_open_matter(&mut change).await? {
+    if !is_due || !is_delivered || has_open_return_or_dispute(&mut change).await? {
         return Ok(change.work.rollback().await?);
     }
     change.apply(OrderTransition::Complete, Some(WINDOW_CLOSED), None).await?;
@@ -59,7 +59,7 @@ async fn complete(
 }
 
 /// Returns whether a return of the order is not settled, or a dispute is open.
-async fn has_open_matter(change: &mut Change<'_>) -> Result<bool, OrderError> {
+async fn has_open_return_or_dispute(change: &mut Change<'_>) -> Result<bool, OrderError> {
     let (merchant, id) = (change.context.merchant, change.order.id);
     let returns = table::returns_of(change.work.sql(), merchant, &[id]).await?;
     if returns.values().flatten().any(|it| is_open(it.status)) {

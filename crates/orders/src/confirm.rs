@@ -1,4 +1,4 @@
-//! Verbs: what a merchant decides before it ships an order.
+//! Verbs: what a merchant decides before it ships an order. The agent and the buyer cannot.
 
 use primitives::OrderId;
 
@@ -11,6 +11,7 @@ pub async fn confirm(
     id: OrderId,
     version: Option<i32>,
 ) -> Result<Changed, OrderError> {
+    context.actor.kind.check_merchant_side()?;
     let mut change = match Change::open(context, id, version).await? {
         Opened::Fresh(change) => change,
         Opened::Replay(changed) => return Ok(*changed),
@@ -27,6 +28,7 @@ pub async fn hold_for_review(
     id: OrderId,
     version: Option<i32>,
 ) -> Result<Changed, OrderError> {
+    context.actor.kind.check_merchant_side()?;
     let mut change = match Change::open(context, id, version).await? {
         Opened::Fresh(change) => change,
         Opened::Replay(changed) => return Ok(*changed),
@@ -44,6 +46,7 @@ pub async fn start_processing(
     id: OrderId,
     version: Option<i32>,
 ) -> Result<Changed, OrderError> {
+    context.actor.kind.check_merchant_side()?;
     let mut change = match Change::open(context, id, version).await? {
         Opened::Fresh(change) => change,
         Opened::Replay(changed) => return Ok(*changed),

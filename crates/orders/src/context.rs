@@ -32,7 +32,7 @@ impl<'call> OrderContext<'call> {
 
     /// Opens a transaction that may write orders.
     pub(crate) async fn work(&self) -> Result<Work, DatabaseError> {
-        Work::for_checkout(self.database, self.merchant).await
+        Work::for_orders(self.database, self.merchant).await
     }
 }
 

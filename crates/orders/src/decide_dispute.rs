@@ -7,10 +7,10 @@ use webhooks::OrderChange;
 
 use crate::answer_dispute::PROPOSED_REFUND;
 use crate::change::{Change, Changed, Opened};
-use crate::dispute_change::{check_buyer_side, ended};
+use crate::dispute_change::ended;
 use crate::money::{check_refundable, refund_amount};
-use crate::statement::Written;
-use crate::{ActorKind, Dispute, DisputeStatus, OrderContext, OrderError, Resolution};
+use crate::statement::CheckedStatement;
+use crate::{ActorKind, Dispute, DisputeStatus, Order, OrderContext, OrderError, Resolution};
 
 /// The name of the refund in the request.
 const REFUND: &str = "refund";
@@ -26,29 +26,14 @@ pub struct Decision {
     pub reason: String,
 }
 
-/// Decides a dispute that is under review, for an administrator. No money moves: the merchant makes the refund.
-pub async fn decide_dispute(
-    context: &OrderContext<'_>,
-    order: OrderId,
-    id: DisputeId,
-    decision: Decision,
-) -> Result<Changed, OrderError> {
-    match prepare_decision(context, order, id, decision).await? {
-        Opened::Fresh(change) => change.finish(Some(id.to_string())).await,
-        Opened::Replay(changed) => Ok(*changed),
-    }
-}
-
-/// Prepares the change, which the caller finishes.
+/// Prepares the decision of a dispute that is under review. The caller finishes the change.
 pub(crate) async fn prepare_decision<'call>(
     context: &'call OrderContext<'call>,
     order: OrderId,
     id: DisputeId,
     decision: Decision,
 ) -> Result<Opened<'call>, OrderError> {
-    if context.actor.kind != ActorKind::Platform {
-        return Err(OrderError::invalid("actor", "an administrator"));
-    }
+    context.actor.kind.check_platform()?;
     match (decision.resolution, decision.refund) {
         (Resolution::Agreement, _) => {
             return Err(OrderError::invalid("resolution", "buyer or merchant"));
@@ -58,7 +43,7 @@ pub(crate) async fn prepare_decision<'call>(
         }
         _ => {}
     }
-    let written = Written::new("reason", &decision.reason, &[])?;
+    let written = CheckedStatement::new("reason", &decision.reason, &[])?;
     let mut change = match Change::open(context, order, None).await? {
         Opened::Fresh(change) => change,
         replay @ Opened::Replay(_) => return Ok(replay),
@@ -85,20 +70,15 @@ pub async fn accept_proposal(
     order: OrderId,
     id: DisputeId,
 ) -> Result<Changed, OrderError> {
-    check_buyer_side(context.actor.kind)?;
+    context.actor.kind.check_buyer_side()?;
     let mut change = match Change::open(context, order, None).await? {
         Opened::Fresh(change) => change,
         Opened::Replay(changed) => return Ok(*changed),
     };
     let mut dispute = change.dispute(id).await?;
-    dispute.check_open()?;
-    dispute.check_owner(context.actor.kind)?;
-    let Some(proposed) = dispute.proposed_minor else {
-        let allowed = "a dispute in which the merchant proposed a refund";
-        return Err(OrderError::invalid("dispute_id", allowed));
-    };
+    let refund_minor = acceptable_minor(&change.order, &dispute, context.actor.kind)?;
     dispute.resolution = Some(Resolution::Agreement);
-    dispute.refund_minor = Some(check_refundable(&change.order, PROPOSED_REFUND, proposed)?);
+    dispute.refund_minor = Some(refund_minor);
     end(&mut change, dispute).await?;
     change.finish(Some(id.to_string())).await
 }
@@ -109,16 +89,35 @@ pub async fn withdraw_dispute(
     order: OrderId,
     id: DisputeId,
 ) -> Result<Changed, OrderError> {
-    check_buyer_side(context.actor.kind)?;
+    context.actor.kind.check_buyer_side()?;
     let mut change = match Change::open(context, order, None).await? {
         Opened::Fresh(change) => change,
         Opened::Replay(changed) => return Ok(*changed),
     };
     let dispute = change.dispute(id).await?;
-    dispute.check_open()?;
-    dispute.check_owner(context.actor.kind)?;
+    check_withdrawable(&dispute, context.actor.kind)?;
     end(&mut change, dispute).await?;
     change.finish(Some(id.to_string())).await
+}
+
+/// Returns the refund of the proposal, or why this actor, the agent or the buyer, cannot accept it.
+pub(crate) fn acceptable_minor(
+    order: &Order,
+    dispute: &Dispute,
+    actor: ActorKind,
+) -> Result<i64, OrderError> {
+    check_withdrawable(dispute, actor)?;
+    let Some(proposed) = dispute.proposed_minor else {
+        let allowed = "a dispute in which the merchant proposed a refund";
+        return Err(OrderError::invalid("dispute_id", allowed));
+    };
+    check_refundable(order, PROPOSED_REFUND, proposed)
+}
+
+/// Returns an error if this actor, the agent or the buyer, cannot withdraw the dispute.
+pub(crate) fn check_withdrawable(dispute: &Dispute, actor: ActorKind) -> Result<(), OrderError> {
+    dispute.check_open()?;
+    dispute.check_owner(actor)
 }
 
 /// Ends a dispute: resolved if it has a resolution, otherwise withdrawn. Publishes the event, and posts a notice.

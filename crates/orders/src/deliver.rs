@@ -17,6 +17,7 @@ pub async fn deliver(
     version: Option<i32>,
     fulfillments: Vec<FulfillmentId>,
 ) -> Result<Changed, OrderError> {
+    context.actor.kind.check_merchant_side()?;
     let mut change = match Change::open(context, id, version).await? {
         Opened::Fresh(change) => change,
         Opened::Replay(changed) => return Ok(*changed),

@@ -83,7 +83,9 @@ pub struct Dispute {
     pub resolution: Option<Resolution>,
     /// The refund that was decided or agreed. The merchant makes it.
     pub refund_minor: Option<i64>,
-    /// The oldest first.
+    /// How many statements there are, also if they were not read.
+    pub statement_count: u32,
+    /// The oldest first. Only the reads of a dispute, changes of it and the page of the order read them: they are long.
     pub statements: Vec<Statement>,
     pub opened_at: Timestamp,
     pub updated_at: Timestamp,

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use webhooks::DisputePayload;
 
 use crate::change::Change;
-use crate::statement::Written;
+use crate::statement::CheckedStatement;
 use crate::{ActorKind, Dispute, DisputeStatus, HistoryKind, OrderError, Statement, table};
 
 /// The time in which an administrator decides, from the merchant's answer or the end of the time for it.
@@ -70,13 +70,13 @@ pub(crate) const fn ended(from: DisputeStatus) -> OrderError {
 }
 
 impl Change<'_> {
-    /// Returns a dispute of the order.
+    /// Returns a dispute of the order, without its statements.
     pub(crate) async fn dispute(&mut self, id: DisputeId) -> Result<Dispute, OrderError> {
         let disputes = self.disputes().await?;
         disputes.into_iter().find(|it| it.id == id).ok_or(OrderError::DisputeNotFound)
     }
 
-    /// Returns the disputes of the order, the oldest first.
+    /// Returns the disputes of the order, the oldest first, without their statements.
     pub(crate) async fn disputes(&mut self) -> Result<Vec<Dispute>, OrderError> {
         let order = self.order.id;
         let found = table::disputes_of(self.work.sql(), self.context.merchant, &[order]).await;
@@ -93,15 +93,15 @@ impl Change<'_> {
     pub(crate) async fn add_statement(
         &mut self,
         dispute: &mut Dispute,
-        written: Written,
+        written: CheckedStatement,
     ) -> Result<(), OrderError> {
-        let Written { text, evidence } = written;
+        let CheckedStatement { text, evidence } = written;
         let (actor, created_at) = (self.context.actor.kind, self.now());
         let statement = Statement { actor, text, evidence, created_at };
-        let position = i32::try_from(dispute.statements.len() + 1).unwrap_or(i32::MAX);
+        dispute.statement_count += 1;
+        let position = i32::try_from(dispute.statement_count).unwrap_or(i32::MAX);
         let at = (self.order.id, dispute.id, position);
         table::insert_statement(&mut self.work, self.context.merchant, at, &statement).await?;
-        dispute.statements.push(statement);
         dispute.updated_at = created_at;
         Ok(())
     }
@@ -129,13 +129,5 @@ impl Change<'_> {
             return Ok(());
         }
         Ok(merchants::post_notice(&mut self.work, self.context.merchant, kind, details).await?)
-    }
-}
-
-/// Returns an error unless the caller is the agent or the buyer.
-pub(crate) fn check_buyer_side(actor: ActorKind) -> Result<(), OrderError> {
-    match actor {
-        ActorKind::Agent | ActorKind::Buyer => Ok(()),
-        _ => Err(OrderError::invalid("actor", "the agent or the buyer")),
     }
 }

@@ -5,7 +5,10 @@ use database::Reading;
 use primitives::{LineId, MerchantId, OrderId, Timestamp};
 
 use crate::money::{Shares, refundable_minor};
-use crate::{IneligibleReason, OrderDetails, OrderError, OrderLine, ReturnOutcome, Viewer, table};
+use crate::request_return::has_room_for_return;
+use crate::{
+    ActorKind, IneligibleReason, OrderDetails, OrderError, OrderLine, ReturnOutcome, Viewer, table,
+};
 
 /// Which items of an order can be returned, and until when.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,6 +21,8 @@ pub struct ReturnEligibility {
     pub window_days: u32,
     /// How a return can be settled.
     pub outcomes: &'static [ReturnOutcome],
+    /// Whether the caller can request a further return, if units can be returned: the number of returns is limited.
+    pub has_room: bool,
 }
 
 /// How many units of a line can be returned.
@@ -27,13 +32,17 @@ pub struct LineEligibility {
     pub returnable: u32,
     /// `None` if units can be returned.
     pub reason: Option<IneligibleReason>,
-    /// The refund of all returnable units, without a restocking fee.
+    /// The refund of all returnable units, without a restocking fee: what was paid for them or, if that is less, what is left of
+    /// the payment. Each line is compared with what is left by itself.
     pub refund_minor: i64,
 }
 
-/// Returns which items of an order can be returned at `now`, the time of the database.
-#[must_use]
-pub fn return_eligibility(details: &OrderDetails, now: Timestamp) -> ReturnEligibility {
+/// Returns which items of an order this actor, the agent or the buyer, can return at `now`, the time of the database.
+pub(crate) fn return_eligibility(
+    details: &OrderDetails,
+    actor: ActorKind,
+    now: Timestamp,
+) -> ReturnEligibility {
     let order = &details.order;
     let (shares, left_minor) = (Shares::of(order), refundable_minor(order));
     let line = |line: &OrderLine| {
@@ -51,6 +60,7 @@ pub fn return_eligibility(details: &OrderDetails, now: Timestamp) -> ReturnEligi
         until: order.returnable_until,
         window_days: order.return_window_days(),
         outcomes: ReturnOutcome::ALL,
+        has_room: has_room_for_return(details, actor),
     }
 }
 
@@ -84,7 +94,7 @@ fn delivered(details: &OrderDetails, line: LineId) -> u32 {
     items.map(|item| item.quantity).sum()
 }
 
-/// Returns an order, and which of its items can be returned now.
+/// Returns an order, and which of its items the agent, or any other viewer as the buyer, can return now.
 pub async fn eligibility(
     reading: &Reading,
     merchant: MerchantId,
@@ -97,7 +107,11 @@ pub async fn eligibility(
             let found = table::find(sql, merchant, Some(id), None).await?;
             let order = found.filter(|order| viewer.sees(order)).ok_or(OrderError::NotFound)?;
             let details = table::details(sql, merchant, order).await?;
-            let eligibility = return_eligibility(&details, now);
+            let actor = match viewer {
+                Viewer::Agent(_) => ActorKind::Agent,
+                Viewer::Merchant | Viewer::Sandbox | Viewer::All => ActorKind::Buyer,
+            };
+            let eligibility = return_eligibility(&details, actor, now);
             Ok((details, eligibility))
         })
         .await

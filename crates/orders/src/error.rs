@@ -23,14 +23,14 @@ pub enum OrderError {
     /// The order has another version than the one the change is based on.
     #[error("version conflict: the order was changed by another request")]
     VersionConflict { current: i32 },
-    #[error("the order is {from}: this is not possible any more, or not yet")]
+    #[error("invalid transition: the order is {from}")]
     InvalidTransition { from: OrderStatus },
     /// Only the merchant can still cancel.
     #[error("the order is {from}: the agent and the buyer cannot cancel any more")]
     CancelTooLate { from: OrderStatus },
-    #[error("the return is {from}: this is not possible any more, or not yet")]
+    #[error("invalid transition: the return is {from}")]
     InvalidReturnTransition { from: ReturnStatus },
-    #[error("the dispute is {from}: this is not possible any more, or not yet")]
+    #[error("invalid transition: the dispute is {from}")]
     InvalidDisputeTransition { from: DisputeStatus },
     /// `id` and `from` are those of the open dispute.
     #[error("the order already has an open dispute")]
@@ -220,7 +220,7 @@ impl Problem for OrderError {
                     details.insert("order_page", link.as_str());
                 }
                 details.hint(hint!(
-                    "give order_page to the buyer, who can change the address there until the merchant prepares the order"
+                    "give order_page to the buyer, who can change the address there until the merchant processes the order"
                 ));
             }
             Self::NotEligible { reason } => details.insert("reason", reason.as_str()),

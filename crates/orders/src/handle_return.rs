@@ -11,26 +11,9 @@ use crate::money::exceeded;
 use crate::refund_order::within_total;
 use crate::settle_return::{REFUND, Settlement, settle};
 use crate::{
-    Actor, ActorKind, HistoryKind, LineUnits, OrderContext, OrderError, OrderReturn,
+    Actor, DeclineReason, HistoryKind, LineUnits, OrderContext, OrderError, OrderReturn,
     ReturnCondition, ReturnStatus, ReturnTransition, fulfillment, table,
 };
-
-primitives::text_enum! {
-    /// Why a merchant does not take items back.
-    #[derive(schemars::JsonSchema)]
-    #[schemars(rename_all = "snake_case")]
-    #[strum(serialize_all = "snake_case")]
-    pub enum DeclineReason {
-        WindowClosed,
-        FinalSale,
-        NotReturnable,
-        WrongItem,
-        Used,
-        Damaged,
-        Incomplete,
-        Other,
-    }
-}
 
 /// What happens to a return.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,7 +39,7 @@ pub enum ReturnAction {
         /// `None`: the share of the returned units, without the fee; an error if less is left of the payment. Only for
         /// outcomes that are refunds.
         refund: Option<Money>,
-        /// Kept by the merchant.
+        /// Kept by the merchant; at most the share of the returned units.
         restocking_fee: Option<Money>,
         /// The merchant's own reference of the refund.
         reference: Option<String>,
@@ -73,7 +56,7 @@ pub enum ReturnAction {
 impl ReturnAction {
     /// Agents and buyers send items back or withdraw the return. Everything else is the merchant's.
     fn check_actor(&self, actor: &Actor) -> Result<(), OrderError> {
-        let is_buyer = matches!(actor.kind, ActorKind::Agent | ActorKind::Buyer);
+        let is_buyer = actor.kind.is_buyer_side();
         match self {
             Self::MarkInTransit { .. } => Ok(()),
             Self::Cancel if is_buyer => Ok(()),
@@ -199,7 +182,7 @@ impl<'call> Handling<'call> {
         transition: ReturnTransition,
         reason: DeclineReason,
     ) -> Result<(), OrderError> {
-        self.it.decline_reason = Some(reason.as_str().to_owned());
+        self.it.decline_reason = Some(reason);
         self.release_units();
         self.apply(transition, Some(reason.as_str())).await
     }

@@ -3,6 +3,7 @@
 mod actor;
 mod administer;
 mod answer_dispute;
+mod backlog;
 mod buyer_options;
 mod by_id;
 mod cancel;
@@ -49,11 +50,11 @@ mod statement;
 mod table;
 mod units;
 mod update_order;
-mod waiting;
 
 pub use actor::{Actor, ActorKind, Viewer};
-pub use administer::{decide_dispute_as, set_payment_status_as};
+pub use administer::{decide_dispute, set_payment_status};
 pub use answer_dispute::{NewStatement, answer_dispute};
+pub use backlog::{Backlog, backlog};
 pub use buyer_options::{BuyerOptions, buyer_options};
 pub use by_id::orders_by_id;
 pub use cancel::{CancelReason, Cancellation, cancel};
@@ -62,17 +63,17 @@ pub use close_returns::CloseReturns;
 pub use complete::CompleteOrders;
 pub use confirm::{confirm, hold_for_review, start_processing};
 pub use context::OrderContext;
-pub use decide_dispute::{Decision, accept_proposal, decide_dispute, withdraw_dispute};
+pub use decide_dispute::{Decision, accept_proposal, withdraw_dispute};
 pub use deliver::deliver;
-pub use details::{OrderDetails, OrderParts};
+pub use details::{ExpectedStatus, OrderDetails, OrderParts};
 pub use dispute::{Dispute, DisputeReason, DisputeStatus, Resolution, Statement};
 pub use dispute_deadlines::{EscalateDisputes, RemindOfDisputes};
-pub use eligibility::{LineEligibility, ReturnEligibility, eligibility, return_eligibility};
+pub use eligibility::{LineEligibility, ReturnEligibility, eligibility};
 pub use error::OrderError;
 pub use feedback::{FeedbackOutcome, submit_feedback};
 pub use free_text::{NAME_LENGTH_MAX, NOTE_LENGTH_MAX, REFERENCE_LENGTH_MAX};
 pub use fulfillment::Fulfillment;
-pub use handle_return::{DeclineReason, ReturnAction, change_return};
+pub use handle_return::{ReturnAction, change_return};
 pub use history::{HistoryEntry, HistoryKind};
 pub use list::{InvalidOrderCursor, OrderCursor, OrderPage, OrdersFilter};
 pub use list_returns::{
@@ -80,31 +81,33 @@ pub use list_returns::{
 };
 pub use machine::{INITIAL_STATUSES, OrderStatus, OrderTransition, TRANSITIONS, state_diagram};
 pub use of_agent::{PartsFilter, fulfillments_of_keys, orders_of_numbers, returns_of_keys};
-pub use open_dispute::{DISPUTES_MAX, NewDispute, dispute_possible, open_dispute};
+pub use open_dispute::{NewDispute, open_dispute};
 pub use order::{
     ConfirmationLevel, FulfillmentStatus, LineStatus, LineUnits, Order, OrderLine, PaymentStatus,
     order_number,
 };
 pub use order_return::{
-    IneligibleReason, OrderReturn, ReturnCondition, ReturnItem, ReturnOutcome, ReturnReason,
+    DeclineReason, IneligibleReason, OrderReturn, ReturnCondition, ReturnItem, ReturnOutcome,
+    ReturnReason,
 };
-pub use payment::set_payment_status;
+
 pub use place::place;
 pub use push::{
-    PushOutcome, PushResult, Pushed, PushedLine, PushedOrder, PushedPage, StoredPush, push,
-    pushed_order, pushed_orders,
+    PUSHED_ID_LENGTH_MAX, PUSHED_LINES_MAX, PUSHED_NAME_LENGTH_MAX, PUSHED_ORDERS_MAX, PushOutcome,
+    PushResult, Pushed, PushedLine, PushedOrder, PushedPage, StoredPush, push, pushed_order,
+    pushed_orders,
 };
 pub use read::{details, merchant_of, order, orders, orders_of_keys_at};
 pub use read_disputes::{
-    DisputeCursor, DisputePage, DisputesFilter, dispute, disputes_of_store, disputes_to_decide,
-    merchant_of_dispute,
+    DisputeCursor, DisputePage, DisputesFilter, dispute, dispute_of_order, disputes_of_store,
+    disputes_to_decide, merchant_of_dispute,
 };
 pub use record::{
     AdjustmentRecord, AdjustmentStatus, AdjustmentType, DisputeRecord, DisputeStatement,
-    EligibilityRecord, EligibleItem, FulfillmentRecord, HistoryEntryRecord, OrderAddress,
-    OrderAgent, OrderBuyer, OrderConfirmation, OrderItem, OrderPolicies, OrderQuantities,
-    OrderRecord, OrderShipping, OrderTotals, PushedItemRecord, PushedOrderRecord, RefundRecord,
-    ReturnItemRecord, ReturnProgress, ReturnRecord, ShipmentStatus, UnitsRecord,
+    DisputeSummary, EligibilityRecord, EligibleItem, FulfillmentRecord, HistoryEntryRecord,
+    OrderAddress, OrderAgent, OrderBuyer, OrderConfirmation, OrderItem, OrderPolicies,
+    OrderQuantities, OrderRecord, OrderShipping, OrderTotals, PushedItemRecord, PushedOrderRecord,
+    RefundRecord, ReturnItemRecord, ReturnProgress, ReturnRecord, ShipmentStatus, UnitsRecord,
 };
 pub use refund::{Refund, RefundReason};
 pub use refund_order::{NewRefund, refund};
@@ -112,9 +115,8 @@ pub use request_return::{ITEMS_MAX, RequestedItem, ReturnRequest, request_return
 pub use return_machine::{
     RETURN_TRANSITIONS, ReturnStatus, ReturnTransition, return_state_diagram,
 };
-pub use ship::{Shipment, TRACKING_URL_LENGTH_MAX, ship};
+pub use ship::{FULFILLMENTS_MAX, Shipment, TRACKING_URL_LENGTH_MAX, ship};
 pub use simulate_sandbox::SimulateSandbox;
 pub use statement::{EVIDENCE_LENGTH_MAX, EVIDENCE_MAX, STATEMENT_LENGTH_MAX};
 pub use table::{erase_buyer, purge_sandbox};
 pub use update_order::{LockedDestination, OrderUpdate, update};
-pub use waiting::{Waiting, waiting};

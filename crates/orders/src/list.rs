@@ -6,7 +6,7 @@ use std::str::FromStr;
 use primitives::{Id, MerchantId, OrderId, Timestamp};
 use uuid::Uuid;
 
-use crate::{OrderDetails, OrderStatus};
+use crate::{OrderDetails, OrderError, OrderStatus};
 
 /// Selects orders. An empty list selects all.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -16,6 +16,7 @@ pub struct OrdersFilter {
     pub created_min: Option<Timestamp>,
     pub created_max: Option<Timestamp>,
     pub updated_min: Option<Timestamp>,
+    /// Only with `updated_min`.
     pub updated_max: Option<Timestamp>,
     /// Only orders after this position.
     pub after: Option<OrderCursor>,
@@ -31,6 +32,15 @@ impl OrdersFilter {
 
     pub(crate) fn status_names(&self) -> Vec<String> {
         self.statuses.iter().map(ToString::to_string).collect()
+    }
+
+    /// Returns an error if the latest change is limited and the earliest is not: such a list could read all orders.
+    pub(crate) fn check(&self) -> Result<(), OrderError> {
+        if self.updated_max.is_some() && self.updated_min.is_none() {
+            let allowed = "required if the latest change is limited";
+            return Err(OrderError::invalid("updated_min", allowed));
+        }
+        Ok(())
     }
 }
 

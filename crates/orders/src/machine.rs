@@ -16,7 +16,7 @@ primitives::text_enum! {
         Pending,
         /// Accepted by the merchant.
         Confirmed,
-        /// Being prepared.
+        /// The merchant prepares the shipment.
         Processing,
         /// Some units are shipped.
         PartiallyShipped,
@@ -42,7 +42,7 @@ primitives::text_enum! {
         Confirm,
         #[strum(serialize = "held for review")]
         Review,
-        #[strum(serialize = "preparation started")]
+        #[strum(serialize = "processing started")]
         Process,
         #[strum(serialize = "some units shipped")]
         ShipPart,

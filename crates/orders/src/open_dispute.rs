@@ -8,19 +8,19 @@ use serde_json::json;
 use webhooks::OrderChange;
 
 use crate::change::{Change, Changed, Opened};
-use crate::dispute_change::check_buyer_side;
-use crate::statement::Written;
+use crate::statement::CheckedStatement;
 use crate::{
-    Dispute, DisputeReason, DisputeStatus, HistoryKind, Order, OrderContext, OrderDetails,
-    OrderError,
+    ActorKind, Dispute, DisputeReason, DisputeStatus, HistoryKind, Order, OrderContext,
+    OrderDetails, OrderError,
 };
 
 /// The time in which the merchant answers.
 const RESPONSE_TIME: Duration = Duration::from_hours(7 * 24);
 /// The time after delivery in which a dispute can be opened; after the placement if the order was not delivered.
 const OPENING_TIME: Duration = Duration::from_hours(120 * 24);
-/// Most disputes of one order, one after the other.
-pub const DISPUTES_MAX: usize = 5;
+/// Most disputes that each of agent and buyer opens about one order, one after the other: neither can use up those of the
+/// other.
+const DISPUTES_MAX: usize = 5;
 
 /// A dispute that is to be opened. The text is untrusted.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,15 +38,15 @@ pub async fn open_dispute(
     id: OrderId,
     dispute: NewDispute,
 ) -> Result<Changed, OrderError> {
-    check_buyer_side(context.actor.kind)?;
-    let written = Written::new("statement", &dispute.statement, &dispute.evidence)?;
+    context.actor.kind.check_buyer_side()?;
+    let written = CheckedStatement::new("statement", &dispute.statement, &dispute.evidence)?;
     let mut change = match Change::open(context, id, None).await? {
         Opened::Fresh(change) => change,
         Opened::Replay(changed) => return Ok(*changed),
     };
     let now = change.now();
     let earlier = change.disputes().await?;
-    check_possible(&change.order, &earlier, now)?;
+    check_possible(&change.order, &earlier, context.actor.kind, now)?;
     let mut dispute = Dispute {
         id: change.work.new_id(),
         status: DisputeStatus::Open,
@@ -59,6 +59,7 @@ pub async fn open_dispute(
         proposed_minor: None,
         resolution: None,
         refund_minor: None,
+        statement_count: 0,
         statements: Vec::new(),
         opened_at: now,
         updated_at: now,
@@ -75,19 +76,24 @@ pub async fn open_dispute(
     change.finish(Some(dispute.id.to_string())).await
 }
 
-/// Returns whether the agent or the buyer can open a dispute about an order at `now`, the time of the database.
-#[must_use]
-pub fn dispute_possible(details: &OrderDetails, now: Timestamp) -> bool {
-    check_possible(&details.order, &details.disputes, now).is_ok()
+/// Returns whether this actor, the agent or the buyer, can open a dispute about an order at `now`, the time of the database.
+pub(crate) fn dispute_possible(details: &OrderDetails, actor: ActorKind, now: Timestamp) -> bool {
+    check_possible(&details.order, &details.disputes, actor, now).is_ok()
 }
 
-fn check_possible(order: &Order, earlier: &[Dispute], now: Timestamp) -> Result<(), OrderError> {
+fn check_possible(
+    order: &Order,
+    earlier: &[Dispute],
+    actor: ActorKind,
+    now: Timestamp,
+) -> Result<(), OrderError> {
     // The order is locked, so that no other one is opened until this one is stored.
     if let Some(open) = earlier.iter().find(|it| it.status.is_open()) {
         return Err(OrderError::DisputeAlreadyOpen { id: open.id, from: open.status_at(now) });
     }
-    if earlier.len() >= DISPUTES_MAX {
-        return Err(OrderError::invalid("order_id", "an order with fewer than 5 disputes"));
+    if earlier.iter().filter(|it| it.opened_by == actor).count() >= DISPUTES_MAX {
+        let allowed = "an order about which you opened fewer than 5 disputes";
+        return Err(OrderError::invalid("order_id", allowed));
     }
     let since = order.delivered_at.unwrap_or(order.created_at);
     if now >= since.plus(OPENING_TIME) {

@@ -51,6 +51,23 @@ primitives::text_enum! {
 }
 
 primitives::text_enum! {
+    /// Why a merchant does not take items back.
+    #[derive(schemars::JsonSchema)]
+    #[schemars(rename_all = "snake_case")]
+    #[strum(serialize_all = "snake_case")]
+    pub enum DeclineReason {
+        WindowClosed,
+        FinalSale,
+        NotReturnable,
+        WrongItem,
+        Used,
+        Damaged,
+        Incomplete,
+        Other,
+    }
+}
+
+primitives::text_enum! {
     /// Why items cannot be returned.
     #[derive(schemars::JsonSchema)]
     #[schemars(rename_all = "snake_case")]
@@ -91,10 +108,11 @@ pub struct OrderReturn {
     pub customer_note: Option<String>,
     /// Merchant text: how to send the items back.
     pub instructions: Option<String>,
-    /// A code.
-    pub decline_reason: Option<String>,
-    /// Merchant or buyer text.
+    /// `None` unless the return was declined or rejected.
+    pub decline_reason: Option<DeclineReason>,
+    /// Text of whoever reported that the items were sent: the merchant, the agent or the buyer.
     pub carrier: Option<String>,
+    /// Text of the same party.
     pub tracking_number: Option<String>,
     /// Kept by the merchant; `None` until the return is settled.
     pub restocking_fee_minor: Option<i64>,
@@ -104,4 +122,24 @@ pub struct OrderReturn {
     pub updated_at: Timestamp,
     pub received_at: Option<Timestamp>,
     pub settled_at: Option<Timestamp>,
+}
+
+impl OrderReturn {
+    /// Returns whether the return was settled and the merchant kept the items. A rejected return has its reason also once it is
+    /// closed.
+    #[must_use]
+    pub const fn is_accepted(&self) -> bool {
+        match self.status {
+            ReturnStatus::Refunded | ReturnStatus::Exchanged => true,
+            ReturnStatus::Closed => self.decline_reason.is_none(),
+            ReturnStatus::Requested
+            | ReturnStatus::Approved
+            | ReturnStatus::Declined
+            | ReturnStatus::InTransit
+            | ReturnStatus::Received
+            | ReturnStatus::Inspected
+            | ReturnStatus::Rejected
+            | ReturnStatus::Canceled => false,
+        }
+    }
 }

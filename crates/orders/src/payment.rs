@@ -1,37 +1,25 @@
-//! A verb: what is known of the payment of an order. This crate knows nothing of money but what it is told.
+//! What is known of the payment of an order. This crate knows nothing of money but what it is told.
 
 use primitives::OrderId;
 use serde_json::json;
+use webhooks::OrderChange;
 
 use crate::change::{Change, Opened};
 use crate::units::requested;
 use crate::{
-    Changed, HistoryKind, OrderContext, OrderError, OrderLine, OrderStatus, OrderTransition,
-    PaymentStatus,
+    HistoryKind, OrderContext, OrderError, OrderLine, OrderStatus, OrderTransition, PaymentStatus,
 };
 
 /// The reason of an order whose payment was lost.
 const PAYMENT_FAILED: &str = "payment_failed";
 
-/// Sets the status of the payment, for the crate that knows of money. The refunds decide whether an order is refunded. A
-/// pending order whose payment failed fails, and its units go back into stock.
-pub async fn set_payment_status(
-    context: &OrderContext<'_>,
-    id: OrderId,
-    payment: PaymentStatus,
-) -> Result<Changed, OrderError> {
-    match prepare_payment_status(context, id, payment).await? {
-        Opened::Fresh(change) => change.finish(None).await,
-        Opened::Replay(changed) => Ok(*changed),
-    }
-}
-
-/// Prepares the change, which the caller finishes.
+/// Prepares the change of the status of the payment, which the caller finishes. The refunds decide whether an order is refunded.
 pub(crate) async fn prepare_payment_status<'call>(
     context: &'call OrderContext<'call>,
     id: OrderId,
     payment: PaymentStatus,
 ) -> Result<Opened<'call>, OrderError> {
+    context.actor.kind.check_platform()?;
     if matches!(payment, PaymentStatus::PartiallyRefunded | PaymentStatus::Refunded) {
         let allowed = "unpaid, authorized, paid, failed or disputed; refunds are counted";
         return Err(OrderError::invalid("payment_status", allowed));
@@ -51,6 +39,7 @@ pub(crate) async fn prepare_payment_status<'call>(
     } else {
         let details = json!({ "payment_status": payment.as_str() });
         change.record(HistoryKind::PaymentChanged, None, details).await?;
+        change.publish(None, OrderChange::Updated { fields: vec!["payment_status"] }).await?;
     }
     Ok(Opened::Fresh(change))
 }

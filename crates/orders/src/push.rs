@@ -10,15 +10,18 @@ use serde::{Deserialize, Serialize};
 
 use crate::{OrderCursor, OrderError, OrderStatus, table};
 
-/// Orders of one call.
-const ORDERS_MAX: usize = 500;
+/// Most pushed orders of one call.
+pub const PUSHED_ORDERS_MAX: usize = 500;
 /// Pushed orders of one store. They are counted with each new one, so that the number bounds the cost of a push.
 const STORED_MAX: i64 = 100_000;
-const LINES_MAX: usize = 100;
+/// Most lines of a pushed order.
+pub const PUSHED_LINES_MAX: usize = 100;
 /// Bytes of the SKUs and names of one order. Longer ones are rejected unread, because sanitizing them would be expensive.
 const TEXT_BYTES_MAX: usize = 16_384;
-const ID_CHARACTERS_MAX: usize = 100;
-const NAME_CHARACTERS_MAX: usize = 300;
+/// Most characters of an external id or a SKU of a pushed order.
+pub const PUSHED_ID_LENGTH_MAX: usize = 100;
+/// Most characters of the name of a pushed line.
+pub const PUSHED_NAME_LENGTH_MAX: usize = 300;
 /// How far ahead the clock of a merchant may be.
 const AHEAD_MAX: Duration = Duration::from_hours(24);
 /// 2000-01-01, the earliest time of a cursor.
@@ -92,13 +95,14 @@ pub struct PushResult {
 }
 
 /// Creates or updates pushed orders by their external ids. Each is taken or refused by itself, and the results are in the
-/// order of the call. An order that could not be parsed is passed with its external id and its error.
+/// order of the call. An order that could not be parsed is passed with its external id and its error: its external id counts as
+/// named by the call too.
 pub async fn push(
     database: &Database,
     merchant: MerchantId,
     orders: Vec<Result<PushedOrder, (String, OrderError)>>,
 ) -> Result<Vec<PushResult>, OrderError> {
-    if orders.len() > ORDERS_MAX {
+    if orders.len() > PUSHED_ORDERS_MAX {
         return Err(OrderError::invalid("orders", "at most 500 orders"));
     }
     // Before the transaction begins, which has to be short.
@@ -125,7 +129,8 @@ pub async fn push(
 /// An external id as it was sent, at most 100 characters, and the order with sanitized texts or its error.
 type Checked = (String, Result<PushedOrder, OrderError>);
 
-/// Checks everything about orders that needs no clock. Of two with the same external id, the later is refused.
+/// Checks everything about orders that needs no clock. Of two with the same external id, the later is refused, also if the
+/// earlier is refused for another reason.
 fn check_all(orders: Vec<Result<PushedOrder, (String, OrderError)>>) -> Vec<Checked> {
     let mut seen = HashSet::new();
     let checked = orders.into_iter().map(|order| {
@@ -138,7 +143,7 @@ fn check_all(orders: Vec<Result<PushedOrder, (String, OrderError)>>) -> Vec<Chec
             let allowed = "each external_id once in a call";
             if is_first { Ok(order) } else { Err(OrderError::invalid("external_id", allowed)) }
         });
-        (sent.chars().take(ID_CHARACTERS_MAX).collect::<String>(), order)
+        (sent.chars().take(PUSHED_ID_LENGTH_MAX).collect::<String>(), order)
     });
     checked.collect()
 }
@@ -186,9 +191,9 @@ async fn store(
 fn check(order: PushedOrder) -> Result<PushedOrder, OrderError> {
     let external_id = identifier("external_id", &order.external_id)?;
     if order.total_minor < 0 {
-        return Err(OrderError::invalid("total", "0 or more"));
+        return Err(OrderError::invalid("total_amount", "0 or more"));
     }
-    if order.lines.len() > LINES_MAX {
+    if order.lines.len() > PUSHED_LINES_MAX {
         return Err(OrderError::invalid("items", "at most 100 items"));
     }
     let text_bytes: usize = order.lines.iter().map(|it| it.sku.len() + it.name.len()).sum();
@@ -213,7 +218,7 @@ fn check_line(index: usize, line: &PushedLine) -> Result<PushedLine, OrderError>
     let field = |name: &str| format!("items[{index}].{name}");
     let sku = identifier(field("sku"), &line.sku)?;
     let name = catalog::one_line(&line.name, usize::MAX);
-    if !(1..=NAME_CHARACTERS_MAX).contains(&name.chars().count()) {
+    if !(1..=PUSHED_NAME_LENGTH_MAX).contains(&name.chars().count()) {
         return Err(OrderError::invalid(field("name"), "1 to 300 characters"));
     }
     if line.quantity == 0 {
@@ -230,7 +235,7 @@ fn check_line(index: usize, line: &PushedLine) -> Result<PushedLine, OrderError>
 /// Returns an id of the merchant, which is stored as it was sent or not at all.
 fn identifier(field: impl Into<String>, text: &str) -> Result<String, OrderError> {
     let text = text.trim();
-    let is_short = (1..=ID_CHARACTERS_MAX).contains(&text.chars().count());
+    let is_short = (1..=PUSHED_ID_LENGTH_MAX).contains(&text.chars().count());
     if is_short && catalog::one_line(text, usize::MAX) == text {
         return Ok(text.to_owned());
     }
@@ -238,20 +243,22 @@ fn identifier(field: impl Into<String>, text: &str) -> Result<String, OrderError
     Err(OrderError::invalid(field, allowed))
 }
 
-/// Returns a page of the pushed orders of a store, the newest first.
+/// Returns a page of the pushed orders of a store, the newest first. One that cannot be read is left out; the next page begins
+/// after the last one nonetheless.
 pub async fn pushed_orders(
     reading: &Reading,
     merchant: MerchantId,
     after: Option<OrderCursor>,
     limit: u32,
 ) -> Result<PushedPage, OrderError> {
-    let orders = reading
-        .run(async |sql| table::pushed_orders(sql, merchant, after, i64::from(limit)).await)
+    let found = reading
+        .run(async |sql| -> Result<_, OrderError> {
+            Ok(table::pushed_orders(sql, merchant, after, i64::from(limit)).await?)
+        })
         .await?;
-    let is_full = u32::try_from(orders.len()).is_ok_and(|count| count >= limit);
-    let last = orders.last().filter(|_| is_full);
-    let next = last.map(|it| OrderCursor { created_at: it.order.placed_at, id: it.id });
-    Ok(PushedPage { orders, next })
+    let is_full = u32::try_from(found.len()).is_ok_and(|count| count >= limit);
+    let next = found.last().filter(|_| is_full).map(|(position, _)| *position);
+    Ok(PushedPage { orders: found.into_iter().filter_map(|(_, it)| it).collect(), next })
 }
 
 /// Returns a pushed order of this store.

@@ -7,38 +7,44 @@ use primitives::{KeyId, MerchantId, OrderId};
 use sqlx::PgConnection;
 
 use crate::by_id::details_by_id;
-use crate::table::Placed;
+use crate::table::OrderPosition;
 use crate::{
     Order, OrderCursor, OrderDetails, OrderError, OrderPage, OrderParts, OrdersFilter, Viewer,
     table,
 };
 
-/// Returns an order of this store without what belongs to it. With an agent, `NotFound` if another agent owns it.
+/// Returns an order of this store without what belongs to it, or `NotFound` if the caller does not see it.
 pub async fn order(
     reading: &Reading,
     merchant: MerchantId,
     id: OrderId,
-    agent: Option<KeyId>,
+    viewer: &Viewer,
 ) -> Result<Order, OrderError> {
     let found = reading.run(async |sql| table::find(sql, merchant, Some(id), None).await).await?;
-    let order = found.filter(|order| agent.is_none_or(|agent| agent == order.agent));
-    order.ok_or(OrderError::NotFound)
+    found.filter(|order| viewer.sees(order)).ok_or(OrderError::NotFound)
 }
 
-/// Returns an order of this store with everything that belongs to it, or `NotFound` if the caller does not see it.
+/// Returns an order of this store with everything that belongs to it but the statements of its disputes, or `NotFound` if the
+/// caller does not see it.
 pub async fn details(
     reading: &Reading,
     merchant: MerchantId,
     id: OrderId,
     viewer: &Viewer,
 ) -> Result<OrderDetails, OrderError> {
-    reading
-        .run(async |sql| {
-            let found = table::find(sql, merchant, Some(id), None).await?;
-            let order = found.filter(|order| viewer.sees(order)).ok_or(OrderError::NotFound)?;
-            table::details(sql, merchant, order).await
-        })
-        .await
+    reading.run(async |sql| visible_details(sql, merchant, id, viewer).await).await
+}
+
+/// Returns an order that the caller sees, as [`details`] does.
+pub(crate) async fn visible_details(
+    sql: &mut PgConnection,
+    merchant: MerchantId,
+    id: OrderId,
+    viewer: &Viewer,
+) -> Result<OrderDetails, OrderError> {
+    let found = table::find(sql, merchant, Some(id), None).await?;
+    let order = found.filter(|order| viewer.sees(order)).ok_or(OrderError::NotFound)?;
+    table::details(sql, merchant, order).await
 }
 
 /// Returns a page of the orders of a store that a filter selects and the caller sees, the newest first, with these parts.
@@ -49,6 +55,7 @@ pub async fn orders(
     filter: &OrdersFilter,
     parts: OrderParts,
 ) -> Result<OrderPage, OrderError> {
+    filter.check()?;
     reading
         .run(async |sql| -> Result<_, OrderError> {
             let placed = match viewer {
@@ -73,6 +80,7 @@ pub async fn orders_of_keys_at(
     keys: &[KeyId],
     filter: &OrdersFilter,
 ) -> Result<OrderPage, OrderError> {
+    filter.check()?;
     let platform = Reading::for_platform(database);
     platform
         .run(async |sql| -> Result<_, OrderError> {
@@ -93,7 +101,7 @@ pub async fn merchant_of(database: &Database, id: OrderId) -> Result<MerchantId,
 /// Reads the orders of a page. The next page begins after the last one, also if that cannot be read.
 async fn page(
     sql: &mut PgConnection,
-    placed: Vec<Placed>,
+    placed: Vec<OrderPosition>,
     filter: &OrdersFilter,
     parts: OrderParts,
 ) -> Result<OrderPage, OrderError> {

@@ -1,11 +1,14 @@
 //! Verbs: reading disputes.
 
 use std::fmt;
+use std::slice;
 use std::str::FromStr;
 
 use database::{Database, Reading};
 use primitives::{DisputeId, Id, MerchantId, OrderId, Timestamp};
+use sqlx::PgConnection;
 
+use crate::read::visible_details;
 use crate::table::ListedDispute;
 use crate::{
     Dispute, DisputeStatus, InvalidOrderCursor, OrderCursor, OrderDetails, OrderError, Viewer,
@@ -56,29 +59,50 @@ impl FromStr for DisputeCursor {
     }
 }
 
-/// Returns a dispute of this store with its order, or `DisputeNotFound` if the caller does not see the order.
+/// Returns a dispute of this store with its statements and its order, or `DisputeNotFound` if the caller does not see the order.
 pub async fn dispute(
     reading: &Reading,
     merchant: MerchantId,
     id: DisputeId,
     viewer: &Viewer,
 ) -> Result<(OrderDetails, Dispute), OrderError> {
-    let details = reading
+    reading
         .run(async |sql| -> Result<_, OrderError> {
-            let Some(order) = table::order_of_dispute(sql, merchant, id).await? else {
-                return Ok(None);
-            };
-            match table::find(sql, merchant, Some(order), None).await? {
-                Some(order) if viewer.sees(&order) => {
-                    Ok(Some(table::details(sql, merchant, order).await?))
-                }
-                _ => Ok(None),
+            let order = table::order_of_dispute(sql, merchant, id).await?;
+            let order = order.ok_or(OrderError::DisputeNotFound)?;
+            match with_dispute(sql, merchant, order, id, viewer).await {
+                Err(OrderError::NotFound) => Err(OrderError::DisputeNotFound),
+                found => found,
             }
         })
-        .await?;
-    let details = details.ok_or(OrderError::DisputeNotFound)?;
-    let found = details.disputes.iter().find(|it| it.id == id).cloned();
-    Ok((details, found.ok_or(OrderError::DisputeNotFound)?))
+        .await
+}
+
+/// Returns a dispute of this order with its statements and the order: `NotFound` if the caller does not see the order,
+/// `DisputeNotFound` if it has no such dispute.
+pub async fn dispute_of_order(
+    reading: &Reading,
+    merchant: MerchantId,
+    order: OrderId,
+    id: DisputeId,
+    viewer: &Viewer,
+) -> Result<(OrderDetails, Dispute), OrderError> {
+    reading.run(async |sql| with_dispute(sql, merchant, order, id, viewer).await).await
+}
+
+async fn with_dispute(
+    sql: &mut PgConnection,
+    merchant: MerchantId,
+    order: OrderId,
+    id: DisputeId,
+    viewer: &Viewer,
+) -> Result<(OrderDetails, Dispute), OrderError> {
+    let mut details = visible_details(sql, merchant, order, viewer).await?;
+    let found = details.disputes.iter_mut().find(|it| it.id == id);
+    let found = found.ok_or(OrderError::DisputeNotFound)?;
+    table::read_statements(sql, merchant, order, slice::from_mut(found)).await?;
+    let dispute = found.clone();
+    Ok((details, dispute))
 }
 
 /// Returns the merchant of a dispute, for requests that name a dispute without its store.
@@ -93,7 +117,8 @@ pub async fn merchant_of_dispute(
     found.ok_or(OrderError::DisputeNotFound)
 }
 
-/// Returns a page of the disputes of a store that a filter selects, without those of sandboxes, the newest first.
+/// Returns a page of the disputes of a store that a filter selects, without their statements and without disputes of sandboxes,
+/// the newest first.
 pub async fn disputes_of_store(
     reading: &Reading,
     merchant: MerchantId,
@@ -107,8 +132,8 @@ pub async fn disputes_of_store(
     Ok(page(disputes, filter.limit, |it| Some(it.opened_at)))
 }
 
-/// Returns a page of the disputes of all stores that an administrator has to decide, without those of sandboxes, the most
-/// urgent first.
+/// Returns a page of the disputes of all stores that an administrator has to decide, without their statements and without
+/// disputes of sandboxes, the most urgent first.
 pub async fn disputes_to_decide(
     database: &Database,
     after: Option<DisputeCursor>,
@@ -133,7 +158,7 @@ fn page(
     let read = |it: ListedDispute| {
         let (merchant, order, id) = (it.merchant, it.order, it.id);
         let log = |error: &OrderError| {
-            tracing::error!(%merchant, %order, %id, %error, "a dispute cannot be read; the others are");
+            tracing::error!(%merchant, %order, %id, %error, "a dispute cannot be read and is left out of the list");
         };
         Some((merchant, order, it.dispute.inspect_err(log).ok()?))
     };

@@ -13,7 +13,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 pub use adjustment::{AdjustmentRecord, AdjustmentStatus, AdjustmentType};
-pub use dispute::{DisputeRecord, DisputeStatement};
+pub use dispute::{DisputeRecord, DisputeStatement, DisputeSummary};
 pub use eligibility::{EligibilityRecord, EligibleItem};
 pub use parts::{
     FulfillmentRecord, HistoryEntryRecord, OrderAddress, OrderAgent, OrderBuyer, OrderConfirmation,

@@ -8,8 +8,8 @@ use crate::change::{Change, Changed, Opened};
 use crate::free_text::{NOTE, REFERENCE};
 use crate::money::{checked_minor, exceeded, refund_amount, refundable_minor};
 use crate::{
-    ActorKind, HistoryKind, Order, OrderContext, OrderError, OrderStatus, Refund, RefundReason,
-    free_text, table,
+    HistoryKind, Order, OrderContext, OrderError, OrderStatus, Refund, RefundReason, free_text,
+    table,
 };
 
 /// The name of the amount in the request.
@@ -34,9 +34,7 @@ pub async fn refund(
     version: Option<i32>,
     refund: NewRefund,
 ) -> Result<Changed, OrderError> {
-    if matches!(context.actor.kind, ActorKind::Agent | ActorKind::Buyer) {
-        return Err(OrderError::invalid("actor", "only the merchant refunds"));
-    }
+    context.actor.kind.check_merchant_side()?;
     let note = free_text::paragraphs("note", refund.note.as_deref(), NOTE)?;
     let reference = free_text::one_line("reference", refund.reference.as_deref(), REFERENCE)?;
     let mut change = match Change::open(context, id, version).await? {

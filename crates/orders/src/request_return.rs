@@ -9,11 +9,12 @@ use crate::eligibility::{LineEligibility, return_eligibility};
 use crate::free_text::{self, NOTE};
 use crate::handle_return::{payload, units};
 use crate::{
-    HistoryKind, IneligibleReason, OrderContext, OrderError, OrderReturn, ReturnItem,
-    ReturnOutcome, ReturnReason, ReturnStatus, table,
+    ActorKind, HistoryEntry, HistoryKind, IneligibleReason, OrderContext, OrderDetails, OrderError,
+    OrderReturn, ReturnItem, ReturnOutcome, ReturnReason, ReturnStatus, table,
 };
 
-/// Most returns of one order, whatever became of them.
+/// Most returns that each of agent and buyer requests of one order, whatever became of them: neither can use up those of the
+/// other.
 const RETURNS_MAX: usize = 20;
 /// Most lines that a request names: an order has no more.
 pub const ITEMS_MAX: usize = 50;
@@ -99,7 +100,8 @@ fn check_items(items: &[RequestedItem]) -> Result<(), OrderError> {
 async fn reserve_units(change: &mut Change<'_>, items: &[RequestedItem]) -> Result<(), OrderError> {
     let merchant = change.context.merchant;
     let details = table::details(change.work.sql(), merchant, change.order.clone()).await?;
-    let eligibility = return_eligibility(&details, change.work.now());
+    let actor = change.context.actor.kind;
+    let eligibility = return_eligibility(&details, actor, change.work.now());
     for (index, item) in items.iter().enumerate() {
         let is_same = |it: &&LineEligibility| it.line == item.line;
         let unknown = || OrderError::UnknownLine { field: format!("items[{index}].line_id") };
@@ -111,14 +113,22 @@ async fn reserve_units(change: &mut Change<'_>, items: &[RequestedItem]) -> Resu
             return Err(OrderError::NotEligible { reason: IneligibleReason::QuantityExceeded });
         }
     }
-    if details.returns.len() >= RETURNS_MAX {
-        return Err(OrderError::invalid("order_id", "an order with fewer than 20 returns"));
+    if !eligibility.has_room {
+        let allowed = "an order of which you requested fewer than 20 returns";
+        return Err(OrderError::invalid("order_id", allowed));
     }
     for line in &mut change.order.lines {
         let requested = items.iter().filter(|item| item.line == line.line);
         line.returned = requested.fold(line.returned, |sum, it| sum.saturating_add(it.quantity));
     }
     Ok(())
+}
+
+/// Returns whether this actor can request a further return. The history names who requested each.
+pub(crate) fn has_room_for_return(details: &OrderDetails, actor: ActorKind) -> bool {
+    let is_own =
+        |it: &&HistoryEntry| it.kind == HistoryKind::ReturnRequested && it.actor.kind == actor;
+    details.history.iter().filter(is_own).count() < RETURNS_MAX
 }
 
 async fn record(change: &mut Change<'_>, requested: &OrderReturn) -> Result<(), OrderError> {

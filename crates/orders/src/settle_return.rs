@@ -6,12 +6,12 @@ use crate::free_text::{self, REFERENCE};
 use crate::handle_return::Handling;
 use crate::money::{Shares, check_refundable, checked_minor};
 use crate::refund_order::{find_reference, record_refund};
-use crate::{
-    OrderError, OrderReturn, Refund, RefundReason, ReturnOutcome, ReturnStatus, ReturnTransition,
-};
+use crate::{OrderError, Refund, RefundReason, ReturnOutcome, ReturnStatus, ReturnTransition};
 
 /// The name of the refund in the request.
 pub(crate) const REFUND: &str = "refund";
+/// The name of the fee in the request.
+const RESTOCKING_FEE: &str = "restocking_fee";
 
 /// How the merchant settles a return.
 pub(crate) struct Settlement {
@@ -46,7 +46,7 @@ pub(crate) async fn settle(
 fn exchange(handling: &mut Handling<'_>, settlement: &Settlement) -> Result<(), OrderError> {
     let given = [
         (REFUND, settlement.refund.is_some()),
-        ("restocking_fee", settlement.restocking_fee.is_some()),
+        (RESTOCKING_FEE, settlement.restocking_fee.is_some()),
         ("reference", settlement.reference.is_some()),
     ];
     if let Some((field, _)) = given.into_iter().find(|(_, is_given)| *is_given) {
@@ -84,16 +84,19 @@ async fn refund(handling: &mut Handling<'_>, settlement: Settlement) -> Result<(
     record_refund(&mut handling.change, &refund).await
 }
 
-/// Returns the refund and the restocking fee. A refund that the merchant names may differ from the share of the units, and may
-/// be 0. Neither exceeds what is left of the payment: the share is never reduced to it, because only the merchant knows what
-/// the earlier refunds were for.
+/// Returns the refund and the restocking fee, which is at most the share of the units. A refund that the merchant names may
+/// differ from the share, and may be 0. Neither exceeds what is left of the payment: the share is never reduced to it, because
+/// only the merchant knows what the earlier refunds were for.
 fn amounts(handling: &Handling<'_>, settlement: &Settlement) -> Result<(i64, i64), OrderError> {
     let order = &handling.change.order;
     let share_minor = share_minor(handling);
     let fee_minor = match settlement.restocking_fee {
-        Some(fee) => checked_minor(order, "restocking_fee", fee, 0)?.min(share_minor),
+        Some(fee) => checked_minor(order, RESTOCKING_FEE, fee, 0)?,
         None => 0,
     };
+    if fee_minor > share_minor {
+        return Err(OrderError::invalid(RESTOCKING_FEE, "at most what was paid for the items"));
+    }
     let amount_minor = match settlement.refund {
         Some(amount) => checked_minor(order, REFUND, amount, 0)?,
         None => share_minor - fee_minor,
@@ -106,19 +109,10 @@ fn amounts(handling: &Handling<'_>, settlement: &Settlement) -> Result<(i64, i64
 fn share_minor(handling: &Handling<'_>) -> i64 {
     let shares = Shares::of(&handling.change.order);
     let settled = |line: LineId| -> u32 {
-        let settled = handling.others.iter().filter(|other| is_accepted(other));
+        let settled = handling.others.iter().filter(|other| other.is_accepted());
         let items = settled.flat_map(|other| &other.items).filter(|item| item.line == line);
         items.map(|item| item.quantity).sum()
     };
     let items = handling.it.items.iter();
     items.map(|item| shares.units_minor(item.line, settled(item.line), item.quantity)).sum()
-}
-
-/// Returns whether the merchant kept the items: a rejected return names its reason, also once it is closed.
-fn is_accepted(it: &OrderReturn) -> bool {
-    match it.status {
-        ReturnStatus::Refunded | ReturnStatus::Exchanged => true,
-        ReturnStatus::Closed => it.decline_reason.is_none(),
-        _ => false,
-    }
 }

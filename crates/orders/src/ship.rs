@@ -1,5 +1,7 @@
 //! A verb: shipping units of an order.
 
+use std::time::Duration;
+
 use primitives::{OrderId, Timestamp};
 use serde_json::json;
 
@@ -13,10 +15,12 @@ use crate::{
 };
 
 /// Most shipments of an order.
-const FULFILLMENTS_MAX: usize = 50;
+pub const FULFILLMENTS_MAX: usize = 50;
 /// Most characters of a tracking URL.
 pub const TRACKING_URL_LENGTH_MAX: usize = 2_000;
 const WEB_URL: &str = "an http or https URL of at most 2000 characters";
+/// How far the announced delivery may be from now, in both directions: a merchant can report a shipment late.
+const EXPECTED_WITHIN: Duration = Duration::from_hours(365 * 24);
 
 /// A shipment that a merchant reports. Texts are the merchant's.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -27,7 +31,7 @@ pub struct Shipment {
     pub tracking_number: Option<String>,
     /// An http or https URL, never requested.
     pub tracking_url: Option<String>,
-    /// The delivery that the carrier announced.
+    /// The delivery that the carrier announced, at most 365 days before or after now.
     pub expected_by: Option<Timestamp>,
 }
 
@@ -39,11 +43,13 @@ pub async fn ship(
     version: Option<i32>,
     shipment: Shipment,
 ) -> Result<Changed, OrderError> {
+    context.actor.kind.check_merchant_side()?;
     let shipment = sanitized(shipment)?;
     let mut change = match Change::open(context, id, version).await? {
         Opened::Fresh(change) => change,
         Opened::Replay(changed) => return Ok(*changed),
     };
+    check_expected(shipment.expected_by, change.now())?;
     let from = change.order.status;
     if !can_ship(from) {
         return Err(OrderError::InvalidTransition { from });
@@ -80,6 +86,14 @@ const fn can_ship(status: OrderStatus) -> bool {
     )
 }
 
+fn check_expected(expected_by: Option<Timestamp>, now: Timestamp) -> Result<(), OrderError> {
+    let near = now.minus(EXPECTED_WITHIN)..=now.plus(EXPECTED_WITHIN);
+    if expected_by.is_none_or(|expected_by| near.contains(&expected_by)) {
+        return Ok(());
+    }
+    Err(OrderError::invalid("expected_by", "at most 365 days before or after now"))
+}
+
 async fn check_count(change: &mut Change<'_>) -> Result<(), OrderError> {
     // Only an order with a shipment can have too many of them.
     if change.order.status != OrderStatus::PartiallyShipped {
@@ -88,7 +102,7 @@ async fn check_count(change: &mut Change<'_>) -> Result<(), OrderError> {
     let (merchant, id) = (change.context.merchant, change.order.id);
     let shipped = table::fulfillments_of(change.work.sql(), merchant, id).await?;
     if shipped.len() >= FULFILLMENTS_MAX {
-        return Err(OrderError::invalid("fulfillments", "at most 50 for each order"));
+        return Err(OrderError::invalid("order_id", "an order with fewer than 50 shipments"));
     }
     Ok(())
 }

@@ -13,12 +13,12 @@ pub const EVIDENCE_LENGTH_MAX: usize = 2_000;
 
 /// A checked text with links to evidence. The links are stored and never requested.
 #[derive(Debug)]
-pub(crate) struct Written {
+pub(crate) struct CheckedStatement {
     pub(crate) text: String,
     pub(crate) evidence: Vec<String>,
 }
 
-impl Written {
+impl CheckedStatement {
     /// Checks a text and links. `field` names the text in errors.
     pub(crate) fn new(
         field: &'static str,
@@ -69,10 +69,10 @@ mod tests {
             ("<script>x</script>broken", "broken"),
             (&format!("\u{7}{longest}"), &longest),
         ] {
-            assert_eq!(Written::new("statement", text, &[]).unwrap().text, stored);
+            assert_eq!(CheckedStatement::new("statement", text, &[]).unwrap().text, stored);
         }
         for wrong in ["", " \n\u{0}", &format!("{longest}a"), &" ".repeat(TEXT_BYTES_MAX + 1)] {
-            assert_eq!(field(&Written::new("note", wrong, &[]).unwrap_err()), "note");
+            assert_eq!(field(&CheckedStatement::new("note", wrong, &[]).unwrap_err()), "note");
         }
     }
 
@@ -81,9 +81,12 @@ mod tests {
         let start = "https://files.example/";
         let longest = format!("{start}{}", "a".repeat(EVIDENCE_LENGTH_MAX - start.len()));
         let ten = vec![longest.clone(); 10];
-        assert_eq!(Written::new("statement", "a", &ten).unwrap().evidence, ten);
+        assert_eq!(CheckedStatement::new("statement", "a", &ten).unwrap().evidence, ten);
         let eleven = vec![String::from(start); 11];
-        assert_eq!(field(&Written::new("statement", "a", &eleven).unwrap_err()), "evidence");
+        assert_eq!(
+            field(&CheckedStatement::new("statement", "a", &eleven).unwrap_err()),
+            "evidence"
+        );
         for wrong in [
             "http://files.example/",
             "javascript:alert(1)",
@@ -93,7 +96,7 @@ mod tests {
             &format!("{longest}a"),
         ] {
             let evidence = [String::from(start), String::from(wrong)];
-            let refused = Written::new("statement", "a", &evidence).unwrap_err();
+            let refused = CheckedStatement::new("statement", "a", &evidence).unwrap_err();
             assert_eq!(field(&refused), "evidence[1]", "{wrong}");
             assert!(wrong.is_empty() || !refused.to_string().contains(wrong), "{wrong}");
         }

@@ -1,5 +1,6 @@
 //! All SQL of orders: here the order itself; the modules have what belongs to it.
 
+mod backlog;
 mod details;
 mod disputes;
 mod list;
@@ -7,7 +8,6 @@ mod of_agent;
 mod pushed;
 mod returns;
 mod sandbox;
-mod waiting;
 
 use database::Work;
 use primitives::{
@@ -19,6 +19,7 @@ use sqlx::types::Json;
 
 use crate::{ConfirmationLevel, Order, OrderError, OrderLine, OrderStatus, PaymentStatus};
 
+pub(crate) use backlog::backlog;
 pub(crate) use details::{
     count_history, details, details_of, fulfillments_of, insert_fulfillment, insert_history,
     insert_refund, mark_delivered,
@@ -29,7 +30,6 @@ pub(crate) use of_agent::*;
 pub(crate) use pushed::*;
 pub(crate) use returns::*;
 pub(crate) use sandbox::find_simulated;
-pub(crate) use waiting::waiting;
 
 /// Parses a stored name; a name that is not known is an error.
 fn parsed<T>(name: &str, parse: fn(&str) -> Option<T>) -> Result<T, OrderError> {
@@ -46,9 +46,9 @@ pub(crate) async fn insert(
              (merchant_id, order_id, checkout_id, cart_id, agent_key_id, agent_name, is_sandbox, status,
               payment_provider, payment_reference, currency, total_minor, lines, terms, quote_hash,
               confirmation_level, confirmation_id, buyer, created_at, updated_at, shipping_minor, tax_minor,
-              same_address, promised_by)
+              same_address, promised_by, payment_status)
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $19, $20,
-                 $21, $22, $23)",
+                 $21, $22, $23, $24)",
         merchant as MerchantId,
         order.id as OrderId,
         order.checkout as CheckoutId,
@@ -72,6 +72,7 @@ pub(crate) async fn insert(
         order.tax_minor,
         order.same_address,
         order.promise() as Option<Timestamp>,
+        order.payment.as_str(),
     )
     .execute(work.sql())
     .await?;
@@ -275,7 +276,8 @@ pub async fn erase_buyer(
     Ok(rows.into_iter().map(|row| (row.merchant, row.cart)).collect())
 }
 
-/// Removes what the buyer's side wrote about orders, each with its merchant.
+/// Removes what the buyer's side wrote about orders, each with its merchant. Carrier and tracking number of a return are the
+/// text of whoever reported that it was sent, which the history names.
 async fn erase_texts(
     work: &mut Work,
     merchants: &[MerchantId],
@@ -283,7 +285,19 @@ async fn erase_texts(
 ) -> sqlx::Result<()> {
     sqlx::query!(
         "WITH erased AS (SELECT * FROM unnest($1::uuid[], $2::uuid[]) AS it (merchant_id, order_id)),
-              of_returns AS (UPDATE order_return AS text SET customer_note = NULL FROM erased
+              of_returns AS (UPDATE order_return AS text
+                             SET customer_note = NULL,
+                                 (carrier, tracking_number) =
+                                     (SELECT text.carrier, text.tracking_number
+                                      WHERE NOT EXISTS (SELECT FROM order_history AS sent
+                                                        WHERE (sent.merchant_id, sent.order_id)
+                                                              = (text.merchant_id, text.order_id)
+                                                          AND sent.kind = 'return_changed'
+                                                          AND sent.actor IN ('agent', 'buyer')
+                                                          AND sent.details ->> 'return_status' = 'in_transit'
+                                                          AND sent.details ->> 'return_id'
+                                                              = 'ret_' || replace(text.return_id::text, '-', '')))
+                             FROM erased
                              WHERE (text.merchant_id, text.order_id) = (erased.merchant_id, erased.order_id)),
               of_feedback AS (UPDATE order_feedback AS text SET note = NULL FROM erased
                               WHERE (text.merchant_id, text.order_id) = (erased.merchant_id, erased.order_id))

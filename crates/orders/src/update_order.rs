@@ -17,7 +17,8 @@ use crate::{
 pub struct OrderUpdate {
     /// `carts::Destination` as JSON, validated. Country and region stay the same; without a region it is that of the order.
     pub destination: Option<Value>,
-    /// A note of the buyer to the merchant; an empty text removes it.
+    /// A note of the buyer to the merchant; a blank text removes it. At the doors of agents the empty text is absent
+    /// (docs/contract/ids-and-values.md#absent-values), so that they send a space.
     pub note: Option<String>,
 }
 
@@ -32,7 +33,7 @@ primitives::text_enum! {
     }
 }
 
-/// Changes destination and note of an order: the note until the shipment, the destination until the merchant prepares the
+/// Changes destination and note of an order: the note until the shipment, the destination until the merchant processes the
 /// order. The merchant gets one event `order.updated`. An update that changes nothing leaves no entry in the history. Returns
 /// `DestinationLocked` if only the buyer may change the destination.
 pub async fn update(
@@ -90,11 +91,11 @@ fn in_approved_region(order: &Order, mut destination: Value) -> Result<Value, Or
 
 /// Returns whether the buyer can change the destination of an order.
 pub(crate) fn can_change_destination(order: &Order) -> bool {
-    order.destination().is_some() && is_before_preparation(order.status)
+    order.destination().is_some() && is_before_processing(order.status)
 }
 
-/// Returns whether the merchant does not prepare the order yet: as long as the buyer can cancel it.
-const fn is_before_preparation(status: OrderStatus) -> bool {
+/// Returns whether the merchant does not process the order yet: as long as the buyer can cancel it.
+const fn is_before_processing(status: OrderStatus) -> bool {
     can_cancel(status, true)
 }
 
@@ -102,7 +103,7 @@ const fn is_before_preparation(status: OrderStatus) -> bool {
 /// stated that a person approved it: what a person approved, no agent changes.
 fn check_allowed(order: &Order, actor: &Actor) -> Result<(), OrderError> {
     let from = order.status;
-    if !is_before_preparation(from) {
+    if !is_before_processing(from) {
         return Err(OrderError::InvalidTransition { from });
     }
     if actor.kind != ActorKind::Agent {

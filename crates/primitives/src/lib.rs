@@ -35,7 +35,7 @@ pub use request_id::RequestId;
 pub use request_record::{RecordedRequest, RequestRecord};
 pub use scope::{Scope, UnknownScope};
 pub use slug::{InvalidSlug, StoreSlug};
-pub use timestamp::Timestamp;
+pub use timestamp::{InvalidTimestamp, Timestamp};
 
 /// What [`text_enum!`] and [`const_text!`] expand to; not part of the interface.
 #[doc(hidden)]

@@ -10,19 +10,44 @@ use sqlx::postgres::{
     PgArgumentBuffer, PgHasArrayType, PgTypeInfo, PgValueFormat, PgValueRef, Postgres,
 };
 use sqlx::{Decode, Encode};
-use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
+use time::{OffsetDateTime, UtcOffset};
 
-/// A point in time in UTC with microsecond precision, as PostgreSQL stores it; RFC 3339 on the wire.
+/// 0001-01-01T00:00:00Z, the first moment of the range, in microseconds since the Unix epoch.
+const MICROS_MIN: i64 = -62_135_596_800_000_000;
+/// 9999-12-31T23:59:59.999999Z, the last microsecond of the range.
+const MICROS_MAX: i64 = 253_402_300_799_999_999;
+
+/// A point in time in UTC with microsecond precision, as PostgreSQL stores it; RFC 3339 on the wire. It is in the years 1 to
+/// 9999 of UTC, so that every timestamp can be formatted.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Timestamp(OffsetDateTime);
 
+/// Error returned when a text is not a timestamp.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum InvalidTimestamp {
+    /// The text is not RFC 3339.
+    #[error(transparent)]
+    Syntax(#[from] time::error::Parse),
+    #[error("a timestamp is in the years 1 to 9999 of UTC")]
+    OutOfRange,
+}
+
 impl Timestamp {
-    /// Creates a timestamp from microseconds since the Unix epoch.
+    /// Creates a timestamp from microseconds since the Unix epoch. A number out of range becomes the first or the last
+    /// microsecond of the range.
     #[must_use]
     pub fn from_unix_micros(micros: i64) -> Self {
-        let time = OffsetDateTime::from_unix_timestamp_nanos(i128::from(micros) * 1_000);
+        let nanos = i128::from(micros.clamp(MICROS_MIN, MICROS_MAX)) * 1_000;
+        let time = OffsetDateTime::from_unix_timestamp_nanos(nanos);
         Self(time.unwrap_or(OffsetDateTime::UNIX_EPOCH))
+    }
+
+    /// Returns the same point in time in UTC, or an error if it is out of range.
+    fn in_utc(time: OffsetDateTime) -> Result<Self, InvalidTimestamp> {
+        let utc = time.checked_to_offset(UtcOffset::UTC);
+        let in_range = utc.filter(|utc| (1..=9_999).contains(&utc.year()));
+        in_range.map(Self).ok_or(InvalidTimestamp::OutOfRange)
     }
 
     /// Returns the microseconds since the Unix epoch.
@@ -86,17 +111,19 @@ impl<'row> Decode<'row, Postgres> for Timestamp {
         /// Seconds from the Unix epoch to that of PostgreSQL, 2000-01-01.
         const EPOCH_SECONDS: i128 = 946_684_800;
         if value.format() == PgValueFormat::Text {
-            return Ok(Self(<OffsetDateTime as Decode<'_, Postgres>>::decode(value)?));
+            return Ok(Self::in_utc(<OffsetDateTime as Decode<'_, Postgres>>::decode(value)?)?);
         }
         let micros = i128::from(<i64 as Decode<'_, Postgres>>::decode(value)?);
         let nanos = (micros + EPOCH_SECONDS * 1_000_000) * 1_000;
-        Ok(Self(OffsetDateTime::from_unix_timestamp_nanos(nanos)?))
+        Ok(Self::in_utc(OffsetDateTime::from_unix_timestamp_nanos(nanos)?)?)
     }
 }
 
 impl From<OffsetDateTime> for Timestamp {
+    /// A time out of range becomes the first or the last microsecond of the range.
     fn from(time: OffsetDateTime) -> Self {
-        Self(time.to_offset(time::UtcOffset::UTC))
+        let nearest = if time.unix_timestamp() < 0 { MICROS_MIN } else { MICROS_MAX };
+        Self::in_utc(time).unwrap_or_else(|_| Self::from_unix_micros(nearest))
     }
 }
 
@@ -114,9 +141,9 @@ impl fmt::Debug for Timestamp {
 }
 
 impl FromStr for Timestamp {
-    type Err = time::error::Parse;
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        OffsetDateTime::parse(text, &Rfc3339).map(Self::from)
+    type Err = InvalidTimestamp;
+    fn from_str(text: &str) -> Result<Self, InvalidTimestamp> {
+        Self::in_utc(OffsetDateTime::parse(text, &Rfc3339)?)
     }
 }
 
@@ -147,6 +174,8 @@ impl schemars::JsonSchema for Timestamp {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -163,5 +192,67 @@ mod tests {
         assert_eq!(later.since(start), Duration::from_mins(30));
         assert_eq!(start.since(later), Duration::ZERO);
         assert_eq!(later.minus(Duration::from_mins(30)), start);
+    }
+
+    #[test]
+    fn a_timestamp_is_in_the_years_1_to_9999_of_utc() {
+        for outside in [
+            "0000-01-01T00:00:00+00:01",
+            "0000-12-31T23:59:59.999999999Z",
+            "0001-01-01T00:00:00+00:01",
+            "9999-12-31T23:59:59-00:01",
+            "9999-12-31T12:00:00-23:59",
+        ] {
+            assert_eq!(
+                outside.parse::<Timestamp>(),
+                Err(InvalidTimestamp::OutOfRange),
+                "{outside}"
+            );
+            serde_json::from_value::<Timestamp>(outside.into()).unwrap_err();
+        }
+        for (inside, in_utc) in [
+            ("0000-12-31T23:59:00-00:01", "0001-01-01T00:00:00Z"),
+            ("0001-01-01T00:01:00+00:01", "0001-01-01T00:00:00Z"),
+            ("9999-12-31T23:59:59.999999-00:00", "9999-12-31T23:59:59.999999Z"),
+        ] {
+            assert_eq!(inside.parse::<Timestamp>().unwrap().to_string(), in_utc, "{inside}");
+        }
+        assert!(matches!("yesterday".parse::<Timestamp>(), Err(InvalidTimestamp::Syntax(_))));
+    }
+
+    #[test]
+    fn a_calculated_timestamp_stays_in_the_range() {
+        let first = "0001-01-01T00:00:00Z";
+        let last = "9999-12-31T23:59:59.999999Z";
+        let local = |text| Timestamp::from(OffsetDateTime::parse(text, &Rfc3339).unwrap());
+        for (time, nearest) in [
+            (Timestamp::from_unix_micros(i64::MIN), first),
+            (Timestamp::from_unix_micros(i64::MAX), last),
+            (Timestamp::from_unix_micros(0).minus(Duration::MAX), first),
+            (Timestamp::from_unix_micros(0).plus(Duration::MAX), last),
+            (local("0001-01-01T00:00:00+01:00"), first),
+            (local("9999-12-31T23:59:59-01:00"), last),
+        ] {
+            assert_eq!(time.to_string(), nearest);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn what_parses_is_formatted_and_parses_to_the_same(
+            text in "(000[01]|999[89]|[0-9]{4})-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])\
+                     T([01][0-9]|2[0-3]):[0-5][0-9]:([0-5][0-9]|60)([.][0-9]{1,9})?\
+                     (Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])",
+        ) {
+            if let Ok(time) = text.parse::<Timestamp>() {
+                prop_assert_eq!(time.to_string().parse::<Timestamp>(), Ok(time));
+            }
+        }
+
+        #[test]
+        fn every_number_of_microseconds_is_formatted(micros: i64) {
+            let time = Timestamp::from_unix_micros(micros);
+            prop_assert_eq!(time.to_string().parse::<Timestamp>(), Ok(time));
+        }
     }
 }

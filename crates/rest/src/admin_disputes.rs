@@ -7,7 +7,9 @@ use axum::extract::State;
 use database::Reading;
 use identity::Reason;
 use merchants::Administration;
-use orders::{Actor, Decision, DisputeCursor, DisputeRecord, OrderContext, Resolution, Viewer};
+use orders::{
+    Actor, Decision, DisputeCursor, DisputeRecord, DisputeSummary, OrderContext, Resolution, Viewer,
+};
 use primitives::{DisputeId, ErrorCode, MerchantId, OrderId, PageRequest};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -26,9 +28,9 @@ pub(crate) fn endpoints() -> Routes<RestState> {
         .operation_id("adminListDisputes")
         .tag("admin")
         .summary("List disputes to decide")
-        .description("Returns the disputes of all stores that await a decision, the earliest deadline first. The list is not counted: `meta.total` is the number of disputes on the page.")
+        .description("Returns the disputes of all stores that await a decision, the earliest deadline first, without their statements. The list is not counted: `meta.total` is the number of disputes on the page.")
         .query::<ListParameters>()
-        .response::<CursorEnvelope<DisputeRecord>>(200);
+        .response::<CursorEnvelope<DisputeSummary>>(200);
     let show = Endpoint::get("/admin/disputes/{dispute_id}", Access::Admin, show)
         .operation_id("adminGetDispute")
         .tag("admin")
@@ -81,7 +83,7 @@ async fn list(
     _admin: AdminCaller,
     State(rest): State<Arc<Rest>>,
     Query(parameters): Query<ListParameters>,
-) -> Result<CursorEnvelope<DisputeRecord>, ErrorResponse> {
+) -> Result<CursorEnvelope<DisputeSummary>, ErrorResponse> {
     let after = parameters.cursor.map(|cursor| cursor.parse::<DisputeCursor>()).transpose();
     let after = after.map_err(|_| InvalidField { field: "cursor" })?;
     let request = PageRequest::new(None, parameters.limit);
@@ -98,7 +100,7 @@ async fn list(
     let mut records = Vec::with_capacity(page.disputes.len());
     for (merchant, order, dispute) in &page.disputes {
         let store = rest.stores.find_merchant(*merchant).await?;
-        let record = orders.get(order).map(|it| dispute.record(it, store.slug.as_str()));
+        let record = orders.get(order).map(|it| dispute.summary(it, store.slug.as_str()));
         records.extend(record);
     }
     Ok(CursorEnvelope::uncounted(records, request, after.is_none(), page.next))
@@ -142,6 +144,6 @@ async fn decide(
     let decision =
         Decision { resolution: request.resolution, refund, reason: reason.as_str().to_owned() };
     let by = Administration { actor: identity::Actor::Person(admin.user), reason: &reason };
-    let changed = orders::decide_dispute_as(&context, by, details.order.id, id, decision).await?;
+    let changed = orders::decide_dispute(&context, by, details.order.id, id, decision).await?;
     Ok(Envelope::new(dispute_of(&changed.details, id, store.slug.as_str())?))
 }

@@ -46,7 +46,7 @@ pub(crate) fn endpoints() -> Routes<RestState> {
     let state = Endpoint::post(
         "/agent/orders/{order_id}/disputes/{dispute_id}/statements",
         ACCESS,
-        state_more,
+        add_statement,
     )
     .operation_id("addStatement")
     .summary("Add a statement to a dispute")
@@ -137,11 +137,10 @@ async fn read(
     Path(order_id): Path<OrderId>,
     Path(id): Path<DisputeId>,
 ) -> Result<Envelope<DisputeRecord>, ErrorResponse> {
-    let (order, details) = AgentOrder::read(&rest, &agent, order_id).await?;
-    Ok(Envelope::new(dispute_of(&details, id, order.store.slug.as_str())?))
+    Ok(Envelope::new(AgentOrder::dispute(&rest, &agent, order_id, id).await?))
 }
 
-async fn state_more(
+async fn add_statement(
     agent: AgentCaller,
     State(rest): State<Arc<Rest>>,
     Path(order_id): Path<OrderId>,

@@ -72,7 +72,7 @@ fn writes() -> Routes<RestState> {
         .operation_id("updateAgentOrder")
         .tag("orders")
         .summary("Change an order before it ships")
-        .description("Replaces the note to the merchant, as long as nothing is shipped, or the delivery address, until the merchant prepares the order. Country and region of the address cannot change. Only the key that placed the order changes the address, and not if a person approved it: 409 `confirmation_required` with `details.order_page`, where the person changes it. Ask the person first.")
+        .description("Replaces the note to the merchant, as long as nothing is shipped, or the delivery address, until the merchant processes the order. Country and region of the address cannot change. Only the key that placed the order changes the address, and not if a person approved it: 409 `confirmation_required` with `details.order_page`, where the person changes it. Ask the person first.")
         .path::<OrderId>()
         .body::<UpdateOrderRequest>()
         .response::<Envelope<OrderRecord>>(200)
@@ -83,7 +83,7 @@ fn writes() -> Routes<RestState> {
         .operation_id("cancelAgentOrder")
         .tag("orders")
         .summary("Cancel an order or some of its items")
-        .description("Cancels all items, or those of `items`, until the merchant prepares the order. The merchant refunds what was paid for them. Ask the person first.")
+        .description("Cancels all items, or those of `items`, until the merchant processes the order. The merchant refunds what was paid for them. Ask the person first.")
         .path::<OrderId>()
         .optional_body::<CancelOrderRequest>()
         .response::<Envelope<OrderRecord>>(200)
@@ -113,7 +113,7 @@ struct ListParameters {
     created_max: Option<Timestamp>,
     /// Only orders that changed at this time or later, RFC 3339.
     updated_min: Option<Timestamp>,
-    /// Only orders that last changed at this time or earlier, RFC 3339.
+    /// Only orders that last changed at this time or earlier, RFC 3339; only with `updated_min`.
     updated_max: Option<Timestamp>,
     /// `meta.next_cursor` of the previous page.
     #[schemars(length(max = CURSOR_CHARACTERS_MAX))]
@@ -129,7 +129,7 @@ struct ListParameters {
 struct UpdateOrderRequest {
     /// Delivery address that replaces the former one, in the same country and region. Not for an order that a person approved.
     destination: Option<Destination>,
-    /// Note to the merchant that replaces the former one.
+    /// Note to the merchant that replaces the former one. A space removes it.
     #[schemars(length(max = NOTE_CHARACTERS_MAX))]
     note: Option<String>,
     /// Version that the change is based on. The call fails if the order has changed since.
@@ -144,7 +144,7 @@ struct CancelOrderRequest {
     /// Units to cancel; omitted: all.
     #[schemars(length(min = 1, max = ITEMS_MAX))]
     items: Option<Vec<LineQuantity>>,
-    /// Note to the merchant.
+    /// Note to the merchant that replaces the note of the order; omitted: the note stays.
     #[schemars(length(max = NOTE_CHARACTERS_MAX))]
     note: Option<String>,
     /// Version that the change is based on. The call fails if the order has changed since.

@@ -5,8 +5,11 @@ use std::sync::Arc;
 use axum::extract::State;
 use database::Reading;
 use identity::StoreScope;
-use orders::{DisputeCursor, DisputeRecord, DisputeStatus, DisputesFilter, NewStatement};
-use primitives::{DisputeId, OrderId, PageRequest};
+use orders::{
+    DisputeCursor, DisputeRecord, DisputeStatus, DisputeSummary, DisputesFilter, NewStatement,
+    Viewer,
+};
+use primitives::{DisputeId, ErrorCode, OrderId, PageRequest};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -30,9 +33,17 @@ pub(crate) fn endpoints() -> Routes<RestState> {
         .operation_id("listDisputes")
         .tag("merchant")
         .summary("List disputes")
-        .description("Returns the disputes about orders of the store, the newest first. Send `meta.next_cursor` as `cursor` for the next page. The list is not counted: `meta.total` is the number of disputes on the page.")
+        .description("Returns the disputes about orders of the store, the newest first, without their statements. Send `meta.next_cursor` as `cursor` for the next page. The list is not counted: `meta.total` is the number of disputes on the page.")
         .query::<ListParameters>()
-        .response::<CursorEnvelope<DisputeRecord>>(200);
+        .response::<CursorEnvelope<DisputeSummary>>(200);
+    let read = Endpoint::get("/merchant/orders/{order_id}/disputes/{dispute_id}", ACCESS, read)
+        .operation_id("getOwnDispute")
+        .tag("merchant")
+        .summary("Get a dispute about an order of the store")
+        .path::<OrderId>()
+        .path::<DisputeId>()
+        .response::<Envelope<DisputeRecord>>(200)
+        .errors(&[ErrorCode::OrderNotFound, ErrorCode::NotFound]);
     let answer = Endpoint::post(
         "/merchant/orders/{order_id}/disputes/{dispute_id}/statements",
         ACCESS,
@@ -48,7 +59,7 @@ pub(crate) fn endpoints() -> Routes<RestState> {
     .body::<AnswerRequest>()
     .response::<Envelope<DisputeRecord>>(200)
     .errors(PART_ERRORS);
-    Routes::new().with(list).with(answer)
+    Routes::new().with(list).with(read).with(answer)
 }
 
 /// Which disputes are listed.
@@ -90,7 +101,7 @@ async fn list(
     caller: StoreCaller,
     State(rest): State<Arc<Rest>>,
     Query(parameters): Query<ListParameters>,
-) -> Result<CursorEnvelope<DisputeRecord>, ErrorResponse> {
+) -> Result<CursorEnvelope<DisputeSummary>, ErrorResponse> {
     let after = parameters.cursor.map(|cursor| cursor.parse::<DisputeCursor>()).transpose();
     let after = after.map_err(|_| InvalidField { field: "cursor" })?;
     let request = PageRequest::new(None, parameters.limit);
@@ -106,10 +117,23 @@ async fn list(
     let ids: Vec<OrderId> = page.disputes.iter().map(|(_, order, _)| *order).collect();
     let orders = orders::orders_by_id(&reading, merchant, &ids).await?;
     let record = |(_, id, it): &(_, OrderId, orders::Dispute)| {
-        orders.get(id).map(|order| it.record(order, slug))
+        orders.get(id).map(|order| it.summary(order, slug))
     };
     let records = page.disputes.iter().filter_map(record).collect();
     Ok(CursorEnvelope::uncounted(records, request, after.is_none(), page.next))
+}
+
+async fn read(
+    caller: StoreCaller,
+    State(rest): State<Arc<Rest>>,
+    Path(order): Path<OrderId>,
+    Path(id): Path<DisputeId>,
+) -> Result<Envelope<DisputeRecord>, ErrorResponse> {
+    let merchant = caller.merchant;
+    let reading = Reading::for_store(&rest.database, merchant)?;
+    let (details, dispute) =
+        orders::dispute_of_order(&reading, merchant, order, id, &Viewer::Merchant).await?;
+    Ok(Envelope::new(dispute.record(&details.order, caller.store.slug.as_str())))
 }
 
 async fn answer(

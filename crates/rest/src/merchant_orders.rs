@@ -8,8 +8,8 @@ use axum::http::header::ETAG;
 use database::Reading;
 use identity::StoreScope;
 use orders::{
-    CancelReason, Cancellation, Changed, OrderContext, OrderCursor, OrderError, OrderParts,
-    OrderRecord, OrderStatus, OrdersFilter, PushedOrderRecord, Shipment, Viewer,
+    CancelReason, Cancellation, Changed, FULFILLMENTS_MAX, OrderContext, OrderCursor, OrderError,
+    OrderParts, OrderRecord, OrderStatus, OrdersFilter, PushedOrderRecord, Shipment, Viewer,
 };
 use primitives::{FulfillmentId, OrderId, PageRequest, Timestamp};
 use schemars::JsonSchema;
@@ -51,7 +51,7 @@ pub(crate) fn endpoints() -> Routes<RestState> {
         .operation_id("changeOrder")
         .tag("merchant")
         .summary("Confirm, ship, deliver or cancel an order")
-        .description("`confirm` accepts the order, `review` holds it until a person has decided, `process` starts its preparation. `ship` ships everything that is left, or `items`, and confirms the order before if you have not. `deliver` reports all shipments as delivered, or those of `fulfillment_ids`; the return window begins with the last one. `cancel` cancels everything that is not shipped, or `items`, for a `reason`; refund the buyer with `POST /merchant/orders/{order_id}/refunds`. With `version` or `If-Match`, the call fails with 409 `invalid_status_transition` and `details.current_version` if the order has changed since that version.")
+        .description("`confirm` accepts the order, `review` holds it until a person has decided, `process` starts to process it. `ship` ships everything that is left, or `items`, and confirms the order before if you have not. `deliver` reports all shipments as delivered, or those of `fulfillment_ids`; the return window begins with the last one. `cancel` cancels everything that is not shipped, or `items`, for a `reason`; refund the buyer with `POST /merchant/orders/{order_id}/refunds`. With `version` or `If-Match`, the call fails with 409 `invalid_status_transition` and `details.current_version` if the order has changed since that version.")
         .header(IfMatch::NAME, IF_MATCH)
         .idempotency_key()
         .path::<OrderId>()
@@ -88,7 +88,7 @@ struct ListParameters {
     created_max: Option<Timestamp>,
     /// Only orders that changed at this time or later, RFC 3339.
     updated_min: Option<Timestamp>,
-    /// Only orders that last changed at this time or earlier, RFC 3339.
+    /// Only orders that last changed at this time or earlier, RFC 3339; only with `updated_min`.
     updated_max: Option<Timestamp>,
     /// `meta.next_cursor` of the previous page.
     #[schemars(length(max = CURSOR_CHARACTERS_MAX))]
@@ -130,7 +130,7 @@ primitives::text_enum! {
         Confirm,
         /// Hold the order until a person has decided.
         Review,
-        /// Start to prepare the order.
+        /// Start to process the order.
         Process,
         /// Ship units.
         Ship,
@@ -160,10 +160,10 @@ struct ChangeOrderRequest {
     /// URL of a page where the shipment can be tracked; only with `ship`.
     #[schemars(length(max = URL_CHARACTERS_MAX))]
     tracking_url: Option<String>,
-    /// Expected delivery, RFC 3339; only with `ship`.
+    /// Expected delivery, RFC 3339, at most 365 days before or after now; only with `ship`.
     expected_by: Option<Timestamp>,
     /// Shipments that were delivered; only with `deliver`. Omitted: all.
-    #[schemars(length(min = 1, max = 50))]
+    #[schemars(length(min = 1, max = FULFILLMENTS_MAX))]
     fulfillment_ids: Option<Vec<FulfillmentId>>,
     /// Why units are canceled; required with `cancel`.
     reason: Option<CancelReason>,

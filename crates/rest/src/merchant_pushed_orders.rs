@@ -4,7 +4,10 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use identity::StoreScope;
-use orders::{OrderError, OrderStatus, PushOutcome, PushResult, PushedLine, PushedOrder};
+use orders::{
+    OrderError, OrderStatus, PUSHED_ID_LENGTH_MAX, PUSHED_LINES_MAX, PUSHED_NAME_LENGTH_MAX,
+    PUSHED_ORDERS_MAX, PushOutcome, PushResult, PushedLine, PushedOrder,
+};
 use primitives::{Amount, Currency, Details, ErrorCode, Money, OrderId, Problem, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -12,7 +15,7 @@ use serde_json::json;
 use serde_json::value::RawValue;
 
 use crate::action::NAMES;
-use crate::merchant_products::{ITEMS_MAX, count_items};
+use crate::merchant_products::count_items;
 use crate::request::from_json;
 use crate::{
     Access, Endpoint, Envelope, ErrorResponse, LargeJson, Rest, RestState, Routes, StoreCaller,
@@ -40,7 +43,7 @@ pub(crate) fn endpoints() -> Routes<RestState> {
 }] })))]
 struct PushOrdersRequest {
     /// Up to 500 orders.
-    #[schemars(with = "Vec<PushedOrderRequest>", length(max = ITEMS_MAX))]
+    #[schemars(with = "Vec<PushedOrderRequest>", length(max = PUSHED_ORDERS_MAX))]
     // Each is parsed separately, so that an invalid one does not reject the others.
     orders: Vec<Box<RawValue>>,
 }
@@ -50,7 +53,7 @@ struct PushOrdersRequest {
 #[serde(deny_unknown_fields)]
 struct PushedOrderRequest {
     /// Your own identifier of the order.
-    #[schemars(length(min = 1, max = 100))]
+    #[schemars(length(min = 1, max = PUSHED_ID_LENGTH_MAX))]
     external_id: String,
     /// Status of the order.
     status: OrderStatus,
@@ -60,7 +63,7 @@ struct PushedOrderRequest {
     /// Total.
     total_amount: Amount,
     /// Lines of the order. Their SKUs and names have at most 16,384 bytes together.
-    #[schemars(length(max = 100))]
+    #[schemars(length(max = PUSHED_LINES_MAX))]
     items: Option<Vec<PushedItemRequest>>,
     /// When the order was placed, RFC 3339.
     placed_at: Timestamp,
@@ -71,10 +74,10 @@ struct PushedOrderRequest {
 #[serde(deny_unknown_fields)]
 struct PushedItemRequest {
     /// Your SKU.
-    #[schemars(length(min = 1, max = 100))]
+    #[schemars(length(min = 1, max = PUSHED_ID_LENGTH_MAX))]
     sku: String,
     /// Name of the product.
-    #[schemars(length(min = 1, max = 300))]
+    #[schemars(length(min = 1, max = PUSHED_NAME_LENGTH_MAX))]
     name: String,
     /// Units.
     #[schemars(range(min = 1))]
@@ -204,26 +207,39 @@ impl PushedOrderRequest {
     }
 }
 
-/// Parses an order separately, so that an invalid one does not reject the others. Errors name only fields of our own schema.
-fn parse(item: &RawValue) -> Result<Result<PushedOrder, (String, OrderError)>, PushedOrderResult> {
+/// An order as the domain takes it: parsed, or its external id and its error.
+type Parsed = Result<PushedOrder, (String, OrderError)>;
+
+/// Parses an order separately, so that an invalid one does not reject the others. Errors name only fields of our own schema. One
+/// that is not of the schema also has the error that its result shows.
+fn parse(item: &RawValue) -> (Parsed, Option<PushError>) {
     /// The identifier of an order that is invalid as a whole.
     #[derive(Deserialize)]
     struct Identifier {
         external_id: String,
     }
-    let request: PushedOrderRequest = from_json(item.get().as_bytes()).map_err(|invalid| {
-        let identifier = serde_json::from_str::<Identifier>(item.get()).ok();
-        let external_id = identifier.map(|it| it.external_id).unwrap_or_default();
-        let (field, reason) = invalid.field().unzip();
-        let message = reason.zip(field.as_ref()).map_or_else(
-            || String::from("the order is not a JSON object, or has a field that /api/docs does not describe"),
-            |(reason, field)| format!("{field} {reason}"),
-        );
-        let error = PushError { code: ErrorCode::InvalidRequest.code(), field, message };
-        PushedOrderResult::refused(external_id.chars().take(100).collect(), error)
-    })?;
-    let external_id = request.external_id.clone();
-    Ok(request.parse().map_err(|error| (external_id, error)))
+    let invalid = match from_json::<PushedOrderRequest>(item.get().as_bytes()) {
+        Ok(request) => {
+            let external_id = request.external_id.clone();
+            return (request.parse().map_err(|error| (external_id, error)), None);
+        }
+        Err(invalid) => invalid,
+    };
+    let identifier = serde_json::from_str::<Identifier>(item.get()).ok();
+    let external_id = identifier.map(|it| it.external_id).unwrap_or_default();
+    let (field, reason) = invalid.field().unzip();
+    let message = reason.zip(field.as_ref()).map_or_else(
+        || {
+            String::from(
+                "the order is not a JSON object, or has a field that /api/docs does not describe",
+            )
+        },
+        |(reason, field)| format!("{field} {reason}"),
+    );
+    let allowed = "an order as /api/docs describes it";
+    let refused = OrderError::InvalidField { field: field.clone().unwrap_or_default(), allowed };
+    let error = PushError { code: ErrorCode::InvalidRequest.code(), field, message };
+    (Err((external_id, refused)), Some(error))
 }
 
 async fn push(
@@ -233,22 +249,14 @@ async fn push(
 ) -> Result<Envelope<PushOrdersResult>, ErrorResponse> {
     let lengths = request.orders.iter().map(|item| item.get().len());
     count_items(&rest.database, caller.merchant, lengths).await?;
-    let mut results = Vec::with_capacity(request.orders.len());
-    let mut parsed = Vec::new();
-    for item in &request.orders {
-        match parse(item) {
-            Ok(order) => {
-                parsed.push(order);
-                results.push(None);
-            }
-            Err(refused) => results.push(Some(refused)),
-        }
-    }
-    let mut pushed = orders::push(&rest.database, caller.merchant, parsed).await?.into_iter();
-    let taken = results
-        .into_iter()
-        .filter_map(|refused| refused.or_else(|| pushed.next().map(PushedOrderResult::of)));
-    let results: Vec<PushedOrderResult> = taken.collect();
+    let (parsed, errors): (Vec<Parsed>, Vec<Option<PushError>>) =
+        request.orders.iter().map(|item| parse(item)).unzip();
+    let pushed = orders::push(&rest.database, caller.merchant, parsed).await?;
+    let result = |(it, error): (PushResult, Option<PushError>)| match error {
+        Some(error) => PushedOrderResult::refused(it.external_id, error),
+        None => PushedOrderResult::of(it),
+    };
+    let results: Vec<PushedOrderResult> = pushed.into_iter().zip(errors).map(result).collect();
     let count = |status| results.iter().filter(|result| result.status == status).count();
     Ok(Envelope::new(PushOrdersResult {
         created: count(PushStatus::Created),

@@ -115,7 +115,7 @@ struct HandleReturnRequest {
     conditions: Option<Vec<LineCondition>>,
     /// Amount to refund, also 0; only with `settle`. Omitted: what was paid for the items, without the fee.
     refund: Option<f64>,
-    /// Amount that you keep; only with `settle`.
+    /// Amount that you keep, at most what was paid for the items; only with `settle`.
     restocking_fee: Option<f64>,
     /// Currency of the amounts, that of the order; required with any of them, and only with them.
     #[schemars(length(max = 4))]

@@ -22,7 +22,7 @@ use crate::{
 };
 
 use sanitized::Sanitized;
-use version::{IfMatch, Replaced, VersionRequired};
+use version::{IfMatch, Precondition, VersionRequired};
 
 const ACCESS: Access = Access::Store(StoreScope::Settings);
 
@@ -76,9 +76,9 @@ async fn replace(
     let current = merchants::lock_settings(&mut work, caller.merchant).await?;
     let settings = parse(request, &caller)?;
     let expected = match replaced {
-        Replaced::Any => None,
-        Replaced::Version(version) => Some(version),
-        Replaced::Unnamed => {
+        Precondition::Any => None,
+        Precondition::Version(version) => Some(version),
+        Precondition::Unnamed => {
             return Err(VersionRequired { current_version: current.version }.into());
         }
     };
@@ -93,8 +93,8 @@ async fn change(
     Json(patch): Json<Value>,
 ) -> Result<Settings, ErrorResponse> {
     let expected = match if_match.or(patch["version"].as_i64())? {
-        Replaced::Version(version) => Some(version),
-        Replaced::Any | Replaced::Unnamed => None,
+        Precondition::Version(version) => Some(version),
+        Precondition::Any | Precondition::Unnamed => None,
     };
     let mut work = Work::for_store(&rest.database, caller.merchant).await?;
     // Locked before the patch is applied, so that the fields that it does not name stay as they are.

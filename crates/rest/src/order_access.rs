@@ -14,7 +14,7 @@ use primitives::{Currency, DisputeId, ErrorCode, LineId, Money, OrderId, ReturnI
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::merchant_settings::version::{IfMatch, Replaced};
+use crate::merchant_settings::version::{IfMatch, Precondition};
 use crate::request::InvalidField;
 use crate::{AgentCaller, ErrorResponse, Rest, StoreCaller};
 
@@ -73,10 +73,7 @@ impl AgentOrder {
         let found = Self::locate(rest, agent, id).await?;
         let merchant = found.store.merchant;
         let reading = Reading::for_store(&rest.database, merchant)?;
-        let order = orders::order(&reading, merchant, id, None).await?;
-        if !found.viewer.sees(&order) {
-            return Err(OrderError::NotFound.into());
-        }
+        orders::order(&reading, merchant, id, &found.viewer).await?;
         agent.record.set_store(&found.store.slug);
         Ok(found)
     }
@@ -93,6 +90,22 @@ impl AgentOrder {
         let details = orders::details(&reading, merchant, id, &found.viewer).await?;
         agent.record.set_store(&found.store.slug);
         Ok((found, details))
+    }
+
+    /// Returns the record of a dispute about an order that the agent sees.
+    pub(crate) async fn dispute(
+        rest: &Rest,
+        agent: &AgentCaller,
+        order: OrderId,
+        id: DisputeId,
+    ) -> Result<DisputeRecord, ErrorResponse> {
+        let found = Self::locate(rest, agent, order).await?;
+        let merchant = found.store.merchant;
+        let reading = Reading::for_store(&rest.database, merchant)?;
+        let (details, dispute) =
+            orders::dispute_of_order(&reading, merchant, order, id, &found.viewer).await?;
+        agent.record.set_store(&found.store.slug);
+        Ok(dispute.record(&details.order, found.store.slug.as_str()))
     }
 
     /// Returns the context of a change by the agent.
@@ -157,8 +170,8 @@ pub(crate) fn version(
 ) -> Result<Option<i32>, InvalidField> {
     match if_match.or(version.map(i64::from))? {
         // No order has a version that does not fit.
-        Replaced::Version(version) => Ok(Some(i32::try_from(version).unwrap_or(-1))),
-        Replaced::Any | Replaced::Unnamed => Ok(None),
+        Precondition::Version(version) => Ok(Some(i32::try_from(version).unwrap_or(-1))),
+        Precondition::Any | Precondition::Unnamed => Ok(None),
     }
 }
 
@@ -217,7 +230,7 @@ pub(crate) fn changed_return(changed: &Changed, id: ReturnId) -> Result<ReturnRe
     found.map(|it| it.record(order.id, order.currency())).ok_or(OrderError::ReturnNotFound)
 }
 
-/// Returns the record of a dispute of an order.
+/// Returns the record of the dispute that a change concerned.
 pub(crate) fn dispute_of(
     details: &OrderDetails,
     id: DisputeId,

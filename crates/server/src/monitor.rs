@@ -177,12 +177,12 @@ impl Monitor {
     /// Measures what waits for people. A failure leaves the former numbers: the process works without them.
     async fn measure_orders(&self) {
         let platform = Reading::for_platform(&self.database);
-        match tokio::time::timeout(CHECK_TIMEOUT, orders::waiting(&platform)).await {
-            Ok(Ok(waiting)) => {
+        match tokio::time::timeout(CHECK_TIMEOUT, orders::backlog(&platform)).await {
+            Ok(Ok(backlog)) => {
                 let set = |name: &'static str, value: i64| metrics::gauge!(name).set(as_f64(value));
-                set("souk_disputes_under_review", waiting.disputes_under_review);
-                set("souk_disputes_overdue", waiting.disputes_overdue);
-                set("souk_returns_unanswered", waiting.returns_unanswered);
+                set("souk_disputes_under_review", backlog.disputes_under_review);
+                set("souk_disputes_overdue", backlog.disputes_overdue);
+                set("souk_returns_unanswered", backlog.returns_unanswered);
             }
             Ok(Err(error)) => tracing::warn!(%error, "disputes and returns cannot be counted"),
             Err(_) => tracing::warn!("disputes and returns cannot be counted in time"),

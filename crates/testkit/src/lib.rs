@@ -5,6 +5,7 @@
     reason = "a test that cannot be set up has failed"
 )]
 
+mod administration;
 mod declared_codes;
 mod redis;
 mod shown;
@@ -12,6 +13,7 @@ mod store_builder;
 mod template;
 mod test_database;
 
+pub use administration::administration;
 pub use declared_codes::assert_codes_are_declared;
 pub use redis::redis_url;
 pub use shown::{Shown, ShownClient, ShownExample, ShownRequest, ShownResponse, Variables};

@@ -40,7 +40,8 @@ pub enum OrderChange {
         previous: &'static str,
         fulfillment: Option<FulfillmentPayload>,
     },
-    /// What the buyer may change was changed. `fields` names it; the texts, which are personal data, are not part of the event.
+    /// Something changed that is neither the status of the order nor one of the below: `fields` names it. Texts of the buyer,
+    /// which are personal data, are not part of the event.
     Updated {
         fields: Vec<&'static str>,
     },

@@ -32,7 +32,8 @@ async fn a_late_payment_is_an_order_to_review_while_units_remain() {
         let late = checkout::report_paid(&shop.context(), at.session.id, &paid).await.unwrap();
         assert_eq!(late.status(), Status::Expired);
         let order = late.session.order.unwrap();
-        let order = orders::order(&shop.reading(), shop.store.merchant, order, None).await.unwrap();
+        let (reading, viewer) = (shop.reading(), orders::Viewer::Merchant);
+        let order = orders::order(&reading, shop.store.merchant, order, &viewer).await.unwrap();
         assert_eq!(order.status.as_str(), "manual_review");
     }
     assert_eq!(shop.stock_and_held(mug).await, (1, 0));
@@ -129,7 +130,8 @@ async fn reported_amounts_fill_what_the_quote_left_open() {
     };
     let paid = checkout::report_paid(&context, at.session.id, &report(right)).await.unwrap();
     let order = paid.session.order.unwrap();
-    let order = orders::order(&shop.reading(), shop.store.merchant, order, None).await.unwrap();
+    let (reading, viewer) = (shop.reading(), orders::Viewer::Merchant);
+    let order = orders::order(&reading, shop.store.merchant, order, &viewer).await.unwrap();
     assert_eq!(order.total.minor(), 3_300);
     assert_eq!((order.shipping_minor, order.tax_minor), (Some(700), Some(100)));
 }

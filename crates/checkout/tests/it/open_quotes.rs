@@ -63,7 +63,8 @@ async fn the_person_enters_the_address_and_pays_the_shown_total() {
     assert_eq!(paid.record().human_confirmation.scope, ApprovalScope::Total);
     assert_eq!(paid.session.expires_at, at.session.expires_at);
     let order = paid.session.order.unwrap();
-    let order = orders::order(&shop.reading(), shop.store.merchant, order, None).await.unwrap();
+    let (reading, viewer) = (shop.reading(), orders::Viewer::Merchant);
+    let order = orders::order(&reading, shop.store.merchant, order, &viewer).await.unwrap();
     assert_eq!((order.total.minor(), order.shipping_minor), (2_990, Some(490)));
     assert_eq!(order.confirmation.as_str(), "hosted");
     assert_eq!(order.buyer.unwrap()["email"], "eve@example.com");

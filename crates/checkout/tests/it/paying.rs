@@ -46,7 +46,8 @@ async fn a_payment_on_the_hosted_page_places_the_order() {
         ((7, 0), 1, 1)
     );
     let (reading, id) = (shop.reading(), paid.session.order.unwrap());
-    let order = orders::order(&reading, shop.store.merchant, id, None).await.unwrap();
+    let viewer = orders::Viewer::Merchant;
+    let order = orders::order(&reading, shop.store.merchant, id, &viewer).await.unwrap();
     assert_eq!((order.total.minor(), order.status.as_str()), (2_990, "pending"));
     assert_eq!(order.confirmation.as_str(), "hosted", "paying on the page confirms the total");
     let proof = order.confirmation_id.unwrap();

@@ -129,7 +129,7 @@ impl Return {
             labels: label.into_iter().collect(),
             refund_amount: it.refund_minor.map(money),
             restocking_fee: it.restocking_fee_minor.map(money),
-            decline_reason: it.decline_reason.clone(),
+            decline_reason: it.decline_reason.map(|reason| reason.to_string()),
             customer_note: it.customer_note.clone(),
             requested_at: it.requested_at,
             received_at: it.received_at,

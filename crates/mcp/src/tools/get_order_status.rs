@@ -1,6 +1,6 @@
 //! `get_order_status`: an order, where it is and what comes next.
 
-use orders::{OrderDetails, OrderRecord, OrderStatus};
+use orders::{ExpectedStatus, OrderRecord, OrderStatus};
 use primitives::{Failure, FulfillmentId, OrderId, Scope, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -51,7 +51,7 @@ pub(super) struct Tracking {
 }
 
 /// The next status of an order.
-#[derive(Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Serialize, JsonSchema)]
 pub(super) struct ExpectedEvent {
     /// Status that the order gets.
     event: OrderStatus,
@@ -84,27 +84,14 @@ impl Tool for GetOrderStatus {
         });
         Ok(Output {
             tracking: tracking.collect(),
-            next_expected_event: next_event(&details),
+            next_expected_event: details.expected_status().map(ExpectedEvent::from),
             order: details.record(context.store.slug.as_str(), Some(page_url)),
         })
     }
 }
 
-/// Returns the next status of an order that takes the usual way.
-fn next_event(details: &OrderDetails) -> Option<ExpectedEvent> {
-    let order = &details.order;
-    let (event, by) = match order.status {
-        OrderStatus::Pending | OrderStatus::ManualReview => (OrderStatus::Confirmed, None),
-        OrderStatus::Confirmed | OrderStatus::Processing | OrderStatus::PartiallyShipped => {
-            (OrderStatus::Shipped, None)
-        }
-        OrderStatus::Shipped => {
-            let under_way = details.fulfillments.iter().filter(|it| it.delivered_at.is_none());
-            let announced = under_way.filter_map(|it| it.expected_by).max();
-            (OrderStatus::Delivered, announced.or(order.promised_by))
-        }
-        OrderStatus::Delivered => (OrderStatus::Completed, order.returnable_until),
-        OrderStatus::Completed | OrderStatus::Canceled | OrderStatus::Failed => return None,
-    };
-    Some(ExpectedEvent { event, by })
+impl From<ExpectedStatus> for ExpectedEvent {
+    fn from(expected: ExpectedStatus) -> Self {
+        Self { event: expected.status, by: expected.by }
+    }
 }

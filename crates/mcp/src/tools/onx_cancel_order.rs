@@ -1,4 +1,4 @@
-//! `onx_cancel_order`: cancels units that the merchant does not prepare yet.
+//! `onx_cancel_order`: cancels units that the merchant does not process yet.
 
 use carts::Quantity;
 use orders::{CancelReason, Cancellation, ITEMS_MAX, LineUnits};
@@ -53,7 +53,7 @@ pub(super) struct Item {
 impl Tool for OnxCancelOrder {
     const NAME: &'static str = "onx_cancel_order";
     const TITLE: &'static str = "Cancel an order";
-    const PURPOSE: &'static str = "Cancel an order, or units of it, before the merchant prepares it (status pending, confirmed or manual_review). Later, use onx_create_return. The merchant refunds the payment. Ask the person first.";
+    const PURPOSE: &'static str = "Cancel an order, or units of it, before the merchant processes it (status pending, confirmed or manual_review). Later, use onx_create_return. The merchant refunds the payment. Ask the person first.";
     const SET: ToolSet = ToolSet::Orders;
     const ACCESS: Access = Access::Scope(Scope::AgentOrders);
     const CONFIRMATION: Confirmation = Confirmation::Required;

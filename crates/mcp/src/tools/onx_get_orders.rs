@@ -46,7 +46,7 @@ pub(super) struct Arguments {
     /// Earliest change.
     #[schemars(regex(pattern = TIME_PATTERN))]
     updated_at_min: Option<Timestamp>,
-    /// Latest change.
+    /// Latest change; only with `updatedAtMin`.
     #[schemars(regex(pattern = TIME_PATTERN))]
     #[schemars(extend("x-unlisted" = true))]
     updated_at_max: Option<Timestamp>,
@@ -112,7 +112,9 @@ async fn list(context: &RequestContext, arguments: Arguments) -> Result<Vec<onx:
         limit,
     };
     let (viewer, parts) = (Viewer::Agent(keys), OrderParts::Items);
-    let found = orders::orders(&reading, merchant, &viewer, &filter, parts).await?;
+    let found = orders::orders(&reading, merchant, &viewer, &filter, parts).await;
+    let found =
+        found.map_err(|error| onx::with_names(error, &[("updated_min", "updatedAtMin")]))?;
     let with_lines = arguments.include_line_items.unwrap_or(true);
     let order = |details| {
         let order = onx_order(context, &details);

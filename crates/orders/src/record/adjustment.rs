@@ -138,10 +138,10 @@ fn cancellation(entry: &HistoryEntry) -> AdjustmentRecord {
 
 const fn status_of_return(it: &OrderReturn) -> AdjustmentStatus {
     match it.status {
-        ReturnStatus::Refunded | ReturnStatus::Exchanged => AdjustmentStatus::Completed,
-        // A rejected return is closed as well, and keeps its reason.
-        ReturnStatus::Closed if it.decline_reason.is_none() => AdjustmentStatus::Completed,
-        ReturnStatus::Closed
+        _ if it.is_accepted() => AdjustmentStatus::Completed,
+        ReturnStatus::Refunded
+        | ReturnStatus::Exchanged
+        | ReturnStatus::Closed
         | ReturnStatus::Declined
         | ReturnStatus::Rejected
         | ReturnStatus::Canceled => AdjustmentStatus::Failed,

@@ -9,6 +9,16 @@ use crate::{ActorKind, Dispute, DisputeReason, DisputeStatus, Order, Resolution,
 /// A dispute about an order.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct DisputeRecord {
+    /// The dispute as lists have it.
+    #[serde(flatten)]
+    pub summary: DisputeSummary,
+    /// What the parties said, the oldest first.
+    pub statements: Vec<DisputeStatement>,
+}
+
+/// A dispute in a list: without what the parties said.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct DisputeSummary {
     /// Dispute identifier.
     pub dispute_id: DisputeId,
     /// Order identifier.
@@ -44,8 +54,8 @@ pub struct DisputeRecord {
     pub order_refunded: f64,
     /// Currency of the amounts.
     pub currency: String,
-    /// What the parties said, the oldest first.
-    pub statements: Vec<DisputeStatement>,
+    /// Number of statements.
+    pub statement_count: i64,
     /// When the dispute was opened.
     pub opened_at: Timestamp,
     /// When the dispute last changed.
@@ -80,11 +90,20 @@ impl DisputeStatement {
 }
 
 impl Dispute {
-    /// Returns the record of a dispute about this order. `slug` is the store's.
+    /// Returns the record of a dispute about this order. `slug` is the store's. The dispute has its statements.
     #[must_use]
     pub fn record(&self, order: &Order, slug: &str) -> DisputeRecord {
-        let money = |minor: i64| Money::new(minor, order.currency()).to_decimal();
         DisputeRecord {
+            summary: self.summary(order, slug),
+            statements: self.statements.iter().map(DisputeStatement::of).collect(),
+        }
+    }
+
+    /// Returns the record of a dispute about this order for a list. `slug` is the store's.
+    #[must_use]
+    pub fn summary(&self, order: &Order, slug: &str) -> DisputeSummary {
+        let money = |minor: i64| Money::new(minor, order.currency()).to_decimal();
+        DisputeSummary {
             dispute_id: self.id,
             order_id: order.id,
             merchant_slug: slug.to_owned(),
@@ -100,7 +119,7 @@ impl Dispute {
             order_total: order.total.to_decimal(),
             order_refunded: money(order.refunded_minor),
             currency: order.currency().to_string(),
-            statements: self.statements.iter().map(DisputeStatement::of).collect(),
+            statement_count: i64::from(self.statement_count),
             opened_at: self.opened_at,
             updated_at: self.updated_at,
             resolved_at: self.resolved_at,

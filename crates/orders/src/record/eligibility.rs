@@ -52,7 +52,7 @@ impl ReturnEligibility {
         };
         EligibilityRecord {
             order_id: order.id,
-            eligible: self.lines.iter().any(|line| line.returnable > 0),
+            eligible: self.has_room && self.lines.iter().any(|line| line.returnable > 0),
             return_window_days: i64::from(self.window_days),
             returnable_until: self.until,
             outcomes: self.outcomes.to_vec(),

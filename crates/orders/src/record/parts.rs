@@ -262,15 +262,15 @@ impl ReturnProgress {
     #[must_use]
     pub fn of(returns: &[OrderReturn]) -> Option<Self> {
         let of_one = |it: &OrderReturn| match it.status {
+            _ if it.is_accepted() => Self::Returned,
             ReturnStatus::Requested => Self::Requested,
             ReturnStatus::Approved
             | ReturnStatus::InTransit
             | ReturnStatus::Received
             | ReturnStatus::Inspected => Self::InProgress,
-            ReturnStatus::Refunded | ReturnStatus::Exchanged => Self::Returned,
-            // A rejected return is closed as well, and keeps its reason.
-            ReturnStatus::Closed if it.decline_reason.is_none() => Self::Returned,
-            ReturnStatus::Closed
+            ReturnStatus::Refunded
+            | ReturnStatus::Exchanged
+            | ReturnStatus::Closed
             | ReturnStatus::Declined
             | ReturnStatus::Rejected
             | ReturnStatus::Canceled => Self::None,

@@ -92,7 +92,7 @@ impl OrderReturn {
             items: self.items.iter().map(ReturnItemRecord::of).collect(),
             customer_note: self.customer_note.clone(),
             instructions: self.instructions.clone(),
-            decline_reason: self.decline_reason.clone(),
+            decline_reason: self.decline_reason.map(|reason| reason.to_string()),
             carrier: self.carrier.clone(),
             tracking_number: self.tracking_number.clone(),
             restocking_fee: self.restocking_fee_minor.map(money),

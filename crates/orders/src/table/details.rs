@@ -13,7 +13,7 @@ use crate::{
     OrderError, OrderParts, OrderStatus, Refund, RefundReason,
 };
 
-/// Returns an order with everything that belongs to it.
+/// Returns an order with everything that belongs to it but the statements of its disputes.
 pub(crate) async fn details(
     sql: &mut PgConnection,
     merchant: MerchantId,

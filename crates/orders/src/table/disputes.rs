@@ -1,15 +1,15 @@
 //! Disputes, their statements, and feedback.
 
-use std::collections::HashMap;
-
 use database::Work;
 use jobs::SweepRow;
-use primitives::{DisputeId, KeyId, MerchantId, OrderId, Timestamp};
+use primitives::{DisputeId, Id, KeyId, MerchantId, OrderId, Timestamp};
 use serde_json::Value;
 use sqlx::PgConnection;
 use sqlx::types::Json;
+use uuid::Uuid;
 
 use super::details::ByOrder;
+use super::list::LATEST_MICROS;
 use super::parsed;
 use crate::{
     ActorKind, Dispute, DisputeCursor, DisputeReason, DisputeStatus, DisputesFilter, OrderError,
@@ -30,31 +30,33 @@ struct Row {
     proposed_minor: Option<i64>,
     resolution: Option<String>,
     refund_minor: Option<i64>,
+    statement_count: i32,
     opened_at: Timestamp,
     updated_at: Timestamp,
     resolved_at: Option<Timestamp>,
 }
 
-impl Row {
-    fn with(self, statements: Vec<StatementRow>) -> Result<Dispute, OrderError> {
-        let resolution = self.resolution.as_deref();
-        let statements = statements.into_iter().map(Statement::try_from);
-        Ok(Dispute {
-            id: self.id,
-            status: parsed(&self.status, DisputeStatus::parse)?,
-            reason: parsed(&self.reason, DisputeReason::parse)?,
-            opened_by: parsed(&self.opened_by, ActorKind::parse)?,
-            respond_by: self.respond_by,
-            decide_by: self.decide_by,
-            reminded_at: self.reminded_at,
-            answered_at: self.answered_at,
-            proposed_minor: self.proposed_minor,
+impl TryFrom<Row> for Dispute {
+    type Error = OrderError;
+    fn try_from(row: Row) -> Result<Self, OrderError> {
+        let resolution = row.resolution.as_deref();
+        Ok(Self {
+            id: row.id,
+            status: parsed(&row.status, DisputeStatus::parse)?,
+            reason: parsed(&row.reason, DisputeReason::parse)?,
+            opened_by: parsed(&row.opened_by, ActorKind::parse)?,
+            respond_by: row.respond_by,
+            decide_by: row.decide_by,
+            reminded_at: row.reminded_at,
+            answered_at: row.answered_at,
+            proposed_minor: row.proposed_minor,
             resolution: resolution.map(|name| parsed(name, Resolution::parse)).transpose()?,
-            refund_minor: self.refund_minor,
-            statements: statements.collect::<Result<_, _>>()?,
-            opened_at: self.opened_at,
-            updated_at: self.updated_at,
-            resolved_at: self.resolved_at,
+            refund_minor: row.refund_minor,
+            statement_count: u32::try_from(row.statement_count).unwrap_or(0),
+            statements: Vec::new(),
+            opened_at: row.opened_at,
+            updated_at: row.updated_at,
+            resolved_at: row.resolved_at,
         })
     }
 }
@@ -89,7 +91,20 @@ pub(crate) struct ListedDispute {
     pub(crate) dispute: Result<Dispute, OrderError>,
 }
 
-/// Selects the columns of `Row`.
+impl From<Row> for ListedDispute {
+    fn from(row: Row) -> Self {
+        Self {
+            merchant: row.merchant,
+            order: row.order,
+            id: row.id,
+            opened_at: row.opened_at,
+            decide_by: row.decide_by,
+            dispute: Dispute::try_from(row),
+        }
+    }
+}
+
+/// Selects the columns of `Row`. The position of the last statement is their number.
 macro_rules! disputes {
     ($rest:literal, $($argument:expr),* $(,)?) => {
         sqlx::query_as!(
@@ -98,15 +113,19 @@ macro_rules! disputes {
                   dispute_id AS "id: DisputeId", status, reason, opened_by,
                   respond_by AS "respond_by: Timestamp", decide_by AS "decide_by: Timestamp",
                   reminded_at AS "reminded_at: Timestamp", answered_at AS "answered_at: Timestamp", proposed_minor,
-                  resolution, refund_minor, opened_at AS "opened_at: Timestamp",
-                  updated_at AS "updated_at: Timestamp", resolved_at AS "resolved_at: Timestamp"
+                  resolution, refund_minor,
+                  coalesce((SELECT max(it.position) FROM dispute_statement AS it
+                            WHERE (it.merchant_id, it.order_id, it.dispute_id)
+                                = (dispute.merchant_id, dispute.order_id, dispute.dispute_id)), 0) AS "statement_count!",
+                  opened_at AS "opened_at: Timestamp", updated_at AS "updated_at: Timestamp",
+                  resolved_at AS "resolved_at: Timestamp"
            FROM order_dispute AS dispute "# + $rest,
             $($argument),*
         )
     };
 }
 
-/// Returns the disputes of several orders of a store, with their statements.
+/// Returns the disputes of several orders of a store, without their statements.
 pub(crate) async fn disputes_of(
     sql: &mut PgConnection,
     merchant: MerchantId,
@@ -117,10 +136,9 @@ pub(crate) async fn disputes_of(
         merchant as MerchantId,
         ids as &[OrderId],
     );
-    let rows = rows.fetch_all(&mut *sql).await?;
     let mut found = ByOrder::new();
-    for it in with_statements(sql, rows).await? {
-        found.entry(it.order).or_default().push(it.dispute?);
+    for row in rows.fetch_all(sql).await? {
+        found.entry(row.order).or_default().push(Dispute::try_from(row)?);
     }
     Ok(found)
 }
@@ -131,8 +149,49 @@ pub(crate) async fn disputes_of_store(
     merchant: MerchantId,
     filter: &DisputesFilter,
 ) -> sqlx::Result<Vec<ListedDispute>> {
+    let rows = match filter.statuses.as_slice() {
+        [status] if filter.order.is_none() => {
+            rows_with_status(sql, merchant, *status, filter).await?
+        }
+        _ => rows_with_statuses(sql, merchant, filter).await?,
+    };
+    Ok(rows.into_iter().map(ListedDispute::from).collect())
+}
+
+/// Reads the disputes of one status, by the index of statuses. A list without a position begins after the latest opening.
+async fn rows_with_status(
+    sql: &mut PgConnection,
+    merchant: MerchantId,
+    status: DisputeStatus,
+    filter: &DisputesFilter,
+) -> sqlx::Result<Vec<Row>> {
+    let latest = Timestamp::from_unix_micros(LATEST_MICROS);
+    let first = DisputeCursor { at: latest, id: DisputeId::from_uuid(Uuid::nil()) };
+    let after = filter.after.unwrap_or(first);
+    disputes!(
+        "WHERE merchant_id = $1 AND status = $2
+           AND opened_at <= $3 AND (opened_at < $3 OR dispute_id > $4)
+           AND NOT EXISTS (SELECT FROM placed_order AS placed
+                           WHERE (placed.merchant_id, placed.order_id) = (dispute.merchant_id, dispute.order_id)
+                             AND is_sandbox)
+         ORDER BY opened_at DESC, dispute_id LIMIT $5",
+        merchant as MerchantId,
+        status.as_str(),
+        after.at as Timestamp,
+        after.id as DisputeId,
+        i64::from(filter.limit),
+    )
+    .fetch_all(sql)
+    .await
+}
+
+async fn rows_with_statuses(
+    sql: &mut PgConnection,
+    merchant: MerchantId,
+    filter: &DisputesFilter,
+) -> sqlx::Result<Vec<Row>> {
     let statuses: Vec<String> = filter.statuses.iter().map(ToString::to_string).collect();
-    let rows = disputes!(
+    disputes!(
         "WHERE merchant_id = $1 AND (cardinality($2::text[]) = 0 OR status = ANY($2))
            AND ($3::uuid IS NULL OR order_id = $3)
            AND ($4::timestamptz IS NULL OR (opened_at <= $4 AND (opened_at < $4 OR dispute_id > $5)))
@@ -146,9 +205,9 @@ pub(crate) async fn disputes_of_store(
         filter.after.map(|after| after.at) as Option<Timestamp>,
         filter.after.map(|after| after.id) as Option<DisputeId>,
         i64::from(filter.limit),
-    );
-    let rows = rows.fetch_all(&mut *sql).await?;
-    with_statements(sql, rows).await
+    )
+    .fetch_all(sql)
+    .await
 }
 
 /// Returns the disputes of all stores that are under review, without those of sandboxes, the most urgent first.
@@ -167,58 +226,58 @@ pub(crate) async fn disputes_to_decide(
         after.map(|after| after.id) as Option<DisputeId>,
         i64::from(limit),
     );
-    let rows = rows.fetch_all(&mut *sql).await?;
-    with_statements(sql, rows).await
+    Ok(rows.fetch_all(sql).await?.into_iter().map(ListedDispute::from).collect())
 }
 
-async fn with_statements(
+/// Reads the statements of disputes of one order, the oldest first.
+pub(crate) async fn read_statements(
     sql: &mut PgConnection,
-    rows: Vec<Row>,
-) -> sqlx::Result<Vec<ListedDispute>> {
-    let mut statements = statements_of(sql, &rows).await?;
-    let mut disputes = Vec::with_capacity(rows.len());
-    for row in rows {
-        let statements = statements.remove(&row.id).unwrap_or_default();
-        disputes.push(ListedDispute {
-            merchant: row.merchant,
-            order: row.order,
-            id: row.id,
-            opened_at: row.opened_at,
-            decide_by: row.decide_by,
-            dispute: row.with(statements),
-        });
+    merchant: MerchantId,
+    order: OrderId,
+    disputes: &mut [Dispute],
+) -> Result<(), OrderError> {
+    let ids: Vec<DisputeId> = disputes.iter().map(|it| it.id).collect();
+    if ids.is_empty() {
+        return Ok(());
     }
-    Ok(disputes)
-}
-
-/// Returns the statements of disputes, the oldest first.
-async fn statements_of(
-    sql: &mut PgConnection,
-    disputes: &[Row],
-) -> sqlx::Result<HashMap<DisputeId, Vec<StatementRow>>> {
-    let mut found: HashMap<DisputeId, Vec<StatementRow>> = HashMap::new();
-    if disputes.is_empty() {
-        return Ok(found);
-    }
-    let merchants: Vec<MerchantId> = disputes.iter().map(|row| row.merchant).collect();
-    let orders: Vec<OrderId> = disputes.iter().map(|row| row.order).collect();
-    let ids: Vec<DisputeId> = disputes.iter().map(|row| row.id).collect();
     let rows = sqlx::query_as!(
         StatementRow,
         r#"SELECT dispute_id AS "dispute: DisputeId", actor, statement, evidence, created_at AS "created_at: Timestamp"
            FROM dispute_statement
-           WHERE (merchant_id, order_id, dispute_id) IN (SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::uuid[]))
+           WHERE merchant_id = $1 AND order_id = $2 AND dispute_id = ANY($3)
            ORDER BY dispute_id, position"#,
-        &merchants as &[MerchantId],
-        &orders as &[OrderId],
+        merchant as MerchantId,
+        order as OrderId,
         &ids as &[DisputeId],
     )
     .fetch_all(sql)
     .await?;
     for row in rows {
-        found.entry(row.dispute).or_default().push(row);
+        if let Some(dispute) = disputes.iter_mut().find(|it| it.id == row.dispute) {
+            dispute.statements.push(Statement::try_from(row)?);
+        }
     }
-    Ok(found)
+    Ok(())
+}
+
+/// Counts the statements of an actor in a dispute.
+pub(crate) async fn count_statements(
+    work: &mut Work,
+    merchant: MerchantId,
+    (order, dispute): (OrderId, DisputeId),
+    actor: ActorKind,
+) -> sqlx::Result<usize> {
+    let count = sqlx::query_scalar!(
+        r#"SELECT count(*) AS "count!" FROM dispute_statement
+           WHERE merchant_id = $1 AND order_id = $2 AND dispute_id = $3 AND actor = $4"#,
+        merchant as MerchantId,
+        order as OrderId,
+        dispute as DisputeId,
+        actor.as_str(),
+    )
+    .fetch_one(work.sql())
+    .await?;
+    Ok(usize::try_from(count).unwrap_or(usize::MAX))
 }
 
 /// Inserts a dispute, or replaces what changes about it. The database rejects a second open dispute of an order.

@@ -13,11 +13,11 @@ use crate::{Order, OrderCursor, OrderError, OrderLine, OrderStatus, OrdersFilter
 /// Changed orders that are read and sorted for one page. If more changed, the list is read in its own order: the newest orders
 /// are among them.
 const CHANGED_MAX: i64 = 10_000;
-/// The year 2200, after all orders.
-const LATEST_MICROS: i64 = 7_258_118_400_000_000;
+/// The year 2200, after all orders and what belongs to them.
+pub(super) const LATEST_MICROS: i64 = 7_258_118_400_000_000;
 
 /// An order and its position in a list.
-pub(crate) struct Placed {
+pub(crate) struct OrderPosition {
     pub(crate) merchant: MerchantId,
     pub(crate) created_at: Timestamp,
     pub(crate) id: OrderId,
@@ -26,6 +26,7 @@ pub(crate) struct Placed {
 /// The limits of a filter.
 struct Limits {
     created_min: Timestamp,
+    /// Not after `updated_max`: an order does not change before it is placed.
     created_max: Timestamp,
     updated_max: Timestamp,
     after: OrderCursor,
@@ -36,10 +37,11 @@ impl Limits {
         let earliest = Timestamp::from_unix_micros(0);
         let latest = Timestamp::from_unix_micros(LATEST_MICROS);
         let first = OrderCursor { created_at: latest, id: OrderId::from_uuid(Uuid::max()) };
+        let updated_max = filter.updated_max.unwrap_or(latest);
         Self {
             created_min: filter.created_min.unwrap_or(earliest),
-            created_max: filter.created_max.unwrap_or(latest),
-            updated_max: filter.updated_max.unwrap_or(latest),
+            created_max: filter.created_max.unwrap_or(latest).min(updated_max),
+            updated_max,
             after: filter.after.unwrap_or(first),
         }
     }
@@ -50,9 +52,9 @@ pub(crate) async fn orders_of_store(
     sql: &mut PgConnection,
     merchant: MerchantId,
     filter: &OrdersFilter,
-) -> sqlx::Result<Vec<Placed>> {
+) -> sqlx::Result<Vec<OrderPosition>> {
     if let Some(since) = filter.updated_min
-        && count_changed_of_store(sql, merchant, since).await? <= CHANGED_MAX
+        && count_changed_of_store(sql, merchant, since, filter).await? <= CHANGED_MAX
     {
         return changed_of_store(sql, merchant, since, filter).await;
     }
@@ -62,18 +64,21 @@ pub(crate) async fn orders_of_store(
     }
 }
 
-/// Counts the orders of a store that changed since a time, up to one more than are read for a page.
+/// Counts the orders of a store that last changed between the times of a filter, up to one more than are read for a page.
 async fn count_changed_of_store(
     sql: &mut PgConnection,
     merchant: MerchantId,
     since: Timestamp,
+    filter: &OrdersFilter,
 ) -> sqlx::Result<i64> {
     sqlx::query_scalar!(
         r#"SELECT count(*) AS "count!"
-           FROM (SELECT FROM placed_order WHERE merchant_id = $1 AND NOT is_sandbox AND updated_at >= $2
-                 LIMIT $3) AS changed"#,
+           FROM (SELECT FROM placed_order
+                 WHERE merchant_id = $1 AND NOT is_sandbox AND updated_at >= $2 AND updated_at <= $3
+                 LIMIT $4) AS changed"#,
         merchant as MerchantId,
         since as Timestamp,
+        Limits::of(filter).updated_max as Timestamp,
         CHANGED_MAX + 1,
     )
     .fetch_one(sql)
@@ -86,10 +91,10 @@ async fn changed_of_store(
     merchant: MerchantId,
     since: Timestamp,
     filter: &OrdersFilter,
-) -> sqlx::Result<Vec<Placed>> {
+) -> sqlx::Result<Vec<OrderPosition>> {
     let limits = Limits::of(filter);
     sqlx::query_as!(
-        Placed,
+        OrderPosition,
         r#"SELECT merchant_id AS "merchant!: MerchantId", created_at AS "created_at!: Timestamp", order_id AS "id!: OrderId"
            FROM (SELECT merchant_id, created_at, order_id, status FROM placed_order
                  WHERE merchant_id = $1 AND NOT is_sandbox AND updated_at >= $2 AND updated_at <= $3
@@ -121,10 +126,10 @@ async fn orders_with_status(
     merchant: MerchantId,
     status: OrderStatus,
     filter: &OrdersFilter,
-) -> sqlx::Result<Vec<Placed>> {
+) -> sqlx::Result<Vec<OrderPosition>> {
     let limits = Limits::of(filter);
     sqlx::query_as!(
-        Placed,
+        OrderPosition,
         r#"SELECT merchant_id AS "merchant!: MerchantId", created_at AS "created_at!: Timestamp", order_id AS "id!: OrderId"
            FROM placed_order
            WHERE merchant_id = $1 AND NOT is_sandbox AND status = $2
@@ -152,10 +157,10 @@ async fn orders_with_statuses(
     sql: &mut PgConnection,
     merchant: MerchantId,
     filter: &OrdersFilter,
-) -> sqlx::Result<Vec<Placed>> {
+) -> sqlx::Result<Vec<OrderPosition>> {
     let limits = Limits::of(filter);
     sqlx::query_as!(
-        Placed,
+        OrderPosition,
         r#"SELECT merchant_id AS "merchant!: MerchantId", created_at AS "created_at!: Timestamp", order_id AS "id!: OrderId"
            FROM placed_order
            WHERE merchant_id = $1 AND NOT is_sandbox
@@ -186,29 +191,70 @@ pub(crate) async fn orders_of_keys(
     stores: Option<&[MerchantId]>,
     keys: &[KeyId],
     filter: &OrdersFilter,
-) -> sqlx::Result<Vec<Placed>> {
+) -> sqlx::Result<Vec<OrderPosition>> {
+    if !filter.ids.is_empty() {
+        return named_of_keys(sql, stores, keys, filter).await;
+    }
     match filter.updated_min {
-        Some(since) if count_changed_of_keys(sql, keys, since).await? <= CHANGED_MAX => {
+        Some(since) if count_changed_of_keys(sql, keys, since, filter).await? <= CHANGED_MAX => {
             changed_of_keys(sql, stores, keys, since, filter).await
         }
-        _ => newest_of_keys(sql, stores, keys, filter).await,
+        _ if filter.statuses.is_empty() => newest_of_keys(sql, stores, keys, filter).await,
+        _ => newest_of_keys_with_statuses(sql, stores, keys, filter).await,
     }
 }
 
-/// Counts the orders of keys that changed since a time, up to one more than are read for a page.
+/// Reads the orders of keys that a filter names, by their ids.
+async fn named_of_keys(
+    sql: &mut PgConnection,
+    stores: Option<&[MerchantId]>,
+    keys: &[KeyId],
+    filter: &OrdersFilter,
+) -> sqlx::Result<Vec<OrderPosition>> {
+    let limits = Limits::of(filter);
+    sqlx::query_as!(
+        OrderPosition,
+        r#"SELECT merchant_id AS "merchant!: MerchantId", created_at AS "created_at!: Timestamp", order_id AS "id!: OrderId"
+           FROM placed_order
+           WHERE order_id = ANY($4) AND agent_key_id = ANY($2) AND ($1::uuid[] IS NULL OR merchant_id = ANY($1))
+             AND (cardinality($3::text[]) = 0 OR status = ANY($3))
+             AND created_at >= $5 AND created_at <= $6 AND (created_at, order_id) < ($7, $8)
+             AND ($9::timestamptz IS NULL OR updated_at >= $9) AND ($10::timestamptz IS NULL OR updated_at <= $10)
+           ORDER BY created_at DESC, order_id DESC OFFSET $11 LIMIT $12"#,
+        stores as Option<&[MerchantId]>,
+        keys as &[KeyId],
+        &filter.status_names(),
+        &filter.ids as &[OrderId],
+        limits.created_min as Timestamp,
+        limits.created_max as Timestamp,
+        limits.after.created_at as Timestamp,
+        limits.after.id as OrderId,
+        filter.updated_min as Option<Timestamp>,
+        filter.updated_max as Option<Timestamp>,
+        i64::from(filter.skip),
+        i64::from(filter.limit),
+    )
+    .fetch_all(sql)
+    .await
+}
+
+/// Counts the orders of keys that last changed between the times of a filter, up to one more than are read for a page.
 async fn count_changed_of_keys(
     sql: &mut PgConnection,
     keys: &[KeyId],
     since: Timestamp,
+    filter: &OrdersFilter,
 ) -> sqlx::Result<i64> {
     sqlx::query_scalar!(
         r#"SELECT count(*) AS "count!"
            FROM (SELECT FROM unnest($1::uuid[]) AS key (id),
-                     LATERAL (SELECT FROM placed_order WHERE agent_key_id = key.id AND updated_at >= $2
-                              LIMIT $3) AS changed
-                 LIMIT $3) AS changed"#,
+                     LATERAL (SELECT FROM placed_order
+                              WHERE agent_key_id = key.id AND updated_at >= $2 AND updated_at <= $3
+                              LIMIT $4) AS changed
+                 LIMIT $4) AS changed"#,
         keys as &[KeyId],
         since as Timestamp,
+        Limits::of(filter).updated_max as Timestamp,
         CHANGED_MAX + 1,
     )
     .fetch_one(sql)
@@ -222,10 +268,10 @@ async fn changed_of_keys(
     keys: &[KeyId],
     since: Timestamp,
     filter: &OrdersFilter,
-) -> sqlx::Result<Vec<Placed>> {
+) -> sqlx::Result<Vec<OrderPosition>> {
     let limits = Limits::of(filter);
     sqlx::query_as!(
-        Placed,
+        OrderPosition,
         r#"SELECT changed.merchant_id AS "merchant!: MerchantId", changed.created_at AS "created_at!: Timestamp",
                   changed.order_id AS "id!: OrderId"
            FROM unnest($2::uuid[]) AS key (id),
@@ -234,15 +280,13 @@ async fn changed_of_keys(
                         OFFSET 0) AS changed
            WHERE ($1::uuid[] IS NULL OR merchant_id = ANY($1))
              AND (cardinality($5::text[]) = 0 OR status = ANY($5))
-             AND (cardinality($6::uuid[]) = 0 OR order_id = ANY($6))
-             AND created_at >= $7 AND created_at <= $8 AND (created_at, order_id) < ($9, $10)
-           ORDER BY changed.created_at DESC, changed.order_id DESC OFFSET $11 LIMIT $12"#,
+             AND created_at >= $6 AND created_at <= $7 AND (created_at, order_id) < ($8, $9)
+           ORDER BY changed.created_at DESC, changed.order_id DESC OFFSET $10 LIMIT $11"#,
         stores as Option<&[MerchantId]>,
         keys as &[KeyId],
         since as Timestamp,
         limits.updated_max as Timestamp,
         &filter.status_names(),
-        &filter.ids as &[OrderId],
         limits.created_min as Timestamp,
         limits.created_max as Timestamp,
         limits.after.created_at as Timestamp,
@@ -260,26 +304,61 @@ async fn newest_of_keys(
     stores: Option<&[MerchantId]>,
     keys: &[KeyId],
     filter: &OrdersFilter,
-) -> sqlx::Result<Vec<Placed>> {
+) -> sqlx::Result<Vec<OrderPosition>> {
     let limits = Limits::of(filter);
     sqlx::query_as!(
-        Placed,
+        OrderPosition,
         r#"SELECT found.merchant_id AS "merchant!: MerchantId", found.created_at AS "created_at!: Timestamp",
                   found.order_id AS "id!: OrderId"
            FROM unnest($2::uuid[]) AS key (id),
                LATERAL (SELECT merchant_id, order_id, created_at FROM placed_order
                         WHERE agent_key_id = key.id AND ($1::uuid[] IS NULL OR merchant_id = ANY($1))
-                          AND (cardinality($3::text[]) = 0 OR status = ANY($3))
-                          AND (cardinality($4::uuid[]) = 0 OR order_id = ANY($4))
-                          AND created_at >= $5 AND created_at <= $6 AND (created_at, order_id) < ($7, $8)
-                          AND ($9::timestamptz IS NULL OR updated_at >= $9)
-                          AND ($10::timestamptz IS NULL OR updated_at <= $10)
-                        ORDER BY created_at DESC, order_id DESC LIMIT $11::bigint + $12::bigint) AS found
-           ORDER BY found.created_at DESC, found.order_id DESC OFFSET $11 LIMIT $12"#,
+                          AND created_at >= $3 AND created_at <= $4 AND (created_at, order_id) < ($5, $6)
+                          AND ($7::timestamptz IS NULL OR updated_at >= $7)
+                          AND ($8::timestamptz IS NULL OR updated_at <= $8)
+                        ORDER BY created_at DESC, order_id DESC LIMIT $9::bigint + $10::bigint) AS found
+           ORDER BY found.created_at DESC, found.order_id DESC OFFSET $9 LIMIT $10"#,
+        stores as Option<&[MerchantId]>,
+        keys as &[KeyId],
+        limits.created_min as Timestamp,
+        limits.created_max as Timestamp,
+        limits.after.created_at as Timestamp,
+        limits.after.id as OrderId,
+        filter.updated_min as Option<Timestamp>,
+        filter.updated_max as Option<Timestamp>,
+        i64::from(filter.skip),
+        i64::from(filter.limit),
+    )
+    .fetch_all(sql)
+    .await
+}
+
+/// Reads the newest orders of keys that have one of some statuses, by the index of statuses. Each key and status is bounded by
+/// itself.
+async fn newest_of_keys_with_statuses(
+    sql: &mut PgConnection,
+    stores: Option<&[MerchantId]>,
+    keys: &[KeyId],
+    filter: &OrdersFilter,
+) -> sqlx::Result<Vec<OrderPosition>> {
+    let limits = Limits::of(filter);
+    sqlx::query_as!(
+        OrderPosition,
+        r#"SELECT found.merchant_id AS "merchant!: MerchantId", found.created_at AS "created_at!: Timestamp",
+                  found.order_id AS "id!: OrderId"
+           FROM unnest($2::uuid[]) AS key (id),
+               (SELECT DISTINCT status FROM unnest($3::text[]) AS it (status)) AS wanted,
+               LATERAL (SELECT merchant_id, order_id, created_at FROM placed_order
+                        WHERE agent_key_id = key.id AND status = wanted.status
+                          AND ($1::uuid[] IS NULL OR merchant_id = ANY($1))
+                          AND created_at >= $4 AND created_at <= $5 AND (created_at, order_id) < ($6, $7)
+                          AND ($8::timestamptz IS NULL OR updated_at >= $8)
+                          AND ($9::timestamptz IS NULL OR updated_at <= $9)
+                        ORDER BY created_at DESC, order_id DESC LIMIT $10::bigint + $11::bigint) AS found
+           ORDER BY found.created_at DESC, found.order_id DESC OFFSET $10 LIMIT $11"#,
         stores as Option<&[MerchantId]>,
         keys as &[KeyId],
         &filter.status_names(),
-        &filter.ids as &[OrderId],
         limits.created_min as Timestamp,
         limits.created_max as Timestamp,
         limits.after.created_at as Timestamp,

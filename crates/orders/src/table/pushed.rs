@@ -6,10 +6,9 @@ use database::Work;
 use primitives::{MerchantId, OrderId, Timestamp};
 use serde_json::Value;
 use sqlx::PgConnection;
-use sqlx::types::Json;
 
 use super::parsed;
-use crate::{OrderCursor, OrderError, OrderStatus, PushedLine, PushedOrder, StoredPush};
+use crate::{OrderCursor, OrderError, OrderStatus, PushedOrder, StoredPush};
 
 /// Waits until no other push of this store is in progress.
 pub(crate) async fn lock_pushes(work: &mut Work, merchant: MerchantId) -> sqlx::Result<()> {
@@ -103,7 +102,7 @@ struct Row {
     status: String,
     currency: String,
     total_minor: i64,
-    lines: Json<Vec<PushedLine>>,
+    lines: Value,
     placed_at: Timestamp,
     pushed_at: Timestamp,
 }
@@ -116,7 +115,7 @@ impl TryFrom<Row> for StoredPush {
             status: parsed(&row.status, OrderStatus::parse)?,
             currency: row.currency.parse().map_err(|_| OrderError::Unreadable)?,
             total_minor: row.total_minor,
-            lines: row.lines.0,
+            lines: serde_json::from_value(row.lines).map_err(|_| OrderError::Unreadable)?,
             placed_at: row.placed_at,
         };
         Ok(Self { id: row.id, order, pushed_at: row.pushed_at })
@@ -129,7 +128,7 @@ macro_rules! pushed {
         sqlx::query_as!(
             Row,
             r#"SELECT order_id AS "id: OrderId", external_id, status, currency, total_minor,
-                  lines AS "lines: Json<Vec<PushedLine>>", placed_at AS "placed_at: Timestamp",
+                  lines, placed_at AS "placed_at: Timestamp",
                   pushed_at AS "pushed_at: Timestamp"
            FROM pushed_order "# + $rest,
             $($argument),*
@@ -137,13 +136,14 @@ macro_rules! pushed {
     };
 }
 
-/// Returns the pushed orders of a store after a position, the newest first.
+/// Returns the pushed orders of a store after a position, the newest first, each with its position. One that cannot be read is
+/// logged and left out.
 pub(crate) async fn pushed_orders(
     sql: &mut PgConnection,
     merchant: MerchantId,
     after: Option<OrderCursor>,
     limit: i64,
-) -> Result<Vec<StoredPush>, OrderError> {
+) -> sqlx::Result<Vec<(OrderCursor, Option<StoredPush>)>> {
     let rows = pushed!(
         "WHERE merchant_id = $1
            AND ($2::timestamptz IS NULL OR (placed_at <= $2 AND (placed_at < $2 OR order_id > $3)))
@@ -153,7 +153,14 @@ pub(crate) async fn pushed_orders(
         after.map(|after| after.id) as Option<OrderId>,
         limit,
     );
-    rows.fetch_all(sql).await?.into_iter().map(StoredPush::try_from).collect()
+    let read = |row: Row| {
+        let (id, position) = (row.id, OrderCursor { created_at: row.placed_at, id: row.id });
+        let log = |error: &OrderError| {
+            tracing::error!(%merchant, %id, %error, "a pushed order cannot be read and is left out of the list");
+        };
+        (position, StoredPush::try_from(row).inspect_err(log).ok())
+    };
+    Ok(rows.fetch_all(sql).await?.into_iter().map(read).collect())
 }
 
 /// Returns the pushed order with this id.

@@ -2,14 +2,19 @@
 
 use database::Work;
 use jobs::SweepRow;
-use primitives::{MerchantId, OrderId, ReturnId, Timestamp};
+use primitives::{Id, MerchantId, OrderId, ReturnId, Timestamp};
 use serde_json::Value;
 use sqlx::PgConnection;
 use sqlx::types::Json;
+use uuid::Uuid;
 
 use super::details::ByOrder;
+use super::list::LATEST_MICROS;
 use super::parsed;
-use crate::{OrderError, OrderReturn, ReturnCursor, ReturnOutcome, ReturnStatus, ReturnsFilter};
+use crate::{
+    DeclineReason, OrderError, OrderReturn, ReturnCursor, ReturnOutcome, ReturnStatus,
+    ReturnsFilter,
+};
 
 struct Row {
     order: OrderId,
@@ -33,6 +38,7 @@ struct Row {
 impl TryFrom<Row> for (OrderId, OrderReturn) {
     type Error = OrderError;
     fn try_from(row: Row) -> Result<Self, OrderError> {
+        let declined = row.decline_reason.as_deref();
         let it = OrderReturn {
             id: row.id,
             status: parsed(&row.status, ReturnStatus::parse)?,
@@ -40,7 +46,7 @@ impl TryFrom<Row> for (OrderId, OrderReturn) {
             items: serde_json::from_value(row.items).map_err(|_| OrderError::Unreadable)?,
             customer_note: row.customer_note,
             instructions: row.instructions,
-            decline_reason: row.decline_reason,
+            decline_reason: declined.map(|name| parsed(name, DeclineReason::parse)).transpose()?,
             carrier: row.carrier,
             tracking_number: row.tracking_number,
             restocking_fee_minor: row.restocking_fee_minor,
@@ -96,8 +102,56 @@ pub(crate) async fn returns_of_store(
     merchant: MerchantId,
     filter: &ReturnsFilter,
 ) -> Result<Vec<(ReturnCursor, Option<(OrderId, OrderReturn)>)>, OrderError> {
+    let rows = match filter.statuses.as_slice() {
+        [status] if filter.order.is_none() => {
+            rows_with_status(sql, merchant, *status, filter).await?
+        }
+        _ => rows_with_statuses(sql, merchant, filter).await?,
+    };
+    let read = |row: Row| {
+        let (id, position) = (row.id, ReturnCursor { requested_at: row.requested_at, id: row.id });
+        let log = |error: &OrderError| {
+            tracing::error!(%merchant, %id, %error, "a return cannot be read and is left out of the list");
+        };
+        (position, row.try_into().inspect_err(log).ok())
+    };
+    Ok(rows.into_iter().map(read).collect())
+}
+
+/// Reads the returns of one status, by the index of statuses. A list without a position begins after the latest request.
+async fn rows_with_status(
+    sql: &mut PgConnection,
+    merchant: MerchantId,
+    status: ReturnStatus,
+    filter: &ReturnsFilter,
+) -> sqlx::Result<Vec<Row>> {
+    let latest = Timestamp::from_unix_micros(LATEST_MICROS);
+    let first = ReturnCursor { requested_at: latest, id: ReturnId::from_uuid(Uuid::nil()) };
+    let after = filter.after.unwrap_or(first);
+    returns!(
+        "WHERE merchant_id = $1 AND status = $2
+           AND requested_at <= $3 AND (requested_at < $3 OR return_id > $4)
+           AND NOT EXISTS (SELECT FROM placed_order
+                           WHERE placed_order.merchant_id = $1 AND placed_order.order_id = order_return.order_id
+                             AND is_sandbox)
+         ORDER BY requested_at DESC, return_id LIMIT $5",
+        merchant as MerchantId,
+        status.as_str(),
+        after.requested_at as Timestamp,
+        after.id as ReturnId,
+        i64::from(filter.limit),
+    )
+    .fetch_all(sql)
+    .await
+}
+
+async fn rows_with_statuses(
+    sql: &mut PgConnection,
+    merchant: MerchantId,
+    filter: &ReturnsFilter,
+) -> sqlx::Result<Vec<Row>> {
     let statuses: Vec<String> = filter.statuses.iter().map(ToString::to_string).collect();
-    let rows = returns!(
+    returns!(
         "WHERE merchant_id = $1 AND (cardinality($2::text[]) = 0 OR status = ANY($2))
            AND ($3::uuid IS NULL OR order_id = $3)
            AND ($4::timestamptz IS NULL
@@ -112,15 +166,9 @@ pub(crate) async fn returns_of_store(
         filter.after.map(|after| after.requested_at) as Option<Timestamp>,
         filter.after.map(|after| after.id) as Option<ReturnId>,
         i64::from(filter.limit),
-    );
-    let read = |row: Row| {
-        let (id, position) = (row.id, ReturnCursor { requested_at: row.requested_at, id: row.id });
-        let log = |error: &OrderError| {
-            tracing::error!(%merchant, %id, %error, "a return cannot be read; the others are");
-        };
-        (position, row.try_into().inspect_err(log).ok())
-    };
-    Ok(rows.fetch_all(sql).await?.into_iter().map(read).collect())
+    )
+    .fetch_all(sql)
+    .await
 }
 
 /// Inserts a return, or replaces what changes about it.
@@ -147,7 +195,7 @@ pub(crate) async fn put_return(
         Json(&it.items) as _,
         it.customer_note,
         it.instructions,
-        it.decline_reason,
+        it.decline_reason.map(DeclineReason::as_str),
         it.carrier,
         it.tracking_number,
         it.restocking_fee_minor,

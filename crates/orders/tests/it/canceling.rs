@@ -270,6 +270,35 @@ async fn a_buyer_leaves_a_note_and_a_merchant_states_a_reason() {
 }
 
 #[tokio::test]
+async fn a_cancellation_is_published_with_the_names_of_what_it_changed() {
+    let shop = Shop::open().await;
+    shop.place(&order(1)).await.unwrap();
+    let (agent, id) = (shop.as_agent(1), order(1).id);
+    shop.cancel(1, &[units(1, 1)], CancelReason::OutOfStock).await.unwrap();
+    for items in [vec![units(1, 1)], vec![units(101, 1)]] {
+        let (reason, note) = (CancelReason::BuyerRequest, Some(String::from("One is enough.")));
+        orders::cancel(&agent, id, None, Cancellation { items, reason, note }).await.unwrap();
+    }
+    let rest = canceled(&[], CancelReason::BuyerRequest);
+    orders::cancel(&agent, id, None, rest).await.unwrap();
+    assert_eq!(story(&shop.details(id).await)[3..], ["(lines_canceled)", "canceled"]);
+    let mut events = shop.events(id, "order.updated").await;
+    events.sort_by_key(|event| event["sequence"].as_i64());
+    let published = |event: &Value| json!([event["fields"], event["reason"], event["changedBy"]]);
+    assert_eq!(
+        events.iter().map(published).collect::<Value>(),
+        json!([
+            [["items"], "out_of_stock", "merchant"],
+            [["items", "note"], "buyer_request", "agent"],
+            // The same note again.
+            [["items"], "buyer_request", "agent"],
+            [["items"], "buyer_request", "agent"],
+        ])
+    );
+    assert!(!format!("{events:?}").contains("enough"), "texts are not part of events");
+}
+
+#[tokio::test]
 async fn agents_and_buyers_do_not_state_the_reasons_of_merchants() {
     let shop = Shop::open().await;
     shop.place(&order(1)).await.unwrap();
@@ -356,10 +385,9 @@ async fn a_pending_order_whose_payment_is_lost_fails_and_its_units_go_back() {
     let shop = Shop::sold_out().await;
     shop.place(&stocked(&shop, 1).await).await.unwrap();
     shop.cancel(1, &[units(1, 1)], CancelReason::OutOfStock).await.unwrap();
-    let system = shop.acting(Actor::SYSTEM, Viewer::All);
     for _ in 0..2 {
         // The second call changes nothing.
-        orders::set_payment_status(&system, order(1).id, PaymentStatus::Failed).await.unwrap();
+        shop.set_payment(1, PaymentStatus::Failed).await.unwrap();
     }
     let details = shop.details(order(1).id).await;
     assert_eq!(story(&details), ["(lines_canceled)", "failed"]);
@@ -372,19 +400,24 @@ async fn a_pending_order_whose_payment_is_lost_fails_and_its_units_go_back() {
 async fn the_status_of_a_payment_is_recorded() {
     let shop = Shop::open().await;
     shop.place(&order(1)).await.unwrap();
-    let (system, id) = (shop.acting(Actor::SYSTEM, Viewer::All), order(1).id);
+    let id = order(1).id;
     for derived in [PaymentStatus::PartiallyRefunded, PaymentStatus::Refunded] {
-        let refused = orders::set_payment_status(&system, id, derived).await;
+        let refused = shop.set_payment(1, derived).await;
         let Err(OrderError::InvalidField { field, .. }) = refused else { panic!("{refused:?}") };
         assert_eq!(field, "payment_status");
     }
-    orders::confirm(&system, id, None).await.unwrap();
+    orders::confirm(&shop.as_merchant(), id, None).await.unwrap();
     for payment in [PaymentStatus::Disputed, PaymentStatus::Failed, PaymentStatus::Failed] {
-        orders::set_payment_status(&system, id, payment).await.unwrap();
+        shop.set_payment(1, payment).await.unwrap();
     }
     let details = shop.details(id).await;
     assert_eq!(story(&details), ["confirmed", "(payment_changed)", "(payment_changed)"]);
     assert_eq!(details.history[1].details, json!({ "payment_status": "disputed" }));
+    let events = shop.events(id, "order.updated").await;
+    let [first, second] = &events[..] else { panic!("{events:?}") };
+    for event in [first, second] {
+        assert_eq!(event["fields"], json!(["payment_status"]));
+    }
     let read = shop.read(id, None).await.unwrap();
     assert_eq!((read.status, read.payment), (OrderStatus::Confirmed, PaymentStatus::Failed));
 }

@@ -3,14 +3,15 @@
 use database::Work;
 use jobs::{IdempotencyError, IdempotencyKey};
 use orders::{
-    CancelReason, Cancellation, Order, OrderContext, OrderError, OrderStatus, OrderUpdate, Shipment,
+    Actor, CancelReason, Cancellation, NewRefund, Order, OrderContext, OrderError, OrderStatus,
+    OrderUpdate, PaymentStatus, RefundReason, Shipment, Viewer,
 };
 use primitives::{Id, OrderId};
 use serde_json::{Value, json};
 
 use crate::fulfillment::{shipment, units};
 use crate::machine::Step;
-use crate::shop::{Shop, order};
+use crate::shop::{Shop, agent, order};
 #[tokio::test]
 async fn a_change_is_made_to_the_expected_version_only() {
     let shop = Shop::open().await;
@@ -61,9 +62,10 @@ async fn a_repeated_request_is_executed_once() {
     let is_conflict = matches!(conflict, Err(OrderError::Idempotency(IdempotencyError::Conflict)));
     assert!(is_conflict, "{conflict:?}");
     assert_eq!(shop.details(id).await, first.details);
-    // Another agent does not learn of it.
+    // A caller that does not see the order does not learn of it.
     let key = key(json!({ "units": 1 }));
-    let foreign = OrderContext { idempotency_key: Some(&key), ..shop.as_agent(2) };
+    let viewer = Viewer::Agent(vec![agent(2)]);
+    let foreign = OrderContext { idempotency_key: Some(&key), viewer, ..shop.as_merchant() };
     let replayed = orders::ship(&foreign, id, Some(1), shipment(&[units(1, 1)])).await;
     assert!(matches!(replayed, Err(OrderError::NotFound)), "{replayed:?}");
 }
@@ -95,9 +97,39 @@ async fn an_order_that_the_caller_does_not_see_cannot_be_changed() {
         (&merchant, order(2).id),
         (&merchant, unknown),
     ] {
-        let changed = orders::confirm(context, id, None).await;
+        let changed = orders::update(context, id, None, OrderUpdate::default()).await;
         assert!(matches!(changed, Err(OrderError::NotFound)), "{changed:?}");
     }
+}
+
+#[tokio::test]
+async fn agents_and_buyers_do_nothing_that_is_the_merchants() {
+    let shop = Shop::open().await;
+    shop.place(&order(1)).await.unwrap();
+    let id = order(1).id;
+    let (agent, buyer) = (shop.as_agent(1), shop.acting(Actor::BUYER, Viewer::All));
+    for context in [&agent, &buyer] {
+        let (reason, note, reference) = (RefundReason::Other, None, None);
+        let refund = NewRefund { amount: None, reason, note, reference };
+        let by = testkit::administration();
+        for result in [
+            orders::confirm(context, id, None).await,
+            orders::hold_for_review(context, id, None).await,
+            orders::start_processing(context, id, None).await,
+            orders::ship(context, id, None, Shipment::default()).await,
+            orders::deliver(context, id, None, Vec::new()).await,
+            orders::refund(context, id, None, refund).await,
+            orders::set_payment_status(context, by, id, PaymentStatus::Failed).await,
+        ] {
+            let Err(OrderError::InvalidField { field, .. }) = result else { panic!("{result:?}") };
+            assert_eq!(field, "actor");
+        }
+    }
+    let by = testkit::administration();
+    let refused =
+        orders::set_payment_status(&shop.as_merchant(), by, id, PaymentStatus::Failed).await;
+    assert!(matches!(refused, Err(OrderError::InvalidField { .. })), "{refused:?}");
+    assert_eq!(shop.details(id).await.order.version, 1);
 }
 
 #[tokio::test]
@@ -137,4 +169,47 @@ async fn history_and_refunds_cannot_be_rewritten() {
         let refused = refused.unwrap_err().to_string();
         assert!(refused.contains("permission denied"), "{table}: {refused}");
     }
+}
+
+#[tokio::test]
+async fn the_platform_adds_no_evidence_and_nobody_deletes_a_pushed_order() {
+    let shop = Shop::open().await;
+    shop.lead(1, OrderStatus::Delivered).await;
+    let denied = async |mut work: Work, statement: String| {
+        let refused = sqlx::raw_sql(sqlx::AssertSqlSafe(statement.clone())).execute(work.sql());
+        let refused = refused.await.unwrap_err().to_string();
+        assert!(refused.contains("permission denied"), "{statement}: {refused}");
+    };
+    let database = shop.test.database();
+    for table in [
+        "order_history",
+        "order_fulfillment",
+        "order_refund",
+        "order_return",
+        "order_dispute",
+        "dispute_statement",
+        "order_feedback",
+        "pushed_order",
+    ] {
+        let work = Work::for_platform(database).await.unwrap();
+        denied(work, format!("INSERT INTO {table} SELECT * FROM {table}")).await;
+        let work = Work::for_platform(database).await.unwrap();
+        denied(work, format!("DELETE FROM {table}")).await;
+    }
+    let work = Work::for_store(database, shop.merchant).await.unwrap();
+    denied(work, String::from("DELETE FROM pushed_order")).await;
+    let work = Work::for_platform(database).await.unwrap();
+    denied(work, String::from("UPDATE order_fulfillment SET delivered_at = shipped_at")).await;
+}
+
+#[tokio::test]
+async fn orders_are_changed_while_purchases_use_all_connections_of_their_store() {
+    let shop = Shop::open().await;
+    shop.place(&order(1)).await.unwrap();
+    // A quarter of them, one, is for purchases of one store.
+    let database = shop.test.database().with_connections(4);
+    let purchase = Work::for_checkout(&database, shop.merchant).await.unwrap();
+    let merchant = OrderContext { database: &database, ..shop.as_merchant() };
+    orders::confirm(&merchant, order(1).id, None).await.unwrap();
+    purchase.rollback().await.unwrap();
 }

@@ -90,7 +90,7 @@ impl Desk {
         OrderContext { actor: Actor::BUYER, viewer: Viewer::All, ..self.merchant() }
     }
 
-    /// Places an order, ships it as one parcel and delivers it.
+    /// Places an order, ships it as one shipment and delivers it.
     pub(crate) async fn deliver(&self, order: &Order) {
         self.shop.place(order).await.unwrap();
         // The merchant does not see orders of sandboxes.

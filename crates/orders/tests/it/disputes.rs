@@ -157,7 +157,8 @@ impl Case {
         id: DisputeId,
         decision: Decision,
     ) -> Result<Changed, OrderError> {
-        orders::decide_dispute(&self.context(actor), order(1).id, id, decision).await
+        let (context, by) = (self.context(actor), testkit::administration());
+        orders::decide_dispute(&context, by, order(1).id, id, decision).await
     }
 
     async fn accept(&self, actor: &Actor, id: DisputeId) -> Result<Changed, OrderError> {
@@ -316,7 +317,7 @@ async fn a_delivered_order_can_be_disputed_until_120_days_after_its_delivery() {
 }
 
 #[tokio::test]
-async fn an_order_has_one_open_dispute_and_at_most_five() {
+async fn an_order_has_one_open_dispute_and_at_most_five_of_the_agent_and_of_the_buyer() {
     let case = Case::new().await;
     for number in 1..=5 {
         let id = case.open().await;
@@ -330,6 +331,16 @@ async fn an_order_has_one_open_dispute_and_at_most_five() {
     }
     assert_eq!(field(case.try_open(&by_agent(), new_dispute()).await), "order_id");
     assert_eq!((case.shop.count(OPENED).await, case.shop.count(RESOLVED).await), (5, 5));
+    // Those of the agent take nothing from the buyer.
+    for number in 6..=10 {
+        let opened = case.try_open(&Actor::BUYER, new_dispute()).await.unwrap();
+        assert_eq!(opened.details.disputes.len(), number);
+        let id = opened.subject.unwrap().parse().unwrap();
+        case.withdraw(&Actor::BUYER, id).await.unwrap();
+    }
+    for actor in [by_agent(), Actor::BUYER] {
+        assert_eq!(field(case.try_open(&actor, new_dispute()).await), "order_id");
+    }
     // The database rejects a second open dispute by itself.
     let reopened = "UPDATE order_dispute SET status = 'open'";
     let refused = case.shop.execute(reopened).await.unwrap_err();
@@ -401,7 +412,8 @@ async fn a_foreign_order_or_dispute_is_as_unknown_as_one_that_does_not_exist() {
         let withdrawn = orders::withdraw_dispute(&context, order, id).await;
         let platform = by_platform();
         let (platform, verdict) = (case.context(&platform), decision(Resolution::Buyer, None));
-        let decided = orders::decide_dispute(&platform, order, id, verdict).await;
+        let by = testkit::administration();
+        let decided = orders::decide_dispute(&platform, by, order, id, verdict).await;
         for result in [said, withdrawn, decided] {
             assert!(matches!(result, Err(OrderError::DisputeNotFound)), "{result:?}");
         }

@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
+use database::Reading;
 use orders::{
     ActorKind, HistoryKind, LineUnits, Order, OrderDetails, OrderError, OrderStatus, Shipment,
+    Viewer,
 };
 use primitives::{FulfillmentId, Id, LineId, Timestamp};
 use serde_json::{Value, json};
@@ -184,6 +186,48 @@ async fn texts_of_a_shipment_are_checked() {
 }
 
 #[tokio::test]
+async fn the_announced_delivery_is_within_a_year() {
+    let shop = Shop::open().await;
+    shop.place(&order(1)).await.unwrap();
+    let (merchant, id, now) = (shop.as_merchant(), order(1).id, order(1).created_at);
+    let announce = async |expected_by| {
+        let sent = Shipment { expected_by: Some(expected_by), ..shipment(&[units(1, 1)]) };
+        orders::ship(&merchant, id, None, sent).await
+    };
+    let (year, micro) = (Duration::from_hours(365 * 24), Duration::from_micros(1));
+    for wrong in [
+        now.minus(year).minus(micro),
+        now.plus(year).plus(micro),
+        "0001-01-01T00:00:00Z".parse().unwrap(),
+        "9999-12-31T23:59:59Z".parse().unwrap(),
+    ] {
+        let refused = announce(wrong).await;
+        let Err(OrderError::InvalidField { field, .. }) = refused else { panic!("{refused:?}") };
+        assert_eq!(field, "expected_by");
+    }
+    assert_eq!(shop.details(id).await.fulfillments, []);
+    for right in [now.minus(year), now.plus(year)] {
+        announce(right).await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_stored_time_out_of_range_is_an_error_of_its_order() {
+    let shop = Shop::open().await;
+    shop.place(&order(1)).await.unwrap();
+    orders::ship(&shop.as_merchant(), order(1).id, None, Shipment::default()).await.unwrap();
+    let reading = Reading::for_store(shop.test.database(), shop.merchant).unwrap();
+    for damage in [
+        "UPDATE order_fulfillment SET expected_by = '0001-12-31 23:59:59+00 BC'",
+        "UPDATE order_fulfillment SET expected_by = '10000-01-01 00:00:00+00'",
+    ] {
+        shop.execute(damage).await.unwrap();
+        let read = orders::details(&reading, shop.merchant, order(1).id, &Viewer::All).await;
+        assert!(matches!(read, Err(OrderError::Database(_))), "{read:?}");
+    }
+}
+
+#[tokio::test]
 async fn an_order_has_at_most_50_shipments() {
     let shop = Shop::open().await;
     let mut large = order(1);
@@ -195,7 +239,7 @@ async fn an_order_has_at_most_50_shipments() {
     }
     let refused = orders::ship(&merchant, id, None, shipment(&[units(1, 1)])).await;
     let Err(OrderError::InvalidField { field, .. }) = refused else { panic!("{refused:?}") };
-    assert_eq!((field.as_str(), shop.details(id).await.fulfillments.len()), ("fulfillments", 50));
+    assert_eq!((field.as_str(), shop.details(id).await.fulfillments.len()), ("order_id", 50));
 }
 
 #[tokio::test]

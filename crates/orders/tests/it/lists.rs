@@ -5,8 +5,8 @@ use std::time::Duration;
 use database::Reading;
 use jobs::Sweep;
 use orders::{
-    CompleteOrders, Order, OrderCursor, OrderPage, OrderParts, OrderStatus, OrdersFilter,
-    PartsFilter, Shipment, Viewer, Waiting,
+    Backlog, CompleteOrders, Order, OrderCursor, OrderError, OrderPage, OrderParts, OrderStatus,
+    OrdersFilter, PartsFilter, Shipment, Viewer,
 };
 use primitives::{OrderId, Timestamp};
 
@@ -109,8 +109,8 @@ async fn what_changed_since_a_time_is_listed_in_the_order_of_the_list() {
         let nothing = OrdersFilter { updated_min: Some(day(23)), ..filter() };
         assert_eq!(shop.list(viewer, &nothing).await, []);
     }
-    // Without a beginning, and of sandboxes.
-    let until = OrdersFilter { updated_max: Some(day(5)), ..filter() };
+    // From the beginning, and of sandboxes.
+    let until = OrdersFilter { updated_min: Some(day(0)), updated_max: Some(day(5)), ..filter() };
     assert_eq!(shop.list(&Viewer::Merchant, &until).await, ids(&[5, 4]));
     let since = OrdersFilter { updated_min: Some(day(6)), updated_max: Some(day(7)), ..filter() };
     assert_eq!(shop.list(&Viewer::Merchant, &since).await, []);
@@ -132,6 +132,99 @@ async fn what_changed_is_listed_also_if_it_is_very_much() {
         assert_eq!(listed, ids(&[5, 4, 3, 2]), "{filter:?}");
         let listed = shop.list(&viewers()[1], filter).await;
         assert_eq!(listed, ids(&[6, 5, 4, 3]), "{filter:?}");
+    }
+}
+
+#[tokio::test]
+async fn the_latest_change_is_limited_only_together_with_the_earliest() {
+    let shop = Shop::with_six_orders().await;
+    let reading = Reading::for_store(shop.test.database(), shop.merchant).unwrap();
+    let unbounded = OrdersFilter { updated_max: Some(day(5)), ..filter() };
+    for viewer in &viewers() {
+        let (merchant, parts) = (shop.merchant, OrderParts::All);
+        let refused = orders::orders(&reading, merchant, viewer, &unbounded, parts).await;
+        let Err(OrderError::InvalidField { field, .. }) = refused else { panic!("{refused:?}") };
+        assert_eq!(field, "updated_min");
+    }
+    let database = shop.test.database();
+    let refused = orders::orders_of_keys_at(database, None, &[agent(1)], &unbounded).await;
+    assert!(matches!(refused, Err(OrderError::InvalidField { .. })), "{refused:?}");
+}
+
+#[tokio::test]
+async fn an_agent_lists_orders_of_some_statuses_and_of_some_ids() {
+    let shop = Shop::with_six_orders().await;
+    for number in [2, 4] {
+        orders::confirm(&shop.as_merchant(), order(number).id, None).await.unwrap();
+    }
+    orders::ship(&shop.as_merchant(), order(3).id, None, Shipment::default()).await.unwrap();
+    let viewer = &viewers()[1];
+    let (confirmed, shipped) = (OrderStatus::Confirmed, OrderStatus::Shipped);
+    let with = |statuses: &[OrderStatus]| OrdersFilter { statuses: statuses.to_vec(), ..filter() };
+    for (filter, expected) in [
+        (with(&[confirmed]), &[4, 2][..]),
+        (with(&[shipped, confirmed, shipped]), &[4, 3, 2]),
+        (with(&[OrderStatus::Canceled]), &[]),
+        (OrdersFilter { skip: 1, ..with(&[shipped, confirmed]) }, &[3, 2]),
+        (OrdersFilter { created_max: Some(day(3)), ..with(&[confirmed]) }, &[2]),
+        (OrdersFilter { ids: ids(&[1, 3, 4]), ..with(&[confirmed]) }, &[4]),
+        (OrdersFilter { ids: ids(&[1, 6, 3, 3]), ..filter() }, &[6, 3, 1]),
+        (OrdersFilter { ids: ids(&[1, 6, 3]), skip: 1, limit: 1, ..filter() }, &[3]),
+    ] {
+        assert_eq!(shop.list(viewer, &filter).await, ids(expected), "{filter:?}");
+    }
+    let one = OrdersFilter { limit: 1, ..with(&[shipped, confirmed]) };
+    assert_eq!(shop.walk(viewer, &one).await, ids(&[4, 3, 2]));
+    let other = OrdersFilter { ids: ids(&[1]), ..filter() };
+    assert_eq!(shop.list(&Viewer::Agent(vec![agent(2)]), &other).await, []);
+}
+
+#[tokio::test]
+async fn lists_of_one_status_are_read_by_an_index_of_statuses() {
+    let shop = Shop::with_six_orders().await;
+    for sql in [
+        "INSERT INTO placed_order
+         SELECT (jsonb_populate_record(placed_order, jsonb_build_object('order_id', gen_random_uuid(),
+             'checkout_id', gen_random_uuid(), 'cart_id', gen_random_uuid()))).*
+         FROM placed_order, generate_series(1, 1000)",
+        "INSERT INTO order_return (merchant_id, order_id, return_id, status, outcome, items, requested_at, updated_at)
+         SELECT merchant_id, order_id, order_id, 'closed', 'refund', '[{}]', created_at, created_at FROM placed_order",
+        "INSERT INTO order_dispute (merchant_id, order_id, dispute_id, status, reason, opened_by, respond_by, opened_at, updated_at)
+         SELECT merchant_id, order_id, order_id, 'withdrawn', 'other', 'agent', created_at, created_at, created_at
+         FROM placed_order",
+        "ANALYZE placed_order",
+        "ANALYZE order_return",
+        "ANALYZE order_dispute",
+    ] {
+        shop.execute(sql).await.unwrap();
+    }
+    for (index, query) in [
+        (
+            "placed_order_of_agent_status",
+            "SELECT order_id FROM placed_order WHERE agent_key_id = $1 AND status = 'shipped'
+             ORDER BY created_at DESC, order_id DESC LIMIT 10",
+        ),
+        (
+            "order_return_status",
+            "SELECT return_id FROM order_return WHERE merchant_id = $1 AND status = 'approved'
+             ORDER BY requested_at DESC, return_id LIMIT 10",
+        ),
+        (
+            "order_dispute_status",
+            "SELECT dispute_id FROM order_dispute WHERE merchant_id = $1 AND status = 'resolved'
+             ORDER BY opened_at DESC, dispute_id LIMIT 10",
+        ),
+    ] {
+        let owner =
+            if index.starts_with("placed") { agent(1).uuid() } else { shop.merchant.uuid() };
+        let explain = query.replace("$1", &format!("'{owner}'"));
+        let plan: Vec<String> =
+            sqlx::query_scalar(sqlx::AssertSqlSafe(format!("EXPLAIN {explain}")))
+                .fetch_all(&mut shop.test.raw().await)
+                .await
+                .unwrap();
+        let plan = plan.join("\n");
+        assert!(plan.contains(index) && !plan.contains("Sort"), "{plan}");
     }
 }
 
@@ -184,6 +277,7 @@ async fn an_order_that_cannot_be_read_is_left_out_of_lists() {
             [5, 4, 3, 2, 0],
         ),
         ("UPDATE order_history SET kind = 'strange'", [4, 3, 2, 1, 0]),
+        ("UPDATE order_history SET occurred_at = '0044-03-15 12:00+00 BC'", [4, 3, 2, 1, 0]),
     ] {
         let shop = Shop::with_six_orders().await;
         let merchant = shop.as_merchant();
@@ -236,7 +330,7 @@ async fn a_return_or_dispute_that_cannot_be_read_is_left_out_of_lists() {
     }
     let page = orders::disputes_to_decide(shop.test.database(), None, 9).await.unwrap();
     let [(_, id, dispute)] = page.disputes.as_slice() else { panic!("{page:?}") };
-    assert_eq!((*id, dispute.statements.len()), (order(1).id, 1));
+    assert_eq!((*id, dispute.statement_count), (order(1).id, 1));
 }
 
 #[tokio::test]
@@ -267,9 +361,9 @@ async fn what_waits_for_people_is_counted_without_sandboxes() {
     let shop = Shop::with_six_orders().await;
     let count = async || {
         let platform = Reading::for_platform(shop.test.database());
-        orders::waiting(&platform).await.unwrap()
+        orders::backlog(&platform).await.unwrap()
     };
-    let nothing = Waiting { disputes_under_review: 0, disputes_overdue: 0, returns_unanswered: 0 };
+    let nothing = Backlog { disputes_under_review: 0, disputes_overdue: 0, returns_unanswered: 0 };
     assert_eq!(count().await, nothing);
     for sql in [
         "INSERT INTO order_return (merchant_id, order_id, return_id, status, outcome, items, requested_at, updated_at)
@@ -284,7 +378,7 @@ async fn what_waits_for_people_is_counted_without_sandboxes() {
     shop.test.clock().advance(DAY * 9);
     assert_eq!(
         count().await,
-        Waiting { disputes_under_review: 5, disputes_overdue: 5, returns_unanswered: 2 }
+        Backlog { disputes_under_review: 5, disputes_overdue: 5, returns_unanswered: 2 }
     );
     shop.execute("UPDATE order_dispute SET decide_by = decide_by + interval '7 days'")
         .await

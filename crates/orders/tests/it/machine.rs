@@ -49,9 +49,7 @@ impl Shop {
                 orders::cancel(context, id, None, cancellation(vec![units(number + 100, 1)])).await
             }
             Step::CancelRest => orders::cancel(context, id, None, cancellation(Vec::new())).await,
-            Step::FailPayment => {
-                orders::set_payment_status(context, id, PaymentStatus::Failed).await
-            }
+            Step::FailPayment => self.set_payment(number, PaymentStatus::Failed).await,
             Step::Update => {
                 let note = Some(String::from("Ring twice."));
                 orders::update(context, id, None, OrderUpdate { note, destination: None }).await

@@ -1,8 +1,9 @@
-//! Purging sandbox orders.
+//! Purging sandbox orders, and erasing the data of buyers.
 
 use database::Work;
-use orders::Order;
+use orders::{Order, ReturnAction, ReturnStatus};
 
+use crate::desk::{Desk, priced};
 use crate::shop::{Shop, order};
 
 #[tokio::test]
@@ -30,6 +31,33 @@ async fn a_purge_deletes_only_the_sandbox_order_of_a_session() {
         assert_eq!(shop.read(order.id, None).await.unwrap(), order);
     }
     assert_eq!(shop.read_for(other, purged.id, None).await.unwrap(), purged);
+}
+
+#[tokio::test]
+async fn an_erasure_removes_the_carrier_that_the_buyers_side_named_and_not_that_of_the_merchant() {
+    let desk = Desk::open().await;
+    let parties = [(1, desk.agent(1)), (2, desk.buyer()), (3, desk.merchant())];
+    for (number, context) in &parties {
+        let (order, id) = desk.return_in(*number, ReturnStatus::Approved).await;
+        let sent = ReturnAction::MarkInTransit {
+            carrier: Some(String::from("Post")),
+            tracking_number: Some(String::from("T-1")),
+        };
+        orders::change_return(context, order.id, id, None, sent).await.unwrap();
+    }
+    let mut work = Work::for_platform(desk.database()).await.unwrap();
+    let erased = orders::erase_buyer(&mut work, "EVE@example.com").await.unwrap();
+    assert_eq!(erased.len(), 3);
+    work.commit().await.unwrap();
+    for (number, carrier, tracking_number) in
+        [(1, None, None), (2, None, None), (3, Some("Post"), Some("T-1"))]
+    {
+        let it = desk.only_return(priced(number).id).await;
+        assert_eq!(
+            (it.carrier.as_deref(), it.tracking_number.as_deref()),
+            (carrier, tracking_number)
+        );
+    }
 }
 
 #[tokio::test]
@@ -62,6 +90,7 @@ async fn real_orders_cannot_be_deleted_or_made_those_of_a_sandbox() {
         "UPDATE placed_order SET status = 'completed'",
         "UPDATE order_dispute SET status = 'withdrawn'",
         "UPDATE order_return SET status = 'closed'",
+        "UPDATE order_return SET instructions = 'other'",
     ] {
         let mut work = Work::for_platform(database).await.unwrap();
         let refused = sqlx::raw_sql(statement).execute(work.sql()).await.unwrap_err();

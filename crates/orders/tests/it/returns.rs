@@ -261,7 +261,7 @@ async fn refused_and_withdrawn_units_can_be_returned_again() {
 }
 
 #[tokio::test]
-async fn an_order_has_at_most_20_returns() {
+async fn an_order_has_20_returns_of_the_agent_and_20_of_the_buyer() {
     let order = priced(1);
     let desk = Desk::with_delivered(&order).await;
     for _ in 0..20 {
@@ -270,6 +270,21 @@ async fn an_order_has_at_most_20_returns() {
     }
     assert_eq!(invalid_field(request_first(&desk, &order, 1).await), "order_id");
     assert_eq!(desk.details(order.id).await.returns.len(), 20);
+    // What the agent requested and canceled takes nothing from the buyer.
+    let request = ReturnRequest {
+        items: vec![item(order.lines[0].line, 1)],
+        outcome: ReturnOutcome::Refund,
+        note: None,
+    };
+    let buyer = desk.buyer();
+    for _ in 0..20 {
+        let requested = orders::request_return(&buyer, order.id, request.clone()).await.unwrap();
+        let id: ReturnId = requested.subject.unwrap().parse().unwrap();
+        desk.change(&order, id, ReturnAction::Cancel).await.unwrap();
+    }
+    let refused = orders::request_return(&buyer, order.id, request).await;
+    let Err(OrderError::InvalidField { field, .. }) = refused else { panic!("{refused:?}") };
+    assert_eq!((field.as_str(), desk.details(order.id).await.returns.len()), ("order_id", 40));
 }
 
 #[tokio::test]

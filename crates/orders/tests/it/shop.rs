@@ -6,12 +6,12 @@ use catalog::ProductDraft;
 use database::{Reading, Work};
 use jobs::{Runner, RunnerSettings, Sweep};
 use orders::{
-    Actor, ConfirmationLevel, HistoryKind, Order, OrderContext, OrderDetails, OrderError,
+    Actor, Changed, ConfirmationLevel, HistoryKind, Order, OrderContext, OrderDetails, OrderError,
     OrderLine, OrderStatus, PaymentStatus, Viewer,
 };
 use primitives::{
     CartId, CheckoutId, ConfirmationId, Currency, Id, KeyId, LineId, MerchantId, Money, OrderId,
-    ProductId, Timestamp, VariantId,
+    ProductId, Timestamp, UserId, VariantId,
 };
 use serde_json::{Value, json};
 use testkit::{StoreBuilder, TestDatabase, TestStore};
@@ -139,7 +139,18 @@ impl Shop {
         Ok(work.commit().await?)
     }
 
-    /// Reads an order of this store, as an agent or as the merchant.
+    /// Sets the status of the payment of the order with this number, as an administrator.
+    pub(crate) async fn set_payment(
+        &self,
+        number: u128,
+        payment: PaymentStatus,
+    ) -> Result<Changed, OrderError> {
+        let administrator = Actor::platform(UserId::from_random(1));
+        let (context, by) = (self.acting(administrator, Viewer::All), testkit::administration());
+        orders::set_payment_status(&context, by, order(number).id, payment).await
+    }
+
+    /// Reads an order of this store, as an agent or as a job.
     pub(crate) async fn read(
         &self,
         id: OrderId,
@@ -155,7 +166,8 @@ impl Shop {
         agent: Option<KeyId>,
     ) -> Result<Order, OrderError> {
         let reading = Reading::for_store(self.test.database(), merchant)?;
-        orders::order(&reading, merchant, id, agent).await
+        let viewer = agent.map_or(Viewer::All, |agent| Viewer::Agent(vec![agent]));
+        orders::order(&reading, merchant, id, &viewer).await
     }
 
     /// Reads an order with everything that belongs to it, after checking its history and events.
@@ -166,8 +178,23 @@ impl Shop {
         details
     }
 
-    /// Checks that the history is complete and in order, and that each change of the status has exactly one event.
-    async fn check_history(&self, OrderDetails { order, history, .. }: &OrderDetails) {
+    /// Checks that the history is complete and in order, and that each change of the status, of what the buyer may change, of
+    /// units and of the payment has exactly one event.
+    async fn check_history(&self, details: &OrderDetails) {
+        self.check_transitions(details).await;
+        let OrderDetails { order, history, .. } = details;
+        let updates =
+            [HistoryKind::Updated, HistoryKind::LinesCanceled, HistoryKind::PaymentChanged];
+        let is_update =
+            |it: &&orders::HistoryEntry| updates.contains(&it.kind) && !order.is_sandbox;
+        let expected = history.iter().filter(is_update).map(|it| Some(i64::from(it.sequence)));
+        let events = self.events(order.id, "order.updated").await;
+        let mut published: Vec<_> = events.iter().map(|it| it["sequence"].as_i64()).collect();
+        published.sort_unstable();
+        assert_eq!(published, expected.collect::<Vec<_>>());
+    }
+
+    async fn check_transitions(&self, OrderDetails { order, history, .. }: &OrderDetails) {
         let sequences: Vec<i32> = history.iter().map(|entry| entry.sequence).collect();
         assert_eq!(sequences, (2..=order.version).collect::<Vec<_>>());
         assert!(history.is_sorted_by_key(|entry| entry.occurred_at), "{history:?}");

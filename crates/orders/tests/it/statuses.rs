@@ -1,12 +1,12 @@
 //! Names of statuses and confirmation levels in PostgreSQL.
 
-use orders::{ConfirmationLevel, Order, OrderError, OrderStatus};
+use orders::{ConfirmationLevel, Order, OrderError, OrderStatus, PaymentStatus};
 use primitives::{ErrorCode, Problem};
 
 use crate::shop::{Shop, order};
 
 #[tokio::test]
-async fn every_status_and_confirmation_level_can_be_stored_and_read() {
+async fn every_status_of_order_and_payment_and_every_confirmation_level_can_be_stored_and_read() {
     let shop = Shop::open().await;
     let mut number = 0;
     for status in OrderStatus::ALL.iter().copied() {
@@ -20,6 +20,14 @@ async fn every_status_and_confirmation_level_can_be_stored_and_read() {
         shop.place(&Order { confirmation, ..order(number) }).await.unwrap();
         let read = shop.read(order(number).id, None).await.unwrap();
         assert_eq!(read.confirmation, confirmation);
+    }
+    let derived = [PaymentStatus::PartiallyRefunded, PaymentStatus::Refunded];
+    let reported = PaymentStatus::ALL.iter().copied().filter(|it| !derived.contains(it));
+    for payment in reported {
+        number += 1;
+        shop.place(&Order { payment, ..order(number) }).await.unwrap();
+        let read = shop.read(order(number).id, None).await.unwrap();
+        assert_eq!(read.payment, payment);
     }
     let names: Vec<&str> = OrderStatus::ALL.iter().map(|status| status.as_str()).collect();
     insta::assert_snapshot!(names.join(" "), @"pending confirmed processing partially_shipped shipped delivered completed manual_review canceled failed");

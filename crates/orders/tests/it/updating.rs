@@ -4,11 +4,13 @@ use std::time::Duration;
 
 use orders::{
     Actor, BuyerOptions, Changed, ConfirmationLevel, DisputeReason, LockedDestination, NewDispute,
-    Order, OrderContext, OrderError, OrderUpdate, Viewer,
+    NewRefund, NewStatement, Order, OrderContext, OrderError, OrderUpdate, RefundReason,
+    ReturnAction, ReturnOutcome, Viewer,
 };
-use primitives::{Details, HintNames, Id, Problem};
+use primitives::{Details, DisputeId, HintNames, Id, Problem};
 use serde_json::{Value, json};
 
+use crate::desk::{Desk, euros, item, priced};
 use crate::shop::{Shop, agent, order};
 
 const UPDATED: &str = "order.updated";
@@ -181,6 +183,63 @@ async fn an_update_is_published_without_the_address() {
     assert_eq!(shop.events(order(2).id, UPDATED).await, Vec::<Value>::new());
 }
 
+#[tokio::test]
+async fn a_buyer_can_accept_a_proposal_as_long_as_that_much_is_left() {
+    let shop = Shop::open().await;
+    let (buyer, merchant, id) = (shop.as_buyer(), shop.as_merchant(), order(1).id);
+    shop.place(&order(1)).await.unwrap();
+    let new = NewDispute {
+        reason: DisputeReason::Other,
+        statement: String::from("Nothing arrived."),
+        evidence: Vec::new(),
+    };
+    let opened = orders::open_dispute(&buyer, id, new).await.unwrap().subject.unwrap();
+    let dispute: DisputeId = opened.parse().unwrap();
+    let options = async || BuyerOptions::of(&shop.details(id).await, order(1).created_at);
+    let before = options().await;
+    assert_eq!((before.acceptable_disputes, before.withdrawable_disputes), (vec![], vec![dispute]));
+    let answer = NewStatement {
+        text: String::from("Sorry."),
+        evidence: Vec::new(),
+        proposed_refund: Some(euros(1_50)),
+    };
+    orders::answer_dispute(&merchant, id, dispute, answer).await.unwrap();
+    assert_eq!(options().await.acceptable_disputes, [dispute]);
+    let (reason, note, reference) = (RefundReason::Goodwill, None, None);
+    let amount = Some(euros(order(1).total.minor() - 1_49));
+    let refund = NewRefund { amount, reason, note, reference };
+    orders::refund(&merchant, id, None, refund).await.unwrap();
+    let after = options().await;
+    assert_eq!((after.acceptable_disputes, after.withdrawable_disputes), (vec![], vec![dispute]));
+    let refused = orders::accept_proposal(&buyer, id, dispute).await;
+    assert!(matches!(refused, Err(OrderError::RefundExceeded { .. })), "{refused:?}");
+    orders::withdraw_dispute(&buyer, id, dispute).await.unwrap();
+    assert!(options().await.withdrawable_disputes.is_empty());
+}
+
+#[tokio::test]
+async fn after_twenty_returns_of_the_agent_nothing_is_eligible_for_it() {
+    let order = priced(1);
+    let desk = Desk::with_delivered(&order).await;
+    let check = async |viewer: Viewer| {
+        let merchant = desk.shop.merchant;
+        let reading = database::Reading::for_store(desk.database(), merchant).unwrap();
+        let found = orders::eligibility(&reading, merchant, order.id, &viewer).await.unwrap();
+        let record = found.1.record(&found.0.order);
+        (record.eligible, record.items[0].returnable_quantity)
+    };
+    for _ in 0..20 {
+        assert_eq!(check(Viewer::Agent(vec![agent(1)])).await, (true, 3));
+        let id = desk.request_units(&order, 1).await;
+        desk.change(&order, id, ReturnAction::Cancel).await.unwrap();
+    }
+    assert_eq!(check(Viewer::Agent(vec![agent(1)])).await, (false, 3));
+    let items = vec![item(order.lines[0].line, 1)];
+    let refused = desk.request(&order, items, ReturnOutcome::Refund).await;
+    assert!(matches!(refused, Err(OrderError::InvalidField { .. })), "{refused:?}");
+    assert_eq!(check(Viewer::All).await, (true, 3), "the buyer has returns of its own");
+}
+
 /// Whether a form is shown and whether the verb accepts it is one rule.
 #[tokio::test]
 async fn what_a_buyer_can_do_is_what_the_verbs_accept() {
@@ -212,8 +271,8 @@ async fn what_a_buyer_can_do_is_what_the_verbs_accept() {
     let second = shop.details(order(2).id).await;
     let end = second.order.created_at.plus(Duration::from_hours(120 * 24));
     let before_end = second.order.created_at.plus(Duration::from_hours(120 * 24 - 1));
-    assert!(orders::dispute_possible(&second, before_end));
-    assert!(!orders::dispute_possible(&second, end));
+    assert!(BuyerOptions::of(&second, before_end).can_open_dispute);
+    assert!(!BuyerOptions::of(&second, end).can_open_dispute);
     let unknown = primitives::OrderId::from_random(99);
     let reading = database::Reading::for_store(shop.test.database(), shop.merchant).unwrap();
     let missing = orders::buyer_options(&reading, shop.merchant, unknown).await;

@@ -44,7 +44,8 @@ const HISTORY: [(&str, &str); 6] = [
 const EVENTS: [(&str, &str); 4] = [
     ("an entry without exactly one event of its sequence", "SELECT count(*) FROM
         (SELECT h.merchant_id, h.order_id, h.sequence, CASE kind WHEN 'status_changed' THEN 'order.status_changed'
-                    WHEN 'updated' THEN 'order.updated' WHEN 'refunded' THEN 'order.refunded' WHEN 'return_requested' THEN 'return.created'
+                    WHEN 'updated' THEN 'order.updated' WHEN 'lines_canceled' THEN 'order.updated'
+                    WHEN 'payment_changed' THEN 'order.updated' WHEN 'refunded' THEN 'order.refunded' WHEN 'return_requested' THEN 'return.created'
                     WHEN 'return_changed' THEN 'return.updated' WHEN 'dispute_opened' THEN 'dispute.opened'
                     WHEN 'dispute_changed' THEN CASE WHEN details ->> 'dispute_status' IN ('resolved', 'withdrawn')
                                                      THEN 'dispute.resolved' END END AS event,

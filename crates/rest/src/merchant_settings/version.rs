@@ -10,7 +10,7 @@ use crate::request::InvalidField;
 
 /// Which version a request changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Replaced {
+pub(crate) enum Precondition {
     /// The request does not say.
     Unnamed,
     /// Any version: `If-Match: *`.
@@ -27,18 +27,18 @@ impl IfMatch {
     pub(super) const DESCRIPTION: &'static str = "The version that is changed, as the `ETag` of `GET /merchant/settings`, in place of `version` in the body. `*` is any version.";
 
     /// Returns what the header names, or else the body. They must not differ.
-    pub(crate) fn or(self, body: Option<i64>) -> Result<Replaced, InvalidField> {
+    pub(crate) fn or(self, body: Option<i64>) -> Result<Precondition, InvalidField> {
         let Some(header) = self.0 else {
-            return Ok(body.map_or(Replaced::Unnamed, Replaced::Version));
+            return Ok(body.map_or(Precondition::Unnamed, Precondition::Version));
         };
         let tag = header.trim();
         if tag == "*" {
-            return Ok(body.map_or(Replaced::Any, Replaced::Version));
+            return Ok(body.map_or(Precondition::Any, Precondition::Version));
         }
         let version = tag.trim_matches('"').parse::<i64>().ok();
         match version {
             Some(version) if body.is_none_or(|body| body == version) => {
-                Ok(Replaced::Version(version))
+                Ok(Precondition::Version(version))
             }
             Some(_) => Err(InvalidField { field: "version" }),
             None => Err(InvalidField { field: "If-Match" }),
@@ -82,11 +82,11 @@ mod tests {
     #[test]
     fn the_header_or_the_body_names_the_version() {
         let or = |header: Option<&str>, body| IfMatch(header.map(str::to_owned)).or(body).ok();
-        assert_eq!(or(None, None), Some(Replaced::Unnamed));
-        assert_eq!(or(None, Some(3)), Some(Replaced::Version(3)));
-        assert_eq!(or(Some("\"3\""), None), Some(Replaced::Version(3)));
-        assert_eq!(or(Some("3"), Some(3)), Some(Replaced::Version(3)));
-        assert_eq!(or(Some("*"), None), Some(Replaced::Any));
+        assert_eq!(or(None, None), Some(Precondition::Unnamed));
+        assert_eq!(or(None, Some(3)), Some(Precondition::Version(3)));
+        assert_eq!(or(Some("\"3\""), None), Some(Precondition::Version(3)));
+        assert_eq!(or(Some("3"), Some(3)), Some(Precondition::Version(3)));
+        assert_eq!(or(Some("*"), None), Some(Precondition::Any));
         assert_eq!(or(Some("\"3\""), Some(4)), None);
         assert_eq!(or(Some("W/\"3\""), None), None);
         assert_eq!(or(Some(""), None), None);

@@ -29,7 +29,10 @@ async fn an_administrator_decides_a_dispute() {
     let answer = format!("/orders/{}/disputes/{dispute}/statements", sale.order);
     let sent = json!({ "statement": "We sent it." });
     sale.merchant(&sale.shop, Method::POST, &answer, &[], &sent).await;
-    assert_eq!(get("/disputes").await[0]["dispute_id"], json!(dispute));
+    let listed = get("/disputes").await[0].clone();
+    assert_eq!((&listed["dispute_id"], &listed["statement_count"]), (&json!(dispute), &json!(2)));
+    assert!(listed.get("statements").is_none(), "{listed}");
+    assert_eq!(get(&path).await["statements"][1]["statement"], "We sent it.");
     for (body, field) in [
         (json!({ "resolution": "agreement", "reason": "x" }), "resolution"),
         (json!({ "resolution": "buyer" }), "reason"),
@@ -78,6 +81,32 @@ async fn a_dispute_without_an_answer_can_be_decided_after_the_deadline() {
     let body = json!({ "resolution": "merchant", "reason": "Delivered, says the carrier." });
     let decided = sale.admin(&admin, Method::POST, &path, &[], &body).await;
     assert_eq!(decided.body["data"]["resolution"], "merchant", "{}", decided.body);
+}
+
+#[tokio::test]
+async fn an_administrator_reads_an_order_without_personal_data() {
+    let sale = Sale::new().await;
+    let admin = sale.administrator().await;
+    let path = format!("/orders/{}", sale.order);
+    let note = json!({ "note": "ring twice" });
+    let noted = sale.agent(&sale.key, Method::PATCH, &path, &note).await;
+    assert_eq!(noted.body["data"]["note"], "ring twice");
+    sale.deliver().await;
+    let dispute = sale.open_dispute().await;
+    let read = sale.admin(&admin, Method::GET, &path, &[], &Value::Null).await;
+    let order = &read.body["data"];
+    assert_eq!((&order["order_id"], &order["status"]), (&json!(sale.order), &json!("delivered")));
+    assert_eq!(order["fulfillments"][0]["carrier"], "DHL");
+    assert_eq!(order["adjustments"][0]["id"], json!(dispute));
+    let history = sale.read().await["status_history"].clone();
+    assert_eq!(order["status_history"], history);
+    for personal in ["buyer", "note", "permalink_url"] {
+        assert!(order.get(personal).is_none(), "{personal}");
+    }
+    assert_eq!(order["shipping_address"], json!({ "country": "DE" }));
+    let unknown = format!("/orders/{UNKNOWN_ORDER}");
+    let missing = sale.admin(&admin, Method::GET, &unknown, &[], &Value::Null).await;
+    assert_eq!(missing.error(), (404, "order_not_found"));
 }
 
 #[tokio::test]

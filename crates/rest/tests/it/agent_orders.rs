@@ -162,6 +162,11 @@ async fn an_agent_changes_an_order_before_it_ships() {
         assert_eq!(refused.error(), (400, "invalid_request"));
         assert_eq!(refused.body["details"]["field"], field);
     }
+    // The empty text is absent, and a blank one removes the note.
+    assert_eq!(change(json!({ "note": "" })).await.body["details"]["field"], "destination");
+    assert_eq!(sale.read().await["note"], "ring");
+    let removed = change(json!({ "note": " " })).await;
+    assert_eq!((removed.status, removed.body["data"].get("note")), (200, None));
     sale.change(json!({ "action": "ship" })).await;
     assert_eq!(change(json!({ "note": "x" })).await.error(), (409, "invalid_status_transition"));
 }
@@ -334,7 +339,13 @@ async fn a_dispute_ends_by_agreement_or_withdrawal() {
     let listed = sale
         .merchant(&sale.shop, Method::GET, "/disputes?status=resolved", &[], &Value::Null)
         .await;
-    assert_eq!(listed.body["data"][0]["dispute_id"], json!(dispute));
+    let mut listed = listed.body["data"][0].clone();
+    assert_eq!((&listed["dispute_id"], &listed["statement_count"]), (&json!(dispute), &json!(3)));
+    assert!(listed.get("statements").is_none(), "{listed}");
+    let read = sale.merchant(&sale.shop, Method::GET, &at(""), &[], &Value::Null).await;
+    assert_eq!(read.body, accepted.body, "the merchant reads the statements of one dispute");
+    listed["statements"] = read.body["data"]["statements"].clone();
+    assert_eq!(listed, read.body["data"]);
     let next = sale.open_dispute().await;
     let path = format!("/orders/{}/disputes/{next}/withdraw", sale.order);
     let withdrawn = sale.agent(&sale.key, Method::POST, &path, &Value::Null).await;

@@ -200,7 +200,7 @@ async fn orders_are_selected_by_every_argument() {
     let number = |id: OrderId| id.to_string()[4..14].to_uppercase();
     let mut both = [first, second];
     both.sort_unstable();
-    let time = "2026-11-15T08:00:00Z";
+    let (past, time) = ("2026-11-14T08:00:00Z", "2026-11-15T08:00:00Z");
     for (arguments, selected) in [
         (json!({}), &both[..]),
         (json!({ "ids": [first] }), &[first]),
@@ -215,11 +215,14 @@ async fn orders_are_selected_by_every_argument() {
         (json!({ "names": ["0000000000"] }), &[]),
         (json!({ "createdAtMin": time, "createdAtMax": time, "updatedAtMin": time }), &both),
         (json!({ "createdAtMin": "2026-11-15T08:00:01Z" }), &[]),
-        (json!({ "updatedAtMax": "2026-11-15T07:59:59.5+00:00" }), &[]),
+        (json!({ "updatedAtMin": past, "updatedAtMax": "2026-11-15T07:59:59.5+00:00" }), &[]),
+        (json!({ "updatedAtMin": past, "updatedAtMax": "2100-01-01T00:00:00Z" }), &both),
         (json!({ "skip": 2 }), &[]),
     ] {
         assert_eq!(select(arguments.clone()).await, selected, "{arguments}");
     }
+    let unbounded = me.refused("onx_get_orders", json!({ "updatedAtMax": time })).await;
+    assert_eq!(unbounded["details"]["field"], "updatedAtMin", "{unbounded}");
     let page = select(json!({ "pageSize": 1 })).await;
     let next = select(json!({ "pageSize": 1, "skip": 1 })).await;
     assert_ne!(page, next);
@@ -330,6 +333,8 @@ async fn check_filters(me: &Shopper<'_>, order: OrderId, id: ReturnId) {
         (json!({ "orderIds": [order], "statuses": ["requested"] }), 1),
         (json!({ "outcomes": ["exchange"], "statuses": ["approved"] }), 1),
         (json!({ "outcomes": ["store_credit"] }), 0),
+        (json!({ "returnNumbers": ["R-1"] }), 0),
+        (json!({ "returnNumbers": [] }), 2),
         (json!({ "updatedAtMin": "2027-01-01T00:00:00Z" }), 0),
         (json!({ "skip": 1 }), 1),
         (json!({ "pageSize": 1 }), 1),

@@ -21,9 +21,9 @@ pub(crate) struct DisputeView<'order> {
     pub(crate) opened_at: String,
     pub(crate) reason: &'static str,
     pub(crate) state: String,
-    pub(crate) is_open: bool,
     /// Whether the buyer can add a statement.
     pub(crate) can_answer: bool,
+    pub(crate) can_withdraw: bool,
     /// The refund that the store proposes, while it can be accepted.
     pub(crate) proposal: Option<String>,
     pub(crate) statements: Vec<StatementView<'order>>,
@@ -41,8 +41,7 @@ pub(crate) struct StatementView<'order> {
 impl<'order> DisputesView<'order> {
     pub(crate) fn of(details: &'order OrderDetails, options: &BuyerOptions) -> Self {
         let view = |(index, dispute): (usize, &'order Dispute)| {
-            let can_answer = options.answerable_disputes.contains(&dispute.id);
-            dispute_view(&details.order, index + 1, dispute, can_answer)
+            dispute_view(&details.order, index + 1, dispute, options)
         };
         Self {
             disputes: details.disputes.iter().enumerate().map(view).collect(),
@@ -61,18 +60,18 @@ fn dispute_view<'order>(
     order: &Order,
     number: usize,
     dispute: &'order Dispute,
-    can_answer: bool,
+    options: &BuyerOptions,
 ) -> DisputeView<'order> {
-    let is_open = dispute.status.is_open();
-    let proposed = dispute.proposed_minor.filter(|_| is_open);
+    let can_accept = options.acceptable_disputes.contains(&dispute.id);
+    let proposed = dispute.proposed_minor.filter(|_| can_accept);
     DisputeView {
         id: dispute.id.to_string(),
         number,
         opened_at: format_date(dispute.opened_at),
         reason: reason(dispute.reason),
         state: state(order, dispute),
-        is_open,
-        can_answer,
+        can_answer: options.answerable_disputes.contains(&dispute.id),
+        can_withdraw: options.withdrawable_disputes.contains(&dispute.id),
         proposal: proposed.map(|minor| order.money(minor).to_string()),
         statements: dispute.statements.iter().filter_map(statement).collect(),
     }
@@ -97,7 +96,7 @@ fn state(order: &Order, dispute: &Dispute) -> String {
             String::from("Souk decided for the store.")
         }
         (DisputeStatus::Resolved, Some(Resolution::Agreement)) => {
-            format!("You accepted the proposal of the store.{refund}")
+            format!("The proposal of the store was accepted.{refund}")
         }
         (DisputeStatus::Resolved, None) => String::from("Resolved."),
     }

@@ -1,5 +1,7 @@
 //! The forms of the page. Each is executed once: the version that the page showed is part of its idempotency key.
 
+use std::fmt;
+
 use carts::Destination;
 use database::{Database, Reading};
 use jobs::{IdempotencyError, IdempotencyKey};
@@ -10,7 +12,8 @@ use orders::{
     ReturnRequest, Viewer,
 };
 use primitives::{DisputeId, LineId, OrderId, ReturnId};
-use serde::{Deserialize, Serialize};
+use serde::de::{Error as _, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 primitives::text_enum! {
@@ -31,10 +34,41 @@ primitives::text_enum! {
 /// Prefix of the field with the quantity of a line; its id follows.
 pub(crate) const QUANTITY: &str = "quantity-";
 
+/// Most fields of a form: a quantity for each of 50 lines, and some others.
+const FIELDS_MAX: usize = 100;
+
 /// The submitted fields.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize)]
 #[serde(transparent)]
 pub(crate) struct Fields(Vec<(String, String)>);
+
+impl<'de> Deserialize<'de> for Fields {
+    /// A form with too many fields is rejected before the further ones are read.
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Pairs;
+
+        impl<'de> Visitor<'de> for Pairs {
+            type Value = Fields;
+
+            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(formatter, "at most {FIELDS_MAX} fields")
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut sequence: A) -> Result<Fields, A::Error> {
+                let mut pairs = Vec::new();
+                while let Some(pair) = sequence.next_element::<(String, String)>()? {
+                    if pairs.len() == FIELDS_MAX {
+                        return Err(A::Error::invalid_length(FIELDS_MAX + 1, &self));
+                    }
+                    pairs.push(pair);
+                }
+                Ok(Fields(pairs))
+            }
+        }
+
+        deserializer.deserialize_seq(Pairs)
+    }
+}
 
 impl Fields {
     /// Returns the text of a field; an absent field is empty.
@@ -155,7 +189,8 @@ impl Submission<'_> {
     /// Returns the submitted address. An order without an address has no such form.
     async fn destination(&self) -> Result<Value, OrderError> {
         let reading = Reading::for_store(self.database, self.store.merchant)?;
-        let order = orders::order(&reading, self.store.merchant, self.order, None).await?;
+        let merchant = self.store.merchant;
+        let order = orders::order(&reading, merchant, self.order, &Viewer::All).await?;
         self.fields.destination(order.destination().ok_or(OrderError::NotFound)?)
     }
 
@@ -223,6 +258,17 @@ mod tests {
     fn fields(pairs: &[(&str, &str)]) -> Fields {
         let pairs = pairs.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned()));
         Fields(pairs.collect())
+    }
+
+    #[test]
+    fn a_form_with_more_than_100_fields_is_rejected() {
+        let read = |count: usize| {
+            let body = vec![json!(["name", "text"]); count];
+            serde_json::from_value::<Fields>(Value::Array(body))
+        };
+        assert_eq!(read(100).unwrap().0.len(), 100);
+        let refused = read(101).unwrap_err().to_string();
+        assert!(refused.contains("at most 100 fields"), "{refused}");
     }
 
     #[test]

@@ -38,8 +38,8 @@ fn sentence(refunds: &Amounts, entry: &HistoryEntry) -> String {
         HistoryKind::StatusChanged => status(entry.status),
         HistoryKind::LinesCanceled => "Items were canceled",
         HistoryKind::Updated => "Address or note were changed",
-        HistoryKind::Shipped => "A parcel was shipped",
-        HistoryKind::Delivered => "A parcel was delivered",
+        HistoryKind::Shipped => "A shipment was sent",
+        HistoryKind::Delivered => "A shipment was delivered",
         HistoryKind::Refunded => {
             return refunds.get(named("refund_id")).map_or_else(
                 || String::from("A refund was made"),

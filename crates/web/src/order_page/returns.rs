@@ -48,7 +48,9 @@ pub(crate) struct ReturnView<'order> {
 impl<'order> ReturnsView<'order> {
     pub(crate) fn of(details: &'order OrderDetails, options: &BuyerOptions) -> Self {
         let (order, eligibility) = (&details.order, &options.eligibility);
-        let lines = eligibility.lines.iter().filter(|line| line.returnable > 0);
+        let is_returnable =
+            |line: &&orders::LineEligibility| eligibility.has_room && line.returnable > 0;
+        let lines = eligibility.lines.iter().filter(is_returnable);
         let line = |line: &orders::LineEligibility| {
             Some(ReturnableView {
                 field: format!("{QUANTITY}{}", line.line),
@@ -101,6 +103,9 @@ fn until(order: &Order, eligibility: &ReturnEligibility) -> String {
     }
     if reasons.contains(&None) {
         return match eligibility.until {
+            _ if !eligibility.has_room => {
+                String::from("No further return can be requested on this page.")
+            }
             Some(until) => format!("You can return items until {}.", format_time(until)),
             None => String::from(
                 "You can return what has arrived. The period begins once everything has.",
@@ -115,7 +120,7 @@ fn until(order: &Order, eligibility: &ReturnEligibility) -> String {
         _ if has(IneligibleReason::AlreadyReturned) => {
             String::from("Everything that has arrived is part of a return.")
         }
-        _ => String::from("You can request a return here once a parcel has arrived."),
+        _ => String::from("You can request a return here once a shipment has arrived."),
     }
 }
 
@@ -152,7 +157,7 @@ fn state(it: &OrderReturn) -> String {
         ReturnStatus::Closed => "This return is closed.",
         ReturnStatus::Canceled => "This return was withdrawn.",
     };
-    let reason = it.decline_reason.as_deref().and_then(DeclineReason::parse).and_then(declined);
+    let reason = it.decline_reason.and_then(declined);
     reason.map_or_else(|| state.to_owned(), |reason| format!("{state} Reason: {reason}."))
 }
 
@@ -169,14 +174,14 @@ const fn declined(reason: DeclineReason) -> Option<&'static str> {
     }
 }
 
+/// Returns refund and fee of a settled return; `None` if there is neither.
 fn settlement(order: &Order, it: &OrderReturn) -> Option<String> {
-    let refund = order.money(it.refund_minor?);
-    match it.restocking_fee_minor {
-        Some(fee) if fee > 0 => {
-            Some(format!("Refunded: {refund}. The store kept a fee of {}.", order.money(fee)))
-        }
-        _ => Some(format!("Refunded: {refund}.")),
-    }
+    let above_0 = |minor: Option<i64>| minor.filter(|minor| *minor > 0);
+    let refund = above_0(it.refund_minor).map(|minor| format!("Refunded: {}.", order.money(minor)));
+    let fee = above_0(it.restocking_fee_minor);
+    let fee = fee.map(|minor| format!("The store kept a fee of {}.", order.money(minor)));
+    let parts: Vec<String> = refund.into_iter().chain(fee).collect();
+    (!parts.is_empty()).then(|| parts.join(" "))
 }
 
 const fn reason(reason: ReturnReason) -> &'static str {

@@ -30,8 +30,8 @@ pub(crate) struct OrderView<'order> {
     pub(crate) refunds: Vec<RefundView<'order>>,
     /// What the refunds leave; `None` without refunds.
     pub(crate) kept: Option<String>,
-    pub(crate) parcels: Vec<ParcelView<'order>>,
-    /// Why nothing was shipped, or when it should arrive; `None` if a parcel was shipped.
+    pub(crate) shipments: Vec<ShipmentView<'order>>,
+    /// Why nothing was shipped, or when it should arrive; `None` if something was shipped.
     pub(crate) waiting: Option<String>,
     pub(crate) destination: Option<String>,
 }
@@ -59,7 +59,7 @@ pub(crate) struct RefundView<'order> {
 }
 
 /// A shipment, formatted.
-pub(crate) struct ParcelView<'order> {
+pub(crate) struct ShipmentView<'order> {
     pub(crate) number: usize,
     pub(crate) state: String,
     pub(crate) items: Vec<String>,
@@ -95,7 +95,7 @@ impl<'order> OrderView<'order> {
             note: refund.note.as_deref(),
         };
         let kept = order.total.minor() - order.refunded_minor;
-        let parcels = details.fulfillments.iter().enumerate();
+        let shipments = details.fulfillments.iter().enumerate();
         Self {
             heading,
             meaning,
@@ -111,7 +111,7 @@ impl<'order> OrderView<'order> {
             total: order.total.to_string(),
             refunds: details.refunds.iter().map(refund).collect(),
             kept: (order.refunded_minor > 0).then(|| money(kept)),
-            parcels: parcels.map(|(index, it)| parcel(order, index + 1, it)).collect(),
+            shipments: shipments.map(|(index, it)| shipment(order, index + 1, it)).collect(),
             waiting: details.fulfillments.is_empty().then(|| waiting(order)),
             destination: destination(order),
         }
@@ -125,7 +125,7 @@ const fn status(status: OrderStatus) -> (&'static str, &'static str) {
             ("Your order is placed.", "It is paid. The store has not confirmed it yet.")
         }
         OrderStatus::Confirmed => {
-            ("Your order is confirmed.", "The store has accepted it and prepares it next.")
+            ("Your order is confirmed.", "The store has accepted it and processes it next.")
         }
         OrderStatus::Processing => ("Your order is being prepared.", "The store packs it."),
         OrderStatus::PartiallyShipped => {
@@ -199,11 +199,11 @@ const fn refund_reason(reason: RefundReason) -> &'static str {
     }
 }
 
-fn parcel<'order>(
+fn shipment<'order>(
     order: &Order,
     number: usize,
     fulfillment: &'order Fulfillment,
-) -> ParcelView<'order> {
+) -> ShipmentView<'order> {
     let state = match (fulfillment.delivered_at, fulfillment.expected_by) {
         (Some(at), _) => format!("Delivered on {}.", format_date(at)),
         (None, Some(by)) => {
@@ -212,7 +212,7 @@ fn parcel<'order>(
         }
         (None, None) => format!("Shipped on {}.", format_date(fulfillment.shipped_at)),
     };
-    ParcelView {
+    ShipmentView {
         number,
         state,
         items: units(order, &fulfillment.items),

@@ -120,6 +120,8 @@ async fn llms_txt_names_endpoints_and_tools() {
         "request_human_confirmation",
         "https://souk.example/api/v1/stores/directory",
         "/api/v1/stores/{slug}",
+        "GET /api/v1/agent/orders",
+        "`agent:orders` for orders, `agent:read` for all others",
         "https://souk.example/api/v1/openapi.json",
     ] {
         assert!(text.contains(expected), "{expected} is missing");

@@ -162,7 +162,7 @@ impl Bought {
     async fn details(&self) -> OrderDetails {
         let merchant = self.store.merchant;
         let reading = Reading::for_store(self.app.test.database(), merchant).unwrap();
-        orders::details(&reading, merchant, self.order, &Viewer::All).await.unwrap()
+        orders::buyer_options(&reading, merchant, self.order).await.unwrap().0
     }
 
     fn line(details: &OrderDetails) -> LineId {

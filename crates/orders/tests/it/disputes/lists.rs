@@ -50,6 +50,47 @@ async fn a_dispute_is_read_by_who_sees_its_order() {
 }
 
 #[tokio::test]
+async fn statements_are_read_with_one_dispute_and_on_the_page_and_not_in_lists() {
+    let case = Case::new().await;
+    let merchant = case.shop.merchant;
+    let first = open_of(&case, merchant, 1, true).await;
+    case.withdraw(&by_agent(), first).await.unwrap();
+    case.advance(MICRO);
+    let second = open_of(&case, merchant, 1, true).await;
+    let numbers = |details: &OrderDetails| -> Vec<(u32, usize)> {
+        details.disputes.iter().map(|it| (it.statement_count, it.statements.len())).collect()
+    };
+    // Lists of orders, of disputes, and an order by itself.
+    let filter = orders::OrdersFilter { limit: 10, ..orders::OrdersFilter::default() };
+    let (reading, keys) = (case.reading(), vec![agent(1)]);
+    let database = case.shop.test.database();
+    for viewer in [Viewer::Merchant, Viewer::Agent(keys.clone())] {
+        let parts = orders::OrderParts::All;
+        let page = orders::orders(&reading, merchant, &viewer, &filter, parts).await.unwrap();
+        assert_eq!(numbers(&page.orders[0].1), [(2, 0), (2, 0)], "{viewer:?}");
+    }
+    let page = orders::orders_of_keys_at(database, None, &keys, &filter).await.unwrap();
+    assert_eq!(numbers(&page.orders[0].1), [(2, 0), (2, 0)]);
+    assert_eq!(numbers(&case.shop.details(order(1).id).await), [(2, 0), (2, 0)]);
+    let all = DisputesFilter { limit: 10, ..DisputesFilter::default() };
+    let page = orders::disputes_of_store(&reading, merchant, &all).await.unwrap();
+    let undecided = orders::disputes_to_decide(database, None, 10).await.unwrap();
+    for (.., dispute) in page.disputes.iter().chain(&undecided.disputes) {
+        assert_eq!((dispute.statement_count, dispute.statements.len()), (2, 0));
+    }
+    // One dispute, a change of it, and the page.
+    let (details, dispute) = case.read(second).await;
+    assert_eq!((dispute.statements.len(), numbers(&details)), (2, vec![(2, 0), (2, 2)]));
+    let said = case.answer(&by_agent(), second, statement("a")).await.unwrap();
+    assert_eq!(numbers(&said.details), [(2, 0), (3, 3)]);
+    let page = orders::buyer_options(&reading, merchant, order(1).id).await.unwrap().0;
+    assert_eq!(numbers(&page), [(2, 2), (3, 3)]);
+    // A change of something else.
+    let confirmed = orders::confirm(&case.context(&by_merchant()), order(1).id, None).await;
+    assert_eq!(numbers(&confirmed.unwrap().details), [(2, 0), (3, 0)]);
+}
+
+#[tokio::test]
 async fn disputes_of_a_store_are_listed_newest_first_without_those_of_sandboxes() {
     let case = Case { shop: Shop::open().await };
     let other = case.shop.another_merchant().await;

@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
-use orders::{Actor, NewStatement, ReturnAction};
+use orders::{
+    Actor, DeclineReason, NewStatement, OrderContext, RequestedItem, ReturnAction, ReturnOutcome,
+    ReturnReason, ReturnRequest,
+};
 use primitives::Money;
 
 use super::Bought;
@@ -60,6 +63,17 @@ async fn the_buyer_changes_the_address_until_the_order_is_prepared() {
 }
 
 #[tokio::test]
+async fn a_form_has_at_most_100_fields() {
+    let bought = Bought::new().await;
+    // Token and version are two of them.
+    let refused = bought.submit("cancel", &"&a=b".repeat(99)).await;
+    assert_eq!(refused.status, 403, "{}", refused.text);
+    assert_eq!(bought.details().await.order.version, 1);
+    let accepted = bought.submit("cancel", &"&a=b".repeat(98)).await;
+    assert_eq!(accepted.status, 303, "{}", accepted.text);
+}
+
+#[tokio::test]
 async fn a_return_is_canceled_once() {
     let bought = Bought::new().await;
     bought.deliver().await;
@@ -90,7 +104,7 @@ async fn a_return_is_canceled_once() {
 #[tokio::test]
 async fn a_return_is_requested_once_and_followed() {
     let bought = Bought::new().await;
-    assert!(bought.page().await.contains("once a parcel has arrived"));
+    assert!(bought.page().await.contains("once a shipment has arrived"));
     bought.deliver().await;
     let page = bought.page().await;
     for expected in [
@@ -127,6 +141,31 @@ async fn a_return_is_requested_once_and_followed() {
     let page = bought.page().await;
     assert!(page.contains("Send it to Dock 9") && page.contains("1 in a return"), "{page}");
     assert!(page.contains("0 to 1,"), "one unit is left: {page}");
+    for action in [ReturnAction::Receive, ReturnAction::Reject { reason: DeclineReason::Used }] {
+        orders::change_return(&merchant, bought.order, returned.id, None, action).await.unwrap();
+    }
+    let page = bought.page().await;
+    assert!(page.contains("The store did not accept the items."), "{page}");
+    assert!(!page.contains("Refunded:"), "nothing was: {page}");
+}
+
+#[tokio::test]
+async fn the_form_of_a_return_is_shown_as_long_as_one_can_be_requested() {
+    let bought = Bought::new().await;
+    bought.deliver().await;
+    assert!(bought.page().await.contains("Request the return"));
+    let line = Bought::line(&bought.details().await);
+    let buyer = OrderContext { actor: Actor::BUYER, ..bought.merchant() };
+    for _ in 0..20 {
+        let items = vec![RequestedItem { line, quantity: 1, reason: ReturnReason::Other }];
+        let request = ReturnRequest { items, outcome: ReturnOutcome::Refund, note: None };
+        let requested = orders::request_return(&buyer, bought.order, request).await.unwrap();
+        let (id, cancel) = (requested.subject.unwrap().parse().unwrap(), ReturnAction::Cancel);
+        orders::change_return(&buyer, bought.order, id, None, cancel).await.unwrap();
+    }
+    let page = bought.page().await;
+    assert!(!page.contains("Request the return"), "{page}");
+    assert!(page.contains("No further return can be requested on this page."), "{page}");
 }
 
 #[tokio::test]
@@ -237,6 +276,7 @@ async fn a_proposal_is_accepted_once() {
     orders::refund(&merchant, bought.order, None, refund).await.unwrap();
     let page = bought.page().await;
     assert!(page.contains("The store: As agreed by mail") && !page.contains("RF-77"), "{page}");
+    assert!(!page.contains("Accept "), "less than the proposal is left: {page}");
     let refused = bought.submit("accept", &fields).await;
     assert!(refused.text.contains("The proposal cannot be accepted now"), "{}", refused.text);
     let answer = NewStatement {
@@ -248,5 +288,5 @@ async fn a_proposal_is_accepted_once() {
     let details = bought.submit_twice("accept", &fields).await;
     let dispute = &details.disputes[0];
     assert_eq!((dispute.status.as_str(), dispute.refund_minor), ("resolved", Some(149)));
-    assert!(bought.page().await.contains("You accepted the proposal of the store."));
+    assert!(bought.page().await.contains("The proposal of the store was accepted."));
 }

@@ -11,7 +11,7 @@ const ANSWER_TIME: Duration = Duration::from_hours(7 * 24);
 
 /// What waits, without what belongs to sandboxes. Each is counted up to 1,000.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Waiting {
+pub struct Backlog {
     /// Disputes that an administrator has to decide.
     pub disputes_under_review: i64,
     /// Those of them whose time for the decision has passed.
@@ -21,11 +21,11 @@ pub struct Waiting {
 }
 
 /// Counts what waits at all stores.
-pub async fn waiting(reading: &Reading) -> Result<Waiting, OrderError> {
+pub async fn backlog(reading: &Reading) -> Result<Backlog, OrderError> {
     reading
         .run(async |sql| {
             let now = sql.now().await?;
-            Ok(table::waiting(sql, now, now.minus(ANSWER_TIME)).await?)
+            Ok(table::backlog(sql, now, now.minus(ANSWER_TIME)).await?)
         })
         .await
 }

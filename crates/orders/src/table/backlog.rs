@@ -3,17 +3,17 @@
 use primitives::Timestamp;
 use sqlx::PgConnection;
 
-use crate::Waiting;
+use crate::Backlog;
 
 /// Counts disputes under review, and returns requested until a time that were not answered. The order is looked up for each row that
 /// is counted: a join would read all of them.
-pub(crate) async fn waiting(
+pub(crate) async fn backlog(
     sql: &mut PgConnection,
     now: Timestamp,
     until: Timestamp,
-) -> sqlx::Result<Waiting> {
+) -> sqlx::Result<Backlog> {
     sqlx::query_as!(
-        Waiting,
+        Backlog,
         r#"SELECT dispute.under_review AS "disputes_under_review!", dispute.overdue AS "disputes_overdue!",
                   unanswered.returns AS "returns_unanswered!"
            FROM (SELECT count(*) AS under_review, count(*) FILTER (WHERE decide_by <= $1) AS overdue
