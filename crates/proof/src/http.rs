@@ -173,26 +173,30 @@ impl Client {
     }
 
     pub(crate) async fn send(&mut self, method: &str, path: &str, body: &[u8]) -> Delivery {
-        let stream = match self.connection.take() {
-            Some(stream) if is_open(&stream) => Ok(stream),
-            _ => self.connect().await,
-        };
-        let Ok(mut stream) = stream else { return Delivery::NotSent };
-        // Head and body are two writes; the second must not wait for the acknowledgement of the first.
-        let _ = stream.set_nodelay(true);
         let content_type =
             self.content_type.map_or_else(String::new, |it| format!("Content-Type: {it}\r\n"));
-        let request = format!(
+        let head = format!(
             "{method} {path} HTTP/1.1\r\nHost: 127.0.0.1:{}\r\n{content_type}{}Content-Length: {}\r\n\r\n",
             self.port,
             self.headers,
             body.len()
         );
-        for bytes in [request.as_bytes(), body] {
-            if let Err(error) = stream.write_all(bytes).await {
-                return Delivery::Interrupted(format!("while sending: {error}"));
-            }
-        }
+        let reused = match self.connection.take().filter(is_open) {
+            // The server may end an idle connection at this moment. It has not received the whole request then.
+            Some(stream) => write_request(stream, &head, body).await.ok(),
+            None => None,
+        };
+        let sent = match reused {
+            Some(stream) => Ok(stream),
+            None => match self.connect().await {
+                Ok(stream) => write_request(stream, &head, body).await,
+                Err(_) => return Delivery::NotSent,
+            },
+        };
+        let mut stream = match sent {
+            Ok(stream) => stream,
+            Err(error) => return Delivery::Interrupted(format!("while sending: {error}")),
+        };
         match read_response(&mut stream).await {
             Ok(response) => {
                 if !response.closes {
@@ -204,6 +208,18 @@ impl Client {
             Err(why) => Delivery::Interrupted(why),
         }
     }
+}
+
+async fn write_request(
+    mut stream: TcpStream,
+    head: &str,
+    body: &[u8],
+) -> std::io::Result<TcpStream> {
+    // Head and body are two writes; the second must not wait for the acknowledgement of the first.
+    let _ = stream.set_nodelay(true);
+    stream.write_all(head.as_bytes()).await?;
+    stream.write_all(body).await?;
+    Ok(stream)
 }
 
 struct Response {

@@ -42,6 +42,24 @@ async fn a_change_is_made_to_the_expected_version_only() {
 }
 
 #[tokio::test]
+async fn a_change_whose_row_is_not_written_is_rolled_back() {
+    let shop = Shop::open().await;
+    shop.place(&order(1)).await.unwrap();
+    for sql in [
+        "CREATE FUNCTION keep() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END'",
+        "CREATE TRIGGER keep BEFORE UPDATE ON placed_order FOR EACH ROW EXECUTE FUNCTION keep()",
+    ] {
+        shop.execute(sql).await.unwrap();
+    }
+    let changed = orders::confirm(&shop.as_merchant(), order(1).id, None).await;
+    assert!(matches!(changed, Err(OrderError::Unreadable)), "{changed:?}");
+    assert_eq!(shop.count("SELECT count(*) FROM order_history").await, 0);
+    let events = shop.events(order(1).id, "order.status_changed").await;
+    assert!(events.is_empty(), "{events:?}");
+    assert_eq!(shop.read(order(1).id, None).await.unwrap(), order(1));
+}
+
+#[tokio::test]
 async fn a_repeated_request_is_executed_once() {
     let shop = Shop::open().await;
     shop.place(&order(1)).await.unwrap();

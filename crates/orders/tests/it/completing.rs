@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use database::Reading;
+use jobs::{Sweep, SweepRow};
 use orders::{CompleteOrders, DisputeStatus, Order, OrderStatus, ReturnStatus, Shipment};
 use serde_json::json;
 
@@ -49,6 +51,12 @@ impl Shop {
         let insert = sqlx::query(insert).bind(order(number).id.uuid()).bind(status.as_str());
         insert.execute(&mut self.test.raw().await).await.unwrap();
     }
+}
+
+/// Returns the rows that the job finds.
+async fn found(shop: &Shop) -> Vec<SweepRow> {
+    let platform = Reading::for_platform(shop.test.database());
+    platform.run(async |sql| CompleteOrders::find(sql, None, 10).await).await.unwrap()
 }
 
 #[tokio::test]
@@ -129,6 +137,34 @@ async fn an_order_with_an_open_dispute_is_left_until_the_dispute_has_ended() {
     shop.put_dispute(2, DisputeStatus::Withdrawn).await;
     shop.run::<CompleteOrders>().await;
     assert_eq!([shop.status(1).await, shop.status(2).await], [OrderStatus::Completed; 2]);
+}
+
+#[tokio::test]
+async fn an_order_that_changed_since_it_was_found_is_left() {
+    let shop = Shop::open().await;
+    shop.deliver(&order(1)).await;
+    let due_at = shop.details(order(1).id).await.order.returnable_until.unwrap();
+    let row = SweepRow { merchant: shop.merchant, id: order(1).id.uuid(), due_at };
+    let process = async || {
+        CompleteOrders::process(shop.test.database().clone(), row, ()).await.unwrap();
+        shop.status(1).await
+    };
+    assert_eq!(found(&shop).await, []);
+    // The time of the transaction counts, also if the last change of the order is later.
+    shop.execute("UPDATE placed_order SET updated_at = returnable_until").await.unwrap();
+    assert_eq!(process().await, OrderStatus::Delivered, "before the window ends");
+    shop.test.clock().advance(WINDOW);
+    assert_eq!(found(&shop).await, [row]);
+    shop.put_dispute(1, DisputeStatus::Open).await;
+    assert_eq!(process().await, OrderStatus::Delivered, "with an open dispute");
+    shop.put_dispute(1, DisputeStatus::Withdrawn).await;
+    shop.put_return(1, ReturnStatus::Approved).await;
+    assert_eq!(process().await, OrderStatus::Delivered, "with an open return");
+    shop.put_return(1, ReturnStatus::Closed).await;
+    // An order that is completed is left as well.
+    for _ in 0..2 {
+        assert_eq!(process().await, OrderStatus::Completed);
+    }
 }
 
 #[tokio::test]

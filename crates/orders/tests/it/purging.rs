@@ -1,10 +1,54 @@
 //! Purging sandbox orders, and erasing the data of buyers.
 
-use database::Work;
-use orders::{Order, ReturnAction, ReturnStatus};
+use database::{Reading, Work};
+use orders::{
+    DisputeReason, FeedbackOutcome, NewDispute, NewStatement, Order, OrderUpdate, ReturnAction,
+    ReturnOutcome, ReturnRequest, ReturnStatus, Shipment, Viewer,
+};
+use primitives::DisputeId;
+use serde_json::json;
 
-use crate::desk::{Desk, priced};
+use crate::desk::{Desk, item, priced};
 use crate::shop::{Shop, order};
+
+/// Rows that have a text of the buyer's side.
+const SECRETS: &str = "SELECT (SELECT count(*) FROM placed_order AS it WHERE it::text LIKE '%secret%')
+                            + (SELECT count(*) FROM order_return AS it WHERE it::text LIKE '%secret%')
+                            + (SELECT count(*) FROM order_feedback AS it WHERE it::text LIKE '%secret%')
+                            + (SELECT count(*) FROM dispute_statement AS it WHERE it::text LIKE '%secret%')";
+
+/// Delivers a placed order and lets all parties write about it. Returns its dispute.
+async fn write_everywhere(desk: &Desk, order: &Order) -> DisputeId {
+    let secret = || String::from("secret");
+    let (agent, buyer, merchant) = (desk.agent(1), desk.buyer(), desk.merchant());
+    let destination = Some(json!({ "country": "DE", "street": "secret" }));
+    let update = OrderUpdate { destination, note: Some(secret()) };
+    orders::update(&buyer, order.id, None, update).await.unwrap();
+    orders::ship(&merchant, order.id, None, Shipment::default()).await.unwrap();
+    orders::deliver(&merchant, order.id, None, Vec::new()).await.unwrap();
+    let request = ReturnRequest {
+        items: vec![item(order.lines[0].line, 1)],
+        outcome: ReturnOutcome::Refund,
+        note: Some(secret()),
+    };
+    orders::request_return(&agent, order.id, request).await.unwrap();
+    let outcome = FeedbackOutcome::ProblemUnresolved;
+    orders::submit_feedback(&agent, order.id, outcome, Some(secret())).await.unwrap();
+    let dispute = NewDispute {
+        reason: DisputeReason::Damaged,
+        statement: secret(),
+        evidence: vec![String::from("https://secret.example/")],
+    };
+    let opened = orders::open_dispute(&buyer, order.id, dispute).await.unwrap();
+    let id = opened.subject.unwrap().parse().unwrap();
+    let answer = NewStatement {
+        text: String::from("ours"),
+        evidence: vec![String::from("https://ours.example/")],
+        proposed_refund: None,
+    };
+    orders::answer_dispute(&merchant, order.id, id, answer).await.unwrap();
+    id
+}
 
 #[tokio::test]
 async fn a_purge_deletes_only_the_sandbox_order_of_a_session() {
@@ -58,6 +102,32 @@ async fn an_erasure_removes_the_carrier_that_the_buyers_side_named_and_not_that_
             (carrier, tracking_number)
         );
     }
+}
+
+#[tokio::test]
+async fn an_erasure_removes_what_the_buyers_side_wrote_and_nothing_of_the_merchant() {
+    let desk = Desk::open().await;
+    let approved = json!({ "country": "DE", "city": "secret" });
+    let terms = json!({ "returns": { "window_days": 30 }, "destination": approved });
+    let order = Order { terms, ..priced(1) };
+    desk.shop.place(&order).await.unwrap();
+    let id = write_everywhere(&desk, &order).await;
+    assert_eq!(desk.shop.count(SECRETS).await, 4);
+    let mut work = Work::for_platform(desk.database()).await.unwrap();
+    let erased = orders::erase_buyer(&mut work, "eve@example.com").await.unwrap();
+    assert_eq!(erased.len(), 1);
+    work.commit().await.unwrap();
+    assert_eq!(desk.shop.count(SECRETS).await, 0);
+
+    let merchant = desk.shop.merchant;
+    let reading = Reading::for_store(desk.database(), merchant).unwrap();
+    let read = orders::dispute(&reading, merchant, id, &Viewer::All).await;
+    let (details, dispute) = read.unwrap();
+    let statements = dispute.statements.iter().map(|it| (it.text.as_str(), it.evidence.len()));
+    assert_eq!(statements.collect::<Vec<_>>(), [("[erased]", 0), ("ours", 1)]);
+    let country = json!({ "country": "DE" });
+    assert_eq!(details.order.destination.as_ref(), Some(&country));
+    assert_eq!(details.order.terms["destination"], country);
 }
 
 #[tokio::test]

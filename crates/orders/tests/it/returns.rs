@@ -116,6 +116,20 @@ async fn the_window_is_open_until_its_last_microsecond() {
 }
 
 #[tokio::test]
+async fn a_request_that_waited_for_the_lock_is_in_time() {
+    let order = priced(1);
+    let desk = Desk::with_delivered(&order).await;
+    let last = Duration::from_hours(30 * 24) - Duration::from_secs(1);
+    desk.shop.test.clock().advance(last);
+    // The change that it waited for began after the end of the window.
+    let later = "UPDATE placed_order SET updated_at = returnable_until + interval '1 second'";
+    desk.shop.execute(later).await.unwrap();
+    desk.request_units(&order, 1).await;
+    let details = desk.details(order.id).await;
+    assert!(details.order.returnable_until < Some(details.returns[0].requested_at), "{details:?}");
+}
+
+#[tokio::test]
 async fn the_terms_of_the_purchase_decide_and_not_the_policies_of_today() {
     let long = with_window(Some(30));
     let desk = Desk::with_delivered(&long).await;

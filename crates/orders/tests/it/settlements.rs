@@ -132,6 +132,25 @@ async fn a_merchant_refunds_more_than_the_share_but_not_more_than_is_left() {
 }
 
 #[tokio::test]
+async fn a_settlement_that_the_verb_would_let_through_meets_the_constraint() {
+    let order = priced(1);
+    let desk = Desk::with_delivered(&order).await;
+    let id = desk.request_units(&order, 1).await;
+    desk.receive(&order, id).await;
+    let before = desk.details(order.id).await;
+    desk.shop
+        .execute(
+            "ALTER TABLE placed_order DROP CONSTRAINT placed_order_refunded,
+                 ADD CONSTRAINT placed_order_refunded CHECK (refunded_minor < 396)",
+        )
+        .await
+        .unwrap();
+    let refused = desk.change(&order, id, settle(None, None)).await;
+    assert_eq!(available(&refused), "refund: 22.77 EUR");
+    assert_eq!(desk.details(order.id).await, before);
+}
+
+#[tokio::test]
 async fn a_computed_refund_above_what_is_left_is_refused_until_the_merchant_names_it() {
     let order = priced(1);
     let desk = Desk::with_delivered(&order).await;

@@ -92,12 +92,19 @@ async fn an_administrator_reads_an_order_without_personal_data() {
     let noted = sale.agent(&sale.key, Method::PATCH, &path, &note).await;
     assert_eq!(noted.body["data"]["note"], "ring twice");
     sale.deliver().await;
+    let mut request = sale.one_mug();
+    request["note"] = json!("I am Eve");
+    let returned = sale.agent(&sale.key, Method::POST, &format!("{path}/returns"), &request).await;
+    assert_eq!(returned.body["data"]["customer_note"], "I am Eve", "{}", returned.body);
     let dispute = sale.open_dispute().await;
     let read = sale.admin(&admin, Method::GET, &path, &[], &Value::Null).await;
     let order = &read.body["data"];
     assert_eq!((&order["order_id"], &order["status"]), (&json!(sale.order), &json!("delivered")));
     assert_eq!(order["fulfillments"][0]["carrier"], "DHL");
-    assert_eq!(order["adjustments"][0]["id"], json!(dispute));
+    assert_eq!(order["adjustments"][1]["id"], json!(dispute));
+    assert_eq!(order["returns"][0]["return_id"], returned.body["data"]["return_id"]);
+    assert!(order["returns"][0].get("customer_note").is_none(), "{order}");
+    assert!(!read.body.to_string().contains("I am Eve"), "{}", read.body);
     let history = sale.read().await["status_history"].clone();
     assert_eq!(order["status_history"], history);
     for personal in ["buyer", "note", "permalink_url"] {

@@ -96,6 +96,21 @@ async fn a_merchant_takes_an_order_from_confirmation_to_delivery() {
 }
 
 #[tokio::test]
+async fn a_version_that_no_order_has_is_a_conflict() {
+    let sale = Sale::new().await;
+    let path = format!("/orders/{}", sale.order);
+    let confirm = json!({ "action": "confirm" });
+    // The first is 1 in its lower 32 bits.
+    for tag in ["\"4294967297\"", "\"9223372036854775807\""] {
+        let headers = [("if-match", tag)];
+        let refused = sale.merchant(&sale.shop, Method::PATCH, &path, &headers, &confirm).await;
+        assert_eq!(refused.error(), (409, "invalid_status_transition"), "{tag}");
+        assert_eq!(refused.body["details"]["current_version"], 1, "{tag}");
+    }
+    assert_eq!(sale.read().await["version"], 1);
+}
+
+#[tokio::test]
 async fn an_invalid_change_names_its_field() {
     let sale = Sale::new().await;
     let path = format!("/orders/{}", sale.order);

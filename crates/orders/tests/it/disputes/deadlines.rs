@@ -112,6 +112,20 @@ async fn the_merchant_is_reminded_once_two_days_before_the_deadline() {
 }
 
 #[tokio::test]
+async fn concurrent_runs_remind_once() {
+    let case = Case::new().await;
+    case.open().await;
+    case.advance(DAY * 6);
+    let row = found::<RemindOfDisputes>(&case, None, 10).await[0];
+    let process = || RemindOfDisputes::process(case.shop.test.database().clone(), row, ());
+    let (one, two) = tokio::join!(process(), process());
+    one.and(two).unwrap();
+    let notices = case.notices().await;
+    let reminders = notices.iter().filter(|(kind, _)| *kind == NoticeKind::DisputeReminder);
+    assert_eq!(reminders.count(), 1, "{notices:?}");
+}
+
+#[tokio::test]
 async fn nobody_is_reminded_of_a_dispute_that_is_answered_or_overdue() {
     let case = Case::new().await;
     let id = case.open().await;

@@ -40,11 +40,20 @@ impl Loader {
         }
         sqlx::raw_sql("SELECT pg_reload_conf()").execute(&mut sql).await?;
         // Foreign keys hold by construction; triggers that check them would take as long as the load itself.
-        let load = "SET session_replication_role = replica; SET synchronous_commit = off; SET maintenance_work_mem = '1GB'";
+        let load = "SET session_replication_role = replica; SET synchronous_commit = off; SET maintenance_work_mem = '1GB';
+                    SET max_parallel_maintenance_workers = 2";
         sqlx::raw_sql(load).execute(&mut sql).await?;
         let columns = "SELECT column_name::text FROM information_schema.columns WHERE table_name = 'placed_order'
                        ORDER BY ordinal_position";
         let columns = sqlx::query_scalar(columns).fetch_all(&mut sql).await?;
+        // Tables of their own: without indexes, every batch would read all that is loaded to find them.
+        for table in ["placed_order", "order_history", "order_fulfillment"] {
+            let copy = format!(
+                "CREATE TEMPORARY TABLE {table}_template AS SELECT * FROM {table} WHERE order_id = ANY ($1)"
+            );
+            let copy = sqlx::query(AssertSqlSafe(copy)).bind(&workbench.templates[..]);
+            copy.execute(&mut sql).await?;
+        }
         Ok(Self { sql, loaded: 0, columns })
     }
 
@@ -85,10 +94,10 @@ impl Loader {
     /// Adds the stores that the benchmark does not call: the directory has as many as the orders name.
     async fn add_stores(&mut self, stores: u32) -> Result<(), Failure> {
         sqlx::query(
-            "INSERT INTO store SELECT (jsonb_populate_record(store, jsonb_build_object(
-                 'merchant_id', ('00000000-0000-4000-8000-' || lpad(to_hex(number), 12, '0'))::uuid,
-                 'slug', 'store-' || number))).*
-             FROM (SELECT * FROM store ORDER BY merchant_id LIMIT 1) AS store, generate_series(0, $1 - 1) AS number
+            "INSERT INTO store OVERRIDING SYSTEM VALUE SELECT (jsonb_populate_record(template, jsonb_build_object(
+                 'merchant_id', ('00000000-0000-4000-8000-' || lpad(to_hex(n), 12, '0'))::uuid,
+                 'slug', 'store-' || n, 'number', 1000000 + n))).*
+             FROM (SELECT store AS template FROM store ORDER BY merchant_id LIMIT 1) AS one, generate_series(0, $1 - 1) AS made (n)
              ON CONFLICT DO NOTHING",
         )
         .bind(i32::try_from(stores)?)
@@ -97,22 +106,33 @@ impl Loader {
         Ok(())
     }
 
-    /// Drops all indexes but primary keys, and returns the statements that create them again.
+    /// Drops all indexes of the tables that are loaded, and returns the statements that create them again, in their order: ids
+    /// are random, so that an index of this size is sorted many times faster than it is filled.
     async fn drop_indexes(&mut self) -> Result<Vec<String>, Failure> {
-        let constraints = "SELECT format('ALTER TABLE %s DROP CONSTRAINT %I', conrelid::regclass, conname),
-                   format('ALTER TABLE %s ADD CONSTRAINT %I %s', conrelid::regclass, conname, pg_get_constraintdef(oid))
-            FROM pg_constraint WHERE conrelid = 'placed_order'::regclass AND contype = 'u'";
-        let indexes = "SELECT format('DROP INDEX %s', indexrelid::regclass), pg_get_indexdef(indexrelid) FROM pg_index
-            WHERE indrelid = 'placed_order'::regclass AND NOT indisprimary";
+        let constraints = |condition: &str| {
+            format!(
+                "SELECT format('ALTER TABLE %s DROP CONSTRAINT %I', conrelid::regclass, conname),
+                        format('ALTER TABLE %s ADD CONSTRAINT %I %s', conrelid::regclass, conname, pg_get_constraintdef(oid))
+                 FROM pg_constraint WHERE {condition}"
+            )
+        };
+        let loaded = "IN ('placed_order'::regclass, 'order_history'::regclass, 'order_fulfillment'::regclass)";
+        let references = constraints("confrelid = 'placed_order'::regclass AND contype = 'f'");
+        let keys = constraints(&format!("conrelid {loaded} AND contype IN ('p', 'u')"));
+        let indexes = format!(
+            "SELECT format('DROP INDEX %s', indexrelid::regclass), pg_get_indexdef(indexrelid)
+             FROM pg_index WHERE indrelid {loaded}"
+        );
         let mut again = Vec::new();
-        for query in [constraints, indexes] {
+        for query in [references, keys, indexes] {
             let found: Vec<(String, String)> =
-                sqlx::query_as(query).fetch_all(&mut self.sql).await?;
+                sqlx::query_as(AssertSqlSafe(query)).fetch_all(&mut self.sql).await?;
             for (drop, create) in found {
                 sqlx::raw_sql(AssertSqlSafe(drop)).execute(&mut self.sql).await?;
                 again.push(create);
             }
         }
+        again.reverse();
         Ok(again)
     }
 
@@ -128,7 +148,7 @@ impl Loader {
         let values: Vec<String> = columns.iter().map(|column| value(column)).collect();
         let rows = numbered(first, last, stores);
         let insert = format!(
-            "INSERT INTO placed_order ({}) SELECT {} FROM {rows}, placed_order AS template
+            "INSERT INTO placed_order ({}) SELECT {} FROM {rows}, placed_order_template AS template
              WHERE template.order_id = CASE WHEN has_history THEN $1 ELSE $2 END",
             columns.join(", "),
             values.join(", "),
@@ -155,7 +175,7 @@ impl Loader {
             let ids = if own.is_empty() { "" } else { "gen_random_uuid(), " };
             let copy = format!(
                 "INSERT INTO {table} (merchant_id, order_id, {own}{others})
-                 SELECT merchant, row_id, {ids}{others} FROM {rows}, {table} WHERE order_id = $1 AND has_history"
+                 SELECT merchant, row_id, {ids}{others} FROM {rows}, {table}_template WHERE order_id = $1 AND has_history"
             );
             sqlx::query(AssertSqlSafe(copy)).bind(completed).execute(&mut self.sql).await?;
         }

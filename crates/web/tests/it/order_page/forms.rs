@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use orders::{
-    Actor, DeclineReason, NewStatement, OrderContext, RequestedItem, ReturnAction, ReturnOutcome,
-    ReturnReason, ReturnRequest,
+    Actor, CancelReason, Cancellation, DeclineReason, LineUnits, NewStatement, OrderContext,
+    RequestedItem, ReturnAction, ReturnOutcome, ReturnReason, ReturnRequest,
 };
 use primitives::Money;
 
@@ -21,6 +21,28 @@ async fn the_buyer_cancels_once() {
     assert!(page.contains("This order was canceled.") && !page.contains("Cancel the order"));
     assert!(page.contains("Items were canceled, on this page"), "{page}");
     assert_eq!(bought.submit("cancel", "").await.status, 409, "it is canceled already");
+}
+
+#[tokio::test]
+async fn a_suspicion_of_fraud_is_not_told() {
+    let bought = Bought::new().await;
+    let merchant = bought.merchant();
+    let one = LineUnits { line: Bought::line(&bought.details().await), quantity: 1 };
+    for (items, reason) in
+        [(vec![one], CancelReason::OutOfStock), (Vec::new(), CancelReason::Fraud)]
+    {
+        let cancellation = Cancellation { items, reason, note: None };
+        orders::cancel(&merchant, bought.order, None, cancellation).await.unwrap();
+    }
+    let page = bought.page().await;
+    for told in [
+        "This order was canceled.",
+        "Items were canceled, by the store: out of stock.",
+        "Items were canceled, by the store.",
+    ] {
+        assert!(page.contains(told), "{told} is not on the page: {page}");
+    }
+    assert!(!page.to_lowercase().contains("fraud"), "{page}");
 }
 
 #[tokio::test]
