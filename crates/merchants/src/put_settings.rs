@@ -91,6 +91,8 @@ pub struct SettingsChange<'settings> {
     pub editor: Editor,
     /// Whether the payment page may be on the machine of the person who pays, without TLS.
     pub is_development: bool,
+    /// Fields of the API that other crates store and that this transaction changes too. Any of them is a new version.
+    pub other_fields: &'settings [&'static str],
 }
 
 impl<'settings> SettingsChange<'settings> {
@@ -98,7 +100,8 @@ impl<'settings> SettingsChange<'settings> {
     #[must_use]
     pub const fn by_operator(settings: &'settings Settings) -> Self {
         let editor = Editor { actor: Actor::Operator, role: None };
-        Self { settings, expected_version: None, editor, is_development: true }
+        let (is_development, other_fields) = (true, &[]);
+        Self { settings, expected_version: None, editor, is_development, other_fields }
     }
 }
 
@@ -116,7 +119,7 @@ pub async fn put_settings(
     if change.expected_version.is_some_and(|version| version != current.version) {
         return Err(SettingsError::VersionConflict { version: current.version });
     }
-    if current.settings == *settings {
+    if current.settings == *settings && change.other_fields.is_empty() {
         return Ok(current.version);
     }
     settings.check_change(&current.settings)?;
@@ -130,7 +133,8 @@ pub async fn put_settings(
     if pays_elsewhere {
         record_payment_page(work, merchant, editor.actor, &current.settings, settings).await?;
     }
-    let fields = settings.changed_fields(&current.settings);
+    let mut fields = settings.changed_fields(&current.settings);
+    fields.extend(change.other_fields);
     if !fields.is_empty() {
         let details = json!({ "actor": editor.actor.to_string(), "fields": fields });
         post_notice(work, merchant, NoticeKind::SettingsChanged, details).await?;

@@ -1,0 +1,212 @@
+//! Deliveries per second to a fast receiver on the same machine, against a bare loop of the same HTTP client which posts the same
+//! bodies with the same concurrency and does nothing else: no database, no signatures, no records. Then what a delivery costs, and
+//! what it costs with up to 100,000 endpoints in the table.
+//!
+//! A round begins when the transaction commits that queues all its deliveries, and ends when none is pending. Rounds of both
+//! alternate, so that a slow minute of the machine affects both. The receiver is a process of its own and records nothing.
+//!
+//! The open-source Svix server on the same receivers would be run like this: `svix-server` with `SVIX_QUEUE_TYPE=redis`,
+//! `SVIX_DB_DSN` and `SVIX_REDIS_DSN` of private engines, `SVIX_WHITELIST_SUBNETS=["127.0.0.0/8"]` and `SVIX_ENABLE_HTTP` so that it may post
+//! to loopback addresses; one application for each store and one endpoint for each URL by its API; a round begins with the first
+//! `POST /api/v1/app/{id}/msg/` and ends when the receiver, started with `--file`, has counted all requests. It is not part of this
+//! program, because it is not part of this repository.
+
+mod load;
+mod sizes;
+
+use std::time::{Duration, Instant};
+
+use database::Clock;
+use outbound::{Client, Destination};
+use tokio::task::JoinSet;
+use webhooks::SigningSecret;
+
+use self::load::Load;
+use crate::engines::Engines;
+use crate::recording::record;
+use crate::report::{Failure, ensure, grouped};
+use crate::souk::cpu_micros;
+use crate::table_print::{Spread, Table};
+use crate::webhooks::site::loopback_client;
+
+const ROUNDS: usize = 5;
+/// Deliveries in a round, unless an option says otherwise.
+const DELIVERIES: u32 = 20_000;
+/// Endpoints that receive them, each of a store of its own.
+const ENDPOINTS: usize = 64;
+/// Requests at one endpoint at the same time, as the dispatcher sends them.
+const PER_ENDPOINT: usize = 2;
+/// Target of the ratio to the bare loop.
+const TARGET: f64 = 0.5;
+
+pub(crate) async fn bench(deliveries: Option<u32>) -> Result<(), Failure> {
+    let deliveries = deliveries.unwrap_or(DELIVERIES);
+    let engines = Engines::start()?;
+    {
+        let load = Load::open(&engines, ENDPOINTS).await?;
+        compare(&engines, &load, deliveries).await?;
+        count_statements(&engines, &load, deliveries / 10).await?;
+    }
+    sizes::measure(&engines).await
+}
+
+/// The result of a round: deliveries per second, and CPU per delivery in microseconds.
+struct Round {
+    rate: f64,
+    /// Of the process that sends: the worker, or this one.
+    sender: f64,
+    postgres: f64,
+    receiver: f64,
+}
+
+async fn compare(engines: &Engines, load: &Load, deliveries: u32) -> Result<(), Failure> {
+    // The first deliveries show that the endpoints work, and leave bodies for the bare loop.
+    load.deliver(engines, deliveries).await?;
+    let bare = Bare::new(load, deliveries).await?;
+    let (mut ours, mut theirs) = (Vec::new(), Vec::new());
+    for round in 0..=ROUNDS {
+        for turn in 0..2 {
+            if (round + turn) % 2 == 0 {
+                ours.push(load.deliver(engines, deliveries).await?);
+            } else {
+                theirs.push(bare.run(engines, load).await?);
+            }
+        }
+    }
+    // The first round of each is a warm-up.
+    let (ours, theirs) = (ours.split_off(1), theirs.split_off(1));
+    let show = |rounds: &[Round], of: fn(&Round) -> f64, decimals: usize| {
+        Spread::of(rounds.iter().map(of)).show(decimals)
+    };
+    println!(
+        "{} deliveries to {ENDPOINTS} endpoints, {PER_ENDPOINT} at a time at each, synchronous_commit = on; median of {ROUNDS} \
+         interleaved rounds (min–max)",
+        grouped(deliveries)
+    );
+    let mut rates = Table::new(&["deliveries per second", "souk", "bare loop", "ratio", "target"]);
+    let ratios = ours.iter().zip(&theirs).map(|(ours, theirs)| ours.rate / theirs.rate);
+    rates.add(vec![
+        String::from("one process"),
+        show(&ours, |round| round.rate, 0),
+        show(&theirs, |round| round.rate, 0),
+        Spread::of(ratios).show(2),
+        format!("{TARGET}"),
+    ]);
+    rates.print();
+    let mut cpu = Table::new(&["CPU per delivery, µs", "sender", "PostgreSQL", "receiver"]);
+    for (name, rounds) in [("souk work", &ours), ("bare loop", &theirs)] {
+        cpu.add(vec![
+            name.to_owned(),
+            show(rounds, |round| round.sender, 0),
+            show(rounds, |round| round.postgres, 0),
+            show(rounds, |round| round.receiver, 0),
+        ]);
+    }
+    cpu.print();
+    Ok(())
+}
+
+/// CPU times of the processes, to be subtracted.
+struct Cpu {
+    sender: u64,
+    postgres: u64,
+    receiver: u64,
+    at: Instant,
+}
+
+impl Cpu {
+    fn now(engines: &Engines, sender: u32, receiver: u32) -> Result<Self, Failure> {
+        Ok(Self {
+            sender: cpu_micros(sender)?,
+            postgres: engines.postgres_cpu_micros()?,
+            receiver: cpu_micros(receiver)?,
+            at: Instant::now(),
+        })
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "times of minutes in microseconds")]
+    fn until(&self, end: &Self, deliveries: u32) -> Round {
+        let each =
+            |before: u64, after: u64| after.saturating_sub(before) as f64 / f64::from(deliveries);
+        Round {
+            rate: f64::from(deliveries) / end.at.duration_since(self.at).as_secs_f64(),
+            sender: each(self.sender, end.sender),
+            postgres: each(self.postgres, end.postgres),
+            receiver: each(self.receiver, end.receiver),
+        }
+    }
+}
+
+/// The bare loop: the HTTP client, bodies and headers.
+struct Bare {
+    client: Client,
+    destinations: Vec<Destination>,
+    bodies: Vec<Vec<u8>>,
+}
+
+impl Bare {
+    async fn new(load: &Load, deliveries: u32) -> Result<Self, Failure> {
+        let client = loopback_client()?;
+        let urls = load.urls().await?;
+        let parse = |url: &String| Destination::parse(url, client.policy());
+        let destinations = urls.iter().map(parse).collect::<Result<_, _>>()?;
+        Ok(Self { destinations, bodies: load.bodies(deliveries).await?, client })
+    }
+
+    async fn run(&self, engines: &Engines, load: &Load) -> Result<Round, Failure> {
+        let deliveries = u32::try_from(self.bodies.len())?;
+        // The headers of one event serve for all.
+        let (event, secret) = (load.event, SigningSecret::of([7; 32]));
+        let now = Clock::system().local_now();
+        let headers = webhooks::headers(event, now, b"{}", std::slice::from_ref(&secret));
+        let loops = self.destinations.len() * PER_ENDPOINT;
+        let mut parts: Vec<Vec<Vec<u8>>> = vec![Vec::new(); loops];
+        for (number, body) in self.bodies.iter().enumerate() {
+            parts[number % loops].push(body.clone());
+        }
+        let before = Cpu::now(engines, std::process::id(), load.site.receiver.pid())?;
+        let mut tasks: JoinSet<Result<(), Failure>> = JoinSet::new();
+        for (number, part) in parts.into_iter().enumerate() {
+            let (client, headers) = (self.client.clone(), headers.clone());
+            let destination = self.destinations[number % self.destinations.len()].clone();
+            tasks.spawn(async move {
+                for body in part {
+                    let response = client.post(&destination, headers.clone(), body.into()).await?;
+                    ensure(response.status.is_success(), || response.status.to_string())?;
+                }
+                Ok(())
+            });
+        }
+        while let Some(ended) = tasks.join_next().await {
+            ended??;
+        }
+        let after = Cpu::now(engines, std::process::id(), load.site.receiver.pid())?;
+        Ok(before.until(&after, deliveries))
+    }
+}
+
+/// Counts the statements and transactions of deliveries in the log of PostgreSQL, which makes them slower.
+async fn count_statements(engines: &Engines, load: &Load, deliveries: u32) -> Result<(), Failure> {
+    let deliver = async {
+        load.deliver(engines, deliveries).await?;
+        // The last results are recorded, and the stores released.
+        tokio::time::sleep(Duration::from_secs(3)).await;
+        Ok(())
+    };
+    let ((), connections) = record(engines, deliver).await?;
+    let is_counted = |sql: &str| sql.contains("webhook_") && !load::is_own(sql);
+    let (mut statements, mut commits) = (0_u32, 0_u32);
+    for connection in connections {
+        for statement in &connection {
+            statements += u32::from(is_counted(&statement.sql));
+            commits += u32::from(statement.sql.contains("COMMIT"));
+        }
+    }
+    println!(
+        "{} deliveries: {:.3} statements about webhooks and {:.3} transactions for each",
+        grouped(deliveries),
+        f64::from(statements) / f64::from(deliveries),
+        f64::from(commits) / f64::from(deliveries),
+    );
+    Ok(())
+}
