@@ -2,7 +2,6 @@
 
 pub(crate) mod sanitized;
 pub(crate) mod version;
-mod webhook_url;
 
 use std::sync::{Arc, LazyLock};
 
@@ -14,7 +13,6 @@ use identity::StoreScope;
 use merchants::{CurrentSettings, SettingsChange, SettingsError, SettingsRecord};
 use primitives::ErrorCode;
 use serde_json::Value;
-use webhooks::SigningSecret;
 
 use crate::merge_patch::merge;
 use crate::openapi::inlined_schema;
@@ -25,7 +23,6 @@ use crate::{
 
 use sanitized::Sanitized;
 use version::{IfMatch, Precondition, VersionRequired};
-use webhook_url::{UrlChange, WEBHOOK_URL};
 
 const ACCESS: Access = Access::Store(StoreScope::Settings);
 
@@ -34,13 +31,13 @@ pub(crate) fn endpoints() -> Routes<RestState> {
         .operation_id("getSettings")
         .tag("merchant")
         .summary("Get the store settings")
-        .description("Returns policies, confirmation policy, checkout URL, webhook URL, GTIN source, shipping, taxes and promotions. Change them with `PATCH`. The header `ETag` is the version.")
+        .description("Returns policies, confirmation policy, checkout URL, GTIN source, shipping, taxes and promotions. Change them with `PATCH`. The header `ETag` is the version.")
         .response::<Envelope<SettingsRecord>>(200);
     let change = Endpoint::patch("/merchant/settings", ACCESS, change)
         .operation_id("updateSettings")
         .tag("merchant")
         .summary("Change store settings")
-        .description("Changes the fields that the body names and no others, as a JSON merge patch (RFC 7396): `null` resets a field, and a list is replaced as a whole. With `version` or `If-Match`, the call fails with 409 `invalid_status_transition` and `details.current_version` if the settings have changed since that version. `checkout_url_template` can be changed only by an owner of the store, with a token, and only to an https URL on a host that an operator allowed for the store. The first `webhook_url` creates a webhook endpoint, whose signing secret is `webhook_secret` of this response and is never returned again.")
+        .description("Changes the fields that the body names and no others, as a JSON merge patch (RFC 7396): `null` resets a field, and a list is replaced as a whole. With `version` or `If-Match`, the call fails with 409 `invalid_status_transition` and `details.current_version` if the settings have changed since that version. `checkout_url_template` can be changed only by an owner of the store, with a token, and only to an https URL on a host that an operator allowed for the store.")
         .header(IfMatch::NAME, IfMatch::DESCRIPTION)
         .draft_body::<SettingsRecord>()
         .response::<Envelope<SettingsRecord>>(200)
@@ -49,7 +46,7 @@ pub(crate) fn endpoints() -> Routes<RestState> {
         .operation_id("replaceSettings")
         .tag("merchant")
         .summary("Replace the store settings")
-        .description("Replaces all settings; omitted fields are reset. Requires the version that is replaced, as `version` or `If-Match`: without it the call fails with 428 `precondition_required`, with another one than the current with 409 `invalid_status_transition` and `details.current_version`. Identical settings keep their version. `checkout_url_template` can be changed only by an owner of the store, with a token; other callers send it unchanged. The first `webhook_url` creates a webhook endpoint, whose signing secret is `webhook_secret` of this response; without `webhook_url` the endpoint is deleted.")
+        .description("Replaces all settings; omitted fields are reset. Requires the version that is replaced, as `version` or `If-Match`: without it the call fails with 428 `precondition_required`, with another one than the current with 409 `invalid_status_transition` and `details.current_version`. Identical settings keep their version. `checkout_url_template` can be changed only by an owner of the store, with a token; other callers send it unchanged.")
         .header(IfMatch::NAME, IfMatch::DESCRIPTION)
         .body::<SettingsRecord>()
         .response::<Envelope<SettingsRecord>>(200)
@@ -64,7 +61,8 @@ async fn read(
     caller: StoreCaller,
     State(rest): State<Arc<Rest>>,
 ) -> Result<Settings, ErrorResponse> {
-    answer(&rest, &caller, None).await
+    let current = current(&rest, &caller).await?;
+    Ok(answer(current, &caller))
 }
 
 async fn replace(
@@ -74,7 +72,6 @@ async fn replace(
     Json(Sanitized(request)): Json<Sanitized<SettingsRecord>>,
 ) -> Result<Settings, ErrorResponse> {
     let replaced = if_match.or(request.version)?;
-    let url = UrlChange::to(&rest, &caller, request.webhook_url.as_deref()).await?;
     let mut work = Work::for_store(&rest.database, caller.merchant).await?;
     let current = merchants::lock_settings(&mut work, caller.merchant).await?;
     let settings = parse(request, &caller)?;
@@ -85,9 +82,8 @@ async fn replace(
             return Err(VersionRequired { current_version: current.version }.into());
         }
     };
-    let change = Change { settings: &settings, expected_version: expected, url };
-    let secret = put(work, &rest, &caller, &current, &change).await?;
-    answer(&rest, &caller, secret).await
+    put(work, &rest, &caller, &current, &settings, expected).await?;
+    read(caller, State(rest)).await
 }
 
 async fn change(
@@ -100,25 +96,13 @@ async fn change(
         Precondition::Version(version) => Some(version),
         Precondition::Any | Precondition::Unnamed => None,
     };
-    let url = match patch.get(WEBHOOK_URL) {
-        Some(url) => UrlChange::to(&rest, &caller, url.as_str()).await?,
-        None => UrlChange::Keep,
-    };
     let mut work = Work::for_store(&rest.database, caller.merchant).await?;
     // Locked before the patch is applied, so that the fields that it does not name stay as they are.
     let current = merchants::lock_settings(&mut work, caller.merchant).await?;
     let request = patched(current.clone(), &patch, &caller)?;
     let settings = parse(request, &caller)?;
-    let change = Change { settings: &settings, expected_version: expected, url };
-    let secret = put(work, &rest, &caller, &current, &change).await?;
-    answer(&rest, &caller, secret).await
-}
-
-/// Settings to store.
-struct Change<'request> {
-    settings: &'request merchants::Settings,
-    expected_version: Option<i64>,
-    url: UrlChange,
+    put(work, &rest, &caller, &current, &settings, expected).await?;
+    read(caller, State(rest)).await
 }
 
 /// Returns the settings with a merge patch applied.
@@ -143,41 +127,29 @@ fn parse(
     Ok(request.into_settings(caller.store.currency)?)
 }
 
-/// Stores settings and the endpoint of `webhook_url`, and commits the transaction that locked the current ones. Returns the
-/// secret of an endpoint that was created.
+/// Stores settings and commits the transaction that locked the current ones.
 async fn put(
     mut work: Work,
     rest: &Rest,
     caller: &StoreCaller,
     current: &CurrentSettings,
-    change: &Change<'_>,
-) -> Result<Option<SigningSecret>, ErrorResponse> {
-    let Change { settings, expected_version, url } = change;
+    settings: &merchants::Settings,
+    expected_version: Option<i64>,
+) -> Result<(), ErrorResponse> {
     catalog::check_categories(&mut work, caller.merchant, settings, &current.settings).await?;
-    let change = SettingsChange {
-        settings,
-        expected_version: *expected_version,
-        editor: caller.editor,
-        is_development: !rest.site_url.starts_with("https://"),
-        other_fields: url.fields(),
-    };
+    let is_development = !rest.site_url.starts_with("https://");
+    let editor = caller.editor;
+    let change = SettingsChange { settings, expected_version, editor, is_development };
     merchants::put_settings(&mut work, caller.merchant, &change).await?;
-    let secret = url.apply(&mut work, rest, caller).await?;
-    work.commit().await?;
-    Ok(secret)
+    Ok(work.commit().await?)
 }
 
-/// Returns the settings as they are now, with the secret of an endpoint that was just created.
-async fn answer(
-    rest: &Rest,
-    caller: &StoreCaller,
-    secret: Option<SigningSecret>,
-) -> Result<Settings, ErrorResponse> {
+async fn current(rest: &Rest, caller: &StoreCaller) -> Result<CurrentSettings, ErrorResponse> {
     let reading = Reading::for_store(&rest.database, caller.merchant)?;
-    let current = merchants::settings(&reading, caller.merchant).await?;
+    Ok(merchants::settings(&reading, caller.merchant).await?)
+}
+
+fn answer(current: CurrentSettings, caller: &StoreCaller) -> Settings {
     let tag = [(ETAG, format!("\"{}\"", current.version))];
-    let mut record = SettingsRecord::of(current, caller.store.currency);
-    record.webhook_url = rest.webhooks.settings_url(caller.merchant).await?;
-    record.webhook_secret = secret.map(|secret| secret.text());
-    Ok((tag, Envelope::new(record)))
+    (tag, Envelope::new(SettingsRecord::of(current, caller.store.currency)))
 }

@@ -21,11 +21,8 @@ use crate::policies::SettingsPolicies;
 
 type Parsed<T> = Result<T, InvalidSetting>;
 
-/// The longest URL that a webhook endpoint has: one that was moved is returned here and must be accepted again.
-const WEBHOOK_URL_LENGTH_MAX: usize = 2_048;
-
-/// Settings of a store. Amounts are in the store's currency. Has no `Debug`, so that the secret in it cannot be logged.
-#[derive(Serialize, Deserialize, JsonSchema)]
+/// Settings of a store. Amounts are in the store's currency.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SettingsRecord {
     /// Version of the settings, incremented by every change. They are changed only if they still have this version. `PUT`
@@ -51,18 +48,6 @@ pub struct SettingsRecord {
     #[serde(default)]
     #[schemars(length(max = URL_LENGTH_MAX))]
     checkout_url_template: Option<String>,
-    /// URL to which webhook events are sent; null removes its endpoint. It is stored as a webhook endpoint, not here: the caller
-    /// of `of` and of `into_settings` reads and writes it.
-    #[serde(default)]
-    #[schemars(
-        length(max = WEBHOOK_URL_LENGTH_MAX),
-        description = "URL to which webhook events are sent, https on the public internet. It is a webhook endpoint that receives the default events; null removes it, another URL moves it. `/merchant/webhooks` has all endpoints."
-    )]
-    pub webhook_url: Option<String>,
-    /// Signing secret of the endpoint that this request created for `webhook_url`, returned only once. Ignored in requests.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(length(max = 100))]
-    pub webhook_secret: Option<String>,
     /// Whether a checkout requires a destination. Otherwise the person may enter it on the payment page.
     #[serde(default)]
     destination_required: bool,
@@ -118,8 +103,6 @@ impl SettingsRecord {
             policies: SettingsPolicies::of(settings.policies, currency),
             confirmation_policy: settings.confirmation,
             checkout_url_template: settings.checkout_url.map(|url| url.to_string()),
-            webhook_url: None,
-            webhook_secret: None,
             destination_required: settings.destination_required,
             hold_limits: settings
                 .hold_limits

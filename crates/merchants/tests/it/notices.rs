@@ -79,23 +79,6 @@ async fn changed_settings_are_named() {
 }
 
 #[tokio::test]
-async fn a_field_that_another_crate_stores_is_a_new_version_and_is_named() {
-    let test = TestDatabase::new().await;
-    register(test.database(), &store(1, "a")).await.unwrap();
-    let settings = Settings::default();
-    let other_fields: &[&'static str] = &["webhook_url"];
-    let change = SettingsChange { other_fields, ..SettingsChange::by_operator(&settings) };
-    let mut work = Work::for_platform(test.database()).await.unwrap();
-    assert_eq!(merchants::put_settings(&mut work, one(), &change).await.unwrap(), 1);
-    assert_eq!(merchants::put_settings(&mut work, one(), &change).await.unwrap(), 2);
-    work.commit().await.unwrap();
-    let reading = Reading::for_store(test.database(), one()).unwrap();
-    let notices = merchants::notices(&reading, one(), None, 10).await.unwrap().notices;
-    let details = json!({ "actor": "operator", "fields": other_fields });
-    assert_eq!(serde_json::to_value(&notices[0].details).unwrap(), details);
-}
-
-#[tokio::test]
 async fn notices_are_kept_for_two_years() {
     let test = TestDatabase::new().await;
     let day = Duration::from_hours(24);

@@ -51,16 +51,14 @@ const EVENTS: [(&str, &str); 4] = [
                                                      THEN 'dispute.resolved' END END AS event,
                 h.previous_status, h.status, h.actor, h.kind
          FROM order_history AS h JOIN placed_order AS o USING (merchant_id, order_id) WHERE NOT o.is_sandbox) AS entry
-        WHERE event IS NOT NULL AND 1 <> (SELECT count(*)
-            FROM webhook_event AS e JOIN webhook_body AS stored USING (merchant_id, event_id),
-            LATERAL (SELECT convert_from(stored.body, 'UTF8')::jsonb AS body) AS it
+        WHERE event IS NOT NULL AND 1 <> (SELECT count(*) FROM webhook_event AS e,
+            LATERAL (SELECT convert_from(body, 'UTF8')::jsonb AS body) AS it
             WHERE (e.merchant_id, e.subject, e.kind) = (entry.merchant_id, entry.order_id, entry.event)
               AND (it.body ->> 'sequence')::int = entry.sequence AND it.body ->> 'status' = entry.status
               AND it.body ->> 'changedBy' = entry.actor
               AND (entry.kind <> 'status_changed' OR it.body ->> 'previousStatus' = entry.previous_status))"),
-    ("an event without its entry", "SELECT count(*)
-            FROM webhook_event AS e JOIN webhook_body AS stored USING (merchant_id, event_id),
-            LATERAL (SELECT (convert_from(stored.body, 'UTF8')::jsonb ->> 'sequence')::int AS sequence) AS it
+    ("an event without its entry", "SELECT count(*) FROM webhook_event AS e,
+            LATERAL (SELECT (convert_from(body, 'UTF8')::jsonb ->> 'sequence')::int AS sequence) AS it
         WHERE e.kind NOT IN ('order.created', 'checkout.abandoned') AND NOT EXISTS (SELECT FROM order_history AS h
             WHERE (h.merchant_id, h.order_id, h.sequence) = (e.merchant_id, e.subject, it.sequence))"),
     ("an outbox row of an order without its webhook event", "SELECT count(*) FROM
@@ -148,9 +146,8 @@ pub(super) async fn edges(sql: &mut PgConnection) -> Result<Edges, Failure> {
 
 /// Returns the edges of returns that are in the events. What the history says of a return must be the same.
 pub(super) async fn return_edges(sql: &mut PgConnection) -> Result<Edges, Failure> {
-    let of_events = "SELECT DISTINCT it.body ->> 'previousReturnStatus', it.body ->> 'returnStatus'
-        FROM webhook_event JOIN webhook_body AS stored USING (merchant_id, event_id),
-        LATERAL (SELECT convert_from(stored.body, 'UTF8')::jsonb AS body) AS it WHERE kind = 'return.updated'";
+    let of_events = "SELECT DISTINCT it.body ->> 'previousReturnStatus', it.body ->> 'returnStatus' FROM webhook_event,
+        LATERAL (SELECT convert_from(body, 'UTF8')::jsonb AS body) AS it WHERE kind = 'return.updated'";
     let of_history = "SELECT DISTINCT before, status FROM
         (SELECT details ->> 'return_status' AS status, lag(details ->> 'return_status')
              OVER (PARTITION BY details ->> 'return_id' ORDER BY sequence) AS before
