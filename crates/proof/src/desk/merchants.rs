@@ -396,10 +396,12 @@ pub(crate) async fn agent_analytics(trial: Trial) -> Verdict {
     ))
 }
 
-/// Waits until the registry lists a new store, and as many stores as the directory; returns them.
+/// Waits until the registry lists a new store, and as many stores as the directory did at some time; returns them. Servers
+/// cache the registry for some seconds, and other checks create stores meanwhile.
 async fn wait_for_registry(port: u16, slug: &str) -> Result<Vec<Value>, Failure> {
     let mut seen = String::new();
-    for _ in 0..50 {
+    let mut totals = Vec::new();
+    for _ in 0..150 {
         let index = match Client::new(port).get("/.well-known/merchant-index.json").await {
             Delivery::Answered { status: 200, body } => serde_json::from_str::<Value>(&body)?,
             other => return Err(format!("the registry: {other:?}").into()),
@@ -407,12 +409,11 @@ async fn wait_for_registry(port: u16, slug: &str) -> Result<Vec<Value>, Failure>
         let (_, directory) =
             call(port, "", "GET", "/stores/directory?limit=1", &Value::Null).await?;
         let listed = index["merchants"].as_array().cloned().unwrap_or_default();
-        let is_complete = index["total"] == directory["meta"]["total"];
-        if is_complete && listed.iter().any(|store| store["slug"] == slug) {
+        totals.push(directory["meta"]["total"].clone());
+        if totals.contains(&index["total"]) && listed.iter().any(|store| store["slug"] == slug) {
             return Ok(listed);
         }
         seen = format!("{} in the registry, {}", index["total"], directory["meta"]);
-        // Servers cache the stores for some seconds, and other checks create some.
         tokio::time::sleep(std::time::Duration::from_millis(200)).await;
     }
     Err(format!("the registry and the directory differ, or lack {slug}: {seen}").into())
