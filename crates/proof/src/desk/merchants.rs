@@ -1,5 +1,7 @@
 //! Checks of what merchants see and decide: their products, exports, settings, their store, and who used it.
 
+use std::collections::BTreeSet;
+
 use primitives::{Currency, Id, MerchantId};
 use serde_json::{Value, json};
 use testkit::StoreBuilder;
@@ -396,25 +398,41 @@ pub(crate) async fn agent_analytics(trial: Trial) -> Verdict {
     ))
 }
 
-/// Waits until the registry lists a new store, and as many stores as the directory did at some time; returns them. Servers
-/// cache the registry for some seconds, and other checks create stores meanwhile.
+/// Waits until the registry lists a new store and the same stores as the directory; returns them. Servers cache the registry
+/// for some seconds and other checks create stores meanwhile: it must list those that the directory has from the beginning,
+/// and none that the directory does not have.
 async fn wait_for_registry(port: u16, slug: &str) -> Result<Vec<Value>, Failure> {
+    let first = directory_slugs(port).await?;
     let mut seen = String::new();
-    let mut totals = Vec::new();
     for _ in 0..150 {
         let index = match Client::new(port).get("/.well-known/merchant-index.json").await {
             Delivery::Answered { status: 200, body } => serde_json::from_str::<Value>(&body)?,
             other => return Err(format!("the registry: {other:?}").into()),
         };
-        let (_, directory) =
-            call(port, "", "GET", "/stores/directory?limit=1", &Value::Null).await?;
         let listed = index["merchants"].as_array().cloned().unwrap_or_default();
-        totals.push(directory["meta"]["total"].clone());
-        if totals.contains(&index["total"]) && listed.iter().any(|store| store["slug"] == slug) {
+        ensure(index["total"] == listed.len(), || format!("the total of the registry: {index}"))?;
+        let (registry, now) = (slugs(&listed), directory_slugs(port).await?);
+        let lacking: Vec<_> =
+            first.intersection(&now).filter(|it| !registry.contains(*it)).collect();
+        let unknown: Vec<_> = registry.difference(&now).collect();
+        if lacking.is_empty() && unknown.is_empty() && registry.contains(slug) {
             return Ok(listed);
         }
-        seen = format!("{} in the registry, {}", index["total"], directory["meta"]);
+        seen = format!("lacking {lacking:?}, unknown to the directory {unknown:?}");
         tokio::time::sleep(std::time::Duration::from_millis(200)).await;
     }
     Err(format!("the registry and the directory differ, or lack {slug}: {seen}").into())
+}
+
+/// Returns the stores of the directory.
+async fn directory_slugs(port: u16) -> Result<BTreeSet<String>, Failure> {
+    let path = "/stores/directory?limit=100";
+    let (_, directory) = call(port, "", "GET", path, &Value::Null).await?;
+    let stores = directory["data"].as_array().cloned().unwrap_or_default();
+    ensure(directory["meta"]["total"] == stores.len(), || format!("the directory: {directory}"))?;
+    Ok(slugs(&stores))
+}
+
+fn slugs(stores: &[Value]) -> BTreeSet<String> {
+    stores.iter().filter_map(|store| store["slug"].as_str()).map(ToOwned::to_owned).collect()
 }

@@ -152,9 +152,11 @@ pub(super) async fn edges(sql: &mut PgConnection) -> Result<Edges, Failure> {
     Ok(sqlx::query_as(query).fetch_all(sql).await?.into_iter().collect())
 }
 
-/// Returns the edges of returns that are in the events, after [`check`] on the same connection. What the history says of a return must be the same.
+/// Returns the edges of returns that are in the events, after [`check`] on the same connection. What the history says of a
+/// return must be the same.
 pub(super) async fn return_edges(sql: &mut PgConnection) -> Result<Edges, Failure> {
-    let of_events = "SELECT DISTINCT body ->> 'previousReturnStatus', body ->> 'returnStatus' FROM event_of_order WHERE kind = 'return.updated'";
+    let of_events = "SELECT DISTINCT body ->> 'previousReturnStatus', body ->> 'returnStatus' FROM event_of_order
+        WHERE kind = 'return.updated'";
     let of_history = "SELECT DISTINCT before, status FROM
         (SELECT details ->> 'return_status' AS status, lag(details ->> 'return_status')
              OVER (PARTITION BY details ->> 'return_id' ORDER BY sequence) AS before
