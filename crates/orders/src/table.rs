@@ -4,6 +4,7 @@ mod backlog;
 mod details;
 mod disputes;
 mod list;
+mod list_of_keys;
 mod of_agent;
 mod pushed;
 mod returns;
@@ -26,6 +27,7 @@ pub(crate) use details::{
 };
 pub(crate) use disputes::*;
 pub(crate) use list::*;
+pub(crate) use list_of_keys::orders_of_keys;
 pub(crate) use of_agent::*;
 pub(crate) use pushed::*;
 pub(crate) use returns::*;

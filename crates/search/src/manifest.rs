@@ -53,6 +53,9 @@ pub(crate) struct Manifest {
     /// Content of tantivy's `meta.json`.
     pub(crate) meta: String,
     pub(crate) files: Vec<ManifestFile>,
+    /// Files that later versions will contain, so that replicas download them before.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) upcoming: Vec<ManifestFile>,
     /// Position in the outbox up to which changes are included.
     pub(crate) cursor: Cursor,
     pub(crate) documents: u64,
@@ -94,6 +97,7 @@ impl Manifest {
         if manifest
             .files
             .iter()
+            .chain(&manifest.upcoming)
             .any(|file| !is_safe_name(&file.name) || !is_safe_name(&file.sha256))
         {
             return Err(damaged("invalid file name"));
@@ -129,6 +133,7 @@ mod tests {
             version: 7,
             meta: String::from("{}"),
             files: Vec::new(),
+            upcoming: Vec::new(),
             cursor: Cursor::default(),
             documents: 0,
         }

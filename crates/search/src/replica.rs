@@ -3,6 +3,7 @@
 
 mod follower;
 mod manifest_directory;
+mod prefetch;
 mod saved_state;
 mod segment_cache;
 

@@ -10,6 +10,7 @@ mod skipped;
 mod unsynced_directory;
 mod waiting;
 mod working_copy;
+mod written_files;
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -45,6 +46,8 @@ pub struct WriterSettings {
     pub gc_grace_period: Duration,
     /// Memory budget for the changes of one shard.
     pub memory_bytes: usize,
+    /// Files of at least this size are uploaded by the merge that writes them, before a version contains them.
+    pub large_file_bytes: u64,
     /// Interval between two attempts to read rows that could not be read.
     pub retry_skipped_every: Duration,
 }
@@ -61,6 +64,7 @@ impl WriterSettings {
             commit_every: Duration::from_millis(150),
             gc_grace_period: Duration::from_mins(10),
             memory_bytes: 100 << 20,
+            large_file_bytes: 4 << 20,
             retry_skipped_every: Duration::from_mins(1),
         }
     }

@@ -194,6 +194,10 @@ pub(crate) const METRICS: &[Metric] = &[
     histogram("souk_search_pull_seconds", &[Serve], "Time to load and verify a version of a shard"),
     counter("souk_search_damage_total", &[Serve, Index], "Damaged files of the search index that were found"),
     counter("souk_search_tallies_dropped_total", &[Serve], "Searches that search analytics left out"),
+    counter("souk_search_merged_files_total", &[Index], "Large files that merges uploaded before a version contained them").by(
+        &["outcome"],
+        &[&[("outcome", "listed")], &[("outcome", "unlisted")], &[("outcome", "failed")]],
+    ),
     counter("souk_search_publications_total", &[Index], "Versions of shards that were published"),
     gauge("souk_search_skipped_rows", &[Index], "Products and stores that the index lacks because they cannot be read")
         .by(&["shard"], &[]),

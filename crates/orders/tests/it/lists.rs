@@ -8,7 +8,7 @@ use orders::{
     Backlog, CompleteOrders, Order, OrderCursor, OrderError, OrderPage, OrderParts, OrderStatus,
     OrdersFilter, PartsFilter, Shipment, Viewer,
 };
-use primitives::{OrderId, Timestamp};
+use primitives::{Id, MerchantId, OrderId, Timestamp};
 
 use crate::shop::{Shop, agent, order};
 
@@ -56,13 +56,18 @@ impl Shop {
         orders::orders(&reading, self.merchant, viewer, filter, parts).await.unwrap()
     }
 
-    /// Returns the ids of a list for the merchant or for the agent at this store, which equals that of all stores.
+    /// Returns the ids of a list for the merchant or for the agent at this store, which equals that of all stores and of some.
     async fn list(&self, viewer: &Viewer, filter: &OrdersFilter) -> Vec<OrderId> {
         let page = self.page(viewer, filter).await;
         if let Viewer::Agent(keys) = viewer {
             let database = self.test.database();
-            let of_keys = orders::orders_of_keys_at(database, None, keys, filter).await.unwrap();
-            assert_eq!(of_keys, page);
+            let other = MerchantId::from_random(99);
+            for stores in [None, Some(&[self.merchant, other, self.merchant][..])] {
+                let of_keys = orders::orders_of_keys_at(database, stores, keys, filter).await;
+                assert_eq!(of_keys.unwrap(), page);
+            }
+            let elsewhere = orders::orders_of_keys_at(database, Some(&[other]), keys, filter).await;
+            assert!(elsewhere.unwrap().orders.is_empty());
         }
         page.orders.into_iter().map(|(_, details)| details.order.id).collect()
     }
@@ -180,7 +185,40 @@ async fn an_agent_lists_orders_of_some_statuses_and_of_some_ids() {
 }
 
 #[tokio::test]
-async fn lists_of_one_status_are_read_by_an_index_of_statuses() {
+async fn the_orders_of_an_agent_at_two_stores_are_one_list() {
+    let shop = Shop::open().await;
+    let other = shop.another_merchant().await;
+    for number in 1..=6 {
+        let merchant = if number % 2 == 0 { other } else { shop.merchant };
+        shop.place_for(merchant, &placed_on(number)).await.unwrap();
+    }
+    let (database, keys) = (shop.test.database(), [agent(1)]);
+    let pending = vec![OrderStatus::Pending];
+    for statuses in [Vec::new(), pending] {
+        for stores in [None, Some(&[other, shop.merchant, other][..])] {
+            let mut filter = OrdersFilter { statuses: statuses.clone(), limit: 4, ..filter() };
+            let mut listed = Vec::new();
+            loop {
+                let page = orders::orders_of_keys_at(database, stores, &keys, &filter).await;
+                let page = page.unwrap();
+                listed.extend(page.orders.iter().map(|(_, details)| details.order.id));
+                (filter.after, filter.limit) = (page.next, 1);
+                if page.next.is_none() {
+                    break;
+                }
+            }
+            assert_eq!(listed, ids(&[6, 5, 4, 3, 2, 1]));
+            let skipped = OrdersFilter { skip: 2, limit: 3, after: None, ..filter };
+            let page = orders::orders_of_keys_at(database, stores, &keys, &skipped).await.unwrap();
+            let found: Vec<OrderId> =
+                page.orders.iter().map(|(_, details)| details.order.id).collect();
+            assert_eq!(found, ids(&[4, 3, 2]));
+        }
+    }
+}
+
+#[tokio::test]
+async fn lists_are_read_by_the_index_that_has_their_order() {
     let shop = Shop::with_six_orders().await;
     for sql in [
         "INSERT INTO placed_order
@@ -192,7 +230,11 @@ async fn lists_of_one_status_are_read_by_an_index_of_statuses() {
         "INSERT INTO order_dispute (merchant_id, order_id, dispute_id, status, reason, opened_by, respond_by, opened_at, updated_at)
          SELECT merchant_id, order_id, order_id, 'withdrawn', 'other', 'agent', created_at, created_at, created_at
          FROM placed_order",
-        "ANALYZE placed_order",
+        // Most orders of the agents are at other stores.
+        "INSERT INTO placed_order
+         SELECT (jsonb_populate_record(placed_order, jsonb_build_object('merchant_id', gen_random_uuid()))).*
+         FROM placed_order, generate_series(1, 4)",
+        "VACUUM ANALYZE placed_order",
         "ANALYZE order_return",
         "ANALYZE order_dispute",
     ] {
@@ -202,6 +244,18 @@ async fn lists_of_one_status_are_read_by_an_index_of_statuses() {
         (
             "placed_order_of_agent_status",
             "SELECT order_id FROM placed_order WHERE agent_key_id = $1 AND status = 'shipped'
+             ORDER BY created_at DESC, order_id DESC LIMIT 10",
+        ),
+        (
+            "placed_order_of_agent_at",
+            "SELECT order_id FROM placed_order
+             WHERE merchant_id = $2 AND agent_key_id = $1 AND updated_at >= '2026-01-01'
+             ORDER BY created_at DESC, order_id DESC LIMIT 10",
+        ),
+        (
+            "placed_order_of_agent_at_status",
+            "SELECT order_id FROM placed_order
+             WHERE merchant_id = $2 AND agent_key_id = $1 AND status = 'pending'
              ORDER BY created_at DESC, order_id DESC LIMIT 10",
         ),
         (
@@ -218,6 +272,7 @@ async fn lists_of_one_status_are_read_by_an_index_of_statuses() {
         let owner =
             if index.starts_with("placed") { agent(1).uuid() } else { shop.merchant.uuid() };
         let explain = query.replace("$1", &format!("'{owner}'"));
+        let explain = explain.replace("$2", &format!("'{}'", shop.merchant.uuid()));
         let plan: Vec<String> =
             sqlx::query_scalar(sqlx::AssertSqlSafe(format!("EXPLAIN {explain}")))
                 .fetch_all(&mut shop.test.raw().await)

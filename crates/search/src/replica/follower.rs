@@ -12,6 +12,7 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use super::ReplicaSettings;
+use super::prefetch::Prefetch;
 use super::saved_state::{SavedShard, SavedState};
 use super::segment_cache::SegmentCache;
 use crate::IndexError;
@@ -65,6 +66,7 @@ pub(super) async fn follow(
         pulls: JoinSet::new(),
         pulling: HashSet::new(),
         failed: HashMap::new(),
+        prefetch: Prefetch::default(),
         checks: JoinSet::new(),
         saved: None,
         is_database_unavailable: false,
@@ -80,6 +82,7 @@ pub(super) async fn follow(
                     follower.finish_pull(pulled).await;
                 }
             }
+            Some(()) = follower.prefetch.ended() => {}
             Some(damaged) = follower.checks.join_next() => {
                 if let Ok(Ok(damaged)) = damaged {
                     follower.mark_damaged(&damaged);
@@ -171,6 +174,7 @@ struct Follower {
     pulls: JoinSet<Pulled>,
     pulling: HashSet<ShardId>,
     failed: HashMap<ShardId, Instant>,
+    prefetch: Prefetch,
     checks: JoinSet<Result<HashSet<String>, IndexError>>,
     saved: Option<SavedState>,
     is_database_unavailable: bool,
@@ -276,6 +280,7 @@ impl Follower {
             Some(shard_id.generation) == served
                 || rows.iter().any(|row| row.shard_id() == *shard_id)
         });
+        self.prefetch.retain(|shard_id| self.open.contains_key(&shard_id));
         Ok(())
     }
 
@@ -305,6 +310,7 @@ impl Follower {
                 metrics::histogram!("souk_search_pull_seconds")
                     .record(pulled.started_at.elapsed().as_secs_f64());
                 self.failed.remove(&shard_id);
+                self.prefetch.start(&self.cache, shard_id, &manifest);
                 let open = OpenShard {
                     sha256: pulled.sha256,
                     manifest,
@@ -442,8 +448,10 @@ impl Follower {
     /// Purges files that no open shard needs, while nothing is being pulled.
     fn purge(&mut self) -> Result<(), IndexError> {
         // While the database is unavailable it is unknown which files are needed.
-        let is_idle =
-            self.pulls.is_empty() && self.checks.is_empty() && !self.is_database_unavailable;
+        let is_idle = self.pulls.is_empty()
+            && self.prefetch.is_idle()
+            && self.checks.is_empty()
+            && !self.is_database_unavailable;
         if !is_idle || self.last_run.purge.elapsed() < PURGE_INTERVAL {
             return Ok(());
         }

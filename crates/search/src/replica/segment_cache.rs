@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use futures::{StreamExt, TryStreamExt, stream};
 use tantivy::directory::MmapDirectory;
@@ -28,6 +28,8 @@ pub(super) struct SegmentCache {
     mapped: RwLock<MmapDirectory>,
     /// Lengths of the verified files, by checksum.
     verified: Mutex<HashMap<String, u64>>,
+    /// Held while a file is downloaded, by checksum: a file is downloaded once, however many versions and shards need it.
+    downloads: Mutex<HashMap<String, Arc<tokio::sync::Mutex<()>>>>,
 }
 
 impl SegmentCache {
@@ -36,10 +38,11 @@ impl SegmentCache {
         fs::create_dir_all(&files)?;
         fs::create_dir_all(&manifests)?;
         let mapped = RwLock::new(map(&files)?);
-        Ok(Self { files, manifests, objects, mapped, verified: Mutex::default() })
+        let (verified, downloads) = (Mutex::default(), Mutex::default());
+        Ok(Self { files, manifests, objects, mapped, verified, downloads })
     }
 
-    fn verified(&self) -> std::sync::MutexGuard<'_, HashMap<String, u64>> {
+    fn verified(&self) -> MutexGuard<'_, HashMap<String, u64>> {
         self.verified.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -58,7 +61,7 @@ impl SegmentCache {
             manifest
         };
         let files = stream::iter(manifest.files.clone());
-        let downloads = files.map(|file| self.download(shard_id, file)).buffer_unordered(DOWNLOADS);
+        let downloads = files.map(|file| self.download(file)).buffer_unordered(DOWNLOADS);
         downloads.try_collect::<()>().await?;
         Ok(manifest)
     }
@@ -68,7 +71,25 @@ impl SegmentCache {
         Manifest::decode(shard_id, sha256, &fs::read(self.manifests.join(sha256))?)
     }
 
-    async fn download(&self, shard_id: ShardId, file: ManifestFile) -> Result<(), IndexError> {
+    fn downloads(&self) -> MutexGuard<'_, HashMap<String, Arc<tokio::sync::Mutex<()>>>> {
+        self.downloads.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Downloads a file, if it is missing or invalid.
+    pub(super) async fn download(&self, file: ManifestFile) -> Result<(), IndexError> {
+        let download = Arc::clone(self.downloads().entry(file.sha256.clone()).or_default());
+        let held = download.lock().await;
+        let downloaded = self.download_alone(&file).await;
+        drop(held);
+        let mut downloads = self.downloads();
+        // The map and this call have it: nobody else waits.
+        if Arc::strong_count(&download) == 2 {
+            downloads.remove(&file.sha256);
+        }
+        downloaded
+    }
+
+    async fn download_alone(&self, file: &ManifestFile) -> Result<(), IndexError> {
         if self.verified().get(&file.sha256) == Some(&file.bytes) {
             return Ok(());
         }
@@ -76,13 +97,9 @@ impl SegmentCache {
         let (found, sha256, bytes) = (path.clone(), file.sha256.clone(), file.bytes);
         let is_valid = move || checksum::matches(&found, &sha256, bytes);
         if !tokio::task::spawn_blocking(is_valid).await? {
-            // Two shards may need the same file at once: each downloads it, and the last rename wins.
-            let partial =
-                with_suffix(&path, &format!(".{}-{}", shard_id.generation, shard_id.shard));
-            self.objects.download(&file.key, &partial, &file.sha256, file.bytes).await?;
-            fs::rename(partial, &path)?;
+            self.objects.download(&file.key, &path, &file.sha256, file.bytes).await?;
         }
-        self.verified().insert(file.sha256, file.bytes);
+        self.verified().insert(file.sha256.clone(), file.bytes);
         Ok(())
     }
 
@@ -139,9 +156,16 @@ impl SegmentCache {
         Ok(damaged)
     }
 
-    /// Deletes all files and manifests except those of these versions. Open files stay readable. Blocks.
-    pub(super) fn purge(&self, in_use: &[(String, Manifest)]) -> Result<(), IndexError> {
-        let files = in_use.iter().flat_map(|(_, manifest)| manifest.files.iter());
+    /// Deletes all files and manifests except those of these versions, and their upcoming files. Open files stay readable.
+    /// Blocks.
+    pub(super) fn purge<'version>(
+        &self,
+        in_use: &'version [(String, Manifest)],
+    ) -> Result<(), IndexError> {
+        let files = |(_, manifest): &'version (String, Manifest)| {
+            manifest.files.iter().chain(&manifest.upcoming)
+        };
+        let files = in_use.iter().flat_map(files);
         let files: HashSet<&str> = files.map(|file| file.sha256.as_str()).collect();
         let manifests: HashSet<&str> = in_use.iter().map(|(sha256, _)| sha256.as_str()).collect();
         self.verified().retain(|sha256, _| files.contains(sha256.as_str()));

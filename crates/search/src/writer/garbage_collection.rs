@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use database::Database;
 
 use super::WriterSettings;
+use super::written_files::WrittenFiles;
 use crate::manifest::{Manifest, ShardId};
 use crate::object_storage::ObjectStorage;
 use crate::{IndexError, generation};
@@ -26,12 +27,14 @@ pub(super) fn interval(settings: &WriterSettings) -> Duration {
 pub(super) struct UnreferencedObjects(HashMap<String, Instant>);
 
 impl UnreferencedObjects {
-    /// Deletes objects that have been unreferenced for the grace period.
+    /// Deletes objects that have been unreferenced for the grace period. Merges upload meanwhile what the next
+    /// versions contain.
     pub(super) async fn collect(
         &mut self,
         objects: &ObjectStorage,
         shard_id: ShardId,
         current: (&str, &Manifest),
+        written: &WrittenFiles,
         grace_period: Duration,
     ) -> Result<(), IndexError> {
         let (sha256, manifest) = current;
@@ -43,6 +46,10 @@ impl UnreferencedObjects {
         found.retain(|name| !referenced.contains(name.as_str()));
         self.0.retain(|name, _| found.contains(name));
         for name in found {
+            if written.needs(&name) {
+                self.0.remove(&name);
+                continue;
+            }
             let since = self.0.entry(name.clone()).or_insert_with(Instant::now);
             if since.elapsed() >= grace_period {
                 objects.delete(&name).await?;

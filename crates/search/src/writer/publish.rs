@@ -8,6 +8,7 @@ use futures::{StreamExt, TryStreamExt, stream};
 use jobs::QueueError;
 
 use super::shard_writer::ShardWriter;
+use super::written_files::FileState;
 use crate::IndexError;
 use crate::checksum;
 use crate::indexed_languages;
@@ -31,18 +32,22 @@ impl ShardWriter<'_> {
         let mut files = self.upload_all(committed.names.clone()).await?;
         files.push(self.upload_languages().await?);
         self.uploaded = files.iter().map(|file| (file.name.clone(), file.clone())).collect();
+        let mut upcoming = self.written.upcoming();
+        upcoming.retain(|file| !self.uploaded.contains_key(&file.name));
         let manifest = Manifest {
             format: FORMAT,
             shard_id: self.lease.shard_id,
             version: self.version + 1,
             meta: committed.meta.clone(),
             files,
+            upcoming,
             cursor: self.cursor.clone(),
             documents: committed.documents,
         };
         let (sha256, bytes) = manifest.encode()?;
         self.settings.objects.put(&manifest.shard_id.manifest_key(&sha256), bytes).await?;
         self.activate(&sha256, is_repaired).await?;
+        self.written.publish(&manifest.files, &manifest.upcoming);
         self.bulk.finish_turn();
         self.version += 1;
         self.stored_cursor = self.cursor.clone();
@@ -107,13 +112,22 @@ impl ShardWriter<'_> {
             return Ok(file.clone());
         }
         let path = self.directory.join(&name);
-        let local = path.clone();
-        let computed = tokio::task::spawn_blocking(move || checksum::of_file(&local)).await?;
-        let (sha256, bytes) = computed
-            .map_err(|error| IndexError::LocalFile(format!("{}: {error}", path.display())))?;
-        let key = self.lease.shard_id.file_key(&sha256);
-        self.settings.objects.put_file(&key, &path).await?;
-        Ok(ManifestFile { name, key, bytes, sha256 })
+        let file = match self.written.get(&name) {
+            Some((file, FileState::Written)) => file,
+            Some((file, _)) => return Ok(file),
+            None => {
+                let local = path.clone();
+                let computed =
+                    tokio::task::spawn_blocking(move || checksum::of_file(&local)).await?;
+                let (sha256, bytes) = computed.map_err(|error| {
+                    IndexError::LocalFile(format!("{}: {error}", path.display()))
+                })?;
+                let key = self.lease.shard_id.file_key(&sha256);
+                ManifestFile { name, key, bytes, sha256 }
+            }
+        };
+        self.settings.objects.put_file(&file.key, &path).await?;
+        Ok(file)
     }
 
     /// Uploads the indexed languages if they changed.
@@ -150,6 +164,10 @@ impl ShardWriter<'_> {
     pub(super) async fn repair(&mut self) -> Result<(), IndexError> {
         let shard_id = self.lease.shard_id;
         let files: Vec<ManifestFile> = self.uploaded.values().cloned().collect();
+        // The publication uploads them again.
+        for file in self.written.upcoming() {
+            self.written.remove(&file.name);
+        }
         let mut damaged = 0_u64;
         for file in files {
             if self.settings.objects.matches(&file.key, &file.sha256, file.bytes).await? {
@@ -165,6 +183,7 @@ impl ShardWriter<'_> {
                 )));
             }
             self.uploaded.remove(&file.name);
+            self.written.remove(&file.name);
             damaged += 1;
         }
         metrics::counter!("souk_search_damage_total").increment(damaged.max(1));

@@ -17,6 +17,7 @@ use super::bulk::Bulk;
 use super::garbage_collection::{self, UnreferencedObjects};
 use super::waiting::Waiting;
 use super::working_copy::{Change, WorkingCopy};
+use super::written_files::WrittenFiles;
 use super::{RETRY_DELAY, WriterSettings, stop_requested};
 use crate::IndexError;
 use crate::lease::Lease;
@@ -101,6 +102,8 @@ pub(super) struct ShardWriter<'lease> {
     pub(super) directory: PathBuf,
     /// `None` only during drop.
     working_copy: Option<Arc<Mutex<WorkingCopy>>>,
+    /// The files that it has written.
+    pub(super) written: WrittenFiles,
     /// Virtual shards of merchants in this shard.
     range: RangeInclusive<u16>,
     pub(super) stores: HashMap<MerchantId, Arc<Store>>,
@@ -141,6 +144,19 @@ struct LastRun {
     skipped: Instant,
 }
 
+impl LastRun {
+    const fn new(now: Instant) -> Self {
+        Self {
+            clock: now,
+            merge_check: now,
+            object_check: now,
+            garbage_collection: now,
+            cursor: now,
+            skipped: now,
+        }
+    }
+}
+
 /// Returns whether the interval has passed; if so, starts the next one.
 fn is_due(last: &mut Instant, interval: Duration) -> bool {
     let is_due = last.elapsed() >= interval;
@@ -162,20 +178,26 @@ impl<'lease> ShardWriter<'lease> {
         let reading = Reading::for_platform(database);
         let stored_cursor = jobs::cursor(&reading, &lease.shard_id.cursor_name()).await?;
         let work = directory.join(lease.token.to_string());
+        let objects = settings.objects.clone();
+        let written = WrittenFiles::new(lease.shard_id, objects, settings.large_file_bytes);
+        let local = Local { root: directory, work: &work, written: &written };
         let restored = match &held.manifest {
-            Some(sha256) => restore_or_refill(settings, directory, &work, lease.shard_id, sha256)
+            Some(sha256) => restore_or_refill(settings, local, lease.shard_id, sha256)
                 .await?
                 .map(|restored| (sha256.clone(), restored)),
             None => None,
         };
         let (working_copy, published) = match restored {
             Some((sha256, (working_copy, manifest))) => (working_copy, Some((sha256, manifest))),
-            None => (create(settings, directory, &work).await?, None),
+            None => (create(settings, local).await?, None),
         };
         // If the outbox has no cursor any more, the one in the manifest is used.
         let resumed = published.as_ref().filter(|_| stored_cursor == Cursor::default());
         let cursor =
             resumed.map_or_else(|| stored_cursor.clone(), |(_, manifest)| manifest.cursor.clone());
+        if published.is_some() {
+            written.serve();
+        }
         let uploaded = published.iter().flat_map(|(_, manifest)| manifest.files.iter());
         let uploaded = uploaded.map(|file| (file.name.clone(), file.clone())).collect();
         let now = Instant::now();
@@ -186,6 +208,7 @@ impl<'lease> ShardWriter<'lease> {
             lease,
             directory: work,
             working_copy: Some(Arc::new(Mutex::new(working_copy))),
+            written,
             range: range(&held),
             stores: HashMap::new(),
             waiting: Waiting::default(),
@@ -201,14 +224,7 @@ impl<'lease> ShardWriter<'lease> {
             is_changed: false,
             published_at: now,
             unreferenced: UnreferencedObjects::default(),
-            last_run: LastRun {
-                clock: now,
-                merge_check: now,
-                object_check: now,
-                garbage_collection: now,
-                cursor: now,
-                skipped: now,
-            },
+            last_run: LastRun::new(now),
         };
         shard.load_skipped().await?;
         shard.load_bulk().await?;
@@ -309,7 +325,9 @@ impl<'lease> ShardWriter<'lease> {
 
     /// Runs the periodic tasks that are due.
     async fn run_maintenance(&mut self) -> Result<(), IndexError> {
-        if is_due(&mut self.last_run.merge_check, MERGE_CHECK_INTERVAL) && self.is_merged().await? {
+        if is_due(&mut self.last_run.merge_check, MERGE_CHECK_INTERVAL)
+            && (self.written.is_unlisted() || self.is_merged().await?)
+        {
             self.publish(false).await?;
         }
         let is_missing = is_due(&mut self.last_run.object_check, OBJECT_CHECK_INTERVAL)
@@ -324,7 +342,10 @@ impl<'lease> ShardWriter<'lease> {
         {
             let (objects, grace_period) = (&self.settings.objects, self.settings.gc_grace_period);
             let current = (sha256.as_str(), manifest);
-            self.unreferenced.collect(objects, self.lease.shard_id, current, grace_period).await?;
+            let written = &self.written;
+            self.unreferenced
+                .collect(objects, self.lease.shard_id, current, written, grace_period)
+                .await?;
         }
         if is_due(&mut self.last_run.cursor, CURSOR_INTERVAL) && !self.is_changed {
             self.advance_cursor().await?;
@@ -339,6 +360,7 @@ impl<'lease> ShardWriter<'lease> {
 impl Drop for ShardWriter<'_> {
     /// Drops the index in a blocking task, because it waits for its threads.
     fn drop(&mut self) {
+        self.written.close();
         let working_copy = self.working_copy.take();
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
             runtime.spawn_blocking(move || drop(working_copy));
@@ -351,15 +373,24 @@ fn range(held: &LeasedShard) -> RangeInclusive<u16> {
     number(held.virtual_from)..=number(held.virtual_to)
 }
 
+/// The place of a working copy.
+#[derive(Clone, Copy)]
+struct Local<'open> {
+    /// Contains the working copies of all acquisitions of the lease.
+    root: &'open Path,
+    /// Directory of this one.
+    work: &'open Path,
+    written: &'open WrittenFiles,
+}
+
 /// Restores a published version. Returns `None` if it is damaged: the shard is then filled from PostgreSQL.
 async fn restore_or_refill(
     settings: &WriterSettings,
-    directory: &Path,
-    work: &Path,
+    local: Local<'_>,
     shard_id: ShardId,
     sha256: &str,
 ) -> Result<Option<(WorkingCopy, Manifest)>, IndexError> {
-    match restore(settings, directory, work, shard_id, sha256).await {
+    match restore(settings, local, shard_id, sha256).await {
         Ok(restored) => Ok(Some(restored)),
         Err(error) if error.is_retryable() => Err(error),
         Err(error) => {
@@ -372,41 +403,36 @@ async fn restore_or_refill(
 /// Restores a published version. Valid files of earlier working copies are reused.
 async fn restore(
     settings: &WriterSettings,
-    directory: &Path,
-    work: &Path,
+    local: Local<'_>,
     shard_id: ShardId,
     sha256: &str,
 ) -> Result<(WorkingCopy, Manifest), IndexError> {
     let manifest = Manifest::download(&settings.objects, shard_id, sha256).await?;
-    let (from, to, files) = (directory.to_owned(), work.to_owned(), manifest.clone());
+    let (root, work, files) = (local.root.to_owned(), local.work.to_owned(), manifest.clone());
     let missing =
-        tokio::task::spawn_blocking(move || WorkingCopy::link_existing_files(&from, &to, &files))
+        tokio::task::spawn_blocking(move || WorkingCopy::link_existing_files(&root, &work, &files))
             .await??;
     for file in missing {
-        let to = work.join(&file.name);
+        let to = local.work.join(&file.name);
         settings.objects.download(&file.key, &to, &file.sha256, file.bytes).await?;
     }
-    let (root, to, files) = (directory.to_owned(), work.to_owned(), manifest.clone());
-    let memory_bytes = settings.memory_bytes;
+    let (root, work, files) = (local.root.to_owned(), local.work.to_owned(), manifest.clone());
+    let (memory_bytes, written) = (settings.memory_bytes, local.written.clone());
     let opened = tokio::task::spawn_blocking(move || {
-        let working_copy = WorkingCopy::open(&to, &files, memory_bytes)?;
-        WorkingCopy::remove_others(&root, &to);
+        let working_copy = WorkingCopy::open(&work, &files, memory_bytes, written)?;
+        WorkingCopy::remove_others(&root, &work);
         Ok::<_, IndexError>(working_copy)
     });
     Ok((opened.await??, manifest))
 }
 
 /// Creates an empty working copy.
-async fn create(
-    settings: &WriterSettings,
-    directory: &Path,
-    work: &Path,
-) -> Result<WorkingCopy, IndexError> {
-    let (root, to) = (directory.to_owned(), work.to_owned());
-    let memory_bytes = settings.memory_bytes;
+async fn create(settings: &WriterSettings, local: Local<'_>) -> Result<WorkingCopy, IndexError> {
+    let (root, work) = (local.root.to_owned(), local.work.to_owned());
+    let (memory_bytes, written) = (settings.memory_bytes, local.written.clone());
     let created = tokio::task::spawn_blocking(move || {
-        let working_copy = WorkingCopy::create(&to, memory_bytes)?;
-        WorkingCopy::remove_others(&root, &to);
+        let working_copy = WorkingCopy::create(&work, memory_bytes, written)?;
+        WorkingCopy::remove_others(&root, &work);
         Ok::<_, IndexError>(working_copy)
     });
     created.await?

@@ -1,4 +1,4 @@
-//! A tantivy directory without fsync.
+//! A tantivy directory without fsync, which records the files that are written.
 //!
 //! Only the published version has to be durable: a restart begins with it, and verifies every file before use. So a
 //! working copy need not survive a power failure, and a commit does not wait for a dozen syncs.
@@ -15,37 +15,54 @@ use tantivy::directory::{
     WatchHandle, WritePtr,
 };
 
+use super::written_files::WrittenFiles;
+use crate::checksum::Checksum;
 use crate::object_storage::with_suffix;
+
+/// Prefix of the names of tantivy's merge threads, which open all files of a merged segment.
+const MERGE_THREAD: &str = "merge_thread";
 
 /// The directory of a working copy.
 #[derive(Debug, Clone)]
 pub(super) struct UnsyncedDirectory {
     path: PathBuf,
     mapped: MmapDirectory,
+    written: WrittenFiles,
 }
 
 impl UnsyncedDirectory {
-    pub(super) fn open(path: &Path) -> tantivy::Result<Self> {
-        Ok(Self { path: path.to_owned(), mapped: MmapDirectory::open(path)? })
+    pub(super) fn open(path: &Path, written: WrittenFiles) -> tantivy::Result<Self> {
+        Ok(Self { path: path.to_owned(), mapped: MmapDirectory::open(path)?, written })
     }
 }
 
 /// A file that is flushed but not synced.
-struct UnsyncedFile(File);
+struct UnsyncedFile {
+    file: File,
+    path: PathBuf,
+    checksum: Checksum,
+    is_merge: bool,
+    written: WrittenFiles,
+}
 
 impl Write for UnsyncedFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.write(bytes)
+        let count = self.file.write(bytes)?;
+        self.checksum.update(&bytes[..count]);
+        Ok(count)
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.0.flush()
+        self.file.flush()
     }
 }
 
 impl TerminatingWrite for UnsyncedFile {
     fn terminate_ref(&mut self, _: AntiCallToken) -> io::Result<()> {
-        self.0.flush()
+        self.file.flush()?;
+        let checksum = std::mem::take(&mut self.checksum);
+        self.written.finish(&self.path, checksum.finish(), self.is_merge);
+        Ok(())
     }
 }
 
@@ -55,6 +72,9 @@ impl Directory for UnsyncedDirectory {
     }
 
     fn delete(&self, path: &Path) -> Result<(), DeleteError> {
+        if let Some(name) = path.to_str() {
+            self.written.remove(name);
+        }
         self.mapped.delete(path)
     }
 
@@ -63,12 +83,20 @@ impl Directory for UnsyncedDirectory {
     }
 
     fn open_write(&self, path: &Path) -> Result<WritePtr, OpenWriteError> {
-        let opened = OpenOptions::new().write(true).create_new(true).open(self.path.join(path));
+        let full = self.path.join(path);
+        let opened = OpenOptions::new().write(true).create_new(true).open(&full);
         let file = opened.map_err(|error| match error.kind() {
             io::ErrorKind::AlreadyExists => OpenWriteError::FileAlreadyExists(path.to_owned()),
             _ => OpenWriteError::wrap_io_error(error, path.to_owned()),
         })?;
-        Ok(BufWriter::new(Box::new(UnsyncedFile(file))))
+        let thread = std::thread::current();
+        Ok(BufWriter::new(Box::new(UnsyncedFile {
+            file,
+            path: full,
+            checksum: Checksum::default(),
+            is_merge: thread.name().is_some_and(|name| name.starts_with(MERGE_THREAD)),
+            written: self.written.clone(),
+        })))
     }
 
     fn atomic_read(&self, path: &Path) -> Result<Vec<u8>, OpenReadError> {

@@ -14,6 +14,7 @@ use tantivy::indexer::{IndexWriterOptions, LogMergePolicy};
 use tantivy::{Index, IndexMeta, IndexWriter};
 
 use super::unsynced_directory::UnsyncedDirectory;
+use super::written_files::WrittenFiles;
 use crate::IndexError;
 use crate::checksum;
 use crate::document::{DocumentBuilder, id_term};
@@ -62,11 +63,15 @@ pub(super) struct Committed {
 
 impl WorkingCopy {
     /// Creates an empty working copy.
-    pub(super) fn create(directory: &Path, memory_bytes: usize) -> Result<Self, IndexError> {
+    pub(super) fn create(
+        directory: &Path,
+        memory_bytes: usize,
+        written: WrittenFiles,
+    ) -> Result<Self, IndexError> {
         fs::create_dir_all(directory)?;
         let (schema, _) = schema();
         let index = Index::builder().schema(schema).settings(settings());
-        let index = index.open_or_create(UnsyncedDirectory::open(directory)?)?;
+        let index = index.open_or_create(UnsyncedDirectory::open(directory, written)?)?;
         Self::with_index(index, memory_bytes, IndexedLanguages::default())
     }
 
@@ -100,6 +105,7 @@ impl WorkingCopy {
         directory: &Path,
         manifest: &Manifest,
         memory_bytes: usize,
+        written: WrittenFiles,
     ) -> Result<Self, IndexError> {
         // The files that tantivy manages, so that it deletes them after merges.
         let names = manifest.files.iter().map(|file| file.name.as_str());
@@ -111,7 +117,8 @@ impl WorkingCopy {
         fs::write(directory.join("meta.json"), &manifest.meta)?;
         let languages =
             IndexedLanguages::decode(&fs::read(directory.join(indexed_languages::FILE_NAME))?)?;
-        Self::with_index(Index::open(UnsyncedDirectory::open(directory)?)?, memory_bytes, languages)
+        let index = Index::open(UnsyncedDirectory::open(directory, written)?)?;
+        Self::with_index(index, memory_bytes, languages)
     }
 
     /// Deletes all other working copies. Failures are ignored; the next call tries again.

@@ -1,13 +1,14 @@
 //! Changes are published, and nothing else is written.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use database::{CellName, Clock, Database, RandomSource, Settings, Work};
 use merchants::Standing;
 use search::Replica;
+use serde_json::Value;
 use testkit::StoreBuilder;
 
-use crate::fixture::{Fixture, merchant};
+use crate::fixture::{Fixture, files, merchant};
 
 const VERSION: &str = "SELECT max(version) FROM platform.search_shard";
 
@@ -72,6 +73,58 @@ async fn many_small_changes_leave_few_segments() {
     fixture.wait_until_fewer_objects(120).await;
     fixture.wait_until_equal(&replica).await;
     writer.stop().await;
+}
+
+/// The files of a merge are as large as any here.
+#[tokio::test(flavor = "multi_thread")]
+async fn merged_files_are_listed_as_upcoming_before_a_version_contains_them() {
+    let fixture = Fixture::with_stores(1).await;
+    fixture.put_many(0, 100, "10").await;
+    let mut settings = fixture.writer_settings();
+    (settings.large_file_bytes, settings.gc_grace_period) = (1, Duration::from_hours(1));
+    let writer = fixture.write_in(settings);
+    let replica = fixture.read("replica");
+    fixture.wait_until_equal(&replica).await;
+    let started = Instant::now();
+    let mut merged = 0;
+    for round in 0.. {
+        fixture.put(0, &["mug-1", &format!("new-{round}")], "20").await;
+        fixture.wait_for_status(&replica, |status| status.documents() == 101 + round).await;
+        merged = merged_files(&fixture);
+        if merged > 0 {
+            break;
+        }
+        assert!(started.elapsed() < Duration::from_mins(1), "no version lists a merged file");
+    }
+    assert!(merged > 0);
+    fixture.wait_until_equal(&replica).await;
+    writer.stop().await;
+    assert_eq!(replica.damage_count(), 0);
+}
+
+/// Returns the number of files that a version contains after another one listed them as upcoming. No version before may
+/// contain them.
+fn merged_files(fixture: &Fixture) -> usize {
+    let mut manifests: Vec<Value> = files(&fixture.object_directory())
+        .iter()
+        .filter(|path| path.extension().is_some_and(|extension| extension == "json"))
+        // A manifest may be half written.
+        .filter_map(|path| serde_json::from_slice(&std::fs::read(path).ok()?).ok())
+        .collect();
+    manifests.sort_by_key(|manifest| manifest["version"].as_i64());
+    let has = |manifest: &Value, name: &Value| {
+        let contained = manifest["files"].as_array().into_iter().flatten();
+        contained.map(|file| &file["name"]).any(|contained| contained == name)
+    };
+    let mut merged = 0;
+    for (place, manifest) in manifests.iter().enumerate() {
+        for upcoming in manifest["upcoming"].as_array().into_iter().flatten() {
+            let (before, after) = manifests.split_at(place + 1);
+            assert!(!before.iter().any(|manifest| has(manifest, &upcoming["name"])));
+            merged += usize::from(after.iter().any(|manifest| has(manifest, &upcoming["name"])));
+        }
+    }
+    merged
 }
 
 #[tokio::test(flavor = "multi_thread")]
