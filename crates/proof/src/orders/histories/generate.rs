@@ -159,13 +159,14 @@ fn amount(rng: &mut StdRng, order: &OrderModel) -> Option<i64> {
     }
 }
 
-/// A step of a return: usually one that its status allows.
+/// A step of a return: half of them are steps that its status allows, so that some returns get to their end.
 fn return_step(rng: &mut StdRng, order: &OrderModel) -> (Who, Act) {
     if order.returns.is_empty() {
         return (Who::Merchant, Act::Confirm);
     }
     let at = rng.random_range(0..order.returns.len());
     let named = rng.random_range(0..=(order.refundable_minor() / 2).max(1));
+    let sender = if rng.random_ratio(1, 2) { Who::Agent } else { Who::Merchant };
     let steps = [
         ReturnStep::Approve,
         ReturnStep::Approve,
@@ -182,11 +183,18 @@ fn return_step(rng: &mut StdRng, order: &OrderModel) -> (Who, Act) {
         ReturnStep::Close,
         ReturnStep::Cancel,
     ];
-    let step = steps[rng.random_range(0..steps.len())];
-    let who = match step {
+    let mut acts = steps.map(|step| (who_takes(&step, sender), Act::Return(at, step))).to_vec();
+    if rng.random_ratio(1, 2) && acts.iter().any(|act| is_useful(order, act)) {
+        acts.retain(|act| is_useful(order, act));
+    }
+    acts.swap_remove(rng.random_range(0..acts.len()))
+}
+
+/// Returns who takes a step of a return; either side sends it.
+const fn who_takes(step: &ReturnStep, sender: Who) -> Who {
+    match step {
         ReturnStep::Cancel => Who::Agent,
-        ReturnStep::Send if rng.random_ratio(1, 2) => Who::Agent,
+        ReturnStep::Send => sender,
         _ => Who::Merchant,
-    };
-    (who, Act::Return(at, step))
+    }
 }
