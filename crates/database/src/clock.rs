@@ -38,8 +38,7 @@ impl Clock {
     }
 
     /// Returns the time of this process: for display and ages, never for business rules.
-    #[must_use]
-    pub fn local_now(&self) -> Timestamp {
+    pub(crate) fn local_now(&self) -> Timestamp {
         self.fixed_now().unwrap_or_else(system_now)
     }
 }

@@ -2,7 +2,6 @@
 
 pub(crate) mod sanitized;
 pub(crate) mod version;
-mod webhook_url;
 
 use std::sync::{Arc, LazyLock};
 
@@ -14,7 +13,6 @@ use identity::StoreScope;
 use merchants::{CurrentSettings, SettingsChange, SettingsError, SettingsRecord};
 use primitives::ErrorCode;
 use serde_json::Value;
-use webhooks::{SigningSecret, WEBHOOK_URL};
 
 use crate::merge_patch::merge;
 use crate::openapi::inlined_schema;
@@ -25,7 +23,6 @@ use crate::{
 
 use sanitized::Sanitized;
 use version::{IfMatch, Precondition, VersionRequired};
-use webhook_url::UrlChange;
 
 const ACCESS: Access = Access::Store(StoreScope::Settings);
 
@@ -34,13 +31,13 @@ pub(crate) fn endpoints() -> Routes<RestState> {
         .operation_id("getSettings")
         .tag("merchant")
         .summary("Get the store settings")
-        .description("Returns policies, confirmation policy, checkout URL, webhook URL, GTIN source, shipping, taxes and promotions. Change them with `PATCH`. The header `ETag` is the version.")
+        .description("Returns policies, confirmation policy, checkout URL, GTIN source, shipping, taxes and promotions. Change them with `PATCH`. The header `ETag` is the version.")
         .response::<Envelope<SettingsRecord>>(200);
     let change = Endpoint::patch("/merchant/settings", ACCESS, change)
         .operation_id("updateSettings")
         .tag("merchant")
         .summary("Change store settings")
-        .description("Changes the fields that the body names and no others, as a JSON merge patch (RFC 7396): `null` resets a field, and a list is replaced as a whole. With `version` or `If-Match`, the call fails with 409 `invalid_status_transition` and `details.current_version` if the settings have changed since that version. `checkout_url_template` can be changed only by an owner of the store, with a token, and only to an https URL on a host that an operator allowed for the store. The first `webhook_url` creates a webhook endpoint, whose signing secret is `webhook_secret` of this response and is never returned again; `null` deletes it. A store key needs the scope `webhooks` as well to change it.")
+        .description("Changes the fields that the body names and no others, as a JSON merge patch (RFC 7396): `null` resets a field, and a list is replaced as a whole. With `version` or `If-Match`, the call fails with 409 `invalid_status_transition` and `details.current_version` if the settings have changed since that version. `checkout_url_template` can be changed only by an owner of the store, with a token, and only to an https URL on a host that an operator allowed for the store.")
         .header(IfMatch::NAME, IfMatch::DESCRIPTION)
         .draft_body::<SettingsRecord>()
         .response::<Envelope<SettingsRecord>>(200)
@@ -49,7 +46,7 @@ pub(crate) fn endpoints() -> Routes<RestState> {
         .operation_id("replaceSettings")
         .tag("merchant")
         .summary("Replace the store settings")
-        .description("Replaces all settings; omitted fields are reset, except `webhook_url`. Requires the version that is replaced, as `version` or `If-Match`: without it the call fails with 428 `precondition_required`, with another one than the current with 409 `invalid_status_transition` and `details.current_version`. Identical settings keep their version. `checkout_url_template` can be changed only by an owner of the store, with a token; other callers send it unchanged. Only `webhook_url: null` deletes the endpoint of `webhook_url`; the first URL creates a webhook endpoint, whose signing secret is `webhook_secret` of this response and is never returned again. A store key needs the scope `webhooks` as well to change it.")
+        .description("Replaces all settings; omitted fields are reset. Requires the version that is replaced, as `version` or `If-Match`: without it the call fails with 428 `precondition_required`, with another one than the current with 409 `invalid_status_transition` and `details.current_version`. Identical settings keep their version. `checkout_url_template` can be changed only by an owner of the store, with a token; other callers send it unchanged.")
         .header(IfMatch::NAME, IfMatch::DESCRIPTION)
         .body::<SettingsRecord>()
         .response::<Envelope<SettingsRecord>>(200)
@@ -64,7 +61,8 @@ async fn read(
     caller: StoreCaller,
     State(rest): State<Arc<Rest>>,
 ) -> Result<Settings, ErrorResponse> {
-    answer(&rest, &caller, None).await
+    let current = current(&rest, &caller).await?;
+    Ok(answer(current, &caller))
 }
 
 async fn replace(
@@ -74,20 +72,18 @@ async fn replace(
     Json(Sanitized(request)): Json<Sanitized<SettingsRecord>>,
 ) -> Result<Settings, ErrorResponse> {
     let replaced = if_match.or(request.version)?;
-    let expected = replaced.version();
-    let url = match &request.webhook_url {
-        Some(url) => UrlChange::to(&rest, &caller, expected, url.as_deref()).await?,
-        None => UrlChange::Keep,
-    };
     let mut work = Work::for_store(&rest.database, caller.merchant).await?;
     let current = merchants::lock_settings(&mut work, caller.merchant).await?;
     let settings = parse(request, &caller)?;
-    if replaced == Precondition::Unnamed {
-        return Err(VersionRequired { current_version: current.version }.into());
-    }
-    let change = Change { settings: &settings, expected_version: expected, url };
-    let secret = put(work, &rest, &caller, &current, &change).await?;
-    answer(&rest, &caller, secret).await
+    let expected = match replaced {
+        Precondition::Any => None,
+        Precondition::Version(version) => Some(version),
+        Precondition::Unnamed => {
+            return Err(VersionRequired { current_version: current.version }.into());
+        }
+    };
+    put(work, &rest, &caller, &current, &settings, expected).await?;
+    read(caller, State(rest)).await
 }
 
 async fn change(
@@ -96,30 +92,17 @@ async fn change(
     if_match: IfMatch,
     Json(patch): Json<Value>,
 ) -> Result<Settings, ErrorResponse> {
-    let expected = if_match.or(patch["version"].as_i64())?.version();
-    let url = match patch.get(WEBHOOK_URL) {
-        Some(Value::String(url)) => {
-            UrlChange::to(&rest, &caller, expected, Some(url.as_str())).await?
-        }
-        Some(Value::Null) => UrlChange::to(&rest, &caller, expected, None).await?,
-        // Anything else is invalid, which the schema says below.
-        Some(_) | None => UrlChange::Keep,
+    let expected = match if_match.or(patch["version"].as_i64())? {
+        Precondition::Version(version) => Some(version),
+        Precondition::Any | Precondition::Unnamed => None,
     };
     let mut work = Work::for_store(&rest.database, caller.merchant).await?;
     // Locked before the patch is applied, so that the fields that it does not name stay as they are.
     let current = merchants::lock_settings(&mut work, caller.merchant).await?;
     let request = patched(current.clone(), &patch, &caller)?;
     let settings = parse(request, &caller)?;
-    let change = Change { settings: &settings, expected_version: expected, url };
-    let secret = put(work, &rest, &caller, &current, &change).await?;
-    answer(&rest, &caller, secret).await
-}
-
-/// Settings to store.
-struct Change<'request> {
-    settings: &'request merchants::Settings,
-    expected_version: Option<i64>,
-    url: UrlChange,
+    put(work, &rest, &caller, &current, &settings, expected).await?;
+    read(caller, State(rest)).await
 }
 
 /// Returns the settings with a merge patch applied.
@@ -144,41 +127,29 @@ fn parse(
     Ok(request.into_settings(caller.store.currency)?)
 }
 
-/// Stores settings and the endpoint of `webhook_url`, and commits the transaction that locked the current ones. Returns the
-/// secret of an endpoint that was created.
+/// Stores settings and commits the transaction that locked the current ones.
 async fn put(
     mut work: Work,
     rest: &Rest,
     caller: &StoreCaller,
     current: &CurrentSettings,
-    change: &Change<'_>,
-) -> Result<Option<SigningSecret>, ErrorResponse> {
-    let Change { settings, expected_version, url } = change;
+    settings: &merchants::Settings,
+    expected_version: Option<i64>,
+) -> Result<(), ErrorResponse> {
     catalog::check_categories(&mut work, caller.merchant, settings, &current.settings).await?;
-    let change = SettingsChange {
-        settings,
-        expected_version: *expected_version,
-        editor: caller.editor,
-        is_development: !rest.site_url.starts_with("https://"),
-        other_fields: url.fields(),
-    };
+    let is_development = !rest.site_url.starts_with("https://");
+    let editor = caller.editor;
+    let change = SettingsChange { settings, expected_version, editor, is_development };
     merchants::put_settings(&mut work, caller.merchant, &change).await?;
-    let secret = url.apply(&mut work, rest, caller).await?;
-    work.commit().await?;
-    Ok(secret)
+    Ok(work.commit().await?)
 }
 
-/// Returns the settings as they are now, with the secret of an endpoint that was just created.
-async fn answer(
-    rest: &Rest,
-    caller: &StoreCaller,
-    secret: Option<SigningSecret>,
-) -> Result<Settings, ErrorResponse> {
+async fn current(rest: &Rest, caller: &StoreCaller) -> Result<CurrentSettings, ErrorResponse> {
     let reading = Reading::for_store(&rest.database, caller.merchant)?;
-    let current = merchants::settings(&reading, caller.merchant).await?;
+    Ok(merchants::settings(&reading, caller.merchant).await?)
+}
+
+fn answer(current: CurrentSettings, caller: &StoreCaller) -> Settings {
     let tag = [(ETAG, format!("\"{}\"", current.version))];
-    let mut record = SettingsRecord::of(current, caller.store.currency);
-    record.webhook_url = Some(rest.webhooks.settings_url(caller.merchant).await?);
-    record.webhook_secret = secret.map(|secret| secret.text());
-    Ok((tag, Envelope::new(record)))
+    (tag, Envelope::new(SettingsRecord::of(current, caller.store.currency)))
 }

@@ -7,7 +7,7 @@ use primitives::Details;
 use serde_json::{Map, Value};
 use serde_path_to_error::Segment as SerdeSegment;
 
-use crate::nearest::{nearest, nearest_value};
+use crate::nearest::nearest;
 
 /// The longest name of an unknown field that is repeated to the caller.
 const UNKNOWN_NAME_MAX: usize = 40;
@@ -38,7 +38,7 @@ pub struct Violation {
     kind: Kind,
     /// The limits of the field's value; for an unknown field, the names of the known ones.
     allowed: Value,
-    /// The known field whose name is nearest to that of an unknown one, or the accepted value that is nearest to another one.
+    /// The known field whose name is nearest to that of an unknown one.
     nearest: Option<String>,
 }
 
@@ -91,7 +91,7 @@ impl Violation {
             ValidationErrorKind::AdditionalProperties { unexpected } => {
                 cursor.unknown(unexpected.first().map_or("", String::as_str))
             }
-            _ => cursor.invalid_value(sent.pointer(pointer)),
+            _ => cursor.invalid(),
         }
     }
 
@@ -120,7 +120,7 @@ impl Violation {
         if let Some(name) = missing(cursor.schema, sent) {
             return Some(cursor.missing(name));
         }
-        let violation = cursor.invalid_value(sent);
+        let violation = cursor.invalid();
         (!violation.path.is_empty()).then_some(violation)
     }
 
@@ -193,8 +193,7 @@ impl Violation {
         }
     }
 
-    /// Returns the known field whose name is nearest to that of an unknown one, or the accepted value that is nearest to the sent
-    /// one.
+    /// Returns the known field whose name is nearest to that of an unknown one.
     #[must_use]
     pub fn did_you_mean(&self) -> Option<&str> {
         self.nearest.as_deref()
@@ -262,13 +261,6 @@ impl<'schema> SchemaCursor<'schema> {
 
     fn invalid(&self) -> Violation {
         self.violation(Kind::Invalid, limits(self.schema))
-    }
-
-    /// Returns the violation of a value. Of a text that is none of the accepted ones, the nearest is named.
-    fn invalid_value(&self, sent: Option<&Value>) -> Violation {
-        let nearest =
-            sent.and_then(Value::as_str).and_then(|text| nearest_value(text, self.schema));
-        Violation { nearest, ..self.invalid() }
     }
 
     fn invalid_inside(&self) -> Violation {

@@ -17,7 +17,6 @@ use rest::{Health, Rest};
 use search::Search;
 use tokio::sync::watch;
 use web::Web;
-use webhooks::{SealingKey, Webhooks};
 
 use crate::layers::{self, BodyMemory, BodyOwners, Bulkhead, Limits, RequestInfo};
 
@@ -39,8 +38,6 @@ pub struct App {
     pub payment_gateway: PaymentGateway,
     /// Admits uploads of feeds.
     pub uploads: UploadGate,
-    /// Vets the URLs of webhook endpoints.
-    pub outbound: outbound::Client,
     pub settings: AppSettings,
 }
 
@@ -95,9 +92,7 @@ impl App {
             payment_gateway: self.payment_gateway.clone(),
             order_links: credentials.order_links.clone(),
         };
-        let sealing = SealingKey::new(self.secret.derived_key(SealingKey::PURPOSE));
         let rest = Rest {
-            webhooks: Webhooks::new(database.clone(), sealing, self.outbound),
             database,
             stores,
             search: self.search,

@@ -12,7 +12,6 @@ use primitives::{CheckoutId, Currency, JobId, KeyId, Plan, StoreSlug};
 use crate::check_config;
 use crate::config::Config;
 use crate::import::ImportArguments;
-use crate::webhooks::WebhooksCommand;
 
 /// Souk: multi-merchant commerce for AI agents.
 ///
@@ -97,11 +96,6 @@ pub enum Command {
     Jobs {
         #[command(subcommand)]
         command: JobsCommand,
-    },
-    /// Show the state of webhook deliveries; forward the events of a store to a local address
-    Webhooks {
-        #[command(subcommand)]
-        command: WebhooksCommand,
     },
     /// Manage the catalogs of stores
     Catalog {

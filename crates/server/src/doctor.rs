@@ -109,7 +109,6 @@ pub(crate) async fn run(config: &Config, database: Database) -> Report {
         findings.extend(check_outbox(&database).await);
         findings.push(check_index(&database).await);
         findings.extend(check_jobs(&database).await);
-        findings.push(check_webhooks(&database).await);
         findings.push(payments::check(&database).await);
     }
     findings.extend(storage::check(config).into_iter().map(|(_, finding)| finding));
@@ -187,20 +186,6 @@ async fn check_jobs(database: &Database) -> Vec<Finding> {
         }
     }
     findings
-}
-
-async fn check_webhooks(database: &Database) -> Finding {
-    let stats = match webhooks::webhook_stats(&Reading::for_platform(database)).await {
-        Ok(stats) => stats,
-        Err(error) => return Finding::problem("webhooks", error.to_string(), "see PostgreSQL"),
-    };
-    let workers = format!("{} wait, {} workers deliver", stats.pending, stats.dispatchers);
-    if stats.lag_seconds > JOB_WAIT_MAX_SECONDS {
-        let text = format!("{workers}; the oldest waits for {:.0} seconds", stats.lag_seconds);
-        let remedy = "run `souk work`, or more of them, and see its log";
-        return Finding::problem("webhooks", text, remedy);
-    }
-    Finding::ok("webhooks", workers)
 }
 
 #[cfg(test)]

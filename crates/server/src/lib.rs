@@ -26,7 +26,6 @@ mod settings;
 mod shutdown;
 mod stores;
 mod telemetry;
-mod webhooks;
 mod worker;
 
 pub use app::{App, AppSettings};

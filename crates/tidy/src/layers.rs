@@ -18,12 +18,6 @@ pub(crate) const CRATES: &[Crate] = &[
     krate(Foundation, "schema", "JSON Schema validation of what doors receive", Only(&[])),
     krate(
         Foundation,
-        "outbound",
-        "the HTTP client of all outbound requests: vetted addresses, DNS, limits",
-        Only(&[]),
-    ),
-    krate(
-        Foundation,
         "database",
         "connection pool, `Work` and `Reading`, roles, migrations, the cell directory",
         Only(&[]),
@@ -78,8 +72,8 @@ pub(crate) const CRATES: &[Crate] = &[
     krate(
         Domain,
         "webhooks",
-        "webhook endpoints of merchants, events, signatures, their delivery",
-        Only(&["outbound", "database", "jobs", "identity", "merchants"]),
+        "webhook events for merchants, stored for delivery",
+        Only(&["database", "jobs", "merchants"]),
     ),
     krate(
         Domain,

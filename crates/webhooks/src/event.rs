@@ -7,8 +7,6 @@ use primitives::{
 use serde::Serialize;
 use uuid::Uuid;
 
-use crate::EventKind;
-
 /// A webhook event before it is stored.
 #[derive(Debug, Clone)]
 pub enum WebhookEvent {
@@ -120,15 +118,15 @@ pub struct DisputePayload {
 }
 
 impl OrderChange {
-    const fn kind(&self) -> EventKind {
+    const fn kind(&self) -> &'static str {
         match self {
-            Self::Status { .. } => EventKind::OrderStatusChanged,
-            Self::Updated { .. } => EventKind::OrderUpdated,
-            Self::Refunded(_) => EventKind::OrderRefunded,
-            Self::ReturnCreated(_) => EventKind::ReturnCreated,
-            Self::ReturnUpdated(_) => EventKind::ReturnUpdated,
-            Self::DisputeOpened(_) => EventKind::DisputeOpened,
-            Self::DisputeResolved(_) => EventKind::DisputeResolved,
+            Self::Status { .. } => "order.status_changed",
+            Self::Updated { .. } => "order.updated",
+            Self::Refunded(_) => "order.refunded",
+            Self::ReturnCreated(_) => "return.created",
+            Self::ReturnUpdated(_) => "return.updated",
+            Self::DisputeOpened(_) => "dispute.opened",
+            Self::DisputeResolved(_) => "dispute.resolved",
         }
     }
 }
@@ -201,11 +199,11 @@ pub struct HumanConfirmation {
 }
 
 impl WebhookEvent {
-    /// Returns the kind of the event, on the wire and as the topic of the outbox.
-    pub(crate) const fn kind(&self) -> EventKind {
+    /// Returns the event type, on the wire and as the topic of the outbox.
+    pub(crate) const fn kind(&self) -> &'static str {
         match self {
-            Self::OrderCreated(_) => EventKind::OrderCreated,
-            Self::CheckoutAbandoned(_) => EventKind::CheckoutAbandoned,
+            Self::OrderCreated(_) => "order.created",
+            Self::CheckoutAbandoned(_) => "checkout.abandoned",
             Self::OrderChanged(event) => event.change.kind(),
         }
     }
@@ -261,7 +259,7 @@ impl WebhookEvent {
 }
 
 impl OrderChanged {
-    fn body(&self, event: EventKind, id: EventId, at: Timestamp) -> serde_json::Result<String> {
+    fn body(&self, event: &'static str, id: EventId, at: Timestamp) -> serde_json::Result<String> {
         let body = |change| OrderChangedBody {
             event,
             id,
@@ -295,7 +293,7 @@ impl OrderChanged {
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct OrderChangedBody<'event> {
-    event: EventKind,
+    event: &'static str,
     id: EventId,
     timestamp: Timestamp,
     order_id: OrderId,
@@ -329,7 +327,7 @@ enum ChangeBody<'event> {
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct OrderCreatedBody<'event> {
-    event: EventKind,
+    event: &'static str,
     id: EventId,
     timestamp: Timestamp,
     order_id: OrderId,
@@ -347,7 +345,7 @@ struct OrderCreatedBody<'event> {
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct CheckoutAbandonedBody<'event> {
-    event: EventKind,
+    event: &'static str,
     id: EventId,
     timestamp: Timestamp,
     checkout_id: CheckoutId,

@@ -27,4 +27,3 @@ mod tool_schemas;
 mod tools;
 mod trust;
 mod two_cells;
-mod webhooks;
