@@ -21,14 +21,7 @@ pub(crate) async fn orders_of_keys(
         Some(since) if count_changed_of_keys(sql, keys, since, filter).await? <= CHANGED_MAX => {
             changed_of_keys(sql, stores, keys, since, filter).await
         }
-        _ => match (stores, filter.statuses.is_empty()) {
-            (Some(stores), true) => newest_of_keys_at(sql, stores, keys, filter).await,
-            (Some(stores), false) => {
-                newest_of_keys_at_with_statuses(sql, stores, keys, filter).await
-            }
-            (None, true) => newest_of_keys(sql, keys, filter).await,
-            (None, false) => newest_of_keys_with_statuses(sql, keys, filter).await,
-        },
+        _ => newest_of_keys(sql, stores, keys, filter).await,
     }
 }
 
@@ -126,146 +119,78 @@ async fn changed_of_keys(
     .await
 }
 
-/// Reads the newest orders of keys at all stores. Each key is bounded by itself, so that the cost does not grow with the orders
-/// of the account.
+/// Reads the newest orders of keys, at the stores and with the statuses that `$from` and `$where` add. Each key at each store
+/// with each status is bounded by itself, so that the cost does not grow with the orders of the account. With `= ANY` no index
+/// would have the order of the list, and all orders of a key would be read and sorted.
+macro_rules! newest {
+    ($sql:expr, $keys:expr, $filter:expr, $from:literal, $where:literal $(, $argument:expr)*) => {{
+        let limits = Limits::of($filter);
+        sqlx::query_as!(
+            OrderPosition,
+            r#"SELECT found.merchant_id AS "merchant!: MerchantId", found.created_at AS "created_at!: Timestamp",
+                      found.order_id AS "id!: OrderId"
+               FROM unnest($1::uuid[]) AS key (id), "#
+                + $from
+                + " LATERAL (
+                      SELECT merchant_id, order_id, created_at FROM placed_order
+                      WHERE agent_key_id = key.id "
+                + $where
+                + " AND created_at >= $2 AND created_at <= $3 AND (created_at, order_id) < ($4, $5)
+                        AND ($6::timestamptz IS NULL OR updated_at >= $6)
+                        AND ($7::timestamptz IS NULL OR updated_at <= $7)
+                      ORDER BY created_at DESC, order_id DESC LIMIT $8::bigint + $9::bigint) AS found
+                   ORDER BY found.created_at DESC, found.order_id DESC OFFSET $8 LIMIT $9",
+            $keys as &[KeyId],
+            limits.created_min as Timestamp,
+            limits.created_max as Timestamp,
+            limits.after.created_at as Timestamp,
+            limits.after.id as OrderId,
+            $filter.updated_min as Option<Timestamp>,
+            $filter.updated_max as Option<Timestamp>,
+            i64::from($filter.skip),
+            i64::from($filter.limit),
+            $($argument),*
+        )
+        .fetch_all($sql)
+        .await
+    }};
+}
+
+/// Reads the newest orders of keys: of these stores, or of all.
 async fn newest_of_keys(
     sql: &mut PgConnection,
+    stores: Option<&[MerchantId]>,
     keys: &[KeyId],
     filter: &OrdersFilter,
 ) -> sqlx::Result<Vec<OrderPosition>> {
-    let limits = Limits::of(filter);
-    sqlx::query_as!(
-        OrderPosition,
-        r#"SELECT found.merchant_id AS "merchant!: MerchantId", found.created_at AS "created_at!: Timestamp",
-                  found.order_id AS "id!: OrderId"
-           FROM unnest($1::uuid[]) AS key (id),
-               LATERAL (SELECT merchant_id, order_id, created_at FROM placed_order
-                        WHERE agent_key_id = key.id
-                          AND created_at >= $2 AND created_at <= $3 AND (created_at, order_id) < ($4, $5)
-                          AND ($6::timestamptz IS NULL OR updated_at >= $6)
-                          AND ($7::timestamptz IS NULL OR updated_at <= $7)
-                        ORDER BY created_at DESC, order_id DESC LIMIT $8::bigint + $9::bigint) AS found
-           ORDER BY found.created_at DESC, found.order_id DESC OFFSET $8 LIMIT $9"#,
-        keys as &[KeyId],
-        limits.created_min as Timestamp,
-        limits.created_max as Timestamp,
-        limits.after.created_at as Timestamp,
-        limits.after.id as OrderId,
-        filter.updated_min as Option<Timestamp>,
-        filter.updated_max as Option<Timestamp>,
-        i64::from(filter.skip),
-        i64::from(filter.limit),
-    )
-    .fetch_all(sql)
-    .await
-}
-
-/// Reads the newest orders of keys at some stores. Each key at each store is bounded by itself. With `= ANY` on the stores no index
-/// would have the order of the list, and all orders of a key would be read and sorted.
-async fn newest_of_keys_at(
-    sql: &mut PgConnection,
-    stores: &[MerchantId],
-    keys: &[KeyId],
-    filter: &OrdersFilter,
-) -> sqlx::Result<Vec<OrderPosition>> {
-    let limits = Limits::of(filter);
-    sqlx::query_as!(
-        OrderPosition,
-        r#"SELECT found.merchant_id AS "merchant!: MerchantId", found.created_at AS "created_at!: Timestamp",
-                  found.order_id AS "id!: OrderId"
-           FROM (SELECT DISTINCT id FROM unnest($1::uuid[]) AS it (id)) AS store, unnest($2::uuid[]) AS key (id),
-               LATERAL (SELECT merchant_id, order_id, created_at FROM placed_order
-                        WHERE merchant_id = store.id AND agent_key_id = key.id
-                          AND created_at >= $3 AND created_at <= $4 AND (created_at, order_id) < ($5, $6)
-                          AND ($7::timestamptz IS NULL OR updated_at >= $7)
-                          AND ($8::timestamptz IS NULL OR updated_at <= $8)
-                        ORDER BY created_at DESC, order_id DESC LIMIT $9::bigint + $10::bigint) AS found
-           ORDER BY found.created_at DESC, found.order_id DESC OFFSET $9 LIMIT $10"#,
-        stores as &[MerchantId],
-        keys as &[KeyId],
-        limits.created_min as Timestamp,
-        limits.created_max as Timestamp,
-        limits.after.created_at as Timestamp,
-        limits.after.id as OrderId,
-        filter.updated_min as Option<Timestamp>,
-        filter.updated_max as Option<Timestamp>,
-        i64::from(filter.skip),
-        i64::from(filter.limit),
-    )
-    .fetch_all(sql)
-    .await
-}
-
-/// Reads the newest orders of keys at some stores that have one of some statuses. Each key and status at each store is bounded by
-/// itself.
-async fn newest_of_keys_at_with_statuses(
-    sql: &mut PgConnection,
-    stores: &[MerchantId],
-    keys: &[KeyId],
-    filter: &OrdersFilter,
-) -> sqlx::Result<Vec<OrderPosition>> {
-    let limits = Limits::of(filter);
-    sqlx::query_as!(
-        OrderPosition,
-        r#"SELECT found.merchant_id AS "merchant!: MerchantId", found.created_at AS "created_at!: Timestamp",
-                  found.order_id AS "id!: OrderId"
-           FROM (SELECT DISTINCT id FROM unnest($1::uuid[]) AS it (id)) AS store, unnest($2::uuid[]) AS key (id),
-               (SELECT DISTINCT status FROM unnest($3::text[]) AS it (status)) AS wanted,
-               LATERAL (SELECT merchant_id, order_id, created_at FROM placed_order
-                        WHERE merchant_id = store.id AND agent_key_id = key.id AND status = wanted.status
-                          AND created_at >= $4 AND created_at <= $5 AND (created_at, order_id) < ($6, $7)
-                          AND ($8::timestamptz IS NULL OR updated_at >= $8)
-                          AND ($9::timestamptz IS NULL OR updated_at <= $9)
-                        ORDER BY created_at DESC, order_id DESC LIMIT $10::bigint + $11::bigint) AS found
-           ORDER BY found.created_at DESC, found.order_id DESC OFFSET $10 LIMIT $11"#,
-        stores as &[MerchantId],
-        keys as &[KeyId],
-        &filter.status_names(),
-        limits.created_min as Timestamp,
-        limits.created_max as Timestamp,
-        limits.after.created_at as Timestamp,
-        limits.after.id as OrderId,
-        filter.updated_min as Option<Timestamp>,
-        filter.updated_max as Option<Timestamp>,
-        i64::from(filter.skip),
-        i64::from(filter.limit),
-    )
-    .fetch_all(sql)
-    .await
-}
-
-/// Reads the newest orders of keys at all stores that have one of some statuses, by the index of statuses. Each key and status
-/// is bounded by itself.
-async fn newest_of_keys_with_statuses(
-    sql: &mut PgConnection,
-    keys: &[KeyId],
-    filter: &OrdersFilter,
-) -> sqlx::Result<Vec<OrderPosition>> {
-    let limits = Limits::of(filter);
-    sqlx::query_as!(
-        OrderPosition,
-        r#"SELECT found.merchant_id AS "merchant!: MerchantId", found.created_at AS "created_at!: Timestamp",
-                  found.order_id AS "id!: OrderId"
-           FROM unnest($1::uuid[]) AS key (id),
-               (SELECT DISTINCT status FROM unnest($2::text[]) AS it (status)) AS wanted,
-               LATERAL (SELECT merchant_id, order_id, created_at FROM placed_order
-                        WHERE agent_key_id = key.id AND status = wanted.status
-                          AND created_at >= $3 AND created_at <= $4 AND (created_at, order_id) < ($5, $6)
-                          AND ($7::timestamptz IS NULL OR updated_at >= $7)
-                          AND ($8::timestamptz IS NULL OR updated_at <= $8)
-                        ORDER BY created_at DESC, order_id DESC LIMIT $9::bigint + $10::bigint) AS found
-           ORDER BY found.created_at DESC, found.order_id DESC OFFSET $9 LIMIT $10"#,
-        keys as &[KeyId],
-        &filter.status_names(),
-        limits.created_min as Timestamp,
-        limits.created_max as Timestamp,
-        limits.after.created_at as Timestamp,
-        limits.after.id as OrderId,
-        filter.updated_min as Option<Timestamp>,
-        filter.updated_max as Option<Timestamp>,
-        i64::from(filter.skip),
-        i64::from(filter.limit),
-    )
-    .fetch_all(sql)
-    .await
+    let statuses = filter.status_names();
+    match (stores, statuses.is_empty()) {
+        (None, true) => newest!(sql, keys, filter, "", ""),
+        (None, false) => newest!(
+            sql,
+            keys,
+            filter,
+            "(SELECT DISTINCT status FROM unnest($10::text[]) AS it (status)) AS wanted,",
+            "AND status = wanted.status",
+            &statuses
+        ),
+        (Some(stores), true) => newest!(
+            sql,
+            keys,
+            filter,
+            "(SELECT DISTINCT id FROM unnest($10::uuid[]) AS it (id)) AS store,",
+            "AND merchant_id = store.id",
+            stores as &[MerchantId]
+        ),
+        (Some(stores), false) => newest!(
+            sql,
+            keys,
+            filter,
+            "(SELECT DISTINCT id FROM unnest($10::uuid[]) AS it (id)) AS store,
+             (SELECT DISTINCT status FROM unnest($11::text[]) AS it (status)) AS wanted,",
+            "AND merchant_id = store.id AND status = wanted.status",
+            stores as &[MerchantId],
+            &statuses
+        ),
+    }
 }

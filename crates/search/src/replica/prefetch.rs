@@ -54,3 +54,41 @@ impl Prefetch {
         self.known.retain(|shard_id, _| is_open(*shard_id));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::checksum;
+    use crate::manifest::ManifestFile;
+    use crate::object_storage::ObjectStorage;
+
+    const SHARD: ShardId = ShardId { generation: 1, shard: 0 };
+
+    fn file(content: &[u8]) -> ManifestFile {
+        let sha256 = checksum::of_bytes(content);
+        let bytes = u64::try_from(content.len()).unwrap();
+        ManifestFile { name: sha256.clone(), key: SHARD.file_key(&sha256), bytes, sha256 }
+    }
+
+    #[tokio::test]
+    async fn an_upcoming_file_is_downloaded_and_one_that_is_missing_is_tried_once() {
+        let directory = std::env::temp_dir().join(format!("souk-prefetch-{}", std::process::id()));
+        let objects = ObjectStorage::open(&directory.join("objects").to_string_lossy()).unwrap();
+        let cache = Arc::new(SegmentCache::open(&directory, objects.clone()).unwrap());
+        let (uploaded, missing) = (file(b"uploaded"), file(b"missing"));
+        objects.put(&uploaded.key, b"uploaded".to_vec()).await.unwrap();
+        let upcoming = vec![uploaded.clone(), missing.clone()];
+        let manifest = Manifest { upcoming, ..Manifest::empty(SHARD) };
+        let is_local = |file: &ManifestFile| directory.join("files").join(&file.sha256).exists();
+        let mut prefetch = Prefetch::default();
+        prefetch.start(&cache, SHARD, &manifest);
+        while prefetch.ended().await.is_some() {}
+        assert!(is_local(&uploaded) && !is_local(&missing));
+        objects.put(&missing.key, b"missing".to_vec()).await.unwrap();
+        prefetch.start(&cache, SHARD, &manifest);
+        assert!(prefetch.is_idle(), "each is tried once");
+        cache.download(missing.clone()).await.unwrap();
+        assert!(is_local(&missing), "its version downloads it");
+        std::fs::remove_dir_all(&directory).unwrap();
+    }
+}

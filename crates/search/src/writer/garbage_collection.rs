@@ -88,3 +88,49 @@ pub(super) async fn delete_generations(
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::checksum;
+
+    const SHARD: ShardId = ShardId { generation: 1, shard: 0 };
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn what_a_merge_has_uploaded_is_kept_until_the_index_deletes_it() {
+        let directory = std::env::temp_dir().join(format!("souk-garbage-{}", std::process::id()));
+        std::fs::create_dir_all(&directory).unwrap();
+        let path = directory.join("segment.idx");
+        std::fs::write(&path, b"merged").unwrap();
+        let objects = ObjectStorage::open(&directory.join("objects").to_string_lossy()).unwrap();
+        let written = WrittenFiles::new(SHARD, objects.clone(), 1);
+        written.serve();
+        let sha256 = checksum::of_bytes(b"merged");
+        let key = SHARD.file_key(&sha256);
+        let merge = std::thread::spawn({
+            let written = written.clone();
+            move || written.finish(&path, (sha256, 6), true)
+        });
+        while !written.is_unlisted() {
+            assert!(!merge.is_finished(), "the upload failed");
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        let manifest = Manifest::empty(SHARD);
+        let mut unreferenced = UnreferencedObjects::default();
+        let mut is_kept = async |grace_period: Duration| {
+            let current = ("", &manifest);
+            let collected =
+                unreferenced.collect(&objects, SHARD, current, &written, grace_period).await;
+            collected.unwrap();
+            objects.exists(&key).await.unwrap()
+        };
+        assert!(is_kept(Duration::ZERO).await, "no version lists it yet");
+        written.publish(&[], &written.upcoming());
+        assert!(is_kept(Duration::ZERO).await, "a version lists it");
+        written.remove("segment.idx");
+        assert!(is_kept(Duration::from_hours(1)).await, "its grace period starts");
+        assert!(!is_kept(Duration::ZERO).await, "its grace period has ended");
+        tokio::task::spawn_blocking(|| merge.join().unwrap()).await.unwrap();
+        std::fs::remove_dir_all(&directory).unwrap();
+    }
+}

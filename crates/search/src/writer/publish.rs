@@ -206,3 +206,50 @@ async fn advance(
         advanced => Ok(advanced?),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use testkit::{StoreBuilder, TestDatabase, product_draft};
+
+    use super::*;
+    use crate::lease::Lease;
+    use crate::manifest::ShardId;
+    use crate::{ObjectStorage, WriterSettings, generation};
+
+    const SHARD: ShardId = ShardId { generation: 1, shard: 0 };
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_repair_uploads_the_files_of_a_merge_again() {
+        let test = TestDatabase::new().await;
+        let database = test.database();
+        let store = StoreBuilder::new("attic").product(product_draft("lamp", "12.50", 3));
+        store.build(database).await;
+        generation::ensure(database, 1).await.unwrap();
+        let directory = std::env::temp_dir().join(format!("souk-repair-{}", std::process::id()));
+        let objects = ObjectStorage::open(&directory.join("objects").to_string_lossy()).unwrap();
+        let settings = WriterSettings::new(directory.join("writers"), objects.clone());
+        let leased = Lease::acquire(database, SHARD, Duration::from_mins(10)).await.unwrap();
+        let (lease, held) = leased.unwrap();
+        let opened = ShardWriter::open(database, &settings, &settings.directory, &lease, held);
+        let mut shard = opened.await.unwrap();
+        // As after a merge: a version lists its files as upcoming, and none contains them.
+        let (_, before) = shard.published.clone().unwrap();
+        shard.written.publish(&[], &before.files);
+        shard.uploaded.clear();
+        assert!(!shard.written.upcoming().is_empty());
+        std::fs::remove_dir_all(directory.join("objects")).unwrap();
+        shard.repair().await.unwrap();
+        let (_, after) = shard.published.clone().unwrap();
+        assert_eq!((after.version, after.documents), (before.version + 1, 1));
+        assert!(after.upcoming.is_empty());
+        for file in &after.files {
+            let matches = objects.matches(&file.key, &file.sha256, file.bytes).await.unwrap();
+            assert!(matches, "{} is not in object storage", file.name);
+        }
+        drop(shard);
+        // The threads of the index may still be ending.
+        let _ = std::fs::remove_dir_all(&directory);
+    }
+}

@@ -168,7 +168,7 @@ fn is_due(last: &mut Instant, interval: Duration) -> bool {
 
 impl<'lease> ShardWriter<'lease> {
     /// Restores the current version; fills the shard from PostgreSQL if there is none, or if it is damaged.
-    async fn open(
+    pub(super) async fn open(
         database: &Database,
         settings: &'lease WriterSettings,
         directory: &Path,
