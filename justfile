@@ -13,6 +13,11 @@ _default:
 dev *ARGS:
     @{{ with_engines }} exec cargo run --bin souk -- dev "$@"
 
+# Run another command of Souk on the private engines, such as `just souk webhooks status`
+[group('run')]
+souk *ARGS:
+    @{{ with_engines }} exec cargo run --quiet --bin souk -- "$@"
+
 # Make a purchase in the demo store: search, cart, approval in a browser, payment, order
 [group('run')]
 demo-purchase *ARGS:

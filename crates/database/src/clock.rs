@@ -38,7 +38,8 @@ impl Clock {
     }
 
     /// Returns the time of this process: for display and ages, never for business rules.
-    pub(crate) fn local_now(&self) -> Timestamp {
+    #[must_use]
+    pub fn local_now(&self) -> Timestamp {
         self.fixed_now().unwrap_or_else(system_now)
     }
 }

@@ -15,7 +15,7 @@ mod work;
 
 pub use cells::{CellName, SHARDS, shard_of};
 pub use clock::Clock;
-pub use crash_point::crash_point;
+pub use crash_point::{crash_point, crash_point_of};
 pub use error::DatabaseError;
 pub use pool::{Database, PoolState, Settings};
 pub use random_source::RandomSource;

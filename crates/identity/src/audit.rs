@@ -103,6 +103,15 @@ primitives::text_enum! {
         PaymentStatusSet,
         #[strum(serialize = "dispute.decided")]
         DisputeDecided,
+        #[strum(serialize = "webhook_endpoint.created")]
+        WebhookEndpointCreated,
+        /// Its address, events, description or status was changed.
+        #[strum(serialize = "webhook_endpoint.updated")]
+        WebhookEndpointUpdated,
+        #[strum(serialize = "webhook_endpoint.deleted")]
+        WebhookEndpointDeleted,
+        #[strum(serialize = "webhook_endpoint.secret_rotated")]
+        WebhookSecretRotated,
         /// The personal data of a buyer was erased.
         #[strum(serialize = "buyer.erased")]
         BuyerErased,

@@ -39,7 +39,14 @@ impl Secret {
 
     /// Returns the secret of one purpose. Its MACs are unrelated to those of this secret and of other purposes.
     pub(crate) fn derived(&self, purpose: &str) -> Self {
-        Self(self.mac(&format!("key of {purpose}")).as_slice().into())
+        Self(self.derived_key(purpose).as_slice().into())
+    }
+
+    /// Returns a key of 256 bits for one purpose, from which neither this secret nor the key of another purpose follows. For
+    /// crates that encrypt what they store; a new secret makes that unreadable.
+    #[must_use]
+    pub fn derived_key(&self, purpose: &str) -> [u8; 32] {
+        self.mac(&format!("key of {purpose}"))
     }
 }
 
@@ -58,6 +65,16 @@ mod tests {
         assert_eq!(Secret::new([7; 31]).unwrap_err(), SecretTooShort);
         let secret = Secret::new("hush-hush-hush-hush-hush-hush-32").unwrap();
         assert_eq!(format!("{secret:?}"), "Secret");
+    }
+
+    #[test]
+    fn each_purpose_and_each_secret_has_its_own_key() {
+        let [secret, other] = [[1; 32], [2; 32]].map(|bytes| Secret::new(bytes).unwrap());
+        let key = secret.derived_key("webhook secrets");
+        assert_eq!(key, secret.derived_key("webhook secrets"));
+        assert_ne!(key, secret.derived_key("order links"));
+        assert_ne!(key, other.derived_key("webhook secrets"));
+        assert_ne!(key, secret.mac("webhook secrets"));
     }
 
     #[test]

@@ -34,7 +34,7 @@ pub use policies::{Policies, PolicyRecord};
 pub use purge_notices::PurgeNotices;
 pub use put_settings::{
     Editor, SettingsChange, SettingsError, active_promotions, lock_settings, put_settings,
-    settings, settings_now, store_and_settings_now,
+    settings, settings_now, store_and_settings_now, touch_settings,
 };
 pub use record::{
     EndpointsRecord, IdentityRecord, StoreRecord, StoreSummary, SupportRecord, TrustRecord,

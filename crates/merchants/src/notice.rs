@@ -45,6 +45,8 @@ primitives::text_enum! {
         DisputeReminder,
         /// A dispute has ended; `details` has `order_id`, `dispute_id`, `resolution`, and for a refund `refund_amount` and `currency`.
         DisputeResolved,
+        /// A webhook endpoint was disabled because it is gone or has failed for days; `details` has `endpoint_id` and `reason`.
+        WebhookEndpointDisabled,
     }
 }
 
@@ -76,6 +78,9 @@ impl NoticeKind {
                 "A dispute about an order is not answered. The deadline is near."
             }
             Self::DisputeResolved => "A dispute about an order has ended.",
+            Self::WebhookEndpointDisabled => {
+                "A webhook endpoint was disabled. Repair it, enable it, and recover the events."
+            }
         }
     }
 }

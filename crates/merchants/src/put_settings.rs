@@ -91,6 +91,8 @@ pub struct SettingsChange<'settings> {
     pub editor: Editor,
     /// Whether the payment page may be on the machine of the person who pays, without TLS.
     pub is_development: bool,
+    /// Fields of the API that other crates store and that this transaction changes too. Any of them is a new version.
+    pub other_fields: &'settings [&'static str],
 }
 
 impl<'settings> SettingsChange<'settings> {
@@ -98,7 +100,8 @@ impl<'settings> SettingsChange<'settings> {
     #[must_use]
     pub const fn by_operator(settings: &'settings Settings) -> Self {
         let editor = Editor { actor: Actor::Operator, role: None };
-        Self { settings, expected_version: None, editor, is_development: true }
+        let (is_development, other_fields) = (true, &[]);
+        Self { settings, expected_version: None, editor, is_development, other_fields }
     }
 }
 
@@ -113,10 +116,8 @@ pub async fn put_settings(
 ) -> Result<i64, SettingsError> {
     let (settings, editor) = (change.settings, change.editor);
     let current = lock_settings(work, merchant).await?;
-    if change.expected_version.is_some_and(|version| version != current.version) {
-        return Err(SettingsError::VersionConflict { version: current.version });
-    }
-    if current.settings == *settings {
+    current.check_version(change.expected_version)?;
+    if current.settings == *settings && change.other_fields.is_empty() {
         return Ok(current.version);
     }
     settings.check_change(&current.settings)?;
@@ -130,13 +131,33 @@ pub async fn put_settings(
     if pays_elsewhere {
         record_payment_page(work, merchant, editor.actor, &current.settings, settings).await?;
     }
-    let fields = settings.changed_fields(&current.settings);
+    let mut fields = settings.changed_fields(&current.settings);
+    fields.extend(change.other_fields);
     if !fields.is_empty() {
         let details = json!({ "actor": editor.actor.to_string(), "fields": fields });
         post_notice(work, merchant, NoticeKind::SettingsChanged, details).await?;
     }
     publish_version(work, merchant, version).await?;
     Ok(version)
+}
+
+/// Raises the version of the settings because of a field of the API that another crate stores and changes outside of
+/// [`put_settings`]. Locks the settings, as every change of them does first.
+pub async fn touch_settings(
+    work: &mut Work,
+    merchant: MerchantId,
+    actor: Actor,
+    field: &'static str,
+) -> Result<(), StoreError> {
+    if !table::lock_store(work, merchant).await? {
+        return Err(StoreError::NotFound);
+    }
+    let current = table::settings(work.sql(), merchant).await?;
+    let version = current.version + 1;
+    table::put_settings(work, merchant, &current.settings, version).await?;
+    let details = json!({ "actor": actor.to_string(), "fields": [field] });
+    post_notice(work, merchant, NoticeKind::SettingsChanged, details).await?;
+    Ok(publish_version(work, merchant, version).await?)
 }
 
 /// Removes the payment page of a store if it is on this host, in the platform transaction that disallows the host. The
@@ -218,6 +239,18 @@ async fn record_payment_page(
     .await?;
     let details = json!({ "actor": actor.to_string() });
     Ok(post_notice(work, merchant, NoticeKind::PaymentPageChanged, details).await?)
+}
+
+impl CurrentSettings {
+    /// Returns `VersionConflict` unless these settings have the expected version; `None` expects any.
+    pub fn check_version(&self, expected: Option<i64>) -> Result<(), SettingsError> {
+        match expected {
+            Some(expected) if expected != self.version => {
+                Err(SettingsError::VersionConflict { version: self.version })
+            }
+            _ => Ok(()),
+        }
+    }
 }
 
 impl Settings {

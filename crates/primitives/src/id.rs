@@ -141,10 +141,8 @@ prefixed_id!(/// A dispute about an order.
     DisputeId, "dsp");
 prefixed_id!(/// A webhook event.
     EventId, "evt");
-prefixed_id!(/// A webhook endpoint.
-    WebhookId, "whk");
-prefixed_id!(/// One delivery of an event to an endpoint.
-    DeliveryId, "dlv");
+prefixed_id!(/// A webhook endpoint. A delivery has no id of its own: it is an event at an endpoint.
+    EndpointId, "whk");
 prefixed_id!(/// An appeal against a trust score.
     AppealId, "apl");
 prefixed_id!(/// A notice to a merchant.

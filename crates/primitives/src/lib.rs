@@ -23,9 +23,9 @@ pub use client_address::ClientAddress;
 pub use error_code::{CodeMark, ErrorCode, PublishedCodeChanged};
 pub use hint::{Action, Argument, Hint, HintNames, HintPart, Step};
 pub use id::{
-    AppealId, CartId, CategoryId, CheckoutId, ConfirmationId, DeliveryId, DisputeId, EventId,
+    AppealId, CartId, CategoryId, CheckoutId, ConfirmationId, DisputeId, EndpointId, EventId,
     FeedRunId, FulfillmentId, Id, JobId, KeyId, LineId, MerchantId, NoticeId, OrderId,
-    ParseIdError, PaymentId, ProductId, RefundId, ReturnId, UserId, VariantId, WebhookId,
+    ParseIdError, PaymentId, ProductId, RefundId, ReturnId, UserId, VariantId,
 };
 pub use money::{Currency, Money, MoneyError};
 pub use paging::{PageMeta, PageRequest};

@@ -20,6 +20,7 @@ mod report;
 mod search;
 mod souk;
 mod table_print;
+mod webhooks;
 mod worker;
 
 use std::process::ExitCode;
@@ -28,6 +29,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::bare_rmcp::BareArgs;
 use crate::report::{Check, Failure, Schedule, Tier};
+use crate::webhooks::ReceiverArgs;
 use crate::worker::WorkerArgs;
 
 /// Verifies and measures the guarantees of the design.
@@ -51,6 +53,9 @@ enum Command {
     /// Serve a fixed tool result with rmcp alone, as the baseline of a benchmark.
     #[command(hide = true)]
     BareRmcp(BareArgs),
+    /// Receive webhooks, and record them in a file.
+    #[command(hide = true)]
+    Receiver(ReceiverArgs),
 }
 
 #[derive(Args)]
@@ -73,10 +78,10 @@ struct Prove {
 #[derive(Args)]
 struct Bench {
     topic: Topic,
-    /// Number of products in the comparison (search, mcp), or of orders in the table (orders).
+    /// Number of products in the comparison (search, mcp), of orders in the table (orders), or of deliveries in a round (webhooks).
     #[arg(long)]
     size: Option<u32>,
-    /// Measure only these: `--only bare,postgres` (search), `--only calls` (mcp).
+    /// Measure only these: `--only bare,postgres` (search), `--only calls` (mcp), `--only rate,sizes,svix` (webhooks).
     #[arg(long, value_delimiter = ',')]
     only: Vec<String>,
 }
@@ -84,7 +89,7 @@ struct Bench {
 #[derive(Args)]
 struct Soak {
     topic: Topic,
-    /// Number of products in the largest catalog (search).
+    /// Number of products in the largest catalog (search), or of orders (webhooks).
     #[arg(long)]
     size: Option<u32>,
 }
@@ -107,6 +112,8 @@ enum Topic {
     Checkout,
     /// Orders after the purchase: shipments, refunds, returns, disputes.
     Orders,
+    /// Webhooks: delivery, isolation of receivers, signatures.
+    Webhooks,
     /// Abuse, faults and neighbours: limits, quotas, isolation of failures.
     Hardening,
     /// What merchants, agent developers and operators meet in their first hour.
@@ -131,6 +138,7 @@ impl Topic {
             Self::Limits => limits::CHECKS,
             Self::Checkout => checkout::CHECKS,
             Self::Orders => orders::CHECKS,
+            Self::Webhooks => webhooks::CHECKS,
             Self::Hardening => hardening::CHECKS,
             Self::Desk => desk::CHECKS,
             Self::Frameworks => frameworks::CHECKS,
@@ -140,6 +148,7 @@ impl Topic {
     fn schedule(self) -> Schedule {
         match self {
             Self::Desk => desk::SCHEDULE,
+            Self::Webhooks => webhooks::SCHEDULE,
             _ => Schedule::SERIAL,
         }
     }
@@ -152,6 +161,13 @@ impl Topic {
             }
             Self::Desk => {
                 let left_out = report::left_out(desk::ROTATED, desk::ROTATED_OF_DAY, today());
+                println!("not today: {} (--only runs them)", left_out.join(", "));
+                checks.retain(|check| !left_out.contains(&check.name));
+            }
+            Self::Webhooks => {
+                let (rotated, of_day) = (webhooks::ROTATED, webhooks::ROTATED_OF_DAY);
+                let mut left_out = report::left_out(rotated, of_day, today());
+                left_out.extend(webhooks::IN_OWN_STAGE);
                 println!("not today: {} (--only runs them)", left_out.join(", "));
                 checks.retain(|check| !left_out.contains(&check.name));
             }
@@ -172,6 +188,7 @@ impl Topic {
             Self::Limits => limits::bench().await,
             Self::Checkout => checkout::bench().await,
             Self::Orders => orders::bench(bench.size).await,
+            Self::Webhooks => webhooks::bench(bench.size, &bench.only).await,
             Self::Hardening => Err("hardening has no benchmark; its checks print ratios".into()),
             Self::Desk => Err("desk has no benchmark; its checks print what they measure".into()),
             Self::Frameworks => Err("frameworks has no benchmark".into()),
@@ -183,6 +200,7 @@ impl Topic {
             Self::Search => search::soak(soak.size).await,
             Self::Checkout => checkout::soak().await,
             Self::Orders => orders::soak().await,
+            Self::Webhooks => webhooks::soak(soak.size).await,
             _ => Err(format!("{} has no soak", self.name()).into()),
         }
     }
@@ -196,6 +214,7 @@ async fn main() -> ExitCode {
         Command::Soak(soak) => report::exit_code(soak.topic.soak(&soak).await),
         Command::Worker(args) => worker::run(args).await,
         Command::BareRmcp(args) => bare_rmcp::run(args).await,
+        Command::Receiver(args) => webhooks::receive(args).await,
     }
 }
 
@@ -260,6 +279,9 @@ mod tests {
         let of = |topic: Topic| topic.checks().iter().map(|check| check.name).collect::<Vec<_>>();
         let named = [desk::ROTATED, desk::SCHEDULE.first, desk::SCHEDULE.alone].concat();
         assert!(named.iter().all(|name| of(Topic::Desk).contains(name)), "{named:?}");
+        let Schedule { first, alone, .. } = webhooks::SCHEDULE;
+        let named = [first, alone, webhooks::ROTATED, webhooks::IN_OWN_STAGE].concat();
+        assert!(named.iter().all(|name| of(Topic::Webhooks).contains(name)), "{named:?}");
         let named = frameworks::IN_SHORT_FORM;
         assert!(named.iter().all(|name| of(Topic::Frameworks).contains(name)), "{named:?}");
     }

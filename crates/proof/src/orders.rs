@@ -18,6 +18,7 @@ mod visibility;
 use crate::report::Check;
 
 pub(crate) use bench::bench;
+pub(crate) use clock::WrongClock;
 pub(crate) use kills::soak;
 
 /// The checks of this topic, in the order in which they run.

@@ -147,6 +147,21 @@ impl Souk {
         Ok(Self { child: work_command(database_url, settings)?.spawn()?, port: 0 })
     }
 
+    /// Like [`work_with`](Self::work_with), by a command which executes its arguments, such as `nsenter`.
+    pub(crate) fn work_by(
+        command: &[&str],
+        database_url: &str,
+        settings: &[(&'static str, String)],
+    ) -> Result<Self, Failure> {
+        let work = work_command(database_url, settings)?;
+        let [program, arguments @ ..] = command else { return Err("no command".into()) };
+        let mut command = Command::new(program);
+        command.args(arguments).arg(work.get_program()).args(work.get_args());
+        command.envs(work.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        command.stdin(Stdio::null());
+        Ok(Self { child: command.spawn()?, port: 0 })
+    }
+
     /// Like [`work_with`](Self::work_with), with the log written to a file.
     pub(crate) fn work_logging(
         database_url: &str,
@@ -277,10 +292,19 @@ pub(crate) fn reset_peak_kilobytes(pid: u32) -> Result<u64, Failure> {
 
 /// Returns the peak resident memory of a process.
 pub(crate) fn peak_kilobytes(pid: u32) -> Result<u64, Failure> {
+    status_kilobytes(pid, "VmHWM:")
+}
+
+/// Returns the resident memory of a process.
+pub(crate) fn resident_kilobytes(pid: u32) -> Result<u64, Failure> {
+    status_kilobytes(pid, "VmRSS:")
+}
+
+fn status_kilobytes(pid: u32, name: &str) -> Result<u64, Failure> {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status"))?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let line = status.lines().find_map(|line| line.strip_prefix(name));
     let number = line.and_then(|line| line.split_whitespace().next()?.parse().ok());
-    number.ok_or_else(|| "/proc/pid/status has no VmHWM".into())
+    number.ok_or_else(|| format!("/proc/pid/status has no {name}").into())
 }
 
 /// Returns the CPU time of a process from `/proc`, which counts in hundredths of a second.

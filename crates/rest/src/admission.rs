@@ -10,15 +10,14 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use identity::{Actor, Agent, Credential, CredentialStore, IdentityError, Person, StoreProgram};
+use identity::{Agent, Credential, CredentialStore, IdentityError, Person, StoreProgram};
 use limits::{
     AdmissionPermit, CREDENTIAL_PER_MINUTE, Caller, Class, ConcurrencyLimit, PERSON_PER_MINUTE,
     PUBLIC_PER_MINUTE, QuotaRequest, STORE_PER_MINUTE, tier_limit,
 };
-use merchants::Editor;
 use primitives::{ClientAddress, ErrorCode, Plan, Problem, RequestRecord, StoreSlug};
 
-use crate::caller::{AdminCaller, AgentCaller, OwnerCaller, PersonCaller, StoreCaller, membership};
+use crate::caller::{AdminCaller, AgentCaller, OwnerCaller, PersonCaller, StoreCaller};
 use crate::{Access, ErrorResponse, Rest};
 
 /// The longest body that is read and discarded after a request is rejected.
@@ -279,16 +278,13 @@ async fn authorize(
         }
         (Access::Store(scope), Identity::StoreKey(program)) => {
             program.require(scope)?;
-            let editor = Editor { actor: Actor::Key(program.key), role: None };
-            let caller = StoreCaller::of(rest, program.merchant, editor).await?;
+            let caller = StoreCaller::of_program(rest, program).await?;
             record_store(parts, &caller.store.slug);
             parts.extensions.insert(caller);
         }
         // A member may do what any store key may.
         (Access::Store(_), Identity::Person(person)) => {
-            let (merchant, role) = membership(rest, &person, &parts.headers).await?;
-            let editor = Editor { actor: Actor::Person(person.user), role: Some(role) };
-            let caller = StoreCaller::of(rest, merchant, editor).await?;
+            let caller = StoreCaller::of_member(rest, &person, &parts.headers).await?;
             record_store(parts, &caller.store.slug);
             parts.extensions.insert(caller);
         }

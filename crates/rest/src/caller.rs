@@ -8,7 +8,7 @@ use axum::http::HeaderMap;
 use axum::http::request::Parts;
 use catalog::CatalogError;
 use database::Database;
-use identity::{Agent, IdentityError, Person, Role};
+use identity::{Actor, Agent, IdentityError, Person, Role, StoreProgram, StoreScope};
 use merchants::{Editor, Store, StoreError};
 use orders::Viewer;
 use primitives::{ErrorCode, MerchantId, Problem, RequestRecord, StoreSlug, UserId};
@@ -25,20 +25,48 @@ pub struct StoreCaller {
     pub store: Arc<Store>,
     /// Who it is: a key, or a person with a role.
     pub editor: Editor,
+    /// `None` for a person.
+    program: Option<Arc<StoreProgram>>,
 }
 
 impl StoreCaller {
-    pub(crate) async fn of(
+    /// Returns the caller of a store key.
+    pub(crate) async fn of_program(
         rest: &Rest,
-        merchant: MerchantId,
-        editor: Editor,
+        program: Arc<StoreProgram>,
     ) -> Result<Self, ErrorResponse> {
-        match rest.stores.find_merchant(merchant).await {
-            Ok(store) => Ok(Self { merchant, store, editor }),
-            // The credential outlived its store.
-            Err(StoreError::NotFound) => Err(IdentityError::InvalidCredential.into()),
-            Err(error) => Err(error.into()),
-        }
+        let merchant = program.merchant;
+        let editor = Editor { actor: Actor::Key(program.key), role: None };
+        let store = store_of(rest, merchant).await?;
+        Ok(Self { merchant, store, editor, program: Some(program) })
+    }
+
+    /// Returns the caller of the token of a member.
+    pub(crate) async fn of_member(
+        rest: &Rest,
+        person: &Person,
+        headers: &HeaderMap,
+    ) -> Result<Self, ErrorResponse> {
+        let (merchant, role) = membership(rest, person, headers).await?;
+        let editor = Editor { actor: Actor::Person(person.user), role: Some(role) };
+        let store = store_of(rest, merchant).await?;
+        Ok(Self { merchant, store, editor, program: None })
+    }
+
+    /// Returns `StoreScopeMissing` if a store key lacks a scope, for what a request needs besides the scope of its endpoint. A
+    /// member may do what any store key may.
+    pub(crate) fn require(&self, scope: StoreScope) -> Result<(), IdentityError> {
+        self.program.as_ref().map_or(Ok(()), |program| program.require(scope))
+    }
+}
+
+/// Returns the store of a credential.
+async fn store_of(rest: &Rest, merchant: MerchantId) -> Result<Arc<Store>, ErrorResponse> {
+    match rest.stores.find_merchant(merchant).await {
+        Ok(store) => Ok(store),
+        // The credential outlived its store.
+        Err(StoreError::NotFound) => Err(IdentityError::InvalidCredential.into()),
+        Err(error) => Err(error.into()),
     }
 }
 
@@ -152,7 +180,7 @@ impl Problem for UndeclaredCaller {
 
 /// Returns the store that a person acts for: the only one, or the one that `X-Store` names. A store that does not
 /// exist and one of which the person is no member give the same error.
-pub(crate) async fn membership(
+async fn membership(
     rest: &Rest,
     person: &Person,
     headers: &HeaderMap,

@@ -47,6 +47,8 @@ mod merchant_returns;
 mod merchant_searches;
 mod merchant_settings;
 mod merchant_store;
+mod merchant_webhook_deliveries;
+mod merchant_webhooks;
 mod merge_patch;
 mod nearest_path;
 mod openapi;
@@ -78,6 +80,7 @@ use limits::AdmissionControl;
 use merchants::StoreCache;
 use serde_json::Value;
 use tokio::sync::watch;
+use webhooks::Webhooks;
 
 pub use caller::{AdminCaller, AgentCaller, OwnerCaller, PersonCaller, StoreCaller};
 pub use envelope::{Envelope, PageEnvelope};
@@ -108,6 +111,7 @@ pub struct Rest {
     pub uploads: UploadGate,
     /// Writes exports of products.
     pub write_feed: catalog::WriteFeed,
+    pub webhooks: Webhooks,
     /// Published by the server; the door only reads it.
     pub health: watch::Receiver<Health>,
 }
@@ -199,6 +203,8 @@ fn endpoints() -> Routes<RestState> {
         .merge(merchant_store::endpoints())
         .merge(merchant_agents::endpoints())
         .merge(merchant_notices::endpoints())
+        .merge(merchant_webhooks::endpoints())
+        .merge(merchant_webhook_deliveries::endpoints())
         .merge(admin_stores::endpoints())
         .merge(admin_quotas::endpoints())
         .merge(admin_people::endpoints())

@@ -46,7 +46,7 @@ pub(crate) fn endpoints() -> Routes<RestState> {
         .operation_id("reportCheckoutPaid")
         .tag("merchant")
         .summary("Report a checkout as paid")
-        .description("Creates the order and records the webhook event `order.created`; webhooks are not delivered yet. Reporting the same payment again changes nothing; a different payment for the same checkout is rejected. Amounts that the quote fixed must equal it; shipping and tax that it left open are recorded. A payment reported after the checkout ended creates an order with the status `manual_review`, or, if the items are no longer available, is recorded as a refund to make.")
+        .description("Creates the order and sends the webhook event `order.created`. Reporting the same payment again changes nothing; a different payment for the same checkout is rejected. Amounts that the quote fixed must equal it; shipping and tax that it left open are recorded. A payment reported after the checkout ended creates an order with the status `manual_review`, or, if the items are no longer available, is recorded as a refund to make.")
         .path::<CheckoutId>()
         .body::<ReportPaidRequest>()
         .response::<Envelope<SessionRecord>>(200)

@@ -18,10 +18,10 @@ use serde_json::json;
 
 use crate::envelope::CursorEnvelope;
 use crate::idempotency::IdempotencyKeyHeader;
-use crate::merchant_settings::version::IfMatch;
+use crate::merchant_settings::version::{IfMatch, version};
 use crate::order_access::{
     CURSOR_CHARACTERS_MAX, IF_MATCH, ITEMS_MAX, LineQuantity, NAME_CHARACTERS_MAX, READ_ERRORS,
-    URL_CHARACTERS_MAX, WRITE_ERRORS, merchant_context, units, version,
+    URL_CHARACTERS_MAX, WRITE_ERRORS, merchant_context, units,
 };
 use crate::request::InvalidField;
 use crate::{

@@ -12,10 +12,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::idempotency::IdempotencyKeyHeader;
-use crate::merchant_settings::version::IfMatch;
+use crate::merchant_settings::version::{IfMatch, version};
 use crate::order_access::{
     Amounts, IF_MATCH, NOTE_CHARACTERS_MAX, REFERENCE_CHARACTERS_MAX, WRITE_ERRORS,
-    merchant_context, subject, version,
+    merchant_context, subject,
 };
 use crate::{
     Access, Endpoint, Envelope, ErrorResponse, Json, Path, Rest, RestState, Routes, StoreCaller,

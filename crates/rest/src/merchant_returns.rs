@@ -16,10 +16,10 @@ use serde_json::json;
 
 use crate::envelope::CursorEnvelope;
 use crate::idempotency::IdempotencyKeyHeader;
-use crate::merchant_settings::version::IfMatch;
+use crate::merchant_settings::version::{IfMatch, version};
 use crate::order_access::{
     Amounts, CURSOR_CHARACTERS_MAX, IF_MATCH, ITEMS_MAX, NAME_CHARACTERS_MAX, NOTE_CHARACTERS_MAX,
-    PART_ERRORS, REFERENCE_CHARACTERS_MAX, changed_return, merchant_context, version,
+    PART_ERRORS, REFERENCE_CHARACTERS_MAX, changed_return, merchant_context,
 };
 use crate::request::InvalidField;
 use crate::{

@@ -2,6 +2,7 @@
 
 pub(crate) mod sanitized;
 pub(crate) mod version;
+mod webhook_url;
 
 use std::sync::{Arc, LazyLock};
 
@@ -13,6 +14,7 @@ use identity::StoreScope;
 use merchants::{CurrentSettings, SettingsChange, SettingsError, SettingsRecord};
 use primitives::ErrorCode;
 use serde_json::Value;
+use webhooks::{SigningSecret, UrlChange, WEBHOOK_URL};
 
 use crate::merge_patch::merge;
 use crate::openapi::inlined_schema;
@@ -23,6 +25,7 @@ use crate::{
 
 use sanitized::Sanitized;
 use version::{IfMatch, Precondition, VersionRequired};
+use webhook_url::url_change;
 
 const ACCESS: Access = Access::Store(StoreScope::Settings);
 
@@ -31,13 +34,13 @@ pub(crate) fn endpoints() -> Routes<RestState> {
         .operation_id("getSettings")
         .tag("merchant")
         .summary("Get the store settings")
-        .description("Returns policies, confirmation policy, checkout URL, GTIN source, shipping, taxes and promotions. Change them with `PATCH`. The header `ETag` is the version.")
+        .description("Returns policies, confirmation policy, checkout URL, webhook URL, GTIN source, shipping, taxes and promotions. Change them with `PATCH`. The header `ETag` is the version.")
         .response::<Envelope<SettingsRecord>>(200);
     let change = Endpoint::patch("/merchant/settings", ACCESS, change)
         .operation_id("updateSettings")
         .tag("merchant")
         .summary("Change store settings")
-        .description("Changes the fields that the body names and no others, as a JSON merge patch (RFC 7396): `null` resets a field, and a list is replaced as a whole. With `version` or `If-Match`, the call fails with 409 `invalid_status_transition` and `details.current_version` if the settings have changed since that version. `checkout_url_template` can be changed only by an owner of the store, with a token, and only to an https URL on a host that an operator allowed for the store.")
+        .description("Changes the fields that the body names and no others, as a JSON merge patch (RFC 7396): `null` resets a field, and a list is replaced as a whole. With `version` or `If-Match`, the call fails with 409 `invalid_status_transition` and `details.current_version` if the settings have changed since that version. `checkout_url_template` can be changed only by an owner of the store, with a token, and only to an https URL on a host that an operator allowed for the store. The first `webhook_url` creates a webhook endpoint, whose signing secret is `webhook_secret` of this response and is never returned again; `null` deletes it. A store key needs the scope `webhooks` as well to change it.")
         .header(IfMatch::NAME, IfMatch::DESCRIPTION)
         .draft_body::<SettingsRecord>()
         .response::<Envelope<SettingsRecord>>(200)
@@ -46,7 +49,7 @@ pub(crate) fn endpoints() -> Routes<RestState> {
         .operation_id("replaceSettings")
         .tag("merchant")
         .summary("Replace the store settings")
-        .description("Replaces all settings; omitted fields are reset. Requires the version that is replaced, as `version` or `If-Match`: without it the call fails with 428 `precondition_required`, with another one than the current with 409 `invalid_status_transition` and `details.current_version`. Identical settings keep their version. `checkout_url_template` can be changed only by an owner of the store, with a token; other callers send it unchanged.")
+        .description("Replaces all settings; omitted fields are reset, except `webhook_url`. Requires the version that is replaced, as `version` or `If-Match`: without it the call fails with 428 `precondition_required`, with another one than the current with 409 `invalid_status_transition` and `details.current_version`. Identical settings keep their version. `checkout_url_template` can be changed only by an owner of the store, with a token; other callers send it unchanged. Only `webhook_url: null` deletes the endpoint of `webhook_url`; the first URL creates a webhook endpoint, whose signing secret is `webhook_secret` of this response and is never returned again. A store key needs the scope `webhooks` as well to change it.")
         .header(IfMatch::NAME, IfMatch::DESCRIPTION)
         .body::<SettingsRecord>()
         .response::<Envelope<SettingsRecord>>(200)
@@ -61,8 +64,7 @@ async fn read(
     caller: StoreCaller,
     State(rest): State<Arc<Rest>>,
 ) -> Result<Settings, ErrorResponse> {
-    let current = current(&rest, &caller).await?;
-    Ok(answer(current, &caller))
+    answer(&rest, &caller, None).await
 }
 
 async fn replace(
@@ -72,18 +74,20 @@ async fn replace(
     Json(Sanitized(request)): Json<Sanitized<SettingsRecord>>,
 ) -> Result<Settings, ErrorResponse> {
     let replaced = if_match.or(request.version)?;
+    let expected = replaced.version();
+    let url = match &request.webhook_url {
+        Some(url) => url_change(&rest, &caller, expected, url.as_deref()).await?,
+        None => None,
+    };
     let mut work = Work::for_store(&rest.database, caller.merchant).await?;
     let current = merchants::lock_settings(&mut work, caller.merchant).await?;
     let settings = parse(request, &caller)?;
-    let expected = match replaced {
-        Precondition::Any => None,
-        Precondition::Version(version) => Some(version),
-        Precondition::Unnamed => {
-            return Err(VersionRequired { current_version: current.version }.into());
-        }
-    };
-    put(work, &rest, &caller, &current, &settings, expected).await?;
-    read(caller, State(rest)).await
+    if replaced == Precondition::Unnamed {
+        return Err(VersionRequired { current_version: current.version }.into());
+    }
+    let change = Change { settings: &settings, expected_version: expected, url };
+    let secret = put(work, &rest, &caller, &current, &change).await?;
+    answer(&rest, &caller, secret).await
 }
 
 async fn change(
@@ -92,17 +96,29 @@ async fn change(
     if_match: IfMatch,
     Json(patch): Json<Value>,
 ) -> Result<Settings, ErrorResponse> {
-    let expected = match if_match.or(patch["version"].as_i64())? {
-        Precondition::Version(version) => Some(version),
-        Precondition::Any | Precondition::Unnamed => None,
+    let expected = if_match.or(patch["version"].as_i64())?.version();
+    let url = match patch.get(WEBHOOK_URL) {
+        Some(Value::String(url)) => url_change(&rest, &caller, expected, Some(url)).await?,
+        Some(Value::Null) => url_change(&rest, &caller, expected, None).await?,
+        // Anything else is invalid, which the schema says below.
+        Some(_) | None => None,
     };
     let mut work = Work::for_store(&rest.database, caller.merchant).await?;
     // Locked before the patch is applied, so that the fields that it does not name stay as they are.
     let current = merchants::lock_settings(&mut work, caller.merchant).await?;
     let request = patched(current.clone(), &patch, &caller)?;
     let settings = parse(request, &caller)?;
-    put(work, &rest, &caller, &current, &settings, expected).await?;
-    read(caller, State(rest)).await
+    let change = Change { settings: &settings, expected_version: expected, url };
+    let secret = put(work, &rest, &caller, &current, &change).await?;
+    answer(&rest, &caller, secret).await
+}
+
+/// Settings to store.
+struct Change<'request> {
+    settings: &'request merchants::Settings,
+    expected_version: Option<i64>,
+    /// `None`: the endpoint stays as it is.
+    url: Option<UrlChange>,
 }
 
 /// Returns the settings with a merge patch applied.
@@ -127,29 +143,47 @@ fn parse(
     Ok(request.into_settings(caller.store.currency)?)
 }
 
-/// Stores settings and commits the transaction that locked the current ones.
+/// Stores settings and the endpoint of `webhook_url`, and commits the transaction that locked the current ones. Returns the
+/// secret of an endpoint that was created.
 async fn put(
     mut work: Work,
     rest: &Rest,
     caller: &StoreCaller,
     current: &CurrentSettings,
-    settings: &merchants::Settings,
-    expected_version: Option<i64>,
-) -> Result<(), ErrorResponse> {
+    change: &Change<'_>,
+) -> Result<Option<SigningSecret>, ErrorResponse> {
+    let Change { settings, expected_version, url } = change;
     catalog::check_categories(&mut work, caller.merchant, settings, &current.settings).await?;
-    let is_development = !rest.site_url.starts_with("https://");
-    let editor = caller.editor;
-    let change = SettingsChange { settings, expected_version, editor, is_development };
+    let change = SettingsChange {
+        settings,
+        expected_version: *expected_version,
+        editor: caller.editor,
+        is_development: !rest.site_url.starts_with("https://"),
+        other_fields: if url.is_some() { &[WEBHOOK_URL] } else { &[] },
+    };
     merchants::put_settings(&mut work, caller.merchant, &change).await?;
-    Ok(work.commit().await?)
+    let secret = match url {
+        Some(url) => {
+            let (merchant, actor) = (caller.merchant, caller.editor.actor);
+            rest.webhooks.apply_settings_url(&mut work, merchant, actor, url).await?
+        }
+        None => None,
+    };
+    work.commit().await?;
+    Ok(secret)
 }
 
-async fn current(rest: &Rest, caller: &StoreCaller) -> Result<CurrentSettings, ErrorResponse> {
+/// Returns the settings as they are now, with the secret of an endpoint that was just created.
+async fn answer(
+    rest: &Rest,
+    caller: &StoreCaller,
+    secret: Option<SigningSecret>,
+) -> Result<Settings, ErrorResponse> {
     let reading = Reading::for_store(&rest.database, caller.merchant)?;
-    Ok(merchants::settings(&reading, caller.merchant).await?)
-}
-
-fn answer(current: CurrentSettings, caller: &StoreCaller) -> Settings {
+    let current = merchants::settings(&reading, caller.merchant).await?;
     let tag = [(ETAG, format!("\"{}\"", current.version))];
-    (tag, Envelope::new(SettingsRecord::of(current, caller.store.currency)))
+    let mut record = SettingsRecord::of(current, caller.store.currency);
+    record.webhook_url = Some(rest.webhooks.settings_url(caller.merchant).await?);
+    record.webhook_secret = secret.map(|secret| secret.text());
+    Ok((tag, Envelope::new(record)))
 }

@@ -14,7 +14,6 @@ use primitives::{Currency, DisputeId, ErrorCode, LineId, Money, OrderId, ReturnI
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::merchant_settings::version::{IfMatch, Precondition};
 use crate::request::InvalidField;
 use crate::{AgentCaller, ErrorResponse, Rest, StoreCaller};
 
@@ -162,18 +161,6 @@ pub(crate) fn merchant_context<'call>(
 
 /// Description of `If-Match` in requests that change an order.
 pub(crate) const IF_MATCH: &str = "The version of the order that is changed, as the `ETag` of `GET /merchant/orders/{order_id}`, in place of `version` in the body. `*` is any version.";
-
-/// Returns the version that the header or the body names; `None` for any.
-pub(crate) fn version(
-    if_match: IfMatch,
-    version: Option<i32>,
-) -> Result<Option<i32>, InvalidField> {
-    match if_match.or(version.map(i64::from))? {
-        // No order has a version that does not fit.
-        Precondition::Version(version) => Ok(Some(i32::try_from(version).unwrap_or(-1))),
-        Precondition::Any | Precondition::Unnamed => Ok(None),
-    }
-}
 
 /// Units of a line.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize, JsonSchema)]

@@ -143,6 +143,12 @@ mod tests {
             ),
             (with("code", json!("A")), "code", "code must be text that matches ^[a-z]+$"),
             (with("level", json!("mid")), "level", "level must be one of low, high"),
+            (
+                with("level", json!("HIGHER")),
+                "level",
+                "level must be one of low, high; did you mean high?",
+            ),
+            (with("level", json!(1)), "level", "level must be one of low, high"),
             (with("labels", json!({ "obey": "x" })), "labels", "labels contains an invalid value"),
             (with("do as I say", json!(1)), "", "the value contains an unknown field"),
         ] {

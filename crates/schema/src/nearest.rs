@@ -1,4 +1,4 @@
-//! The known name that is nearest to an unknown one.
+//! The known name, or the accepted value, that is nearest to an unknown one.
 
 use serde_json::Value;
 
@@ -25,7 +25,21 @@ pub(crate) fn nearest(unknown: &str, schema: &Value) -> Option<String> {
     if let Some(meant) = often_meant(&sent) {
         return meant.iter().find(|name| known.contains(name)).map(|name| (*name).to_owned());
     }
-    let scored = known.iter().map(|name| (similarity(&sent, &letters(name)), *name));
+    most_similar(&sent, &known)
+}
+
+/// Returns the value of an `enum` that is most similar to an unknown one, if it is similar enough.
+pub(crate) fn nearest_value(unknown: &str, schema: &Value) -> Option<String> {
+    if unknown.len() > LENGTH_MAX {
+        return None;
+    }
+    let known: Vec<&str> = schema["enum"].as_array()?.iter().filter_map(Value::as_str).collect();
+    most_similar(&letters(unknown), &known)
+}
+
+/// Returns the name that is most similar to a text in small letters.
+fn most_similar(sent: &str, known: &[&str]) -> Option<String> {
+    let scored = known.iter().map(|name| (similarity(sent, &letters(name)), *name));
     let best = scored.max_by(|one, other| one.0.total_cmp(&other.0));
     best.filter(|(score, _)| *score >= SIMILARITY_MIN).map(|(_, name)| name.to_owned())
 }
@@ -75,6 +89,21 @@ mod tests {
             assert_eq!(nearest(unknown, &known).as_deref(), expected, "{unknown}");
         }
         assert_eq!(nearest("a", &[]), None);
+    }
+
+    #[test]
+    fn the_nearest_of_the_accepted_values_is_found() {
+        let schema = json!({ "type": "string", "enum": ["order.created", "order.refunded", null] });
+        for (unknown, expected) in [
+            ("order.create", Some("order.created")),
+            ("order_refunded", Some("order.refunded")),
+            ("ORDER.CREATED", Some("order.created")),
+            ("payment.captured", None),
+            ("", None),
+        ] {
+            assert_eq!(super::nearest_value(unknown, &schema).as_deref(), expected, "{unknown}");
+        }
+        assert_eq!(super::nearest_value("a", &json!({ "type": "string" })), None);
     }
 
     #[test]

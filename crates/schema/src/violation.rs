@@ -7,7 +7,7 @@ use primitives::Details;
 use serde_json::{Map, Value};
 use serde_path_to_error::Segment as SerdeSegment;
 
-use crate::nearest::nearest;
+use crate::nearest::{nearest, nearest_value};
 
 /// The longest name of an unknown field that is repeated to the caller.
 const UNKNOWN_NAME_MAX: usize = 40;
@@ -38,7 +38,7 @@ pub struct Violation {
     kind: Kind,
     /// The limits of the field's value; for an unknown field, the names of the known ones.
     allowed: Value,
-    /// The known field whose name is nearest to that of an unknown one.
+    /// The known field whose name is nearest to that of an unknown one, or the accepted value that is nearest to another one.
     nearest: Option<String>,
 }
 
@@ -91,7 +91,7 @@ impl Violation {
             ValidationErrorKind::AdditionalProperties { unexpected } => {
                 cursor.unknown(unexpected.first().map_or("", String::as_str))
             }
-            _ => cursor.invalid(),
+            _ => cursor.invalid_value(sent.pointer(pointer)),
         }
     }
 
@@ -120,7 +120,7 @@ impl Violation {
         if let Some(name) = missing(cursor.schema, sent) {
             return Some(cursor.missing(name));
         }
-        let violation = cursor.invalid();
+        let violation = cursor.invalid_value(sent);
         (!violation.path.is_empty()).then_some(violation)
     }
 
@@ -193,7 +193,8 @@ impl Violation {
         }
     }
 
-    /// Returns the known field whose name is nearest to that of an unknown one.
+    /// Returns the known field whose name is nearest to that of an unknown one, or the accepted value that is nearest to the sent
+    /// one.
     #[must_use]
     pub fn did_you_mean(&self) -> Option<&str> {
         self.nearest.as_deref()
@@ -263,6 +264,13 @@ impl<'schema> SchemaCursor<'schema> {
         self.violation(Kind::Invalid, limits(self.schema))
     }
 
+    /// Returns the violation of a value. Of a text that is none of the accepted ones, the nearest is named.
+    fn invalid_value(&self, sent: Option<&Value>) -> Violation {
+        let nearest =
+            sent.and_then(Value::as_str).and_then(|text| nearest_value(text, self.schema));
+        Violation { nearest, ..self.invalid() }
+    }
+
     fn invalid_inside(&self) -> Violation {
         self.violation(Kind::InvalidInside, limits(self.schema))
     }
@@ -312,7 +320,10 @@ fn missing<'schema>(schema: &'schema Value, sent: Option<&Value>) -> Option<&'sc
 
 fn limits(schema: &Value) -> Value {
     let mut limits = schema.as_object().cloned().unwrap_or_default();
-    limits.retain(|key, _| LIMITS.contains(&key.as_str()));
+    // Formats of numbers are those of a programming language.
+    limits.retain(|key, value| {
+        LIMITS.contains(&key.as_str()) || (key == "format" && *value == "date-time")
+    });
     Value::Object(limits)
 }
 
@@ -329,6 +340,9 @@ fn in_words(limits: &Value) -> String {
     };
     let article = if kind.starts_with(['a', 'i', 'o']) { "an" } else { "a" };
     match kind {
+        "string" if limits["format"] == "date-time" => {
+            String::from("a time in the format of RFC 3339, such as 2027-01-15T08:00:00Z")
+        }
         "string" => match (limit("minLength"), limit("maxLength"), limits["pattern"].as_str()) {
             (Some(min), Some(max), _) => format!("plain text of {min} to {max} characters"),
             (None, Some(max), _) => format!("plain text of at most {max} characters"),

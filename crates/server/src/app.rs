@@ -17,6 +17,7 @@ use rest::{Health, Rest};
 use search::Search;
 use tokio::sync::watch;
 use web::Web;
+use webhooks::{SealingKey, Webhooks};
 
 use crate::layers::{self, BodyMemory, BodyOwners, Bulkhead, Limits, RequestInfo};
 
@@ -38,6 +39,8 @@ pub struct App {
     pub payment_gateway: PaymentGateway,
     /// Admits uploads of feeds.
     pub uploads: UploadGate,
+    /// Vets the URLs of webhook endpoints.
+    pub outbound: outbound::Client,
     pub settings: AppSettings,
 }
 
@@ -92,7 +95,9 @@ impl App {
             payment_gateway: self.payment_gateway.clone(),
             order_links: credentials.order_links.clone(),
         };
+        let sealing = SealingKey::new(self.secret.derived_key(SealingKey::PURPOSE));
         let rest = Rest {
+            webhooks: Webhooks::new(database.clone(), sealing, self.outbound),
             database,
             stores,
             search: self.search,

@@ -12,6 +12,7 @@ use primitives::{CheckoutId, Currency, JobId, KeyId, Plan, StoreSlug};
 use crate::check_config;
 use crate::config::Config;
 use crate::import::ImportArguments;
+use crate::webhooks::WebhooksCommand;
 
 /// Souk: multi-merchant commerce for AI agents.
 ///
@@ -42,7 +43,7 @@ impl Cli {
 pub enum Command {
     /// Run the HTTP server: MCP, REST and web pages
     Serve,
-    /// Run a worker for background jobs
+    /// Run a worker for background jobs and webhook delivery
     Work,
     /// Run the search index writer
     Index {
@@ -97,6 +98,11 @@ pub enum Command {
         #[command(subcommand)]
         command: JobsCommand,
     },
+    /// Show the state of webhook deliveries; forward the events of a store to a local address
+    Webhooks {
+        #[command(subcommand)]
+        command: WebhooksCommand,
+    },
     /// Manage the catalogs of stores
     Catalog {
         #[command(subcommand)]
@@ -104,7 +110,7 @@ pub enum Command {
     },
     /// Print every setting with its value, its source and a verdict; fails if one is wrong, unknown or cannot be used
     CheckConfig,
-    /// Check the deployment and say what to do: engines, schema, secrets, clock, search index, jobs, payments, disk
+    /// Check the deployment and say what to do: engines, schema, secrets, clock, search index, jobs, webhooks, payments, disk
     Doctor,
     /// Generate files from the code: docs/openapi.json, docs/tools.md, .env.example and others
     Generate {

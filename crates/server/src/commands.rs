@@ -13,10 +13,11 @@ use crate::config::{AdmissionError, Config, LimitsMode, SecretError, TestPayment
 use crate::listen::ConnectionLimits;
 use crate::metric_list::Process;
 use crate::shutdown::Shutdown;
+use crate::webhooks::WebhooksCommand;
 use crate::{
     Monitor, admin, after_restore, banner, check_config, checkouts, doctor, file_limit, generate,
     import, keys, listen, operator, people, queue, search_index, shutdown, stores, telemetry,
-    worker,
+    webhooks, worker,
 };
 
 /// Why a command failed.
@@ -46,6 +47,8 @@ pub enum CommandError {
     Admin(#[from] admin::AdminError),
     #[error(transparent)]
     Jobs(#[from] queue::JobsError),
+    #[error(transparent)]
+    Webhooks(#[from] webhooks::WebhooksCommandError),
     #[error("import failed: {}; cause: {}", .0, cause(.0))]
     Import(#[from] import::ImportError),
     #[error("search index failed: {}; cause: {}", .0, cause(.0))]
@@ -54,6 +57,8 @@ pub enum CommandError {
     Secret(#[from] SecretError),
     #[error(transparent)]
     Admission(#[from] AdmissionError),
+    #[error("{}; cause: {}", .0, cause(.0))]
+    Outbound(#[from] outbound::ClientError),
     /// A file operation or the registration of a signal handler failed.
     #[error(transparent)]
     Io(#[from] std::io::Error),
@@ -119,6 +124,9 @@ pub async fn run(cli: Cli) -> Result<(), CommandError> {
                 Ok(())
             }
         }
+        Command::Webhooks { command: WebhooksCommand::Listen(arguments) } => {
+            Ok(webhooks::listen(&config, arguments).await?)
+        }
         other => Ok(print(&administer(&config, other).await?)?),
     }
 }
@@ -141,6 +149,9 @@ async fn administer(config: &Config, command: Command) -> Result<String, Command
             admin::run(&database, &credential_secret(config)?, command).await?
         }
         Command::Jobs { command } => queue::run(&database, command).await?,
+        Command::Webhooks { command: WebhooksCommand::Status } => {
+            webhooks::status(&database).await?
+        }
         Command::Catalog { command: CatalogCommand::Import(arguments) } => {
             import::run(&database, config, arguments).await?
         }
@@ -153,6 +164,7 @@ async fn administer(config: &Config, command: Command) -> Result<String, Command
         | Command::Seed
         | Command::CheckConfig
         | Command::Doctor
+        | Command::Webhooks { command: WebhooksCommand::Listen(_) }
         | Command::Generate { .. } => String::new(),
     })
 }
@@ -230,6 +242,7 @@ async fn serve_until(
         admission,
         payment_gateway: config.payment_gateway(),
         uploads: config.upload_gate(),
+        outbound: config.outbound_client()?,
         settings: app_settings(config),
     };
     tracing::info!(address = %config.listen, cell = %config.cell, "HTTP server started");
@@ -267,16 +280,19 @@ fn app_settings(config: &Config) -> AppSettings {
 }
 
 async fn work(config: &Config) -> Result<(), CommandError> {
-    // Jobs that sign outgoing data will use it; a worker without one should fail at startup.
-    credential_secret(config)?;
-    // A worker has no clients to drain: it stops claiming jobs immediately.
+    let secret = credential_secret(config)?;
+    let client = config.outbound_client()?;
+    // A worker has no clients to drain: it stops claiming jobs and starting webhooks immediately.
     let shutdown = shutdown::on_signal(Duration::ZERO)?;
     let database = connect(config)?;
     tracing::info!(cell = %config.cell, concurrency = config.job_concurrency, "worker started");
     let metrics = telemetry::install_metrics(&[Process::Work]);
     operator::start(config, metrics, shutdown.stopped.clone()).await;
     let directory = tokio::spawn(worker::refresh_directory(database.clone()));
+    let dispatcher = worker::dispatcher(database.clone(), config, &secret, client);
+    let webhooks = tokio::spawn(dispatcher.run(shutdown.stopped.clone()));
     worker::runner(database.clone(), config).run(shutdown.stopped).await;
+    let _ = webhooks.await;
     directory.abort();
     database.close().await;
     Ok(())
@@ -313,12 +329,17 @@ async fn dev(config: &Config, empty: bool) -> Result<(), CommandError> {
     let shutdown = shutdown::on_signal(Duration::from_millis(100))?;
     let runner = worker::runner(database.clone(), config);
     let jobs = tokio::spawn(runner.run(shutdown.stopped.clone()));
+    // With connections of its own: it records its last results after the server has closed the others.
+    let client = config.outbound_client()?;
+    let dispatcher = worker::dispatcher(connect(config)?, config, &secret, client);
+    let webhooks = tokio::spawn(dispatcher.run(shutdown.stopped.clone()));
     let writer = search_index::writer(config, database.clone(), shutdown.stopped.clone())?;
     let index = tokio::spawn(writer);
     let message = banner::banner(config, !empty, key.as_ref());
     let served = serve_until(config, database, secret, shutdown, Some(message)).await;
     if served.is_ok() {
         let _ = jobs.await;
+        let _ = webhooks.await;
         let _ = index.await;
     }
     served
@@ -345,7 +366,7 @@ async fn seed(database: &Database) -> Result<(), CommandError> {
 }
 
 /// Writes the output of a command. A reader that closes the pipe, such as `head`, has read what it wants: this is no error.
-fn print(text: &str) -> std::io::Result<()> {
+pub(crate) fn print(text: &str) -> std::io::Result<()> {
     write_line(&mut std::io::stdout().lock(), text)
 }
 

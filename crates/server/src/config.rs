@@ -103,6 +103,21 @@ pub struct Config {
     /// Lease of a job: time after which another worker may claim it, in seconds
     #[arg(long, env = "SOUK_JOB_LEASE_SECONDS", default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..=3600), global = true)]
     pub job_lease_seconds: u64,
+    /// Maximum number of concurrent webhook requests of this process
+    #[arg(long, env = "SOUK_WEBHOOK_SLOTS", default_value_t = 512, value_parser = clap::value_parser!(u16).range(4..=10_000), global = true)]
+    pub webhook_slots: u16,
+    /// Lease of the webhook dispatcher: time after which another worker takes over its deliveries, in seconds
+    #[arg(long, env = "SOUK_WEBHOOK_LEASE_SECONDS", default_value_t = 15, value_parser = clap::value_parser!(u64).range(2..=600), global = true)]
+    pub webhook_lease_seconds: u64,
+    /// Networks that webhooks may be sent to although they are not public: addresses or networks such as 10.1.0.0/16; comma-separated
+    #[arg(long, env = "SOUK_OUTBOUND_ALLOW", value_delimiter = ',', value_parser = network, global = true)]
+    pub outbound_allow: Vec<IpNet>,
+    /// Whether webhooks may be sent to URLs without TLS
+    #[arg(long, env = "SOUK_OUTBOUND_HTTP", value_enum, default_value_t = OutboundHttp::Off, global = true)]
+    pub outbound_http: OutboundHttp,
+    /// Name servers that resolve the receivers of webhooks, such as 10.0.0.2:53, instead of those of the system; comma-separated
+    #[arg(long, env = "SOUK_OUTBOUND_NAMESERVERS", value_delimiter = ',', global = true)]
+    pub outbound_nameservers: Vec<SocketAddr>,
     /// Object store of the search index: a directory, or `s3://bucket/prefix` with `AWS_…` in the environment
     #[arg(long, env = "SOUK_SEARCH_OBJECTS", default_value = ".souk/objects", global = true)]
     pub search_objects: String,
@@ -151,6 +166,15 @@ pub enum TestPayments {
     /// Accept it for live orders; requires a loopback site URL and listen address
     On,
     /// Accept it in sandboxes only
+    Off,
+}
+
+/// Whether outbound requests may be sent without TLS.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum OutboundHttp {
+    /// Accept http and https: for development and tests
+    On,
+    /// Accept https only
     Off,
 }
 
@@ -309,6 +333,16 @@ impl Config {
     pub fn payment_gateway(&self) -> PaymentGateway {
         let is_allowed = self.test_payments == Some(TestPayments::On) && self.is_loopback_only();
         PaymentGateway::new(Arc::new(TestProvider), is_allowed)
+    }
+
+    /// Creates the client of outbound requests.
+    pub fn outbound_client(&self) -> Result<outbound::Client, outbound::ClientError> {
+        let policy = outbound::Policy {
+            allow_http: self.outbound_http == OutboundHttp::On,
+            allowed_networks: self.outbound_allow.clone(),
+        };
+        let nameservers = self.outbound_nameservers.clone();
+        outbound::Client::new(outbound::Settings { policy, nameservers, ..Default::default() })
     }
 
     /// Returns the gate that admits uploads while the disk has enough free space.

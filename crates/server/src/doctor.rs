@@ -8,6 +8,7 @@ pub(crate) mod storage;
 use std::fmt;
 
 use database::{Database, Reading};
+use webhooks::WebhookVerdict;
 
 use crate::Config;
 use crate::settings::unknown_variables;
@@ -109,6 +110,7 @@ pub(crate) async fn run(config: &Config, database: Database) -> Report {
         findings.extend(check_outbox(&database).await);
         findings.push(check_index(&database).await);
         findings.extend(check_jobs(&database).await);
+        findings.push(check_webhooks(&database).await);
         findings.push(payments::check(&database).await);
     }
     findings.extend(storage::check(config).into_iter().map(|(_, finding)| finding));
@@ -186,6 +188,20 @@ async fn check_jobs(database: &Database) -> Vec<Finding> {
         }
     }
     findings
+}
+
+async fn check_webhooks(database: &Database) -> Finding {
+    let stats = match webhooks::webhook_stats(&Reading::for_platform(database)).await {
+        Ok(stats) => stats,
+        Err(error) => return Finding::problem("webhooks", error.to_string(), "see PostgreSQL"),
+    };
+    let workers = format!("{} wait, {} workers deliver", stats.pending, stats.dispatchers);
+    let verdict = stats.verdict();
+    if verdict == WebhookVerdict::InTime {
+        return Finding::ok("webhooks", workers);
+    }
+    let text = format!("{workers}; the oldest waits for {:.0} seconds", stats.lag_seconds);
+    Finding::problem("webhooks", text, verdict.advice())
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! Generates files from the code. CI fails if a committed file differs.
 
+mod webhook_events;
+
 use std::path::Path;
 
 use clap::CommandFactory;
@@ -30,6 +32,7 @@ pub(crate) fn generate(root: &Path, check: bool) -> std::io::Result<Vec<&'static
         ("docs/tools.md", mcp::tools_document()),
         ("docs/checkout.md", checkout_document()),
         ("docs/orders.md", orders_document()),
+        ("docs/webhook-events.md", webhook_events::document()),
         ("docs/server.json", pretty(&mcp::registry_entry(PUBLIC_URL))),
         (LLMS_TXT, llms_txt(root)?),
         (ERRORS, errors_document(root)?),

@@ -26,6 +26,7 @@ mod settings;
 mod shutdown;
 mod stores;
 mod telemetry;
+mod webhooks;
 mod worker;
 
 pub use app::{App, AppSettings};

@@ -179,6 +179,40 @@ pub(crate) const METRICS: &[Metric] = &[
     gauge("souk_disputes_under_review", &[Serve], "Disputes that an administrator has to decide, up to 1,000"),
     gauge("souk_disputes_overdue", &[Serve], "Disputes whose time for the decision has passed, up to 1,000"),
     gauge("souk_returns_unanswered", &[Serve], "Returns that merchants have not answered for seven days, up to 1,000"),
+    // Webhooks.
+    counter("souk_webhook_attempts_total", &[Work], "Attempts to deliver an event to an endpoint").by(
+        &["outcome"],
+        &[&[("outcome", "delivered")], &[("outcome", "retry")], &[("outcome", "dead")]],
+    ),
+    histogram(
+        "souk_webhook_delivery_seconds",
+        &[Work],
+        "Time from an event to its delivery, of deliveries whose first attempt succeeded",
+    ),
+    gauge("souk_webhook_in_flight", &[Work], "Requests in flight, by the state of their endpoints").by(&["class"], &[]),
+    counter(
+        "souk_webhook_fenced_total",
+        &[Work],
+        "Results that were dropped because another worker had taken over the store",
+    ),
+    counter(
+        "souk_webhook_quarantined_total",
+        &[Work],
+        "Deliveries that were given up because they ended their worker or panicked",
+    ),
+    gauge(
+        "souk_webhook_clock_skew_seconds",
+        &[Work],
+        "How far the clock of the worker is ahead of that of the database; beyond 30 in either direction nothing is sent",
+    )
+    .starting_at_zero(),
+    gauge("souk_webhook_pending", &[Serve], "Deliveries that wait for an attempt, up to 100,000"),
+    gauge("souk_webhook_lag_seconds", &[Serve], "Time for which deliveries have waited for a worker"),
+ counter("souk_webhook_secrets_unreadable_total", &[Work], "Times that nothing was sent because the secret of an endpoint could not be decrypted"),
+    gauge("souk_webhook_dispatchers", &[Serve], "Workers that deliver webhooks"),
+    gauge("souk_webhook_open_circuits", &[Serve], "Endpoints at which deliveries wait for a probe after several failures"),
+    gauge("souk_webhook_dead", &[Serve], "Dead letters: deliveries that are attempted again only on request, up to 100,000"),
+    gauge("souk_webhook_endpoints", &[Serve], "Endpoints of merchants").by(&["status"], &[]),
     // The search index.
     gauge("souk_search_documents", &[Serve, Index], "Products in the search index; of a writer by shard")
         .by(&["shard"], &[]),

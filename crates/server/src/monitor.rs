@@ -94,6 +94,7 @@ impl Monitor {
         if slow && database == CheckState::Ok {
             self.slow_checked_at = Some(Instant::now());
             self.measure_orders().await;
+            self.measure_webhooks().await;
         }
         let jobs = if database == CheckState::Ok { self.jobs } else { CheckState::Down };
         self.metrics.run_upkeep();
@@ -187,6 +188,27 @@ impl Monitor {
             Ok(Err(error)) => tracing::warn!(%error, "disputes and returns cannot be counted"),
             Err(_) => tracing::warn!("disputes and returns cannot be counted in time"),
         }
+    }
+
+    /// Measures deliveries. A failure leaves the former numbers.
+    async fn measure_webhooks(&self) {
+        let platform = Reading::for_platform(&self.database);
+        let stats =
+            match tokio::time::timeout(CHECK_TIMEOUT, webhooks::webhook_stats(&platform)).await {
+                Ok(Ok(stats)) => stats,
+                Ok(Err(error)) => return tracing::warn!(%error, "webhooks cannot be counted"),
+                Err(_) => return tracing::warn!("webhooks cannot be counted in time"),
+            };
+        metrics::gauge!("souk_webhook_pending").set(as_f64(stats.pending));
+        metrics::gauge!("souk_webhook_dead").set(as_f64(stats.dead));
+        metrics::gauge!("souk_webhook_lag_seconds").set(stats.lag_seconds);
+        metrics::gauge!("souk_webhook_dispatchers").set(as_f64(stats.dispatchers));
+        metrics::gauge!("souk_webhook_open_circuits").set(as_f64(stats.open_circuits));
+        let endpoints = |status: &'static str, count: i64| {
+            metrics::gauge!("souk_webhook_endpoints", "status" => status).set(as_f64(count));
+        };
+        endpoints("enabled", stats.enabled_endpoints);
+        endpoints("disabled", stats.disabled_endpoints());
     }
 
     fn record_gauges(&self, database: CheckState, redis: CheckState) {

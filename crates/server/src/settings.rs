@@ -13,12 +13,13 @@ const PREFIX: &str = "SOUK_";
 /// Similarity from which a known name is suggested for an unknown one.
 const SIMILARITY_MIN: f64 = 0.8;
 /// Variables of the scripts in `dev/` and of the checks, which no process of Souk reads as a setting.
-pub(crate) const DEVELOPMENT_VARIABLES: [&str; 14] = [
+pub(crate) const DEVELOPMENT_VARIABLES: [&str; 15] = [
     "SOUK_BIN",
     "SOUK_CACHE",
     "SOUK_CLIENTS",
     "SOUK_CRASH_AT",
     "SOUK_ENGINES",
+    "SOUK_PANIC_AT",
     "SOUK_PG_FSYNC",
     "SOUK_PG_PORT",
     "SOUK_PORT",
@@ -29,6 +30,9 @@ pub(crate) const DEVELOPMENT_VARIABLES: [&str; 14] = [
     "SOUK_URL",
     "SOUK_VENV",
 ];
+
+/// Variables that a command reads as an option of its own.
+pub(crate) const COMMAND_VARIABLES: [&str; 1] = ["SOUK_STORE_KEY"];
 
 /// A setting with its value.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -145,7 +149,9 @@ fn unknown(given: impl Iterator<Item = String>) -> Vec<UnknownVariable> {
     let names = names();
     let is_unknown = |name: &String| {
         let is_of_souk = name.to_ascii_uppercase().starts_with(PREFIX);
-        is_of_souk && !names.contains(name) && !DEVELOPMENT_VARIABLES.contains(&name.as_str())
+        let is_known = |list: &[&str]| list.contains(&name.as_str());
+        let is_other = is_known(&DEVELOPMENT_VARIABLES) || is_known(&COMMAND_VARIABLES);
+        is_of_souk && !names.contains(name) && !is_other
     };
     let mut unknown: Vec<UnknownVariable> = given
         .filter(is_unknown)
@@ -190,7 +196,8 @@ mod tests {
 
     #[test]
     fn settings_and_variables_of_development_are_known() {
-        assert_eq!(unknown_of(&["SOUK_LISTEN", "SOUK_BIN", "SOUK_PG_FSYNC", "HOME"]), []);
+        let known = ["SOUK_LISTEN", "SOUK_BIN", "SOUK_PG_FSYNC", "SOUK_STORE_KEY", "HOME"];
+        assert_eq!(unknown_of(&known), []);
     }
 
     /// Every variable of the scripts is a setting or listed above.

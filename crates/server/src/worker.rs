@@ -12,9 +12,14 @@ use identity::PurgeLoginAttempts;
 use jobs::{Runner, RunnerSettings};
 use merchants::PurgeNotices;
 use orders::{CloseReturns, CompleteOrders, EscalateDisputes, RemindOfDisputes, SimulateSandbox};
+use outbound::Client;
 use search::{PurgeTallies, RecordSearchableRuns};
+use webhooks::{
+    DeadLetterDeliveries, DeleteDeliveries, Dispatcher, DispatcherSettings, PurgeWebhooks,
+    SealingKey,
+};
 
-use crate::Config;
+use crate::{Config, file_limit};
 
 /// Returns a job runner with all job kinds registered.
 #[must_use]
@@ -47,8 +52,26 @@ pub fn runner(database: Database, config: &Config) -> Runner {
         .every::<PurgeLoginAttempts>(Duration::from_mins(10))
         .register::<PurgeNotices>(())
         .every::<PurgeNotices>(Duration::from_hours(24))
+        .register::<DeadLetterDeliveries>(())
+        .register::<DeleteDeliveries>(())
+        .register::<PurgeWebhooks>(())
+        .every::<PurgeWebhooks>(Duration::from_hours(1))
         .register::<PurgeTallies>(())
         .every::<PurgeTallies>(Duration::from_hours(24))
+}
+
+/// Returns the dispatcher of webhooks.
+pub(crate) fn dispatcher(
+    database: Database,
+    config: &Config,
+    secret: &identity::Secret,
+    client: Client,
+) -> Dispatcher {
+    let sealing = SealingKey::new(secret.derived_key(SealingKey::PURPOSE));
+    let slots = file_limit::webhook_slots_max(usize::from(config.webhook_slots));
+    let lease = Duration::from_secs(config.webhook_lease_seconds);
+    let client = client.with_idle_hosts(slots);
+    Dispatcher::new(database, sealing, client, DispatcherSettings { slots, lease })
 }
 
 /// Refreshes the cell directory periodically; a worker has no monitor that does so.

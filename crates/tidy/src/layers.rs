@@ -18,6 +18,12 @@ pub(crate) const CRATES: &[Crate] = &[
     krate(Foundation, "schema", "JSON Schema validation of what doors receive", Only(&[])),
     krate(
         Foundation,
+        "outbound",
+        "the HTTP client of requests to URLs that others choose: vetted addresses, DNS, limits",
+        Only(&[]),
+    ),
+    krate(
+        Foundation,
         "database",
         "connection pool, `Work` and `Reading`, roles, migrations, the cell directory",
         Only(&[]),
@@ -72,8 +78,8 @@ pub(crate) const CRATES: &[Crate] = &[
     krate(
         Domain,
         "webhooks",
-        "webhook events for merchants, stored for delivery",
-        Only(&["database", "jobs", "merchants"]),
+        "webhook endpoints of merchants, events, signatures, their delivery",
+        Only(&["outbound", "database", "jobs", "identity", "merchants"]),
     ),
     krate(
         Domain,

@@ -7,6 +7,8 @@ use primitives::{
 use serde::Serialize;
 use uuid::Uuid;
 
+use crate::EventKind;
+
 /// A webhook event before it is stored.
 #[derive(Debug, Clone)]
 pub enum WebhookEvent {
@@ -118,15 +120,15 @@ pub struct DisputePayload {
 }
 
 impl OrderChange {
-    const fn kind(&self) -> &'static str {
+    const fn kind(&self) -> EventKind {
         match self {
-            Self::Status { .. } => "order.status_changed",
-            Self::Updated { .. } => "order.updated",
-            Self::Refunded(_) => "order.refunded",
-            Self::ReturnCreated(_) => "return.created",
-            Self::ReturnUpdated(_) => "return.updated",
-            Self::DisputeOpened(_) => "dispute.opened",
-            Self::DisputeResolved(_) => "dispute.resolved",
+            Self::Status { .. } => EventKind::OrderStatusChanged,
+            Self::Updated { .. } => EventKind::OrderUpdated,
+            Self::Refunded(_) => EventKind::OrderRefunded,
+            Self::ReturnCreated(_) => EventKind::ReturnCreated,
+            Self::ReturnUpdated(_) => EventKind::ReturnUpdated,
+            Self::DisputeOpened(_) => EventKind::DisputeOpened,
+            Self::DisputeResolved(_) => EventKind::DisputeResolved,
         }
     }
 }
@@ -191,19 +193,19 @@ pub struct AbandonedItem {
 
 /// Human confirmation of an order.
 #[derive(Debug, Clone, Serialize)]
-pub struct HumanConfirmation {
+struct HumanConfirmation {
     /// Always true.
-    pub required: bool,
+    required: bool,
     /// `attested`, `elicited`, `hosted` or `mandate`.
-    pub level: &'static str,
+    level: &'static str,
 }
 
 impl WebhookEvent {
-    /// Returns the event type, on the wire and as the topic of the outbox.
-    pub(crate) const fn kind(&self) -> &'static str {
+    /// Returns the kind of the event, on the wire and as the topic of the outbox.
+    pub(crate) const fn kind(&self) -> EventKind {
         match self {
-            Self::OrderCreated(_) => "order.created",
-            Self::CheckoutAbandoned(_) => "checkout.abandoned",
+            Self::OrderCreated(_) => EventKind::OrderCreated,
+            Self::CheckoutAbandoned(_) => EventKind::CheckoutAbandoned,
             Self::OrderChanged(event) => event.change.kind(),
         }
     }
@@ -259,7 +261,7 @@ impl WebhookEvent {
 }
 
 impl OrderChanged {
-    fn body(&self, event: &'static str, id: EventId, at: Timestamp) -> serde_json::Result<String> {
+    fn body(&self, event: EventKind, id: EventId, at: Timestamp) -> serde_json::Result<String> {
         let body = |change| OrderChangedBody {
             event,
             id,
@@ -293,7 +295,7 @@ impl OrderChanged {
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct OrderChangedBody<'event> {
-    event: &'static str,
+    event: EventKind,
     id: EventId,
     timestamp: Timestamp,
     order_id: OrderId,
@@ -327,7 +329,7 @@ enum ChangeBody<'event> {
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct OrderCreatedBody<'event> {
-    event: &'static str,
+    event: EventKind,
     id: EventId,
     timestamp: Timestamp,
     order_id: OrderId,
@@ -345,7 +347,7 @@ struct OrderCreatedBody<'event> {
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct CheckoutAbandonedBody<'event> {
-    event: &'static str,
+    event: EventKind,
     id: EventId,
     timestamp: Timestamp,
     checkout_id: CheckoutId,

@@ -1,14 +1,58 @@
 #![doc = include_str!("../README.md")]
 
+mod bucket;
+mod catalog;
+mod claim;
+mod context;
+mod deliveries;
+mod dispatcher;
+mod endpoint;
+mod endpoints;
 mod error;
 mod event;
+mod kind;
+mod listen;
+mod position;
 mod publish;
+mod purge;
+mod record;
+mod redeliver;
+mod schedule;
+mod secret;
+mod settings_endpoint;
+mod signature;
+mod stats;
 mod table;
+mod webhook_test;
 
-pub use error::WebhookError;
-pub use event::{
-    AbandonedItem, CheckoutAbandoned, DisputePayload, FulfillmentPayload, HumanConfirmation,
-    OrderChange, OrderChanged, OrderCreated, OrderedItem, RefundPayload, ReturnPayload,
-    UnitsPayload, WebhookEvent,
+pub use catalog::{CatalogEntry, CatalogField, catalog};
+pub use context::Webhooks;
+pub use deliveries::{
+    Attempt, AttemptOutcome, DeliveriesFilter, Delivery, DeliveryCursor, DeliveryPage,
+    DeliveryStatus, EndpointHealth, HealthState, RETENTION,
 };
+pub use dispatcher::{Dispatcher, DispatcherSettings};
+#[cfg(feature = "simulation")]
+pub use dispatcher::{SimulationSummary, simulate};
+pub use endpoint::{DisabledReason, Endpoint, EndpointPatch, EndpointStatus, NewEndpoint};
+pub use endpoints::EndpointWithSecret;
+pub use error::{EndpointError, WebhookError};
+pub use event::{
+    AbandonedItem, CheckoutAbandoned, DisputePayload, FulfillmentPayload, OrderChange,
+    OrderChanged, OrderCreated, OrderedItem, RefundPayload, ReturnPayload, UnitsPayload,
+    WebhookEvent,
+};
+pub use kind::EventKind;
+pub use listen::{EventCursor, EventPage, EventStart, ListedEvent};
+pub use position::InvalidCursor;
 pub use publish::publish;
+pub use purge::{DeadLetterDeliveries, DeleteDeliveries, PurgeWebhooks};
+pub use record::{AttemptRecord, DeliveryRecord, EndpointRecord, EventRecord, HealthRecord};
+pub use redeliver::Recovery;
+pub use secret::{SealingKey, SecretError, SigningSecret};
+pub use settings_endpoint::{UrlChange, UrlPlan, WEBHOOK_URL};
+pub use signature::headers;
+pub use stats::{WebhookStats, WebhookVerdict, in_flight, webhook_stats};
+
+pub(crate) use endpoint::EndpointUrl;
+pub(crate) use position::EventPosition;

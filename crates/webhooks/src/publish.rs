@@ -5,9 +5,11 @@ use jobs::NewEvent;
 use primitives::{EventId, MerchantId};
 use serde_json::json;
 
+use crate::table::event::StoredEvent;
 use crate::{WebhookError, WebhookEvent, table};
 
-/// Stores an event with the exact bytes of its body and adds it to the outbox. It exists only if the work commits.
+/// Stores an event with the exact bytes of its body and a delivery for each enabled endpoint that selects its kind, and adds it
+/// to the outbox. It exists only if the work commits.
 pub async fn publish(
     work: &mut Work,
     merchant: MerchantId,
@@ -16,8 +18,9 @@ pub async fn publish(
     let (id, now): (EventId, _) = (work.new_id(), work.now());
     let body = event.body(id, now).map_err(WebhookError::Serialize)?;
     let (kind, subject) = (event.kind(), event.subject());
-    table::insert(work, merchant, &table::StoredEvent { id, kind, subject, body: &body }).await?;
+    let stored = StoredEvent { id, kind, subject, body: &body };
+    table::event::insert(work, merchant, &stored).await?;
     let payload = json!({ "event_id": id });
-    jobs::publish(work, &[NewEvent { merchant, topic: kind, subject, payload }]).await?;
+    jobs::publish(work, &[NewEvent { merchant, topic: kind.as_str(), subject, payload }]).await?;
     Ok(id)
 }

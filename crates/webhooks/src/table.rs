@@ -1,34 +1,32 @@
-//! All SQL of webhooks.
+//! All SQL of webhooks, by subject.
 
-use database::Work;
-use primitives::{EventId, MerchantId, Timestamp};
-use uuid::Uuid;
+pub(crate) mod attempt;
+pub(crate) mod delivery;
+pub(crate) mod endpoint;
+pub(crate) mod event;
+pub(crate) mod purge;
+pub(crate) mod queue;
+pub(crate) mod redeliver;
+pub(crate) mod settlement;
+pub(crate) mod stats;
 
-/// A webhook event as it is stored.
-pub(crate) struct StoredEvent<'event> {
-    pub(crate) id: EventId,
-    pub(crate) kind: &'static str,
-    pub(crate) subject: Uuid,
-    pub(crate) body: &'event str,
+use sqlx::PgConnection;
+
+/// Plans the statements of a transaction with their parameters, each time. The tables of the queue are empty one moment
+/// and have many rows the next, and a plan that was prepared for an empty table reads all of it. It also selects the
+/// partitions.
+pub(crate) async fn plan_anew(sql: &mut PgConnection) -> sqlx::Result<()> {
+    sqlx::query!("SET LOCAL plan_cache_mode = force_custom_plan").execute(sql).await?;
+    Ok(())
 }
 
-pub(crate) async fn insert(
-    work: &mut Work,
-    merchant: MerchantId,
-    event: &StoredEvent<'_>,
-) -> sqlx::Result<()> {
-    let now = work.now();
-    sqlx::query!(
-        "INSERT INTO webhook_event (merchant_id, event_id, kind, subject, body, created_at)
-         VALUES ($1, $2, $3, $4, $5, $6)",
-        merchant as MerchantId,
-        event.id as EventId,
-        event.kind,
-        event.subject,
-        event.body.as_bytes(),
-        now as Timestamp,
-    )
-    .execute(work.sql())
-    .await?;
+/// As [`plan_anew`], and the transaction waits for a lock only briefly: everything that a dispatcher does waits behind
+/// it.
+pub(crate) async fn prepare(sql: &mut PgConnection) -> sqlx::Result<()> {
+    let settings = sqlx::query!(
+        "SELECT set_config('plan_cache_mode', 'force_custom_plan', true) AS plan_cache_mode,
+                set_config('lock_timeout', '1s', true) AS lock_timeout"
+    );
+    settings.fetch_one(sql).await?;
     Ok(())
 }

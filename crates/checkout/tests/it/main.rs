@@ -181,7 +181,8 @@ async fn the_abandoned_event_has_the_recovery_url() {
         let cart = shop.cart(&owner, &[(mug, 2)]).await;
         let id = shop.complete(&owner, cart.cart.id).await.unwrap().session.id;
         checkout::cancel(&shop.context(), &owner, id, None, None).await.unwrap();
-        let url = "SELECT convert_from(body, 'UTF8')::jsonb ->> 'recoveryUrl' FROM webhook_event WHERE subject = $1";
+        let url = "SELECT convert_from(webhook_body.body, 'UTF8')::jsonb ->> 'recoveryUrl'
+                   FROM webhook_event JOIN webhook_body USING (merchant_id, event_id) WHERE subject = $1";
         let url: Option<String> =
             sqlx::query_scalar(url).bind(id).fetch_one(&mut shop.test.raw().await).await.unwrap();
         assert_eq!(url.as_deref(), expected);

@@ -6,7 +6,7 @@
 
 use primitives::{Currency, Timestamp};
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::check::{
     BASIS_POINTS_MAX, CATEGORIES_MAX, CODE_LENGTH_MAX, COUNTRIES_MAX, DAYS_MAX,
@@ -21,8 +21,12 @@ use crate::policies::SettingsPolicies;
 
 type Parsed<T> = Result<T, InvalidSetting>;
 
+/// The longest URL that a webhook endpoint has: one that was moved is returned here and must be accepted again.
+const WEBHOOK_URL_LENGTH_MAX: usize = 2_048;
+
+// Has no `Debug`, so that the secret in it cannot be logged.
 /// Settings of a store. Amounts are in the store's currency.
-#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SettingsRecord {
     /// Version of the settings, incremented by every change. They are changed only if they still have this version. `PUT`
@@ -48,6 +52,21 @@ pub struct SettingsRecord {
     #[serde(default)]
     #[schemars(length(max = URL_LENGTH_MAX))]
     checkout_url_template: Option<String>,
+    /// URL to which webhook events are sent. In a request `None` leaves it as it is, and `Some(None)` removes its endpoint. It is
+    /// stored as a webhook endpoint, not here: the caller of `of` and of `into_settings` reads and writes it.
+    #[serde(default, deserialize_with = "named")]
+    #[schemars(
+        // The schema has no default: an omitted URL is not null.
+        !default,
+        with = "Option<String>",
+        length(max = WEBHOOK_URL_LENGTH_MAX),
+        description = "URL to which webhook events are sent, https on the public internet. It is a webhook endpoint that receives the default events; another URL moves it, null removes it, and if it is omitted, in `PUT` too, it stays as it is. A store key needs the scope `webhooks` to change it. `/merchant/webhooks` has all endpoints."
+    )]
+    pub webhook_url: Option<Option<String>>,
+    /// Signing secret of the endpoint that this request created for `webhook_url`, returned only once. Ignored in requests.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 100))]
+    pub webhook_secret: Option<String>,
     /// Whether a checkout requires a destination. Otherwise the person may enter it on the payment page.
     #[serde(default)]
     destination_required: bool,
@@ -85,6 +104,12 @@ struct HoldLimitsRecord {
     units: u32,
 }
 
+/// Deserializes a field that is sent; without it the default applies.
+#[expect(clippy::option_option, reason = "an omitted field differs from null")]
+fn named<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Option<String>>, D::Error> {
+    Option::deserialize(deserializer).map(Some)
+}
+
 fn default_gtin_source() -> String {
     GtinSource::default().to_string()
 }
@@ -103,6 +128,8 @@ impl SettingsRecord {
             policies: SettingsPolicies::of(settings.policies, currency),
             confirmation_policy: settings.confirmation,
             checkout_url_template: settings.checkout_url.map(|url| url.to_string()),
+            webhook_url: None,
+            webhook_secret: None,
             destination_required: settings.destination_required,
             hold_limits: settings
                 .hold_limits

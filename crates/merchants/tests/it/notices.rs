@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use database::{Reading, Work};
+use identity::Actor;
 use jobs::{Runner, RunnerSettings, Scheduled};
 use merchants::{NoticeCursor, NoticeKind, PurgeNotices, Settings, SettingsChange};
 use primitives::{Id, MerchantId};
@@ -76,6 +77,43 @@ async fn changed_settings_are_named() {
     assert_eq!((notices.len(), notices[0].kind), (1, NoticeKind::SettingsChanged));
     let details = json!({ "actor": "operator", "fields": ["destination_required"] });
     assert_eq!(serde_json::to_value(&notices[0].details).unwrap(), details);
+}
+
+#[tokio::test]
+async fn a_field_that_another_crate_stores_is_a_new_version_and_is_named() {
+    let test = TestDatabase::new().await;
+    register(test.database(), &store(1, "a")).await.unwrap();
+    let settings = Settings::default();
+    let other_fields: &[&'static str] = &["webhook_url"];
+    let change = SettingsChange { other_fields, ..SettingsChange::by_operator(&settings) };
+    let mut work = Work::for_platform(test.database()).await.unwrap();
+    assert_eq!(merchants::put_settings(&mut work, one(), &change).await.unwrap(), 1);
+    assert_eq!(merchants::put_settings(&mut work, one(), &change).await.unwrap(), 2);
+    work.commit().await.unwrap();
+    let reading = Reading::for_store(test.database(), one()).unwrap();
+    let notices = merchants::notices(&reading, one(), None, 10).await.unwrap().notices;
+    let details = json!({ "actor": "operator", "fields": other_fields });
+    assert_eq!(serde_json::to_value(&notices[0].details).unwrap(), details);
+}
+
+#[tokio::test]
+async fn a_field_that_is_changed_elsewhere_changes_nothing_but_the_version() {
+    let test = TestDatabase::new().await;
+    register(test.database(), &store(1, "a")).await.unwrap();
+    let settings = Settings { destination_required: true, ..Settings::default() };
+    let mut work = Work::for_platform(test.database()).await.unwrap();
+    let change = SettingsChange::by_operator(&settings);
+    merchants::put_settings(&mut work, one(), &change).await.unwrap();
+    work.commit().await.unwrap();
+    let mut work = Work::for_store(test.database(), one()).await.unwrap();
+    let actor = Actor::Operator;
+    merchants::touch_settings(&mut work, one(), actor, "webhook_url").await.unwrap();
+    work.commit().await.unwrap();
+    let reading = Reading::for_store(test.database(), one()).unwrap();
+    let current = merchants::settings(&reading, one()).await.unwrap();
+    assert_eq!((current.version, current.settings), (2, settings));
+    let notices = merchants::notices(&reading, one(), None, 10).await.unwrap().notices;
+    assert_eq!(notices[0].details["fields"], json!(["webhook_url"]));
 }
 
 #[tokio::test]

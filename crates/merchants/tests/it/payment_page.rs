@@ -31,7 +31,7 @@ async fn put(
     is_development: bool,
 ) -> Result<i64, SettingsError> {
     let mut work = Work::for_store(database, one()).await?;
-    let change = SettingsChange { settings, expected_version: None, editor, is_development };
+    let change = SettingsChange { editor, is_development, ..SettingsChange::by_operator(settings) };
     let version = merchants::put_settings(&mut work, one(), &change).await?;
     work.commit().await?;
     Ok(version)
@@ -174,12 +174,7 @@ async fn an_owner_changes_the_store_of_the_transaction_only() {
     allow(test.database(), "pay.example").await.unwrap();
     let settings = paying_at("https://pay.example/{items}");
     let (editor, other) = (person(Role::Owner), MerchantId::from_random(2));
-    let change = SettingsChange {
-        settings: &settings,
-        expected_version: None,
-        editor,
-        is_development: true,
-    };
+    let change = SettingsChange { editor, ..SettingsChange::by_operator(&settings) };
     let mut work = Work::for_store(test.database(), one()).await.unwrap();
     let refused = merchants::put_settings(&mut work, other, &change).await;
     assert!(matches!(refused, Err(SettingsError::Store(StoreError::NotFound))), "{refused:?}");

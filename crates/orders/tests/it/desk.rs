@@ -158,12 +158,14 @@ impl Desk {
 
     /// Returns the bodies of all events of a kind, in their order.
     pub(crate) async fn events(&self, kind: &str) -> Vec<Value> {
-        let bodies: Vec<Vec<u8>> =
-            sqlx::query_scalar("SELECT body FROM webhook_event WHERE kind = $1")
-                .bind(kind)
-                .fetch_all(&mut self.shop.test.raw().await)
-                .await
-                .unwrap();
+        let bodies: Vec<Vec<u8>> = sqlx::query_scalar(
+            "SELECT webhook_body.body FROM webhook_event JOIN webhook_body USING (merchant_id, event_id)
+             WHERE kind = $1",
+        )
+        .bind(kind)
+        .fetch_all(&mut self.shop.test.raw().await)
+        .await
+        .unwrap();
         let parse = |body: &Vec<u8>| serde_json::from_slice(body).unwrap();
         let mut bodies: Vec<Value> = bodies.iter().map(parse).collect();
         bodies.sort_by_key(|body| body["sequence"].as_i64());

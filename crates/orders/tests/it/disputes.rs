@@ -216,11 +216,13 @@ async fn a_dispute_is_stored_recorded_published_and_announced_to_the_merchant() 
     let expected = json!({ "order_id": order(1).id, "dispute_id": id, "respond_by": respond_by });
     assert_eq!(case.notices().await, [(NoticeKind::DisputeOpened, expected)]);
     assert_eq!(case.shop.count(OPENED).await, 1);
-    let body: Vec<u8> =
-        sqlx::query_scalar("SELECT body FROM webhook_event WHERE kind = 'dispute.opened'")
-            .fetch_one(&mut case.shop.test.raw().await)
-            .await
-            .unwrap();
+    let body: Vec<u8> = sqlx::query_scalar(
+        "SELECT webhook_body.body FROM webhook_event JOIN webhook_body USING (merchant_id, event_id)
+         WHERE kind = 'dispute.opened'",
+    )
+    .fetch_one(&mut case.shop.test.raw().await)
+    .await
+    .unwrap();
     let body: Value = serde_json::from_slice(&body).unwrap();
     assert_eq!((&body["orderId"], &body["disputeId"]), (&json!(order(1).id), &json!(id)));
     assert_eq!((&body["sequence"], &body["changedBy"]), (&json!(2), &json!("agent")));

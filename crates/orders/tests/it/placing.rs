@@ -135,7 +135,7 @@ async fn every_field_of_an_order_is_stored() {
 async fn the_event_has_the_total_and_the_lines_of_the_order() {
     let shop = Shop::open().await;
     shop.place(&order(1)).await.unwrap();
-    let body: Vec<u8> = sqlx::query_scalar("SELECT body FROM webhook_event")
+    let body: Vec<u8> = sqlx::query_scalar("SELECT body FROM webhook_body")
         .fetch_one(&mut shop.test.raw().await)
         .await
         .unwrap();

@@ -234,13 +234,15 @@ impl Shop {
     /// Returns the bodies of the events of one kind about an order, in no order.
     pub(crate) async fn events(&self, id: OrderId, kind: &str) -> Vec<Value> {
         let mut work = Work::for_platform(self.test.database()).await.unwrap();
-        let bodies: Vec<Vec<u8>> =
-            sqlx::query_scalar("SELECT body FROM webhook_event WHERE subject = $1 AND kind = $2")
-                .bind(id.uuid())
-                .bind(kind)
-                .fetch_all(work.sql())
-                .await
-                .unwrap();
+        let bodies: Vec<Vec<u8>> = sqlx::query_scalar(
+            "SELECT webhook_body.body FROM webhook_event JOIN webhook_body USING (merchant_id, event_id)
+             WHERE subject = $1 AND kind = $2",
+        )
+        .bind(id.uuid())
+        .bind(kind)
+        .fetch_all(work.sql())
+        .await
+        .unwrap();
         bodies.iter().map(|body| serde_json::from_slice(body).unwrap()).collect()
     }
 

@@ -38,7 +38,6 @@ pub(crate) async fn prove(trial: Trial) -> Verdict {
     for (what, attempt) in [
         ("computed trust scores", computed_trust(&shop).await?),
         ("appeals against a trust score", appeal(&shop).await?),
-        ("webhooks of a store", merchant_path(&shop, "/merchant/webhooks").await?),
         ("an account of the person who approves", approval_without_account(&shop).await?),
     ] {
         attempts.push((what.to_owned(), attempt));
@@ -106,12 +105,6 @@ async fn appeal(shop: &Shop) -> Attempt {
     let body =
         json!({ "merchant_slug": shop.slug, "reason": "the return policy was read wrongly" });
     let (status, _) = call(shop.port(), &owner, "POST", "/trust/appeal", &body).await?;
-    Ok((status == 404).then(|| status.to_string()))
-}
-
-async fn merchant_path(shop: &Shop, path: &str) -> Attempt {
-    let key = shop.key().await?;
-    let (status, _) = call(shop.port(), &key, "GET", path, &Value::Null).await?;
     Ok((status == 404).then(|| status.to_string()))
 }
 

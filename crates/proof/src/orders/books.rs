@@ -44,8 +44,9 @@ const HISTORY: [(&str, &str); 6] = [
 /// `webhook_event` would be read as a whole for each entry of the history.
 const EVENTS_OF_ORDERS: &str = "DROP TABLE IF EXISTS event_of_order;
     CREATE TEMPORARY TABLE event_of_order AS
-        SELECT merchant_id, subject, kind, convert_from(body, 'UTF8')::jsonb AS body FROM webhook_event
-        WHERE kind <> 'checkout.abandoned';
+        SELECT merchant_id, subject, kind, convert_from(stored.body, 'UTF8')::jsonb AS body
+        FROM webhook_event JOIN webhook_body AS stored USING (merchant_id, event_id)
+        WHERE kind NOT IN ('checkout.abandoned', 'webhook.test');
     CREATE INDEX ON event_of_order (subject, kind);
     ANALYZE event_of_order, order_history, placed_order, outbox, order_refund, order_fulfillment, order_return";
 

@@ -9,13 +9,13 @@ use crate::report::{Failure, ensure};
 const SOURCE: &str = include_str!("../../clock/wrong_clock.c");
 
 /// A library that makes the clock of the process that loads it wrong; removed when dropped.
-pub(super) struct WrongClock {
+pub(crate) struct WrongClock {
     folder: PathBuf,
 }
 
 impl WrongClock {
     /// Compiles the library.
-    pub(super) fn build() -> Result<Self, Failure> {
+    pub(crate) fn build() -> Result<Self, Failure> {
         let folder = std::env::temp_dir().join(format!("souk-clock-{}", std::process::id()));
         std::fs::create_dir_all(&folder)?;
         let clock = Self { folder };
@@ -32,7 +32,7 @@ impl WrongClock {
     }
 
     /// Returns the environment of a process whose clock is ahead by this many seconds, or behind.
-    pub(super) fn ahead_by(&self, seconds: i64) -> Vec<(&'static str, String)> {
+    pub(crate) fn ahead_by(&self, seconds: i64) -> Vec<(&'static str, String)> {
         let library = self.library().to_string_lossy().into_owned();
         vec![("LD_PRELOAD", library), ("WRONG_CLOCK_SECONDS", seconds.to_string())]
     }

@@ -1,4 +1,4 @@
-//! The version that a request changes: of settings, and of orders.
+//! The version that a request changes: of settings, orders and webhook endpoints.
 
 use axum::extract::FromRequestParts;
 use axum::http::header::IF_MATCH;
@@ -16,6 +16,16 @@ pub(crate) enum Precondition {
     /// Any version: `If-Match: *`.
     Any,
     Version(i64),
+}
+
+impl Precondition {
+    /// Returns the version that must be the current one; `None` for any.
+    pub(crate) const fn version(self) -> Option<i64> {
+        match self {
+            Self::Version(version) => Some(version),
+            Self::Any | Self::Unnamed => None,
+        }
+    }
 }
 
 /// Extracts the header `If-Match`.
@@ -55,6 +65,16 @@ impl<S: Send + Sync> FromRequestParts<S> for IfMatch {
     }
 }
 
+/// Returns the version of an order or a webhook endpoint that the header or the body names; `None` for any.
+pub(crate) fn version(
+    if_match: IfMatch,
+    version: Option<i32>,
+) -> Result<Option<i32>, InvalidField> {
+    let version = if_match.or(version.map(i64::from))?.version();
+    // Nothing has a version that does not fit.
+    Ok(version.map(|version| i32::try_from(version).unwrap_or(-1)))
+}
+
 /// A replacement that names no version.
 #[derive(Debug, thiserror::Error)]
 #[error("a replacement of all settings must name the version that it replaces")]
@@ -90,5 +110,14 @@ mod tests {
         assert_eq!(or(Some("\"3\""), Some(4)), None);
         assert_eq!(or(Some("W/\"3\""), None), None);
         assert_eq!(or(Some(""), None), None);
+    }
+
+    #[test]
+    fn a_version_that_is_too_large_is_that_of_nothing() {
+        let named = |header: &str| version(IfMatch(Some(header.to_owned())), None).ok();
+        assert_eq!(named("\"3\""), Some(Some(3)));
+        assert_eq!(named("*"), Some(None));
+        assert_eq!(named("\"2147483648\""), Some(Some(-1)));
+        assert_eq!(named("x"), None);
     }
 }

@@ -7,8 +7,8 @@ use axum::extract::rejection::RawPathParamsRejection;
 use axum::extract::{FromRequestParts, RawPathParams};
 use axum::http::request::Parts;
 use primitives::{
-    CartId, CheckoutId, Details, DisputeId, ErrorCode, FeedRunId, Id, InvalidSlug, JobId, KeyId,
-    OrderId, Problem, ProductId, ReturnId, StoreSlug,
+    CartId, CheckoutId, Details, DisputeId, EndpointId, ErrorCode, EventId, FeedRunId, Id,
+    InvalidSlug, JobId, KeyId, OrderId, Problem, ProductId, ReturnId, StoreSlug,
 };
 use serde_json::{Value, json};
 
@@ -147,6 +147,21 @@ impl PathId for DisputeId {
     const DESCRIPTION: &'static str = "ID of the dispute.";
     const EXAMPLE: &'static str = "dsp_00000000000000000000000000000001";
     const HINT: &'static str = "use the dispute_id of the response that opened the dispute, or the id of an adjustment of the order";
+}
+
+impl PathId for EndpointId {
+    const NAME: &'static str = "endpoint_id";
+    const DESCRIPTION: &'static str = "ID of the webhook endpoint.";
+    const EXAMPLE: &'static str = "whk_00000000000000000000000000000001";
+    const HINT: &'static str = "use an endpoint_id that GET /merchant/webhooks returned";
+}
+
+impl PathId for EventId {
+    const NAME: &'static str = "event_id";
+    const DESCRIPTION: &'static str = "ID of the webhook event.";
+    const EXAMPLE: &'static str = "evt_00000000000000000000000000000001";
+    const HINT: &'static str =
+        "use the id of an event that you received, or an event_id of the list of deliveries";
 }
 
 impl PathId for FeedRunId {

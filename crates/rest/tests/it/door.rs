@@ -1,6 +1,6 @@
 //! The door under test, with or without a database.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use axum::Router;
@@ -12,6 +12,7 @@ use database::{Clock, Database, RandomSource, Settings};
 use http_body_util::BodyExt;
 use identity::{CredentialStore, Secret};
 use merchants::StoreCache;
+use outbound::{Client, Policy};
 use payments::TestProvider;
 use primitives::{Currency, RequestId, Timestamp};
 use rest::{CheckState, Health, Rest};
@@ -20,6 +21,7 @@ use serde_json::Value;
 use testkit::{START, TestDatabase};
 use tokio::sync::watch;
 use tower::ServiceExt;
+use webhooks::{SealingKey, Webhooks};
 
 pub(crate) const SITE_URL: &str = "https://souk.example";
 
@@ -91,6 +93,8 @@ impl Door {
             SearchSettings::new("http://souk.test"),
         );
         let admission = limits::AdmissionControl::unlimited();
+        let sealing = SealingKey::new(secret().derived_key(SealingKey::PURPOSE));
+        let webhooks = Webhooks::new(database.clone(), sealing, outbound_client());
         let router = rest::router(Rest {
             database,
             stores,
@@ -101,6 +105,7 @@ impl Door {
             payment_gateway: PaymentGateway::new(Arc::new(TestProvider), true),
             uploads: catalog::UploadGate::without_disk(),
             write_feed: ndjson,
+            webhooks,
             health: seen,
         });
         Self { router, health, agent_key: None }
@@ -123,6 +128,16 @@ impl Door {
         let request = Request::builder().method(method).uri(uri);
         self.send(request.body(Body::empty()).unwrap()).await
     }
+}
+
+/// A client that permits 203.0.113.0/24, a network of documentation. The tests send nothing.
+fn outbound_client() -> Client {
+    static CLIENT: LazyLock<Client> = LazyLock::new(|| {
+        let allowed_networks = vec!["203.0.113.0/24".parse().unwrap()];
+        let policy = Policy { allowed_networks, ..Policy::default() };
+        Client::new(outbound::Settings { policy, ..outbound::Settings::default() }).unwrap()
+    });
+    CLIENT.clone()
 }
 
 /// Writes one product per line, whatever the format: the writers are in `connectors`, which this door does not know.

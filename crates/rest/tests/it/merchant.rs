@@ -167,6 +167,7 @@ async fn a_new_store_has_the_default_settings() {
         },
         "confirmation_policy": "attested",
         "checkout_url_template": null,
+        "webhook_url": null,
         "destination_required": false,
         "hold_limits": null,
         "gtin_source": "gtin",

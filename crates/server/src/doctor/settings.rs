@@ -3,9 +3,11 @@
 use std::io::ErrorKind;
 use std::net::{SocketAddr, TcpListener};
 
+use outbound::ClientError;
+
 use super::Finding;
 use crate::Config;
-use crate::config::{LimitsMode, TestPayments};
+use crate::config::{LimitsMode, OutboundHttp, TestPayments};
 use crate::settings::UnknownVariable;
 use crate::telemetry;
 
@@ -42,11 +44,42 @@ pub(crate) fn check(config: &Config) -> Vec<(&'static str, Finding)> {
         let finding = Finding::warning("payments", "the test provider pays live orders", remedy);
         findings.push(("SOUK_TEST_PAYMENTS", finding));
     }
+    findings.extend(check_outbound(config));
     if let Err(error) = telemetry::log_filter(&config.log) {
         let remedy = "correct SOUK_LOG; until then `info` is used";
         findings.push(("SOUK_LOG", Finding::problem("log", error.to_string(), remedy)));
     }
     findings.extend(check_addresses(config));
+    findings
+}
+
+/// Checks what is permitted to outbound requests beyond the public internet, and that the client can be created.
+fn check_outbound(config: &Config) -> Vec<(&'static str, Finding)> {
+    let mut findings = Vec::new();
+    if let Err(error) = config.outbound_client() {
+        let (setting, remedy) = match &error {
+            ClientError::Http(_) => (
+                "SOUK_OUTBOUND_HTTP",
+                "install CA certificates, or name their file in SSL_CERT_FILE; until then neither `souk serve` nor `souk work` starts",
+            ),
+            ClientError::Dns(_) => (
+                "SOUK_OUTBOUND_NAMESERVERS",
+                "correct SOUK_OUTBOUND_NAMESERVERS, or remove it to use the name servers of the system; until then neither `souk serve` nor `souk work` starts",
+            ),
+        };
+        let text = crate::monitor::with_cause(&error);
+        findings.push((setting, Finding::problem("outbound", text, remedy)));
+    }
+    if config.outbound_http == OutboundHttp::On {
+        let text = "webhooks may be sent without TLS: events can be read and changed on the way";
+        let remedy = "remove SOUK_OUTBOUND_HTTP=on, unless this is a development server";
+        findings.push(("SOUK_OUTBOUND_HTTP", Finding::warning("outbound", text, remedy)));
+    }
+    if !config.outbound_allow.is_empty() {
+        let text = "merchants can send requests into networks that are not public";
+        let remedy = "remove what is not a receiver of webhooks from SOUK_OUTBOUND_ALLOW";
+        findings.push(("SOUK_OUTBOUND_ALLOW", Finding::warning("outbound", text, remedy)));
+    }
     findings
 }
 

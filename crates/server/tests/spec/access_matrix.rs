@@ -123,7 +123,7 @@ async fn credentials(app: &TestApp) -> Vec<Credential> {
     let other = app.store_key(app.merchant("skarvdal").await).await;
     credentials.push(bearer("store key: all scopes", &own));
     for scope in StoreScope::ALL {
-        let key = app.scoped_store_key("kivikiri", *scope).await;
+        let key = app.scoped_store_key("kivikiri", &[*scope]).await;
         credentials.push(bearer(&format!("store key: {scope}"), &key));
     }
     credentials.push(bearer("store key: another store's", &other));

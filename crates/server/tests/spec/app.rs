@@ -2,7 +2,7 @@
 //! seeded randomness.
 
 use std::hash::{BuildHasher, DefaultHasher, Hash, Hasher, RandomState};
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use axum::Router;
@@ -13,6 +13,7 @@ use database::{Database, RandomSource, Work};
 use identity::{Actor, IssuedKey, NewAgentKey, NewPerson, NewStoreKey, Role, Secret, StoreScope};
 use limits::{AdmissionControl, Limiter};
 use merchants::StoreCache;
+use outbound::{Client, Policy};
 use payments::TestProvider;
 use primitives::{ClientAddress, MerchantId, Plan, Scope, UserId};
 use rest::{CheckState, Health};
@@ -32,6 +33,17 @@ pub(crate) const PASSWORD: &str = "correct horse battery";
 /// The secret that protects credentials.
 pub(crate) fn secret() -> Secret {
     Secret::new("a secret for tests, of 32 bytes and more").unwrap()
+}
+
+/// Vets URLs for all applications. It connects to nothing, so that tests can share it.
+static VETTING: LazyLock<Client> = LazyLock::new(outbound_client);
+
+/// Creates a client that permits receivers on this machine without TLS, and 203.0.113.0/24, a network of documentation.
+pub(crate) fn outbound_client() -> Client {
+    let networks = ["203.0.113.0/24", "127.0.0.0/8"];
+    let allowed_networks = networks.iter().map(|network| network.parse().unwrap()).collect();
+    let policy = Policy { allow_http: true, allowed_networks };
+    Client::new(outbound::Settings { policy, ..outbound::Settings::default() }).unwrap()
 }
 
 /// Issues a key of a store.
@@ -170,6 +182,7 @@ impl TestApp {
             admission,
             payment_gateway: PaymentGateway::new(Arc::new(TestProvider), true),
             uploads: catalog::UploadGate::without_disk(),
+            outbound: VETTING.clone(),
             settings,
         };
         Self { test, router: app.into_router(), _channels: (health.0, draining.0) }
@@ -227,11 +240,12 @@ impl TestApp {
         user
     }
 
-    /// Issues a key of a store with one scope.
-    pub(crate) async fn scoped_store_key(&self, slug: &str, scope: StoreScope) -> String {
+    /// Issues a key of a store with some scopes.
+    pub(crate) async fn scoped_store_key(&self, slug: &str, scopes: &[StoreScope]) -> String {
         let merchant = self.merchant(slug).await;
         let mut work = Work::for_platform(self.test.database()).await.unwrap();
-        let new = NewStoreKey { scopes: [scope].into(), ..NewStoreKey::new("test") };
+        let scopes = scopes.iter().copied().collect();
+        let new = NewStoreKey { scopes, ..NewStoreKey::new("test") };
         let (secret, operator) = (secret(), Actor::Operator);
         let issued = identity::issue_store_key(&mut work, &secret, operator, merchant, &new);
         let key = issued.await.unwrap().0.key;

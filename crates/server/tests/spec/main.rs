@@ -27,3 +27,4 @@ mod tool_schemas;
 mod tools;
 mod trust;
 mod two_cells;
+mod webhooks;

@@ -47,8 +47,30 @@ async fn job_of(app: &TestApp, key: &str) -> String {
     job.unwrap_or_else(|| panic!("{}", answer.text))
 }
 
+/// Creates a webhook endpoint of the other store with an event, and returns their ids.
+async fn webhook_of(app: &TestApp, key: &str) -> (String, String) {
+    let bearer = format!("Bearer {key}");
+    let headers = [("authorization", bearer.as_str())];
+    let new = json!({ "url": "https://203.0.113.7/hook" });
+    let made = app.request(Method::POST, "/merchant/webhooks", &headers, &new).await;
+    assert_eq!(made.status, 201, "{}", made.text);
+    let endpoint = made.json()["data"]["endpoint_id"].as_str().unwrap().to_owned();
+    let path = format!("/merchant/webhooks/{endpoint}/test");
+    let sent = app.request(Method::POST, &path, &headers, &Value::Null).await;
+    (endpoint, sent.json()["data"]["event_id"].as_str().unwrap().to_owned())
+}
+
 /// Returns a valid body for routes that validate the body before the id.
 fn body(method: &Method, path: &str) -> Body {
+    if path.starts_with("/merchant/webhooks/") {
+        return match method.as_str() {
+            "PATCH" => json!({ "description": "x" }).to_string().into(),
+            "POST" if path.ends_with("/recover") => {
+                json!({ "since": "2026-11-01T00:00:00Z" }).to_string().into()
+            }
+            _ => Body::empty(),
+        };
+    }
     if path.starts_with("/merchant/checkouts/") && path.ends_with("/complete") {
         return json!({ "reference": "A-1" }).to_string().into();
     }
@@ -152,7 +174,8 @@ async fn two_tenants(app: &TestApp) -> (Credentials, Ids) {
     let elsewhere = session(app, &other_key, FOREIGN).await;
     let others_order = Shopper::at(app, OWN, others.key.clone()).await.buy(1).await.to_string();
     let order_elsewhere = Shopper::at(app, FOREIGN, other_key).await.buy(1).await.to_string();
-    let ids = |pairs: [(&str, String); 12]| {
+    let (endpoint, event) = webhook_of(app, &foreign_key).await;
+    let ids = |pairs: [(&str, String); 14]| {
         Map::from_iter(pairs.map(|(name, id)| (name.to_owned(), Value::String(id))))
     };
     let foreign = ids([
@@ -168,6 +191,8 @@ async fn two_tenants(app: &TestApp) -> (Credentials, Ids) {
         ("/merchant/orders order_id", order_elsewhere),
         ("return_id", String::from("ret_0000000000000000000000000000abcd")),
         ("dispute_id", String::from("dsp_0000000000000000000000000000abcd")),
+        ("endpoint_id", endpoint),
+        ("event_id", event),
     ]);
     let unknown = ids([
         ("product_id", UNKNOWN_PRODUCT.to_owned()),
@@ -182,6 +207,8 @@ async fn two_tenants(app: &TestApp) -> (Credentials, Ids) {
         ("/merchant/orders order_id", String::from("ord_0000000000000000000000000000abcd")),
         ("return_id", String::from("ret_0000000000000000000000000000abcd")),
         ("dispute_id", String::from("dsp_0000000000000000000000000000abcd")),
+        ("endpoint_id", String::from("whk_0000000000000000000000000000abcd")),
+        ("event_id", String::from("evt_0000000000000000000000000000abcd")),
     ]);
     (credentials, Ids { foreign, unknown })
 }

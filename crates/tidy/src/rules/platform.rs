@@ -35,6 +35,11 @@ const ALLOWED: &[(&str, &str)] = &[
         "administrators list and decide disputes of every store",
     ),
     ("crates/carts/src/read.rs", "agents address carts without their store"),
+    ("crates/webhooks/src/dispatcher/", "delivers for every store"),
+    (
+        "crates/webhooks/src/endpoints.rs",
+        "a merchant's change of an endpoint has an entry in the audit log",
+    ),
     ("crates/search/", "the index, the store directory and the query statistics span all stores"),
     ("crates/trust/", "scores every store of the cell"),
     ("crates/rest/src/admin_jobs.rs", "acts for an administrator of the platform"),

@@ -48,11 +48,13 @@ async fn an_administrator_decides_for_the_buyer_and_moves_no_money() {
     assert_eq!((dispute.resolution, dispute.refund_minor), (Some(Resolution::Buyer), Some(2_990)));
     let note = dispute.statements.last().unwrap();
     assert_eq!((note.actor, note.text.as_str()), (ActorKind::Platform, "The parcel was lost."));
-    let body: Vec<u8> =
-        sqlx::query_scalar("SELECT body FROM webhook_event WHERE kind = 'dispute.resolved'")
-            .fetch_one(&mut case.shop.test.raw().await)
-            .await
-            .unwrap();
+    let body: Vec<u8> = sqlx::query_scalar(
+        "SELECT webhook_body.body FROM webhook_event JOIN webhook_body USING (merchant_id, event_id)
+         WHERE kind = 'dispute.resolved'",
+    )
+    .fetch_one(&mut case.shop.test.raw().await)
+    .await
+    .unwrap();
     let body: Value = serde_json::from_slice(&body).unwrap();
     assert_eq!(
         (&body["disputeStatus"], &body["resolution"]),

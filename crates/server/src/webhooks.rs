@@ -1,0 +1,124 @@
+//! `souk webhooks`: the state of deliveries, and a stream of a store's events to a local address.
+
+mod listen;
+
+use clap::Subcommand;
+use database::{Clock, Database, DatabaseError, Reading};
+use webhooks::{WebhookError, WebhookStats};
+
+use crate::Config;
+
+use listen::{ListenArguments, ListenError, Listener};
+
+/// The commands of `souk webhooks`.
+#[derive(Debug, Subcommand)]
+pub enum WebhooksCommand {
+    /// Show how many deliveries wait and for how long, those started, dead letters and disabled endpoints
+    Status,
+    /// Forward the events of a store to an address on this machine, until interrupted: for development
+    Listen(ListenArguments),
+}
+
+/// Why a command failed.
+#[derive(Debug, thiserror::Error)]
+pub enum WebhooksCommandError {
+    #[error("{0}")]
+    Stats(#[from] WebhookError),
+    #[error("database failed: {0}")]
+    Database(#[from] DatabaseError),
+    #[error(transparent)]
+    Listen(#[from] ListenError),
+}
+
+/// Returns the state of all deliveries as text.
+pub(crate) async fn status(database: &Database) -> Result<String, WebhooksCommandError> {
+    let platform = Reading::for_platform(database);
+    let stats = webhooks::webhook_stats(&platform).await?;
+    Ok(shown(&stats, webhooks::in_flight(&platform).await?))
+}
+
+/// Forwards events until an error that repeating does not help.
+pub(crate) async fn listen(
+    config: &Config,
+    arguments: ListenArguments,
+) -> Result<(), WebhooksCommandError> {
+    let mut listener = Listener::new(config.site_url.as_str(), arguments, Clock::system())?;
+    Ok(listener.run().await?)
+}
+
+fn shown(stats: &WebhookStats, started: i64) -> String {
+    let counted = |number: i64| {
+        let more = if number >= WebhookStats::COUNT_MAX { " or more" } else { "" };
+        format!("{number}{more}")
+    };
+    let disabled = format!(
+        "{} ({} by merchants, {} gone, {} failing)",
+        stats.disabled_endpoints(),
+        stats.disabled_by_merchant,
+        stats.disabled_gone,
+        stats.disabled_failing,
+    );
+    let rows = [
+        ("dispatchers", stats.dispatchers.to_string()),
+        ("pending deliveries", counted(stats.pending)),
+        ("started", started.to_string()),
+        ("lag", format!("{:.1} s", stats.lag_seconds)),
+        ("dead letters", counted(stats.dead)),
+        ("enabled endpoints", stats.enabled_endpoints.to_string()),
+        ("disabled endpoints", disabled),
+        ("open circuits", stats.open_circuits.to_string()),
+    ];
+    let mut lines: Vec<String> =
+        rows.iter().map(|(name, value)| format!("{name:<20}{value}")).collect();
+    lines.push(String::from(stats.verdict().advice()));
+    lines.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use testkit::TestDatabase;
+
+    use super::*;
+
+    #[test]
+    fn numbers_that_are_not_counted_to_the_end_say_so() {
+        let stats = WebhookStats {
+            pending: WebhookStats::COUNT_MAX,
+            dead: 3,
+            lag_seconds: 0.25,
+            enabled_endpoints: 40,
+            disabled_by_merchant: 1,
+            disabled_gone: 2,
+            disabled_failing: 4,
+            open_circuits: 5,
+            dispatchers: 2,
+        };
+        insta::assert_snapshot!(shown(&stats, 6), @r"
+        dispatchers         2
+        pending deliveries  100000 or more
+        started             6
+        lag                 0.2 s
+        dead letters        3
+        enabled endpoints   40
+        disabled endpoints  7 (1 by merchants, 2 gone, 4 failing)
+        open circuits       5
+        Nothing is late.
+        ");
+    }
+
+    #[test]
+    fn what_needs_attention_is_said() {
+        let stalled = WebhookStats { pending: 1, ..WebhookStats::default() };
+        assert!(shown(&stalled, 0).contains("\nNothing is sent"));
+        let late = WebhookStats { dispatchers: 1, lag_seconds: 61.0, ..WebhookStats::default() };
+        assert!(shown(&late, 0).contains("\nDeliveries are late"));
+    }
+
+    #[tokio::test]
+    async fn an_idle_system_has_a_status() {
+        let test = TestDatabase::new().await;
+        let shown = status(test.database()).await.unwrap();
+        let waits = "pending deliveries  0\nstarted             0\n";
+        assert!(shown.contains(waits), "{shown}");
+    }
+}

@@ -1,0 +1,399 @@
+//! The deliveries of one endpoint in memory.
+
+use std::collections::{HashSet, VecDeque};
+
+use primitives::{EventId, Timestamp};
+
+use crate::dispatcher::health::{Circuit, Health};
+use crate::dispatcher::slots::Class;
+use crate::table::delivery::{Pending, StoredHealth};
+
+/// Attempts at one endpoint at the same time; at one that is not healthy there is just one.
+const LANES_MAX: usize = 2;
+/// Deliveries that one lane sends one after another.
+pub(super) const RUN_MAX: usize = 10;
+/// Deliveries of a healthy endpoint that wait in memory.
+const WAITING_MAX: usize = 20;
+/// Deliveries of any other endpoint that wait in memory: there can be many such endpoints, and they wait for long.
+const WAITING_UNPROVEN_MAX: usize = 2;
+/// Deliveries that are loaded at a time: as many as may wait, besides those that are started and not settled.
+pub(crate) const LOADED_MAX: usize = WAITING_MAX + LANES_MAX * RUN_MAX;
+
+/// The deliveries of an endpoint that are due, and those that are started.
+#[derive(Debug)]
+pub(super) struct EndpointQueue {
+    pub(super) health: Health,
+    /// Due, the longest due first.
+    waiting: VecDeque<Pending>,
+    /// Started or quarantined, and the result is not recorded.
+    unsettled: HashSet<EventId>,
+    lanes: usize,
+    /// The database has due deliveries that are not in memory.
+    has_more: bool,
+    /// When another delivery in the database is due; `None` if there is none or it is not known.
+    next_due: Option<Timestamp>,
+    /// The database may know better than `health`, which was not replaced because results were not recorded.
+    is_stale: bool,
+    /// The class in which it waits for a slot.
+    pub(super) queued: Option<Class>,
+    /// It waits for the turn of a suspect.
+    pub(super) awaits_turn: bool,
+}
+
+impl EndpointQueue {
+    pub(super) fn new() -> Self {
+        Self {
+            health: Health::UNTRIED,
+            waiting: VecDeque::new(),
+            unsettled: HashSet::new(),
+            lanes: 0,
+            has_more: false,
+            next_due: None,
+            is_stale: false,
+            queued: None,
+            awaits_turn: false,
+        }
+    }
+
+    /// Replaces what waits by what the database has. Returns deliveries that are quarantined now.
+    pub(super) fn refill(
+        &mut self,
+        stored: Option<StoredHealth>,
+        pending: &[Pending],
+        now: Timestamp,
+    ) -> Vec<Pending> {
+        self.is_stale = !self.unsettled.is_empty();
+        if !self.is_stale {
+            self.health = Health::of(stored);
+        }
+        let fresh = pending.iter().filter(|it| !self.unsettled.contains(&it.event));
+        let (due, later): (Vec<Pending>, Vec<Pending>) = fresh.partition(|it| it.due_at <= now);
+        let (quarantined, mut due): (Vec<Pending>, Vec<Pending>) =
+            due.into_iter().partition(|it| it.counts.is_quarantined());
+        self.unsettled.extend(quarantined.iter().map(|it| it.event));
+        self.next_due = later.first().map(|it| it.due_at);
+        let may_be_more = pending.len() >= LOADED_MAX && later.is_empty();
+        match self.health.circuit {
+            Circuit::Closed => {
+                let is_cut = due.len() > self.waiting_max();
+                due.truncate(self.waiting_max());
+                self.has_more = is_cut || may_be_more;
+            }
+            Circuit::Open { probe_at } => {
+                // One of them is the probe; the others wait for its result.
+                let is_settled = self.unsettled.is_empty();
+                let is_probe_due = is_settled && probe_at.is_some_and(|at| at <= now);
+                if !is_probe_due {
+                    let first = due.first().map(|it| it.due_at).or(self.next_due);
+                    // Without a result, the next one decides.
+                    let first = first.filter(|_| is_settled);
+                    self.next_due =
+                        first.map(|at| probe_at.map_or(at, |probe_at| probe_at.max(at)));
+                }
+                due.truncate(usize::from(is_probe_due));
+                self.has_more = false;
+            }
+        }
+        self.waiting = due.into();
+        quarantined
+    }
+
+    fn waiting_max(&self) -> usize {
+        if self.health.class() == Class::Healthy { WAITING_MAX } else { WAITING_UNPROVEN_MAX }
+    }
+
+    /// Forgets what waits: the endpoint is disabled or deleted, or has to wait longer.
+    pub(super) fn clear(&mut self) {
+        self.waiting.clear();
+        self.has_more = false;
+        self.next_due = None;
+    }
+
+    /// Sets when the database is to be read again, unless it is earlier.
+    pub(super) fn refill_at(&mut self, at: Timestamp) {
+        self.next_due = Some(self.next_due.map_or(at, |known| known.min(at)));
+    }
+
+    /// Returns whether an attempt can start as far as the endpoint is concerned.
+    pub(super) fn can_start(&self, now: Timestamp) -> bool {
+        self.has_lane(now) && self.waiting.iter().any(|it| !it.counts.is_suspect())
+    }
+
+    /// Returns whether a suspect can start as far as the endpoint is concerned.
+    pub(super) fn can_start_alone(&self, now: Timestamp) -> bool {
+        self.has_lane(now) && self.waiting.iter().any(|it| it.counts.is_suspect())
+    }
+
+    fn has_lane(&self, now: Timestamp) -> bool {
+        let lanes_max = match self.health.circuit {
+            Circuit::Closed if self.health.class() == Class::Healthy => LANES_MAX,
+            Circuit::Closed => 1,
+            Circuit::Open { probe_at } => {
+                usize::from(probe_at.is_some_and(|at| at <= now) && self.unsettled.is_empty())
+            }
+        };
+        self.lanes < lanes_max
+    }
+
+    /// Removes the deliveries that a lane sends: several of a healthy endpoint, otherwise one. A delivery with a lost
+    /// start is the only one of its lane; suspects are left.
+    pub(super) fn take(&mut self, run_max: usize) -> Vec<Pending> {
+        let Some(first) = self.waiting.iter().position(|it| !it.counts.is_suspect()) else {
+            return Vec::new();
+        };
+        let mut taken: Vec<Pending> = self.waiting.remove(first).into_iter().collect();
+        let is_clean = |it: &Pending| it.counts.is_clean();
+        if self.health.class() == Class::Healthy && taken.iter().all(is_clean) {
+            while taken.len() < run_max && self.waiting.get(first).is_some_and(is_clean) {
+                taken.extend(self.waiting.remove(first));
+            }
+        }
+        self.unsettled.extend(taken.iter().map(|it| it.event));
+        taken
+    }
+
+    /// Removes the first suspect.
+    pub(super) fn take_suspect(&mut self) -> Option<Pending> {
+        let first = self.waiting.iter().position(|it| it.counts.is_suspect())?;
+        let taken = self.waiting.remove(first)?;
+        self.unsettled.insert(taken.event);
+        Some(taken)
+    }
+
+    pub(super) fn lane_started(&mut self) {
+        self.lanes += 1;
+    }
+
+    pub(super) fn lane_ended(&mut self) {
+        self.lanes = self.lanes.saturating_sub(1);
+    }
+
+    /// Removes a delivery that is settled or was not started.
+    pub(super) fn settled(&mut self, event: EventId) {
+        self.unsettled.remove(&event);
+    }
+
+    /// Gets no attempts until the database is read again: of an endpoint whose circuit has opened. If the time of the
+    /// probe is not known, because the failure could not be recorded, that is when it would have been read anyway.
+    pub(super) fn pause_if_open(&mut self) {
+        if let Circuit::Open { probe_at } = self.health.circuit {
+            let next_due = probe_at.or(self.next_due);
+            self.clear();
+            self.next_due = next_due;
+        }
+    }
+
+    /// Marks that the database has deliveries that are not in memory.
+    pub(super) fn expect_more(&mut self) {
+        self.has_more = true;
+    }
+
+    /// Returns whether the database is to be read now.
+    pub(super) fn needs_refill(&self, now: Timestamp) -> bool {
+        let is_low = self.waiting.len() <= self.waiting_max() / 4;
+        (self.has_more && is_low)
+            || (self.is_stale && self.unsettled.is_empty())
+            || self.next_due.is_some_and(|at| at <= now)
+    }
+
+    /// Marks that the database is being read.
+    pub(super) fn refilling(&mut self) {
+        (self.has_more, self.is_stale, self.next_due) = (false, false, None);
+    }
+
+    pub(super) fn next_due(&self) -> Option<Timestamp> {
+        self.next_due
+    }
+
+    /// Returns whether nothing of it is in memory.
+    pub(super) fn is_idle(&self) -> bool {
+        self.waiting.is_empty()
+            && self.unsettled.is_empty()
+            && self.lanes == 0
+            && !self.has_more
+            && !self.is_stale
+    }
+
+    /// Returns the deliveries in memory.
+    pub(super) fn len(&self) -> usize {
+        self.waiting.len() + self.unsettled.len()
+    }
+
+    pub(super) fn lanes(&self) -> usize {
+        self.lanes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use primitives::Id;
+
+    use super::*;
+    use crate::dispatcher::StartCounts;
+
+    const MINUTE: Duration = Duration::from_mins(1);
+
+    fn now() -> Timestamp {
+        "2026-11-15T08:00:00Z".parse().unwrap()
+    }
+
+    fn pending(number: u128, lost: i16) -> Pending {
+        let event = EventId::from_random(number);
+        Pending {
+            event_at: now(),
+            event,
+            due_at: now(),
+            counts: StartCounts { attempts: 1, starts: 1 + lost, lone_starts: 0 },
+        }
+    }
+
+    fn rows(count: u128) -> Vec<Pending> {
+        (0..count).map(|number| pending(number, 0)).collect()
+    }
+
+    fn stored(failures: i32, probe_at: Option<Timestamp>) -> StoredHealth {
+        let failing_since = (failures > 0).then(now);
+        let last_success_at = Some(now());
+        StoredHealth { last_success_at, failing_since, consecutive_failures: failures, probe_at }
+    }
+
+    fn healthy(count: u128) -> EndpointQueue {
+        let mut queue = EndpointQueue::new();
+        assert!(queue.refill(Some(stored(0, None)), &rows(count), now()).is_empty());
+        queue
+    }
+
+    #[test]
+    fn a_healthy_endpoint_has_two_lanes_and_others_one() {
+        let mut queue = healthy(30);
+        for lanes in 0..2 {
+            assert!(queue.can_start(now()), "{lanes}");
+            assert_eq!(queue.take(4).len(), 4);
+            queue.lane_started();
+        }
+        assert!(!queue.can_start(now()));
+        for health in [None, Some(stored(1, None))] {
+            let mut queue = EndpointQueue::new();
+            queue.refill(health, &rows(30), now());
+            assert_eq!(queue.take(4).len(), 1);
+            queue.lane_started();
+            assert!(!queue.can_start(now()));
+        }
+    }
+
+    #[test]
+    fn few_deliveries_wait_in_memory_and_more_are_read_in_time() {
+        let mut queue = healthy(u128::try_from(LOADED_MAX).unwrap());
+        assert_eq!(queue.len(), WAITING_MAX);
+        assert!(!queue.needs_refill(now()));
+        queue.take(10);
+        queue.take(10);
+        assert!(queue.needs_refill(now()));
+        let again = queue.refill(Some(stored(0, None)), &rows(40), now());
+        assert_eq!((again.len(), queue.waiting.len()), (0, 20));
+        assert_eq!(queue.waiting.front().unwrap().event, EventId::from_random(20));
+        let mut untried = EndpointQueue::new();
+        untried.refill(None, &rows(30), now());
+        assert_eq!(untried.len(), WAITING_UNPROVEN_MAX);
+    }
+
+    #[test]
+    fn a_delivery_that_is_started_is_not_read_again_until_it_is_settled() {
+        let mut queue = healthy(1);
+        let taken = queue.take(10);
+        queue.refill(Some(stored(0, None)), &rows(1), now());
+        assert!(queue.waiting.is_empty() && !queue.is_idle());
+        queue.settled(taken[0].event);
+        assert!(queue.needs_refill(now()), "what it read meanwhile may be out of date");
+        queue.refilling();
+        queue.refill(Some(stored(0, None)), &[], now());
+        assert!(queue.is_idle() && !queue.needs_refill(now()));
+    }
+
+    #[test]
+    fn a_delivery_that_is_due_later_is_read_then() {
+        let mut queue = EndpointQueue::new();
+        let later = Pending { due_at: now().plus(MINUTE), ..pending(1, 0) };
+        queue.refill(Some(stored(0, None)), &[later], now());
+        assert!(queue.is_idle() && !queue.needs_refill(now()));
+        assert_eq!(queue.next_due(), Some(now().plus(MINUTE)));
+        assert!(queue.needs_refill(now().plus(MINUTE)));
+    }
+
+    #[test]
+    fn an_open_circuit_lets_one_probe_through_when_it_is_time() {
+        let (mut queue, probe_at) = (EndpointQueue::new(), now().plus(MINUTE));
+        queue.refill(Some(stored(5, Some(probe_at))), &rows(30), now());
+        assert!(queue.is_idle() && !queue.can_start(now()));
+        assert_eq!(queue.next_due(), Some(probe_at));
+        queue.refill(Some(stored(5, Some(probe_at))), &rows(30), probe_at);
+        assert!(queue.can_start(probe_at));
+        assert_eq!(queue.take(10).len(), 1);
+        assert!(!queue.can_start(probe_at));
+        queue.refill(Some(stored(5, Some(probe_at))), &rows(30), probe_at);
+        assert!(!queue.can_start(probe_at), "the probe has no result yet");
+        assert!(!queue.needs_refill(probe_at), "it is read again once it has");
+    }
+
+    #[test]
+    fn the_fifth_failure_opens_the_circuit_and_a_success_closes_it() {
+        let mut queue = healthy(30);
+        for failures in 1..=5 {
+            assert!(queue.can_start(now()), "{failures}");
+            queue.health.fail();
+            queue.pause_if_open();
+        }
+        assert!(!queue.can_start(now()) && queue.is_idle());
+        queue.health.recorded(Some(now()), Some(now().plus(MINUTE)));
+        queue.pause_if_open();
+        assert_eq!(queue.next_due(), Some(now().plus(MINUTE)));
+        assert!(queue.health.succeed(now()), "it is recorded");
+        queue.refill(Some(stored(0, None)), &rows(3), now());
+        assert!(queue.can_start(now()));
+    }
+
+    #[test]
+    fn deliveries_with_lost_starts_are_separated_and_others_flow() {
+        let mut queue = EndpointQueue::new();
+        let mut own = pending(4, 3);
+        own.counts.lone_starts = 1;
+        let read = [pending(0, 2), pending(1, 1), pending(2, 0), pending(3, 0), own];
+        let quarantined = queue.refill(Some(stored(0, None)), &read, now());
+        assert_eq!(quarantined, [own]);
+        assert_eq!(queue.take(10), [pending(1, 1)], "the only one of its lane");
+        assert_eq!(queue.take(10), [pending(2, 0), pending(3, 0)], "a suspect is in no one's way");
+        assert_eq!(queue.take(10), [], "the suspect has its own turn");
+        assert!(!queue.can_start(now()) && queue.can_start_alone(now()));
+        assert_eq!(queue.take_suspect(), Some(pending(0, 2)));
+        assert_eq!(queue.take_suspect(), None);
+        assert!(!queue.can_start_alone(now()));
+    }
+
+    #[test]
+    fn an_endpoint_whose_last_failure_cannot_be_recorded_is_read_again() {
+        let mut queue = healthy(1);
+        let taken = queue.take(1);
+        (0..5).for_each(|_| queue.health.fail());
+        queue.pause_if_open();
+        queue.settled(taken[0].event);
+        queue.refill_at(now().plus(MINUTE));
+        queue.pause_if_open();
+        assert_eq!(queue.next_due(), Some(now().plus(MINUTE)));
+    }
+
+    #[test]
+    fn a_store_that_reset_the_health_of_its_endpoint_is_believed_after_the_last_result() {
+        let mut queue = EndpointQueue::new();
+        queue.refill(Some(stored(5, Some(now()))), &rows(3), now());
+        let probe = queue.take(1);
+        queue.refill(None, &rows(3), now());
+        assert_eq!(queue.health.class(), Class::Failing);
+        queue.settled(probe[0].event);
+        assert!(queue.needs_refill(now()));
+        queue.refill(None, &rows(3), now());
+        assert_eq!(queue.health.class(), Class::Untried);
+        assert!(queue.can_start(now()));
+    }
+}

@@ -1,0 +1,328 @@
+//! The stores that a process delivers for: their endpoints in memory, and when each needs attention.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::time::Duration;
+
+use primitives::{EndpointId, MerchantId, Timestamp};
+use tokio::time::Instant;
+
+use crate::dispatcher::endpoint_queue::EndpointQueue;
+use crate::dispatcher::slots::{Class, Slots};
+use crate::table::delivery::{EndpointKey, Loaded, Pending};
+use crate::table::queue::Release;
+
+/// Attempts at the endpoints of one store at the same time.
+const STORE_LANES_MAX: usize = 20;
+/// For how long a store without anything to send is kept: the next event finds it in memory.
+const LINGER: Duration = Duration::from_secs(1);
+
+/// A store in memory.
+#[derive(Debug, Default)]
+struct Store {
+    endpoints: BTreeMap<EndpointId, EndpointQueue>,
+    lanes: usize,
+    /// Deliveries in memory, as last counted.
+    rows: usize,
+    /// It is in the list of those to be read.
+    is_listed: bool,
+    /// Its entry in the list of times.
+    timer: Option<Timestamp>,
+    /// Since when nothing of it is in memory.
+    idle_since: Option<Instant>,
+    /// Endpoints of it had to be left out; it is not to be looked at before then.
+    not_before: Option<Timestamp>,
+}
+
+/// All stores in memory.
+#[derive(Debug, Default)]
+pub(super) struct Stores {
+    by_merchant: BTreeMap<MerchantId, Store>,
+    rows: usize,
+    /// Stores to be read from the database.
+    to_read: VecDeque<MerchantId>,
+    /// When deliveries that are not in memory are due: at most one time for each store.
+    timers: BTreeSet<(Timestamp, MerchantId)>,
+    /// Stores in the order in which they became idle. Some of them are not idle any more.
+    idle: VecDeque<(Instant, MerchantId)>,
+}
+
+impl Stores {
+    pub(super) fn len(&self) -> usize {
+        self.by_merchant.len()
+    }
+
+    /// Returns the number of deliveries in memory.
+    pub(super) fn rows(&self) -> usize {
+        self.rows
+    }
+
+    pub(super) fn contains(&self, merchant: MerchantId) -> bool {
+        self.by_merchant.contains_key(&merchant)
+    }
+
+    pub(super) fn merchants(&self) -> Vec<MerchantId> {
+        self.by_merchant.keys().copied().collect()
+    }
+
+    pub(super) fn endpoint(&mut self, key: EndpointKey) -> Option<&mut EndpointQueue> {
+        self.by_merchant.get_mut(&key.merchant)?.endpoints.get_mut(&key.endpoint)
+    }
+
+    /// Adds a store to those that are to be read.
+    pub(super) fn mark_for_read(&mut self, merchant: MerchantId) {
+        let store = self.by_merchant.entry(merchant).or_default();
+        if !store.is_listed {
+            store.is_listed = true;
+            store.idle_since = None;
+            self.to_read.push_back(merchant);
+        }
+    }
+
+    /// Removes stores that are to be read from their list, and returns them.
+    pub(super) fn take_listed(&mut self, limit: usize) -> Vec<MerchantId> {
+        let count = limit.min(self.to_read.len());
+        let mut listed: Vec<MerchantId> = self.to_read.drain(..count).collect();
+        listed.retain(|merchant| {
+            let store = self.by_merchant.get_mut(merchant);
+            if let Some(store) = store {
+                store.is_listed = false;
+                store.endpoints.values_mut().for_each(EndpointQueue::refilling);
+                return true;
+            }
+            false
+        });
+        listed
+    }
+
+    pub(super) fn has_listed(&self) -> bool {
+        !self.to_read.is_empty()
+    }
+
+    /// Takes over what was read of stores. Returns deliveries that are quarantined now.
+    pub(super) fn refill(
+        &mut self,
+        merchants: &[MerchantId],
+        loaded: &[Loaded],
+        now: Timestamp,
+    ) -> Vec<(EndpointKey, Pending)> {
+        let mut quarantined = Vec::new();
+        for merchant in merchants {
+            let store = self.by_merchant.entry(*merchant).or_default();
+            store.not_before = None;
+            let start = loaded.partition_point(|it| it.key.merchant < *merchant);
+            let of_store = loaded[start..].iter().take_while(|it| it.key.merchant == *merchant);
+            let of_store: Vec<&Loaded> = of_store.collect();
+            store.endpoints.retain(|id, queue| {
+                let is_loaded = of_store.iter().any(|it| it.key.endpoint == *id);
+                if !is_loaded {
+                    queue.clear();
+                }
+                is_loaded || !queue.is_idle()
+            });
+            for endpoint in of_store {
+                let queue =
+                    store.endpoints.entry(endpoint.key.endpoint).or_insert_with(EndpointQueue::new);
+                let found = queue.refill(endpoint.health, &endpoint.pending, now);
+                quarantined.extend(found.into_iter().map(|pending| (endpoint.key, pending)));
+            }
+        }
+        quarantined
+    }
+
+    /// Lets the endpoints of a store wait for a slot if they can start. Those of a class in which too many wait are left out,
+    /// and the store is released until `defer_until` unless it has something else to do.
+    pub(super) fn offer_all(
+        &mut self,
+        merchant: MerchantId,
+        slots: &mut Slots,
+        now: Timestamp,
+        backlog_max: usize,
+        defer_until: Timestamp,
+    ) {
+        let Some(store) = self.by_merchant.get_mut(&merchant) else { return };
+        for (endpoint, queue) in &mut store.endpoints {
+            let class = queue.health.class();
+            let is_new = queue.queued.is_none() && queue.lanes() == 0 && queue.can_start(now);
+            if is_new && class != Class::Healthy && slots.waiting(class) >= backlog_max {
+                queue.clear();
+                queue.refill_at(defer_until);
+                store.not_before = Some(defer_until);
+                continue;
+            }
+            let key = EndpointKey { merchant, endpoint: *endpoint };
+            offer(key, queue, store.lanes, slots, now);
+        }
+    }
+
+    /// Returns whether endpoints of a store were left out when it was read.
+    #[cfg(feature = "simulation")]
+    pub(super) fn is_deferred(&self, merchant: MerchantId) -> bool {
+        self.by_merchant.get(&merchant).is_some_and(|store| store.not_before.is_some())
+    }
+
+    /// Leaves an endpoint out until a time, and the store, unless it has something else to do.
+    pub(super) fn defer(&mut self, key: EndpointKey, until: Timestamp) {
+        let Some(store) = self.by_merchant.get_mut(&key.merchant) else { return };
+        if let Some(queue) = store.endpoints.get_mut(&key.endpoint) {
+            queue.clear();
+            queue.refill_at(until);
+            store.not_before = Some(until);
+        }
+    }
+
+    /// Lets one endpoint wait for a slot if it can start.
+    pub(super) fn offer(&mut self, key: EndpointKey, slots: &mut Slots, now: Timestamp) {
+        let Some(store) = self.by_merchant.get_mut(&key.merchant) else { return };
+        let lanes = store.lanes;
+        if let Some(queue) = store.endpoints.get_mut(&key.endpoint) {
+            offer(key, queue, lanes, slots, now);
+        }
+    }
+
+    /// Counts the start of a lane.
+    pub(super) fn lane_started(&mut self, key: EndpointKey) {
+        let Some(store) = self.by_merchant.get_mut(&key.merchant) else { return };
+        if let Some(queue) = store.endpoints.get_mut(&key.endpoint) {
+            queue.lane_started();
+            store.lanes += 1;
+        }
+    }
+
+    /// Counts the end of a lane, and lets the endpoints of the store wait for a slot that could not because of it.
+    pub(super) fn lane_ended(&mut self, key: EndpointKey, slots: &mut Slots, now: Timestamp) {
+        let Some(store) = self.by_merchant.get_mut(&key.merchant) else { return };
+        let Some(queue) = store.endpoints.get_mut(&key.endpoint) else { return };
+        queue.lane_ended();
+        let was_full = store.lanes >= STORE_LANES_MAX;
+        store.lanes = store.lanes.saturating_sub(1);
+        let lanes = store.lanes;
+        offer(key, queue, lanes, slots, now);
+        if was_full {
+            for (endpoint, queue) in &mut store.endpoints {
+                let key = EndpointKey { merchant: key.merchant, endpoint: *endpoint };
+                offer(key, queue, lanes, slots, now);
+            }
+        }
+    }
+
+    /// Returns whether another lane of the store may start.
+    pub(super) fn has_lane(&self, merchant: MerchantId) -> bool {
+        self.by_merchant.get(&merchant).is_some_and(|store| store.lanes < STORE_LANES_MAX)
+    }
+
+    /// Counts what a store has in memory and notes when it needs attention. Called after every change.
+    pub(super) fn review(&mut self, merchant: MerchantId, now: Timestamp) {
+        let Some(store) = self.by_merchant.get_mut(&merchant) else { return };
+        let rows: usize = store.endpoints.values().map(EndpointQueue::len).sum();
+        self.rows = (self.rows + rows).saturating_sub(store.rows);
+        store.rows = rows;
+        if !store.is_listed && store.endpoints.values().any(|queue| queue.needs_refill(now)) {
+            store.is_listed = true;
+            self.to_read.push_back(merchant);
+        }
+        let next = store.endpoints.values().filter_map(EndpointQueue::next_due).min();
+        // One that has passed has listed the store, which is read anyway.
+        let timer = next.filter(|_| !store.is_listed);
+        if timer != store.timer {
+            if let Some(at) = std::mem::replace(&mut store.timer, timer) {
+                self.timers.remove(&(at, merchant));
+            }
+            self.timers.extend(timer.map(|at| (at, merchant)));
+        }
+        // Released with an endpoint that was left out, the others would wait for it.
+        let is_needed = store.not_before.zip(next).is_some_and(|(until, next)| next < until);
+        let is_idle =
+            !store.is_listed && !is_needed && store.endpoints.values().all(EndpointQueue::is_idle);
+        match (is_idle, store.idle_since) {
+            (true, None) => {
+                let since = Instant::now();
+                store.idle_since = Some(since);
+                self.idle.push_back((since, merchant));
+            }
+            (false, Some(_)) => store.idle_since = None,
+            _ => {}
+        }
+    }
+
+    /// Lists the stores of which a delivery has become due since. Such a delivery is never in memory, which has only what
+    /// was due when the store was read. It ends, because a review sets no timer for a time that has passed.
+    pub(super) fn list_due(&mut self, now: Timestamp) {
+        while self.timers.first().is_some_and(|(at, _)| *at <= now)
+            && let Some((_, merchant)) = self.timers.pop_first()
+        {
+            if let Some(store) = self.by_merchant.get_mut(&merchant) {
+                store.timer = None;
+            }
+            self.review(merchant, now);
+        }
+    }
+
+    /// Returns the stores that have been idle for a while, or all idle ones. They stay until they are removed.
+    pub(super) fn idle(&mut self, all: bool, limit: usize) -> Vec<Release> {
+        let mut found = Vec::new();
+        while let Some((since, merchant)) = self.idle.front().copied() {
+            let is_ripe = all || since.elapsed() >= LINGER;
+            if !is_ripe || found.len() >= limit {
+                break;
+            }
+            self.idle.pop_front();
+            let store = self.by_merchant.get_mut(&merchant);
+            if let Some(store) = store.filter(|store| store.idle_since == Some(since)) {
+                store.idle_since = None;
+                found.push(Release { merchant, not_before: store.not_before });
+            }
+        }
+        found
+    }
+
+    /// Forgets everything that waits, so that stores become idle once their requests have ended.
+    pub(super) fn drop_waiting(&mut self, now: Timestamp) {
+        self.to_read.clear();
+        for store in self.by_merchant.values_mut() {
+            (store.is_listed, store.not_before) = (false, None);
+            for queue in store.endpoints.values_mut() {
+                queue.refilling();
+                queue.clear();
+            }
+        }
+        for merchant in self.merchants() {
+            self.review(merchant, now);
+        }
+    }
+
+    /// Removes a store.
+    pub(super) fn remove(&mut self, merchant: MerchantId) {
+        if let Some(store) = self.by_merchant.remove(&merchant) {
+            self.rows = self.rows.saturating_sub(store.rows);
+            if let Some(at) = store.timer {
+                self.timers.remove(&(at, merchant));
+            }
+        }
+    }
+}
+
+/// Lets an endpoint wait for a slot if it can start and does not wait in its class already, and for the turn of its
+/// suspects.
+fn offer(
+    key: EndpointKey,
+    queue: &mut EndpointQueue,
+    store_lanes: usize,
+    slots: &mut Slots,
+    now: Timestamp,
+) {
+    let class = queue.health.class();
+    if store_lanes >= STORE_LANES_MAX {
+        return;
+    }
+    if queue.queued != Some(class) && queue.can_start(now) {
+        queue.queued = Some(class);
+        slots.wait(class, key);
+    }
+    if !queue.awaits_turn && queue.can_start_alone(now) {
+        queue.awaits_turn = true;
+        slots.wait_alone(class, key);
+    }
+}
+
+#[cfg(test)]
+mod tests;

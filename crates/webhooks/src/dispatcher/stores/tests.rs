@@ -1,0 +1,105 @@
+use primitives::{EventId, Id};
+
+use super::*;
+use crate::dispatcher::StartCounts;
+use crate::dispatcher::slots::Turn;
+use crate::table::delivery::StoredHealth;
+
+const MINUTE: Duration = Duration::from_mins(1);
+
+fn now() -> Timestamp {
+    "2026-11-15T08:00:00Z".parse().unwrap()
+}
+
+fn merchant() -> MerchantId {
+    MerchantId::from_random(1)
+}
+
+/// An endpoint with one delivery.
+fn loaded(number: u128, is_healthy: bool, due_at: Timestamp) -> Loaded {
+    let health = is_healthy.then(|| StoredHealth {
+        last_success_at: Some(now()),
+        failing_since: None,
+        consecutive_failures: 0,
+        probe_at: None,
+    });
+    let pending = Pending {
+        event_at: now(),
+        event: EventId::from_random(number),
+        due_at,
+        counts: StartCounts::default(),
+    };
+    let endpoint = EndpointId::from_random(number);
+    let key = EndpointKey { merchant: merchant(), endpoint };
+    Loaded { key, health, pending: vec![pending] }
+}
+
+/// Reads a store, in a process in which no other endpoint that is not healthy may wait.
+fn read(loaded: &[Loaded]) -> Stores {
+    let (mut stores, mut slots) = (Stores::default(), Slots::new(4));
+    stores.mark_for_read(merchant());
+    read_again(&mut stores, &mut slots, loaded, now());
+    stores
+}
+
+/// Reads a store that is listed, as a session does.
+fn read_again(stores: &mut Stores, slots: &mut Slots, loaded: &[Loaded], now: Timestamp) {
+    assert_eq!(stores.take_listed(10), [merchant()]);
+    stores.refill(&[merchant()], loaded, now);
+    stores.offer_all(merchant(), slots, now, 0, now.plus(MINUTE));
+    stores.review(merchant(), now);
+}
+
+#[test]
+fn a_store_with_an_endpoint_that_is_left_out_is_released_until_later() {
+    let released = read(&[loaded(1, false, now())]).idle(true, 10);
+    assert_eq!(released.len(), 1);
+    assert_eq!(released[0].not_before, Some(now().plus(MINUTE)));
+}
+
+#[test]
+fn a_store_is_kept_while_another_endpoint_would_wait_for_the_one_that_is_left_out() {
+    let (later, mut slots) = (now().plus(Duration::from_secs(5)), Slots::new(4));
+    let rows = [loaded(1, false, now()), loaded(2, true, later)];
+    let mut stores = read(&rows);
+    assert!(stores.idle(true, 10).is_empty());
+    stores.list_due(later.minus(Duration::from_micros(1)));
+    assert!(!stores.has_listed(), "not before it is due");
+    stores.list_due(later);
+    read_again(&mut stores, &mut slots, &rows, later);
+    let turn = slots.next(Instant::now(), true);
+    assert_eq!(turn, Some(Turn::Lane(Class::Healthy, rows[1].key)), "it starts in time");
+    assert_eq!(slots.next(Instant::now(), true), None);
+    // The endpoint that was left out again is next; what is in memory needs no timer.
+    assert_eq!(stores.timers.first(), Some(&(later.plus(MINUTE), merchant())));
+    stores.list_due(later);
+    assert!(!stores.has_listed(), "it is not read for ever");
+}
+
+#[test]
+fn a_store_that_is_to_be_read_has_no_timer_and_any_other_at_most_one() {
+    let (soon, far) = (now().plus(MINUTE), now().plus(MINUTE * 60));
+    let mut stores = read(&[loaded(1, true, far)]);
+    let endpoint = loaded(1, true, far).key;
+    for _ in 0..3 {
+        stores.endpoint(endpoint).unwrap().refill_at(soon);
+        stores.review(merchant(), now());
+        assert_eq!(stores.timers.len(), 1, "the earlier one replaces the later one");
+        stores.list_due(soon);
+        assert!(stores.timers.is_empty() && stores.has_listed());
+        stores.list_due(soon);
+        read_again(&mut stores, &mut Slots::new(4), &[loaded(1, true, far)], soon);
+        assert_eq!(stores.timers.first(), Some(&(far, merchant())));
+    }
+    stores.remove(merchant());
+    assert!(stores.timers.is_empty(), "those of a released store are not kept");
+}
+
+#[test]
+fn a_store_without_anything_that_waits_is_released() {
+    let mut stores = read(&[loaded(1, true, now())]);
+    assert!(stores.idle(true, 10).is_empty());
+    stores.drop_waiting(now());
+    assert_eq!(stores.idle(true, 10).len(), 1);
+    assert_eq!(stores.rows(), 0);
+}

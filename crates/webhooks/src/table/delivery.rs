@@ -1,0 +1,311 @@
+//! Deliveries as the dispatcher sees them: loading and starting.
+
+use std::collections::{BTreeSet, HashMap};
+
+use bytes::Bytes;
+use database::Work;
+use primitives::{EndpointId, EventId, MerchantId, Timestamp};
+use sqlx::PgConnection;
+
+use crate::bucket;
+use crate::dispatcher::StartCounts;
+
+/// An endpoint of a store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct EndpointKey {
+    pub(crate) merchant: MerchantId,
+    pub(crate) endpoint: EndpointId,
+}
+
+/// An event at an endpoint.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct DeliveryKey {
+    pub(crate) endpoint: EndpointKey,
+    pub(crate) event_at: Timestamp,
+    pub(crate) event: EventId,
+}
+
+impl DeliveryKey {
+    pub(crate) fn of(endpoint: EndpointKey, pending: &Pending) -> Self {
+        Self { endpoint, event_at: pending.event_at, event: pending.event }
+    }
+}
+
+/// A pending delivery.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Pending {
+    pub(crate) event_at: Timestamp,
+    pub(crate) event: EventId,
+    pub(crate) due_at: Timestamp,
+    pub(crate) counts: StartCounts,
+}
+
+impl Pending {
+    /// Returns whether its first attempt is due since the event: it was not attempted, and not queued again later.
+    pub(crate) fn is_first(&self) -> bool {
+        self.counts.attempts == 0 && self.due_at == self.event_at
+    }
+}
+
+/// What is known about an endpoint from its attempts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct StoredHealth {
+    pub(crate) last_success_at: Option<Timestamp>,
+    pub(crate) failing_since: Option<Timestamp>,
+    pub(crate) consecutive_failures: i32,
+    pub(crate) probe_at: Option<Timestamp>,
+}
+
+/// An enabled endpoint with its first deliveries.
+#[derive(Debug, Clone)]
+pub(crate) struct Loaded {
+    pub(crate) key: EndpointKey,
+    /// `None` if nothing was sent since it was created, enabled or moved.
+    pub(crate) health: Option<StoredHealth>,
+    /// The first ones by due time, due or not.
+    pub(crate) pending: Vec<Pending>,
+}
+
+struct LoadedRow {
+    merchant: MerchantId,
+    endpoint: EndpointId,
+    last_success_at: Option<Timestamp>,
+    failing_since: Option<Timestamp>,
+    consecutive_failures: Option<i32>,
+    probe_at: Option<Timestamp>,
+    event_at: Option<Timestamp>,
+    event: Option<EventId>,
+    due_at: Option<Timestamp>,
+    attempts: Option<i16>,
+    starts: Option<i16>,
+    lone_starts: Option<i16>,
+}
+
+impl LoadedRow {
+    fn key(&self) -> EndpointKey {
+        EndpointKey { merchant: self.merchant, endpoint: self.endpoint }
+    }
+
+    fn health(&self) -> Option<StoredHealth> {
+        Some(StoredHealth {
+            last_success_at: self.last_success_at,
+            failing_since: self.failing_since,
+            consecutive_failures: self.consecutive_failures?,
+            probe_at: self.probe_at,
+        })
+    }
+
+    fn pending(&self) -> Option<Pending> {
+        Some(Pending {
+            event_at: self.event_at?,
+            event: self.event?,
+            due_at: self.due_at?,
+            counts: StartCounts {
+                attempts: self.attempts?,
+                starts: self.starts?,
+                lone_starts: self.lone_starts?,
+            },
+        })
+    }
+}
+
+/// Returns the enabled endpoints of stores, each with its first `limit` pending deliveries.
+pub(crate) async fn load(
+    sql: &mut PgConnection,
+    merchants: &[MerchantId],
+    limit: i64,
+) -> sqlx::Result<Vec<Loaded>> {
+    let rows = sqlx::query_as!(
+        LoadedRow,
+        r#"SELECT endpoint.merchant_id AS "merchant: MerchantId", endpoint.endpoint_id AS "endpoint: EndpointId",
+                  health.last_success_at AS "last_success_at?: Timestamp",
+                  health.failing_since AS "failing_since?: Timestamp",
+                  health.consecutive_failures AS "consecutive_failures?", health.probe_at AS "probe_at?: Timestamp",
+                  first.event_at AS "event_at?: Timestamp", first.event_id AS "event?: EventId",
+                  first.due_at AS "due_at?: Timestamp", first.attempts AS "attempts?", first.starts AS "starts?",
+                  first.lone_starts AS "lone_starts?"
+           FROM webhook_endpoint AS endpoint
+           LEFT JOIN webhook_health AS health
+             ON health.merchant_id = endpoint.merchant_id AND health.endpoint_id = endpoint.endpoint_id
+           LEFT JOIN LATERAL (
+               SELECT event_at, event_id, due_at, attempts, starts, lone_starts FROM webhook_delivery AS delivery
+               WHERE delivery.merchant_id = endpoint.merchant_id AND delivery.endpoint_id = endpoint.endpoint_id
+                 AND delivery.dead_at IS NULL
+               ORDER BY delivery.due_at LIMIT $2) AS first ON true
+           WHERE endpoint.merchant_id = ANY ($1) AND endpoint.status = 'enabled'
+           ORDER BY endpoint.merchant_id, endpoint.endpoint_id, first.due_at"#,
+        merchants as &[MerchantId],
+        limit,
+    )
+    .fetch_all(sql)
+    .await?;
+    let mut loaded: Vec<Loaded> = Vec::new();
+    for row in rows {
+        let key = row.key();
+        if loaded.last().is_none_or(|last| last.key != key) {
+            loaded.push(Loaded { key, health: row.health(), pending: Vec::new() });
+        }
+        if let Some(last) = loaded.last_mut() {
+            last.pending.extend(row.pending());
+        }
+    }
+    Ok(loaded)
+}
+
+/// The bodies of events.
+pub(crate) type Bodies = HashMap<(MerchantId, EventId), Bytes>;
+
+struct BodyRow {
+    merchant: MerchantId,
+    event: EventId,
+    body: Vec<u8>,
+}
+
+/// Returns the bodies of the events of deliveries, each once. Those whose retention has ended are missing.
+///
+/// The buckets are passed, so that the partitions are selected when the statement is planned.
+pub(crate) async fn bodies(
+    sql: &mut PgConnection,
+    deliveries: &[DeliveryKey],
+) -> sqlx::Result<Bodies> {
+    let wanted: BTreeSet<(MerchantId, EventId, Timestamp)> =
+        deliveries.iter().map(|key| (key.endpoint.merchant, key.event, key.event_at)).collect();
+    let merchants: Vec<MerchantId> = wanted.iter().map(|(merchant, ..)| *merchant).collect();
+    let events: Vec<EventId> = wanted.iter().map(|(_, event, _)| *event).collect();
+    let buckets: BTreeSet<i16> = wanted.iter().map(|(.., at)| bucket::of(*at)).collect();
+    let buckets: Vec<i16> = buckets.into_iter().collect();
+    let rows = sqlx::query_as!(
+        BodyRow,
+        r#"SELECT stored.merchant_id AS "merchant: MerchantId", stored.event_id AS "event: EventId", stored.body
+           FROM unnest($1::uuid[], $2::uuid[]) AS given (merchant_id, event_id)
+           JOIN webhook_body AS stored
+             ON stored.merchant_id = given.merchant_id AND stored.event_id = given.event_id
+            AND stored.bucket = ANY ($3::smallint[])"#,
+        &merchants as &[MerchantId],
+        &events as &[EventId],
+        &buckets,
+    );
+    let rows = rows.fetch_all(sql).await?.into_iter();
+    Ok(rows.map(|row| ((row.merchant, row.event), Bytes::from(row.body))).collect())
+}
+
+/// A delivery whose start is recorded, with the data of its endpoint, as it is now.
+pub(crate) struct Started {
+    pub(crate) key: DeliveryKey,
+    /// With this start.
+    pub(crate) counts: StartCounts,
+    pub(crate) url: String,
+    /// The version of the endpoint.
+    pub(crate) version: i32,
+    pub(crate) secret: Vec<u8>,
+    pub(crate) former_secret: Option<Vec<u8>>,
+    pub(crate) former_secret_until: Option<Timestamp>,
+}
+
+struct StartedRow {
+    merchant: MerchantId,
+    endpoint: EndpointId,
+    event_at: Timestamp,
+    event: EventId,
+    attempts: i16,
+    starts: i16,
+    lone_starts: i16,
+    url: String,
+    version: i32,
+    secret: Vec<u8>,
+    former_secret: Option<Vec<u8>>,
+    former_secret_until: Option<Timestamp>,
+}
+
+impl From<StartedRow> for Started {
+    fn from(row: StartedRow) -> Self {
+        let endpoint = EndpointKey { merchant: row.merchant, endpoint: row.endpoint };
+        Self {
+            key: DeliveryKey { endpoint, event_at: row.event_at, event: row.event },
+            counts: StartCounts {
+                attempts: row.attempts,
+                starts: row.starts,
+                lone_starts: row.lone_starts,
+            },
+            url: row.url,
+            version: row.version,
+            secret: row.secret,
+            former_secret: row.former_secret,
+            former_secret_until: row.former_secret_until,
+        }
+    }
+}
+
+/// Records that attempts of deliveries begin, beside which nothing else runs if `is_alone` is set, and returns them
+/// with the data of their endpoint. Those that do not exist any more, those of disabled or deleted endpoints, and those
+/// that another transaction has locked are left out.
+pub(crate) async fn start(
+    work: &mut Work,
+    deliveries: &[DeliveryKey],
+    is_alone: bool,
+) -> sqlx::Result<Vec<Started>> {
+    let Keys { merchants, endpoints, event_times, events } = Keys::of(deliveries.iter());
+    let rows = sqlx::query_as!(
+        StartedRow,
+        r#"WITH given AS MATERIALIZED (
+               SELECT delivery.merchant_id, delivery.endpoint_id, delivery.event_at, delivery.event_id
+               FROM unnest($1::uuid[], $2::uuid[], $3::timestamptz[], $4::uuid[])
+                    AS key (merchant_id, endpoint_id, event_at, event_id)
+               JOIN webhook_delivery AS delivery
+                 ON delivery.merchant_id = key.merchant_id AND delivery.endpoint_id = key.endpoint_id
+                AND delivery.event_at = key.event_at AND delivery.event_id = key.event_id
+               WHERE delivery.dead_at IS NULL
+               FOR NO KEY UPDATE OF delivery SKIP LOCKED
+           )
+           UPDATE webhook_delivery AS delivery
+           SET starts = delivery.starts + 1,
+               lone_starts = CASE WHEN $5 THEN delivery.lone_starts + 1 ELSE delivery.lone_starts END
+           FROM given
+           JOIN webhook_endpoint AS endpoint
+             ON endpoint.merchant_id = given.merchant_id AND endpoint.endpoint_id = given.endpoint_id
+            AND endpoint.status = 'enabled'
+           WHERE delivery.merchant_id = given.merchant_id AND delivery.endpoint_id = given.endpoint_id
+             AND delivery.event_at = given.event_at AND delivery.event_id = given.event_id
+             AND delivery.dead_at IS NULL
+           RETURNING delivery.merchant_id AS "merchant: MerchantId", delivery.endpoint_id AS "endpoint: EndpointId",
+                     delivery.event_at AS "event_at: Timestamp", delivery.event_id AS "event: EventId",
+                     delivery.attempts, delivery.starts, delivery.lone_starts, endpoint.url, endpoint.version,
+                     endpoint.secret, endpoint.former_secret AS "former_secret?",
+                     endpoint.former_secret_until AS "former_secret_until?: Timestamp""#,
+        &merchants as &[MerchantId],
+        &endpoints as &[EndpointId],
+        &event_times as &[Timestamp],
+        &events as &[EventId],
+        is_alone,
+    )
+    .fetch_all(work.sql())
+    .await?;
+    Ok(rows.into_iter().map(Started::from).collect())
+}
+
+/// The columns of delivery keys, for `unnest`.
+pub(super) struct Keys {
+    pub(super) merchants: Vec<MerchantId>,
+    pub(super) endpoints: Vec<EndpointId>,
+    pub(super) event_times: Vec<Timestamp>,
+    pub(super) events: Vec<EventId>,
+}
+
+impl Keys {
+    pub(super) fn of<'key>(keys: impl ExactSizeIterator<Item = &'key DeliveryKey>) -> Self {
+        let count = keys.len();
+        let mut columns = Self {
+            merchants: Vec::with_capacity(count),
+            endpoints: Vec::with_capacity(count),
+            event_times: Vec::with_capacity(count),
+            events: Vec::with_capacity(count),
+        };
+        for key in keys {
+            columns.merchants.push(key.endpoint.merchant);
+            columns.endpoints.push(key.endpoint.endpoint);
+            columns.event_times.push(key.event_at);
+            columns.events.push(key.event);
+        }
+        columns
+    }
+}

@@ -1,0 +1,266 @@
+//! Endpoints, and what follows from a change of one.
+
+use std::collections::BTreeSet;
+
+use database::Work;
+use primitives::{EndpointId, MerchantId, Timestamp};
+use sqlx::PgConnection;
+
+use crate::{DisabledReason, Endpoint, EndpointStatus, EventKind};
+
+struct Row {
+    id: EndpointId,
+    url: String,
+    description: String,
+    kinds: Vec<String>,
+    status: EndpointStatus,
+    disabled_reason: Option<DisabledReason>,
+    disabled_at: Option<Timestamp>,
+    from_settings: bool,
+    former_secret_until: Option<Timestamp>,
+    version: i32,
+    created_at: Timestamp,
+    updated_at: Timestamp,
+}
+
+impl TryFrom<Row> for Endpoint {
+    type Error = sqlx::Error;
+    fn try_from(row: Row) -> sqlx::Result<Self> {
+        let kinds: Result<BTreeSet<EventKind>, _> = row.kinds.iter().map(|it| it.parse()).collect();
+        Ok(Self {
+            id: row.id,
+            url: row.url,
+            description: row.description,
+            kinds: kinds.map_err(|error| sqlx::Error::Decode(Box::new(error)))?,
+            status: row.status,
+            disabled_reason: row.disabled_reason,
+            disabled_at: row.disabled_at,
+            from_settings: row.from_settings,
+            former_secret_until: row.former_secret_until,
+            version: row.version,
+            created_at: row.created_at,
+            updated_at: row.updated_at,
+        })
+    }
+}
+
+/// Selects endpoints of a store.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Selection {
+    All,
+    One(EndpointId),
+    /// The one of `webhook_url`.
+    OfSettings,
+}
+
+/// Returns endpoints of a store, the oldest first.
+pub(crate) async fn select(
+    sql: &mut PgConnection,
+    merchant: MerchantId,
+    selection: Selection,
+) -> sqlx::Result<Vec<Endpoint>> {
+    let (id, of_settings) = match selection {
+        Selection::All => (None, false),
+        Selection::One(id) => (Some(id), false),
+        Selection::OfSettings => (None, true),
+    };
+    let rows = sqlx::query_as!(
+        Row,
+        r#"SELECT endpoint_id AS "id: EndpointId", url, description, kinds, status AS "status: EndpointStatus",
+                  disabled_reason AS "disabled_reason: DisabledReason", disabled_at AS "disabled_at: Timestamp",
+                  from_settings, former_secret_until AS "former_secret_until: Timestamp", version,
+                  created_at AS "created_at: Timestamp", updated_at AS "updated_at: Timestamp"
+           FROM webhook_endpoint
+           WHERE merchant_id = $1 AND ($2::uuid IS NULL OR endpoint_id = $2) AND (from_settings OR NOT $3)
+           ORDER BY created_at, endpoint_id"#,
+        merchant as MerchantId,
+        id as Option<EndpointId>,
+        of_settings,
+    );
+    rows.fetch_all(sql).await?.into_iter().map(Endpoint::try_from).collect()
+}
+
+/// Locks an endpoint until the transaction ends, and returns it.
+pub(crate) async fn lock(
+    work: &mut Work,
+    merchant: MerchantId,
+    id: EndpointId,
+) -> sqlx::Result<Option<Endpoint>> {
+    let locked = sqlx::query!(
+        "SELECT slot FROM webhook_endpoint WHERE merchant_id = $1 AND endpoint_id = $2 FOR UPDATE",
+        merchant as MerchantId,
+        id as EndpointId,
+    );
+    if locked.fetch_optional(work.sql()).await?.is_none() {
+        return Ok(None);
+    }
+    Ok(select(work.sql(), merchant, Selection::One(id)).await?.pop())
+}
+
+/// Inserts an enabled endpoint at a free slot. Returns `false` if there is none, or if another transaction took it.
+pub(crate) async fn insert(
+    work: &mut Work,
+    merchant: MerchantId,
+    endpoint: &Endpoint,
+    secret: &[u8],
+) -> sqlx::Result<bool> {
+    let done = sqlx::query!(
+        "INSERT INTO webhook_endpoint
+             (merchant_id, endpoint_id, slot, url, description, kinds, status, from_settings, secret, version,
+              created_at, updated_at)
+         SELECT $1, $2, free.slot, $3, $4, $5, 'enabled', $6, $7, $8, $9, $9
+         FROM (SELECT number::smallint AS slot FROM generate_series(1, $10::integer) AS number
+               EXCEPT SELECT slot FROM webhook_endpoint WHERE merchant_id = $1
+               ORDER BY slot LIMIT 1) AS free
+         ON CONFLICT (merchant_id, slot) DO NOTHING",
+        merchant as MerchantId,
+        endpoint.id as EndpointId,
+        endpoint.url,
+        endpoint.description,
+        &names(&endpoint.kinds),
+        endpoint.from_settings,
+        secret,
+        endpoint.version,
+        endpoint.created_at as Timestamp,
+        i32::try_from(Endpoint::COUNT_MAX).unwrap_or(i32::MAX),
+    )
+    .execute(work.sql())
+    .await?;
+    Ok(done.rows_affected() == 1)
+}
+
+pub(crate) async fn count(work: &mut Work, merchant: MerchantId) -> sqlx::Result<i64> {
+    sqlx::query_scalar!(
+        r#"SELECT count(*) AS "count!" FROM webhook_endpoint WHERE merchant_id = $1"#,
+        merchant as MerchantId,
+    )
+    .fetch_one(work.sql())
+    .await
+}
+
+/// Stores what merchants change about an endpoint. The row is locked.
+pub(crate) async fn update(
+    work: &mut Work,
+    merchant: MerchantId,
+    endpoint: &Endpoint,
+) -> sqlx::Result<()> {
+    sqlx::query!(
+        "UPDATE webhook_endpoint
+         SET url = $3, description = $4, kinds = $5, status = $6, disabled_reason = $7, disabled_at = $8, version = $9,
+             updated_at = $10
+         WHERE merchant_id = $1 AND endpoint_id = $2",
+        merchant as MerchantId,
+        endpoint.id as EndpointId,
+        endpoint.url,
+        endpoint.description,
+        &names(&endpoint.kinds),
+        endpoint.status.as_str(),
+        endpoint.disabled_reason.map(DisabledReason::as_str),
+        endpoint.disabled_at as Option<Timestamp>,
+        endpoint.version,
+        endpoint.updated_at as Timestamp,
+    )
+    .execute(work.sql())
+    .await?;
+    Ok(())
+}
+
+/// Replaces the secret of an endpoint. The present one becomes the former one.
+pub(crate) async fn rotate_secret(
+    work: &mut Work,
+    merchant: MerchantId,
+    endpoint: &Endpoint,
+    secret: &[u8],
+) -> sqlx::Result<()> {
+    sqlx::query!(
+        "UPDATE webhook_endpoint
+         SET former_secret = secret, former_secret_until = $3, secret = $4, version = $5, updated_at = $6
+         WHERE merchant_id = $1 AND endpoint_id = $2",
+        merchant as MerchantId,
+        endpoint.id as EndpointId,
+        endpoint.former_secret_until as Option<Timestamp>,
+        secret,
+        endpoint.version,
+        endpoint.updated_at as Timestamp,
+    )
+    .execute(work.sql())
+    .await?;
+    Ok(())
+}
+
+/// Deletes an endpoint and what is known about its health. Its deliveries remain.
+pub(crate) async fn delete(
+    work: &mut Work,
+    merchant: MerchantId,
+    id: EndpointId,
+) -> sqlx::Result<bool> {
+    reset_health(work, merchant, id).await?;
+    let done = sqlx::query!(
+        "DELETE FROM webhook_endpoint WHERE merchant_id = $1 AND endpoint_id = $2",
+        merchant as MerchantId,
+        id as EndpointId,
+    )
+    .execute(work.sql())
+    .await?;
+    Ok(done.rows_affected() == 1)
+}
+
+/// Forgets the results of earlier attempts.
+pub(crate) async fn reset_health(
+    work: &mut Work,
+    merchant: MerchantId,
+    id: EndpointId,
+) -> sqlx::Result<()> {
+    sqlx::query!(
+        "DELETE FROM webhook_health WHERE merchant_id = $1 AND endpoint_id = $2",
+        merchant as MerchantId,
+        id as EndpointId,
+    )
+    .execute(work.sql())
+    .await?;
+    Ok(())
+}
+
+/// Lets a dispatcher try an endpoint whose circuit is open at once, not only when the next probe is due.
+pub(crate) async fn probe_now(
+    work: &mut Work,
+    merchant: MerchantId,
+    id: EndpointId,
+) -> sqlx::Result<()> {
+    let now = work.now();
+    sqlx::query!(
+        "UPDATE webhook_health SET probe_at = $3 WHERE merchant_id = $1 AND endpoint_id = $2 AND probe_at > $3",
+        merchant as MerchantId,
+        id as EndpointId,
+        now as Timestamp,
+    )
+    .execute(work.sql())
+    .await?;
+    Ok(())
+}
+
+/// Adds the store to those that dispatchers deliver for. An insert alone would wait for a dispatcher that is changing
+/// the row.
+pub(crate) async fn ensure_queue(work: &mut Work, merchant: MerchantId) -> sqlx::Result<()> {
+    sqlx::query!(
+        "INSERT INTO webhook_queue (merchant_id)
+         SELECT $1 WHERE NOT EXISTS (SELECT FROM webhook_queue WHERE merchant_id = $1)
+         ON CONFLICT DO NOTHING",
+        merchant as MerchantId,
+    )
+    .execute(work.sql())
+    .await?;
+    Ok(())
+}
+
+/// Lets a dispatcher read the store again once the transaction has committed.
+pub(crate) async fn wake(work: &mut Work, merchant: MerchantId) -> sqlx::Result<()> {
+    sqlx::query!("INSERT INTO webhook_wake (merchant_id) VALUES ($1)", merchant as MerchantId,)
+        .execute(work.sql())
+        .await?;
+    Ok(())
+}
+
+fn names(kinds: &BTreeSet<EventKind>) -> Vec<String> {
+    kinds.iter().map(ToString::to_string).collect()
+}

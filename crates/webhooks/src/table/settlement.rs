@@ -1,0 +1,300 @@
+//! Deliveries as the dispatcher leaves them: their results, attempts, and the health of endpoints.
+
+use database::Work;
+use primitives::{EndpointId, EventId, MerchantId, Timestamp};
+
+use crate::dispatcher::StartCounts;
+use crate::table::delivery::{DeliveryKey, EndpointKey, Keys};
+use crate::{AttemptOutcome, DisabledReason};
+
+/// How a delivery continues after it was started.
+#[derive(Debug, Clone)]
+pub(crate) struct Settlement {
+    pub(crate) key: DeliveryKey,
+    /// The counts with which it was started. If the row has other attempts or starts, something else has decided about it, and it
+    /// stays as it is.
+    pub(crate) counts: StartCounts,
+    pub(crate) next: Next,
+    /// `None` if no attempt ended.
+    pub(crate) attempt: Option<EndedAttempt>,
+}
+
+/// The row of a delivery after it was started.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Next {
+    /// It was delivered: there is none.
+    Removed,
+    Pending {
+        counts: StartCounts,
+        /// `None`: as before.
+        due_at: Option<Timestamp>,
+    },
+    Dead {
+        attempts: i16,
+    },
+}
+
+/// An attempt that ended.
+#[derive(Debug, Clone)]
+pub(crate) struct EndedAttempt {
+    pub(crate) number: i16,
+    pub(crate) at: Timestamp,
+    pub(crate) status: Option<i16>,
+    pub(crate) error: Option<&'static str>,
+    pub(crate) latency_ms: i32,
+    pub(crate) response: Option<Vec<u8>>,
+    pub(crate) outcome: AttemptOutcome,
+}
+
+/// Settles deliveries and records their attempts. One that was requested again during its attempt stays due.
+pub(crate) async fn settle(work: &mut Work, settlements: &[Settlement]) -> sqlx::Result<()> {
+    let now = work.now();
+    let Keys { merchants, endpoints, event_times, events } =
+        Keys::of(settlements.iter().map(|settlement| &settlement.key));
+    let Counts { attempts, starts, next_attempts, next_starts, next_lone_starts, due_at, dead } =
+        Counts::of(settlements);
+    let Attempts { numbers, times, statuses, errors, latencies, responses, outcomes } =
+        Attempts::of(settlements);
+    sqlx::query!(
+        r#"WITH given AS MATERIALIZED (
+               SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::timestamptz[], $4::uuid[], $5::smallint[], $6::smallint[],
+                                    $7::smallint[], $8::smallint[], $9::timestamptz[], $10::boolean[], $11::smallint[],
+                                    $12::timestamptz[], $13::smallint[], $14::text[], $15::integer[], $16::bytea[],
+                                    $17::text[], $19::smallint[])
+                   AS given (merchant_id, endpoint_id, event_at, event_id, attempts, starts, next_attempts, next_starts,
+                             due_at, is_dead, number, attempted_at, status, error, latency_ms, response, outcome,
+                             next_lone_starts)
+           ), removed AS (
+               DELETE FROM webhook_delivery AS delivery USING given
+               WHERE delivery.merchant_id = given.merchant_id AND delivery.endpoint_id = given.endpoint_id
+                 AND delivery.event_at = given.event_at AND delivery.event_id = given.event_id
+                 AND delivery.attempts = given.attempts AND delivery.starts = given.starts
+                 AND given.next_attempts IS NULL
+               RETURNING delivery.merchant_id, delivery.endpoint_id, delivery.event_at, delivery.event_id
+           ), changed AS (
+               UPDATE webhook_delivery AS delivery
+               SET attempts = given.next_attempts, starts = given.next_starts, lone_starts = given.next_lone_starts,
+                   due_at = CASE WHEN delivery.due_at > given.attempted_at THEN delivery.due_at
+                                 ELSE coalesce(given.due_at, delivery.due_at) END, dead_at = CASE WHEN given.is_dead THEN $18::timestamptz END
+               FROM given
+               WHERE delivery.merchant_id = given.merchant_id AND delivery.endpoint_id = given.endpoint_id
+                 AND delivery.event_at = given.event_at AND delivery.event_id = given.event_id
+                 AND delivery.attempts = given.attempts AND delivery.starts = given.starts
+                 AND delivery.dead_at IS NULL AND given.next_attempts IS NOT NULL
+               RETURNING delivery.merchant_id, delivery.endpoint_id, delivery.event_at, delivery.event_id
+           )
+           INSERT INTO webhook_attempt (bucket, merchant_id, endpoint_id, event_at, event_id, number, attempted_at, status,
+                                        error, latency_ms, response, outcome, next_at)
+           SELECT webhook_bucket(given.attempted_at), given.merchant_id, given.endpoint_id, given.event_at, given.event_id,
+                  given.number, given.attempted_at, given.status, given.error, given.latency_ms, given.response,
+                  given.outcome, given.due_at
+           FROM given
+           JOIN (SELECT * FROM removed UNION ALL SELECT * FROM changed) AS settled
+             USING (merchant_id, endpoint_id, event_at, event_id)
+           WHERE given.number IS NOT NULL
+           ON CONFLICT DO NOTHING"#,
+        &merchants as &[MerchantId],
+        &endpoints as &[EndpointId],
+        &event_times as &[Timestamp],
+        &events as &[EventId],
+        &attempts,
+        &starts,
+        &next_attempts as &[Option<i16>],
+        &next_starts as &[Option<i16>],
+        &due_at as &[Option<Timestamp>],
+        &dead,
+        &numbers as &[Option<i16>],
+        &times as &[Option<Timestamp>],
+        &statuses as &[Option<i16>],
+        &errors as &[Option<&str>],
+        &latencies as &[Option<i32>],
+        &responses as &[Option<&[u8]>],
+        &outcomes as &[Option<&str>],
+        now as Timestamp,
+        &next_lone_starts,
+    )
+    .execute(work.sql())
+    .await?;
+    Ok(())
+}
+
+/// The columns of the rows before and after.
+#[derive(Default)]
+struct Counts {
+    attempts: Vec<i16>,
+    starts: Vec<i16>,
+    /// `None`: the row is removed.
+    next_attempts: Vec<Option<i16>>,
+    next_starts: Vec<Option<i16>>,
+    next_lone_starts: Vec<i16>,
+    due_at: Vec<Option<Timestamp>>,
+    dead: Vec<bool>,
+}
+
+impl Counts {
+    fn of(settlements: &[Settlement]) -> Self {
+        let mut columns = Self::default();
+        for Settlement { counts, next, .. } in settlements {
+            let (after, due_at) = match *next {
+                Next::Removed => (None, None),
+                Next::Pending { counts, due_at } => (Some(counts), due_at),
+                Next::Dead { attempts } => (Some(StartCounts::resulted(attempts)), None),
+            };
+            columns.attempts.push(counts.attempts);
+            columns.starts.push(counts.starts);
+            columns.next_attempts.push(after.map(|counts| counts.attempts));
+            columns.next_starts.push(after.map(|counts| counts.starts));
+            columns.next_lone_starts.push(after.map_or(0, |counts| counts.lone_starts));
+            columns.due_at.push(due_at);
+            columns.dead.push(matches!(next, Next::Dead { .. }));
+        }
+        columns
+    }
+}
+
+/// The columns of attempts.
+#[derive(Default)]
+struct Attempts<'settlement> {
+    numbers: Vec<Option<i16>>,
+    times: Vec<Option<Timestamp>>,
+    statuses: Vec<Option<i16>>,
+    errors: Vec<Option<&'static str>>,
+    latencies: Vec<Option<i32>>,
+    responses: Vec<Option<&'settlement [u8]>>,
+    outcomes: Vec<Option<&'static str>>,
+}
+
+impl<'settlement> Attempts<'settlement> {
+    fn of(settlements: &'settlement [Settlement]) -> Self {
+        let mut columns = Self::default();
+        for Settlement { attempt, .. } in settlements {
+            let attempt = attempt.as_ref();
+            columns.numbers.push(attempt.map(|it| it.number));
+            columns.times.push(attempt.map(|it| it.at));
+            columns.statuses.push(attempt.and_then(|it| it.status));
+            columns.errors.push(attempt.and_then(|it| it.error));
+            columns.latencies.push(attempt.map(|it| it.latency_ms));
+            columns.responses.push(attempt.and_then(|it| it.response.as_deref()));
+            columns.outcomes.push(attempt.map(|it| it.outcome.as_str()));
+        }
+        columns
+    }
+}
+
+/// Disables an endpoint, unless it was changed since an attempt read this version of it or is being changed. Returns
+/// whether it did.
+pub(crate) async fn disable(
+    work: &mut Work,
+    key: EndpointKey,
+    version: i32,
+    reason: DisabledReason,
+) -> sqlx::Result<bool> {
+    let now = work.now();
+    let done = sqlx::query!(
+        "WITH locked AS MATERIALIZED (
+             SELECT endpoint_id FROM webhook_endpoint
+             WHERE merchant_id = $1 AND endpoint_id = $2 AND version = $3 AND status = 'enabled'
+             FOR NO KEY UPDATE SKIP LOCKED
+         )
+         UPDATE webhook_endpoint AS endpoint
+         SET status = 'disabled', disabled_reason = $4, disabled_at = $5, version = version + 1, updated_at = $5
+         FROM locked WHERE endpoint.merchant_id = $1 AND endpoint.endpoint_id = locked.endpoint_id",
+        key.merchant as MerchantId,
+        key.endpoint as EndpointId,
+        version,
+        reason.as_str(),
+        now as Timestamp,
+    )
+    .execute(work.sql())
+    .await?;
+    Ok(done.rows_affected() == 1)
+}
+
+/// Deliveries that are moved to the dead letters at a time.
+pub(crate) const DEAD_LETTERED_MAX: u16 = 1_000;
+
+/// Moves pending deliveries of an endpoint to the dead letters, at most [`DEAD_LETTERED_MAX`], and returns their number: none
+/// if it is not disabled, or its merchant did that.
+pub(crate) async fn dead_letter(work: &mut Work, key: EndpointKey) -> sqlx::Result<u64> {
+    let now = work.now();
+    let done = sqlx::query!(
+        "UPDATE webhook_delivery SET dead_at = $3
+         WHERE merchant_id = $1 AND endpoint_id = $2 AND dead_at IS NULL AND (event_at, event_id) IN (
+             SELECT delivery.event_at, delivery.event_id
+             FROM webhook_endpoint AS endpoint
+             JOIN webhook_delivery AS delivery
+               ON delivery.merchant_id = endpoint.merchant_id AND delivery.endpoint_id = endpoint.endpoint_id
+             WHERE endpoint.merchant_id = $1 AND endpoint.endpoint_id = $2
+               AND endpoint.disabled_reason IN ('gone', 'failing') AND delivery.dead_at IS NULL
+             ORDER BY delivery.due_at LIMIT $4)",
+        key.merchant as MerchantId,
+        key.endpoint as EndpointId,
+        now as Timestamp,
+        i64::from(DEAD_LETTERED_MAX),
+    )
+    .execute(work.sql())
+    .await?;
+    Ok(done.rows_affected())
+}
+
+/// The health of an endpoint after an attempt.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct HealthChange {
+    pub(crate) key: EndpointKey,
+    /// The version of the endpoint that the attempt read. The health of another version is another one.
+    pub(crate) version: i32,
+    pub(crate) has_succeeded: bool,
+    /// Zero after a success.
+    pub(crate) consecutive_failures: i32,
+    /// The first failure in a row; `None` after a success.
+    pub(crate) failing_since: Option<Timestamp>,
+    pub(crate) probe_at: Option<Timestamp>,
+}
+
+/// Records the health of endpoints. Those that were changed or deleted meanwhile, or are being changed, are left out.
+pub(crate) async fn put_health(work: &mut Work, changes: &[HealthChange]) -> sqlx::Result<()> {
+    let now = work.now();
+    let column = |of: fn(&HealthChange) -> Option<Timestamp>| -> Vec<Option<Timestamp>> {
+        changes.iter().map(of).collect()
+    };
+    let merchants: Vec<MerchantId> = changes.iter().map(|change| change.key.merchant).collect();
+    let endpoints: Vec<EndpointId> = changes.iter().map(|change| change.key.endpoint).collect();
+    let versions: Vec<i32> = changes.iter().map(|change| change.version).collect();
+    let successes: Vec<bool> = changes.iter().map(|change| change.has_succeeded).collect();
+    let failures: Vec<i32> = changes.iter().map(|change| change.consecutive_failures).collect();
+    sqlx::query!(
+        "WITH endpoint AS MATERIALIZED (
+             SELECT merchant_id, endpoint_id, version FROM webhook_endpoint
+             WHERE (merchant_id, endpoint_id) IN (SELECT * FROM unnest($1::uuid[], $2::uuid[]))
+             ORDER BY merchant_id, endpoint_id FOR KEY SHARE SKIP LOCKED
+         )
+         INSERT INTO webhook_health AS health
+             (merchant_id, endpoint_id, last_attempt_at, last_success_at, failing_since, consecutive_failures, probe_at)
+         SELECT given.merchant_id, given.endpoint_id, $8::timestamptz,
+                CASE WHEN given.has_succeeded THEN $8::timestamptz END, given.failing_since, given.failures,
+                given.probe_at
+         FROM unnest($1::uuid[], $2::uuid[], $3::integer[], $4::boolean[], $5::integer[], $6::timestamptz[],
+                     $7::timestamptz[])
+              AS given (merchant_id, endpoint_id, version, has_succeeded, failures, failing_since, probe_at)
+         JOIN endpoint
+           ON endpoint.merchant_id = given.merchant_id AND endpoint.endpoint_id = given.endpoint_id
+          AND endpoint.version = given.version
+         ORDER BY given.merchant_id, given.endpoint_id
+         ON CONFLICT (merchant_id, endpoint_id) DO UPDATE SET
+             last_attempt_at = excluded.last_attempt_at,
+             last_success_at = coalesce(excluded.last_success_at, health.last_success_at),
+             failing_since = excluded.failing_since, consecutive_failures = excluded.consecutive_failures,
+             probe_at = excluded.probe_at",
+        &merchants as &[MerchantId],
+        &endpoints as &[EndpointId],
+        &versions,
+        &successes,
+        &failures,
+        &column(|change| change.failing_since) as &[Option<Timestamp>],
+        &column(|change| change.probe_at) as &[Option<Timestamp>],
+        now as Timestamp,
+    )
+    .execute(work.sql())
+    .await?;
+    Ok(())
+}

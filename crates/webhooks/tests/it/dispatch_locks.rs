@@ -1,0 +1,102 @@
+//! Transactions that are held open, as by a paused process: nobody waits for them.
+
+use std::time::Duration;
+
+use sqlx::PgConnection;
+
+use crate::dispatching::{Dispatching, Running};
+use crate::receiver::Behavior;
+
+const PENDING: &str = "SELECT count(*) FROM webhook_delivery";
+
+/// Executes SQL in a transaction that stays open.
+async fn hold(test: &Dispatching, sql: &'static str) -> PgConnection {
+    let mut connection = test.shop.test.raw().await;
+    sqlx::raw_sql("BEGIN").execute(&mut connection).await.unwrap();
+    sqlx::raw_sql(sql).execute(&mut connection).await.unwrap();
+    connection
+}
+
+async fn roll_back(mut connection: PgConnection) {
+    sqlx::raw_sql("ROLLBACK").execute(&mut connection).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_dispatcher_that_is_paused_in_a_transaction_delays_nobody_else() {
+    let test = Dispatching::open().await;
+    test.endpoint("/a").await;
+    for locks in [
+        "UPDATE webhook_queue SET due_at = due_at",
+        "SELECT FROM webhook_queue FOR UPDATE",
+        "SELECT FROM webhook_queue FOR KEY SHARE",
+    ] {
+        let paused = hold(&test, locks).await;
+        let count = test.receiver.count("/a");
+        let other = test.store(&format!("store-{count}")).await;
+        let path = format!("/other/{count}");
+        test.endpoint_of(other, &path).await;
+        // Neither a purchase nor a merchant waits.
+        test.publish(u128::try_from(count).unwrap() + 1).await;
+        test.endpoint(&format!("/more/{count}")).await;
+        let dispatcher = Running::start(test.dispatcher());
+        test.publish_for(other, 1).await;
+        test.receiver.until(|receiver| receiver.count(&path) == 1).await;
+        roll_back(paused).await;
+        test.receiver.until(|receiver| receiver.count("/a") == count + 1).await;
+        test.until_count(PENDING, 0).await;
+        dispatcher.stop().await;
+    }
+}
+
+#[tokio::test]
+async fn a_store_that_is_locked_by_a_wake_is_delivered_for_by_its_owner() {
+    let test = Dispatching::open().await;
+    test.endpoint("/a").await;
+    test.receiver.set("/a", Behavior::Gated);
+    for number in 1..=3 {
+        test.publish(number).await;
+    }
+    let dispatcher = Running::start(test.dispatcher());
+    test.receiver.until(|receiver| receiver.count("/a") == 1).await;
+    let paused = hold(&test, "UPDATE webhook_queue SET due_at = now()").await;
+    test.receiver.permit(3);
+    test.until_count(PENDING, 0).await;
+    roll_back(paused).await;
+    dispatcher.stop().await;
+}
+
+#[tokio::test]
+async fn a_result_whose_row_is_locked_does_not_keep_the_others() {
+    let test = Dispatching::open().await;
+    for path in ["/a", "/b"] {
+        test.endpoint(path).await;
+        test.receiver.set(path, Behavior::Gated);
+    }
+    test.publish(1).await;
+    let dispatcher = Running::start(test.dispatcher());
+    test.receiver.until(|receiver| receiver.received().len() == 2).await;
+    let lock = "SELECT FROM webhook_delivery JOIN webhook_endpoint USING (merchant_id, endpoint_id)
+                WHERE url LIKE '%/a' FOR UPDATE OF webhook_delivery";
+    let paused = hold(&test, lock).await;
+    test.receiver.permit(2);
+    test.until_count(PENDING, 1).await;
+    roll_back(paused).await;
+    dispatcher.stop().await;
+}
+
+#[tokio::test]
+async fn a_request_that_is_given_up_with_the_lease_counts_as_not_started() {
+    let test = Dispatching::open().await;
+    test.endpoint("/a").await;
+    test.receiver.set("/a", Behavior::Gated);
+    test.publish(1).await;
+    let dispatcher = Running::start(test.dispatcher_with_lease(Duration::from_secs(2)));
+    test.receiver.until(|receiver| receiver.count("/a") == 1).await;
+    // As if the database had been away for longer than the lease.
+    test.shop.execute("UPDATE webhook_worker SET lease_until = '-infinity'").await;
+    test.until_count("SELECT count(*) FROM webhook_delivery WHERE starts = 0", 1).await;
+    dispatcher.kill().await;
+    let queue = test.queue().await;
+    assert_eq!((queue[0].attempts, queue[0].is_dead), (0, false));
+    assert_eq!(queue[0].due_at, test.shop.now().plus(Duration::from_secs(5)));
+}
