@@ -5,8 +5,8 @@ use carts::{CartOwner, CartStatus};
 use database::{Database, Work};
 use jobs::IdempotencyKey;
 use merchants::Administration;
-use primitives::{CheckoutId, MerchantId, Money};
-use webhooks::{AbandonedItem, CheckoutAbandoned, WebhookEvent};
+use primitives::{CheckoutId, MerchantId};
+use webhooks::{CheckoutAbandoned, WebhookEvent};
 
 use crate::idempotency::{self, Claim};
 use crate::{
@@ -109,11 +109,6 @@ pub(crate) async fn end(
     let items = session.lines.iter().map(|line| (line.sku.as_str(), line.quantity));
     let recovery_url = carts::storefront_link(&settings, items);
     let currency = session.total.currency();
-    let item = |line: &orders::OrderLine| AbandonedItem {
-        product_id: line.product,
-        quantity: line.quantity,
-        unit_price: Money::new(line.unit_minor, currency).to_decimal(),
-    };
     let event = WebhookEvent::CheckoutAbandoned(CheckoutAbandoned {
         checkout: session.id,
         cart: session.cart,
@@ -121,7 +116,7 @@ pub(crate) async fn end(
         total: session.total,
         status: session.stored_status().as_str(),
         stage: stage.as_str(),
-        items: session.lines.iter().map(item).collect(),
+        items: session.lines.iter().map(|line| line.line_item(currency)).collect(),
         started_at: session.started_at,
         last_activity_at,
         reason_code: session.reason_code.clone(),

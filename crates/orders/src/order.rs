@@ -8,6 +8,7 @@ use primitives::{
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use webhooks::LineItem;
 
 use crate::OrderStatus;
 
@@ -107,6 +108,19 @@ const fn is_zero(quantity: &u32) -> bool {
 }
 
 impl OrderLine {
+    /// Returns the line as it is in the payload of a webhook.
+    #[must_use]
+    pub fn line_item(&self, currency: Currency) -> LineItem {
+        LineItem {
+            line_id: self.line,
+            product_id: self.product,
+            variant_id: self.variant,
+            sku: self.sku.clone(),
+            quantity: self.quantity,
+            unit_price: Money::new(self.unit_minor, currency).to_decimal(),
+        }
+    }
+
     /// Returns the units that were not canceled.
     #[must_use]
     pub const fn current(&self) -> u32 {

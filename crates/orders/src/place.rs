@@ -1,8 +1,8 @@
 //! A verb: placing an order, in the transaction that settles its payment.
 
 use database::Work;
-use primitives::{MerchantId, Money};
-use webhooks::{OrderCreated, OrderedItem, WebhookEvent};
+use primitives::MerchantId;
+use webhooks::{OrderCreated, WebhookEvent};
 
 use crate::{Order, OrderError, table};
 
@@ -17,21 +17,13 @@ pub async fn place(
     if order.is_sandbox {
         return Ok(());
     }
-    let item = |line: &crate::OrderLine| OrderedItem {
-        line_id: line.line,
-        product_id: line.product,
-        variant_id: line.variant,
-        sku: line.sku.clone(),
-        quantity: line.quantity,
-        unit_price: Money::new(line.unit_minor, order.currency()).to_decimal(),
-    };
     let event = WebhookEvent::OrderCreated(OrderCreated {
         order: order.id,
         checkout: order.checkout,
         slug: slug.to_owned(),
         total: order.total,
         status: order.status.as_str(),
-        items: order.lines.iter().map(item).collect(),
+        items: order.lines.iter().map(|line| line.line_item(order.currency())).collect(),
         confirmation: order.confirmation.as_str(),
     });
     webhooks::publish(work, merchant, &event).await?;

@@ -99,6 +99,7 @@ mod tests {
                     },
                 } },
                 "code": { "type": "string", "pattern": "^[a-z]+$" },
+                "since": { "type": "string", "format": "date-time" },
                 "level": { "type": "string", "enum": ["low", "high"], "nullable": true },
                 "labels": { "type": "object", "additionalProperties": { "type": "integer" } },
             },
@@ -142,6 +143,11 @@ mod tests {
                 "lines[0].quantitt is not a field of this request; did you mean quantity?",
             ),
             (with("code", json!("A")), "code", "code must be text that matches ^[a-z]+$"),
+            (
+                with("since", json!(2)),
+                "since",
+                "since must be a time in the format of RFC 3339, such as 2027-01-15T08:00:00Z",
+            ),
             (with("level", json!("mid")), "level", "level must be one of low, high"),
             (
                 with("level", json!("HIGHER")),

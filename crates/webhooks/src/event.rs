@@ -143,15 +143,15 @@ pub struct OrderCreated {
     pub total: Money,
     /// The order's first status.
     pub status: &'static str,
-    pub items: Vec<OrderedItem>,
+    pub items: Vec<LineItem>,
     /// The level of human confirmation: `attested`, `elicited`, `hosted` or `mandate`.
     pub confirmation: &'static str,
 }
 
-/// A line of an order.
+/// A line of an order or of a checkout.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct OrderedItem {
+pub struct LineItem {
     pub line_id: LineId,
     pub product_id: ProductId,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -173,22 +173,13 @@ pub struct CheckoutAbandoned {
     pub status: &'static str,
     /// The session's status before it ended.
     pub stage: &'static str,
-    pub items: Vec<AbandonedItem>,
+    pub items: Vec<LineItem>,
     pub started_at: Timestamp,
     pub last_activity_at: Timestamp,
     /// The reason given with the cancellation, if there was one.
     pub reason_code: Option<String>,
     /// Where the buyer can resume the purchase in the merchant's shop; `None` if the store has no such links.
     pub recovery_url: Option<String>,
-}
-
-/// A line of an abandoned checkout.
-#[derive(Debug, Clone, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct AbandonedItem {
-    pub product_id: ProductId,
-    pub quantity: u32,
-    pub unit_price: f64,
 }
 
 /// Human confirmation of an order.
@@ -339,7 +330,7 @@ struct OrderCreatedBody<'event> {
     status: &'static str,
     sequence: i32,
     checkout_id: CheckoutId,
-    items: &'event [OrderedItem],
+    items: &'event [LineItem],
     agent_initiated: bool,
     human_confirmation: HumanConfirmation,
 }
@@ -357,7 +348,7 @@ struct CheckoutAbandonedBody<'event> {
     currency: &'static str,
     status: &'static str,
     stage: &'static str,
-    items: &'event [AbandonedItem],
+    items: &'event [LineItem],
     started_at: Timestamp,
     last_activity_at: Timestamp,
     reason_code: Option<&'event str>,

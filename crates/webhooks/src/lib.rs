@@ -38,9 +38,8 @@ pub use endpoint::{DisabledReason, Endpoint, EndpointPatch, EndpointStatus, NewE
 pub use endpoints::EndpointWithSecret;
 pub use error::{EndpointError, WebhookError};
 pub use event::{
-    AbandonedItem, CheckoutAbandoned, DisputePayload, FulfillmentPayload, OrderChange,
-    OrderChanged, OrderCreated, OrderedItem, RefundPayload, ReturnPayload, UnitsPayload,
-    WebhookEvent,
+    CheckoutAbandoned, DisputePayload, FulfillmentPayload, LineItem, OrderChange, OrderChanged,
+    OrderCreated, RefundPayload, ReturnPayload, UnitsPayload, WebhookEvent,
 };
 pub use kind::EventKind;
 pub use listen::{EventCursor, EventPage, EventStart, ListedEvent};

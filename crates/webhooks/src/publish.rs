@@ -19,7 +19,7 @@ pub async fn publish(
     let body = event.body(id, now).map_err(WebhookError::Serialize)?;
     let (kind, subject) = (event.kind(), event.subject());
     let stored = StoredEvent { id, kind, subject, body: &body };
-    table::event::insert(work, merchant, &stored).await?;
+    table::event::insert(work, merchant, &stored, None).await?;
     let payload = json!({ "event_id": id });
     jobs::publish(work, &[NewEvent { merchant, topic: kind.as_str(), subject, payload }]).await?;
     Ok(id)

@@ -111,7 +111,7 @@ impl Webhooks {
         let body = test.body(id, now).map_err(WebhookError::Serialize)?;
         let (kind, subject) = (EventKind::WebhookTest, endpoint.uuid());
         let event = StoredEvent { id, kind, subject, body: &body };
-        table::event::insert_for(&mut work, merchant, endpoint, &event).await?;
+        table::event::insert(&mut work, merchant, &event, Some(endpoint)).await?;
         table::endpoint::probe_now(&mut work, merchant, endpoint).await?;
         record_claim(&mut work, key, id).await?;
         work.commit().await?;

@@ -8,9 +8,8 @@ use primitives::{
 use super::ordered_json::OrderedJson;
 use crate::webhook_test::WebhookTest;
 use crate::{
-    AbandonedItem, CheckoutAbandoned, DisputePayload, EventKind, FulfillmentPayload, OrderChange,
-    OrderChanged, OrderCreated, OrderedItem, RefundPayload, ReturnPayload, UnitsPayload,
-    WebhookEvent,
+    CheckoutAbandoned, DisputePayload, EventKind, FulfillmentPayload, LineItem, OrderChange,
+    OrderChanged, OrderCreated, RefundPayload, ReturnPayload, UnitsPayload, WebhookEvent,
 };
 
 /// 2027-01-15T08:00:00Z
@@ -84,16 +83,20 @@ fn order_created() -> WebhookEvent {
         slug: slug(),
         total: Money::new(54_90, Currency::EUR),
         status: "pending",
-        items: vec![OrderedItem {
-            line_id: LineId::from_random(1),
-            product_id: ProductId::from_random(1),
-            variant_id: Some(VariantId::from_random(1)),
-            sku: String::from("POUR-101-S"),
-            quantity: 2,
-            unit_price: 25.0,
-        }],
+        items: vec![line_item()],
         confirmation: "hosted",
     })
+}
+
+fn line_item() -> LineItem {
+    LineItem {
+        line_id: LineId::from_random(1),
+        product_id: ProductId::from_random(1),
+        variant_id: Some(VariantId::from_random(1)),
+        sku: String::from("POUR-101-S"),
+        quantity: 2,
+        unit_price: 25.0,
+    }
 }
 
 fn checkout_abandoned() -> WebhookEvent {
@@ -104,11 +107,7 @@ fn checkout_abandoned() -> WebhookEvent {
         total: Money::new(54_90, Currency::EUR),
         status: "canceled",
         stage: "requires_escalation",
-        items: vec![AbandonedItem {
-            product_id: ProductId::from_random(1),
-            quantity: 2,
-            unit_price: 25.0,
-        }],
+        items: vec![line_item()],
         started_at: at(-12),
         last_activity_at: at(0),
         reason_code: Some(String::from("changed_mind")),

@@ -22,7 +22,7 @@ const FIELDS: &[(&str, &str)] = &[
     ("humanConfirmation.required", "always true"),
     ("humanConfirmation.level", "`attested`, `elicited`, `hosted` or `mandate`"),
     ("items", "units that the event is about"),
-    ("items[].lineId", "line of the order"),
+    ("items[].lineId", "line of the cart and the order"),
     ("items[].productId", "ID of the product"),
     ("items[].variantId", "ID of the variant; absent without variants"),
     ("items[].sku", "SKU"),

@@ -15,12 +15,14 @@ pub(crate) struct StoredEvent<'event> {
     pub(crate) body: &'event str,
 }
 
-/// Inserts an event with its body, a delivery for each enabled endpoint that selects its kind, and a row that wakes a
-/// dispatcher if there is one. All of it is one statement: a purchase waits for a single round trip.
+/// Inserts an event with its body, a delivery for each enabled endpoint that selects its kind, or for `only` one whatever it
+/// selects, and a row that wakes a dispatcher if there is one. All of it is one statement: a purchase waits for a single
+/// round trip.
 pub(crate) async fn insert(
     work: &mut Work,
     merchant: MerchantId,
     event: &StoredEvent<'_>,
+    only: Option<EndpointId>,
 ) -> sqlx::Result<()> {
     let now = work.now();
     sqlx::query!(
@@ -33,7 +35,8 @@ pub(crate) async fn insert(
          ), queued AS (
              INSERT INTO webhook_delivery (merchant_id, endpoint_id, event_at, event_id, due_at, attempts, starts)
              SELECT merchant_id, endpoint_id, $6, $2, $6, 0, 0 FROM webhook_endpoint
-             WHERE merchant_id = $1 AND status = 'enabled' AND $3 = ANY (kinds)
+             WHERE merchant_id = $1 AND status = 'enabled'
+               AND CASE WHEN $7::uuid IS NULL THEN $3 = ANY (kinds) ELSE endpoint_id = $7 END
              RETURNING endpoint_id
          )
          INSERT INTO webhook_wake (merchant_id) SELECT $1 WHERE EXISTS (SELECT FROM queued)",
@@ -43,39 +46,7 @@ pub(crate) async fn insert(
         event.subject,
         event.body.as_bytes(),
         now as Timestamp,
-    )
-    .execute(work.sql())
-    .await?;
-    Ok(())
-}
-
-/// Inserts an event for one endpoint, whatever it selects.
-pub(crate) async fn insert_for(
-    work: &mut Work,
-    merchant: MerchantId,
-    endpoint: EndpointId,
-    event: &StoredEvent<'_>,
-) -> sqlx::Result<()> {
-    let now = work.now();
-    sqlx::query!(
-        "WITH header AS (
-             INSERT INTO webhook_event (merchant_id, event_id, kind, subject, created_at)
-             VALUES ($1, $2, $3, $4, $6)
-         ), body AS (
-             INSERT INTO webhook_body (bucket, merchant_id, event_id, body, created_at)
-             VALUES (webhook_bucket($6), $1, $2, $5, $6)
-         ), queued AS (
-             INSERT INTO webhook_delivery (merchant_id, endpoint_id, event_at, event_id, due_at, attempts, starts)
-             VALUES ($1, $7, $6, $2, $6, 0, 0)
-         )
-         INSERT INTO webhook_wake (merchant_id) VALUES ($1)",
-        merchant as MerchantId,
-        event.id as EventId,
-        event.kind.as_str(),
-        event.subject,
-        event.body.as_bytes(),
-        now as Timestamp,
-        endpoint as EndpointId,
+        only as Option<EndpointId>,
     )
     .execute(work.sql())
     .await?;

@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use database::Reading;
 use merchants::NoticeKind;
-use webhooks::{DeadLetterDeliveries, DisabledReason, EndpointPatch, EndpointStatus, WebhookStats};
+use webhooks::{
+    DeadLetterDeliveries, DisabledReason, EndpointPatch, EndpointStatus, HealthState, WebhookStats,
+};
 
 use crate::dispatching::{Dispatching, LEASE, Running};
 use crate::receiver::Behavior;
@@ -145,6 +147,9 @@ async fn an_endpoint_that_is_gone_is_disabled_with_a_notice_and_nothing_more_is_
     let endpoint = test.shop.find(created.endpoint.id).await.unwrap();
     assert_eq!(endpoint.status, EndpointStatus::Disabled);
     assert_eq!(endpoint.disabled_reason, Some(DisabledReason::Gone));
+    let (_, health) =
+        test.shop.webhooks.find_with_health(test.shop.merchant, endpoint.id).await.unwrap();
+    assert_eq!(health.state(), HealthState::Failing, "the attempt that disabled it counts");
     let queue = test.queue().await;
     assert!(queue.len() == 5 && queue.iter().all(|row| row.is_dead), "{queue:?}");
     let reading = Reading::for_store(test.shop.test.database(), test.shop.merchant).unwrap();

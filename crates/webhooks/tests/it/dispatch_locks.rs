@@ -85,6 +85,59 @@ async fn a_result_whose_row_is_locked_does_not_keep_the_others() {
 }
 
 #[tokio::test]
+async fn a_delivery_whose_row_is_locked_does_not_keep_others_from_starting() {
+    let test = Dispatching::open().await;
+    test.endpoint("/a").await;
+    test.endpoint("/b").await;
+    test.publish(1).await;
+    let lock = "SELECT FROM webhook_delivery JOIN webhook_endpoint USING (merchant_id, endpoint_id)
+                WHERE url LIKE '%/a' FOR UPDATE OF webhook_delivery";
+    let paused = hold(&test, lock).await;
+    let dispatcher = Running::start(test.dispatcher());
+    test.until_count(PENDING, 1).await;
+    assert_eq!((test.receiver.count("/a"), test.receiver.count("/b")), (0, 1));
+    roll_back(paused).await;
+    test.until_count(PENDING, 0).await;
+    dispatcher.stop().await;
+}
+
+#[tokio::test]
+async fn a_store_that_another_process_has_locked_and_not_taken_stays_with_its_owner() {
+    let test = Dispatching::open().await;
+    test.endpoint("/a").await;
+    test.receiver.set("/a", Behavior::Gated);
+    for number in 1..=3 {
+        test.publish(number).await;
+    }
+    let dispatcher = Running::start(test.dispatcher());
+    test.receiver.until(|receiver| receiver.count("/a") == 1).await;
+    let paused = hold(&test, "SELECT FROM webhook_queue FOR UPDATE").await;
+    test.receiver.permit(3);
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    roll_back(paused).await;
+    test.until_count(PENDING, 0).await;
+    assert_eq!(test.receiver.count("/a"), 3, "nothing is sent twice");
+    dispatcher.stop().await;
+}
+
+#[tokio::test]
+async fn a_delivery_that_is_requested_during_its_attempt_is_attempted_again_at_once() {
+    let test = Dispatching::open().await;
+    let id = test.endpoint("/a").await.endpoint.id;
+    test.receiver.set("/a", Behavior::GatedFailure);
+    let event = test.publish(1).await;
+    let dispatcher = Running::start(test.dispatcher());
+    test.receiver.until(|receiver| receiver.count("/a") == 1).await;
+    test.shop.advance(Duration::from_secs(1));
+    test.shop.webhooks.redeliver(test.shop.merchant, id, event, None).await.unwrap();
+    let requested_at = test.shop.now();
+    test.receiver.permit(1);
+    test.until_count("SELECT count(*) FROM webhook_attempt", 1).await;
+    dispatcher.kill().await;
+    assert_eq!(test.queue().await[0].due_at, requested_at);
+}
+
+#[tokio::test]
 async fn a_request_that_is_given_up_with_the_lease_counts_as_not_started() {
     let test = Dispatching::open().await;
     test.endpoint("/a").await;

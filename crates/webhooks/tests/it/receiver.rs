@@ -20,6 +20,8 @@ pub(crate) enum Behavior {
     With(u16, &'static str),
     /// 200, once the test permits it.
     Gated,
+    /// 500 when it is permitted.
+    GatedFailure,
     /// Nothing.
     Hang,
     /// Closes the connection.
@@ -138,6 +140,10 @@ async fn serve(mut stream: TcpStream, state: &Mutex<State>, changed: &Notify, ga
             Behavior::Gated => {
                 gate.acquire().await.unwrap().forget();
                 Some(response(200, ""))
+            }
+            Behavior::GatedFailure => {
+                gate.acquire().await.unwrap().forget();
+                Some(response(500, ""))
             }
             Behavior::Hang => {
                 // Until the client gives up.
