@@ -1,5 +1,7 @@
 //! Acts as HTTP requests, and their answers.
 
+use std::time::Duration;
+
 use primitives::OrderId;
 use serde_json::{Value, json};
 
@@ -121,6 +123,11 @@ impl Seen {
     }
 }
 
+/// How often an act is sent again while its store is overloaded, and the time between two of them. On a slow machine a hundred
+/// acts at one order take longer than a request waits for its turn.
+const REPETITIONS_MAX: u32 = 60;
+const REPETITION_PAUSE: Duration = Duration::from_millis(500);
+
 /// Connections of one person or program at both servers.
 pub(super) struct Hand {
     callers: Callers,
@@ -133,7 +140,7 @@ impl Hand {
         Self { callers: callers.clone(), ports, connections: [None, None] }
     }
 
-    /// Sends an act and returns its answer. Fails if there was none.
+    /// Sends an act, again if it was refused because its store is overloaded, and returns its answer. Fails if there was none.
     pub(super) async fn send(
         &mut self,
         named: &Named,
@@ -141,7 +148,14 @@ impl Hand {
         act: &Act,
         request: &Request<'_>,
     ) -> Result<Answer, Failure> {
-        let delivery = self.deliver(named, who, act, request).await;
+        let mut delivery = self.deliver(named, who, act, request).await;
+        for _ in 0..REPETITIONS_MAX {
+            if !is_overloaded(&delivery) {
+                break;
+            }
+            tokio::time::sleep(REPETITION_PAUSE).await;
+            delivery = self.deliver(named, who, act, request).await;
+        }
         answer(&delivery).ok_or_else(|| format!("{who:?} {act:?}: {delivery:?}").into())
     }
 
@@ -183,6 +197,13 @@ pub(super) fn answer(delivery: &Delivery) -> Option<Answer> {
         400..500 => Some(Answer::Refused(*status, body["error"].as_str()?.to_owned())),
         _ => None,
     }
+}
+
+/// Whether an act was refused before it began, because too many others of its store were in progress.
+fn is_overloaded(delivery: &Delivery) -> bool {
+    let Delivery::Answered { status: 503, body } = delivery else { return false };
+    serde_json::from_str::<Value>(body)
+        .is_ok_and(|body| body["details"]["reason"] == "store_overloaded")
 }
 
 /// Returns method, path and body of an act.
