@@ -238,7 +238,9 @@ impl From<StartedRow> for Started {
 
 /// Records that attempts of deliveries begin, beside which nothing else runs if `is_alone` is set, and returns them
 /// with the data of their endpoint. Those that do not exist any more, those of disabled or deleted endpoints, and those
-/// that another transaction has locked are left out.
+/// that another transaction has locked, or just changed, are left out: whoever changes a delivery wakes its store.
+///
+/// Each row is found by its key and then changed at its place, for the reason given at [`settle`](super::settlement::settle).
 pub(crate) async fn start(
     work: &mut Work,
     deliveries: &[DeliveryKey],
@@ -248,14 +250,15 @@ pub(crate) async fn start(
     let rows = sqlx::query_as!(
         StartedRow,
         r#"WITH given AS MATERIALIZED (
-               SELECT delivery.merchant_id, delivery.endpoint_id, delivery.event_at, delivery.event_id
+               SELECT key.merchant_id, key.endpoint_id, stored.place
                FROM unnest($1::uuid[], $2::uuid[], $3::timestamptz[], $4::uuid[])
                     AS key (merchant_id, endpoint_id, event_at, event_id)
-               JOIN webhook_delivery AS delivery
-                 ON delivery.merchant_id = key.merchant_id AND delivery.endpoint_id = key.endpoint_id
-                AND delivery.event_at = key.event_at AND delivery.event_id = key.event_id
-               WHERE delivery.dead_at IS NULL
-               FOR NO KEY UPDATE OF delivery SKIP LOCKED
+               CROSS JOIN LATERAL (
+                   SELECT delivery.ctid AS place, delivery.dead_at FROM webhook_delivery AS delivery
+                   WHERE delivery.merchant_id = key.merchant_id AND delivery.endpoint_id = key.endpoint_id
+                     AND delivery.event_at = key.event_at AND delivery.event_id = key.event_id
+                   FOR NO KEY UPDATE SKIP LOCKED) AS stored
+               WHERE stored.dead_at IS NULL
            )
            UPDATE webhook_delivery AS delivery
            SET starts = delivery.starts + 1,
@@ -264,9 +267,7 @@ pub(crate) async fn start(
            JOIN webhook_endpoint AS endpoint
              ON endpoint.merchant_id = given.merchant_id AND endpoint.endpoint_id = given.endpoint_id
             AND endpoint.status = 'enabled'
-           WHERE delivery.merchant_id = given.merchant_id AND delivery.endpoint_id = given.endpoint_id
-             AND delivery.event_at = given.event_at AND delivery.event_id = given.event_id
-             AND delivery.dead_at IS NULL
+           WHERE delivery.ctid = given.place
            RETURNING delivery.merchant_id AS "merchant: MerchantId", delivery.endpoint_id AS "endpoint: EndpointId",
                      delivery.event_at AS "event_at: Timestamp", delivery.event_id AS "event: EventId",
                      delivery.attempts, delivery.starts, delivery.lone_starts, endpoint.url, endpoint.version,

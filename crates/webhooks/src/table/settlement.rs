@@ -47,7 +47,11 @@ pub(crate) struct EndedAttempt {
 }
 
 /// Settles deliveries and records their attempts. One that was requested again during its attempt stays due.
+///
+/// Each row is found by its key and then changed at its place. With a join the plan would depend on how many rows the table is
+/// believed to have: the queue is often empty when that is counted, and a burst would then read all of it for each result.
 pub(crate) async fn settle(work: &mut Work, settlements: &[Settlement]) -> sqlx::Result<()> {
+    lock(work, settlements).await?;
     let now = work.now();
     let Keys { merchants, endpoints, event_times, events } =
         Keys::of(settlements.iter().map(|settlement| &settlement.key));
@@ -57,41 +61,39 @@ pub(crate) async fn settle(work: &mut Work, settlements: &[Settlement]) -> sqlx:
         Attempts::of(settlements);
     sqlx::query!(
         r#"WITH given AS MATERIALIZED (
-               SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::timestamptz[], $4::uuid[], $5::smallint[], $6::smallint[],
-                                    $7::smallint[], $8::smallint[], $9::timestamptz[], $10::boolean[], $11::smallint[],
-                                    $12::timestamptz[], $13::smallint[], $14::text[], $15::integer[], $16::bytea[],
-                                    $17::text[], $19::smallint[])
+               SELECT given.*, stored.place
+               FROM unnest($1::uuid[], $2::uuid[], $3::timestamptz[], $4::uuid[], $5::smallint[], $6::smallint[],
+                           $7::smallint[], $8::smallint[], $9::timestamptz[], $10::boolean[], $11::smallint[],
+                           $12::timestamptz[], $13::smallint[], $14::text[], $15::integer[], $16::bytea[],
+                           $17::text[], $19::smallint[])
                    AS given (merchant_id, endpoint_id, event_at, event_id, attempts, starts, next_attempts, next_starts,
                              due_at, is_dead, number, attempted_at, status, error, latency_ms, response, outcome,
                              next_lone_starts)
+               CROSS JOIN LATERAL (
+                   SELECT delivery.ctid AS place, delivery.attempts, delivery.starts, delivery.dead_at
+                   FROM webhook_delivery AS delivery
+                   WHERE delivery.merchant_id = given.merchant_id AND delivery.endpoint_id = given.endpoint_id
+                     AND delivery.event_at = given.event_at AND delivery.event_id = given.event_id
+                   FOR UPDATE) AS stored
+               WHERE stored.attempts = given.attempts AND stored.starts = given.starts
+                 AND (stored.dead_at IS NULL OR given.next_attempts IS NULL)
            ), removed AS (
                DELETE FROM webhook_delivery AS delivery USING given
-               WHERE delivery.merchant_id = given.merchant_id AND delivery.endpoint_id = given.endpoint_id
-                 AND delivery.event_at = given.event_at AND delivery.event_id = given.event_id
-                 AND delivery.attempts = given.attempts AND delivery.starts = given.starts
-                 AND given.next_attempts IS NULL
-               RETURNING delivery.merchant_id, delivery.endpoint_id, delivery.event_at, delivery.event_id
+               WHERE delivery.ctid = given.place AND given.next_attempts IS NULL
            ), changed AS (
                UPDATE webhook_delivery AS delivery
                SET attempts = given.next_attempts, starts = given.next_starts, lone_starts = given.next_lone_starts,
                    due_at = CASE WHEN delivery.due_at > given.attempted_at THEN delivery.due_at
-                                 ELSE coalesce(given.due_at, delivery.due_at) END, dead_at = CASE WHEN given.is_dead THEN $18::timestamptz END
-               FROM given
-               WHERE delivery.merchant_id = given.merchant_id AND delivery.endpoint_id = given.endpoint_id
-                 AND delivery.event_at = given.event_at AND delivery.event_id = given.event_id
-                 AND delivery.attempts = given.attempts AND delivery.starts = given.starts
-                 AND delivery.dead_at IS NULL AND given.next_attempts IS NOT NULL
-               RETURNING delivery.merchant_id, delivery.endpoint_id, delivery.event_at, delivery.event_id
+                                 ELSE coalesce(given.due_at, delivery.due_at) END,
+                   dead_at = CASE WHEN given.is_dead THEN $18::timestamptz END
+               FROM given WHERE delivery.ctid = given.place AND given.next_attempts IS NOT NULL
            )
            INSERT INTO webhook_attempt (bucket, merchant_id, endpoint_id, event_at, event_id, number, attempted_at, status,
                                         error, latency_ms, response, outcome, next_at)
            SELECT webhook_bucket(given.attempted_at), given.merchant_id, given.endpoint_id, given.event_at, given.event_id,
                   given.number, given.attempted_at, given.status, given.error, given.latency_ms, given.response,
                   given.outcome, given.due_at
-           FROM given
-           JOIN (SELECT * FROM removed UNION ALL SELECT * FROM changed) AS settled
-             USING (merchant_id, endpoint_id, event_at, event_id)
-           WHERE given.number IS NOT NULL
+           FROM given WHERE given.number IS NOT NULL
            ON CONFLICT DO NOTHING"#,
         &merchants as &[MerchantId],
         &endpoints as &[EndpointId],
@@ -114,6 +116,28 @@ pub(crate) async fn settle(work: &mut Work, settlements: &[Settlement]) -> sqlx:
         &next_lone_starts,
     )
     .execute(work.sql())
+    .await?;
+    Ok(())
+}
+
+/// Locks the rows of deliveries, so that the next statement sees all of them as they are.
+async fn lock(work: &mut Work, settlements: &[Settlement]) -> sqlx::Result<()> {
+    let Keys { merchants, endpoints, event_times, events } =
+        Keys::of(settlements.iter().map(|settlement| &settlement.key));
+    sqlx::query!(
+        r#"SELECT count(*) AS "count!" FROM unnest($1::uuid[], $2::uuid[], $3::timestamptz[], $4::uuid[])
+               AS given (merchant_id, endpoint_id, event_at, event_id)
+           CROSS JOIN LATERAL (
+               SELECT FROM webhook_delivery AS delivery
+               WHERE delivery.merchant_id = given.merchant_id AND delivery.endpoint_id = given.endpoint_id
+                 AND delivery.event_at = given.event_at AND delivery.event_id = given.event_id
+               FOR UPDATE) AS locked"#,
+        &merchants as &[MerchantId],
+        &endpoints as &[EndpointId],
+        &event_times as &[Timestamp],
+        &events as &[EventId],
+    )
+    .fetch_one(work.sql())
     .await?;
     Ok(())
 }
