@@ -22,12 +22,6 @@ pub struct CatalogQuality {
     pub foreign_currency: i64,
     pub contradicting_stock: i64,
     pub shared_gtin: i64,
-    /// Products with a rating.
-    pub rated_products: i64,
-    /// Sum of their ratings of 0 to 5, in hundredths.
-    pub rating_sum_hundredths: i64,
-    /// Time since which at least 95 % of the products were pushed; `None` if more than 5 % never were.
-    pub pushed_since: Option<Timestamp>,
     pub computed_at: Timestamp,
 }
 
@@ -55,11 +49,10 @@ const FRESH_FOR: Duration = Duration::from_hours(24);
 /// Time after `FRESH_FOR` in which the freshness decreases to 0.
 const DECAY: Duration = Duration::from_hours(6 * 24);
 
-/// Returns `catalog_freshness`: 1 up to a day after the last complete run or [`pushed_since`](CatalogQuality::pushed_since),
-/// whichever is later, decreasing to 0 after a week.
+/// Returns `catalog_freshness`: 1 up to a day after the last complete run, decreasing to 0 after a week.
 #[must_use]
-pub fn freshness(synced_at: Option<Timestamp>, now: Timestamp) -> f64 {
-    let Some(synced) = synced_at else { return 0.0 };
+pub fn freshness(last_sync_at: Option<Timestamp>, now: Timestamp) -> f64 {
+    let Some(synced) = last_sync_at else { return 0.0 };
     let age = now.since(synced);
     let stale = age.saturating_sub(FRESH_FOR).as_secs_f64();
     (1.0 - stale / DECAY.as_secs_f64()).clamp(0.0, 1.0)

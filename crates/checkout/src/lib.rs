@@ -14,7 +14,6 @@ mod expire;
 mod gateway;
 mod holds;
 mod idempotency;
-mod import;
 mod input;
 mod machine;
 mod pay;
@@ -49,7 +48,6 @@ pub use error::{
 pub use expire::ExpireSessions;
 pub use gateway::PaymentGateway;
 pub use holds::hold_limits;
-pub use import::{PastCheckout, PastReport, import};
 pub use input::{Metadata, ProofRequest, ReasonCode, ReturnUrl};
 pub use machine::{INITIAL_STATUSES, Status, TRANSITIONS, Transition, state_diagram};
 pub use orders::ConfirmationLevel;

@@ -7,7 +7,7 @@ pub const AGENT_THRESHOLD: f64 = 0.7;
 /// Stores with a lower trust score are suspended (docs/contract/trust.md#suspension-threshold).
 pub const SUSPENSION_THRESHOLD: f64 = 0.2;
 /// Highest score with which a provisional store is ranked (docs/contract/trust.md#provisional).
-pub const PROVISIONAL_RANK_MAX: f64 = 0.84;
+pub(crate) const PROVISIONAL_RANK_MAX: f64 = 0.84;
 
 primitives::text_enum! {
     /// Trust band of a score.

@@ -17,7 +17,7 @@ use crate::webhooks::WebhooksCommand;
 use crate::{
     Monitor, admin, after_restore, banner, check_config, checkouts, doctor, file_limit, generate,
     import, keys, listen, operator, people, queue, search_index, shutdown, stores, telemetry,
-    trust, webhooks, worker,
+    webhooks, worker,
 };
 
 /// Why a command failed.
@@ -49,8 +49,6 @@ pub enum CommandError {
     Jobs(#[from] queue::JobsError),
     #[error(transparent)]
     Webhooks(#[from] webhooks::WebhooksCommandError),
-    #[error(transparent)]
-    Trust(#[from] trust::TrustCommandError),
     #[error("import failed: {}; cause: {}", .0, cause(.0))]
     Import(#[from] import::ImportError),
     #[error("search index failed: {}; cause: {}", .0, cause(.0))]
@@ -154,7 +152,6 @@ async fn administer(config: &Config, command: Command) -> Result<String, Command
         Command::Webhooks { command: WebhooksCommand::Status } => {
             webhooks::status(&database).await?
         }
-        Command::Trust { command } => trust::run(&database, config.methodology(), command).await?,
         Command::Catalog { command: CatalogCommand::Import(arguments) } => {
             import::run(&database, config, arguments).await?
         }
@@ -278,7 +275,6 @@ fn app_settings(config: &Config) -> AppSettings {
         store_concurrency: config.store_concurrency,
         key_age_max: identity::CACHE_AGE_MAX,
         secure: config.site_url.is_secure(),
-        trust_methodology: config.methodology(),
         trusted_proxies: config.trusted_proxies.clone().into(),
     }
 }

@@ -95,7 +95,6 @@ impl Monitor {
             self.slow_checked_at = Some(Instant::now());
             self.measure_orders().await;
             self.measure_webhooks().await;
-            self.measure_trust().await;
         }
         let jobs = if database == CheckState::Ok { self.jobs } else { CheckState::Down };
         self.metrics.run_upkeep();
@@ -210,16 +209,6 @@ impl Monitor {
         };
         endpoints("enabled", stats.enabled_endpoints);
         endpoints("disabled", stats.disabled_endpoints());
-    }
-
-    /// Measures how late trust scores are. A failure leaves the former number.
-    async fn measure_trust(&self) {
-        let platform = Reading::for_platform(&self.database);
-        match tokio::time::timeout(CHECK_TIMEOUT, trust::lag_seconds(&platform)).await {
-            Ok(Ok(seconds)) => metrics::gauge!("souk_trust_lag_seconds").set(seconds),
-            Ok(Err(error)) => tracing::warn!(%error, "the lag of trust scores cannot be measured"),
-            Err(_) => tracing::warn!("the lag of trust scores cannot be measured in time"),
-        }
     }
 
     fn record_gauges(&self, database: CheckState, redis: CheckState) {

@@ -11,7 +11,7 @@ use catalog::Product;
 use database::Reading;
 use merchants::{IdentityStatus, Store};
 use primitives::{ClientAddress, Failure, PageRequest, RequestId};
-use trust::{Basis, Component, ComponentSource, Computation};
+use trust::{Basis, Component, Computation, Evidence};
 
 use crate::Web;
 use crate::policy_view::PolicyView;
@@ -40,7 +40,7 @@ struct StorePage<'found> {
     trust: TrustView,
     computed_at: String,
     components: Vec<ComponentView>,
-    /// Whether the score was computed from sample data.
+    /// Whether the score was invented for the demo data.
     is_demo_score: bool,
     is_identity_verified: bool,
     website: Option<ExternalLink>,
@@ -91,9 +91,9 @@ impl ComponentView {
             description: component.description(),
             score: score.map(|score| format_score(*score)),
             weight_percent: format!("{:.0}", component.weight() * 100.0),
-            source: match component.source() {
-                ComponentSource::Verified => "measured",
-                ComponentSource::Declared => "declared",
+            source: match component.evidence() {
+                Evidence::Verified => "measured",
+                Evidence::Declared => "declared",
             },
         }
     }

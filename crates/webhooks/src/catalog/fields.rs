@@ -63,20 +63,6 @@ const FIELDS: &[(&str, &str)] = &[
     ("reasonCode", "code of the cancellation, or null"),
     ("recoveryUrl", "page of your shop with the same items, or null"),
     ("endpointId", "ID of the endpoint"),
-    ("score", "trust score in force, 0 to 1; null while the store is unscored"),
-    ("previousScore", "trust score before; null if there was none"),
-    ("band", "label of the score; null while the store is unscored"),
-    ("previousBand", "label of the score before; null if there was none"),
-    ("provisional", "whether the store has fewer than twenty delivered orders"),
-    ("suspended", "whether the score suspends the store"),
-    ("previouslySuspended", "whether the score before suspended the store"),
-    ("methodologyVersion", "version of the methodology in force"),
-    ("suspensionThreshold", "score at which a suspension ends"),
-    ("reasons", "components that cost most, the largest loss first"),
-    ("reasons[].component", "name of the component"),
-    ("reasons[].value", "its value, 0 to 1"),
-    ("reasons[].pointsLost", "what the score would gain if the value were 1"),
-    ("reasons[].remedy", "what improves it"),
 ];
 
 /// Fields that have another meaning in one kind.
