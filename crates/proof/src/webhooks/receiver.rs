@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -42,6 +43,8 @@ struct Shared {
     clock: Clock,
     /// Requests that are not answered, by path.
     open: Mutex<HashMap<String, usize>>,
+    /// Requests that were received.
+    count: AtomicU64,
     /// Paths and events that were received.
     seen: Mutex<HashSet<(String, String)>>,
 }
@@ -57,6 +60,7 @@ async fn serve(args: ReceiverArgs) -> Result<(), Failure> {
         recorder: Recorder::open(file)?,
         clock: Clock::system(),
         open: Mutex::default(),
+        count: AtomicU64::new(0),
         seen: Mutex::default(),
     });
     let listener = TcpListener::bind((Ipv4Addr::UNSPECIFIED, port)).await?;
@@ -108,6 +112,12 @@ impl Shared {
         let mut buffer = Vec::new();
         while let Some(arrived) = read_request(&mut stream, &mut buffer).await {
             let Arrived { path, headers, body } = arrived;
+            if path == process::COUNT_PATH {
+                let count = self.count.load(Ordering::Relaxed).to_string();
+                behavior::send_last(&mut stream, &count).await;
+                return;
+            }
+            self.count.fetch_add(1, Ordering::Relaxed);
             let event = headers.get("webhook-id").cloned().unwrap_or_default();
             let open = self.open(&path);
             let at_micros = self.clock.local_now().unix_micros();

@@ -13,7 +13,7 @@ const LANES_MAX: usize = 2;
 /// Deliveries that one lane sends one after another.
 pub(super) const RUN_MAX: usize = 10;
 /// Deliveries of a healthy endpoint that wait in memory.
-const WAITING_MAX: usize = 20;
+const WAITING_MAX: usize = 100;
 /// Deliveries of any other endpoint that wait in memory: there can be many such endpoints, and they wait for long.
 const WAITING_UNPROVEN_MAX: usize = 2;
 /// Deliveries that are loaded at a time: as many as may wait, besides those that are started and not settled.
@@ -188,10 +188,19 @@ impl EndpointQueue {
         self.has_more = true;
     }
 
+    /// Returns whether few deliveries wait in memory.
+    fn is_low(&self) -> bool {
+        self.waiting.len() <= self.waiting_max() / 4
+    }
+
+    /// Returns whether it has enough to send, and is read again before it has not.
+    pub(super) fn is_stocked(&self) -> bool {
+        self.has_more && !self.is_low()
+    }
+
     /// Returns whether the database is to be read now.
     pub(super) fn needs_refill(&self, now: Timestamp) -> bool {
-        let is_low = self.waiting.len() <= self.waiting_max() / 4;
-        (self.has_more && is_low)
+        (self.has_more && self.is_low())
             || (self.is_stale && self.unsettled.is_empty())
             || self.next_due.is_some_and(|at| at <= now)
     }
@@ -288,12 +297,17 @@ mod tests {
         let mut queue = healthy(u128::try_from(LOADED_MAX).unwrap());
         assert_eq!(queue.len(), WAITING_MAX);
         assert!(!queue.needs_refill(now()));
-        queue.take(10);
-        queue.take(10);
+        let (mut taken, most) = (0, WAITING_MAX - WAITING_MAX / 4);
+        while taken < most {
+            assert!(!queue.needs_refill(now()), "{taken}");
+            taken += queue.take(RUN_MAX.min(most - taken)).len();
+        }
         assert!(queue.needs_refill(now()));
-        let again = queue.refill(Some(stored(0, None)), &rows(40), now());
-        assert_eq!((again.len(), queue.waiting.len()), (0, 20));
-        assert_eq!(queue.waiting.front().unwrap().event, EventId::from_random(20));
+        let again =
+            queue.refill(Some(stored(0, None)), &rows(u128::try_from(LOADED_MAX).unwrap()), now());
+        assert_eq!((again.len(), queue.waiting.len()), (0, LOADED_MAX - taken));
+        let first = EventId::from_random(u128::try_from(taken).unwrap());
+        assert_eq!(queue.waiting.front().unwrap().event, first);
         let mut untried = EndpointQueue::new();
         untried.refill(None, &rows(30), now());
         assert_eq!(untried.len(), WAITING_UNPROVEN_MAX);

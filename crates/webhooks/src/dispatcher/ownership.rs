@@ -17,7 +17,7 @@ use crate::table::delivery::{self, Bodies, DeliveryKey, Loaded, Started};
 use crate::table::{self, queue};
 
 /// Wakes that are processed at a time.
-const WAKES_MAX: i64 = 500;
+const WAKES_MAX: i64 = 5_000;
 /// After this time an expired lease that covers nothing is deleted: longer than any transaction.
 const LEASE_KEPT: Duration = Duration::from_hours(1);
 

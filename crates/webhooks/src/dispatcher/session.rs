@@ -334,7 +334,7 @@ impl<'dispatcher> Session<'dispatcher> {
         let taken = ownership::take(&self.dispatcher.database, owner, claim_max).await?;
         self.memory.now = taken.now;
         for merchant in taken.merchants {
-            self.memory.stores.mark_for_read(merchant);
+            self.memory.stores.wake(merchant, taken.now);
         }
         let has_read = self.read(owner).await?;
         self.memory.stores.list_due(self.memory.now);

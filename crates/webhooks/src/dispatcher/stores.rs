@@ -15,6 +15,8 @@ use crate::table::queue::Release;
 const STORE_LANES_MAX: usize = 20;
 /// For how long a store without anything to send is kept: the next event finds it in memory.
 const LINGER: Duration = Duration::from_secs(1);
+/// How much later a store is read that was woken and has enough to send.
+const WOKEN_DELAY: Duration = Duration::from_millis(500);
 
 /// A store in memory.
 #[derive(Debug, Default)]
@@ -76,6 +78,18 @@ impl Stores {
             store.idle_since = None;
             self.to_read.push_back(merchant);
         }
+    }
+
+    /// Adds a store that was woken to those that are to be read: a little later if its endpoints have enough to send. Each event of a
+    /// burst wakes its store, and all of its deliveries would be read again for each.
+    pub(super) fn wake(&mut self, merchant: MerchantId, now: Timestamp) {
+        let store = self.by_merchant.get_mut(&merchant).filter(|store| {
+            !store.endpoints.is_empty() && store.endpoints.values().all(EndpointQueue::is_stocked)
+        });
+        let Some(store) = store else { return self.mark_for_read(merchant) };
+        let later = now.plus(WOKEN_DELAY);
+        store.endpoints.values_mut().take(1).for_each(|queue| queue.refill_at(later));
+        self.review(merchant, now);
     }
 
     /// Removes stores that are to be read from their list, and returns them.

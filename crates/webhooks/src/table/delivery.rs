@@ -240,7 +240,8 @@ impl From<StartedRow> for Started {
 /// with the data of their endpoint. Those that do not exist any more, those of disabled or deleted endpoints, and those
 /// that another transaction has locked, or just changed, are left out: whoever changes a delivery wakes its store.
 ///
-/// Each row is found by its key and then changed at its place, for the reason given at [`settle`](super::settlement::settle).
+/// Each row is found by its key and then changed at its place, for the reason given at [`settle`](super::settlement::settle). That it
+/// is pending is no condition on the table: it would permit the index of pending rows, by which all of the endpoint are read.
 pub(crate) async fn start(
     work: &mut Work,
     deliveries: &[DeliveryKey],
@@ -250,15 +251,14 @@ pub(crate) async fn start(
     let rows = sqlx::query_as!(
         StartedRow,
         r#"WITH given AS MATERIALIZED (
-               SELECT key.merchant_id, key.endpoint_id, stored.place
+               SELECT key.merchant_id, key.endpoint_id, stored.place, stored.is_pending
                FROM unnest($1::uuid[], $2::uuid[], $3::timestamptz[], $4::uuid[])
                     AS key (merchant_id, endpoint_id, event_at, event_id)
                CROSS JOIN LATERAL (
-                   SELECT delivery.ctid AS place, delivery.dead_at FROM webhook_delivery AS delivery
+                   SELECT delivery.ctid AS place, delivery.dead_at IS NULL AS is_pending FROM webhook_delivery AS delivery
                    WHERE delivery.merchant_id = key.merchant_id AND delivery.endpoint_id = key.endpoint_id
                      AND delivery.event_at = key.event_at AND delivery.event_id = key.event_id
                    FOR NO KEY UPDATE SKIP LOCKED) AS stored
-               WHERE stored.dead_at IS NULL
            )
            UPDATE webhook_delivery AS delivery
            SET starts = delivery.starts + 1,
@@ -267,7 +267,7 @@ pub(crate) async fn start(
            JOIN webhook_endpoint AS endpoint
              ON endpoint.merchant_id = given.merchant_id AND endpoint.endpoint_id = given.endpoint_id
             AND endpoint.status = 'enabled'
-           WHERE delivery.ctid = given.place
+           WHERE delivery.ctid = given.place AND given.is_pending
            RETURNING delivery.merchant_id AS "merchant: MerchantId", delivery.endpoint_id AS "endpoint: EndpointId",
                      delivery.event_at AS "event_at: Timestamp", delivery.event_id AS "event: EventId",
                      delivery.attempts, delivery.starts, delivery.lone_starts, endpoint.url, endpoint.version,

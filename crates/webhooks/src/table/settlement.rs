@@ -47,11 +47,21 @@ pub(crate) struct EndedAttempt {
 }
 
 /// Settles deliveries and records their attempts. One that was requested again during its attempt stays due.
+pub(crate) async fn settle(work: &mut Work, settlements: &[Settlement]) -> sqlx::Result<()> {
+    if !settle_visible(work, settlements).await? {
+        settle_visible(work, settlements).await?;
+    }
+    Ok(())
+}
+
+/// Settles deliveries whose rows are where the statement sees them. Returns whether all are settled.
+///
+/// A statement does not see the new place of a row that another transaction moved after the statement began. Such a row is locked,
+/// so that the next statement sees it where it is; what the first one has done, it does not find again.
 ///
 /// Each row is found by its key and then changed at its place. With a join the plan would depend on how many rows the table is
 /// believed to have: the queue is often empty when that is counted, and a burst would then read all of it for each result.
-pub(crate) async fn settle(work: &mut Work, settlements: &[Settlement]) -> sqlx::Result<()> {
-    lock(work, settlements).await?;
+async fn settle_visible(work: &mut Work, settlements: &[Settlement]) -> sqlx::Result<bool> {
     let now = work.now();
     let Keys { merchants, endpoints, event_times, events } =
         Keys::of(settlements.iter().map(|settlement| &settlement.key));
@@ -59,7 +69,7 @@ pub(crate) async fn settle(work: &mut Work, settlements: &[Settlement]) -> sqlx:
         Counts::of(settlements);
     let Attempts { numbers, times, statuses, errors, latencies, responses, outcomes } =
         Attempts::of(settlements);
-    sqlx::query!(
+    let is_complete = sqlx::query_scalar!(
         r#"WITH given AS MATERIALIZED (
                SELECT given.*, stored.place
                FROM unnest($1::uuid[], $2::uuid[], $3::timestamptz[], $4::uuid[], $5::smallint[], $6::smallint[],
@@ -80,6 +90,7 @@ pub(crate) async fn settle(work: &mut Work, settlements: &[Settlement]) -> sqlx:
            ), removed AS (
                DELETE FROM webhook_delivery AS delivery USING given
                WHERE delivery.ctid = given.place AND given.next_attempts IS NULL
+               RETURNING 1
            ), changed AS (
                UPDATE webhook_delivery AS delivery
                SET attempts = given.next_attempts, starts = given.next_starts, lone_starts = given.next_lone_starts,
@@ -87,14 +98,18 @@ pub(crate) async fn settle(work: &mut Work, settlements: &[Settlement]) -> sqlx:
                                  ELSE coalesce(given.due_at, delivery.due_at) END,
                    dead_at = CASE WHEN given.is_dead THEN $18::timestamptz END
                FROM given WHERE delivery.ctid = given.place AND given.next_attempts IS NOT NULL
+               RETURNING 1
+           ), recorded AS (
+               INSERT INTO webhook_attempt (bucket, merchant_id, endpoint_id, event_at, event_id, number, attempted_at,
+                                            status, error, latency_ms, response, outcome, next_at)
+               SELECT webhook_bucket(given.attempted_at), given.merchant_id, given.endpoint_id, given.event_at,
+                      given.event_id, given.number, given.attempted_at, given.status, given.error, given.latency_ms,
+                      given.response, given.outcome, given.due_at
+               FROM given WHERE given.number IS NOT NULL
+               ON CONFLICT DO NOTHING
            )
-           INSERT INTO webhook_attempt (bucket, merchant_id, endpoint_id, event_at, event_id, number, attempted_at, status,
-                                        error, latency_ms, response, outcome, next_at)
-           SELECT webhook_bucket(given.attempted_at), given.merchant_id, given.endpoint_id, given.event_at, given.event_id,
-                  given.number, given.attempted_at, given.status, given.error, given.latency_ms, given.response,
-                  given.outcome, given.due_at
-           FROM given WHERE given.number IS NOT NULL
-           ON CONFLICT DO NOTHING"#,
+           SELECT (SELECT count(*) FROM given) = (SELECT count(*) FROM removed) + (SELECT count(*) FROM changed)
+                  AS "is_complete!""#,
         &merchants as &[MerchantId],
         &endpoints as &[EndpointId],
         &event_times as &[Timestamp],
@@ -115,31 +130,9 @@ pub(crate) async fn settle(work: &mut Work, settlements: &[Settlement]) -> sqlx:
         now as Timestamp,
         &next_lone_starts,
     )
-    .execute(work.sql())
-    .await?;
-    Ok(())
-}
-
-/// Locks the rows of deliveries, so that the next statement sees all of them as they are.
-async fn lock(work: &mut Work, settlements: &[Settlement]) -> sqlx::Result<()> {
-    let Keys { merchants, endpoints, event_times, events } =
-        Keys::of(settlements.iter().map(|settlement| &settlement.key));
-    sqlx::query!(
-        r#"SELECT count(*) AS "count!" FROM unnest($1::uuid[], $2::uuid[], $3::timestamptz[], $4::uuid[])
-               AS given (merchant_id, endpoint_id, event_at, event_id)
-           CROSS JOIN LATERAL (
-               SELECT FROM webhook_delivery AS delivery
-               WHERE delivery.merchant_id = given.merchant_id AND delivery.endpoint_id = given.endpoint_id
-                 AND delivery.event_at = given.event_at AND delivery.event_id = given.event_id
-               FOR UPDATE) AS locked"#,
-        &merchants as &[MerchantId],
-        &endpoints as &[EndpointId],
-        &event_times as &[Timestamp],
-        &events as &[EventId],
-    )
     .fetch_one(work.sql())
     .await?;
-    Ok(())
+    Ok(is_complete)
 }
 
 /// The columns of the rows before and after.

@@ -21,6 +21,18 @@ async fn roll_back(mut connection: PgConnection) {
     sqlx::raw_sql("ROLLBACK").execute(&mut connection).await.unwrap();
 }
 
+/// Publishes three events to an endpoint that waits for permits, and returns a dispatcher that has sent the first one.
+async fn start_first_of_three(test: &Dispatching) -> Running {
+    test.endpoint("/a").await;
+    test.receiver.set("/a", Behavior::Gated);
+    for number in 1..=3 {
+        test.publish(number).await;
+    }
+    let dispatcher = Running::start(test.dispatcher());
+    test.receiver.until(|receiver| receiver.count("/a") == 1).await;
+    dispatcher
+}
+
 #[tokio::test]
 async fn a_dispatcher_that_is_paused_in_a_transaction_delays_nobody_else() {
     let test = Dispatching::open().await;
@@ -51,13 +63,7 @@ async fn a_dispatcher_that_is_paused_in_a_transaction_delays_nobody_else() {
 #[tokio::test]
 async fn a_store_that_is_locked_by_a_wake_is_delivered_for_by_its_owner() {
     let test = Dispatching::open().await;
-    test.endpoint("/a").await;
-    test.receiver.set("/a", Behavior::Gated);
-    for number in 1..=3 {
-        test.publish(number).await;
-    }
-    let dispatcher = Running::start(test.dispatcher());
-    test.receiver.until(|receiver| receiver.count("/a") == 1).await;
+    let dispatcher = start_first_of_three(&test).await;
     let paused = hold(&test, "UPDATE webhook_queue SET due_at = now()").await;
     test.receiver.permit(3);
     test.until_count(PENDING, 0).await;
@@ -104,13 +110,7 @@ async fn a_delivery_whose_row_is_locked_does_not_keep_others_from_starting() {
 #[tokio::test]
 async fn a_store_that_another_process_has_locked_and_not_taken_stays_with_its_owner() {
     let test = Dispatching::open().await;
-    test.endpoint("/a").await;
-    test.receiver.set("/a", Behavior::Gated);
-    for number in 1..=3 {
-        test.publish(number).await;
-    }
-    let dispatcher = Running::start(test.dispatcher());
-    test.receiver.until(|receiver| receiver.count("/a") == 1).await;
+    let dispatcher = start_first_of_three(&test).await;
     let paused = hold(&test, "SELECT FROM webhook_queue FOR UPDATE").await;
     test.receiver.permit(3);
     tokio::time::sleep(Duration::from_millis(300)).await;

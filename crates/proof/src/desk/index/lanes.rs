@@ -28,6 +28,11 @@ const BATCH: usize = 500;
 const WORD: &str = "zorb";
 /// Maximum time until a changed price is found, of 95 in 100 changes: of all, and of every ten seconds.
 const VISIBLE_P95_MAX: Duration = Duration::from_secs(2);
+/// The same in the short form, as a part of the time by which the large store is behind, where that is longer: the short form runs on
+/// machines of any speed.
+const VISIBLE_P95_PART: u32 = 4;
+/// How long searches go on after the last change.
+const OBSERVED_AFTER: Duration = Duration::from_secs(8);
 /// Changes are grouped by this time, to find the worst of them.
 const SLICE: Duration = Duration::from_secs(10);
 /// Maximum age of a healthy index.
@@ -38,31 +43,7 @@ const TIMEOUT: Duration = Duration::from_mins(20);
 /// A changed price: which store, the price in cents, and when it was committed.
 type Changed = (u128, i64, Instant);
 
-/// In the short form a single stall of the machine is a large part of the run: a run that was too slow is repeated once, and fails
-/// if it is too slow again.
 pub(crate) async fn prove(trial: Trial) -> Verdict {
-    let first = measure(&trial).await?;
-    if first.is_in_time {
-        return Ok(first.summary);
-    }
-    let repetitions = trial.by_tier(1, 0);
-    for _ in 0..repetitions {
-        trial.progress(|| format!("repeated, because it was too slow: {}", first.summary));
-        let again = measure(&trial).await?;
-        if again.is_in_time {
-            return Ok(format!("{}; at first too slow: {}", again.summary, first.summary));
-        }
-    }
-    Err(format!("too slow: {}", first.summary).into())
-}
-
-/// What a run found.
-struct Figures {
-    summary: String,
-    is_in_time: bool,
-}
-
-async fn measure(trial: &Trial) -> Result<Figures, Failure> {
     let size: usize = trial.by_tier(6_000, 500_000);
     let test = TestDatabase::new().await;
     let deployment = Deployment::new(&test.url(), "lanes").await?;
@@ -95,11 +76,21 @@ async fn measure(trial: &Trial) -> Result<Figures, Failure> {
 
     let comparison = search::compare(&deployment.database, &replica).await?;
     ensure(comparison.is_equal(), || format!("the index differs: {comparison:?}"))?;
-    let Figures { summary, is_in_time } = observed.figures(size, replaced, indexed)?;
+    let figures = observed.figures()?;
+    let summary = format!(
+        "{} products replaced in {:.0} s and indexed after {:.0} s; {}; the large store up to {:.0} s behind",
+        grouped(size),
+        replaced.as_secs_f64(),
+        indexed.as_secs_f64(),
+        figures.summary,
+        bulk_age.as_secs_f64()
+    );
     ensure(!bulk_age.is_zero(), || format!("the replacement never waited in bulk: {summary}"))?;
-    let summary =
-        format!("{summary}; the large store up to {:.0} s behind", bulk_age.as_secs_f64());
-    Ok(Figures { summary, is_in_time })
+    let most = trial.by_tier(VISIBLE_P95_MAX.max(bulk_age / VISIBLE_P95_PART), VISIBLE_P95_MAX);
+    ensure(figures.p95 <= most && observed.age_max_seconds <= AGE_MAX_SECONDS, || {
+        format!("too slow, at most {:.2} s: {summary}", most.as_secs_f64())
+    })?;
+    Ok(summary)
 }
 
 /// Returns how far the large store was behind at most while its changes waited in bulk.
@@ -157,12 +148,12 @@ struct Seen {
     age_max_seconds: f64,
 }
 
-/// Searches for the changed products until stopped, and for as long again as a change may take.
+/// Searches for the changed products until stopped, and for some time after that.
 async fn observe(port: u16, done: Arc<AtomicBool>) -> Result<Seen, Failure> {
     let mut client = Client::new(port);
     let mut seen = Seen { at: HashMap::new(), age_max_seconds: 0.0 };
     let mut stopped: Option<Instant> = None;
-    while stopped.is_none_or(|stopped| stopped.elapsed() < 2 * VISIBLE_P95_MAX) {
+    while stopped.is_none_or(|stopped| stopped.elapsed() < OBSERVED_AFTER) {
         if done.load(Ordering::Relaxed) && stopped.is_none() {
             stopped = Some(Instant::now());
         }
@@ -204,13 +195,14 @@ async fn finish(
     Ok(Observed { taken, age_max_seconds: seen.age_max_seconds })
 }
 
+struct Figures {
+    summary: String,
+    /// Time until a changed price was found, of 95 in 100: of all or of the worst slice, whichever is longer.
+    p95: Duration,
+}
+
 impl Observed {
-    fn figures(
-        &self,
-        size: usize,
-        replaced: Duration,
-        indexed: Duration,
-    ) -> Result<Figures, Failure> {
+    fn figures(&self) -> Result<Figures, Failure> {
         let first = self.taken.first().map(|(at, _)| *at).ok_or("no price changed")?;
         let all: Vec<Duration> = self.taken.iter().map(|(_, taken)| *taken).collect();
         let mut slices: HashMap<u128, Vec<Duration>> = HashMap::new();
@@ -230,12 +222,9 @@ impl Observed {
         let (median, p95) = (percentile(all.clone(), 50), percentile(all.clone(), 95));
         let slowest = all.iter().max().copied().unwrap_or_default();
         let summary = format!(
-            "{} products replaced in {:.0} s and indexed after {:.0} s; {} changed prices of {OTHERS} other stores found \
+            "{} changed prices of {OTHERS} other stores found \
              after {:.2} s (median), {:.2} s (p95), {:.2} s (p95 of the worst {} s), {:.2} s (slowest); index age at most \
              {:.1} s",
-            grouped(size),
-            replaced.as_secs_f64(),
-            indexed.as_secs_f64(),
             grouped(all.len()),
             median.as_secs_f64(),
             p95.as_secs_f64(),
@@ -244,9 +233,7 @@ impl Observed {
             slowest.as_secs_f64(),
             self.age_max_seconds,
         );
-        let is_in_time =
-            worst.max(p95) <= VISIBLE_P95_MAX && self.age_max_seconds <= AGE_MAX_SECONDS;
-        Ok(Figures { summary, is_in_time })
+        Ok(Figures { summary, p95: worst.max(p95) })
     }
 }
 

@@ -156,6 +156,11 @@ fn is_some(event: &str) -> bool {
 }
 
 /// Sends bytes and returns their number, or zero if the client has closed the connection.
+/// Answers with a body, after which the connection is closed.
+pub(super) async fn send_last(stream: &mut TcpStream, body: &str) {
+    send(stream, format!("HTTP/1.1 200 OK\r\nconnection: close\r\n\r\n{body}")).await;
+}
+
 async fn send(stream: &mut TcpStream, bytes: impl AsRef<[u8]>) -> u64 {
     let bytes = bytes.as_ref();
     match stream.write_all(bytes).await {

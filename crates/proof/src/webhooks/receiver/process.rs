@@ -1,13 +1,20 @@
 //! The parent's handle of a receiver. The process ends when the handle is dropped, and its file is removed.
 
 use std::io::{BufRead, BufReader};
+use std::net::Ipv4Addr;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
 use super::record::{End, Line, Request};
 use crate::report::{Failure, ensure};
+
+/// The path at which a receiver tells how many requests it has received.
+pub(super) const COUNT_PATH: &str = "/count";
 
 /// A receiver in a process of its own.
 pub(crate) struct Receiver {
@@ -62,6 +69,17 @@ impl Receiver {
 
     pub(crate) fn pid(&self) -> u32 {
         self.child.id()
+    }
+
+    /// Returns how many requests were received so far.
+    pub(crate) async fn count(&self) -> Result<u64, Failure> {
+        let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, self.port)).await?;
+        let request = format!("GET {COUNT_PATH} HTTP/1.1\r\ncontent-length: 0\r\n\r\n");
+        stream.write_all(request.as_bytes()).await?;
+        let mut response = String::new();
+        stream.read_to_string(&mut response).await?;
+        let (_, body) = response.split_once("\r\n\r\n").ok_or("the receiver tells no count")?;
+        Ok(body.parse()?)
     }
 
     /// Returns the URL of a path at 127.0.0.1.

@@ -94,7 +94,7 @@ impl Session {
         let taken = tables.take(self.owner, now);
         memory.now = now;
         for merchant in taken {
-            memory.stores.mark_for_read(merchant);
+            memory.stores.wake(merchant, now);
         }
         let listed = memory.stores.take_listed(usize::MAX);
         let loaded = tables.load(&listed);

@@ -15,8 +15,8 @@ const ACTIVE: Duration = Duration::from_mins(1);
 /// Every so many seeds there is a simulation that has more to send than fits into memory or slots.
 pub(super) const CROWDED_EVERY: u64 = 40;
 /// Events of such a simulation, and how many of them are published at once.
-const CROWD: u32 = 100;
-const BURST: u32 = 60;
+const CROWD: u32 = 200;
+const BURST: u32 = 150;
 /// Events that crash their process.
 const POISON_MAX: usize = 3;
 

@@ -103,3 +103,23 @@ fn a_store_without_anything_that_waits_is_released() {
     assert_eq!(stores.idle(true, 10).len(), 1);
     assert_eq!(stores.rows(), 0);
 }
+
+#[test]
+fn a_store_that_has_enough_to_send_is_read_a_little_later_after_a_wake() {
+    let of = |count: u128| {
+        let mut endpoint = loaded(1, true, now());
+        let pending = (1..=count).map(EventId::from_random);
+        endpoint.pending = pending.map(|event| Pending { event, ..endpoint.pending[0] }).collect();
+        endpoint
+    };
+    let mut few = read(&[of(3)]);
+    few.wake(merchant(), now());
+    assert!(few.has_listed(), "at once: the database may have more");
+    let mut many = read(&[of(1_000)]);
+    many.wake(merchant(), now());
+    assert!(!many.has_listed());
+    let later = now().plus(WOKEN_DELAY);
+    many.wake(merchant(), later.minus(Duration::from_millis(1)));
+    many.list_due(later);
+    assert!(many.has_listed(), "another wake does not delay it further");
+}
