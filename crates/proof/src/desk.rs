@@ -124,7 +124,7 @@ pub(crate) const CHECKS: &[Check] = &[
     // The search index.
     Check {
         name: "index-lanes",
-        guarantee: "a store replaces its catalog at full speed: a changed price of another store is found within 2 s (p95 of every ten seconds), and health is unaffected",
+        guarantee: "a store replaces its catalog at full speed: a changed price of another store is found within 2 s (p95 of every ten seconds; in the short form, within a quarter of the time by which that store is behind, if it is longer), and health is unaffected",
         run: |trial| Box::pin(index::lanes::prove(trial)),
     },
     Check {

@@ -15,7 +15,7 @@ use crate::dispatcher::endpoint_queue::RUN_MAX;
 use crate::dispatcher::results::{Disposition, Settled};
 use crate::dispatcher::slots::{Class, Slots, Turn};
 use crate::dispatcher::stores::Stores;
-use crate::table::delivery::{DeliveryKey, EndpointKey, Loaded, Pending};
+use crate::table::delivery::{DeliveryKey, EndpointKey, Loaded, Pending, Startable};
 
 /// Deliveries that are started at a time.
 const STARTS_PER_STEP: usize = 500;
@@ -37,8 +37,12 @@ pub(super) struct Chosen {
 }
 
 impl Chosen {
-    pub(super) fn keys(&self) -> impl Iterator<Item = DeliveryKey> {
-        self.deliveries.iter().map(|pending| DeliveryKey::of(self.endpoint, pending))
+    /// Returns what is to be started.
+    pub(super) fn startable(&self) -> impl Iterator<Item = Startable> {
+        self.deliveries.iter().map(|pending| Startable {
+            key: DeliveryKey::of(self.endpoint, pending),
+            counts: pending.counts,
+        })
     }
 }
 
@@ -373,7 +377,7 @@ mod tests {
         let chosen = memory.choose(Instant::now());
         let begin = |lane: Chosen| {
             let number = memory.begin(&lane, &[], true).expect("it has deliveries");
-            (number, lane.keys().collect())
+            (number, lane.startable().map(|it| it.key).collect())
         };
         chosen.into_iter().map(begin).collect()
     }

@@ -13,7 +13,7 @@ use uuid::Uuid;
 use crate::dispatcher::endpoint_queue::LOADED_MAX;
 use crate::schedule::Jitter;
 use crate::signature::ClockSkew;
-use crate::table::delivery::{self, Bodies, DeliveryKey, Loaded, Started};
+use crate::table::delivery::{self, Bodies, DeliveryKey, Loaded, Startable, Started};
 use crate::table::{self, queue};
 
 /// Wakes that are processed at a time.
@@ -223,16 +223,16 @@ pub(super) struct Starts {
 pub(super) async fn start(
     database: &Database,
     owner: Uuid,
-    deliveries: &[DeliveryKey],
+    deliveries: &[Startable],
     is_alone: bool,
 ) -> Result<Starts, DatabaseError> {
     let mut work = open(database).await?;
     let now = work.now();
-    let bodies = delivery::bodies(work.sql(), deliveries).await?;
-    let stores = stores_of(deliveries);
+    let bodies = delivery::bodies(work.sql(), deliveries.iter().map(|it| &it.key)).await?;
+    let stores = stores_of(deliveries.iter().map(|it| &it.key));
     let leased = queue::lock_leased(&mut work, owner, &stores).await?;
-    let is_own = |key: &&DeliveryKey| leased.contains(&key.endpoint.merchant);
-    let own: Vec<DeliveryKey> = deliveries.iter().filter(is_own).copied().collect();
+    let is_own = |it: &&Startable| leased.contains(&it.key.endpoint.merchant);
+    let own: Vec<Startable> = deliveries.iter().filter(is_own).copied().collect();
     let started = delivery::start(&mut work, &own, is_alone).await?;
     let with_jitter = |started: Started| {
         let jitter = Jitter::random(work.random());

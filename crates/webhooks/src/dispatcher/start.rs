@@ -12,7 +12,7 @@ use crate::dispatcher::memory::{Chosen, LaneNumber};
 use crate::dispatcher::ownership::{self, Deadline, Starts};
 use crate::dispatcher::session::Session;
 use crate::schedule::Jitter;
-use crate::table::delivery::{DeliveryKey, Started};
+use crate::table::delivery::{DeliveryKey, Startable, Started};
 
 /// What is started under a lease.
 struct Under<'lease> {
@@ -38,10 +38,10 @@ impl Session<'_> {
         if chosen.is_empty() {
             return Ok(());
         }
-        let keys: Vec<DeliveryKey> = chosen.iter().flat_map(Chosen::keys).collect();
+        let startable: Vec<Startable> = chosen.iter().flat_map(Chosen::startable).collect();
         let is_alone = chosen.iter().any(|lane| lane.is_alone);
         let since = Instant::now();
-        match ownership::start(&self.dispatcher.database, owner, &keys, is_alone).await {
+        match ownership::start(&self.dispatcher.database, owner, &startable, is_alone).await {
             Ok(starts) => {
                 self.memory.now = starts.now;
                 self.spawn_all(&Under { owner, deadline: &deadline, since }, chosen, starts);

@@ -109,7 +109,8 @@ impl LoadedRow {
     }
 }
 
-/// Returns the enabled endpoints of stores, each with its first `limit` pending deliveries.
+/// Returns the enabled endpoints of stores, each with its first `limit` pending deliveries. The health of each is read by its key:
+/// a join of some hundred would read the health of all endpoints there are.
 pub(crate) async fn load(
     sql: &mut PgConnection,
     merchants: &[MerchantId],
@@ -125,8 +126,10 @@ pub(crate) async fn load(
                   first.due_at AS "due_at?: Timestamp", first.attempts AS "attempts?", first.starts AS "starts?",
                   first.lone_starts AS "lone_starts?"
            FROM webhook_endpoint AS endpoint
-           LEFT JOIN webhook_health AS health
-             ON health.merchant_id = endpoint.merchant_id AND health.endpoint_id = endpoint.endpoint_id
+           LEFT JOIN LATERAL (
+               SELECT last_success_at, failing_since, consecutive_failures, probe_at FROM webhook_health AS health
+               WHERE health.merchant_id = endpoint.merchant_id AND health.endpoint_id = endpoint.endpoint_id
+               LIMIT 1) AS health ON true
            LEFT JOIN LATERAL (
                SELECT event_at, event_id, due_at, attempts, starts, lone_starts FROM webhook_delivery AS delivery
                WHERE delivery.merchant_id = endpoint.merchant_id AND delivery.endpoint_id = endpoint.endpoint_id
@@ -166,10 +169,10 @@ struct BodyRow {
 /// The buckets are passed, so that the partitions are selected when the statement is planned.
 pub(crate) async fn bodies(
     sql: &mut PgConnection,
-    deliveries: &[DeliveryKey],
+    deliveries: impl Iterator<Item = &DeliveryKey>,
 ) -> sqlx::Result<Bodies> {
     let wanted: BTreeSet<(MerchantId, EventId, Timestamp)> =
-        deliveries.iter().map(|key| (key.endpoint.merchant, key.event, key.event_at)).collect();
+        deliveries.map(|key| (key.endpoint.merchant, key.event, key.event_at)).collect();
     let merchants: Vec<MerchantId> = wanted.iter().map(|(merchant, ..)| *merchant).collect();
     let events: Vec<EventId> = wanted.iter().map(|(_, event, _)| *event).collect();
     let buckets: BTreeSet<i16> = wanted.iter().map(|(.., at)| bucket::of(*at)).collect();
@@ -187,6 +190,14 @@ pub(crate) async fn bodies(
     );
     let rows = rows.fetch_all(sql).await?.into_iter();
     Ok(rows.map(|row| ((row.merchant, row.event), Bytes::from(row.body))).collect())
+}
+
+/// A delivery whose attempt is to begin.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Startable {
+    pub(crate) key: DeliveryKey,
+    /// As it was loaded. If the row has other counts, something else has decided about it, and it is not started.
+    pub(crate) counts: StartCounts,
 }
 
 /// A delivery whose start is recorded, with the data of its endpoint, as it is now.
@@ -244,21 +255,26 @@ impl From<StartedRow> for Started {
 /// is pending is no condition on the table: it would permit the index of pending rows, by which all of the endpoint are read.
 pub(crate) async fn start(
     work: &mut Work,
-    deliveries: &[DeliveryKey],
+    deliveries: &[Startable],
     is_alone: bool,
 ) -> sqlx::Result<Vec<Started>> {
-    let Keys { merchants, endpoints, event_times, events } = Keys::of(deliveries.iter());
+    let Keys { merchants, endpoints, event_times, events } =
+        Keys::of(deliveries.iter().map(|it| &it.key));
+    let attempts: Vec<i16> = deliveries.iter().map(|it| it.counts.attempts).collect();
+    let starts: Vec<i16> = deliveries.iter().map(|it| it.counts.starts).collect();
     let rows = sqlx::query_as!(
         StartedRow,
         r#"WITH given AS MATERIALIZED (
                SELECT key.merchant_id, key.endpoint_id, stored.place, stored.is_pending
-               FROM unnest($1::uuid[], $2::uuid[], $3::timestamptz[], $4::uuid[])
-                    AS key (merchant_id, endpoint_id, event_at, event_id)
+               FROM unnest($1::uuid[], $2::uuid[], $3::timestamptz[], $4::uuid[], $6::smallint[], $7::smallint[])
+                    AS key (merchant_id, endpoint_id, event_at, event_id, attempts, starts)
                CROSS JOIN LATERAL (
-                   SELECT delivery.ctid AS place, delivery.dead_at IS NULL AS is_pending FROM webhook_delivery AS delivery
+                   SELECT delivery.ctid AS place, delivery.attempts, delivery.starts, delivery.dead_at IS NULL AS is_pending
+                   FROM webhook_delivery AS delivery
                    WHERE delivery.merchant_id = key.merchant_id AND delivery.endpoint_id = key.endpoint_id
                      AND delivery.event_at = key.event_at AND delivery.event_id = key.event_id
                    FOR NO KEY UPDATE SKIP LOCKED) AS stored
+               WHERE stored.attempts = key.attempts AND stored.starts = key.starts
            )
            UPDATE webhook_delivery AS delivery
            SET starts = delivery.starts + 1,
@@ -278,6 +294,8 @@ pub(crate) async fn start(
         &event_times as &[Timestamp],
         &events as &[EventId],
         is_alone,
+        &attempts,
+        &starts,
     )
     .fetch_all(work.sql())
     .await?;

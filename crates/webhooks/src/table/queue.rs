@@ -105,14 +105,15 @@ pub(crate) async fn owned(
     Ok(found.fetch_all(sql).await?.into_iter().collect())
 }
 
-/// Deletes the oldest wakes and returns their stores, in the order of the wakes; one that has several is repeated.
+/// Deletes the oldest wakes and returns their stores, in the order of the wakes; one that has several is repeated. They are deleted at
+/// their place: compared with a list of ids, each would be compared with thousands.
 pub(crate) async fn take_wakes(work: &mut Work, limit: i64) -> sqlx::Result<Vec<MerchantId>> {
     sqlx::query_scalar!(
-        r#"WITH taken AS (
-               DELETE FROM webhook_wake
-               WHERE wake_id = ANY (ARRAY(
-                   SELECT wake_id FROM webhook_wake ORDER BY wake_id LIMIT $1 FOR UPDATE SKIP LOCKED))
-               RETURNING wake_id, merchant_id)
+        r#"WITH oldest AS MATERIALIZED (
+               SELECT ctid AS place FROM webhook_wake ORDER BY wake_id LIMIT $1 FOR UPDATE SKIP LOCKED
+           ), taken AS (
+               DELETE FROM webhook_wake AS wake USING oldest WHERE wake.ctid = oldest.place
+               RETURNING wake.wake_id, wake.merchant_id)
            SELECT merchant_id AS "merchant: MerchantId" FROM taken ORDER BY wake_id"#,
         limit,
     )

@@ -63,12 +63,8 @@ pub(crate) async fn settle(work: &mut Work, settlements: &[Settlement]) -> sqlx:
 /// believed to have: the queue is often empty when that is counted, and a burst would then read all of it for each result.
 async fn settle_visible(work: &mut Work, settlements: &[Settlement]) -> sqlx::Result<bool> {
     let now = work.now();
-    let Keys { merchants, endpoints, event_times, events } =
-        Keys::of(settlements.iter().map(|settlement| &settlement.key));
-    let Counts { attempts, starts, next_attempts, next_starts, next_lone_starts, due_at, dead } =
-        Counts::of(settlements);
-    let Attempts { numbers, times, statuses, errors, latencies, responses, outcomes } =
-        Attempts::of(settlements);
+    let keys = Keys::of(settlements.iter().map(|settlement| &settlement.key));
+    let (counts, ended) = (Counts::of(settlements), Attempts::of(settlements));
     let is_complete = sqlx::query_scalar!(
         r#"WITH given AS MATERIALIZED (
                SELECT given.*, stored.place
@@ -110,25 +106,25 @@ async fn settle_visible(work: &mut Work, settlements: &[Settlement]) -> sqlx::Re
            )
            SELECT (SELECT count(*) FROM given) = (SELECT count(*) FROM removed) + (SELECT count(*) FROM changed)
                   AS "is_complete!""#,
-        &merchants as &[MerchantId],
-        &endpoints as &[EndpointId],
-        &event_times as &[Timestamp],
-        &events as &[EventId],
-        &attempts,
-        &starts,
-        &next_attempts as &[Option<i16>],
-        &next_starts as &[Option<i16>],
-        &due_at as &[Option<Timestamp>],
-        &dead,
-        &numbers as &[Option<i16>],
-        &times as &[Option<Timestamp>],
-        &statuses as &[Option<i16>],
-        &errors as &[Option<&str>],
-        &latencies as &[Option<i32>],
-        &responses as &[Option<&[u8]>],
-        &outcomes as &[Option<&str>],
+        &keys.merchants as &[MerchantId],
+        &keys.endpoints as &[EndpointId],
+        &keys.event_times as &[Timestamp],
+        &keys.events as &[EventId],
+        &counts.attempts,
+        &counts.starts,
+        &counts.next_attempts as &[Option<i16>],
+        &counts.next_starts as &[Option<i16>],
+        &counts.due_at as &[Option<Timestamp>],
+        &counts.dead,
+        &ended.numbers as &[Option<i16>],
+        &ended.times as &[Option<Timestamp>],
+        &ended.statuses as &[Option<i16>],
+        &ended.errors as &[Option<&str>],
+        &ended.latencies as &[Option<i32>],
+        &ended.responses as &[Option<&[u8]>],
+        &ended.outcomes as &[Option<&str>],
         now as Timestamp,
-        &next_lone_starts,
+        &counts.next_lone_starts,
     )
     .fetch_one(work.sql())
     .await?;
