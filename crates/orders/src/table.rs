@@ -3,7 +3,6 @@
 mod backlog;
 mod details;
 mod disputes;
-mod import;
 mod list;
 mod list_of_keys;
 mod of_agent;
@@ -27,7 +26,6 @@ pub(crate) use details::{
     insert_refund, mark_delivered,
 };
 pub(crate) use disputes::*;
-pub(crate) use import::*;
 pub(crate) use list::*;
 pub(crate) use list_of_keys::orders_of_keys;
 pub(crate) use of_agent::*;
