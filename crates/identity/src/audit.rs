@@ -112,6 +112,9 @@ primitives::text_enum! {
         WebhookEndpointDeleted,
         #[strum(serialize = "webhook_endpoint.secret_rotated")]
         WebhookSecretRotated,
+        /// Endpoints whose circuit was open are tried at once.
+        #[strum(serialize = "webhook_endpoint.probed")]
+        WebhookEndpointsProbed,
         /// The personal data of a buyer was erased.
         #[strum(serialize = "buyer.erased")]
         BuyerErased,

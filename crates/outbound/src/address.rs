@@ -51,6 +51,20 @@ const REFUSED_V6: &[Ipv6Net] = &[
     v6([0x2002, 0], 16),
 ];
 
+/// The well-known prefix of NAT64: a gateway translates its addresses to the IPv4 addresses in their last 32 bits.
+const NAT64: Ipv6Net = v6([0x64, 0xff9b], 96);
+
+/// Returns the IPv4 address to which a NAT64 gateway translates an address of its well-known prefix.
+pub(crate) fn behind_nat64(address: IpAddr) -> Option<IpAddr> {
+    match address {
+        IpAddr::V6(six) if NAT64.contains(&six) => {
+            let [.., a, b, c, d] = six.octets();
+            Some(Ipv4Addr::new(a, b, c, d).into())
+        }
+        _ => None,
+    }
+}
+
 /// Returns whether an address is globally reachable unicast. An IPv4-mapped IPv6 address is judged by its IPv4 address.
 #[must_use]
 pub fn is_public(address: IpAddr) -> bool {

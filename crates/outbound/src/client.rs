@@ -5,15 +5,16 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
+use http::Method;
 use http::header::{self, HeaderMap, HeaderValue};
-use reqwest::redirect;
+use reqwest::{Body, redirect};
 use tokio::time::Instant;
 
 use crate::classify::classify;
 use crate::destination::Destination;
 use crate::error::{ClientError, RequestError};
 use crate::idle_hosts::IdleHosts;
-use crate::policy::Policy;
+use crate::policy::{AddressFilter, Policy};
 use crate::resolver::VettingResolver;
 use crate::response::{self, Response};
 use crate::settings::Settings;
@@ -33,17 +34,24 @@ pub struct Client {
     closing: reqwest::Client,
     idle_hosts: Arc<Mutex<IdleHosts>>,
     resolver: VettingResolver,
-    policy: Arc<Policy>,
+    filter: Arc<AddressFilter>,
     total_timeout: Duration,
 }
 
 impl Client {
     /// Creates a client. It reads the CA certificates and, unless name servers are given, the DNS configuration of the system.
     pub fn new(settings: Settings) -> Result<Self, ClientError> {
-        let Settings { policy, nameservers, dns_timeout, connect_timeout, total_timeout } =
-            settings;
-        let policy = Arc::new(policy);
-        let resolver = VettingResolver::new(&nameservers, dns_timeout, Arc::clone(&policy))?;
+        let Settings {
+            policy,
+            denied_networks,
+            nameservers,
+            dns_timeout,
+            connect_timeout,
+            total_timeout,
+        } = settings;
+        let allow_http = policy.allow_http;
+        let filter = Arc::new(AddressFilter { policy, denied_networks });
+        let resolver = VettingResolver::new(&nameservers, dns_timeout, Arc::clone(&filter))?;
         // Other crates may enable features of the library: whatever they add is turned off.
         let http = |idle_connections: usize| {
             reqwest::Client::builder()
@@ -57,7 +65,7 @@ impl Client {
                 .no_zstd()
                 .no_deflate()
                 .http1_only()
-                .https_only(!policy.allow_http)
+                .https_only(!allow_http)
                 .connect_timeout(connect_timeout)
                 .pool_idle_timeout(IDLE_TIMEOUT)
                 .pool_max_idle_per_host(idle_connections)
@@ -65,7 +73,7 @@ impl Client {
         };
         let (pooling, closing) = (http(IDLE_CONNECTIONS_PER_HOST)?, http(0)?);
         let idle_hosts = idle_hosts(IDLE_HOSTS_MAX, total_timeout);
-        Ok(Self { pooling, closing, idle_hosts, resolver, policy, total_timeout })
+        Ok(Self { pooling, closing, idle_hosts, resolver, filter, total_timeout })
     }
 
     /// Lets connections stay open after a request to at most so many hosts, two for each. Those to other hosts are
@@ -78,7 +86,7 @@ impl Client {
     /// Returns the policy, with which destinations are parsed.
     #[must_use]
     pub fn policy(&self) -> &Policy {
-        &self.policy
+        &self.filter.policy
     }
 
     /// Checks whether a request to the destination would be refused, without connecting: resolves the host and vets its addresses.
@@ -90,17 +98,36 @@ impl Client {
         }
     }
 
-    /// Sends a POST request, once, and returns the response whatever its status. Redirects are not followed.
+    /// Sends a GET request, once, and returns the response whatever its status. Redirects are not followed.
     ///
     /// Headers that describe the connection or the framing of the body are those of the client, not of the caller.
+    pub async fn get(
+        &self,
+        destination: &Destination,
+        headers: HeaderMap,
+    ) -> Result<Response, RequestError> {
+        self.send(Method::GET, destination, headers, Body::default()).await
+    }
+
+    /// Sends a POST request, as [`get`](Self::get) sends a GET request.
     pub async fn post(
         &self,
         destination: &Destination,
         headers: HeaderMap,
         body: Bytes,
     ) -> Result<Response, RequestError> {
+        self.send(Method::POST, destination, headers, body.into()).await
+    }
+
+    async fn send(
+        &self,
+        method: Method,
+        destination: &Destination,
+        headers: HeaderMap,
+        body: Body,
+    ) -> Result<Response, RequestError> {
         self.vet(destination)?;
-        let request = self.http(destination).post(destination.url().clone());
+        let request = self.http(destination).request(method, destination.url().clone());
         let request = request.headers(with_own_headers(headers)).body(body);
         let exchange = tokio::time::timeout(self.total_timeout, self.exchange(request));
         exchange.await.unwrap_or(Err(RequestError::Timeout))
@@ -123,15 +150,19 @@ impl Client {
         if idle_hosts.admit(&host, Instant::now()) { &self.pooling } else { &self.closing }
     }
 
-    /// The destination may have been parsed with another policy.
+    /// The destination may have been parsed with another policy, and a policy does not know denied networks.
     fn vet(&self, destination: &Destination) -> Result<(), RequestError> {
-        destination.check(&self.policy).map_err(|_| RequestError::AddressRefused)
+        let is_denied = destination.address().is_some_and(|address| self.filter.denies(address));
+        if is_denied || destination.check(&self.filter.policy).is_err() {
+            return Err(RequestError::AddressRefused);
+        }
+        Ok(())
     }
 
     /// The resolver returned permitted addresses only. If the connection leads somewhere else nevertheless, nothing is read from it.
     fn vet_peer(&self, peer: Option<SocketAddr>) -> Result<(), RequestError> {
         match peer {
-            Some(peer) if self.policy.permits(peer.ip()) => Ok(()),
+            Some(peer) if self.filter.permits(peer.ip()) => Ok(()),
             _ => Err(RequestError::AddressRefused),
         }
     }

@@ -52,6 +52,15 @@ impl Destination {
         self.url.domain()
     }
 
+    /// Returns the host if it is an address, and `None` if it is a name.
+    pub(crate) fn address(&self) -> Option<IpAddr> {
+        match self.url.host()? {
+            Host::Domain(_) => None,
+            Host::Ipv4(four) => Some(four.into()),
+            Host::Ipv6(six) => Some(six.into()),
+        }
+    }
+
     /// Checks everything that does not depend on DNS. The client repeats it before every request, because its policy may differ
     /// from the one with which the URL was parsed.
     pub(crate) fn check(&self, policy: &Policy) -> Result<(), DestinationError> {
@@ -59,14 +68,10 @@ impl Destination {
         if url.scheme() != "https" && !(url.scheme() == "http" && policy.allow_http) {
             return Err(DestinationError::Scheme);
         }
-        let address = match url.host().ok_or(DestinationError::Host)? {
-            Host::Domain(name) => {
-                check_name(name)?;
-                None
-            }
-            Host::Ipv4(four) => Some(IpAddr::V4(four)),
-            Host::Ipv6(six) => Some(IpAddr::V6(six)),
-        };
+        if let Host::Domain(name) = url.host().ok_or(DestinationError::Host)? {
+            check_name(name)?;
+        }
+        let address = self.address();
         if address.is_some_and(|address| !policy.permits(address)) {
             return Err(DestinationError::Address);
         }

@@ -55,7 +55,9 @@ impl RequestError {
     #[must_use]
     pub const fn message(self) -> &'static str {
         match self {
-            Self::AddressRefused => "the host has an address that is not public",
+            Self::AddressRefused => {
+                "the host has an address that is not public, or that the operator denies"
+            }
             Self::DnsFailed => "the host name could not be resolved",
             Self::ConnectFailed => "the connection was refused or the host is unreachable",
             Self::ConnectTimeout => "the connection was not established in time",

@@ -14,7 +14,7 @@ use hickory_resolver::{ResolverBuilder, TokioResolver};
 use reqwest::dns::{Addrs, Resolve, Resolving};
 
 use crate::error::RequestError;
-use crate::policy::Policy;
+use crate::policy::AddressFilter;
 
 /// Addresses of each family that a connection tries. The connect timeout is divided among them.
 const ADDRESSES_PER_FAMILY_MAX: usize = 3;
@@ -35,7 +35,7 @@ const LOCAL_NAMESERVER: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALH
 #[derive(Debug, Clone)]
 pub(crate) struct VettingResolver {
     resolver: TokioResolver,
-    policy: Arc<Policy>,
+    filter: Arc<AddressFilter>,
     timeout: Duration,
 }
 
@@ -44,7 +44,7 @@ impl VettingResolver {
     pub(crate) fn new(
         nameservers: &[SocketAddr],
         timeout: Duration,
-        policy: Arc<Policy>,
+        filter: Arc<AddressFilter>,
     ) -> Result<Self, NetError> {
         let mut builder =
             if nameservers.is_empty() { of_the_system() } else { with_nameservers(nameservers) };
@@ -56,7 +56,7 @@ impl VettingResolver {
         options.positive_max_ttl = Some(POSITIVE_TTL_MAX);
         options.negative_max_ttl = Some(NEGATIVE_TTL_MAX);
         options.max_active_requests = TCP_QUERIES_MAX;
-        Ok(Self { resolver: builder.build()?, policy, timeout })
+        Ok(Self { resolver: builder.build()?, filter, timeout })
     }
 
     /// Returns the addresses of a host, IPv4 first. If one of them is not permitted, the whole answer is refused: whoever
@@ -68,7 +68,7 @@ impl VettingResolver {
         let lookup = tokio::time::timeout(self.timeout, self.resolver.lookup_ip(name)).await;
         let lookup = lookup.map_err(|_| RequestError::DnsFailed)?;
         let lookup = lookup.map_err(|_| RequestError::DnsFailed)?;
-        vet(&self.policy, lookup.iter())
+        vet(&self.filter, lookup.iter())
     }
 }
 
@@ -84,9 +84,12 @@ impl Resolve for VettingResolver {
     }
 }
 
-fn vet(policy: &Policy, answer: impl Iterator<Item = IpAddr>) -> Result<Vec<IpAddr>, RequestError> {
+fn vet(
+    filter: &AddressFilter,
+    answer: impl Iterator<Item = IpAddr>,
+) -> Result<Vec<IpAddr>, RequestError> {
     let (mut addresses, mut six): (Vec<IpAddr>, Vec<IpAddr>) = answer.partition(IpAddr::is_ipv4);
-    if !addresses.iter().chain(&six).all(|address| policy.permits(*address)) {
+    if !addresses.iter().chain(&six).all(|address| filter.permits(*address)) {
         return Err(RequestError::AddressRefused);
     }
     addresses.truncate(ADDRESSES_PER_FAMILY_MAX);
@@ -123,10 +126,16 @@ fn with_nameservers(nameservers: &[SocketAddr]) -> ResolverBuilder<TokioRuntimeP
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::policy::Policy;
 
     fn vetted(answer: &[&str]) -> Result<Vec<String>, RequestError> {
+        vetted_with(&Policy::default(), answer)
+    }
+
+    fn vetted_with(policy: &Policy, answer: &[&str]) -> Result<Vec<String>, RequestError> {
         let answer = answer.iter().map(|address| address.parse().unwrap());
-        let addresses = vet(&Policy::default(), answer)?;
+        let filter = AddressFilter { policy: policy.clone(), denied_networks: Vec::new() };
+        let addresses = vet(&filter, answer)?;
         Ok(addresses.iter().map(ToString::to_string).collect())
     }
 
@@ -147,5 +156,17 @@ mod tests {
         let expected = ["1.1.1.1", "1.1.1.2", "1.1.1.3", "2606:4700::1"];
         assert_eq!(vetted(&answer).unwrap(), expected);
         assert_eq!(vetted(&[]), Err(RequestError::DnsFailed));
+    }
+
+    #[test]
+    fn an_answer_of_dns64_is_judged_by_the_ipv4_addresses_behind_the_allowed_prefix() {
+        let allowed_networks = vec!["64:ff9b::/96".parse().unwrap()];
+        let policy = Policy { allowed_networks, ..Policy::default() };
+        let answer = ["1.1.1.1", "64:ff9b::101:101"];
+        assert_eq!(vetted_with(&policy, &answer).unwrap(), answer);
+        let answer = ["169.254.169.254", "64:ff9b::a9fe:a9fe"];
+        for answer in [&answer[..], &answer[1..]] {
+            assert_eq!(vetted_with(&policy, answer), Err(RequestError::AddressRefused));
+        }
     }
 }

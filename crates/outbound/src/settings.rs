@@ -3,6 +3,8 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use ipnet::IpNet;
+
 use crate::policy::Policy;
 
 /// Time to resolve a host name.
@@ -18,6 +20,8 @@ pub const TOTAL_TIMEOUT: Duration = Duration::from_secs(10);
 #[derive(Debug, Clone)]
 pub struct Settings {
     pub policy: Policy,
+    /// Networks to which no request is sent, although they are public or allowed by the policy.
+    pub denied_networks: Vec<IpNet>,
     /// Name servers, with UDP and TCP on the same port. Empty: those of the system, and its hosts file.
     pub nameservers: Vec<SocketAddr>,
     pub dns_timeout: Duration,
@@ -29,6 +33,7 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             policy: Policy::default(),
+            denied_networks: Vec::new(),
             nameservers: Vec::new(),
             dns_timeout: DNS_TIMEOUT,
             connect_timeout: CONNECT_TIMEOUT,

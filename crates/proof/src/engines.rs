@@ -1,11 +1,16 @@
 //! Private engines (PostgreSQL and Redis) for one check.
 
+use std::path::Path;
 use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 use sqlx::{Connection, PgConnection};
 
 use crate::report::{Failure, ensure};
 use crate::souk::required_env;
+
+/// Longest time in which a killed process ends.
+const END_MAX: Duration = Duration::from_secs(10);
 
 /// A private PostgreSQL and Redis, stopped when dropped.
 pub(crate) struct Engines {
@@ -91,13 +96,18 @@ impl Engines {
     pub(crate) async fn stop_postgres(&self) -> Result<(), Failure> {
         let pid = self.postmaster()?.to_string();
         tokio::process::Command::new("kill").args(["-s", "KILL", &pid]).status().await?;
+        // Until it has ended, it would be found running.
+        let (since, process) = (Instant::now(), Path::new("/proc").join(pid));
+        while process.exists() {
+            ensure(since.elapsed() < END_MAX, || String::from("PostgreSQL was killed and runs"))?;
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
         Ok(())
     }
 
     /// Kills PostgreSQL with SIGKILL and starts it again.
     pub(crate) async fn kill_postgres(&self) -> Result<(), Failure> {
-        let pid = self.postmaster()?.to_string();
-        tokio::process::Command::new("kill").args(["-s", "KILL", &pid]).status().await?;
+        self.stop_postgres().await?;
         let mut command = tokio::process::Command::new(&self.script);
         command.arg("start").arg("--dir").arg(&self.directory).stdout(Stdio::null());
         let status = command.stderr(Stdio::null()).stdin(Stdio::null()).status().await?;

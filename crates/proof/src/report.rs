@@ -77,6 +77,12 @@ impl Trial {
         }
     }
 
+    /// Returns the longest time that something may take: `full`, and four times that in the short form, which runs on
+    /// machines of any speed, often beside other checks.
+    pub(crate) fn time_max(&self, full: Duration) -> Duration {
+        self.by_tier(full * 4, full)
+    }
+
     /// Returns a random number generator for one purpose. Each purpose has its own stream, so that
     /// drawing one more number in one place does not change the numbers of another.
     pub(crate) fn rng(&self, purpose: u64) -> StdRng {

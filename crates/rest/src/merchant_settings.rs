@@ -75,12 +75,8 @@ async fn replace(
 ) -> Result<Settings, ErrorResponse> {
     let replaced = if_match.or(request.version)?;
     let expected = replaced.version();
-    let url = match &request.webhook_url {
-        Some(url) => url_change(&rest, &caller, expected, url.as_deref()).await?,
-        None => None,
-    };
-    let mut work = Work::for_store(&rest.database, caller.merchant).await?;
-    let current = merchants::lock_settings(&mut work, caller.merchant).await?;
+    let url = request.webhook_url.as_ref().map(Option::as_deref);
+    let (work, current, url) = lock(&rest, &caller, expected, url).await?;
     let settings = parse(request, &caller)?;
     if replaced == Precondition::Unnamed {
         return Err(VersionRequired { current_version: current.version }.into());
@@ -98,19 +94,47 @@ async fn change(
 ) -> Result<Settings, ErrorResponse> {
     let expected = if_match.or(patch["version"].as_i64())?.version();
     let url = match patch.get(WEBHOOK_URL) {
-        Some(Value::String(url)) => url_change(&rest, &caller, expected, Some(url)).await?,
-        Some(Value::Null) => url_change(&rest, &caller, expected, None).await?,
+        Some(Value::String(url)) => Some(Some(url.as_str())),
+        Some(Value::Null) => Some(None),
         // Anything else is invalid, which the schema says below.
         Some(_) | None => None,
     };
-    let mut work = Work::for_store(&rest.database, caller.merchant).await?;
     // Locked before the patch is applied, so that the fields that it does not name stay as they are.
-    let current = merchants::lock_settings(&mut work, caller.merchant).await?;
+    let (work, current, url) = lock(&rest, &caller, expected, url).await?;
     let request = patched(current.clone(), &patch, &caller)?;
     let settings = parse(request, &caller)?;
     let change = Change { settings: &settings, expected_version: expected, url };
     let secret = put(work, &rest, &caller, &current, &change).await?;
     answer(&rest, &caller, secret).await
+}
+
+/// Locks the settings, and returns them with the change that leads to this URL; `None` if nothing is requested or nothing changes.
+#[expect(clippy::option_option, reason = "an omitted URL differs from null")]
+async fn lock(
+    rest: &Rest,
+    caller: &StoreCaller,
+    expected_version: Option<i64>,
+    url: Option<Option<&str>>,
+) -> Result<(Work, CurrentSettings, Option<UrlChange>), ErrorResponse> {
+    loop {
+        let change = match url {
+            Some(url) => url_change(rest, caller, expected_version, url).await?,
+            None => None,
+        };
+        let mut work = Work::for_store(&rest.database, caller.merchant).await?;
+        let current = merchants::lock_settings(&mut work, caller.merchant).await?;
+        let is_complete = match url {
+            Some(url) if change.is_none() => {
+                rest.webhooks.is_settings_url(&mut work, caller.merchant, url).await?
+            }
+            Some(_) | None => true,
+        };
+        if is_complete {
+            return Ok((work, current, change));
+        }
+        // Another request has changed the URL meanwhile, and this one changes it again.
+        work.rollback().await?;
+    }
 }
 
 /// Settings to store.

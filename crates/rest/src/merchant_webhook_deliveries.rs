@@ -51,7 +51,7 @@ pub(crate) fn endpoints() -> Routes<RestState> {
     .operation_id("redeliverWebhook")
     .tag("merchant")
     .summary("Send an event again")
-    .description("Queues an event of the last 30 days for the endpoint, whether or not it was delivered, and whatever the endpoint selects. The bytes of the body and the ID are the same. A disabled endpoint is 409 `invalid_status_transition`.")
+    .description("Queues an event of the last 30 days for the endpoint, whether or not it was delivered, and regardless of the endpoint's event filter. The bytes of the body and the ID are the same. A disabled endpoint is 409 `invalid_status_transition`.")
     .idempotency_key()
     .path::<EndpointId>()
     .path::<EventId>()
@@ -98,7 +98,7 @@ struct ListParameters {
     "since": "2027-01-15T08:00:00Z", "until": "2027-01-15T20:00:00Z",
 })))]
 struct RecoverRequest {
-    /// Time of the first events, RFC 3339. Events older than 30 days are gone.
+    /// Time of the first events, RFC 3339. Events older than 30 days are not kept.
     since: Timestamp,
     /// Time before which the last events happened, RFC 3339; omitted: now.
     until: Option<Timestamp>,

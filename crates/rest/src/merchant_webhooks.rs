@@ -94,7 +94,7 @@ fn actions() -> Routes<RestState> {
         .operation_id("testWebhook")
         .tag("merchant")
         .summary("Send a test event")
-        .description("Queues an event of the kind `webhook.test` for the endpoint, whatever it selects. See the result with `GET /merchant/webhooks/{endpoint_id}/deliveries/{event_id}`. A disabled endpoint is 409 `invalid_status_transition`.")
+        .description("Queues an event of the kind `webhook.test` for the endpoint, regardless of its event filter. See the result with `GET /merchant/webhooks/{endpoint_id}/deliveries/{event_id}`. A disabled endpoint is 409 `invalid_status_transition`.")
         .idempotency_key()
         .path::<EndpointId>()
         .response::<Envelope<QueuedEvent>>(202)

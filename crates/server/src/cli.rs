@@ -98,7 +98,7 @@ pub enum Command {
         #[command(subcommand)]
         command: JobsCommand,
     },
-    /// Show the state of webhook deliveries; forward the events of a store to a local address
+    /// Show the state of webhook deliveries; try failing endpoints at once; forward the events of a store to a local address
     Webhooks {
         #[command(subcommand)]
         command: WebhooksCommand,

@@ -152,6 +152,9 @@ async fn administer(config: &Config, command: Command) -> Result<String, Command
         Command::Webhooks { command: WebhooksCommand::Status } => {
             webhooks::status(&database).await?
         }
+        Command::Webhooks { command: WebhooksCommand::Probe(arguments) } => {
+            webhooks::probe(&database, arguments).await?
+        }
         Command::Catalog { command: CatalogCommand::Import(arguments) } => {
             import::run(&database, config, arguments).await?
         }

@@ -11,7 +11,7 @@ use catalog::UploadGate;
 use checkout::PaymentGateway;
 use clap::{Args, ValueEnum};
 use database::CellName;
-use ipnet::IpNet;
+use ipnet::{IpNet, Ipv4Net};
 use limits::{AdmissionControl, Limiter};
 use payments::TestProvider;
 
@@ -112,6 +112,9 @@ pub struct Config {
     /// Networks that webhooks may be sent to although they are not public: addresses or networks such as 10.1.0.0/16; comma-separated
     #[arg(long, env = "SOUK_OUTBOUND_ALLOW", value_delimiter = ',', value_parser = network, global = true)]
     pub outbound_allow: Vec<IpNet>,
+    /// Networks that webhooks may not be sent to although they are public or allowed: addresses or networks such as 198.51.100.0/24; comma-separated
+    #[arg(long, env = "SOUK_OUTBOUND_DENY", value_delimiter = ',', value_parser = network, global = true)]
+    pub outbound_deny: Vec<IpNet>,
     /// Whether webhooks may be sent to URLs without TLS
     #[arg(long, env = "SOUK_OUTBOUND_HTTP", value_enum, default_value_t = OutboundHttp::Off, global = true)]
     pub outbound_http: OutboundHttp,
@@ -148,7 +151,16 @@ pub struct Config {
 fn network(text: &str) -> Result<IpNet, &'static str> {
     let text = text.trim();
     let one = text.parse::<IpAddr>().map(IpNet::from);
-    one.or_else(|_| text.parse()).map_err(|_| "not an IP address or network")
+    let network = one.or_else(|_| text.parse()).map_err(|_| "not an IP address or network")?;
+    Ok(canonical(network))
+}
+
+/// Returns a network of IPv4-mapped addresses as that of their IPv4 addresses, in which form addresses are compared with it.
+fn canonical(network: IpNet) -> IpNet {
+    let IpNet::V6(six) = network else { return network };
+    let four = six.addr().to_ipv4_mapped().zip(six.prefix_len().checked_sub(96));
+    let four = four.and_then(|(address, length)| Ipv4Net::new(address, length).ok());
+    four.map_or(network, IpNet::V4)
 }
 
 /// Whether rate limits are enforced.
@@ -341,8 +353,12 @@ impl Config {
             allow_http: self.outbound_http == OutboundHttp::On,
             allowed_networks: self.outbound_allow.clone(),
         };
-        let nameservers = self.outbound_nameservers.clone();
-        outbound::Client::new(outbound::Settings { policy, nameservers, ..Default::default() })
+        outbound::Client::new(outbound::Settings {
+            policy,
+            denied_networks: self.outbound_deny.clone(),
+            nameservers: self.outbound_nameservers.clone(),
+            ..Default::default()
+        })
     }
 
     /// Returns the gate that admits uploads while the disk has enough free space.
@@ -418,6 +434,36 @@ mod tests {
         assert_eq!(config.redis_url.public_part(), "r:1");
         let in_query: Secret = "postgres://db/souk?user=u&password=p@ss".parse().unwrap();
         assert_eq!(in_query.public_part(), "db/souk");
+    }
+
+    #[test]
+    fn a_network_is_one_of_ipv4_or_of_ipv6() {
+        for (text, expected) in [
+            ("10.1.0.0/16", "10.1.0.0/16"),
+            (" 10.1.2.3", "10.1.2.3/32"),
+            ("2606:4700::/32", "2606:4700::/32"),
+            ("::/0", "::/0"),
+            ("::ffff:10.1.0.0/112", "10.1.0.0/16"),
+            ("::ffff:10.1.2.3", "10.1.2.3/32"),
+        ] {
+            assert_eq!(network(text), Ok(expected.parse().unwrap()), "{text}");
+        }
+        assert!(network("10.1.0.0/33").is_err() && network("example.com").is_err());
+    }
+
+    #[tokio::test]
+    async fn the_client_of_outbound_requests_has_the_networks_of_the_settings() {
+        let networks = ["--outbound-allow", "10.0.0.0/8", "--outbound-deny", "1.1.1.1,10.1.0.0/16"];
+        let client = parse(&[&["souk", "work"], &networks[..]].concat()).outbound_client().unwrap();
+        for (url, is_accepted) in [
+            ("https://1.1.1.2/", true),
+            ("https://1.1.1.1/", false),
+            ("https://10.2.0.1/", true),
+            ("https://10.1.0.1/", false),
+        ] {
+            let destination = outbound::Destination::parse(url, client.policy()).unwrap();
+            assert_eq!(client.check(&destination).await.is_ok(), is_accepted, "{url}");
+        }
     }
 
     #[test]

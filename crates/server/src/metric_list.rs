@@ -189,7 +189,7 @@ pub(crate) const METRICS: &[Metric] = &[
         &[Work],
         "Time from an event to its delivery, of deliveries whose first attempt succeeded",
     ),
-    gauge("souk_webhook_in_flight", &[Work], "Requests in flight, by the state of their endpoints").by(&["class"], &[]),
+    gauge("souk_webhook_in_flight", &[Work], "Requests in flight or about to start, by the state of their endpoints").by(&["class"], &[]),
     counter(
         "souk_webhook_fenced_total",
         &[Work],
@@ -207,12 +207,13 @@ pub(crate) const METRICS: &[Metric] = &[
     )
     .starting_at_zero(),
     gauge("souk_webhook_pending", &[Serve], "Deliveries that wait for an attempt, up to 100,000"),
-    gauge("souk_webhook_lag_seconds", &[Serve], "Time for which deliveries have waited for a worker"),
+    gauge("souk_webhook_lag_seconds", &[Serve], "Time for which deliveries have waited for a worker, or in one"),
  counter("souk_webhook_secrets_unreadable_total", &[Work], "Times that nothing was sent because the secret of an endpoint could not be decrypted"),
     gauge("souk_webhook_dispatchers", &[Serve], "Workers that deliver webhooks"),
     gauge("souk_webhook_open_circuits", &[Serve], "Endpoints at which deliveries wait for a probe after several failures"),
     gauge("souk_webhook_dead", &[Serve], "Dead letters: deliveries that are attempted again only on request, up to 100,000"),
     gauge("souk_webhook_endpoints", &[Serve], "Endpoints of merchants").by(&["status"], &[]),
+    gauge("souk_webhook_stats_age_seconds", &[Serve], "Time since the gauges of pending and dead deliveries, lag, workers, circuits and endpoints were measured"),
     // The search index.
     gauge("souk_search_documents", &[Serve, Index], "Products in the search index; of a writer by shard")
         .by(&["shard"], &[]),

@@ -2,6 +2,7 @@
 //! scrapes only read the latest result.
 
 mod outage;
+mod webhook_gauges;
 
 use std::time::{Duration, Instant};
 
@@ -13,6 +14,7 @@ use search::Search;
 use tokio::sync::watch;
 
 use outage::OutageLog;
+use webhook_gauges::WebhookGauges;
 
 const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 const CHECK_TIMEOUT: Duration = Duration::from_secs(1);
@@ -35,6 +37,7 @@ pub struct Monitor {
     migrated: bool,
     jobs: CheckState,
     slow_checked_at: Option<Instant>,
+    webhooks: WebhookGauges,
     started_at: Instant,
     index_ready: bool,
 }
@@ -61,6 +64,7 @@ impl Monitor {
             migrated,
             jobs,
             slow_checked_at,
+            webhooks: WebhookGauges::new(),
             started_at: Instant::now(),
             index_ready: false,
         }
@@ -94,7 +98,7 @@ impl Monitor {
         if slow && database == CheckState::Ok {
             self.slow_checked_at = Some(Instant::now());
             self.measure_orders().await;
-            self.measure_webhooks().await;
+            self.webhooks.measure(&self.database).await;
         }
         let jobs = if database == CheckState::Ok { self.jobs } else { CheckState::Down };
         self.metrics.run_upkeep();
@@ -190,32 +194,12 @@ impl Monitor {
         }
     }
 
-    /// Measures deliveries. A failure leaves the former numbers.
-    async fn measure_webhooks(&self) {
-        let platform = Reading::for_platform(&self.database);
-        let stats =
-            match tokio::time::timeout(CHECK_TIMEOUT, webhooks::webhook_stats(&platform)).await {
-                Ok(Ok(stats)) => stats,
-                Ok(Err(error)) => return tracing::warn!(%error, "webhooks cannot be counted"),
-                Err(_) => return tracing::warn!("webhooks cannot be counted in time"),
-            };
-        metrics::gauge!("souk_webhook_pending").set(as_f64(stats.pending));
-        metrics::gauge!("souk_webhook_dead").set(as_f64(stats.dead));
-        metrics::gauge!("souk_webhook_lag_seconds").set(stats.lag_seconds);
-        metrics::gauge!("souk_webhook_dispatchers").set(as_f64(stats.dispatchers));
-        metrics::gauge!("souk_webhook_open_circuits").set(as_f64(stats.open_circuits));
-        let endpoints = |status: &'static str, count: i64| {
-            metrics::gauge!("souk_webhook_endpoints", "status" => status).set(as_f64(count));
-        };
-        endpoints("enabled", stats.enabled_endpoints);
-        endpoints("disabled", stats.disabled_endpoints());
-    }
-
     fn record_gauges(&self, database: CheckState, redis: CheckState) {
         let up = |state| if state == CheckState::Ok { 1.0 } else { 0.0 };
         metrics::gauge!("souk_engine_up", "engine" => "postgresql").set(up(database));
         metrics::gauge!("souk_engine_up", "engine" => "redis").set(up(redis));
         metrics::gauge!("souk_limits_degraded").set(1.0 - up(redis));
+        self.webhooks.record_age();
         let pool = self.database.pool_state();
         metrics::gauge!("souk_database_connections", "state" => "open").set(f64::from(pool.open));
         metrics::gauge!("souk_database_connections", "state" => "idle").set(f64::from(pool.idle));

@@ -2,9 +2,12 @@
 
 mod listen;
 
-use clap::Subcommand;
+use clap::{Args, Subcommand};
 use database::{Clock, Database, DatabaseError, Reading};
-use webhooks::{WebhookError, WebhookStats};
+use identity::{Actor, Reason};
+use merchants::{Administration, StoreError};
+use primitives::StoreSlug;
+use webhooks::{EndpointError, WebhookError, WebhookStats};
 
 use crate::Config;
 
@@ -15,8 +18,24 @@ use listen::{ListenArguments, ListenError, Listener};
 pub enum WebhooksCommand {
     /// Show how many deliveries wait and for how long, those started, dead letters and disabled endpoints
     Status,
+    /// Try endpoints whose circuit is open at once, after an outage of the network of Souk itself
+    Probe(ProbeArguments),
     /// Forward the events of a store to an address on this machine, until interrupted: for development
     Listen(ListenArguments),
+}
+
+/// Which endpoints are tried.
+#[derive(Debug, Args)]
+pub struct ProbeArguments {
+    /// Slug of the store
+    #[arg(long, required_unless_present = "all", conflicts_with = "all")]
+    store: Option<StoreSlug>,
+    /// Of all stores
+    #[arg(long)]
+    all: bool,
+    /// Why, for the audit log
+    #[arg(long)]
+    reason: Reason,
 }
 
 /// Why a command failed.
@@ -26,6 +45,10 @@ pub enum WebhooksCommandError {
     Stats(#[from] WebhookError),
     #[error("database failed: {0}")]
     Database(#[from] DatabaseError),
+    #[error("{0}")]
+    Store(#[from] StoreError),
+    #[error("{0}")]
+    Probe(#[from] EndpointError),
     #[error(transparent)]
     Listen(#[from] ListenError),
 }
@@ -35,6 +58,21 @@ pub(crate) async fn status(database: &Database) -> Result<String, WebhooksComman
     let platform = Reading::for_platform(database);
     let stats = webhooks::webhook_stats(&platform).await?;
     Ok(shown(&stats, webhooks::in_flight(&platform).await?))
+}
+
+/// Lets open circuits be probed now.
+pub(crate) async fn probe(
+    database: &Database,
+    arguments: ProbeArguments,
+) -> Result<String, WebhooksCommandError> {
+    database.refresh_directory().await?;
+    let store = match &arguments.store {
+        Some(slug) => Some(merchants::merchant_of(database, slug).await?),
+        None => None,
+    };
+    let by = Administration { actor: Actor::Operator, reason: &arguments.reason };
+    let circuits = webhooks::probe_open_circuits(database, by, store).await?;
+    Ok(format!("{circuits} endpoints are tried now; each that responds gets its deliveries."))
 }
 
 /// Forwards events until an error that repeating does not help.
@@ -76,9 +114,11 @@ fn shown(stats: &WebhookStats, started: i64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use clap::Parser;
     use testkit::TestDatabase;
 
     use super::*;
+    use crate::cli::Cli;
 
     #[test]
     fn numbers_that_are_not_counted_to_the_end_say_so() {
@@ -112,6 +152,22 @@ mod tests {
         assert!(shown(&stalled, 0).contains("\nNothing is sent"));
         let late = WebhookStats { dispatchers: 1, lag_seconds: 61.0, ..WebhookStats::default() };
         assert!(shown(&late, 0).contains("\nDeliveries are late"));
+    }
+
+    #[tokio::test]
+    async fn one_store_or_all_are_probed_for_a_reason() {
+        let parsed = |words: &str| {
+            let words = ["souk", "webhooks", "probe"].into_iter().chain(words.split(' '));
+            Cli::try_parse_from(words).is_ok()
+        };
+        assert!(parsed("--all --reason outage") && parsed("--store attic --reason outage"));
+        assert!(!parsed("--all") && !parsed("--reason outage"));
+        assert!(!parsed("--all --store attic --reason outage"));
+        let test = TestDatabase::new().await;
+        let arguments =
+            ProbeArguments { store: None, all: true, reason: "outage".parse().unwrap() };
+        let shown = probe(test.database(), arguments).await.unwrap();
+        assert!(shown.starts_with("0 endpoints"), "{shown}");
     }
 
     #[tokio::test]

@@ -16,7 +16,7 @@ use outbound::Client;
 use search::{PurgeTallies, RecordSearchableRuns};
 use webhooks::{
     DeadLetterDeliveries, DeleteDeliveries, Dispatcher, DispatcherSettings, PurgeWebhooks,
-    SealingKey,
+    RecoverLateEvents, SealingKey,
 };
 
 use crate::{Config, file_limit};
@@ -54,6 +54,7 @@ pub fn runner(database: Database, config: &Config) -> Runner {
         .every::<PurgeNotices>(Duration::from_hours(24))
         .register::<DeadLetterDeliveries>(())
         .register::<DeleteDeliveries>(())
+        .register::<RecoverLateEvents>(())
         .register::<PurgeWebhooks>(())
         .every::<PurgeWebhooks>(Duration::from_hours(1))
         .register::<PurgeTallies>(())

@@ -76,7 +76,7 @@ const fn sent(kind: EventKind) -> &'static str {
             "when a checkout ends without an order, because it expired or was canceled"
         }
         EventKind::WebhookTest => {
-            "when you request it with `POST /merchant/webhooks/{endpoint_id}/test`, to this endpoint only, whatever it selects"
+            "when you request it with `POST /merchant/webhooks/{endpoint_id}/test`, to this endpoint only, regardless of its event filter"
         }
     }
 }

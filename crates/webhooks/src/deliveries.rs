@@ -13,7 +13,8 @@ use crate::table::attempt::Listed;
 use crate::table::endpoint::Selection;
 use crate::{Endpoint, EndpointError, EventKind, EventPosition, InvalidCursor, Webhooks, table};
 
-/// For how long events, their bodies and their deliveries are kept and can be sent again (docs/retention.md).
+/// For how long events, their bodies and their deliveries are kept and can be sent again (docs/retention.md). A delivery ends
+/// that long after its event, whatever its status: it is neither listed nor counted any more, and is deleted.
 pub const RETENTION: Duration = Duration::from_hours(30 * 24);
 
 primitives::text_enum! {
@@ -89,7 +90,8 @@ pub struct Delivery {
     pub status: DeliveryStatus,
     /// Attempts that were made, since the last request to send it again.
     pub attempts: i16,
-    /// When the next attempt is due; `None` unless it is pending at an endpoint that is enabled.
+    /// When the next attempt is due, and not before the next probe of an open circuit; `None` unless it is pending at an endpoint
+    /// that is enabled.
     pub next_attempt_at: Option<Timestamp>,
     /// The newest first. Lists have at most one.
     pub attempt_log: Vec<Attempt>,
@@ -215,7 +217,8 @@ impl Webhooks {
         let read = async |sql: &mut Snapshot| {
             let found = table::endpoint::select(sql, merchant, Selection::One(id)).await?.pop();
             let endpoint = found.ok_or(EndpointError::NotFound)?;
-            let health = table::attempt::health(sql, merchant, id).await?;
+            let oldest = sql.now().await?.minus(RETENTION);
+            let health = table::attempt::health(sql, merchant, id, oldest).await?;
             Ok((endpoint, health.ok_or(EndpointError::NotFound)?))
         };
         reading.run(read).await

@@ -1,6 +1,7 @@
 //! The dispatcher: delivers events to endpoints. Any number of processes run one.
 
 mod attempt;
+mod backoff;
 mod decision;
 mod endpoint_queue;
 mod health;

@@ -14,8 +14,8 @@ use crate::purge::DeleteDeliveries;
 use crate::settings_endpoint::touch_settings;
 use crate::table::endpoint::Selection;
 use crate::{
-    DisabledReason, Endpoint, EndpointError, EndpointPatch, EndpointStatus, EventKind, NewEndpoint,
-    SigningSecret, Webhooks, table,
+    DisabledReason, Endpoint, EndpointError, EndpointPatch, EndpointStatus, EndpointUrl, EventKind,
+    NewEndpoint, SigningSecret, Webhooks, table,
 };
 
 /// For how long requests are signed with the former secret too (docs/contract/webhooks.md#signature-per-attempt).
@@ -92,21 +92,30 @@ impl Webhooks {
         let EndpointPatch { url, description, kinds, status } = patch;
         let description = description.map(|text| checked_description(&text)).transpose()?;
         let kinds = kinds.map(checked_kinds).transpose()?;
-        let present = self.find(merchant, id).await?;
-        let url = match url.filter(|url| *url != present.url) {
-            Some(url) => Some(self.check_url("url", &url).await?),
-            None => None,
+        let mut vetted = None;
+        // A URL is vetted before the endpoint is locked, if it differs then. If another request has changed the URL meanwhile so
+        // that this one moves the endpoint only now, it is begun again.
+        let (mut work, former, url) = loop {
+            let present = self.find(merchant, id).await?;
+            if let Some(url) = url.as_ref().filter(|url| **url != present.url)
+                && vetted.is_none()
+            {
+                vetted = Some(self.check_url("url", url).await?);
+            }
+            let url = vetted.as_ref().map(EndpointUrl::as_str).or(url.as_deref());
+            let moves = |endpoint: &Endpoint| url.is_some_and(|url| url != endpoint.url);
+            let mut work = Work::for_store(&self.database, merchant).await?;
+            if present.from_settings && moves(&present) {
+                touch_settings(&mut work, merchant, actor).await?;
+            }
+            let former = lock(&mut work, merchant, id, expected_version).await?;
+            if moves(&present) || !moves(&former) {
+                break (work, former, url.map(str::to_owned));
+            }
+            work.rollback().await?;
         };
-        let mut work = Work::for_store(&self.database, merchant).await?;
-        let is_moved = url.as_ref().is_some_and(|url| url.as_str() != present.url);
-        if present.from_settings && is_moved {
-            touch_settings(&mut work, merchant, actor).await?;
-        }
-        let former = lock(&mut work, merchant, id, expected_version).await?;
         let mut endpoint = former.clone();
-        if let Some(url) = url {
-            url.as_str().clone_into(&mut endpoint.url);
-        }
+        endpoint.url = url.unwrap_or(endpoint.url);
         endpoint.description = description.unwrap_or(endpoint.description);
         endpoint.kinds = kinds.unwrap_or(endpoint.kinds);
         if let Some(status) = status {
@@ -262,7 +271,7 @@ async fn record(
 
 impl Endpoint {
     /// Returns an enabled endpoint with a new id, that receives the default kinds of events.
-    pub(crate) fn fresh(work: &mut Work, url: &crate::EndpointUrl) -> Self {
+    pub(crate) fn fresh(work: &mut Work, url: &EndpointUrl) -> Self {
         let now = work.now();
         Self {
             id: work.new_id(),

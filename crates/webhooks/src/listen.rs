@@ -17,7 +17,7 @@ use crate::deliveries::RETENTION;
 use crate::{EndpointError, EventKind, EventPosition, InvalidCursor, Webhooks, table};
 
 /// How long before a sweep everything is visible: the lifetime of a `Work`, and time for the commit itself.
-const OVERLAP: Duration = Duration::from_secs(20);
+pub(crate) const OVERLAP: Duration = Duration::from_secs(20);
 
 /// An event with its body.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,9 +42,9 @@ pub struct EventPage {
 /// Where a reader starts or continues.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EventStart {
-    /// With the next event.
+    /// With the events whose transactions begin from now on.
     Now,
-    /// With the events of this time.
+    /// With the events whose transactions began at this time or later.
     Since(Timestamp),
     /// After the previous page.
     Cursor(EventCursor),
@@ -116,7 +116,7 @@ impl FromStr for EventCursor {
 
 impl Webhooks {
     /// Returns the events of a store from a position on, without tests of endpoints. An event may be returned more than once,
-    /// and none is missed.
+    /// and none from the start on is missed.
     pub async fn events(
         &self,
         merchant: MerchantId,

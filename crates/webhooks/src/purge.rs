@@ -1,4 +1,4 @@
-//! Jobs: emptying old partitions, deleting old events and dead letters, and ending the deliveries of disabled and
+//! Jobs: emptying old partitions, deleting old events and deliveries, and ending the deliveries of disabled and
 //! deleted endpoints (docs/retention.md).
 
 use std::time::Duration;
@@ -13,11 +13,11 @@ use crate::deliveries::RETENTION;
 use crate::table::delivery::EndpointKey;
 use crate::table::{self, purge, settlement};
 
-/// Rows deleted per statement.
+/// Rows that a statement deletes or moves.
 const BATCH: i64 = 1_000;
 
-/// Empties the partitions of bodies and attempts that hold nothing younger than the retention, and deletes old events, dead
-/// letters and deliveries that nobody can make any more. Scheduled every hour.
+/// Empties the partitions of bodies and attempts that hold nothing younger than the retention, and deletes older events and
+/// their deliveries, whatever their status. Scheduled every hour.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct PurgeWebhooks {}
 
@@ -43,7 +43,7 @@ impl Job for PurgeWebhooks {
                 failed = Some(error);
             }
         }
-        for expired in [Expired::Events, Expired::DeadLetters, Expired::StaleDeliveries] {
+        for expired in [Expired::Events, Expired::Deliveries] {
             loop {
                 let mut work = context.work_for_platform().await?;
                 table::plan_anew(work.sql()).await?;
@@ -62,9 +62,7 @@ impl Job for PurgeWebhooks {
 #[derive(Debug, Clone, Copy)]
 enum Expired {
     Events,
-    DeadLetters,
-    /// Deliveries of events whose body is gone.
-    StaleDeliveries,
+    Deliveries,
 }
 
 impl Expired {
@@ -72,8 +70,7 @@ impl Expired {
     async fn delete(self, work: &mut Work, before: Timestamp) -> sqlx::Result<u64> {
         match self {
             Self::Events => purge::events(work, before, BATCH).await,
-            Self::DeadLetters => purge::dead_letters(work, before, BATCH).await,
-            Self::StaleDeliveries => purge::stale_deliveries(work, before, BATCH).await,
+            Self::Deliveries => purge::deliveries(work, before, BATCH).await,
         }
     }
 }
@@ -103,7 +100,7 @@ async fn empty(context: &JobContext, bucket: i16, before: Timestamp) -> Result<(
 }
 
 /// Moves the pending deliveries of an endpoint that was disabled, because it is gone or has failed for days, to the
-/// dead letters, in batches: there may be millions. Enqueued with the disabling, which moves the first ones.
+/// dead letters, in batches: there may be millions. Enqueued with the disabling.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct DeadLetterDeliveries {
     pub(crate) merchant: MerchantId,
@@ -123,7 +120,7 @@ impl Job for DeadLetterDeliveries {
             let mut work = context.work_for_platform().await?;
             table::plan_anew(work.sql()).await?;
             let key = EndpointKey { merchant: self.merchant, endpoint: self.endpoint };
-            let moved = settlement::dead_letter(&mut work, key).await?;
+            let moved = settlement::dead_letter(&mut work, key, BATCH).await?;
             context.advance(work).await?;
             if moved == 0 {
                 return Ok(Outcome::DONE);

@@ -30,7 +30,8 @@ pub struct EndpointRecord {
     pub disabled_at: Option<Timestamp>,
     /// Whether it is that of `webhook_url` in the settings.
     pub from_settings: bool,
-    /// Until when requests are signed with the former secret too; absent if it was never rotated.
+    /// Until when requests are signed with the former secret too; absent if there was no rotation within the last day.
+    /// May have passed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub former_secret_until: Option<Timestamp>,
     /// Version. Send it with a change to exclude concurrent ones.
@@ -99,7 +100,8 @@ pub struct HealthRecord {
     pub failing_since: Option<Timestamp>,
     /// Failures since the last success.
     pub consecutive_failures: i32,
-    /// After several failures deliveries wait, and a single one is tried at this time; null otherwise.
+    /// After several failures deliveries wait, and a single one is tried at this time if one is due, otherwise when the first one
+    /// is; null otherwise.
     pub next_probe_at: Option<Timestamp>,
     /// Deliveries that are due or will be. Counted up to 1,000.
     pub pending_deliveries: i64,
@@ -136,7 +138,7 @@ pub struct DeliveryRecord {
     /// Attempts that were made since the last request to send the event again.
     pub attempt_count: i16,
     /// When the next attempt is due; absent unless the delivery is pending and its endpoint enabled. While the circuit is open,
-    /// the time of the next probe.
+    /// not before the next probe.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next_attempt_at: Option<Timestamp>,
     /// Attempts, the newest first: in lists the newest one, otherwise up to 100.

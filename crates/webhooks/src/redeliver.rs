@@ -1,11 +1,13 @@
 //! Verbs: sending an event again, recovering the events of a range of time, and testing an endpoint.
 
 use database::Work;
-use jobs::IdempotencyKey;
+use jobs::{IdempotencyKey, Job, JobContext, JobError, Outcome};
 use primitives::{EndpointId, EventId, MerchantId, Timestamp};
+use serde::{Deserialize, Serialize};
 
 use crate::claim::{claimed_earlier, record_claim};
 use crate::deliveries::RETENTION;
+use crate::listen::OVERLAP;
 use crate::table::endpoint::Selection;
 use crate::table::event::StoredEvent;
 use crate::table::redeliver::Range;
@@ -33,8 +35,8 @@ impl Recovery {
 
 impl Webhooks {
     /// Sends an event of the last 30 days to an endpoint again, whatever its delivery status and the kinds that the endpoint
-    /// selects. A pending delivery is attempted now; a delivered event and a dead letter get all attempts again.
-    /// Repeated with the same idempotency key, it changes nothing.
+    /// selects. A pending delivery is attempted now; a delivered event and a dead letter get all attempts again. It is sent before
+    /// what is pending, even if the circuit is open. Repeated with the same idempotency key, it changes nothing.
     pub async fn redeliver(
         &self,
         merchant: MerchantId,
@@ -51,14 +53,14 @@ impl Webhooks {
         if !table::redeliver::one(&mut work, merchant, endpoint, event, oldest).await? {
             return Err(EndpointError::EventNotFound);
         }
-        table::endpoint::probe_now(&mut work, merchant, endpoint).await?;
+        send_next(&mut work, merchant, endpoint, event).await?;
         record_claim(&mut work, key, event).await?;
         Ok(work.commit().await?)
     }
 
     /// Queues the events of a range, `until` excluded, that an endpoint has not received: those of the kinds that it selects which
     /// were never sent to it, and dead letters. Without `until`, the range ends now. Events older than 30 days are gone.
-    /// Repeating it queues nothing twice.
+    /// Repeating it queues nothing twice. An event whose transaction commits after the call is queued by a job, soon afterwards.
     pub async fn recover(
         &self,
         merchant: MerchantId,
@@ -70,19 +72,28 @@ impl Webhooks {
         let mut after = EventPosition::before(since);
         for _ in 0..PAGES_MAX {
             let mut work = Work::for_store(&self.database, merchant).await?;
-            let until = *end.get_or_insert(work.now());
+            let now = work.now();
+            let until = *end.get_or_insert(now);
             if until <= since {
                 return Err(EndpointError::InvalidRange);
             }
             let found = enabled(&mut work, merchant, endpoint).await?;
-            after = after.max(EventPosition::before(work.now().minus(RETENTION)));
+            after = after.max(EventPosition::before(now.minus(RETENTION)));
             let range = Range { after, until, kinds: &found.kinds, limit: i64::from(PAGE_EVENTS) };
             let page = table::redeliver::range(&mut work, merchant, endpoint, &range).await?;
+            if page.queued > 0 {
+                table::endpoint::probe_now(&mut work, merchant, endpoint).await?;
+            }
+            let last = page.last.filter(|_| page.seen >= i64::from(PAGE_EVENTS));
+            if last.is_none() {
+                let recent = since.max(now.minus(OVERLAP));
+                recover_later(&mut work, merchant, endpoint, recent, until.min(now)).await?;
+            }
             work.commit().await?;
             queued += u32::try_from(page.queued).unwrap_or(u32::MAX);
-            after = match page.last {
-                Some(last) if page.seen >= i64::from(PAGE_EVENTS) => last,
-                _ => return Ok(Recovery { queued, next_since: None }),
+            after = match last {
+                Some(last) => last,
+                None => return Ok(Recovery { queued, next_since: None }),
             };
             if queued + PAGE_EVENTS > Recovery::QUEUED_MAX {
                 break;
@@ -91,7 +102,7 @@ impl Webhooks {
         Ok(Recovery { queued, next_since: Some(after.at) })
     }
 
-    /// Sends a test event to an endpoint, whatever it selects, and returns its id. Repeated with the same idempotency
+    /// Sends a test event to an endpoint, whatever it selects, before what is pending there, and returns its id. Repeated with the same idempotency
     /// key, it returns the id of the first one and sends nothing.
     pub async fn send_test(
         &self,
@@ -112,11 +123,22 @@ impl Webhooks {
         let (kind, subject) = (EventKind::WebhookTest, endpoint.uuid());
         let event = StoredEvent { id, kind, subject, body: &body };
         table::event::insert(&mut work, merchant, &event, Some(endpoint)).await?;
-        table::endpoint::probe_now(&mut work, merchant, endpoint).await?;
+        send_next(&mut work, merchant, endpoint, id).await?;
         record_claim(&mut work, key, id).await?;
         work.commit().await?;
         Ok(id)
     }
+}
+
+/// Lets the delivery of an event be the next one that is attempted at its endpoint, even if the circuit is open.
+async fn send_next(
+    work: &mut Work,
+    merchant: MerchantId,
+    endpoint: EndpointId,
+    event: EventId,
+) -> sqlx::Result<()> {
+    table::redeliver::put_first(work, merchant, endpoint, event).await?;
+    table::endpoint::probe_now(work, merchant, endpoint).await
 }
 
 /// Returns the endpoint, or an error if it is disabled.
@@ -131,5 +153,63 @@ async fn enabled(
         Ok(endpoint)
     } else {
         Err(EndpointError::Disabled { reason: endpoint.disabled_reason })
+    }
+}
+
+/// Enqueues the job that queues what has become visible meanwhile of the last events of a recovery, if it has any.
+async fn recover_later(
+    work: &mut Work,
+    merchant: MerchantId,
+    endpoint: EndpointId,
+    since: Timestamp,
+    until: Timestamp,
+) -> Result<(), EndpointError> {
+    if since < until {
+        let job = RecoverLateEvents { merchant, endpoint, since, until };
+        let at = work.now().plus(OVERLAP);
+        jobs::enqueue_at(work, &job, at).await?;
+    }
+    Ok(())
+}
+
+/// Queues events that a recovery could not see: an event has the time at which its transaction began, and was not sent if its
+/// endpoint was disabled then. Enqueued by [`Webhooks::recover`], and due when everything of the range is visible.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct RecoverLateEvents {
+    merchant: MerchantId,
+    endpoint: EndpointId,
+    since: Timestamp,
+    until: Timestamp,
+}
+
+impl Job for RecoverLateEvents {
+    const NAME: &'static str = "webhooks.recover_late_events";
+    type Dependencies = ();
+
+    fn merchant(&self) -> Option<MerchantId> {
+        Some(self.merchant)
+    }
+
+    async fn run(self, context: JobContext, (): ()) -> Result<Outcome, JobError> {
+        let Self { merchant, endpoint, since, until } = self;
+        let mut after = EventPosition::before(since);
+        loop {
+            let mut work = context.work_for_store(merchant).await?;
+            let found = match enabled(&mut work, merchant, endpoint).await {
+                Ok(found) => found,
+                // A recovery after it is enabled again finds the events.
+                Err(EndpointError::NotFound | EndpointError::Disabled { .. }) => {
+                    return Ok(Outcome::DONE);
+                }
+                Err(error) => return Err(error.into()),
+            };
+            let range = Range { after, until, kinds: &found.kinds, limit: i64::from(PAGE_EVENTS) };
+            let page = table::redeliver::range(&mut work, merchant, endpoint, &range).await?;
+            context.advance(work).await?;
+            after = match page.last {
+                Some(last) if page.seen >= i64::from(PAGE_EVENTS) => last,
+                _ => return Ok(Outcome::DONE),
+            };
+        }
     }
 }

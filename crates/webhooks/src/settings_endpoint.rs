@@ -35,15 +35,32 @@ impl Webhooks {
         url: Option<&str>,
     ) -> Result<Option<UrlPlan>, EndpointError> {
         let url = url.map(str::trim);
-        let is_same = match (self.settings_url(merchant).await?, url) {
+        let is_same = self.is_same_url(self.settings_url(merchant).await?.as_deref(), url);
+        Ok((!is_same).then(|| UrlPlan { url: url.map(str::to_owned) }))
+    }
+
+    /// Returns whether nothing changes still, in a transaction that has locked the settings: from then on no other one changes
+    /// the URL.
+    pub async fn is_settings_url(
+        &self,
+        work: &mut Work,
+        merchant: MerchantId,
+        url: Option<&str>,
+    ) -> Result<bool, EndpointError> {
+        let current = select(work.sql(), merchant, Selection::OfSettings).await?.pop();
+        let current = current.map(|endpoint| endpoint.url);
+        Ok(self.is_same_url(current.as_deref(), url.map(str::trim)))
+    }
+
+    fn is_same_url(&self, current: Option<&str>, url: Option<&str>) -> bool {
+        match (current, url) {
             (None, None) => true,
             (Some(current), Some(url)) => {
                 let parsed = Destination::parse(url, self.client.policy());
                 current == url || parsed.is_ok_and(|parsed| parsed.as_str() == current)
             }
             (None, Some(_)) | (Some(_), None) => false,
-        };
-        Ok((!is_same).then(|| UrlPlan { url: url.map(str::to_owned) }))
+        }
     }
 
     /// Vets the URL of a plan, of a caller who may change it: resolves its host, which takes up to some seconds. Never called

@@ -2,6 +2,7 @@
 
 use database::Reading;
 
+use crate::deliveries::RETENTION;
 use crate::dispatcher::LOADED_MAX;
 use crate::{WebhookError, table};
 
@@ -12,8 +13,8 @@ pub struct WebhookStats {
     pub pending: i64,
     /// Dead letters, up to [`COUNT_MAX`](Self::COUNT_MAX).
     pub dead: i64,
-    /// For how long the store has waited that waits the longest for a dispatcher. Waiting for the next attempt after a failure
-    /// does not count.
+    /// For how long the store or endpoint has waited that waits the longest, for a dispatcher or in one. Waiting for the next
+    /// attempt after a failure, for the probe of a circuit or for a receiver that responds slowly does not count.
     pub lag_seconds: f64,
     pub enabled_endpoints: i64,
     /// Endpoints that their merchant disabled.
@@ -32,7 +33,7 @@ pub struct WebhookStats {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WebhookVerdict {
     InTime,
-    /// A store has waited for too long.
+    /// A store or an endpoint has waited for too long.
     Late,
     /// Deliveries wait, and no process delivers.
     NotSent,
@@ -84,7 +85,7 @@ pub async fn webhook_stats(reading: &Reading) -> Result<WebhookStats, WebhookErr
     reading
         .run(async |sql| {
             let now = sql.now().await?;
-            Ok(table::stats::webhook_stats(sql, now).await?)
+            Ok(table::stats::webhook_stats(sql, now, now.minus(RETENTION)).await?)
         })
         .await
 }

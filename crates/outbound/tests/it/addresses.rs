@@ -1,9 +1,9 @@
 //! URLs with addresses that are refused at registration and at connect.
 
-use outbound::{Destination, DestinationError, Policy, RequestError};
+use outbound::{Client, Destination, DestinationError, Policy, RequestError, Settings};
 
 use crate::receiver::Canary;
-use crate::{client, destination, lax, loopback, post, strict};
+use crate::{client, destination, get, lax, loopback, post, settings, strict};
 
 /// Hosts that are addresses outside of the public internet, in the spellings of URL parsers.
 const REFUSED_HOSTS: &[&str] = &[
@@ -83,6 +83,7 @@ async fn a_refused_address_is_refused_at_connect_in_every_spelling() {
         let refused = Some(RequestError::AddressRefused);
         assert_eq!(client.check(&destination(&url)).await.err(), refused, "{url}");
         assert_eq!(post(&client, &url).await.err(), refused, "{url}");
+        assert_eq!(get(&client, &url).await.err(), refused, "{url}");
     }
     canary.assert_untouched().await;
 }
@@ -102,4 +103,23 @@ async fn a_port_of_another_service_is_refused_at_connect() {
     // Parsed with a policy that exempts all addresses from the rule for ports.
     let redis = Destination::parse("http://1.1.1.1:6379/", &lax()).unwrap();
     assert_eq!(only_loopback.check(&redis).await, Err(RequestError::AddressRefused));
+}
+
+#[tokio::test]
+async fn a_denied_network_is_refused_at_registration_and_at_connect_although_it_is_allowed() {
+    let canary = Canary::start().await;
+    let denied_networks = vec!["127.0.0.0/16".parse().unwrap(), "1.1.1.1/32".parse().unwrap()];
+    let settings = Settings { denied_networks, ..settings(loopback()) };
+    let client = Client::new(settings).unwrap();
+    let port = canary.address().port();
+    for url in [format!("http://{}/", canary.address()), format!("http://[::ffff:7f00:1]:{port}/")]
+    {
+        let refused = Some(RequestError::AddressRefused);
+        assert_eq!(client.check(&destination(&url)).await.err(), refused, "{url}");
+        assert_eq!(post(&client, &url).await.err(), refused, "{url}");
+    }
+    let public = client.check(&destination("https://1.1.1.1/")).await;
+    assert_eq!(public, Err(RequestError::AddressRefused));
+    assert_eq!(client.check(&destination("https://1.1.1.2/")).await, Ok(()));
+    canary.assert_untouched().await;
 }

@@ -8,7 +8,7 @@ use tokio::net::UdpSocket;
 
 use crate::name_server::NameServer;
 use crate::receiver::{Canary, Receiver};
-use crate::{destination, loopback, post, settings, strict};
+use crate::{destination, get, loopback, post, settings, strict};
 
 const HOST: &str = "hooks.example.com";
 const NO_CONTENT: &str = "HTTP/1.1 204 No Content\r\n\r\n";
@@ -53,6 +53,27 @@ async fn a_name_with_a_refused_address_is_refused_at_registration_and_at_connect
         &["1.1.1.1", "::1"],
         &["127.0.0.1", "2606:4700:4700::1111"],
     ] {
+        server.set(HOST, addresses);
+        let checked = client.check(&destination(&url)).await;
+        assert_eq!(checked, Err(RequestError::AddressRefused), "{addresses:?}");
+        let posted = post(&client, &url).await.err();
+        assert_eq!(posted, Some(RequestError::AddressRefused), "{addresses:?}");
+        let fetched = get(&client, &url).await.err();
+        assert_eq!(fetched, Some(RequestError::AddressRefused), "{addresses:?}");
+    }
+    canary.assert_untouched().await;
+}
+
+#[tokio::test]
+async fn a_name_with_an_address_of_a_denied_network_is_refused() {
+    let server = NameServer::start().await;
+    let canary = Canary::start().await;
+    let url = format!("http://{HOST}:{}/", canary.address().port());
+    let denied_networks = vec!["127.0.0.1/32".parse().unwrap(), "1.1.1.0/24".parse().unwrap()];
+    let nameservers = vec![server.address];
+    let settings = Settings { denied_networks, nameservers, ..settings(loopback()) };
+    let client = Client::new(settings).unwrap();
+    for addresses in [&["127.0.0.1"][..], &["1.1.1.1"], &["8.8.8.8", "1.1.1.1"]] {
         server.set(HOST, addresses);
         let checked = client.check(&destination(&url)).await;
         assert_eq!(checked, Err(RequestError::AddressRefused), "{addresses:?}");

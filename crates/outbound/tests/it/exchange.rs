@@ -10,7 +10,7 @@ use tokio::io::AsyncWriteExt;
 use tokio::sync::oneshot;
 
 use crate::receiver::{Canary, Receiver, read_request};
-use crate::{client, destination, loopback, post};
+use crate::{client, destination, get, loopback, post};
 
 /// A response with a body and its length.
 fn response(head: &str, body: &[u8]) -> Vec<u8> {
@@ -55,9 +55,12 @@ async fn a_redirect_is_returned_and_not_followed() {
     for status in ["301 Moved Permanently", "302 Found", "307 Temporary Redirect"] {
         let head = format!("HTTP/1.1 {status}\r\nlocation: http://{}/", canary.address());
         let receiver = Receiver::responding(response(&head, b"")).await;
-        let response = post(&client(loopback()), &receiver.url()).await.unwrap();
-        assert!(response.status.is_redirection());
-        assert_eq!(receiver.connections(), 1);
+        let client = client(loopback());
+        for response in [post(&client, &receiver.url()).await, get(&client, &receiver.url()).await]
+        {
+            assert!(response.unwrap().status.is_redirection());
+        }
+        assert!((1..=2).contains(&receiver.connections()));
     }
     canary.assert_untouched().await;
 }
@@ -66,8 +69,11 @@ async fn a_redirect_is_returned_and_not_followed() {
 async fn a_longer_body_is_read_up_to_the_maximum_length() {
     for length in [RESPONSE_MAX_BYTES, RESPONSE_MAX_BYTES + 1] {
         let receiver = Receiver::responding(response("HTTP/1.1 200 OK", &vec![b'a'; length])).await;
-        let response = post(&client(loopback()), &receiver.url()).await.unwrap();
-        assert_eq!(response.body.len(), RESPONSE_MAX_BYTES);
+        let client = client(loopback());
+        for response in [post(&client, &receiver.url()).await, get(&client, &receiver.url()).await]
+        {
+            assert_eq!(response.unwrap().body.len(), RESPONSE_MAX_BYTES);
+        }
     }
 }
 
@@ -105,13 +111,17 @@ async fn a_compressed_body_is_not_decompressed() {
     for encoding in ["gzip", "deflate", "br", "zstd"] {
         let head = format!("HTTP/1.1 200 OK\r\ncontent-encoding: {encoding}");
         let receiver = Receiver::responding(response(&head, &bomb)).await;
-        let response = post(&client(loopback()), &receiver.url()).await.unwrap();
-        assert_eq!(response.body, bomb[..bomb.len().min(RESPONSE_MAX_BYTES)], "{encoding}");
+        let client = client(loopback());
+        for response in [post(&client, &receiver.url()).await, get(&client, &receiver.url()).await]
+        {
+            let expected = &bomb[..bomb.len().min(RESPONSE_MAX_BYTES)];
+            assert_eq!(response.unwrap().body, expected, "{encoding}");
+        }
     }
 }
 
-#[tokio::test]
-async fn headers_of_the_caller_are_sent_except_those_of_the_connection() {
+/// A receiver of one request, and that request.
+async fn recording() -> (Receiver, oneshot::Receiver<String>) {
     let (sender, request) = oneshot::channel();
     let sender = Arc::new(Mutex::new(Some(sender)));
     let receiver = Receiver::start(move |mut stream| {
@@ -123,6 +133,20 @@ async fn headers_of_the_caller_are_sent_except_those_of_the_connection() {
         }
     })
     .await;
+    (receiver, request)
+}
+
+/// Returns the lines of the head, sorted, and the body.
+fn parts(request: &str) -> (Vec<&str>, &str) {
+    let (head, body) = request.split_once("\r\n\r\n").unwrap();
+    let mut lines: Vec<&str> = head.lines().collect();
+    lines.sort_unstable();
+    (lines, body)
+}
+
+#[tokio::test]
+async fn headers_of_the_caller_are_sent_except_those_of_the_connection() {
+    let (receiver, request) = recording().await;
     let mut headers = HeaderMap::new();
     for (name, value) in [
         (header::USER_AGENT, "Souk-Webhooks/1.0"),
@@ -141,9 +165,7 @@ async fn headers_of_the_caller_are_sent_except_those_of_the_connection() {
     let body = Bytes::from_static(b"{\"a\":1}");
     client.post(&destination(&receiver.url()), headers, body).await.unwrap();
     let request = request.await.unwrap();
-    let (head, body) = request.split_once("\r\n\r\n").unwrap();
-    let mut lines: Vec<&str> = head.lines().collect();
-    lines.sort_unstable();
+    let (lines, body) = parts(&request);
     let host = format!("host: {}", receiver.address);
     let expected = [
         "POST /hooks HTTP/1.1",
@@ -155,6 +177,20 @@ async fn headers_of_the_caller_are_sent_except_those_of_the_connection() {
         "user-agent: Souk-Webhooks/1.0",
     ];
     assert_eq!((lines.as_slice(), body), (&expected[..], "{\"a\":1}"));
+}
+
+#[tokio::test]
+async fn a_get_request_has_no_body() {
+    let (receiver, request) = recording().await;
+    let mut headers = HeaderMap::new();
+    headers.insert(header::ACCEPT, HeaderValue::from_static("application/json"));
+    headers.insert(header::CONTENT_LENGTH, HeaderValue::from_static("7000"));
+    client(loopback()).get(&destination(&receiver.url()), headers).await.unwrap();
+    let request = request.await.unwrap();
+    let host = format!("host: {}", receiver.address);
+    let expected =
+        ["GET /hooks HTTP/1.1", "accept-encoding: identity", "accept: application/json", &host];
+    assert_eq!(parts(&request), (expected.to_vec(), ""));
 }
 
 #[tokio::test]

@@ -55,3 +55,7 @@ fn destination(url: &str) -> Destination {
 async fn post(client: &Client, url: &str) -> Result<Response, RequestError> {
     client.post(&destination(url), HeaderMap::new(), Bytes::from_static(b"{}")).await
 }
+
+async fn get(client: &Client, url: &str) -> Result<Response, RequestError> {
+    client.get(&destination(url), HeaderMap::new()).await
+}

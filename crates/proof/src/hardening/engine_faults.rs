@@ -32,7 +32,7 @@ pub(crate) async fn prove(trial: Trial) -> Verdict {
     for part in trial.rotate(vec![Part::Faults, Part::Failover], 1) {
         findings.push(match part {
             Part::Faults => fail_statements().await?,
-            Part::Failover => fail_over().await?,
+            Part::Failover => fail_over(trial.time_max(RECOVERY_MAX)).await?,
         });
     }
     Ok(findings.join("; "))
@@ -93,7 +93,7 @@ async fn fail_statements() -> Verdict {
     ))
 }
 
-async fn fail_over() -> Verdict {
+async fn fail_over(most: Duration) -> Verdict {
     let engines = Engines::start()?;
     let url = &engines.database_url;
     command(url, &["migrate"])?;
@@ -102,7 +102,7 @@ async fn fail_over() -> Verdict {
     engines.demote().await?;
     let since = Instant::now();
     while buyer.read().await? != 200 {
-        ensure(since.elapsed() < RECOVERY_MAX, || String::from("reads fail on a standby"))?;
+        ensure(since.elapsed() < most, || String::from("reads fail on a standby"))?;
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
     buyer.expect(503).await.map_err(|why| format!("on a standby: {why}"))?;
@@ -110,7 +110,7 @@ async fn fail_over() -> Verdict {
     sqlx::query("SELECT pg_promote()").execute(&mut sql).await?;
     let since = Instant::now();
     while let Err(why) = buyer.expect(200).await {
-        ensure(since.elapsed() < RECOVERY_MAX, || format!("after the promotion: {why}"))?;
+        ensure(since.elapsed() < most, || format!("after the promotion: {why}"))?;
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
     Ok(format!(

@@ -4,7 +4,11 @@
 //! Each store has ten endpoints at addresses of their own: four hang, two send a byte a second, two answer 500, one resets, one
 //! works. First only those that work are registered, and events are published at a steady rate: the baseline. Then the others
 //! are registered, and the same events go to all of them. The time of a first attempt is that from the begin of the transaction
-//! of the event, by the clock of PostgreSQL, to the arrival at the receiver.
+//! of the event, by the clock of PostgreSQL, to the arrival at the receiver. The 99th percentiles of single periods are printed
+//! beside those of the whole time: one moment in which the machine is slow shows as a wide range.
+//!
+//! Before memory is measured, each of the others has a backlog of more deliveries than a worker keeps in memory for an endpoint:
+//! memory that fills up to a limit does not grow without one.
 //!
 //! One queue for all receivers would fail here: with `SOUK_WEBHOOK_SLOTS` requests of ten seconds each, it delivers a tenth of
 //! that per second, and the working receivers wait their turn among the others.
@@ -12,7 +16,7 @@
 //! In the short form there are few receivers and few slots; the ratio and the memory are not judged, because neither has settled
 //! after seconds.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::time::{Duration, Instant};
 
 use futures::stream::{self, StreamExt, TryStreamExt};
@@ -21,6 +25,7 @@ use primitives::MerchantId;
 use super::site::{PATIENCE, Site, Worker, merchant};
 use crate::report::{Failure, Tier, Trial, Verdict, ensure, grouped};
 use crate::souk::resident_kilobytes;
+use crate::table_print::Spread;
 
 /// The paths of the endpoints of a store; the last one works.
 const PATHS: [&str; 10] =
@@ -31,6 +36,8 @@ const LATE: Duration = Duration::from_secs(2);
 const RATIO_MAX: f64 = 2.0;
 /// How much the memory of the worker may grow between a third of the time and its end.
 const GROWTH_MAX: f64 = 1.1;
+/// How many times faster the backlog is published than the events that are measured.
+const BACKLOG_RATE: u32 = 5;
 /// Requests at one endpoint at the same time.
 const OPEN_MAX: usize = 2;
 
@@ -41,6 +48,8 @@ struct Scale {
     /// Time in which each store has one event.
     period: Duration,
     baseline: Duration,
+    /// Time in which the backlog of the other receivers is published, at [`BACKLOG_RATE`] times the rate.
+    backlog: Duration,
     mixed: Duration,
     slots: usize,
 }
@@ -49,6 +58,7 @@ const FAST: Scale = Scale {
     stores: 20,
     period: Duration::from_secs(1),
     baseline: Duration::from_secs(2),
+    backlog: Duration::ZERO,
     mixed: Duration::from_secs(9),
     // Few, so that the receivers that hang would take all of them.
     slots: 24,
@@ -56,8 +66,10 @@ const FAST: Scale = Scale {
 const FULL: Scale = Scale {
     stores: 500,
     period: Duration::from_secs(10),
-    baseline: Duration::from_secs(30),
-    mixed: Duration::from_secs(90),
+    baseline: Duration::from_secs(50),
+    // Twelve events of each store; a worker keeps ten deliveries of an endpoint that is not healthy in memory.
+    backlog: Duration::from_secs(24),
+    mixed: Duration::from_mins(2),
     slots: 512,
 };
 
@@ -73,29 +85,38 @@ pub(crate) async fn prove(trial: Trial) -> Verdict {
     let baseline = Latencies::since(&site, since).await?;
     register(&site, scale, 0..PATHS.len() - 1).await?;
     trial.progress(|| format!("{} endpoints", scale.stores * PATHS.len()));
+    run(&site, Scale { period: scale.period / BACKLOG_RATE, ..scale }, scale.backlog).await?;
     let since = Mark::now(&site).await?;
     let memory = measure(&site, &worker, scale).await?;
     let mixed = Latencies::since(&site, since).await?;
     let most = site.receiver.requests()?.iter().map(|request| request.open).max().unwrap_or(0);
     ensure(most <= OPEN_MAX, || format!("{most} requests at one endpoint at the same time"))?;
     let (before, after) = (baseline.percentile(99), mixed.percentile(99));
-    ensure(after < LATE, || format!("a hundredth of the first attempts is later than {after:?}"))?;
+    ensure(after < trial.time_max(LATE), || {
+        format!("a hundredth of the first attempts is later than {after:?}")
+    })?;
     let (ratio, growth) = (after.as_secs_f64() / before.as_secs_f64(), memory.growth());
-    if trial.tier == Tier::Full {
-        ensure(ratio <= RATIO_MAX, || format!("p99 {after:?}, {before:?} without the others"))?;
-        ensure(growth <= GROWTH_MAX, || format!("the worker grew by a factor of {growth:.2}"))?;
-    }
-    Ok(format!(
-        "{} receivers, 90 % of them bad, {} events: first attempts at the others p50 {} ms, p99 {} ms, without the bad ones p50 {} \
-         ms, p99 {} ms, {ratio:.2} times as long; at most {most} requests at an endpoint at once; worker {} MB, {growth:.2} times \
-         that at a third",
-        grouped(scale.stores * PATHS.len()),
-        grouped(mixed.0.len()),
+    let latencies = format!(
+        "first attempts at the others p50 {} ms, p99 {} ms, of periods {} ms; without the bad ones p50 {} ms, p99 {} ms, of \
+         periods {} ms: {ratio:.2} times as long",
         mixed.percentile(50).as_millis(),
         after.as_millis(),
+        mixed.periods(scale).show(0),
         baseline.percentile(50).as_millis(),
         before.as_millis(),
-        grouped(memory.last_kilobytes / 1_000),
+        baseline.periods(scale).show(0),
+    );
+    let memory = format!(
+        "worker {} MB, {growth:.2} times that at a third",
+        grouped(memory.last_kilobytes / 1_000)
+    );
+    if trial.tier == Tier::Full {
+        ensure(ratio <= RATIO_MAX && growth <= GROWTH_MAX, || format!("{latencies}; {memory}"))?;
+    }
+    Ok(format!(
+        "{} receivers, 90 % of them bad, {} events: {latencies}; at most {most} requests at an endpoint at once; {memory}",
+        grouped(scale.stores * PATHS.len()),
+        grouped(mixed.sorted.len()),
     ))
 }
 
@@ -165,8 +186,12 @@ impl Mark {
     }
 }
 
-/// Times from the transactions of events to their first arrival at a working receiver, sorted.
-struct Latencies(Vec<Duration>);
+/// Times from the transactions of events to their first arrival at a working receiver.
+struct Latencies {
+    sorted: Vec<Duration>,
+    /// The same, each with the time of its event since the begin of the measurement.
+    by_time: Vec<(Duration, Duration)>,
+}
 
 impl Latencies {
     /// Returns those of the events since a time.
@@ -183,20 +208,44 @@ impl Latencies {
         for request in requests.iter().filter(|request| request.path.starts_with("/ok/")) {
             arrived.entry(request.event()).or_insert(request.at_micros);
         }
-        let mut latencies = Vec::with_capacity(events.len());
+        let mut by_time = Vec::with_capacity(events.len());
         for (event, created_micros) in events {
             let id = format!("evt_{}", event.simple());
             let arrived = arrived.get(id.as_str());
             let arrived = arrived.ok_or_else(|| format!("{id} did not arrive"))?;
-            let micros = u64::try_from(arrived - created_micros).unwrap_or(0);
-            latencies.push(Duration::from_micros(micros));
+            let latency = micros(arrived - created_micros);
+            by_time.push((micros(created_micros - mark.0), latency));
         }
-        latencies.sort_unstable();
-        ensure(!latencies.is_empty(), || String::from("no events were published"))?;
-        Ok(Self(latencies))
+        ensure(!by_time.is_empty(), || String::from("no events were published"))?;
+        let mut sorted: Vec<Duration> = by_time.iter().map(|(_, latency)| *latency).collect();
+        sorted.sort_unstable();
+        Ok(Self { sorted, by_time })
     }
 
     fn percentile(&self, percent: usize) -> Duration {
-        self.0[(self.0.len() * percent / 100).min(self.0.len() - 1)]
+        percentile(&self.sorted, percent)
     }
+
+    /// Returns the 99th percentiles, in milliseconds, of the periods in which each store has one event.
+    fn periods(&self, scale: Scale) -> Spread {
+        let mut periods: BTreeMap<u128, Vec<Duration>> = BTreeMap::new();
+        for (since, latency) in &self.by_time {
+            let period = since.as_micros() / scale.period.as_micros();
+            periods.entry(period).or_default().push(*latency);
+        }
+        // The events at the edges of the time are few.
+        periods.retain(|_, latencies| latencies.len() * 2 > scale.stores);
+        Spread::of(periods.into_values().map(|mut latencies| {
+            latencies.sort_unstable();
+            percentile(&latencies, 99).as_secs_f64() * 1_000.0
+        }))
+    }
+}
+
+fn percentile(sorted: &[Duration], percent: usize) -> Duration {
+    sorted[(sorted.len() * percent / 100).min(sorted.len() - 1)]
+}
+
+fn micros(micros: i64) -> Duration {
+    Duration::from_micros(u64::try_from(micros).unwrap_or(0))
 }

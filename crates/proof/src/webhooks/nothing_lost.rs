@@ -67,13 +67,29 @@ pub(crate) async fn soak(orders: Option<u32>) -> Result<(), Failure> {
     Ok(())
 }
 
-async fn run(orders: usize, seed: u64, mut progress: impl FnMut(String)) -> Verdict {
-    let since = Instant::now();
+async fn run(orders: usize, seed: u64, progress: impl FnMut(String)) -> Verdict {
     let mut shop = Shop::open().await?;
+    let ended = place(&mut shop, orders, seed, progress).await;
+    // Now, because the database cannot be dropped if PostgreSQL does not run.
+    ended.inspect_err(|why| println!("{why}"))
+}
+
+/// Places orders while processes are killed, and compares what was received.
+async fn place(
+    shop: &mut Shop,
+    orders: usize,
+    seed: u64,
+    mut progress: impl FnMut(String),
+) -> Verdict {
+    let since = Instant::now();
     let buyers = Buyers::start(&shop.desk, seed);
     let (mut rng, mut kills) = (StdRng::seed_from_u64(seed), Kills::default());
-    // Often enough that a short run has one of each kind.
-    let longest_ms = if orders < 1_000 { 700 } else { 2_500 };
+    // Often enough that a short run has one of each kind, and that a long one has time for orders.
+    let longest_ms = match orders {
+        ..1_000 => 700,
+        1_000..50_000 => 2_500,
+        _ => 6_000,
+    };
     while !buyers.has_one_failed() && (buyers.placed() < orders || kills.total() < KILLS_MIN) {
         let pause = rng.random_range(300..longest_ms);
         tokio::time::sleep(Duration::from_millis(pause)).await;

@@ -1,6 +1,7 @@
-//! The receiver of webhooks: a process of its own, which appends every connection and every request to a file before it answers,
-//! and answers as the path of the request says. It listens at all addresses of the machine, so that every address of
-//! 127.0.0.0/8 can be another receiver, and ends with the process that started it.
+//! The receiver of webhooks: a process of its own, which appends every connection and every request to a file, if it has one,
+//! before it answers, and answers as the path of the request says; at `/count` with the number of requests that it received. It
+//! listens at all addresses of the machine, so that every address of 127.0.0.0/8 can be another receiver, and ends with the
+//! process that started it.
 
 mod behavior;
 mod process;
@@ -43,7 +44,7 @@ struct Shared {
     clock: Clock,
     /// Requests that are not answered, by path.
     open: Mutex<HashMap<String, usize>>,
-    /// Requests that were received.
+    /// Requests that were received, except those at `/count`.
     count: AtomicU64,
     /// Paths and events that were received.
     seen: Mutex<HashSet<(String, String)>>,

@@ -1,5 +1,5 @@
 //! `simulation`: dispatchers in a simulated world, one for each seed: simulated clock, network and database, with crashes,
-//! pauses, receivers that fail, hang, recover or are gone, and merchants that disable, enable and move their endpoints.
+//! pauses, receivers that fail, hang, succeed slowly, recover or are gone, and merchants that disable, enable and move their endpoints.
 //!
 //! What runs are the parts of `webhooks` that decide: what a process has in memory, whose turn it is, what follows from a
 //! response, what is recorded, when the next attempt is due. The tables, the requests and the loop around them are simulated
@@ -36,9 +36,9 @@ pub(crate) async fn prove(trial: Trial) -> Verdict {
     let time = since.elapsed();
     ensure(time < TIME_MAX, || format!("{seeds} simulations took {time:?}"))?;
     let SimulationSummary { fenced, quarantined, dead, changes, .. } = total;
-    let SimulationSummary { full_stores, deferred, released_later, long_queues, .. } = total;
-    let happened =
-        [fenced, quarantined, dead, changes, full_stores, deferred, released_later, long_queues];
+    let SimulationSummary { full_stores, deferred, released_later, long_queues, slow, .. } = total;
+    let happened = [fenced, quarantined, dead, changes, full_stores, deferred, released_later];
+    let happened = [&happened[..], &[long_queues, slow]].concat();
     ensure(!happened.contains(&0), || format!("something did not happen: {total:?}"))?;
     Ok(format!(
         "{} seeds: {} deliveries with {} attempts, {} crashes and {} pauses of processes, {} changes of endpoints: {} delivered, {} dead \
@@ -88,5 +88,6 @@ fn add(total: &mut SimulationSummary, part: &SimulationSummary) {
     total.deferred += part.deferred;
     total.released_later += part.released_later;
     total.long_queues += part.long_queues;
+    total.slow += part.slow;
     total.longest_wait = total.longest_wait.max(part.longest_wait);
 }

@@ -40,6 +40,7 @@ const ALLOWED: &[(&str, &str)] = &[
         "crates/webhooks/src/endpoints.rs",
         "a merchant's change of an endpoint has an entry in the audit log",
     ),
+    ("crates/webhooks/src/probe.rs", "an operator probes the endpoints of every store"),
     ("crates/search/", "the index, the store directory and the query statistics span all stores"),
     ("crates/trust/", "scores every store of the cell"),
     ("crates/rest/src/admin_jobs.rs", "acts for an administrator of the platform"),

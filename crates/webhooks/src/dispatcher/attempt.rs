@@ -87,8 +87,9 @@ pub(super) struct Lane {
     /// `None` if they cannot be decrypted.
     pub(super) secrets: Option<Vec<SigningSecret>>,
     pub(super) deliveries: Vec<Delivery>,
-    /// The time of the database, `since` then.
+    /// The time of the database at the start.
     pub(super) started_at: Timestamp,
+    /// The same moment or a little earlier, by the clock of this process.
     pub(super) since: Instant,
 }
 
@@ -129,7 +130,7 @@ impl Lane {
         results: UnboundedSender<AttemptResult>,
     ) {
         let begun = Instant::now();
-        let mut continues = true;
+        let mut continues = !stop.load(Ordering::Relaxed);
         for delivery in std::mem::take(&mut self.deliveries) {
             let at = self.now();
             let since = Instant::now();
@@ -167,9 +168,9 @@ impl Lane {
         }
     }
 
-    /// Returns the time of the database, to the second.
+    /// Returns the time of the database.
     fn now(&self) -> Timestamp {
-        self.started_at.plus(Duration::from_secs(self.since.elapsed().as_secs()))
+        self.started_at.plus(self.since.elapsed())
     }
 
     async fn attempt(&self, client: &Client, delivery: &Delivery, at: Timestamp) -> Outcome {
@@ -205,6 +206,7 @@ mod tests {
     use primitives::{EndpointId, EventId, Id, MerchantId};
     use rand::SeedableRng;
     use rand::rngs::StdRng;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
     use tokio::net::TcpListener;
     use tokio::sync::mpsc;
 
@@ -237,17 +239,32 @@ mod tests {
     }
 
     async fn run(lane: Lane, is_stopped: bool) -> Vec<Outcome> {
+        results(lane, is_stopped).await.into_iter().map(|result| result.outcome).collect()
+    }
+
+    async fn results(lane: Lane, is_stopped: bool) -> Vec<AttemptResult> {
         let allowed_networks = vec!["127.0.0.0/8".parse().unwrap()];
         let policy = outbound::Policy { allow_http: true, allowed_networks };
         let settings = outbound::Settings { policy, ..outbound::Settings::default() };
         let (sender, mut results) = mpsc::unbounded_channel();
         let stop = Arc::new(AtomicBool::new(is_stopped));
         lane.run(Client::new(settings).unwrap(), stop, sender).await;
-        let mut outcomes = Vec::new();
+        let mut received = Vec::new();
         while let Some(result) = results.recv().await {
-            outcomes.push(result.outcome);
+            received.push(result);
         }
-        outcomes
+        received
+    }
+
+    /// Answers each request with 200, after a time.
+    async fn answer_all(listener: TcpListener, after: Duration) {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            let mut request = Vec::new();
+            while !request.ends_with(b"{}") && stream.read_buf(&mut request).await.is_ok() {}
+            tokio::time::sleep(after).await;
+            let response = b"HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
+            stream.write_all(response).await.unwrap();
+        }
     }
 
     fn soon() -> Instant {
@@ -270,6 +287,21 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn the_time_of_an_attempt_is_exact_and_each_in_a_lane_has_its_own() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}/", listener.local_addr().unwrap());
+        let after = Duration::from_millis(100);
+        let receiver = tokio::spawn(answer_all(listener, after));
+        let results = results(lane(url, soon(), 2), false).await;
+        receiver.abort();
+        assert!(results.iter().all(|result| result.outcome.is_delivered()), "{results:?}");
+        let between = results[1].at.since(results[0].at);
+        assert!(between >= after, "the second one began {between:?} after the first one");
+        let time = results[1].delivery_time().unwrap();
+        assert!(time >= after * 2, "{time:?}");
+    }
+
+    #[tokio::test]
     async fn nothing_is_sent_after_the_end_of_the_lease() {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}/", listener.local_addr().unwrap());
@@ -283,9 +315,15 @@ mod tests {
     async fn without_secret_or_body_nothing_is_sent() {
         let mut unreadable = lane(String::from("https://1.1.1.1/"), soon(), 1);
         unreadable.secrets = None;
-        assert_eq!(run(unreadable, true).await, [Outcome::SecretUnreadable]);
+        assert_eq!(run(unreadable, false).await, [Outcome::SecretUnreadable]);
         let mut expired = lane(String::from("https://1.1.1.1/"), soon(), 1);
         expired.deliveries[0].body = None;
-        assert_eq!(run(expired, true).await, [Outcome::BodyExpired]);
+        assert_eq!(run(expired, false).await, [Outcome::BodyExpired]);
+    }
+
+    #[tokio::test]
+    async fn a_lane_that_starts_while_the_process_ends_sends_nothing() {
+        let outcomes = run(lane(String::from("https://10.0.0.1/"), soon(), 2), true).await;
+        assert_eq!(outcomes, [Outcome::Unsent, Outcome::Unsent]);
     }
 }

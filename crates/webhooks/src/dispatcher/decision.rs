@@ -57,6 +57,8 @@ pub(super) struct HealthNote {
     pub(super) failing_since: Option<Timestamp>,
     /// `None` while the circuit is closed.
     pub(super) probe_delay: Option<Duration>,
+    /// Of the last requests, smoothed.
+    pub(super) latency: Option<Duration>,
 }
 
 /// Everything that is recorded of a delivery.
@@ -172,15 +174,19 @@ fn note_health(
     plan: Plan,
     now: Timestamp,
 ) -> Option<HealthNote> {
+    health.took(result.latency);
     if plan == Plan::Delivered {
-        let note = HealthNote { consecutive_failures: 0, failing_since: None, probe_delay: None };
-        return health.succeed(now).then_some(note);
+        let is_new = health.succeed(now);
+        let (failing_since, probe_delay, latency) = (None, None, health.latency);
+        let note = HealthNote { consecutive_failures: 0, failing_since, probe_delay, latency };
+        return is_new.then_some(note);
     }
     health.fail();
     Some(HealthNote {
         consecutive_failures: health.consecutive_failures,
         failing_since: health.failing_since,
         probe_delay: schedule::probe_delay(health.consecutive_failures, result.jitter),
+        latency: health.latency,
     })
 }
 
@@ -246,6 +252,7 @@ mod tests {
             failing_since,
             consecutive_failures,
             probe_at: None,
+            latency: None,
         };
         let mut queue = EndpointQueue::new();
         queue.refill(Some(stored), &[], now());

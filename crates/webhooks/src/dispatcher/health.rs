@@ -8,6 +8,11 @@ use crate::dispatcher::slots::Class;
 use crate::schedule::CIRCUIT_FAILURES;
 use crate::table::delivery::StoredHealth;
 
+/// A request that takes longer is slow: a slot then serves less than one endpoint a second.
+pub(super) const SLOW: Duration = Duration::from_secs(1);
+/// The part of a request in the time of the last ones: one that is a little slow does not make its endpoint slow.
+const LAST_PART: u32 = 4;
+
 /// Whether an endpoint gets attempts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Circuit {
@@ -28,6 +33,8 @@ pub(super) struct Health {
     pub(super) failing_since: Option<Timestamp>,
     /// When a success was recorded last.
     recorded_success_at: Option<Timestamp>,
+    /// The time of the last requests, smoothed; `None` before the first one.
+    pub(super) latency: Option<Duration>,
     pub(super) circuit: Circuit,
 }
 
@@ -37,6 +44,7 @@ impl Health {
         consecutive_failures: 0,
         failing_since: None,
         recorded_success_at: None,
+        latency: None,
         circuit: Circuit::Closed,
     };
 
@@ -51,6 +59,7 @@ impl Health {
             consecutive_failures: stored.consecutive_failures,
             failing_since: stored.failing_since,
             recorded_success_at: stored.last_success_at,
+            latency: stored.latency,
             circuit,
         }
     }
@@ -58,12 +67,28 @@ impl Health {
     pub(super) fn class(&self) -> Class {
         match self {
             _ if self.consecutive_failures > 0 => Class::Failing,
+            _ if self.has_succeeded && self.is_slow() => Class::Slow,
             _ if self.has_succeeded => Class::Healthy,
             _ => Class::Untried,
         }
     }
 
-    /// Counts a success. Returns whether it is to be recorded: the first after something else, and then once a minute.
+    fn is_slow(&self) -> bool {
+        self.latency.is_some_and(|latency| latency > SLOW)
+    }
+
+    /// Counts the time of a request, before its end.
+    pub(super) fn took(&mut self, latency: Duration) {
+        if self.is_slow() {
+            // Recorded again, if it is not slow any more.
+            self.recorded_success_at = None;
+        }
+        let smoothed = |before: Duration| (before * (LAST_PART - 1) + latency) / LAST_PART;
+        self.latency = Some(self.latency.map_or(latency, smoothed));
+    }
+
+    /// Counts a success. Returns whether it is to be recorded: each of a slow endpoint; of any other, the first after something
+    /// else, and then once a minute.
     pub(super) fn succeed(&mut self, now: Timestamp) -> bool {
         const INTERVAL: Duration = Duration::from_mins(1);
         let is_recent = |at: Timestamp| now.since(at) < INTERVAL;
@@ -73,6 +98,7 @@ impl Health {
         *self = Self {
             has_succeeded: true,
             recorded_success_at: self.recorded_success_at,
+            latency: self.latency,
             ..Self::UNTRIED
         };
         if is_new {
@@ -120,5 +146,31 @@ mod tests {
         assert_eq!(health.class(), Class::Failing);
         assert!(health.succeed(now().plus(MINUTE)));
         assert_eq!(health.class(), Class::Healthy);
+    }
+
+    #[test]
+    fn an_endpoint_is_slow_while_its_last_requests_took_long() {
+        let mut health = Health::UNTRIED;
+        let mut after = |millis| {
+            health.took(Duration::from_millis(millis));
+            (health.succeed(now()), health.class())
+        };
+        assert_eq!(after(50), (true, Class::Healthy));
+        assert_eq!(after(3_500), (false, Class::Healthy), "one that was a little slow");
+        assert_eq!(after(9_000), (true, Class::Slow));
+        assert_eq!(after(50), (true, Class::Slow), "each is recorded");
+        let (mut fast, mut is_recorded) = (1, true);
+        let mut class = Class::Slow;
+        while class == Class::Slow {
+            assert!(is_recorded);
+            (is_recorded, class) = after(50);
+            fast += 1;
+        }
+        assert_eq!((fast, is_recorded), (4, true), "that it is fast again is recorded, too");
+        assert_eq!(after(50), (false, Class::Healthy));
+        let mut first = Health::UNTRIED;
+        first.took(Duration::from_secs(9));
+        first.succeed(now());
+        assert_eq!(first.class(), Class::Slow, "nothing else is known of it");
     }
 }

@@ -17,8 +17,10 @@ use crate::dispatcher::slots::{Class, Slots, Turn};
 use crate::dispatcher::stores::Stores;
 use crate::table::delivery::{DeliveryKey, EndpointKey, Loaded, Pending, Startable};
 
-/// Deliveries that are started at a time.
-const STARTS_PER_STEP: usize = 500;
+/// Deliveries whose start is recorded in one transaction.
+const STARTS_PER_TRANSACTION: usize = 500;
+/// Deliveries in lanes, for each slot, to which runs are limited.
+const RUNNING_PER_SLOT: usize = 4;
 /// Reports that are not recorded, for each slot, from which nothing starts.
 const UNSETTLED_PER_SLOT: usize = 4;
 /// Endpoints of a class, for each slot, from which further ones do not wait in memory.
@@ -66,6 +68,8 @@ pub(super) struct Memory {
     pub(super) slots: Slots,
     lanes: BTreeMap<LaneNumber, RunningLane>,
     last_lane: LaneNumber,
+    /// Deliveries that are chosen and whose start is not recorded.
+    starting: usize,
     /// Reports whose record is not confirmed.
     unsettled: usize,
     /// The time of the database when it was last asked.
@@ -79,6 +83,7 @@ impl Memory {
             slots: Slots::new(slots),
             lanes: BTreeMap::new(),
             last_lane: 0,
+            starting: 0,
             unsettled: 0,
             now,
         }
@@ -89,6 +94,7 @@ impl Memory {
         self.stores = Stores::default();
         self.slots = Slots::new(self.slots.total());
         self.lanes.clear();
+        self.starting = 0;
     }
 
     /// Returns whether every report is recorded.
@@ -101,20 +107,22 @@ impl Memory {
         self.unsettled = 0;
     }
 
-    /// Returns whether something is in flight, is not recorded or waits for its turn alone.
+    /// Returns whether something is starting, is in flight, is not recorded or waits for its turn alone.
     pub(super) fn is_busy(&self) -> bool {
-        !self.lanes.is_empty() || !self.is_settled() || self.slots.has_suspects()
+        let is_in_flight = self.starting > 0 || !self.lanes.is_empty();
+        is_in_flight || !self.is_settled() || self.slots.has_suspects()
     }
 
-    /// Takes over what was read of stores. Returns the reports of deliveries that are quarantined now.
+    /// Takes over what was read of stores, with the share of endpoints then. Returns the reports of deliveries that are quarantined now.
     pub(super) fn refill(
         &mut self,
         owner: Uuid,
         merchants: &[MerchantId],
         loaded: &[Loaded],
+        share: usize,
     ) -> Vec<Report> {
         let now = self.now;
-        let quarantined = self.stores.refill(merchants, loaded, now);
+        let quarantined = self.stores.refill(merchants, loaded, share, now);
         let backlog_max = self.slots.total() * BACKLOG_PER_SLOT;
         for merchant in merchants {
             let slots = &mut self.slots;
@@ -144,7 +152,7 @@ impl Memory {
         let mut chosen = Vec::new();
         let mut count = 0;
         let run_max = self.run_max();
-        while count < STARTS_PER_STEP
+        while count < STARTS_PER_TRANSACTION
             && let Some(turn) = self.slots.next(instant, self.unsettled == 0)
         {
             let lane = match turn {
@@ -157,6 +165,7 @@ impl Memory {
             self.stores.offer(lane.endpoint, &mut self.slots, self.now);
             chosen.push(lane);
         }
+        self.starting += count;
         chosen
     }
 
@@ -196,23 +205,26 @@ impl Memory {
     /// Returns how many deliveries a lane may have: the fewer endpoints wait, the more.
     fn run_max(&self) -> usize {
         let in_lanes: usize = self.lanes.values().map(|lane| lane.unreported).sum();
-        let room = (self.slots.total() * 2).saturating_sub(in_lanes);
+        let room = self.slots.total() * RUNNING_PER_SLOT;
+        let room = room.saturating_sub(in_lanes + self.starting);
         let waiting: usize = Class::ALL.iter().map(|class| self.slots.waiting(*class)).sum();
         (room / waiting.clamp(1, self.slots.total())).clamp(1, RUN_MAX)
     }
 
-    /// Returns deliveries that were not started.
+    /// Returns deliveries that were not started, as far as is known: their store is read again.
     pub(super) fn undo(&mut self, chosen: &Chosen) {
+        self.starting = self.starting.saturating_sub(chosen.deliveries.len());
         if let Some(queue) = self.stores.endpoint(chosen.endpoint) {
             chosen.deliveries.iter().for_each(|pending| queue.settled(pending.event));
             queue.expect_more();
+            self.stores.mark_for_read(chosen.endpoint.merchant);
         }
         self.vacate(chosen.endpoint, chosen.class, chosen.is_alone);
     }
 
     /// Begins a lane with the deliveries whose start is recorded, and returns its number. `None` if there are none. The
-    /// `missing` ones do not exist any more or are locked, or their endpoint is disabled or deleted, or the store is not owned
-    /// any more: the database is read again.
+    /// `missing` ones do not exist any more, are locked or were changed since they were read, or their endpoint is disabled or
+    /// deleted, or the store is not owned any more: the database is read again.
     pub(super) fn begin(
         &mut self,
         chosen: &Chosen,
@@ -220,6 +232,7 @@ impl Memory {
         is_owned: bool,
     ) -> Option<LaneNumber> {
         let Chosen { endpoint, class, is_alone, .. } = *chosen;
+        self.starting = self.starting.saturating_sub(chosen.deliveries.len());
         if !is_owned {
             self.stores.remove(endpoint.merchant);
         }
@@ -342,6 +355,7 @@ mod tests {
 
     const OWNER: Uuid = Uuid::from_u128(7);
     const SLOTS: usize = 8;
+    const SHARE: usize = 100;
 
     fn now() -> Timestamp {
         "2026-11-15T08:00:00Z".parse().unwrap()
@@ -365,10 +379,11 @@ mod tests {
             failing_since: None,
             consecutive_failures: 0,
             probe_at: None,
+            latency: None,
         };
         let pending = (0..deliveries).map(pending).collect();
         let loaded = Loaded { key: endpoint(), health: Some(health), pending };
-        assert!(memory.refill(OWNER, &[endpoint().merchant], &[loaded]).is_empty());
+        assert!(memory.refill(OWNER, &[endpoint().merchant], &[loaded], SHARE).is_empty());
         memory
     }
 
@@ -400,7 +415,7 @@ mod tests {
 
     #[test]
     fn a_lane_that_panics_leaves_nothing_in_flight() {
-        let mut memory = memory(20);
+        let mut memory = memory(2 * u128::try_from(RUN_MAX).unwrap());
         let before = memory.run_max();
         let lanes = start(&mut memory);
         assert_eq!(lanes.len(), 2);
@@ -468,6 +483,16 @@ mod tests {
         memory.undo(&chosen[0]);
         assert!(memory.stores.has_listed() && !memory.is_busy());
         assert_eq!(memory.slots.in_use(), 0);
+    }
+
+    #[test]
+    fn a_store_whose_start_failed_is_read_again_whatever_else_waits() {
+        let mut memory = memory(u128::try_from(SHARE).unwrap());
+        memory.slots.wait(Class::Healthy, endpoint());
+        let chosen = memory.choose(Instant::now());
+        assert!(!memory.stores.has_listed());
+        memory.undo(&chosen[0]);
+        assert!(memory.stores.has_listed());
     }
 
     #[test]

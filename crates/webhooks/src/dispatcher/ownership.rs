@@ -10,7 +10,8 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 use uuid::Uuid;
 
-use crate::dispatcher::endpoint_queue::LOADED_MAX;
+use crate::dispatcher::endpoint_queue::{LOADED_UNPROVEN_MAX, loaded_healthy_max};
+use crate::dispatcher::health::SLOW;
 use crate::schedule::Jitter;
 use crate::signature::ClockSkew;
 use crate::table::delivery::{self, Bodies, DeliveryKey, Loaded, Startable, Started};
@@ -130,6 +131,12 @@ impl Lease {
     }
 }
 
+/// Commits a transaction that changes which stores are owned. Sets `is_doubtful` if that fails: it may be committed all the
+/// same.
+async fn commit_ownership(work: Work, is_doubtful: &mut bool) -> Result<(), DatabaseError> {
+    work.commit().await.inspect_err(|_| *is_doubtful = true)
+}
+
 /// Opens a transaction of a dispatcher.
 pub(super) async fn open(database: &Database) -> Result<Work, DatabaseError> {
     let mut work = Work::for_platform(database).await?;
@@ -167,11 +174,13 @@ pub(super) struct Taken {
 }
 
 /// Processes wakes and claims at most `claim_max` stores that are due. It is one transaction: a wake that is deleted
-/// has made its store due, or the store is returned, or there is another wake of it, or none of this has happened.
+/// has made its store due, or the store is returned, or there is another wake of it, or none of this has happened. If that is
+/// not known, `is_doubtful` is set.
 pub(super) async fn take(
     database: &Database,
     owner: Uuid,
     claim_max: usize,
+    is_doubtful: &mut bool,
 ) -> Result<Taken, DatabaseError> {
     let mut work = open(database).await?;
     let now = work.now();
@@ -191,20 +200,22 @@ pub(super) async fn take(
     let claimed = queue::claim(&mut work, owner, limit).await?;
     found_any |= !claimed.is_empty();
     merchants.extend(claimed);
-    work.commit().await?;
+    commit_ownership(work, is_doubtful).await?;
     Ok(Taken { now, merchants, found_any })
 }
 
-/// Reads stores, in ascending order of the endpoints. Not in the transaction that claims them: a process that is paused
+/// Reads stores, in ascending order of the endpoints, of which `share` deliveries may wait if they are healthy. Not in the transaction that claims them: a process that is paused
 /// while it reads many rows locks none.
 pub(super) async fn load(
     database: &Database,
     merchants: &[MerchantId],
+    share: usize,
 ) -> Result<Vec<Loaded>, DatabaseError> {
-    let limit = i64::try_from(LOADED_MAX).unwrap_or(i64::MAX);
+    let rows = |count| i64::try_from(count).unwrap_or(i64::MAX);
+    let (limit, unproven_limit) = (rows(loaded_healthy_max(share)), rows(LOADED_UNPROVEN_MAX));
     let read = async |sql: &mut Snapshot| -> Result<_, DatabaseError> {
         table::plan_anew(sql).await?;
-        Ok(delivery::load(sql, merchants, limit).await?)
+        Ok(delivery::load(sql, merchants, limit, unproven_limit, SLOW).await?)
     };
     Reading::for_platform(database).run(read).await
 }
@@ -260,15 +271,16 @@ pub(super) fn stores_of<'key>(
     merchants
 }
 
-/// Releases stores: any process may deliver for them. Returns those that it did.
+/// Releases stores: any process may deliver for them. Returns those that it did. If that is not known, `is_doubtful` is set.
 pub(super) async fn release(
     database: &Database,
     owner: Uuid,
     releases: &[queue::Release],
+    is_doubtful: &mut bool,
 ) -> Result<HashSet<MerchantId>, DatabaseError> {
     let mut work = open(database).await?;
     let done = queue::release(&mut work, owner, releases).await?;
-    work.commit().await?;
+    commit_ownership(work, is_doubtful).await?;
     Ok(done)
 }
 

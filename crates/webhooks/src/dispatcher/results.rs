@@ -21,9 +21,9 @@ use crate::table::settlement::{self, EndedAttempt, HealthChange, Next, Settlemen
 use crate::{AttemptOutcome, DeadLetterDeliveries, DisabledReason};
 
 /// Results that are recorded in one transaction.
-const BATCH_MAX: usize = 200;
+const BATCH_MAX: usize = 500;
 /// For how long results are collected.
-const BATCH_WINDOW: Duration = Duration::from_millis(10);
+const BATCH_WINDOW: Duration = Duration::from_millis(20);
 /// Pause after the database was unavailable.
 const RETRY_PAUSE: Duration = Duration::from_millis(200);
 /// How often a single result is tried again that waits for a lock. The others wait meanwhile.
@@ -110,8 +110,8 @@ async fn record_batch(
     batch: Vec<Report>,
     settled: &UnboundedSender<Vec<Settled>>,
 ) {
-    let mut parts = VecDeque::from([(batch, 0)]);
-    while let Some((mut part, tries)) = parts.pop_front() {
+    let mut parts = Parts(VecDeque::from([(batch, 0)]));
+    while let Some((mut part, tries)) = parts.0.pop_front() {
         let error = match record(database, &part).await {
             Ok(done) => {
                 count(&part, &done);
@@ -124,8 +124,7 @@ async fn record_batch(
             matches!(error, DatabaseError::Contended(_) | DatabaseError::TransactionTimeout);
         let is_refused = matches!(error, DatabaseError::Internal(_));
         if (is_conflict || is_refused) && part.len() > 1 {
-            let rest = part.split_off(part.len() / 2);
-            parts.extend([(rest, 0), (part, 0)]);
+            parts.split(part);
         } else if is_refused || (is_conflict && tries >= CONTENDED_TRIES) {
             let Some(report) = part.pop() else { continue };
             tracing::error!(
@@ -136,8 +135,37 @@ async fn record_batch(
         } else {
             tracing::warn!(%error, results = part.len(), "results of webhooks cannot be recorded; retrying");
             tokio::time::sleep(RETRY_PAUSE).await;
-            parts.push_back((part, tries + 1));
+            if is_conflict {
+                parts.put_off(part, tries + 1);
+            } else {
+                parts.0.push_front((part, tries));
+            }
         }
+    }
+}
+
+/// The parts of a batch that are not recorded, each with the number of tries, in the order of their reports: recorded after that of
+/// a newer one, the health of an endpoint would be undone by an older one.
+#[derive(Debug)]
+struct Parts(VecDeque<(Vec<Report>, u32)>);
+
+impl Parts {
+    /// Puts the halves of a part where it was.
+    fn split(&mut self, mut part: Vec<Report>) {
+        let rest = part.split_off(part.len() / 2);
+        self.0.push_front((rest, 0));
+        self.0.push_front((part, 0));
+    }
+
+    /// Puts a part behind the others, without the health of endpoints of which these have a newer one.
+    fn put_off(&mut self, mut part: Vec<Report>, tries: u32) {
+        let others = self.0.iter().flat_map(|(others, _)| others);
+        let newer: HashSet<EndpointKey> =
+            others.filter(|it| it.health.is_some()).map(Report::endpoint).collect();
+        for report in part.iter_mut().filter(|report| newer.contains(&report.endpoint())) {
+            report.health = None;
+        }
+        self.0.push_back((part, tries));
     }
 }
 
@@ -159,9 +187,12 @@ async fn record(database: &Database, reports: &[Report]) -> Result<Vec<Settled>,
         settlement::settle(&mut work, &rows).await?;
     }
     for key in &disabled {
-        dead_letter(&mut work, *key).await?;
+        enqueue_dead_letters(&mut work, *key).await?;
     }
     work.commit().await?;
+    for EndpointKey { merchant, endpoint } in disabled {
+        tracing::info!(%merchant, %endpoint, "webhook endpoint disabled");
+    }
     Ok(settled)
 }
 
@@ -178,18 +209,15 @@ async fn disable(
         let details = json!({ "endpoint_id": key.endpoint, "reason": reason });
         merchants::post_notice(work, key.merchant, NoticeKind::WebhookEndpointDisabled, details)
             .await?;
-        tracing::info!(merchant = %key.merchant, endpoint = %key.endpoint, %reason, "webhook endpoint disabled");
         disabled.insert(key);
     }
     Ok(disabled)
 }
 
-/// Moves the pending deliveries of a disabled endpoint to the dead letters. They may be millions: a job moves the rest.
-async fn dead_letter(work: &mut Work, key: EndpointKey) -> Result<(), DatabaseError> {
+/// Enqueues the job that moves the pending deliveries of a disabled endpoint to the dead letters. They may be millions, and the
+/// results of all others wait for this transaction.
+async fn enqueue_dead_letters(work: &mut Work, key: EndpointKey) -> Result<(), DatabaseError> {
     let EndpointKey { merchant, endpoint } = key;
-    if settlement::dead_letter(work, key).await? < u64::from(settlement::DEAD_LETTERED_MAX) {
-        return Ok(());
-    }
     match jobs::enqueue(work, &DeadLetterDeliveries { merchant, endpoint }).await {
         Err(QueueError::Database(error)) => Err(error),
         Err(error) => {
@@ -269,8 +297,8 @@ fn settle(
         Plan::Gone(Some(delay)) if !disabled.contains(&key.endpoint) => {
             due(failed, delay, Some(AttemptOutcome::Retry))
         }
-        Plan::Gone(_) | Plan::Dead => dead(failed.attempts),
-        Plan::Quarantined => dead(counts.attempts),
+        // An entry of which nothing was sent counts as an attempt too (docs/contract/merchant-api.md#webhook-attempts).
+        Plan::Gone(_) | Plan::Dead | Plan::Quarantined => dead(failed.attempts),
         Plan::Unsent => {
             let counts = counts.not_started(is_alone);
             (Next::Pending { counts, due_at: None }, None, Disposition::Returned)
@@ -309,7 +337,8 @@ pub(super) fn health_of(
 ) -> BTreeMap<EndpointKey, HealthChange> {
     let own = reports.iter().filter(|report| held.contains(&report.endpoint().merchant));
     let change = |report: &Report| {
-        let HealthNote { consecutive_failures, failing_since, probe_delay } = report.health?;
+        let HealthNote { consecutive_failures, failing_since, probe_delay, latency } =
+            report.health?;
         let has_succeeded = consecutive_failures == 0;
         let change = HealthChange {
             key: report.endpoint(),
@@ -318,6 +347,7 @@ pub(super) fn health_of(
             consecutive_failures,
             failing_since: if has_succeeded { None } else { failing_since.or(Some(now)) },
             probe_at: probe_delay.map(|delay| now.plus(delay)),
+            latency,
         };
         Some((report.endpoint(), change))
     };
@@ -379,7 +409,7 @@ mod tests {
     use crate::table::delivery::Pending;
 
     #[test]
-    fn a_quarantine_is_recorded_and_is_no_attempt() {
+    fn a_quarantine_is_recorded_and_counted_like_an_attempt_and_sends_nothing() {
         let now: Timestamp = "2026-11-15T08:00:00Z".parse().unwrap();
         let merchant = MerchantId::from_random(1);
         let endpoint = EndpointKey { merchant, endpoint: EndpointId::from_random(2) };
@@ -389,13 +419,58 @@ mod tests {
         let key = DeliveryKey::of(endpoint, &pending);
         let quarantine = Report::quarantined(Uuid::from_u128(4), key, &pending, now);
         let (row, disposition) = settle(&quarantine, &BTreeSet::new(), now);
-        assert_eq!((row.next, disposition), (Next::Dead { attempts: 1 }, Disposition::Done));
-        assert_eq!(row.attempt.unwrap().error, Some("quarantined"));
+        assert_eq!((row.next, disposition), (Next::Dead { attempts: 2 }, Disposition::Done));
+        let attempt = row.attempt.unwrap();
+        assert_eq!((attempt.number, attempt.error), (2, Some("quarantined")));
         assert_eq!(counted(&quarantine, Some(Disposition::Done)), Some(Counted::Quarantine));
         assert_eq!(counted(&quarantine, Some(Disposition::Fenced)), None);
         let failed = Report { plan: Plan::Dead, ..quarantine.clone() };
         assert_eq!(counted(&failed, Some(Disposition::Done)), Some(Counted::Attempt("dead")));
         let unsent = Report { plan: Plan::Unsent, attempt: None, ..quarantine };
         assert_eq!(counted(&unsent, Some(Disposition::Returned)), None);
+    }
+
+    /// Returns a failure of the first or the second endpoint, which is at its given number in a row.
+    fn failure(endpoint: u128, number: i32) -> Report {
+        let now: Timestamp = "2026-11-15T08:00:00Z".parse().unwrap();
+        let merchant = MerchantId::from_random(1);
+        let endpoint = EndpointKey { merchant, endpoint: EndpointId::from_random(endpoint) };
+        let health = HealthNote {
+            consecutive_failures: number,
+            failing_since: None,
+            probe_delay: None,
+            latency: None,
+        };
+        Report {
+            owner: Uuid::from_u128(4),
+            key: DeliveryKey { endpoint, event_at: now, event: EventId::from_random(5) },
+            version: 1,
+            counts: StartCounts::resulted(0),
+            is_alone: false,
+            plan: Plan::Dead,
+            attempt: None,
+            health: Some(health),
+            disable: None,
+        }
+    }
+
+    /// Returns of each part which failure in a row its reports are, or zero without the health.
+    fn numbers(parts: &Parts) -> Vec<Vec<i32>> {
+        let number = |report: &Report| report.health.map_or(0, |it| it.consecutive_failures);
+        parts.0.iter().map(|(part, _)| part.iter().map(number).collect()).collect()
+    }
+
+    #[test]
+    fn a_part_that_is_split_stays_in_its_place() {
+        let mut parts = Parts(VecDeque::from([(vec![failure(1, 5), failure(1, 6)], 0)]));
+        parts.split((1..=4).map(|number| failure(1, number)).collect());
+        assert_eq!(numbers(&parts), [[1, 2], [3, 4], [5, 6]]);
+    }
+
+    #[test]
+    fn a_part_that_is_put_off_does_not_undo_the_health_of_newer_reports() {
+        let mut parts = Parts(VecDeque::from([(vec![failure(1, 6), failure(2, 7)], 0)]));
+        parts.put_off(vec![failure(1, 4), failure(3, 5)], 1);
+        assert_eq!(numbers(&parts), [[6, 7], [0, 5]]);
     }
 }

@@ -1,4 +1,4 @@
-//! A dispatcher at work: one task decides, lanes send, and one task records.
+//! A dispatcher at work: one task decides, others record starts and run lanes, and one records results.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -14,29 +14,27 @@ use uuid::Uuid;
 
 use crate::dispatcher::Dispatcher;
 use crate::dispatcher::attempt::AttemptResult;
+use crate::dispatcher::backoff::Backoff;
 use crate::dispatcher::decision::Report;
 use crate::dispatcher::memory::{LaneNumber, Memory};
 use crate::dispatcher::ownership::{self, Lease};
 use crate::dispatcher::results::{self, Settled};
 use crate::dispatcher::slots::Class;
+use crate::dispatcher::start::BatchEnd;
 use crate::table::delivery::EndpointKey;
 
 /// Time between two reads of the queue: while there is something to do, and at most.
 const TAKE_INTERVAL_MIN: Duration = Duration::from_millis(20);
 const TAKE_INTERVAL_MAX: Duration = Duration::from_millis(500);
-/// Stores that are claimed, read or released at a time.
+/// Stores that are claimed or released at a time, and at most read in one step.
 const STORES_PER_STEP: usize = 500;
-/// Stores in memory from which none is claimed.
-const STORES_MAX: usize = 10_000;
-/// Deliveries in memory from which no store is claimed.
-const ROWS_MAX: usize = 100_000;
+/// Stores that are read by one statement, which limits the rows that it returns.
+const STORES_PER_READ: usize = 100;
 /// Time that attempts have to end at shutdown, and then their results to be recorded.
 const DRAIN_MAX: Duration = Duration::from_secs(6);
 const RECORD_MAX: Duration = Duration::from_secs(5);
 /// Time in which requests that are given up have to end, and to be recorded.
 const GIVE_UP_MAX: Duration = Duration::from_secs(1);
-/// Pause after the database was unavailable.
-const RETRY_PAUSE: Duration = Duration::from_millis(200);
 
 /// A run of a dispatcher.
 pub(super) struct Session<'dispatcher> {
@@ -44,6 +42,10 @@ pub(super) struct Session<'dispatcher> {
     /// `None` until one is acquired, and after it was lost.
     pub(super) lease: Option<Lease>,
     pub(super) memory: Memory,
+    /// Transactions that record starts.
+    pub(super) starting: JoinSet<BatchEnd>,
+    /// Why starts were not recorded, for the next step.
+    pub(super) failed_start: Option<DatabaseError>,
     pub(super) lanes: JoinSet<()>,
     pub(super) lane_numbers: HashMap<Id, LaneNumber>,
     pub(super) result_sender: mpsc::UnboundedSender<AttemptResult>,
@@ -53,8 +55,9 @@ pub(super) struct Session<'dispatcher> {
     recorder: JoinSet<()>,
     /// Tells lanes to stop.
     pub(super) stop_lanes: Arc<AtomicBool>,
-    /// A transaction may have failed after it was committed: memory is compared with the database.
+    /// A transaction that takes or releases stores may have failed after it was committed: memory is compared with the database.
     is_doubtful: bool,
+    pub(super) backoff: Backoff,
     take_at: Instant,
     take_interval: Duration,
     attempts: usize,
@@ -72,6 +75,8 @@ impl<'dispatcher> Session<'dispatcher> {
             dispatcher,
             lease: None,
             memory: Memory::new(dispatcher.settings.slots, dispatcher.database.local_now()),
+            starting: JoinSet::new(),
+            failed_start: None,
             lanes: JoinSet::new(),
             lane_numbers: HashMap::new(),
             result_sender,
@@ -81,6 +86,7 @@ impl<'dispatcher> Session<'dispatcher> {
             recorder,
             stop_lanes: Arc::default(),
             is_doubtful: false,
+            backoff: Backoff::default(),
             take_at: Instant::now(),
             take_interval: TAKE_INTERVAL_MIN,
             attempts: 0,
@@ -90,15 +96,19 @@ impl<'dispatcher> Session<'dispatcher> {
     /// Delivers until `stop` becomes true; then starts nothing more, waits for what is in flight and releases everything.
     pub(super) async fn run(mut self, mut stop: watch::Receiver<bool>) {
         while !*stop.borrow() {
-            let pause = match self.step().await {
-                Ok(()) if self.can_start() => Duration::ZERO,
-                Ok(()) => self.idle_until().saturating_duration_since(Instant::now()),
-                Err(error) => {
-                    tracing::warn!(%error, "the webhook queue is unavailable; retrying");
-                    self.is_doubtful = true;
-                    RETRY_PAUSE
+            if self.backoff.wait_until(Instant::now()).is_none() {
+                match self.step().await {
+                    // Otherwise the end of a transaction says whether the database is available.
+                    Ok(()) if self.starting.is_empty() => self.backoff.succeed(),
+                    Ok(()) => {}
+                    Err(error) => {
+                        tracing::warn!(%error, "the webhook queue is unavailable; retrying");
+                        self.backoff.fail(Instant::now());
+                    }
                 }
-            };
+            }
+            let until = if self.can_start() { Instant::now() } else { self.idle_until() };
+            let pause = until.saturating_duration_since(Instant::now());
             tokio::select! {
                 () = self.wait(pause) => {}
                 changed = stop.changed() => if changed.is_err() { break },
@@ -109,7 +119,11 @@ impl<'dispatcher> Session<'dispatcher> {
 
     /// Returns when there is something to do, unless something happens before.
     fn idle_until(&mut self) -> Instant {
-        let paced = self.memory.resumes_at(Instant::now());
+        let now = Instant::now();
+        if let Some(until) = self.backoff.wait_until(now) {
+            return until;
+        }
+        let paced = self.memory.resumes_at(now);
         paced.map_or(self.take_at, |at| at.min(self.take_at))
     }
 
@@ -136,6 +150,9 @@ impl<'dispatcher> Session<'dispatcher> {
     async fn step(&mut self) -> Result<(), DatabaseError> {
         self.ensure_recorder().await;
         self.collect();
+        if let Some(error) = self.failed_start.take() {
+            return Err(error);
+        }
         self.keep_lease().await?;
         let is_clock_wrong = self.lease.as_ref().is_some_and(|it| !it.skew.is_tolerable());
         if is_clock_wrong {
@@ -145,9 +162,9 @@ impl<'dispatcher> Session<'dispatcher> {
         } else if self.take_at <= Instant::now() {
             self.take().await?;
         }
-        self.start().await?;
+        self.start();
         // Idle stores stay for a while, unless others need their place.
-        self.release_idle(is_clock_wrong || self.memory.stores.len() >= STORES_MAX).await?;
+        self.release_idle(is_clock_wrong || !self.memory.stores.has_room()).await?;
         for class in Class::ALL {
             let used = u32::try_from(self.memory.slots.used_by(class)).unwrap_or(u32::MAX);
             metrics::gauge!("souk_webhook_in_flight", "class" => class.as_str())
@@ -177,6 +194,7 @@ impl<'dispatcher> Session<'dispatcher> {
         tokio::select! {
             Some(result) = self.results.recv() => self.report(&result),
             Some(settled) = self.settled.recv() => self.settle(&settled),
+            Some(end) = self.starting.join_next() => self.batch_ended(end),
             Some(lane) = self.lanes.join_next_with_id() => {
                 self.drain_reports();
                 self.lane_ended(lane);
@@ -185,8 +203,11 @@ impl<'dispatcher> Session<'dispatcher> {
         }
     }
 
-    /// Takes over what lanes and the recorder have reported. The reports of a lane precede its end.
+    /// Takes over what starts, lanes and the recorder have reported. The reports of a lane precede its end.
     fn collect(&mut self) {
+        while let Some(end) = self.starting.try_join_next() {
+            self.batch_ended(end);
+        }
         let mut ends = Vec::new();
         while let Some(lane) = self.lanes.try_join_next_with_id() {
             ends.push(lane);
@@ -237,7 +258,7 @@ impl<'dispatcher> Session<'dispatcher> {
             let EndpointKey { merchant, endpoint } = endpoint;
             tracing::error!(%merchant, %endpoint, "a webhook sender panicked; its store is read again");
             self.memory.stores.remove(merchant);
-            self.is_doubtful = true;
+            self.memory.stores.mark_for_read(merchant);
         }
     }
 
@@ -300,20 +321,24 @@ impl<'dispatcher> Session<'dispatcher> {
             stores = self.memory.stores.len(),
             "the lease of the webhook dispatcher was lost; other workers deliver for its stores"
         );
-        self.give_up_lanes().await;
+        self.give_up_requests().await;
         self.lease = None;
+        self.starting = JoinSet::new();
         self.lanes = JoinSet::new();
         self.lane_numbers.clear();
         self.memory.forget();
     }
 
-    /// Gives up the requests in flight and records that, as far as possible: their starts say nothing about their
-    /// deliveries.
-    async fn give_up_lanes(&mut self) {
+    /// Gives up the requests in flight, and those that are starting, and records that, as far as possible: their starts say
+    /// nothing about their deliveries.
+    async fn give_up_requests(&mut self) {
         if let Some(lease) = &self.lease {
             lease.deadline.cut();
         }
         let until = Instant::now() + GIVE_UP_MAX;
+        while let Ok(Some(end)) = tokio::time::timeout_at(until, self.starting.join_next()).await {
+            self.batch_ended(end);
+        }
         let ended = async { while self.lanes.join_next().await.is_some() {} };
         let _ = tokio::time::timeout_at(until, ended).await;
         self.drain_reports();
@@ -328,10 +353,9 @@ impl<'dispatcher> Session<'dispatcher> {
     async fn take(&mut self) -> Result<(), DatabaseError> {
         let Some(owner) = self.owner() else { return Ok(()) };
         self.memory.stores.list_due(self.memory.now);
-        let has_room =
-            self.memory.stores.len() < STORES_MAX && self.memory.stores.rows() < ROWS_MAX;
-        let claim_max = if has_room { STORES_PER_STEP } else { 0 };
-        let taken = ownership::take(&self.dispatcher.database, owner, claim_max).await?;
+        let claim_max = if self.memory.stores.has_room() { STORES_PER_STEP } else { 0 };
+        let (database, is_doubtful) = (&self.dispatcher.database, &mut self.is_doubtful);
+        let taken = ownership::take(database, owner, claim_max, is_doubtful).await?;
         self.memory.now = taken.now;
         for merchant in taken.merchants {
             self.memory.stores.wake(merchant, taken.now);
@@ -348,25 +372,40 @@ impl<'dispatcher> Session<'dispatcher> {
         Ok(())
     }
 
-    /// Reads stores from the database. Returns whether there was one to be read.
+    /// Reads stores from the database, as many as fit until the lease is to be renewed. Returns whether there was one to be read.
     async fn read(&mut self, owner: Uuid) -> Result<bool, DatabaseError> {
         let listed = self.memory.stores.take_listed(STORES_PER_STEP);
-        if listed.is_empty() {
-            return Ok(false);
-        }
-        let loaded = match ownership::load(&self.dispatcher.database, &listed).await {
-            Ok(loaded) => loaded,
-            Err(error) => {
-                for merchant in listed {
-                    self.memory.stores.mark_for_read(merchant);
-                }
-                return Err(error);
+        let (mut parts, mut end) = (listed.chunks(STORES_PER_READ), Ok(!listed.is_empty()));
+        for stores in parts.by_ref() {
+            if let Err(error) = self.read_stores(owner, stores).await {
+                end = Err(error);
+                break;
             }
-        };
-        for report in self.memory.refill(owner, &listed, &loaded) {
+            if self.lease.as_ref().is_some_and(Lease::is_renewal_due) {
+                break;
+            }
+        }
+        parts.flatten().for_each(|merchant| self.memory.stores.mark_for_read(*merchant));
+        end
+    }
+
+    /// Reads stores by one statement. If that fails, they are to be read again.
+    async fn read_stores(
+        &mut self,
+        owner: Uuid,
+        stores: &[MerchantId],
+    ) -> Result<(), DatabaseError> {
+        let share = self.memory.stores.share();
+        let loaded =
+            ownership::load(&self.dispatcher.database, stores, share).await.inspect_err(|_| {
+                for merchant in stores {
+                    self.memory.stores.mark_for_read(*merchant);
+                }
+            })?;
+        for report in self.memory.refill(owner, stores, &loaded, share) {
             self.submit(report);
         }
-        Ok(true)
+        Ok(())
     }
 
     /// Releases stores that have nothing to send.
@@ -376,7 +415,8 @@ impl<'dispatcher> Session<'dispatcher> {
         if idle.is_empty() {
             return Ok(());
         }
-        let released = ownership::release(&self.dispatcher.database, owner, &idle).await;
+        let (database, is_doubtful) = (&self.dispatcher.database, &mut self.is_doubtful);
+        let released = ownership::release(database, owner, &idle, is_doubtful).await;
         for release in &idle {
             let is_released = released.as_ref().is_ok_and(|it| it.contains(&release.merchant));
             if is_released {
@@ -392,7 +432,7 @@ impl<'dispatcher> Session<'dispatcher> {
     async fn shut_down(mut self) {
         self.stop_lanes.store(true, Ordering::Relaxed);
         let until = Instant::now() + DRAIN_MAX;
-        while !self.lanes.is_empty() && Instant::now() < until {
+        while !(self.starting.is_empty() && self.lanes.is_empty()) && Instant::now() < until {
             self.collect();
             if self.lease.is_some()
                 && let Err(error) = self.keep_lease().await
@@ -402,7 +442,8 @@ impl<'dispatcher> Session<'dispatcher> {
             self.wait(TAKE_INTERVAL_MIN).await;
         }
         // What is still in flight is sent again by another process.
-        self.give_up_lanes().await;
+        self.give_up_requests().await;
+        self.starting = JoinSet::new();
         self.lanes = JoinSet::new();
         self.reports = None;
         let recorded = async { while self.recorder.join_next().await.is_some() {} };

@@ -6,8 +6,8 @@
 //! with the rules of `table/`, requests, and the loop of `session.rs` and `start.rs`, which awaits real ones. So this does not
 //! find mistakes in SQL, in that loop or in HTTP; the proofs with real processes do.
 //!
-//! Two processes deliver the events of a few stores. They are killed and paused at random, the receivers answer, fail, hang, are
-//! gone and recover, merchants disable, enable and move endpoints, and some events crash the process that attempts them. Some
+//! Two processes deliver the events of a few stores. They are killed and paused at random, the receivers answer, at once or after
+//! a long time, fail, hang, are gone and recover, merchants disable, enable and move endpoints, and some events crash the process that attempts them. Some
 //! simulations have more to send than fits into memory and slots. At every step the limits must hold; in the end every delivery
 //! must have ended as it should.
 
@@ -47,6 +47,8 @@ pub struct SimulationSummary {
     pub released_later: u32,
     /// Reads of an endpoint with more deliveries than are read at a time.
     pub long_queues: u32,
+    /// Attempts at receivers that succeed after a long time.
+    pub slow: u32,
     /// The longest time from an event to its first attempt at an endpoint that works, in a simulation without kills and pauses.
     pub longest_wait: Duration,
 }
@@ -66,6 +68,14 @@ mod tests {
             let (first, second) = (simulate(seed), simulate(seed));
             assert!(first.is_ok(), "{seed}: {first:?}");
             assert_eq!(first, second, "{seed}");
+        }
+    }
+
+    #[test]
+    fn receivers_that_succeed_slowly_keep_no_other_waiting() {
+        for number in 0..4 {
+            let done = simulate(number * scenery::CROWDED_EVERY + scenery::SLOW_AFTER);
+            assert!(done.as_ref().is_ok_and(|it| it.slow > 0), "{done:?}");
         }
     }
 

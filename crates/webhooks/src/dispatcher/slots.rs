@@ -11,16 +11,18 @@ use crate::table::delivery::EndpointKey;
 /// What the last attempts say about an endpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Class {
-    /// The last attempt succeeded.
+    /// The last attempt succeeded, and the last ones did not take long.
     Healthy,
     /// There was none.
     Untried,
     /// The last attempt failed.
     Failing,
+    /// The last attempt succeeded, and the last ones took long.
+    Slow,
 }
 
 impl Class {
-    pub(super) const ALL: [Self; 3] = [Self::Healthy, Self::Untried, Self::Failing];
+    pub(super) const ALL: [Self; 4] = [Self::Healthy, Self::Untried, Self::Failing, Self::Slow];
 
     /// Returns the label of metrics.
     pub(super) const fn as_str(self) -> &'static str {
@@ -28,6 +30,7 @@ impl Class {
             Self::Healthy => "healthy",
             Self::Untried => "untried",
             Self::Failing => "failing",
+            Self::Slow => "slow",
         }
     }
 
@@ -48,18 +51,18 @@ pub(super) enum Turn {
 /// The slots of a process, and the endpoints that wait for one.
 ///
 /// Half of the slots are for healthy endpoints only, and untried ones use at most a quarter: receivers that do not respond
-/// keep theirs until the timeout. Within these limits the classes take turns, and within a class the first one that waits is
+/// keep theirs until the timeout, and those that respond late nearly as long. Within these limits the classes take turns, and within a class the first one that waits is
 /// the first one that starts. Endpoints that are not healthy start at a limited pace. Suspects use the slots alone, those of
 /// healthy endpoints first.
 #[derive(Debug)]
 pub(super) struct Slots {
     total: usize,
-    used: [usize; 3],
-    waiting: [VecDeque<EndpointKey>; 3],
+    used: [usize; 4],
+    waiting: [VecDeque<EndpointKey>; 4],
     /// The class that is asked first.
     turn: usize,
     /// Endpoints with suspects.
-    suspects: [VecDeque<EndpointKey>; 3],
+    suspects: [VecDeque<EndpointKey>; 4],
     isolation: Isolation,
     /// Of endpoints that are not healthy.
     pace: Pace,
@@ -70,7 +73,7 @@ impl Slots {
     pub(super) fn new(total: usize) -> Self {
         Self {
             total: total.max(4),
-            used: [0; 3],
+            used: [0; 4],
             waiting: Default::default(),
             turn: 0,
             suspects: Default::default(),
@@ -113,18 +116,16 @@ impl Slots {
     }
 
     fn admission(&mut self, now: Instant, is_settled: bool) -> Admission {
-        let [_, untried, failing] = self.used;
         let situation = Situation {
             has_suspects: self.has_suspects(),
             is_quiet: is_settled && self.in_use() == 0,
-            has_unproven: untried + failing > 0,
+            has_unproven: self.unreserved() > 0,
         };
         self.isolation.admission(now, situation)
     }
 
     fn has_room(&self, class: Class, admission: Admission) -> bool {
-        let [_, untried, failing] = self.used;
-        let unreserved = untried + failing < self.total / 2;
+        let unreserved = self.unreserved() < self.total / 2;
         let is_admitted = match admission {
             Admission::All => true,
             Admission::Healthy => class == Class::Healthy,
@@ -134,8 +135,8 @@ impl Slots {
             && self.in_use() < self.total
             && match class {
                 Class::Healthy => true,
-                Class::Untried => unreserved && untried < self.total / 4,
-                Class::Failing => unreserved,
+                Class::Untried => unreserved && self.used_by(class) < self.total / 4,
+                Class::Failing | Class::Slow => unreserved,
             }
     }
 
@@ -175,6 +176,11 @@ impl Slots {
         self.used.iter().sum()
     }
 
+    /// Returns how many are used by endpoints that are not healthy.
+    fn unreserved(&self) -> usize {
+        self.in_use() - self.used_by(Class::Healthy)
+    }
+
     pub(super) fn used_by(&self, class: Class) -> usize {
         self.used[class.index()]
     }
@@ -203,9 +209,10 @@ impl Slots {
     /// Returns when an endpoint that waits because of its pace may start; `None` if none does.
     pub(super) fn resumes_at(&mut self, now: Instant, is_settled: bool) -> Option<Instant> {
         let admission = self.admission(now, is_settled);
-        let waits = |class: Class| self.waiting(class) > 0 && self.has_room(class, admission);
-        let is_waiting = waits(Class::Untried) || waits(Class::Failing);
-        self.pace.wait_until(now).filter(|_| is_waiting)
+        let waits = |class: &Class| {
+            *class != Class::Healthy && self.waiting(*class) > 0 && self.has_room(*class, admission)
+        };
+        self.pace.wait_until(now).filter(|_| Class::ALL.iter().any(waits))
     }
 }
 
@@ -237,7 +244,7 @@ mod tests {
     }
 
     /// Starts everything that may start, and returns the number of each class.
-    fn start_all(slots: &mut Slots) -> [usize; 3] {
+    fn start_all(slots: &mut Slots) -> [usize; 4] {
         for now in times() {
             let Some(Turn::Lane(class, _)) = slots.next(now, true) else { break };
             slots.occupy(class);
@@ -250,20 +257,24 @@ mod tests {
         let mut slots = Slots::new(16);
         fill(&mut slots, Class::Failing, 100);
         fill(&mut slots, Class::Untried, 100);
-        assert_eq!(start_all(&mut slots), [0, 4, 4]);
+        assert_eq!(start_all(&mut slots), [0, 4, 4, 0]);
         assert!(!slots.can_start(Instant::now(), true));
         fill(&mut slots, Class::Healthy, 100);
-        assert_eq!(start_all(&mut slots), [8, 4, 4]);
+        assert_eq!(start_all(&mut slots), [8, 4, 4, 0]);
+        let mut slots = Slots::new(16);
+        fill(&mut slots, Class::Failing, 100);
+        fill(&mut slots, Class::Slow, 100);
+        assert_eq!(start_all(&mut slots), [0, 0, 4, 4]);
     }
 
     #[test]
     fn untried_endpoints_use_a_quarter_and_healthy_ones_all() {
         let mut slots = Slots::new(16);
         fill(&mut slots, Class::Untried, 100);
-        assert_eq!(start_all(&mut slots), [0, 4, 0]);
+        assert_eq!(start_all(&mut slots), [0, 4, 0, 0]);
         let mut slots = Slots::new(16);
         fill(&mut slots, Class::Healthy, 100);
-        assert_eq!(start_all(&mut slots), [16, 0, 0]);
+        assert_eq!(start_all(&mut slots), [16, 0, 0, 0]);
     }
 
     #[test]
@@ -286,7 +297,7 @@ mod tests {
     fn a_vacated_slot_is_used_again() {
         let mut slots = Slots::new(4);
         fill(&mut slots, Class::Untried, 2);
-        assert_eq!(start_all(&mut slots), [0, 1, 0]);
+        assert_eq!(start_all(&mut slots), [0, 1, 0, 0]);
         slots.vacate(Class::Untried);
         let later = Instant::now() + Duration::from_mins(1);
         assert!(slots.can_start(later, true));
@@ -330,7 +341,7 @@ mod tests {
     proptest! {
         #[test]
         fn the_limits_hold_in_every_order(
-            total in 4usize..40, steps in prop::collection::vec((0usize..3, any::<bool>()), 0..200)
+            total in 4usize..40, steps in prop::collection::vec((0usize..4, any::<bool>()), 0..200)
         ) {
             let mut slots = Slots::new(total);
             for (index, starts) in steps {
@@ -343,9 +354,11 @@ mod tests {
                 } else if slots.used_by(class) > 0 {
                     slots.vacate(class);
                 }
-                let [healthy, untried, failing] = Class::ALL.map(|class| slots.used_by(class));
-                prop_assert!(healthy + untried + failing <= total);
-                prop_assert!(untried + failing <= total / 2 && untried <= total / 4);
+                let [healthy, untried, failing, slow] =
+                    Class::ALL.map(|class| slots.used_by(class));
+                let unreserved = untried + failing + slow;
+                prop_assert!(healthy + unreserved <= total);
+                prop_assert!(unreserved <= total / 2 && untried <= total / 4);
             }
         }
     }

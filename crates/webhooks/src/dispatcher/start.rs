@@ -1,9 +1,10 @@
-//! Starting attempts: records their start, and runs their lanes.
+//! Starting attempts: records their start beside the session, and then runs their lanes.
 
 use std::sync::Arc;
 
 use database::DatabaseError;
 use primitives::EventId;
+use tokio::task::JoinError;
 use tokio::time::Instant;
 use uuid::Uuid;
 
@@ -14,12 +15,23 @@ use crate::dispatcher::session::Session;
 use crate::schedule::Jitter;
 use crate::table::delivery::{DeliveryKey, Startable, Started};
 
-/// What is started under a lease.
-struct Under<'lease> {
+/// Transactions that record starts at the same time: while one ends, the next can begin.
+pub(super) const TRANSACTIONS_MAX: usize = 2;
+
+/// Lanes whose starts are recorded in one transaction.
+struct Batch {
+    lanes: Vec<Chosen>,
+    /// The lease under which they were chosen.
     owner: Uuid,
-    deadline: &'lease Deadline,
-    /// Since when, by the clock of this process.
-    since: Instant,
+    deadline: Deadline,
+    /// When they were chosen, by the clock of this process.
+    chosen_at: Instant,
+}
+
+/// The end of the transaction of a batch.
+pub(super) struct BatchEnd {
+    batch: Batch,
+    starts: Result<Starts, DatabaseError>,
 }
 
 /// A delivery whose start is recorded.
@@ -30,40 +42,62 @@ struct StartedDelivery {
 }
 
 impl Session<'_> {
-    /// Starts attempts in free slots.
-    pub(super) async fn start(&mut self) -> Result<(), DatabaseError> {
-        let Some(lease) = &self.lease else { return Ok(()) };
-        let (owner, deadline) = (lease.owner, lease.deadline.clone());
-        let chosen = if self.can_start() { self.memory.choose(Instant::now()) } else { Vec::new() };
-        if chosen.is_empty() {
-            return Ok(());
-        }
-        let startable: Vec<Startable> = chosen.iter().flat_map(Chosen::startable).collect();
-        let is_alone = chosen.iter().any(|lane| lane.is_alone);
-        let since = Instant::now();
-        match ownership::start(&self.dispatcher.database, owner, &startable, is_alone).await {
-            Ok(starts) => {
-                self.memory.now = starts.now;
-                self.spawn_all(&Under { owner, deadline: &deadline, since }, chosen, starts);
-                Ok(())
+    /// Begins to start attempts in free slots.
+    pub(super) fn start(&mut self) {
+        while self.can_start() {
+            let Some(lease) = &self.lease else { return };
+            let (owner, deadline, chosen_at) =
+                (lease.owner, lease.deadline.clone(), Instant::now());
+            let lanes = self.memory.choose(chosen_at);
+            if lanes.is_empty() {
+                return;
             }
-            Err(error) => {
-                for lane in chosen {
-                    self.memory.undo(&lane);
-                }
-                Err(error)
-            }
+            let startable: Vec<Startable> = lanes.iter().flat_map(Chosen::startable).collect();
+            let is_alone = lanes.iter().any(|lane| lane.is_alone);
+            let batch = Batch { lanes, owner, deadline, chosen_at };
+            let database = self.dispatcher.database.clone();
+            self.starting.spawn(async move {
+                let starts = ownership::start(&database, owner, &startable, is_alone).await;
+                BatchEnd { batch, starts }
+            });
         }
     }
 
     /// Returns whether an attempt can start.
     pub(super) fn can_start(&mut self) -> bool {
-        self.may_send() && self.memory.can_start(Instant::now())
+        let now = Instant::now();
+        self.starting.len() < TRANSACTIONS_MAX
+            && self.backoff.wait_until(now).is_none()
+            && self.may_send()
+            && self.memory.can_start(now)
     }
 
-    /// Starts the lanes of deliveries whose start is recorded.
-    fn spawn_all(&mut self, under: &Under<'_>, chosen: Vec<Chosen>, mut starts: Starts) {
-        for lane in chosen {
+    /// Runs the lanes of a batch. If their starts were not recorded, the next step fails.
+    pub(super) fn batch_ended(&mut self, end: Result<BatchEnd, JoinError>) {
+        let BatchEnd { batch, starts } = match end {
+            Ok(end) => end,
+            Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
+            // It was aborted with the lease, and its lanes are forgotten.
+            Err(_) => return,
+        };
+        match starts {
+            Ok(starts) => {
+                self.backoff.succeed();
+                self.memory.now = self.memory.now.max(starts.now);
+                self.spawn_all(&batch, starts);
+            }
+            Err(error) => {
+                for lane in &batch.lanes {
+                    self.memory.undo(lane);
+                }
+                self.failed_start = Some(error);
+            }
+        }
+    }
+
+    /// Runs lanes with the deliveries whose start is recorded.
+    fn spawn_all(&mut self, batch: &Batch, mut starts: Starts) {
+        for lane in &batch.lanes {
             let mut found = Vec::new();
             let mut missing: Vec<EventId> = Vec::new();
             for pending in &lane.deliveries {
@@ -76,8 +110,8 @@ impl Session<'_> {
                 }
             }
             let is_owned = starts.owned.contains(&lane.endpoint.merchant);
-            if let Some(number) = self.memory.begin(&lane, &missing, is_owned) {
-                let lane = self.prepare(under, number, lane.is_alone, found, &starts);
+            if let Some(number) = self.memory.begin(lane, &missing, is_owned) {
+                let lane = self.prepare(batch, number, lane.is_alone, found, &starts);
                 self.spawn(lane);
             }
         }
@@ -85,7 +119,7 @@ impl Session<'_> {
 
     fn prepare(
         &self,
-        under: &Under<'_>,
+        batch: &Batch,
         number: LaneNumber,
         is_alone: bool,
         found: Vec<StartedDelivery>,
@@ -103,8 +137,8 @@ impl Session<'_> {
             body: starts.bodies.get(&(started.key.endpoint.merchant, started.key.event)).cloned(),
         };
         Lane {
-            owner: under.owner,
-            deadline: under.deadline.clone(),
+            owner: batch.owner,
+            deadline: batch.deadline.clone(),
             number,
             is_alone,
             url,
@@ -112,7 +146,7 @@ impl Session<'_> {
             secrets,
             deliveries: found.into_iter().map(delivery).collect(),
             started_at: starts.now,
-            since: under.since,
+            since: batch.chosen_at,
         }
     }
 

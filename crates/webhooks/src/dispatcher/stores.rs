@@ -6,11 +6,15 @@ use std::time::Duration;
 use primitives::{EndpointId, MerchantId, Timestamp};
 use tokio::time::Instant;
 
-use crate::dispatcher::endpoint_queue::EndpointQueue;
+use crate::dispatcher::endpoint_queue::{EndpointQueue, WAITING_MAX, WAITING_UNPROVEN_MAX};
 use crate::dispatcher::slots::{Class, Slots};
 use crate::table::delivery::{EndpointKey, Loaded, Pending};
 use crate::table::queue::Release;
 
+/// Stores in memory from which no other is claimed.
+const STORES_MAX: usize = 10_000;
+/// Deliveries in memory that healthy endpoints share. Each may have a few anyway, so that none has to wait for others.
+const ROWS_MAX: usize = 100_000;
 /// Attempts at the endpoints of one store at the same time.
 const STORE_LANES_MAX: usize = 20;
 /// For how long a store without anything to send is kept: the next event finds it in memory.
@@ -23,14 +27,17 @@ const WOKEN_DELAY: Duration = Duration::from_millis(500);
 struct Store {
     endpoints: BTreeMap<EndpointId, EndpointQueue>,
     lanes: usize,
-    /// Deliveries in memory, as last counted.
+    /// Deliveries in memory, and healthy endpoints that have some, as last counted.
     rows: usize,
+    sharing: usize,
     /// It is in the list of those to be read.
     is_listed: bool,
     /// Its entry in the list of times.
     timer: Option<Timestamp>,
     /// Since when nothing of it is in memory.
     idle_since: Option<Instant>,
+    /// When it is to be read because something woke it.
+    read_at: Option<Timestamp>,
     /// Endpoints of it had to be left out; it is not to be looked at before then.
     not_before: Option<Timestamp>,
 }
@@ -39,10 +46,12 @@ struct Store {
 #[derive(Debug, Default)]
 pub(super) struct Stores {
     by_merchant: BTreeMap<MerchantId, Store>,
+    /// Deliveries in memory, and healthy endpoints that have some.
     rows: usize,
+    sharing: usize,
     /// Stores to be read from the database.
     to_read: VecDeque<MerchantId>,
-    /// When deliveries that are not in memory are due: at most one time for each store.
+    /// When stores are to be read: at most one time for each.
     timers: BTreeSet<(Timestamp, MerchantId)>,
     /// Stores in the order in which they became idle. Some of them are not idle any more.
     idle: VecDeque<(Instant, MerchantId)>,
@@ -53,9 +62,15 @@ impl Stores {
         self.by_merchant.len()
     }
 
-    /// Returns the number of deliveries in memory.
-    pub(super) fn rows(&self) -> usize {
-        self.rows
+    /// Returns whether other stores may be claimed.
+    pub(super) fn has_room(&self) -> bool {
+        self.len() < STORES_MAX
+    }
+
+    /// Returns how many deliveries of a healthy endpoint may wait in memory: the more endpoints have some, the fewer.
+    pub(super) fn share(&self) -> usize {
+        let share = if self.rows < ROWS_MAX { ROWS_MAX / self.sharing.max(1) } else { 0 };
+        share.clamp(WAITING_UNPROVEN_MAX, WAITING_MAX)
     }
 
     pub(super) fn contains(&self, merchant: MerchantId) -> bool {
@@ -80,15 +95,14 @@ impl Stores {
         }
     }
 
-    /// Adds a store that was woken to those that are to be read: a little later if its endpoints have enough to send. Each event of a
-    /// burst wakes its store, and all of its deliveries would be read again for each.
+    /// Adds a store that was woken to those that are to be read: a little later if its endpoints have enough to send. Each event
+    /// of a burst wakes its store, and all of its deliveries would be read again for each.
     pub(super) fn wake(&mut self, merchant: MerchantId, now: Timestamp) {
         let store = self.by_merchant.get_mut(&merchant).filter(|store| {
-            !store.endpoints.is_empty() && store.endpoints.values().all(EndpointQueue::is_stocked)
+            !store.endpoints.is_empty() && store.endpoints.values().all(EndpointQueue::has_enough)
         });
         let Some(store) = store else { return self.mark_for_read(merchant) };
-        let later = now.plus(WOKEN_DELAY);
-        store.endpoints.values_mut().take(1).for_each(|queue| queue.refill_at(later));
+        store.read_at.get_or_insert(now.plus(WOKEN_DELAY));
         self.review(merchant, now);
     }
 
@@ -99,7 +113,7 @@ impl Stores {
         listed.retain(|merchant| {
             let store = self.by_merchant.get_mut(merchant);
             if let Some(store) = store {
-                store.is_listed = false;
+                (store.is_listed, store.read_at) = (false, None);
                 store.endpoints.values_mut().for_each(EndpointQueue::refilling);
                 return true;
             }
@@ -112,15 +126,19 @@ impl Stores {
         !self.to_read.is_empty()
     }
 
-    /// Takes over what was read of stores. Returns deliveries that are quarantined now.
+    /// Takes over what was read of stores, with the `share` that was returned before. Returns deliveries that are quarantined
+    /// now.
     pub(super) fn refill(
         &mut self,
         merchants: &[MerchantId],
         loaded: &[Loaded],
+        share: usize,
         now: Timestamp,
     ) -> Vec<(EndpointKey, Pending)> {
         let mut quarantined = Vec::new();
         for merchant in merchants {
+            // Not more than were read, although another store may have less now.
+            let share = share.min(self.share());
             let store = self.by_merchant.entry(*merchant).or_default();
             store.not_before = None;
             let start = loaded.partition_point(|it| it.key.merchant < *merchant);
@@ -136,9 +154,11 @@ impl Stores {
             for endpoint in of_store {
                 let queue =
                     store.endpoints.entry(endpoint.key.endpoint).or_insert_with(EndpointQueue::new);
+                queue.share = share;
                 let found = queue.refill(endpoint.health, &endpoint.pending, now);
                 quarantined.extend(found.into_iter().map(|pending| (endpoint.key, pending)));
             }
+            self.count(*merchant);
         }
         quarantined
     }
@@ -224,17 +244,28 @@ impl Stores {
         self.by_merchant.get(&merchant).is_some_and(|store| store.lanes < STORE_LANES_MAX)
     }
 
-    /// Counts what a store has in memory and notes when it needs attention. Called after every change.
-    pub(super) fn review(&mut self, merchant: MerchantId, now: Timestamp) {
+    /// Counts what a store has in memory.
+    fn count(&mut self, merchant: MerchantId) {
         let Some(store) = self.by_merchant.get_mut(&merchant) else { return };
         let rows: usize = store.endpoints.values().map(EndpointQueue::len).sum();
+        let sharing = store.endpoints.values().filter(|queue| queue.has_share()).count();
         self.rows = (self.rows + rows).saturating_sub(store.rows);
-        store.rows = rows;
-        if !store.is_listed && store.endpoints.values().any(|queue| queue.needs_refill(now)) {
+        self.sharing = (self.sharing + sharing).saturating_sub(store.sharing);
+        (store.rows, store.sharing) = (rows, sharing);
+    }
+
+    /// Counts what a store has in memory and notes when it needs attention. Called after every change.
+    pub(super) fn review(&mut self, merchant: MerchantId, now: Timestamp) {
+        self.count(merchant);
+        let Some(store) = self.by_merchant.get_mut(&merchant) else { return };
+        let is_read_due = store.read_at.is_some_and(|at| at <= now)
+            || store.endpoints.values().any(|queue| queue.needs_refill(now));
+        if !store.is_listed && is_read_due {
             store.is_listed = true;
             self.to_read.push_back(merchant);
         }
-        let next = store.endpoints.values().filter_map(EndpointQueue::next_due).min();
+        let due = store.endpoints.values().filter_map(EndpointQueue::next_due);
+        let next = due.chain(store.read_at).min();
         // One that has passed has listed the store, which is read anyway.
         let timer = next.filter(|_| !store.is_listed);
         if timer != store.timer {
@@ -245,8 +276,9 @@ impl Stores {
         }
         // Released with an endpoint that was left out, the others would wait for it.
         let is_needed = store.not_before.zip(next).is_some_and(|(until, next)| next < until);
+        let has_to_read = store.is_listed || store.read_at.is_some();
         let is_idle =
-            !store.is_listed && !is_needed && store.endpoints.values().all(EndpointQueue::is_idle);
+            !has_to_read && !is_needed && store.endpoints.values().all(EndpointQueue::is_idle);
         match (is_idle, store.idle_since) {
             (true, None) => {
                 let since = Instant::now();
@@ -258,8 +290,8 @@ impl Stores {
         }
     }
 
-    /// Lists the stores of which a delivery has become due since. Such a delivery is never in memory, which has only what
-    /// was due when the store was read. It ends, because a review sets no timer for a time that has passed.
+    /// Lists the stores that are to be read now: of most, a delivery has become due since they were read, and is not in memory.
+    /// It ends, because a review sets no timer for a time that has passed.
     pub(super) fn list_due(&mut self, now: Timestamp) {
         while self.timers.first().is_some_and(|(at, _)| *at <= now)
             && let Some((_, merchant)) = self.timers.pop_first()
@@ -293,7 +325,7 @@ impl Stores {
     pub(super) fn drop_waiting(&mut self, now: Timestamp) {
         self.to_read.clear();
         for store in self.by_merchant.values_mut() {
-            (store.is_listed, store.not_before) = (false, None);
+            (store.is_listed, store.read_at, store.not_before) = (false, None, None);
             for queue in store.endpoints.values_mut() {
                 queue.refilling();
                 queue.clear();
@@ -308,6 +340,7 @@ impl Stores {
     pub(super) fn remove(&mut self, merchant: MerchantId) {
         if let Some(store) = self.by_merchant.remove(&merchant) {
             self.rows = self.rows.saturating_sub(store.rows);
+            self.sharing = self.sharing.saturating_sub(store.sharing);
             if let Some(at) = store.timer {
                 self.timers.remove(&(at, merchant));
             }

@@ -248,11 +248,12 @@ pub(crate) async fn attempts(
     Ok(rows.fetch_all(sql).await?.into_iter().map(Attempt::from).collect())
 }
 
-/// Returns the health of an endpoint, or `None` if the store has no such endpoint.
+/// Returns the health of an endpoint, or `None` if the store has no such endpoint. Deliveries of events since `oldest` are counted.
 pub(crate) async fn health(
     sql: &mut PgConnection,
     merchant: MerchantId,
     endpoint: EndpointId,
+    oldest: Timestamp,
 ) -> Result<Option<EndpointHealth>, EndpointError> {
     let found = sqlx::query_as!(
         EndpointHealth,
@@ -263,10 +264,10 @@ pub(crate) async fn health(
                   health.probe_at AS "probe_at?: Timestamp",
                   (SELECT count(*) FROM (SELECT FROM webhook_delivery
                                          WHERE merchant_id = $1 AND endpoint_id = $2 AND dead_at IS NULL
-                                         LIMIT $3) AS counted) AS "pending!",
+                                           AND event_at >= $4 LIMIT $3) AS counted) AS "pending!",
                   (SELECT count(*) FROM (SELECT FROM webhook_delivery
                                          WHERE merchant_id = $1 AND endpoint_id = $2 AND dead_at IS NOT NULL
-                                         LIMIT $3) AS counted) AS "dead!"
+                                           AND event_at >= $4 LIMIT $3) AS counted) AS "dead!"
            FROM webhook_endpoint AS endpoint
            LEFT JOIN webhook_health AS health
              ON health.merchant_id = endpoint.merchant_id AND health.endpoint_id = endpoint.endpoint_id
@@ -274,6 +275,7 @@ pub(crate) async fn health(
         merchant as MerchantId,
         endpoint as EndpointId,
         EndpointHealth::COUNTED_MAX,
+        oldest as Timestamp,
     );
     Ok(found.fetch_optional(sql).await?)
 }

@@ -1,9 +1,11 @@
 //! Deliveries as the dispatcher sees them: loading and starting.
 
 use std::collections::{BTreeSet, HashMap};
+use std::time::Duration;
 
 use bytes::Bytes;
 use database::Work;
+use futures::TryStreamExt;
 use primitives::{EndpointId, EventId, MerchantId, Timestamp};
 use sqlx::PgConnection;
 
@@ -54,6 +56,8 @@ pub(crate) struct StoredHealth {
     pub(crate) failing_since: Option<Timestamp>,
     pub(crate) consecutive_failures: i32,
     pub(crate) probe_at: Option<Timestamp>,
+    /// Of the last requests, smoothed; `None` before the first one.
+    pub(crate) latency: Option<Duration>,
 }
 
 /// An enabled endpoint with its first deliveries.
@@ -73,6 +77,7 @@ struct LoadedRow {
     failing_since: Option<Timestamp>,
     consecutive_failures: Option<i32>,
     probe_at: Option<Timestamp>,
+    latency_ms: Option<i32>,
     event_at: Option<Timestamp>,
     event: Option<EventId>,
     due_at: Option<Timestamp>,
@@ -92,6 +97,7 @@ impl LoadedRow {
             failing_since: self.failing_since,
             consecutive_failures: self.consecutive_failures?,
             probe_at: self.probe_at,
+            latency: self.latency_ms.map(|it| Duration::from_millis(u64::from(it.unsigned_abs()))),
         })
     }
 
@@ -109,41 +115,52 @@ impl LoadedRow {
     }
 }
 
-/// Returns the enabled endpoints of stores, each with its first `limit` pending deliveries. The health of each is read by its key:
-/// a join of some hundred would read the health of all endpoints there are.
+/// Returns the enabled endpoints of stores with their first pending deliveries: `limit` of an endpoint whose last attempt
+/// succeeded and whose last requests were not `slow` (`Health::class`), `unproven_limit` of any other. The health of each is read by its key: a join of some hundred would read the
+/// health of all endpoints there are.
 pub(crate) async fn load(
     sql: &mut PgConnection,
     merchants: &[MerchantId],
     limit: i64,
+    unproven_limit: i64,
+    slow: Duration,
 ) -> sqlx::Result<Vec<Loaded>> {
-    let rows = sqlx::query_as!(
+    let slow_ms = i32::try_from(slow.as_millis()).unwrap_or(i32::MAX);
+    let mut rows = sqlx::query_as!(
         LoadedRow,
         r#"SELECT endpoint.merchant_id AS "merchant: MerchantId", endpoint.endpoint_id AS "endpoint: EndpointId",
                   health.last_success_at AS "last_success_at?: Timestamp",
                   health.failing_since AS "failing_since?: Timestamp",
                   health.consecutive_failures AS "consecutive_failures?", health.probe_at AS "probe_at?: Timestamp",
+                  health.latency_ms AS "latency_ms?",
                   first.event_at AS "event_at?: Timestamp", first.event_id AS "event?: EventId",
                   first.due_at AS "due_at?: Timestamp", first.attempts AS "attempts?", first.starts AS "starts?",
                   first.lone_starts AS "lone_starts?"
            FROM webhook_endpoint AS endpoint
            LEFT JOIN LATERAL (
-               SELECT last_success_at, failing_since, consecutive_failures, probe_at FROM webhook_health AS health
+               SELECT last_success_at, failing_since, consecutive_failures, probe_at, latency_ms
+               FROM webhook_health AS health
                WHERE health.merchant_id = endpoint.merchant_id AND health.endpoint_id = endpoint.endpoint_id
                LIMIT 1) AS health ON true
            LEFT JOIN LATERAL (
-               SELECT event_at, event_id, due_at, attempts, starts, lone_starts FROM webhook_delivery AS delivery
-               WHERE delivery.merchant_id = endpoint.merchant_id AND delivery.endpoint_id = endpoint.endpoint_id
-                 AND delivery.dead_at IS NULL
-               ORDER BY delivery.due_at LIMIT $2) AS first ON true
+               SELECT * FROM (
+                   SELECT event_at, event_id, due_at, attempts, starts, lone_starts FROM webhook_delivery AS delivery
+                   WHERE delivery.merchant_id = endpoint.merchant_id AND delivery.endpoint_id = endpoint.endpoint_id
+                     AND delivery.dead_at IS NULL
+                   ORDER BY delivery.due_at LIMIT $2) AS most
+               LIMIT CASE WHEN health.last_success_at IS NOT NULL AND health.consecutive_failures = 0
+                               AND coalesce(health.latency_ms, 0) <= $4
+                          THEN $2::bigint ELSE $3::bigint END) AS first ON true
            WHERE endpoint.merchant_id = ANY ($1) AND endpoint.status = 'enabled'
            ORDER BY endpoint.merchant_id, endpoint.endpoint_id, first.due_at"#,
         merchants as &[MerchantId],
         limit,
+        unproven_limit,
+        slow_ms,
     )
-    .fetch_all(sql)
-    .await?;
+    .fetch(sql);
     let mut loaded: Vec<Loaded> = Vec::new();
-    for row in rows {
+    while let Some(row) = rows.try_next().await? {
         let key = row.key();
         if loaded.last().is_none_or(|last| last.key != key) {
             loaded.push(Loaded { key, health: row.health(), pending: Vec::new() });
@@ -196,7 +213,7 @@ pub(crate) async fn bodies(
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Startable {
     pub(crate) key: DeliveryKey,
-    /// As it was loaded. If the row has other counts, something else has decided about it, and it is not started.
+    /// As it was loaded. If the row has other attempts or starts, something else has decided about it, and it is not started.
     pub(crate) counts: StartCounts,
 }
 

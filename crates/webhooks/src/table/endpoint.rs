@@ -239,6 +239,31 @@ pub(crate) async fn probe_now(
     Ok(())
 }
 
+/// Does so for every open circuit, of one store or of all, and wakes their stores. Returns the number of circuits. One whose health
+/// is being recorded is left out.
+pub(crate) async fn probe_all(work: &mut Work, store: Option<MerchantId>) -> sqlx::Result<u64> {
+    let now = work.now();
+    let circuits = sqlx::query_scalar!(
+        r#"WITH open AS MATERIALIZED (
+               SELECT merchant_id, endpoint_id FROM webhook_health
+               WHERE probe_at > $2 AND ($1::uuid IS NULL OR merchant_id = $1)
+               FOR NO KEY UPDATE SKIP LOCKED
+           ), probed AS (
+               UPDATE webhook_health AS health SET probe_at = $2 FROM open
+               WHERE health.merchant_id = open.merchant_id AND health.endpoint_id = open.endpoint_id
+               RETURNING health.merchant_id
+           ), woken AS (
+               INSERT INTO webhook_wake (merchant_id) SELECT DISTINCT merchant_id FROM probed
+           )
+           SELECT count(*) AS "circuits!" FROM probed"#,
+        store as Option<MerchantId>,
+        now as Timestamp,
+    )
+    .fetch_one(work.sql())
+    .await?;
+    Ok(u64::try_from(circuits).unwrap_or_default())
+}
+
 /// Adds the store to those that dispatchers deliver for. An insert alone would wait for a dispatcher that is changing
 /// the row.
 pub(crate) async fn ensure_queue(work: &mut Work, merchant: MerchantId) -> sqlx::Result<()> {

@@ -59,40 +59,33 @@ pub(crate) async fn events(work: &mut Work, before: Timestamp, limit: i64) -> sq
     Ok(done.execute(work.sql()).await?.rows_affected())
 }
 
-pub(crate) async fn dead_letters(
+/// Deletes deliveries of old events, pending ones and dead letters, whether their endpoint exists or not. The endpoints that have
+/// deliveries are found one after another by the key, and the rows are deleted at their place: no others are read to find the old ones.
+pub(crate) async fn deliveries(
     work: &mut Work,
     before: Timestamp,
     limit: i64,
 ) -> sqlx::Result<u64> {
     let done = sqlx::query!(
-        "DELETE FROM webhook_delivery
-         WHERE (merchant_id, endpoint_id, event_at, event_id) IN (
-             SELECT merchant_id, endpoint_id, event_at, event_id FROM webhook_delivery
-             WHERE dead_at < $1 ORDER BY dead_at LIMIT $2)",
-        before as Timestamp,
-        limit,
-    );
-    Ok(done.execute(work.sql()).await?.rows_affected())
-}
-
-/// Deletes pending deliveries of events whose bodies are gone, such as those of endpoints that were disabled long ago.
-pub(crate) async fn stale_deliveries(
-    work: &mut Work,
-    before: Timestamp,
-    limit: i64,
-) -> sqlx::Result<u64> {
-    let done = sqlx::query!(
-        "DELETE FROM webhook_delivery
-         WHERE (merchant_id, endpoint_id, event_at, event_id) IN (
-             SELECT stale.merchant_id, stale.endpoint_id, stale.event_at, stale.event_id
-             FROM webhook_endpoint AS endpoint
+        "WITH RECURSIVE endpoint AS (
+             (SELECT merchant_id, endpoint_id FROM webhook_delivery ORDER BY merchant_id, endpoint_id LIMIT 1)
+             UNION ALL
+             SELECT next.merchant_id, next.endpoint_id
+             FROM endpoint
              CROSS JOIN LATERAL (
-                 SELECT merchant_id, endpoint_id, event_at, event_id FROM webhook_delivery
-                 WHERE merchant_id = endpoint.merchant_id AND endpoint_id = endpoint.endpoint_id
-                   AND event_at < $1 AND dead_at IS NULL
-                 LIMIT $2
-             ) AS stale
-             LIMIT $2)",
+                 SELECT merchant_id, endpoint_id FROM webhook_delivery
+                 WHERE (merchant_id, endpoint_id) > (endpoint.merchant_id, endpoint.endpoint_id)
+                 ORDER BY merchant_id, endpoint_id LIMIT 1) AS next
+         )
+         DELETE FROM webhook_delivery
+         WHERE ctid = ANY (ARRAY(
+             SELECT old.place
+             FROM endpoint
+             CROSS JOIN LATERAL (
+                 SELECT ctid AS place FROM webhook_delivery
+                 WHERE merchant_id = endpoint.merchant_id AND endpoint_id = endpoint.endpoint_id AND event_at < $1
+                 ORDER BY event_at LIMIT $2) AS old
+             LIMIT $2))",
         before as Timestamp,
         limit,
     );
@@ -108,9 +101,9 @@ pub(crate) async fn deliveries_of(
 ) -> sqlx::Result<u64> {
     let done = sqlx::query!(
         "DELETE FROM webhook_delivery
-         WHERE merchant_id = $1 AND endpoint_id = $2 AND (event_at, event_id) IN (
-             SELECT event_at, event_id FROM webhook_delivery
-             WHERE merchant_id = $1 AND endpoint_id = $2 ORDER BY event_at, event_id LIMIT $3)",
+         WHERE ctid = ANY (ARRAY(
+             SELECT ctid FROM webhook_delivery
+             WHERE merchant_id = $1 AND endpoint_id = $2 ORDER BY event_at, event_id LIMIT $3))",
         merchant as MerchantId,
         endpoint as EndpointId,
         limit,

@@ -49,6 +49,34 @@ pub(crate) async fn one(
     Ok(done.rows_affected() == 1)
 }
 
+/// Puts the delivery of an event before everything that is pending at the endpoint, so that it is the next one that is attempted
+/// and the probe of an open circuit. One that is being attempted stays where it is: its result would be taken for the requested one.
+pub(crate) async fn put_first(
+    work: &mut Work,
+    merchant: MerchantId,
+    endpoint: EndpointId,
+    event: EventId,
+) -> sqlx::Result<()> {
+    sqlx::query!(
+        "UPDATE webhook_delivery AS requested
+         SET due_at = least(requested.due_at, (
+             SELECT pending.due_at - interval '1 microsecond' FROM webhook_delivery AS pending
+             WHERE pending.merchant_id = $1 AND pending.endpoint_id = $2 AND pending.dead_at IS NULL
+               AND pending.event_id <> $3
+             ORDER BY pending.due_at LIMIT 1))
+         FROM webhook_event AS event
+         WHERE event.merchant_id = $1 AND event.event_id = $3 AND requested.merchant_id = $1
+           AND requested.endpoint_id = $2 AND requested.event_at = event.created_at AND requested.event_id = $3
+           AND requested.dead_at IS NULL AND requested.starts = requested.attempts",
+        merchant as MerchantId,
+        endpoint as EndpointId,
+        event as EventId,
+    )
+    .execute(work.sql())
+    .await?;
+    Ok(())
+}
+
 /// A part of the events of a range.
 pub(crate) struct Page {
     /// The last event that was looked at; `None` if there was none.

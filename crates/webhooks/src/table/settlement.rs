@@ -1,5 +1,7 @@
 //! Deliveries as the dispatcher leaves them: their results, attempts, and the health of endpoints.
 
+use std::time::Duration;
+
 use database::Work;
 use primitives::{EndpointId, EventId, MerchantId, Timestamp};
 
@@ -56,8 +58,8 @@ pub(crate) async fn settle(work: &mut Work, settlements: &[Settlement]) -> sqlx:
 
 /// Settles deliveries whose rows are where the statement sees them. Returns whether all are settled.
 ///
-/// A statement does not see the new place of a row that another transaction moved after the statement began. Such a row is locked,
-/// so that the next statement sees it where it is; what the first one has done, it does not find again.
+/// A statement does not see the new version of a row that another transaction changed after the statement began. Such a row is
+/// locked, so that the next statement sees it; what the first one has settled, it does not find again.
 ///
 /// Each row is found by its key and then changed at its place. With a join the plan would depend on how many rows the table is
 /// believed to have: the queue is often empty when that is counted, and a burst would then read all of it for each result.
@@ -86,7 +88,7 @@ async fn settle_visible(work: &mut Work, settlements: &[Settlement]) -> sqlx::Re
            ), removed AS (
                DELETE FROM webhook_delivery AS delivery USING given
                WHERE delivery.ctid = given.place AND given.next_attempts IS NULL
-               RETURNING 1
+               RETURNING given.*
            ), changed AS (
                UPDATE webhook_delivery AS delivery
                SET attempts = given.next_attempts, starts = given.next_starts, lone_starts = given.next_lone_starts,
@@ -94,18 +96,17 @@ async fn settle_visible(work: &mut Work, settlements: &[Settlement]) -> sqlx::Re
                                  ELSE coalesce(given.due_at, delivery.due_at) END,
                    dead_at = CASE WHEN given.is_dead THEN $18::timestamptz END
                FROM given WHERE delivery.ctid = given.place AND given.next_attempts IS NOT NULL
-               RETURNING 1
+               RETURNING given.*
+           ), settled AS MATERIALIZED (
+               SELECT * FROM removed UNION ALL SELECT * FROM changed
            ), recorded AS (
                INSERT INTO webhook_attempt (bucket, merchant_id, endpoint_id, event_at, event_id, number, attempted_at,
                                             status, error, latency_ms, response, outcome, next_at)
-               SELECT webhook_bucket(given.attempted_at), given.merchant_id, given.endpoint_id, given.event_at,
-                      given.event_id, given.number, given.attempted_at, given.status, given.error, given.latency_ms,
-                      given.response, given.outcome, given.due_at
-               FROM given WHERE given.number IS NOT NULL
-               ON CONFLICT DO NOTHING
+               SELECT webhook_bucket(attempted_at), merchant_id, endpoint_id, event_at, event_id, number, attempted_at,
+                      status, error, latency_ms, response, outcome, due_at
+               FROM settled WHERE number IS NOT NULL
            )
-           SELECT (SELECT count(*) FROM given) = (SELECT count(*) FROM removed) + (SELECT count(*) FROM changed)
-                  AS "is_complete!""#,
+           SELECT (SELECT count(*) FROM given) = (SELECT count(*) FROM settled) AS "is_complete!""#,
         &keys.merchants as &[MerchantId],
         &keys.endpoints as &[EndpointId],
         &keys.event_times as &[Timestamp],
@@ -210,7 +211,8 @@ pub(crate) async fn disable(
              FOR NO KEY UPDATE SKIP LOCKED
          )
          UPDATE webhook_endpoint AS endpoint
-         SET status = 'disabled', disabled_reason = $4, disabled_at = $5, version = version + 1, updated_at = $5
+         SET status = 'disabled', disabled_reason = $4, disabled_at = $5, version = version + 1,
+             updated_at = greatest(updated_at, $5)
          FROM locked WHERE endpoint.merchant_id = $1 AND endpoint.endpoint_id = locked.endpoint_id",
         key.merchant as MerchantId,
         key.endpoint as EndpointId,
@@ -223,27 +225,28 @@ pub(crate) async fn disable(
     Ok(done.rows_affected() == 1)
 }
 
-/// Deliveries that are moved to the dead letters at a time.
-pub(crate) const DEAD_LETTERED_MAX: u16 = 1_000;
-
-/// Moves pending deliveries of an endpoint to the dead letters, at most [`DEAD_LETTERED_MAX`], and returns their number: none
-/// if it is not disabled, or its merchant did that.
-pub(crate) async fn dead_letter(work: &mut Work, key: EndpointKey) -> sqlx::Result<u64> {
+/// Moves pending deliveries of an endpoint to the dead letters and returns their number: none if it is not disabled, or its
+/// merchant did that. The rows are changed at their place, for the reason given at [`settle`].
+pub(crate) async fn dead_letter(
+    work: &mut Work,
+    key: EndpointKey,
+    limit: i64,
+) -> sqlx::Result<u64> {
     let now = work.now();
     let done = sqlx::query!(
         "UPDATE webhook_delivery SET dead_at = $3
-         WHERE merchant_id = $1 AND endpoint_id = $2 AND dead_at IS NULL AND (event_at, event_id) IN (
-             SELECT delivery.event_at, delivery.event_id
+         WHERE dead_at IS NULL AND ctid = ANY (ARRAY(
+             SELECT delivery.ctid
              FROM webhook_endpoint AS endpoint
              JOIN webhook_delivery AS delivery
                ON delivery.merchant_id = endpoint.merchant_id AND delivery.endpoint_id = endpoint.endpoint_id
              WHERE endpoint.merchant_id = $1 AND endpoint.endpoint_id = $2
                AND endpoint.disabled_reason IN ('gone', 'failing') AND delivery.dead_at IS NULL
-             ORDER BY delivery.due_at LIMIT $4)",
+             ORDER BY delivery.due_at LIMIT $4))",
         key.merchant as MerchantId,
         key.endpoint as EndpointId,
         now as Timestamp,
-        i64::from(DEAD_LETTERED_MAX),
+        limit,
     )
     .execute(work.sql())
     .await?;
@@ -262,6 +265,8 @@ pub(crate) struct HealthChange {
     /// The first failure in a row; `None` after a success.
     pub(crate) failing_since: Option<Timestamp>,
     pub(crate) probe_at: Option<Timestamp>,
+    /// Of the last requests, smoothed.
+    pub(crate) latency: Option<Duration>,
 }
 
 /// Records the health of endpoints. Those that were changed or deleted meanwhile, or are being changed, are left out.
@@ -275,6 +280,9 @@ pub(crate) async fn put_health(work: &mut Work, changes: &[HealthChange]) -> sql
     let versions: Vec<i32> = changes.iter().map(|change| change.version).collect();
     let successes: Vec<bool> = changes.iter().map(|change| change.has_succeeded).collect();
     let failures: Vec<i32> = changes.iter().map(|change| change.consecutive_failures).collect();
+    let millis = |latency: Duration| i32::try_from(latency.as_millis()).unwrap_or(i32::MAX);
+    let latencies: Vec<Option<i32>> =
+        changes.iter().map(|change| change.latency.map(millis)).collect();
     sqlx::query!(
         "WITH endpoint AS MATERIALIZED (
              SELECT merchant_id, endpoint_id, version FROM webhook_endpoint
@@ -282,13 +290,14 @@ pub(crate) async fn put_health(work: &mut Work, changes: &[HealthChange]) -> sql
              ORDER BY merchant_id, endpoint_id FOR KEY SHARE SKIP LOCKED
          )
          INSERT INTO webhook_health AS health
-             (merchant_id, endpoint_id, last_attempt_at, last_success_at, failing_since, consecutive_failures, probe_at)
+             (merchant_id, endpoint_id, last_attempt_at, last_success_at, failing_since, consecutive_failures, probe_at,
+              latency_ms)
          SELECT given.merchant_id, given.endpoint_id, $8::timestamptz,
                 CASE WHEN given.has_succeeded THEN $8::timestamptz END, given.failing_since, given.failures,
-                given.probe_at
+                given.probe_at, given.latency_ms
          FROM unnest($1::uuid[], $2::uuid[], $3::integer[], $4::boolean[], $5::integer[], $6::timestamptz[],
-                     $7::timestamptz[])
-              AS given (merchant_id, endpoint_id, version, has_succeeded, failures, failing_since, probe_at)
+                     $7::timestamptz[], $9::integer[])
+              AS given (merchant_id, endpoint_id, version, has_succeeded, failures, failing_since, probe_at, latency_ms)
          JOIN endpoint
            ON endpoint.merchant_id = given.merchant_id AND endpoint.endpoint_id = given.endpoint_id
           AND endpoint.version = given.version
@@ -297,7 +306,7 @@ pub(crate) async fn put_health(work: &mut Work, changes: &[HealthChange]) -> sql
              last_attempt_at = excluded.last_attempt_at,
              last_success_at = coalesce(excluded.last_success_at, health.last_success_at),
              failing_since = excluded.failing_since, consecutive_failures = excluded.consecutive_failures,
-             probe_at = excluded.probe_at",
+             probe_at = excluded.probe_at, latency_ms = excluded.latency_ms",
         &merchants as &[MerchantId],
         &endpoints as &[EndpointId],
         &versions,
@@ -306,6 +315,7 @@ pub(crate) async fn put_health(work: &mut Work, changes: &[HealthChange]) -> sql
         &column(|change| change.failing_since) as &[Option<Timestamp>],
         &column(|change| change.probe_at) as &[Option<Timestamp>],
         now as Timestamp,
+        &latencies as &[Option<i32>],
     )
     .execute(work.sql())
     .await?;

@@ -80,6 +80,12 @@ async fn the_next_attempt_waits_for_the_circuit_and_for_the_endpoint() {
     )
     .await;
     assert_eq!(next().await, Some(created_at.plus(Duration::from_mins(1))));
+    shop.execute("UPDATE webhook_delivery SET due_at = event_at + interval '1 hour'").await;
+    assert_eq!(
+        next().await,
+        Some(created_at.plus(Duration::from_hours(1))),
+        "later than the probe"
+    );
     shop.execute("UPDATE webhook_endpoint SET status = 'disabled', disabled_reason = 'merchant', disabled_at = created_at")
         .await;
     assert_eq!(next().await, None);

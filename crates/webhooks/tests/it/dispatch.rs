@@ -150,6 +150,7 @@ async fn an_endpoint_that_is_gone_is_disabled_with_a_notice_and_nothing_more_is_
     let (_, health) =
         test.shop.webhooks.find_with_health(test.shop.merchant, endpoint.id).await.unwrap();
     assert_eq!(health.state(), HealthState::Failing, "the attempt that disabled it counts");
+    test.shop.run_due::<DeadLetterDeliveries>().await;
     let queue = test.queue().await;
     assert!(queue.len() == 5 && queue.iter().all(|row| row.is_dead), "{queue:?}");
     let reading = Reading::for_store(test.shop.test.database(), test.shop.merchant).unwrap();
@@ -163,7 +164,7 @@ async fn an_endpoint_that_is_gone_is_disabled_with_a_notice_and_nothing_more_is_
 }
 
 #[tokio::test]
-async fn a_disabled_endpoint_with_many_deliveries_does_not_stop_the_others() {
+async fn the_deliveries_of_a_disabled_endpoint_are_moved_by_a_job_and_not_with_the_result() {
     let test = Dispatching::open().await;
     test.endpoint("/gone").await;
     test.publish(1).await;
@@ -177,9 +178,25 @@ async fn a_disabled_endpoint_with_many_deliveries_does_not_stop_the_others() {
     test.respond("/gone", 410);
     assert_eq!(test.deliver().await, 1);
     let pending = "SELECT count(*) FROM webhook_delivery WHERE dead_at IS NULL";
-    assert_eq!(test.shop.count(pending).await, 2500 - 1000, "the first ones are dead letters");
+    assert_eq!(test.shop.count(pending).await, 2500, "recording a result takes as long as ever");
     test.shop.run_due::<DeadLetterDeliveries>().await;
     assert_eq!(test.shop.count(pending).await, 0);
+}
+
+#[tokio::test]
+async fn the_time_of_the_last_change_does_not_go_back_when_an_endpoint_is_disabled() {
+    let test = Dispatching::open().await;
+    let id = test.endpoint("/gone").await.endpoint.id;
+    test.respond("/gone", 410);
+    test.publish(1).await;
+    // As by a merchant whose transaction began later, and ended earlier.
+    test.shop
+        .execute("UPDATE webhook_endpoint SET updated_at = updated_at + interval '1 second'")
+        .await;
+    let changed_at = test.shop.find(id).await.unwrap().updated_at;
+    test.deliver().await;
+    let endpoint = test.shop.find(id).await.unwrap();
+    assert_eq!((endpoint.is_enabled(), endpoint.updated_at), (false, changed_at));
 }
 
 #[tokio::test]
@@ -216,6 +233,7 @@ async fn an_endpoint_that_has_failed_for_five_days_is_disabled() {
     test.deliver().await;
     let endpoint = test.shop.find(created.endpoint.id).await.unwrap();
     assert_eq!(endpoint.disabled_reason, Some(DisabledReason::Failing));
+    test.shop.run_due::<DeadLetterDeliveries>().await;
     assert!(test.queue().await.iter().all(|row| row.is_dead));
 
     // Enabled again, it starts without failures.
@@ -264,18 +282,39 @@ async fn what_a_merchant_requests_is_sent_although_the_circuit_is_open() {
     let test = Dispatching::open().await;
     let created = test.endpoint("/a").await;
     test.respond("/a", 500);
-    for number in 1..=6 {
-        test.publish(number).await;
+    let mut newest = test.publish(1).await;
+    for number in 2..=6 {
+        newest = test.publish(number).await;
     }
     test.deliver().await;
     assert_eq!(test.deliver().await, 0);
-    test.respond("/a", 200);
-    test.shop.advance(Duration::from_secs(1));
     let (merchant, id) = (test.shop.merchant, created.endpoint.id);
-    let event = test.shop.webhooks.send_test(merchant, id, None).await.unwrap();
-    assert_eq!(test.deliver().await, 2, "the oldest delivery is the probe; the test follows");
-    let received = test.receiver.received();
-    assert_eq!(received.last().unwrap().headers["webhook-id"], event.to_string());
+    let webhooks = &test.shop.webhooks;
+    let last = || test.receiver.received().last().unwrap().headers["webhook-id"].clone();
+    // The endpoint goes on failing, so that the probe is all that is sent.
+    test.shop.advance(Duration::from_secs(1));
+    let sent = webhooks.send_test(merchant, id, None).await.unwrap();
+    assert_eq!((test.deliver().await, last()), (1, sent.to_string()), "the test is the probe");
+    test.shop.advance(Duration::from_secs(1));
+    webhooks.redeliver(merchant, id, newest, None).await.unwrap();
+    assert_eq!((test.deliver().await, last()), (1, newest.to_string()));
+}
+
+#[tokio::test]
+async fn a_recovery_is_attempted_although_the_circuit_is_open() {
+    let test = Dispatching::open().await;
+    let start = test.shop.now();
+    test.publish(1).await;
+    let id = test.endpoint("/a").await.endpoint.id;
+    test.respond("/a", 500);
+    for number in 2..=6 {
+        test.publish(number).await;
+    }
+    assert_eq!((test.deliver().await, test.deliver().await), (5, 0));
+    test.shop.advance(Duration::from_secs(1));
+    let recovery = test.shop.webhooks.recover(test.shop.merchant, id, start, None).await.unwrap();
+    assert_eq!(recovery.queued, 1);
+    assert_eq!(test.deliver().await, 1, "the probe");
 }
 
 #[tokio::test]
@@ -345,6 +384,41 @@ async fn statistics_show_what_waits_and_for_how_long() {
     test.shop.advance(Duration::from_secs(9));
     let left_behind = stats().await.lag_seconds;
     assert!((left_behind - 9.0).abs() < 0.001, "its owner has ended: {left_behind}");
+}
+
+#[tokio::test]
+async fn what_waits_in_a_dispatcher_is_late() {
+    let test = Dispatching::open().await;
+    let platform = Reading::for_platform(test.shop.test.database());
+    let lag = async || {
+        let stats = webhooks::webhook_stats(&platform).await.unwrap();
+        format!("{:.0}", stats.lag_seconds)
+    };
+    test.endpoint("/a").await;
+    test.publish(1).await;
+    test.replace_owner().await;
+    test.shop.execute("UPDATE webhook_queue SET due_at = NULL").await;
+    test.shop.take_wakes().await;
+    test.shop.advance(Duration::from_mins(10));
+    assert_eq!(lag().await, "600", "its owner lives and does not start it");
+
+    test.shop.execute("UPDATE webhook_delivery SET starts = 1").await;
+    assert_eq!(lag().await, "600", "nothing is recorded");
+    let health = "INSERT INTO webhook_health (merchant_id, endpoint_id, last_attempt_at, consecutive_failures)
+                  SELECT merchant_id, endpoint_id, due_at + interval '9 minutes', 0 FROM webhook_delivery";
+    test.shop.execute(health).await;
+    assert_eq!(lag().await, "0", "a receiver that is slow");
+    test.shop.advance(Duration::from_mins(1));
+    assert_eq!(lag().await, "60", "results are not recorded any more");
+    test.shop.execute("UPDATE webhook_delivery SET starts = 0").await;
+    assert_eq!(lag().await, "660");
+
+    test.shop.execute("UPDATE webhook_health SET probe_at = last_attempt_at").await;
+    assert_eq!(lag().await, "0", "the circuit is open");
+    test.shop.execute("UPDATE webhook_health SET probe_at = NULL").await;
+    let disable = "UPDATE webhook_endpoint SET status = 'disabled', disabled_reason = 'merchant', disabled_at = now()";
+    test.shop.execute(disable).await;
+    assert_eq!(lag().await, "0");
 }
 
 #[tokio::test]

@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
-use webhooks::SealingKey;
+use jobs::Scheduled;
+use webhooks::{DeadLetterDeliveries, DeleteDeliveries, PurgeWebhooks, SealingKey};
 
 use crate::dispatching::{Dispatching, LEASE, Running};
 use crate::receiver::{Behavior, Receiver};
-use crate::shop::actor;
+use crate::shop::{DAY, actor};
 
 #[tokio::test]
 async fn a_delivery_that_ended_its_process_three_times_is_quarantined() {
@@ -232,6 +233,39 @@ async fn a_burst_to_one_endpoint_does_not_make_each_start_read_all_of_it() {
     test.shop.test.database().close().await;
     let read = count(&test).await - before;
     assert!((300..10_000).contains(&read), "{read} rows were read");
+}
+
+#[tokio::test]
+async fn jobs_that_end_many_deliveries_do_not_read_all_of_them_for_each() {
+    let test = Dispatching::open().await;
+    // One is gone, one is deleted, and the deliveries of the third end with their event.
+    test.endpoint("/a").await;
+    let deleted = test.endpoint("/b").await.endpoint.id;
+    test.endpoint("/c").await;
+    count_as_empty(&test).await;
+    test.publish(1).await;
+    test.shop
+        .execute(
+            "INSERT INTO webhook_delivery (merchant_id, endpoint_id, event_at, event_id, due_at, attempts, starts)
+             SELECT merchant_id, endpoint_id, event_at, md5(number::text)::uuid, due_at + interval '1 hour', 0, 0
+             FROM webhook_delivery, generate_series(1, 2500) AS number",
+        )
+        .await;
+    let before: i64 = count(&test).await;
+    test.respond("/a", 410);
+    test.deliver().await;
+    test.shop.run_due::<DeadLetterDeliveries>().await;
+    test.until_count("SELECT count(*) FROM webhook_delivery WHERE dead_at IS NOT NULL", 2501).await;
+    test.shop.webhooks.delete(test.shop.merchant, actor(), deleted).await.unwrap();
+    test.shop.advance(Duration::from_mins(2));
+    test.shop.run_due::<DeleteDeliveries>().await;
+    test.until_count("SELECT count(DISTINCT endpoint_id) FROM webhook_delivery", 2).await;
+    test.shop.advance(31 * DAY);
+    test.shop.run(&PurgeWebhooks::for_epoch(1)).await;
+    test.until_count("SELECT count(*) FROM webhook_delivery", 0).await;
+    test.shop.test.database().close().await;
+    let read = count(&test).await - before;
+    assert!((7_500..100_000).contains(&read), "{read} rows were read");
 }
 
 async fn count(test: &Dispatching) -> i64 {

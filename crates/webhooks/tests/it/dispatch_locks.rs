@@ -21,18 +21,6 @@ async fn roll_back(mut connection: PgConnection) {
     sqlx::raw_sql("ROLLBACK").execute(&mut connection).await.unwrap();
 }
 
-/// Publishes three events to an endpoint that waits for permits, and returns a dispatcher that has sent the first one.
-async fn start_first_of_three(test: &Dispatching) -> Running {
-    test.endpoint("/a").await;
-    test.receiver.set("/a", Behavior::Gated);
-    for number in 1..=3 {
-        test.publish(number).await;
-    }
-    let dispatcher = Running::start(test.dispatcher());
-    test.receiver.until(|receiver| receiver.count("/a") == 1).await;
-    dispatcher
-}
-
 #[tokio::test]
 async fn a_dispatcher_that_is_paused_in_a_transaction_delays_nobody_else() {
     let test = Dispatching::open().await;
@@ -63,7 +51,7 @@ async fn a_dispatcher_that_is_paused_in_a_transaction_delays_nobody_else() {
 #[tokio::test]
 async fn a_store_that_is_locked_by_a_wake_is_delivered_for_by_its_owner() {
     let test = Dispatching::open().await;
-    let dispatcher = start_first_of_three(&test).await;
+    let dispatcher = test.start_gated(test.dispatcher(), 3).await;
     let paused = hold(&test, "UPDATE webhook_queue SET due_at = now()").await;
     test.receiver.permit(3);
     test.until_count(PENDING, 0).await;
@@ -91,6 +79,22 @@ async fn a_result_whose_row_is_locked_does_not_keep_the_others() {
 }
 
 #[tokio::test]
+async fn a_result_is_recorded_once_if_its_row_is_changed_at_the_same_time() {
+    let test = Dispatching::open().await;
+    let dispatcher = test.start_gated(test.dispatcher(), 1).await;
+    let mut change = hold(&test, "UPDATE webhook_delivery SET due_at = due_at").await;
+    test.receiver.permit(1);
+    let waiting = "SELECT count(*) FROM pg_stat_activity
+                   WHERE datname = current_database() AND wait_event_type = 'Lock'";
+    test.until_count(waiting, 1).await;
+    sqlx::raw_sql("COMMIT").execute(&mut change).await.unwrap();
+    test.until_count(PENDING, 0).await;
+    dispatcher.stop().await;
+    test.until_count("SELECT count(*) FROM webhook_attempt", 1).await;
+    assert_eq!(test.receiver.count("/a"), 1, "nothing is sent twice");
+}
+
+#[tokio::test]
 async fn a_delivery_whose_row_is_locked_does_not_keep_others_from_starting() {
     let test = Dispatching::open().await;
     test.endpoint("/a").await;
@@ -110,7 +114,7 @@ async fn a_delivery_whose_row_is_locked_does_not_keep_others_from_starting() {
 #[tokio::test]
 async fn a_store_that_another_process_has_locked_and_not_taken_stays_with_its_owner() {
     let test = Dispatching::open().await;
-    let dispatcher = start_first_of_three(&test).await;
+    let dispatcher = test.start_gated(test.dispatcher(), 3).await;
     let paused = hold(&test, "SELECT FROM webhook_queue FOR UPDATE").await;
     test.receiver.permit(3);
     tokio::time::sleep(Duration::from_millis(300)).await;
@@ -140,11 +144,8 @@ async fn a_delivery_that_is_requested_during_its_attempt_is_attempted_again_at_o
 #[tokio::test]
 async fn a_request_that_is_given_up_with_the_lease_counts_as_not_started() {
     let test = Dispatching::open().await;
-    test.endpoint("/a").await;
-    test.receiver.set("/a", Behavior::Gated);
-    test.publish(1).await;
-    let dispatcher = Running::start(test.dispatcher_with_lease(Duration::from_secs(2)));
-    test.receiver.until(|receiver| receiver.count("/a") == 1).await;
+    let dispatcher = test.dispatcher_with_lease(Duration::from_secs(2));
+    let dispatcher = test.start_gated(dispatcher, 1).await;
     // As if the database had been away for longer than the lease.
     test.shop.execute("UPDATE webhook_worker SET lease_until = '-infinity'").await;
     test.until_count("SELECT count(*) FROM webhook_delivery WHERE starts = 0", 1).await;

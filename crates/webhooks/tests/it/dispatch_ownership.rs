@@ -40,11 +40,7 @@ async fn what_a_killed_dispatcher_had_is_delivered_when_its_lease_has_expired() 
 #[tokio::test]
 async fn the_result_of_a_dispatcher_that_was_replaced_changes_nothing() {
     let test = Dispatching::open().await;
-    test.endpoint("/a").await;
-    test.receiver.set("/a", Behavior::Gated);
-    test.publish(1).await;
-    let stale = Running::start(test.dispatcher());
-    test.receiver.until(|receiver| receiver.count("/a") == 1).await;
+    let stale = test.start_gated(test.dispatcher(), 1).await;
     let before = test.queue().await;
     test.replace_owner().await;
     test.receiver.permit(1);

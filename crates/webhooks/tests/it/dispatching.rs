@@ -139,6 +139,18 @@ impl Dispatching {
         id
     }
 
+    /// Publishes events to an endpoint that waits for permits, and starts a dispatcher, which has then sent the first one.
+    pub(crate) async fn start_gated(&self, dispatcher: Dispatcher, events: u128) -> Running {
+        self.endpoint("/a").await;
+        self.receiver.set("/a", Behavior::Gated);
+        for number in 1..=events {
+            self.publish(number).await;
+        }
+        let dispatcher = Running::start(dispatcher);
+        self.receiver.until(|receiver| receiver.count("/a") == 1).await;
+        dispatcher
+    }
+
     pub(crate) fn dispatcher(&self) -> Dispatcher {
         self.dispatcher_with(SealingKey::new([7; 32]), 64)
     }

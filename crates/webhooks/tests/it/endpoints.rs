@@ -1,6 +1,7 @@
 //! Creating, changing and deleting endpoints.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use identity::AuditAction;
 use jobs::IdempotencyKey;
@@ -128,6 +129,40 @@ async fn an_endpoint_that_is_enabled_or_moved_starts_without_failures() {
     let url = Some(String::from("https://8.8.8.8/"));
     shop.update(id, EndpointPatch { url, ..EndpointPatch::default() }, None).await.unwrap();
     assert_eq!(shop.count(health).await, 0);
+}
+
+/// A transaction that has moved all endpoints to another URL, and another request that begins before it commits.
+async fn while_it_is_moved<T>(shop: &Shop, request: impl Future<Output = T>) -> T {
+    let mut other = shop.test.raw().await;
+    sqlx::raw_sql("BEGIN").execute(&mut other).await.unwrap();
+    sqlx::raw_sql("UPDATE webhook_endpoint SET url = 'https://8.8.8.8/', version = version + 1")
+        .execute(&mut other)
+        .await
+        .unwrap();
+    let commit = async {
+        let waiting = "SELECT count(*) FROM pg_stat_activity
+                       WHERE datname = current_database() AND wait_event_type = 'Lock'";
+        while shop.count(waiting).await == 0 {
+            tokio::task::yield_now().await;
+        }
+        sqlx::raw_sql("COMMIT").execute(&mut other).await.unwrap();
+    };
+    let in_time = async { tokio::join!(request, commit).0 };
+    tokio::time::timeout(Duration::from_secs(30), in_time).await.unwrap()
+}
+
+#[tokio::test]
+async fn a_url_is_set_also_if_it_was_the_current_one_before_a_concurrent_request() {
+    let shop = Shop::open().await;
+    let id = shop.endpoint().await.id;
+    let patch = EndpointPatch { url: Some(URL.to_owned()), ..EndpointPatch::default() };
+    let request = Box::pin(shop.update(id, patch.clone(), None));
+    let updated = while_it_is_moved(&shop, request).await.unwrap();
+    assert_eq!((updated.url.as_str(), updated.version), (URL, 3));
+    assert_eq!(shop.find(id).await.unwrap(), updated);
+    let request = Box::pin(shop.update(id, patch, Some(3)));
+    let late = while_it_is_moved(&shop, request).await;
+    assert!(matches!(late, Err(EndpointError::VersionConflict { current: 4 })), "{late:?}");
 }
 
 #[tokio::test]

@@ -95,6 +95,18 @@ async fn a_reader_that_starts_now_sees_what_comes() {
 }
 
 #[tokio::test]
+async fn a_reader_starts_with_what_begins_then() {
+    let shop = Shop::open().await;
+    let mut before = Work::for_checkout(shop.test.database(), shop.merchant).await.unwrap();
+    webhooks::publish(&mut before, shop.merchant, &order_created(1)).await.unwrap();
+    shop.advance(Duration::from_secs(1));
+    let (_, cursor) = read(&shop, EventStart::Now).await;
+    let next = shop.publish(&order_created(2)).await;
+    before.commit().await.unwrap();
+    assert_eq!(read(&shop, cursor).await.0, [next]);
+}
+
+#[tokio::test]
 async fn events_older_than_the_retention_are_not_listed() {
     let shop = Shop::open().await;
     let cursor = EventStart::Since(shop.now());

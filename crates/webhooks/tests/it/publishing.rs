@@ -81,3 +81,12 @@ async fn the_role_of_a_store_publishes_too() {
     work.commit().await.unwrap();
     assert_eq!(shop.queue().await.len(), 1);
 }
+
+#[tokio::test]
+async fn a_store_appends_events_and_changes_none() {
+    let shop = Shop::open().await;
+    let rights = "SELECT count(*) FROM unnest('{souk_store,souk_checkout}'::text[]) AS role,
+                                       unnest('{UPDATE,DELETE,TRUNCATE}'::text[]) AS change
+                  WHERE has_table_privilege(role, 'webhook_event', change)";
+    assert_eq!(shop.count(rights).await, 0);
+}

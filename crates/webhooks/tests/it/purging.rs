@@ -1,5 +1,6 @@
 //! What is kept, and what is deleted after thirty days.
 
+use database::Reading;
 use jobs::Scheduled;
 use primitives::EventId;
 use webhooks::{EndpointPatch, EndpointStatus, PurgeWebhooks, RETENTION};
@@ -78,22 +79,55 @@ async fn the_ring_is_used_again_and_again() {
 }
 
 #[tokio::test]
-async fn old_dead_letters_and_deliveries_without_a_body_are_deleted() {
+async fn a_delivery_ends_thirty_days_after_its_event_whatever_its_status() {
     let shop = Shop::open().await;
     let [failing, paused] = [shop.endpoint().await.id, shop.endpoint().await.id];
     let event = shop.publish(&order_created(1)).await;
-    shop.attempt(failing, event, "dead").await;
     let status = Some(EndpointStatus::Disabled);
     let patch = EndpointPatch { status, ..EndpointPatch::default() };
     shop.webhooks.update(shop.merchant, actor(), paused, patch, None).await.unwrap();
     shop.advance(29 * DAY);
+    // Its last attempt is recent.
+    shop.attempt(failing, event, "dead").await;
     let recent = shop.publish(&order_created(2)).await;
     shop.purge().await;
     assert_eq!(shop.queue().await.len(), 3);
+    let counts = async |endpoint| {
+        let found = shop.webhooks.find_with_health(shop.merchant, endpoint).await.unwrap();
+        (found.1.pending, found.1.dead)
+    };
+    assert_eq!((counts(failing).await, counts(paused).await), ((1, 1), (1, 0)));
+
     shop.advance(2 * DAY);
+    assert_eq!((counts(failing).await, counts(paused).await), ((1, 0), (0, 0)));
+    let platform = Reading::for_platform(shop.test.database());
+    let counted = webhooks::webhook_stats(&platform).await.unwrap();
+    assert_eq!((counted.pending, counted.dead), (1, 0), "what no list has is not counted");
     shop.purge().await;
     let queue = shop.queue().await;
     assert_eq!(queue.iter().map(|row| row.event).collect::<Vec<_>>(), [recent]);
+}
+
+#[tokio::test]
+async fn old_deliveries_of_endpoints_that_do_not_exist_any_more_are_deleted() {
+    let shop = Shop::open().await;
+    shop.endpoint().await;
+    shop.publish(&order_created(1)).await;
+    // As if the job that deletes its deliveries had been discarded.
+    shop.execute("DELETE FROM webhook_endpoint").await;
+    // Of other endpoints, more than a statement deletes.
+    shop.execute(
+        "INSERT INTO webhook_delivery (merchant_id, endpoint_id, event_at, event_id, due_at, attempts, starts)
+         SELECT merchant_id, md5((made % 7)::text)::uuid, event_at, md5(made::text)::uuid, due_at, 0, 0
+         FROM webhook_delivery, generate_series(1, 2500) AS made",
+    )
+    .await;
+    shop.advance(29 * DAY);
+    shop.purge().await;
+    assert_eq!(shop.queue().await.len(), 2501);
+    shop.advance(2 * DAY);
+    shop.purge().await;
+    assert_eq!(shop.queue().await.len(), 0);
 }
 
 #[tokio::test]

@@ -61,6 +61,19 @@ async fn a_url_is_the_same_in_every_spelling() {
 }
 
 #[tokio::test]
+async fn whether_the_url_is_the_same_is_known_once_the_settings_are_locked() {
+    let shop = Shop::open().await;
+    shop.set_url(Some(URL)).await.unwrap();
+    let mut work = Work::for_store(shop.test.database(), shop.merchant).await.unwrap();
+    merchants::lock_settings(&mut work, shop.merchant).await.unwrap();
+    for (url, expected) in [(Some(URL), true), (Some(MOVED), false), (None, false)] {
+        let is_url = shop.webhooks.is_settings_url(&mut work, shop.merchant, url).await.unwrap();
+        assert_eq!(is_url, expected, "{url:?}");
+    }
+    work.rollback().await.unwrap();
+}
+
+#[tokio::test]
 async fn another_url_moves_the_endpoint_and_enables_it() {
     let shop = Shop::open().await;
     shop.set_url(Some(URL)).await.unwrap();

@@ -84,7 +84,7 @@ impl Load {
     }
 
     /// Queues deliveries of these stores in turn, and waits until none is pending. A store with several endpoints has as many
-    /// deliveries for each event; `deliveries` is their number in all, up to a few.
+    /// deliveries for each event; their number is about `deliveries`: events are rounded down.
     pub(super) async fn deliver_to(
         &self,
         engines: &Engines,

@@ -155,12 +155,12 @@ fn is_some(event: &str) -> bool {
     sum % SOME == 0
 }
 
-/// Sends bytes and returns their number, or zero if the client has closed the connection.
 /// Answers with a body, after which the connection is closed.
 pub(super) async fn send_last(stream: &mut TcpStream, body: &str) {
     send(stream, format!("HTTP/1.1 200 OK\r\nconnection: close\r\n\r\n{body}")).await;
 }
 
+/// Sends bytes and returns their number, or zero if the client has closed the connection.
 async fn send(stream: &mut TcpStream, bytes: impl AsRef<[u8]>) -> u64 {
     let bytes = bytes.as_ref();
     match stream.write_all(bytes).await {

@@ -1,5 +1,7 @@
 //! `webhook_url` of the settings (docs/contract/webhooks.md#registration).
 
+use std::time::Duration;
+
 use axum::http::Method;
 use identity::{Role, StoreScope};
 use serde_json::{Value, json};
@@ -177,4 +179,37 @@ async fn a_changed_webhook_url_is_a_notice() {
     let notices = settings.get("/notices").await;
     assert_eq!(notices[0]["kind"], "settings_changed");
     assert_eq!(notices[0]["details"]["fields"], json!(["webhook_url"]));
+}
+
+#[tokio::test]
+async fn a_url_is_set_also_if_it_was_the_current_one_before_a_concurrent_request() {
+    let app = TestApp::start().await;
+    let (settings, webhooks) = merchants(&app).await;
+    patch(&settings, json!({ "webhook_url": URL })).await;
+    // Another request that has changed the URL and has not committed yet.
+    let mut other = app.test.raw().await;
+    for statement in [
+        "BEGIN",
+        "SELECT FROM store FOR NO KEY UPDATE",
+        "UPDATE webhook_endpoint SET url = 'https://203.0.113.8/', version = version + 1",
+    ] {
+        sqlx::raw_sql(statement).execute(&mut other).await.unwrap();
+    }
+    let commit = async {
+        let waiting = "SELECT count(*) FROM pg_stat_activity
+                       WHERE datname = current_database() AND wait_event_type = 'Lock'";
+        let mut connection = app.test.raw().await;
+        let count = async |connection: &mut _| -> i64 {
+            sqlx::query_scalar(waiting).fetch_one(connection).await.unwrap()
+        };
+        while count(&mut connection).await == 0 {
+            tokio::task::yield_now().await;
+        }
+        sqlx::raw_sql("COMMIT").execute(&mut other).await.unwrap();
+    };
+    let request = Box::pin(patch(&settings, json!({ "webhook_url": URL })));
+    let in_time = async { tokio::join!(request, commit).0 };
+    let changed = tokio::time::timeout(Duration::from_secs(30), in_time).await.unwrap();
+    assert_eq!(changed["webhook_url"], URL);
+    assert_eq!(webhooks.get("/webhooks").await[0]["url"], URL);
 }

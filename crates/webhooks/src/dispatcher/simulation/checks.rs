@@ -22,16 +22,19 @@ impl World {
         for process in &self.processes {
             let Some(session) = &process.session else { continue };
             let memory = &session.memory;
-            let [healthy, untried, failing] = Class::ALL.map(|class| memory.slots.used_by(class));
+            let [healthy, untried, failing, slow] =
+                Class::ALL.map(|class| memory.slots.used_by(class));
+            let unreserved = untried + failing + slow;
             let total = memory.slots.total();
-            let holds = healthy + untried + failing <= total
-                && untried + failing <= total / 2
-                && untried <= total / 4;
+            let holds =
+                healthy + unreserved <= total && unreserved <= total / 2 && untried <= total / 4;
             if !holds {
-                return Err(format!("slots: {healthy}, {untried}, {failing} of {total}"));
+                return Err(format!("slots: {healthy}, {untried}, {failing}, {slow} of {total}"));
             }
-            if healthy + untried + failing != session.lanes.len() {
-                return Err(format!("{} lanes in other slots", session.lanes.len()));
+            let starting: usize = session.starting.iter().map(Vec::len).sum();
+            if healthy + unreserved != starting + session.lanes.len() {
+                let lanes = session.lanes.len();
+                return Err(format!("{lanes} lanes and {starting} starts in other slots"));
             }
             if memory.is_settled() != session.reports.is_empty() {
                 return Err(format!("{} reports are counted wrongly", session.reports.len()));

@@ -16,13 +16,16 @@ use crate::dispatcher::StartCounts;
 use crate::dispatcher::attempt::{AttemptResult, Outcome};
 use crate::dispatcher::decision::Report;
 use crate::dispatcher::endpoint_queue::LOADED_MAX;
-use crate::dispatcher::memory::{LaneNumber, Memory};
+use crate::dispatcher::memory::{Chosen, LaneNumber, Memory};
 use crate::dispatcher::results::Settled;
+use crate::dispatcher::start::TRANSACTIONS_MAX;
 use crate::schedule::Jitter;
-use crate::table::delivery::{DeliveryKey, EndpointKey, Pending};
+use crate::table::delivery::{DeliveryKey, EndpointKey, Loaded};
 
 /// How often the transaction that starts deliveries fails.
 const START_FAILS: f64 = 0.01;
+/// How often other things happen between the choice of deliveries and the end of that transaction.
+const START_TAKES_LONGER: f64 = 0.3;
 
 /// A delivery whose start is recorded.
 #[derive(Debug, Clone, Copy)]
@@ -56,6 +59,8 @@ impl Lane {
 pub(super) struct Session {
     pub(super) owner: Uuid,
     pub(super) memory: Memory,
+    /// What is chosen and whose start is not recorded: that of each transaction.
+    pub(super) starting: Vec<Vec<Chosen>>,
     pub(super) lanes: BTreeMap<LaneNumber, Lane>,
     /// A suspect from its start until its result is recorded. Nothing else is attempted meanwhile.
     pub(super) suspect: Option<DeliveryKey>,
@@ -70,6 +75,7 @@ impl Session {
         Self {
             owner,
             memory: Memory::new(slots, now),
+            starting: Vec::new(),
             lanes: BTreeMap::new(),
             suspect: None,
             clock: (Instant::now(), now),
@@ -97,19 +103,21 @@ impl Session {
             memory.stores.wake(merchant, now);
         }
         let listed = memory.stores.take_listed(usize::MAX);
-        let loaded = tables.load(&listed);
-        self.reports.extend(memory.refill(self.owner, &listed, &loaded));
+        let share = memory.stores.share();
+        let loaded = tables.load(&listed, share);
+        self.reports.extend(memory.refill(self.owner, &listed, &loaded, share));
         memory.stores.list_due(now);
         // There may be more that is due than was read.
-        let is_long = |pending: &[Pending]| {
-            pending.len() >= LOADED_MAX && pending.last().is_some_and(|it| it.due_at <= now)
+        let is_long = |it: &Loaded| {
+            it.pending.len() >= LOADED_MAX
+                && it.pending.last().is_some_and(|last| last.due_at <= now)
         };
-        summary.long_queues += loaded.iter().map(|it| u32::from(is_long(&it.pending))).sum::<u32>();
+        summary.long_queues += loaded.iter().map(|it| u32::from(is_long(it))).sum::<u32>();
         let deferred = |merchant: &MerchantId| u32::from(memory.stores.is_deferred(*merchant));
         summary.deferred += listed.iter().map(deferred).sum::<u32>();
     }
 
-    /// Starts lanes in free slots, and returns their numbers.
+    /// Chooses deliveries for free slots, and starts the lanes of one transaction. Returns their numbers.
     pub(super) fn start(
         &mut self,
         tables: &mut Tables,
@@ -117,10 +125,15 @@ impl Session {
         now: Timestamp,
     ) -> Vec<LaneNumber> {
         let instant = self.instant(now);
-        if !self.memory.can_start(instant) {
+        if self.starting.len() < TRANSACTIONS_MAX && self.memory.can_start(instant) {
+            let chosen = self.memory.choose(instant);
+            self.starting.extend(Some(chosen).filter(|chosen| !chosen.is_empty()));
+        }
+        if self.starting.is_empty() || rng.random_bool(START_TAKES_LONGER) {
             return Vec::new();
         }
-        let chosen = self.memory.choose(instant);
+        let first = rng.random_range(0..self.starting.len());
+        let chosen = self.starting.swap_remove(first);
         if rng.random_bool(START_FAILS) {
             for lane in &chosen {
                 self.memory.undo(lane);
@@ -135,9 +148,9 @@ impl Session {
             let is_owned = owned.contains(&endpoint.merchant);
             let mut deliveries = VecDeque::new();
             let mut missing: Vec<EventId> = Vec::new();
-            for pending in &chosen.deliveries {
-                let key = DeliveryKey::of(endpoint, pending);
-                match is_owned.then(|| tables.start(key, is_alone)).flatten() {
+            for (pending, startable) in chosen.deliveries.iter().zip(chosen.startable()) {
+                let key = startable.key;
+                match is_owned.then(|| tables.start(startable, is_alone)).flatten() {
                     Some(counts) => deliveries.push_back(Started {
                         key,
                         counts,
@@ -216,6 +229,7 @@ impl Session {
         for lane in lanes {
             self.end(lane, Outcome::GivenUp, Duration::ZERO, now);
         }
+        self.starting.clear();
         self.memory.forget();
         (self.owner, self.suspect) = (owner, None);
     }
@@ -238,6 +252,7 @@ impl Session {
         self.memory.stores.has_listed()
             || self.memory.can_start(instant)
             || self.memory.resumes_at(instant).is_some()
+            || !self.starting.is_empty()
             || !self.reports.is_empty()
     }
 

@@ -9,8 +9,13 @@ use rand::{Rng, RngExt};
 
 use crate::dispatcher::attempt::Outcome;
 
+/// Longer than any simulation.
+const NEVER: Duration = Duration::from_hours(24 * 365);
 /// The limit of a request.
 const TIMEOUT: Duration = Duration::from_secs(10);
+
+/// How long a slow receiver takes.
+const SLOW: Duration = Duration::from_secs(9);
 
 /// What a receiver does until it works, and when that is.
 #[derive(Debug, Clone, Copy)]
@@ -29,34 +34,48 @@ enum Fault {
     Gone,
     /// Half of the requests fail.
     Flaky,
+    /// It always answers 2xx, after a long time.
+    Slow,
 }
 
 impl Receiver {
-    /// Draws a receiver: four in ten work, the others begin to work later, a few of them never.
+    /// Draws a receiver: four in ten work, one in ten is slow, the others begin to work later, a few of them never.
     pub(super) fn random(rng: &mut StdRng, now: Timestamp) -> Self {
         let fault = match rng.random_range(0..20_u32) {
             0..8 => Fault::None,
-            8..12 => Fault::Hangs,
-            12..15 => Fault::Fails,
+            8..11 => Fault::Hangs,
+            11..13 => Fault::Fails,
+            13..15 => Fault::Slow,
             15 => Fault::Resets,
             16 => Fault::AsksToWait,
             17 => Fault::Gone,
             _ => Fault::Flaky,
         };
-        let never = Duration::from_hours(24 * 365);
         let later = match rng.random_range(0..60_u32) {
-            0 => never,
+            0 => NEVER,
             1..16 => Duration::from_mins(rng.random_range(10..300)),
             _ => Duration::from_secs(rng.random_range(10..600)),
         };
-        let later = if matches!(fault, Fault::Gone | Fault::Flaky) { never } else { later };
+        let later =
+            if matches!(fault, Fault::Gone | Fault::Flaky | Fault::Slow) { NEVER } else { later };
         let works_from = if fault == Fault::None { now } else { now.plus(later) };
         Self { fault, works_from }
     }
 
-    /// Whether it always answers 2xx.
+    /// A receiver that works, or a slow one.
+    pub(super) fn that_succeeds(is_slow: bool, now: Timestamp) -> Self {
+        let fault = if is_slow { Fault::Slow } else { Fault::None };
+        Self { fault, works_from: now.plus(NEVER) }
+    }
+
+    /// Whether it always answers 2xx, and at once.
     pub(super) fn works(&self) -> bool {
         self.fault == Fault::None
+    }
+
+    /// Whether it always answers 2xx, after a long time.
+    pub(super) fn is_slow(&self) -> bool {
+        self.fault == Fault::Slow
     }
 
     /// Returns the end of a request that is sent now, and how long it takes.
@@ -71,6 +90,7 @@ impl Receiver {
             Fault::Resets => (Outcome::NoResponse(RequestError::ConnectionClosed), quick),
             Fault::AsksToWait => (response(429, Some(Duration::from_secs(40))), quick),
             Fault::Gone => (response(410, None), quick),
+            Fault::Slow => (response(200, None), SLOW),
         }
     }
 }

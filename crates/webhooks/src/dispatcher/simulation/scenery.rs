@@ -13,10 +13,15 @@ use crate::table::delivery::EndpointKey;
 /// Time in which events are published, endpoints changed, and processes killed and paused.
 const ACTIVE: Duration = Duration::from_mins(1);
 /// Every so many seeds there is a simulation that has more to send than fits into memory or slots.
-pub(super) const CROWDED_EVERY: u64 = 40;
+pub(super) const CROWDED_EVERY: u64 = 80;
 /// Events of such a simulation, and how many of them are published at once.
-const CROWD: u32 = 200;
-const BURST: u32 = 150;
+const CROWD: u32 = 300;
+const BURST: u32 = 250;
+/// The place after such a seed of one with many receivers that succeed slowly.
+pub(super) const SLOW_AFTER: u64 = CROWDED_EVERY / 2;
+/// Stores of such a simulation, and its events.
+const SLOW_STORES: u32 = 10;
+const SLOW_EVENTS: u32 = 150;
 /// Events that crash their process.
 const POISON_MAX: usize = 3;
 
@@ -25,6 +30,8 @@ impl World {
     pub(super) fn furnish(&mut self, seed: u64) {
         if seed.is_multiple_of(CROWDED_EVERY) {
             self.furnish_crowded(seed / CROWDED_EVERY);
+        } else if seed % CROWDED_EVERY == SLOW_AFTER {
+            self.furnish_slow();
         } else {
             self.furnish_small();
         }
@@ -76,12 +83,30 @@ impl World {
         }
     }
 
+    /// Stores with a receiver that works and one that succeeds slowly: these could use all slots. None that works has to wait.
+    fn furnish_slow(&mut self) {
+        (self.slots, self.is_calm) = (8, true);
+        for _ in 0..SLOW_STORES {
+            let receivers = [false, true].map(|slow| Receiver::that_succeeds(slow, self.now));
+            self.add_store_of(receivers);
+        }
+        for _ in 0..SLOW_EVENTS {
+            let at = self.moment();
+            self.plan(at, Happening::Publish);
+        }
+    }
+
     fn add_store(&mut self, endpoints: u32) {
+        let receivers: Vec<Receiver> =
+            (0..endpoints).map(|_| Receiver::random(&mut self.rng, self.now)).collect();
+        self.add_store_of(receivers);
+    }
+
+    fn add_store_of(&mut self, receivers: impl IntoIterator<Item = Receiver>) {
         let merchant = MerchantId::from_random(self.rng.random());
         self.merchants.push(merchant);
-        for _ in 0..endpoints {
+        for receiver in receivers {
             let endpoint = EndpointId::from_random(self.rng.random());
-            let receiver = Receiver::random(&mut self.rng, self.now);
             self.tables.add_endpoint(EndpointKey { merchant, endpoint }, receiver);
         }
     }

@@ -9,9 +9,9 @@ use uuid::Uuid;
 use super::receiver::Receiver;
 use crate::dispatcher::StartCounts;
 use crate::dispatcher::decision::Report;
-use crate::dispatcher::endpoint_queue::LOADED_MAX;
+use crate::dispatcher::endpoint_queue::loaded_max;
 use crate::dispatcher::results::{self, Recording, Settled, ToDisable};
-use crate::table::delivery::{DeliveryKey, EndpointKey, Loaded, Pending, StoredHealth};
+use crate::table::delivery::{DeliveryKey, EndpointKey, Loaded, Pending, Startable, StoredHealth};
 use crate::table::queue::Release;
 use crate::table::settlement::{HealthChange, Next};
 
@@ -191,12 +191,13 @@ impl Tables {
     }
 
     /// Reads stores, in ascending order of the endpoints.
-    pub(super) fn load(&self, merchants: &[MerchantId]) -> Vec<Loaded> {
+    pub(super) fn load(&self, merchants: &[MerchantId], share: usize) -> Vec<Loaded> {
         let enabled = self.endpoints.iter().filter(|(_, endpoint)| endpoint.is_enabled);
         let of_stores = enabled.filter(|(key, _)| merchants.contains(&key.merchant));
         of_stores
             .map(|(key, endpoint)| {
-                let pending = self.pending_of(*key).take(LOADED_MAX).collect();
+                let pending =
+                    self.pending_of(*key).take(loaded_max(endpoint.health, share)).collect();
                 Loaded { key: *key, health: endpoint.health, pending }
             })
             .collect()
@@ -216,10 +217,15 @@ impl Tables {
         own.map(|(merchant, _)| *merchant).collect()
     }
 
-    /// Records the start of a delivery, and returns its counts. `None` if it is not pending or its endpoint is disabled.
-    pub(super) fn start(&mut self, key: DeliveryKey, is_alone: bool) -> Option<StartCounts> {
+    /// Records the start of a delivery, and returns its counts. `None` if it is not pending, was changed since it was read, or its
+    /// endpoint is disabled.
+    pub(super) fn start(&mut self, startable: Startable, is_alone: bool) -> Option<StartCounts> {
+        let Startable { key, counts } = startable;
         let is_enabled = self.endpoints.get(&key.endpoint)?.is_enabled;
         let row = self.deliveries.get(&key).filter(|_| is_enabled)?;
+        if (row.counts.attempts, row.counts.starts) != (counts.attempts, counts.starts) {
+            return None;
+        }
         let row = Row { counts: row.counts.started(is_alone), ..*row };
         self.put_row(key, row);
         Some(row.counts)
@@ -306,6 +312,7 @@ impl Tables {
             failing_since: change.failing_since,
             consecutive_failures: change.consecutive_failures,
             probe_at: change.probe_at,
+            latency: change.latency,
         });
     }
 

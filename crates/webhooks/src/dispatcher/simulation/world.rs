@@ -292,6 +292,7 @@ impl World {
             self.kill(process);
             return Ok(false);
         }
+        self.summary.slow += u32::from(receiver.is_slow());
         let (outcome, latency) = receiver.answer(&mut self.rng, self.now);
         if outcome.is_delivered() {
             self.received.insert(key);

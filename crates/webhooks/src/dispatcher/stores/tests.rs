@@ -2,6 +2,7 @@ use primitives::{EventId, Id};
 
 use super::*;
 use crate::dispatcher::StartCounts;
+use crate::dispatcher::endpoint_queue::loaded_healthy_max;
 use crate::dispatcher::slots::Turn;
 use crate::table::delivery::StoredHealth;
 
@@ -22,6 +23,7 @@ fn loaded(number: u128, is_healthy: bool, due_at: Timestamp) -> Loaded {
         failing_since: None,
         consecutive_failures: 0,
         probe_at: None,
+        latency: None,
     });
     let pending = Pending {
         event_at: now(),
@@ -32,6 +34,14 @@ fn loaded(number: u128, is_healthy: bool, due_at: Timestamp) -> Loaded {
     let endpoint = EndpointId::from_random(number);
     let key = EndpointKey { merchant: merchant(), endpoint };
     Loaded { key, health, pending: vec![pending] }
+}
+
+/// An endpoint with more deliveries than wait in memory.
+fn many_due() -> Loaded {
+    let mut endpoint = loaded(1, true, now());
+    let pending = (1..=1_000).map(EventId::from_random);
+    endpoint.pending = pending.map(|event| Pending { event, ..endpoint.pending[0] }).collect();
+    endpoint
 }
 
 /// Reads a store, in a process in which no other endpoint that is not healthy may wait.
@@ -45,7 +55,7 @@ fn read(loaded: &[Loaded]) -> Stores {
 /// Reads a store that is listed, as a session does.
 fn read_again(stores: &mut Stores, slots: &mut Slots, loaded: &[Loaded], now: Timestamp) {
     assert_eq!(stores.take_listed(10), [merchant()]);
-    stores.refill(&[merchant()], loaded, now);
+    stores.refill(&[merchant()], loaded, stores.share(), now);
     stores.offer_all(merchant(), slots, now, 0, now.plus(MINUTE));
     stores.review(merchant(), now);
 }
@@ -101,25 +111,58 @@ fn a_store_without_anything_that_waits_is_released() {
     assert!(stores.idle(true, 10).is_empty());
     stores.drop_waiting(now());
     assert_eq!(stores.idle(true, 10).len(), 1);
-    assert_eq!(stores.rows(), 0);
+    assert_eq!(stores.rows, 0);
 }
 
 #[test]
 fn a_store_that_has_enough_to_send_is_read_a_little_later_after_a_wake() {
-    let of = |count: u128| {
-        let mut endpoint = loaded(1, true, now());
-        let pending = (1..=count).map(EventId::from_random);
-        endpoint.pending = pending.map(|event| Pending { event, ..endpoint.pending[0] }).collect();
-        endpoint
-    };
-    let mut few = read(&[of(3)]);
+    let mut few = read(&[loaded(1, true, now())]);
     few.wake(merchant(), now());
     assert!(few.has_listed(), "at once: the database may have more");
-    let mut many = read(&[of(1_000)]);
+    let mut many = read(&[many_due()]);
     many.wake(merchant(), now());
     assert!(!many.has_listed());
     let later = now().plus(WOKEN_DELAY);
     many.wake(merchant(), later.minus(Duration::from_millis(1)));
     many.list_due(later);
     assert!(many.has_listed(), "another wake does not delay it further");
+}
+
+#[test]
+fn a_store_that_was_woken_is_read_even_if_its_endpoint_has_to_wait_meanwhile() {
+    let mut stores = read(&[many_due()]);
+    stores.wake(merchant(), now());
+    stores.defer(loaded(1, true, now()).key, now().plus(MINUTE));
+    stores.review(merchant(), now());
+    assert!(stores.idle(true, 10).is_empty(), "it is not released before");
+    stores.list_due(now().plus(WOKEN_DELAY));
+    assert!(stores.has_listed());
+}
+
+#[test]
+fn endpoints_with_long_queues_share_the_memory_and_keep_no_other_store_out() {
+    let (mut stores, mut slots) = (Stores::default(), Slots::new(4));
+    let merchants: Vec<MerchantId> = (1..=4_000).map(MerchantId::from_random).collect();
+    for merchant in &merchants {
+        let share = stores.share();
+        let mut queue = many_due();
+        queue.key.merchant = *merchant;
+        queue.pending.truncate(loaded_healthy_max(share));
+        stores.refill(&[*merchant], &[queue], share, now());
+        stores.offer_all(*merchant, &mut slots, now(), 0, now().plus(MINUTE));
+        stores.review(*merchant, now());
+        assert!(
+            stores.by_merchant[merchant].rows >= WAITING_UNPROVEN_MAX,
+            "each has something to send"
+        );
+    }
+    assert!(stores.has_room(), "what waits keeps no other store from being claimed");
+    let most = ROWS_MAX + WAITING_MAX + merchants.len() * WAITING_UNPROVEN_MAX;
+    assert!(stores.rows <= most, "{}", stores.rows);
+    merchants[..2_000].iter().for_each(|merchant| stores.remove(*merchant));
+    assert_eq!(stores.share(), ROWS_MAX / 2_000, "the others have more");
+    for merchant in &merchants {
+        stores.remove(*merchant);
+    }
+    assert_eq!((stores.rows, stores.sharing, stores.share()), (0, 0, WAITING_MAX));
 }
