@@ -18,13 +18,13 @@ use listen::{ListenArguments, ListenError, Listener};
 pub enum WebhooksCommand {
     /// Show how many deliveries wait and for how long, those started, dead letters and disabled endpoints
     Status,
-    /// Try endpoints whose circuit is open at once, after an outage of the network of Souk itself
+    /// Send the first pending delivery to every endpoint that fails, without waiting for its next attempt: after an outage of Souk's own network
     Probe(ProbeArguments),
     /// Forward the events of a store to an address on this machine, until interrupted: for development
     Listen(ListenArguments),
 }
 
-/// Which endpoints are tried.
+/// Which endpoints are probed.
 #[derive(Debug, Args)]
 pub struct ProbeArguments {
     /// Slug of the store
@@ -57,7 +57,7 @@ pub enum WebhooksCommandError {
 pub(crate) async fn status(database: &Database) -> Result<String, WebhooksCommandError> {
     let platform = Reading::for_platform(database);
     let stats = webhooks::webhook_stats(&platform).await?;
-    Ok(shown(&stats, webhooks::in_flight(&platform).await?))
+    Ok(shown(&stats, webhooks::started(&platform).await?))
 }
 
 /// Lets open circuits be probed now.
@@ -71,8 +71,10 @@ pub(crate) async fn probe(
         None => None,
     };
     let by = Administration { actor: Actor::Operator, reason: &arguments.reason };
-    let circuits = webhooks::probe_open_circuits(database, by, store).await?;
-    Ok(format!("{circuits} endpoints are tried now; each that responds gets its deliveries."))
+    let endpoints = webhooks::probe_failing_endpoints(database, by, store).await?;
+    Ok(format!(
+        "{endpoints} endpoints that fail get their first pending delivery now; each that answers with 2xx gets the others."
+    ))
 }
 
 /// Forwards events until an error that repeating does not help.
@@ -167,7 +169,7 @@ mod tests {
         let arguments =
             ProbeArguments { store: None, all: true, reason: "outage".parse().unwrap() };
         let shown = probe(test.database(), arguments).await.unwrap();
-        assert!(shown.starts_with("0 endpoints"), "{shown}");
+        assert!(shown.starts_with("0 endpoints that fail"), "{shown}");
     }
 
     #[tokio::test]

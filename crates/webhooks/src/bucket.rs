@@ -28,7 +28,7 @@ pub(crate) fn before(now: Timestamp, before: Timestamp) -> Vec<i16> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::deliveries::RETENTION;
+    use crate::purge::RETENTION;
 
     #[test]
     fn only_days_that_ended_before_the_retention_are_old() {

@@ -4,18 +4,14 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
-use std::time::Duration;
 
 use database::{Reading, Snapshot};
 use primitives::{EndpointId, EventId, MerchantId, Timestamp};
 
+use crate::purge::RETENTION;
 use crate::table::attempt::Listed;
 use crate::table::endpoint::Selection;
 use crate::{Endpoint, EndpointError, EventKind, EventPosition, InvalidCursor, Webhooks, table};
-
-/// For how long events, their bodies and their deliveries are kept and can be sent again (docs/retention.md). A delivery ends
-/// that long after its event, whatever its status: it is neither listed nor counted any more, and is deleted.
-pub const RETENTION: Duration = Duration::from_hours(30 * 24);
 
 primitives::text_enum! {
     /// The status of a delivery: of an event at an endpoint.
@@ -280,6 +276,8 @@ fn merged(queued: Vec<Listed>, delivered: Vec<Listed>, limit: u32) -> DeliveryPa
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use primitives::Id;
 
     use super::*;

@@ -30,7 +30,7 @@ pub use catalog::{CatalogEntry, CatalogField, catalog};
 pub use context::Webhooks;
 pub use deliveries::{
     Attempt, AttemptOutcome, DeliveriesFilter, Delivery, DeliveryCursor, DeliveryPage,
-    DeliveryStatus, EndpointHealth, HealthState, RETENTION,
+    DeliveryStatus, EndpointHealth, HealthState,
 };
 pub use dispatcher::{Dispatcher, DispatcherSettings};
 #[cfg(feature = "simulation")]
@@ -45,15 +45,15 @@ pub use event::{
 pub use kind::EventKind;
 pub use listen::{EventCursor, EventPage, EventStart, ListedEvent};
 pub use position::InvalidCursor;
-pub use probe::probe_open_circuits;
+pub use probe::probe_failing_endpoints;
 pub use publish::publish;
-pub use purge::{DeadLetterDeliveries, DeleteDeliveries, PurgeWebhooks};
+pub use purge::{DeadLetterDeliveries, DeleteDeliveries, PurgeWebhooks, RETENTION};
 pub use record::{AttemptRecord, DeliveryRecord, EndpointRecord, EventRecord, HealthRecord};
 pub use redeliver::{RecoverLateEvents, Recovery};
 pub use secret::{SealingKey, SecretError, SigningSecret};
 pub use settings_endpoint::{UrlChange, UrlPlan, WEBHOOK_URL};
 pub use signature::headers;
-pub use stats::{WebhookStats, WebhookVerdict, in_flight, webhook_stats};
+pub use stats::{WebhookStats, WebhookVerdict, started, webhook_stats};
 
 pub(crate) use endpoint::EndpointUrl;
 pub(crate) use position::EventPosition;

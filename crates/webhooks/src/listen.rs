@@ -13,7 +13,7 @@ use std::time::Duration;
 use database::{Reading, Snapshot};
 use primitives::{EventId, MerchantId, Timestamp};
 
-use crate::deliveries::RETENTION;
+use crate::purge::RETENTION;
 use crate::{EndpointError, EventKind, EventPosition, InvalidCursor, Webhooks, table};
 
 /// How long before a sweep everything is visible: the lifetime of a `Work`, and time for the commit itself.

@@ -9,10 +9,12 @@ use primitives::{EndpointId, MerchantId, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use crate::bucket;
-use crate::deliveries::RETENTION;
 use crate::table::delivery::EndpointKey;
 use crate::table::{self, purge, settlement};
 
+/// For how long events, their bodies and their deliveries are kept and can be sent again (docs/retention.md). A delivery ends
+/// that long after its event, whatever its status: it is neither listed nor counted any more, and is deleted.
+pub const RETENTION: Duration = Duration::from_hours(30 * 24);
 /// Rows that a statement deletes or moves.
 const BATCH: i64 = 1_000;
 

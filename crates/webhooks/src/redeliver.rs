@@ -6,8 +6,8 @@ use primitives::{EndpointId, EventId, MerchantId, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use crate::claim::{claimed_earlier, record_claim};
-use crate::deliveries::RETENTION;
 use crate::listen::OVERLAP;
+use crate::purge::RETENTION;
 use crate::table::endpoint::Selection;
 use crate::table::event::StoredEvent;
 use crate::table::redeliver::Range;
@@ -49,17 +49,19 @@ impl Webhooks {
             return Ok(work.rollback().await?);
         }
         enabled(&mut work, merchant, endpoint).await?;
+        table::endpoint::probe_now(&mut work, merchant, endpoint).await?;
         let oldest = work.now().minus(RETENTION);
         if !table::redeliver::one(&mut work, merchant, endpoint, event, oldest).await? {
             return Err(EndpointError::EventNotFound);
         }
-        send_next(&mut work, merchant, endpoint, event).await?;
+        table::redeliver::put_first(&mut work, merchant, endpoint, event).await?;
         record_claim(&mut work, key, event).await?;
         Ok(work.commit().await?)
     }
 
     /// Queues the events of a range, `until` excluded, that an endpoint has not received: those of the kinds that it selects which
-    /// were never sent to it, and dead letters. Without `until`, the range ends now. Events older than 30 days are gone.
+    /// were never delivered to it, and its dead letters of any kind. Without `until`, the range ends now. Events older than 30 days
+    /// are gone. An open circuit is probed at once.
     /// Repeating it queues nothing twice. An event whose transaction commits after the call is queued by a job, soon afterwards.
     pub async fn recover(
         &self,
@@ -78,11 +80,13 @@ impl Webhooks {
                 return Err(EndpointError::InvalidRange);
             }
             let found = enabled(&mut work, merchant, endpoint).await?;
+            let is_open = table::endpoint::probe_now(&mut work, merchant, endpoint).await?;
             after = after.max(EventPosition::before(now.minus(RETENTION)));
             let range = Range { after, until, kinds: &found.kinds, limit: i64::from(PAGE_EVENTS) };
             let page = table::redeliver::range(&mut work, merchant, endpoint, &range).await?;
-            if page.queued > 0 {
-                table::endpoint::probe_now(&mut work, merchant, endpoint).await?;
+            // All that the endpoint has not received may be pending already.
+            if is_open && page.queued == 0 {
+                table::endpoint::wake(&mut work, merchant).await?;
             }
             let last = page.last.filter(|_| page.seen >= i64::from(PAGE_EVENTS));
             if last.is_none() {
@@ -102,8 +106,8 @@ impl Webhooks {
         Ok(Recovery { queued, next_since: Some(after.at) })
     }
 
-    /// Sends a test event to an endpoint, whatever it selects, before what is pending there, and returns its id. Repeated with the same idempotency
-    /// key, it returns the id of the first one and sends nothing.
+    /// Sends a test event to an endpoint, whatever it selects, before what is pending there, and returns its id. Repeated with
+    /// the same idempotency key, it returns the id of the first one and sends nothing.
     pub async fn send_test(
         &self,
         merchant: MerchantId,
@@ -116,6 +120,7 @@ impl Webhooks {
             return Ok(sent);
         }
         enabled(&mut work, merchant, endpoint).await?;
+        table::endpoint::probe_now(&mut work, merchant, endpoint).await?;
         let store = merchants::store_now(&mut work, merchant).await?;
         let test = WebhookTest { endpoint, slug: store.slug.to_string() };
         let (id, now): (EventId, _) = (work.new_id(), work.now());
@@ -123,22 +128,11 @@ impl Webhooks {
         let (kind, subject) = (EventKind::WebhookTest, endpoint.uuid());
         let event = StoredEvent { id, kind, subject, body: &body };
         table::event::insert(&mut work, merchant, &event, Some(endpoint)).await?;
-        send_next(&mut work, merchant, endpoint, id).await?;
+        table::redeliver::put_first(&mut work, merchant, endpoint, id).await?;
         record_claim(&mut work, key, id).await?;
         work.commit().await?;
         Ok(id)
     }
-}
-
-/// Lets the delivery of an event be the next one that is attempted at its endpoint, even if the circuit is open.
-async fn send_next(
-    work: &mut Work,
-    merchant: MerchantId,
-    endpoint: EndpointId,
-    event: EventId,
-) -> sqlx::Result<()> {
-    table::redeliver::put_first(work, merchant, endpoint, event).await?;
-    table::endpoint::probe_now(work, merchant, endpoint).await
 }
 
 /// Returns the endpoint, or an error if it is disabled.

@@ -2,8 +2,8 @@
 
 use database::Reading;
 
-use crate::deliveries::RETENTION;
 use crate::dispatcher::LOADED_MAX;
+use crate::purge::RETENTION;
 use crate::{WebhookError, table};
 
 /// Statistics of the webhooks of all stores.
@@ -46,7 +46,7 @@ impl WebhookVerdict {
         match self {
             Self::InTime => "Nothing is late.",
             Self::Late => {
-                "Deliveries are late: see souk_webhook_in_flight and souk_webhook_clock_skew_seconds in /metrics, and start more `souk work` processes."
+                "Deliveries are late: start more `souk work` or raise SOUK_WEBHOOK_SLOTS; if souk_webhook_attempts_total does not grow, see the log of `souk work` and restart it."
             }
             Self::NotSent => {
                 "Nothing is sent: no `souk work` process has a lease. Start one; if one runs, see its log."
@@ -90,15 +90,14 @@ pub async fn webhook_stats(reading: &Reading) -> Result<WebhookStats, WebhookErr
         .await
 }
 
-/// Returns the number of deliveries in flight: started, without a recorded result, at stores whose owner has a valid
-/// lease. What a killed process had started counts while its lease is valid, and again from when another one takes the
+/// Returns the number of deliveries that are started and have no recorded result, at stores whose owner has a valid lease. What a killed process had started counts while its lease is valid, and again from when another one takes the
 /// store until it is sent again.
-pub async fn in_flight(reading: &Reading) -> Result<i64, WebhookError> {
+pub async fn started(reading: &Reading) -> Result<i64, WebhookError> {
     let limit = i64::try_from(LOADED_MAX).unwrap_or(i64::MAX);
     reading
         .run(async |sql| {
             let now = sql.now().await?;
-            Ok(table::stats::in_flight(sql, now, limit).await?)
+            Ok(table::stats::started(sql, now, limit).await?)
         })
         .await
 }

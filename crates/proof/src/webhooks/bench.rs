@@ -1,6 +1,7 @@
 //! Deliveries per second to a fast receiver on the same machine, against a bare loop of the same HTTP client which posts the same
 //! bodies with the same concurrency and does nothing else: no database, no signatures, no records. Then what a delivery costs, and
-//! what it costs with up to 100,000 endpoints in the table. At the end the open-source Svix server beside it, if it was built.
+//! what it costs with up to 100,000 endpoints in the table. At the end the open-source Svix server beside it, if `SVIX_BIN`
+//! names its binary.
 //!
 //! A round begins when the transaction commits that queues all its deliveries, and ends when all have arrived at the receiver and
 //! none is pending. Rounds of both alternate, so that a slow minute of the machine affects both. The receiver is a process of its

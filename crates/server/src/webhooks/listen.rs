@@ -119,8 +119,8 @@ impl Listener {
         Ok(Self { http, events, forward_to, secret, known: KnownEvents::default(), clock })
     }
 
-    /// Forwards events until an error that repeating does not help. It says so once the service has responded: from then on no
-    /// event is missed.
+    /// Forwards events until an error that repeating does not help. It says so once the service has responded: no event of a
+    /// transaction that begins after that is missed.
     pub(super) async fn run(&mut self) -> Result<(), ListenError> {
         print(&format!("Signing secret of this listener: {}", self.secret.text()))?;
         let mut backoff = BACKOFF_MIN;

@@ -24,7 +24,7 @@ use crate::{SigningSecret, signature};
 /// Bytes of a response that are stored.
 const RESPONSE_STORED_BYTES: usize = 512;
 /// After this time a lane starts no further delivery: what it has not sent is not kept from others, and not out of date.
-const LANE_MAX: Duration = Duration::from_secs(2);
+pub(super) const LANE_MAX: Duration = Duration::from_secs(2);
 
 /// How an attempt ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -82,8 +82,8 @@ pub(super) struct Lane {
     /// Its only delivery is a suspect, beside which nothing else runs.
     pub(super) is_alone: bool,
     pub(super) url: String,
-    /// The version of the endpoint.
-    pub(super) version: i32,
+    /// Of the health of the endpoint.
+    pub(super) health_version: i32,
     /// `None` if they cannot be decrypted.
     pub(super) secrets: Option<Vec<SigningSecret>>,
     pub(super) deliveries: Vec<Delivery>,
@@ -99,8 +99,8 @@ pub(super) struct AttemptResult {
     pub(super) owner: Uuid,
     pub(super) lane: LaneNumber,
     pub(super) key: DeliveryKey,
-    /// The version of the endpoint.
-    pub(super) version: i32,
+    /// Of the health of the endpoint.
+    pub(super) health_version: i32,
     /// With this start.
     pub(super) counts: StartCounts,
     pub(super) is_alone: bool,
@@ -153,7 +153,7 @@ impl Lane {
                 owner: self.owner,
                 lane: self.number,
                 key: delivery.key,
-                version: self.version,
+                health_version: self.health_version,
                 counts: delivery.counts,
                 is_alone: self.is_alone,
                 is_first: delivery.is_first,
@@ -230,7 +230,7 @@ mod tests {
             number: 1,
             is_alone: false,
             url,
-            version: 1,
+            health_version: 1,
             secrets: Some(vec![SigningSecret::of([7; 32])]),
             deliveries: (0..count).map(delivery).collect(),
             started_at: at,

@@ -66,8 +66,8 @@ pub(super) struct HealthNote {
 pub(super) struct Report {
     pub(super) owner: Uuid,
     pub(super) key: DeliveryKey,
-    /// The version of the endpoint; zero if it was not read.
-    pub(super) version: i32,
+    /// Of the health of the endpoint; zero if it was not read.
+    pub(super) health_version: i32,
     /// With the last start.
     pub(super) counts: StartCounts,
     /// The last start was that of a suspect, alone.
@@ -98,7 +98,7 @@ impl Report {
         Self {
             owner,
             key,
-            version: 0,
+            health_version: 0,
             counts: pending.counts,
             is_alone: false,
             plan: Plan::Quarantined,
@@ -130,8 +130,8 @@ pub(super) fn decide(
         _ if is_attempt => note_attempt(result),
         _ => None,
     };
-    let AttemptResult { owner, key, version, counts, is_alone, .. } = *result;
-    Report { owner, key, version, counts, is_alone, plan, attempt, health, disable }
+    let AttemptResult { owner, key, health_version, counts, is_alone, .. } = *result;
+    Report { owner, key, health_version, counts, is_alone, plan, attempt, health, disable }
 }
 
 fn plan(
@@ -174,8 +174,8 @@ fn note_health(
     plan: Plan,
     now: Timestamp,
 ) -> Option<HealthNote> {
-    health.took(result.latency);
     if plan == Plan::Delivered {
+        health.record_latency(result.latency);
         let is_new = health.succeed(now);
         let (failing_since, probe_delay, latency) = (None, None, health.latency);
         let note = HealthNote { consecutive_failures: 0, failing_since, probe_delay, latency };
@@ -230,7 +230,7 @@ mod tests {
             owner: Uuid::from_u128(3),
             lane: 1,
             key: DeliveryKey { endpoint, event_at: now(), event: EventId::from_random(4) },
-            version: 7,
+            health_version: 7,
             counts: StartCounts { attempts, starts, lone_starts: 0 },
             is_alone: false,
             is_first: attempts == 0,

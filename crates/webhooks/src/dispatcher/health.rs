@@ -10,6 +10,8 @@ use crate::table::delivery::StoredHealth;
 
 /// A request that takes longer is slow: a slot then serves less than one endpoint a second.
 pub(super) const SLOW: Duration = Duration::from_secs(1);
+/// What a slower request counts as: an endpoint that is fast again is not slow for long.
+const COUNTED_MAX: Duration = Duration::from_secs(3);
 /// The part of a request in the time of the last ones: one that is a little slow does not make its endpoint slow.
 const LAST_PART: u32 = 4;
 
@@ -33,7 +35,7 @@ pub(super) struct Health {
     pub(super) failing_since: Option<Timestamp>,
     /// When a success was recorded last.
     recorded_success_at: Option<Timestamp>,
-    /// The time of the last requests, smoothed; `None` before the first one.
+    /// The time of the last requests that succeeded, smoothed; `None` before the first one.
     pub(super) latency: Option<Duration>,
     pub(super) circuit: Circuit,
 }
@@ -77,14 +79,21 @@ impl Health {
         self.latency.is_some_and(|latency| latency > SLOW)
     }
 
-    /// Counts the time of a request, before its end.
-    pub(super) fn took(&mut self, latency: Duration) {
+    /// Counts the time of a request that succeeded, before the success itself.
+    pub(super) fn record_latency(&mut self, latency: Duration) {
         if self.is_slow() {
             // Recorded again, if it is not slow any more.
             self.recorded_success_at = None;
         }
+        let latency = latency.min(COUNTED_MAX);
         let smoothed = |before: Duration| (before * (LAST_PART - 1) + latency) / LAST_PART;
         self.latency = Some(self.latency.map_or(latency, smoothed));
+    }
+
+    /// Returns how many requests one after another are expected to end within a time.
+    pub(super) fn requests_within(&self, time: Duration) -> usize {
+        let latency = self.latency.map_or(1, |latency| latency.as_millis().max(1));
+        usize::try_from(time.as_millis() / latency).unwrap_or(usize::MAX).max(1)
     }
 
     /// Counts a success. Returns whether it is to be recorded: each of a slow endpoint; of any other, the first after something
@@ -152,7 +161,7 @@ mod tests {
     fn an_endpoint_is_slow_while_its_last_requests_took_long() {
         let mut health = Health::UNTRIED;
         let mut after = |millis| {
-            health.took(Duration::from_millis(millis));
+            health.record_latency(Duration::from_millis(millis));
             (health.succeed(now()), health.class())
         };
         assert_eq!(after(50), (true, Class::Healthy));
@@ -166,10 +175,10 @@ mod tests {
             (is_recorded, class) = after(50);
             fast += 1;
         }
-        assert_eq!((fast, is_recorded), (4, true), "that it is fast again is recorded, too");
+        assert_eq!((fast, is_recorded), (2, true), "that it is fast again is recorded, too");
         assert_eq!(after(50), (false, Class::Healthy));
         let mut first = Health::UNTRIED;
-        first.took(Duration::from_secs(9));
+        first.record_latency(Duration::from_secs(9));
         first.succeed(now());
         assert_eq!(first.class(), Class::Slow, "nothing else is known of it");
     }

@@ -9,12 +9,12 @@ use primitives::{EventId, MerchantId, Timestamp};
 use tokio::time::Instant;
 use uuid::Uuid;
 
-use crate::dispatcher::attempt::AttemptResult;
+use crate::dispatcher::attempt::{AttemptResult, LANE_MAX};
 use crate::dispatcher::decision::{self, Plan, Report};
 use crate::dispatcher::endpoint_queue::RUN_MAX;
 use crate::dispatcher::results::{Disposition, Settled};
 use crate::dispatcher::slots::{Class, Slots, Turn};
-use crate::dispatcher::stores::Stores;
+use crate::dispatcher::stores::{STORES_MAX, Stores};
 use crate::table::delivery::{DeliveryKey, EndpointKey, Loaded, Pending, Startable};
 
 /// Deliveries whose start is recorded in one transaction.
@@ -25,6 +25,8 @@ const RUNNING_PER_SLOT: usize = 4;
 const UNSETTLED_PER_SLOT: usize = 4;
 /// Endpoints of a class, for each slot, from which further ones do not wait in memory.
 const BACKLOG_PER_SLOT: usize = 4;
+/// The same for any number of slots: endpoints that do not respond leave room for the stores of others.
+const BACKLOG_MAX: usize = STORES_MAX / 6;
 /// For how long such an endpoint is left out, and one whose result cannot be recorded.
 const DEFERRED: Duration = Duration::from_mins(1);
 
@@ -123,7 +125,7 @@ impl Memory {
     ) -> Vec<Report> {
         let now = self.now;
         let quarantined = self.stores.refill(merchants, loaded, share, now);
-        let backlog_max = self.slots.total() * BACKLOG_PER_SLOT;
+        let backlog_max = (self.slots.total() * BACKLOG_PER_SLOT).min(BACKLOG_MAX);
         for merchant in merchants {
             let slots = &mut self.slots;
             self.stores.offer_all(*merchant, slots, now, backlog_max, now.plus(DEFERRED));
@@ -184,7 +186,8 @@ impl Memory {
         if !has_lane || !queue.can_start(self.now) {
             return None;
         }
-        let deliveries = queue.take(run_max);
+        // More than it is expected to send would be started and taken back.
+        let deliveries = queue.take(run_max.min(queue.health.requests_within(LANE_MAX)));
         self.slots.occupy(class);
         Some(Chosen { endpoint, class, is_alone: false, deliveries })
     }
@@ -271,7 +274,7 @@ impl Memory {
         let report = match queue {
             Some(queue) => {
                 let class = queue.health.class();
-                let report = decision::decide(result, Some(&mut queue.health), now);
+                let report = decision::decide(result, queue.health_at(result.health_version), now);
                 if report.plan == Plan::Delivered && class != Class::Healthy {
                     queue.expect_more();
                 }
@@ -297,7 +300,7 @@ impl Memory {
     }
 
     fn settle_one(&mut self, result: &Settled) {
-        let Settled { key, disposition, health, is_disabled, .. } = *result;
+        let Settled { key, health_version, disposition, health, is_disabled, .. } = *result;
         if disposition == Disposition::Fenced {
             self.stores.remove(key.endpoint.merchant);
             return;
@@ -305,8 +308,8 @@ impl Memory {
         let now = self.now;
         let Some(queue) = self.stores.endpoint(key.endpoint) else { return };
         queue.settled(key.event);
-        if let Some(health) = health {
-            queue.health.recorded(health.failing_since, health.probe_at);
+        if let Some((health, recorded)) = queue.health_at(health_version).zip(health) {
+            health.recorded(recorded.failing_since, recorded.probe_at);
         }
         match disposition {
             Disposition::Due(at) => queue.refill_at(at),
@@ -342,170 +345,4 @@ impl Memory {
 }
 
 #[cfg(test)]
-mod tests {
-    use primitives::{EndpointId, Id};
-    use rand::SeedableRng;
-    use rand::rngs::StdRng;
-
-    use super::*;
-    use crate::dispatcher::StartCounts;
-    use crate::dispatcher::attempt::Outcome;
-    use crate::schedule::Jitter;
-    use crate::table::delivery::StoredHealth;
-
-    const OWNER: Uuid = Uuid::from_u128(7);
-    const SLOTS: usize = 8;
-    const SHARE: usize = 100;
-
-    fn now() -> Timestamp {
-        "2026-11-15T08:00:00Z".parse().unwrap()
-    }
-
-    fn endpoint() -> EndpointKey {
-        EndpointKey { merchant: MerchantId::from_random(1), endpoint: EndpointId::from_random(2) }
-    }
-
-    /// A memory with a healthy endpoint, for which that many deliveries are due.
-    fn memory(deliveries: u128) -> Memory {
-        let mut memory = Memory::new(SLOTS, now());
-        let pending = |number| Pending {
-            event_at: now(),
-            event: EventId::from_random(number),
-            due_at: now(),
-            counts: StartCounts::default(),
-        };
-        let health = StoredHealth {
-            last_success_at: Some(now()),
-            failing_since: None,
-            consecutive_failures: 0,
-            probe_at: None,
-            latency: None,
-        };
-        let pending = (0..deliveries).map(pending).collect();
-        let loaded = Loaded { key: endpoint(), health: Some(health), pending };
-        assert!(memory.refill(OWNER, &[endpoint().merchant], &[loaded], SHARE).is_empty());
-        memory
-    }
-
-    /// Chooses and starts everything. Returns the lanes with their deliveries.
-    fn start(memory: &mut Memory) -> Vec<(LaneNumber, Vec<DeliveryKey>)> {
-        let chosen = memory.choose(Instant::now());
-        let begin = |lane: Chosen| {
-            let number = memory.begin(&lane, &[], true).expect("it has deliveries");
-            (number, lane.startable().map(|it| it.key).collect())
-        };
-        chosen.into_iter().map(begin).collect()
-    }
-
-    fn delivered(lane: LaneNumber, key: DeliveryKey) -> AttemptResult {
-        AttemptResult {
-            owner: OWNER,
-            lane,
-            key,
-            version: 1,
-            counts: StartCounts::default().started(false),
-            is_alone: false,
-            is_first: true,
-            jitter: Jitter::random(&mut StdRng::seed_from_u64(1)),
-            at: now(),
-            latency: Duration::from_millis(5),
-            outcome: Outcome::Response { status: 200, retry_after: None, start: Vec::new() },
-        }
-    }
-
-    #[test]
-    fn a_lane_that_panics_leaves_nothing_in_flight() {
-        let mut memory = memory(2 * u128::try_from(RUN_MAX).unwrap());
-        let before = memory.run_max();
-        let lanes = start(&mut memory);
-        assert_eq!(lanes.len(), 2);
-        memory.report(&delivered(lanes[0].0, lanes[0].1[0]));
-        assert!(memory.run_max() < before && memory.is_busy());
-        for (lane, _) in lanes {
-            assert_eq!(memory.lane_ended(lane), Some(endpoint()));
-        }
-        memory.stores.remove(endpoint().merchant);
-        memory.lose_reports();
-        assert_eq!((memory.run_max(), memory.slots.in_use()), (before, 0));
-        assert!(!memory.is_busy());
-    }
-
-    #[test]
-    fn a_result_of_a_lost_lease_is_recorded_and_changes_nothing_in_memory() {
-        let mut memory = memory(20);
-        let lanes = start(&mut memory);
-        memory.forget();
-        let report = memory.report(&delivered(lanes[0].0, lanes[0].1[0]));
-        assert_eq!((report.plan, report.health), (Plan::Delivered, None));
-        assert!(!memory.is_settled());
-        let settled = Settled {
-            owner: OWNER,
-            key: report.key,
-            disposition: Disposition::Fenced,
-            health: None,
-            is_disabled: false,
-        };
-        memory.settle(Some(Uuid::from_u128(8)), &[settled]);
-        assert!(memory.is_settled());
-        assert_eq!(memory.lane_ended(lanes[0].0), None);
-    }
-
-    #[test]
-    fn an_endpoint_whose_secret_cannot_be_read_gets_no_other_attempt_for_some_time() {
-        let mut memory = memory(20);
-        let mut settled = Vec::new();
-        for (lane, keys) in start(&mut memory) {
-            for key in keys {
-                let outcome = Outcome::SecretUnreadable;
-                let report = memory.report(&AttemptResult { outcome, ..delivered(lane, key) });
-                let Plan::Withheld(delay) = report.plan else { panic!("{:?}", report.plan) };
-                settled.push(Settled {
-                    owner: OWNER,
-                    key,
-                    disposition: Disposition::Due(now().plus(delay)),
-                    health: None,
-                    is_disabled: false,
-                });
-            }
-            memory.lane_ended(lane);
-        }
-        memory.settle(Some(OWNER), &settled);
-        assert!(!memory.can_start(Instant::now()) && !memory.stores.has_listed());
-        let released = memory.stores.idle(true, 10);
-        assert_eq!(released.len(), 1);
-        assert_eq!(released[0].not_before, Some(now().plus(Duration::from_mins(5))));
-    }
-
-    #[test]
-    fn deliveries_that_were_not_started_are_read_again() {
-        let mut memory = memory(1);
-        let chosen = memory.choose(Instant::now());
-        memory.undo(&chosen[0]);
-        assert!(memory.stores.has_listed() && !memory.is_busy());
-        assert_eq!(memory.slots.in_use(), 0);
-    }
-
-    #[test]
-    fn a_store_whose_start_failed_is_read_again_whatever_else_waits() {
-        let mut memory = memory(u128::try_from(SHARE).unwrap());
-        memory.slots.wait(Class::Healthy, endpoint());
-        let chosen = memory.choose(Instant::now());
-        assert!(!memory.stores.has_listed());
-        memory.undo(&chosen[0]);
-        assert!(memory.stores.has_listed());
-    }
-
-    #[test]
-    fn nothing_starts_while_too_many_results_are_not_recorded() {
-        let mut memory = memory(20);
-        let most = SLOTS * UNSETTLED_PER_SLOT;
-        let key =
-            DeliveryKey { endpoint: endpoint(), event_at: now(), event: EventId::from_random(0) };
-        for _ in 0..most {
-            memory.report(&delivered(99, key));
-        }
-        assert!(memory.can_start(Instant::now()));
-        memory.report(&delivered(99, key));
-        assert!(!memory.can_start(Instant::now()));
-    }
-}
+mod tests;

@@ -204,8 +204,8 @@ pub(super) async fn take(
     Ok(Taken { now, merchants, found_any })
 }
 
-/// Reads stores, in ascending order of the endpoints, of which `share` deliveries may wait if they are healthy. Not in the transaction that claims them: a process that is paused
-/// while it reads many rows locks none.
+/// Reads stores, in ascending order of the endpoints, of which `share` deliveries may wait if they are healthy. Not in the
+/// transaction that claims them: a process that is paused while it reads many rows locks none.
 pub(super) async fn load(
     database: &Database,
     merchants: &[MerchantId],

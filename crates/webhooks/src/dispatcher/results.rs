@@ -49,6 +49,8 @@ pub(super) enum Disposition {
 pub(super) struct Settled {
     pub(super) owner: Uuid,
     pub(super) key: DeliveryKey,
+    /// As the attempt read it.
+    pub(super) health_version: i32,
     pub(super) disposition: Disposition,
     /// `None` if nothing about the health of the endpoint was recorded.
     pub(super) health: Option<RecordedHealth>,
@@ -58,8 +60,8 @@ pub(super) struct Settled {
 
 impl Settled {
     fn without_health(report: &Report, disposition: Disposition) -> Self {
-        let Report { owner, key, .. } = *report;
-        Self { owner, key, disposition, health: None, is_disabled: false }
+        let Report { owner, key, health_version, .. } = *report;
+        Self { owner, key, health_version, disposition, health: None, is_disabled: false }
     }
 }
 
@@ -136,7 +138,7 @@ async fn record_batch(
             tracing::warn!(%error, results = part.len(), "results of webhooks cannot be recorded; retrying");
             tokio::time::sleep(RETRY_PAUSE).await;
             if is_conflict {
-                parts.put_off(part, tries + 1);
+                parts.requeue(part, tries + 1);
             } else {
                 parts.0.push_front((part, tries));
             }
@@ -158,7 +160,7 @@ impl Parts {
     }
 
     /// Puts a part behind the others, without the health of endpoints of which these have a newer one.
-    fn put_off(&mut self, mut part: Vec<Report>, tries: u32) {
+    fn requeue(&mut self, mut part: Vec<Report>, tries: u32) {
         let others = self.0.iter().flat_map(|(others, _)| others);
         let newer: HashSet<EndpointKey> =
             others.filter(|it| it.health.is_some()).map(Report::endpoint).collect();
@@ -176,7 +178,7 @@ async fn record(database: &Database, reports: &[Report]) -> Result<Vec<Settled>,
     let now = work.now();
     let stores = stores_of(reports.iter().map(|report| &report.key));
     let held = queue::lock_owned(&mut work, owner, &stores).await?;
-    // Endpoints before deliveries, as everybody who locks both; and the health of an endpoint before it is another version.
+    // Endpoints before deliveries, as everybody who locks both; and the health of an endpoint before it is disabled.
     let health: Vec<HealthChange> = health_of(reports, &held, now).into_values().collect();
     if !health.is_empty() {
         settlement::put_health(&mut work, &health).await?;
@@ -202,8 +204,8 @@ async fn disable(
     wanted: ToDisable,
 ) -> Result<BTreeSet<EndpointKey>, DatabaseError> {
     let mut disabled = BTreeSet::new();
-    for (key, (version, reason)) in wanted {
-        if !settlement::disable(work, key, version, reason).await? {
+    for (key, (health_version, reason)) in wanted {
+        if !settlement::disable(work, key, health_version, reason).await? {
             continue;
         }
         let details = json!({ "endpoint_id": key.endpoint, "reason": reason });
@@ -228,13 +230,14 @@ async fn enqueue_dead_letters(work: &mut Work, key: EndpointKey) -> Result<(), D
     }
 }
 
-/// The endpoints that reports want to disable: the version that they read, and why.
+/// The endpoints that reports want to disable: the version of the health that they read, and why.
 pub(super) type ToDisable = BTreeMap<EndpointKey, (i32, DisabledReason)>;
 
 /// Returns the endpoints of `held` stores that reports want to disable.
 pub(super) fn to_disable(reports: &[Report], held: &HashSet<MerchantId>) -> ToDisable {
     let own = reports.iter().filter(|report| held.contains(&report.endpoint().merchant));
-    own.filter_map(|report| Some((report.endpoint(), (report.version, report.disable?)))).collect()
+    own.filter_map(|report| Some((report.endpoint(), (report.health_version, report.disable?))))
+        .collect()
 }
 
 /// What is recorded of reports, and what follows from it in memory.
@@ -289,8 +292,10 @@ fn settle(
         let due_at = now.plus(delay);
         (Next::Pending { counts, due_at: Some(due_at) }, outcome, Disposition::Due(due_at))
     };
-    let dead =
-        |attempts: i16| (Next::Dead { attempts }, Some(AttemptOutcome::Dead), Disposition::Done);
+    let dead = |is_final: bool| {
+        let next = Next::Dead { attempts: failed.attempts, is_final };
+        (next, Some(AttemptOutcome::Dead), Disposition::Done)
+    };
     let (next, outcome, disposition) = match report.plan {
         Plan::Delivered => (Next::Removed, Some(AttemptOutcome::Delivered), Disposition::Done),
         Plan::Retry(delay) => due(failed, delay, Some(AttemptOutcome::Retry)),
@@ -298,7 +303,8 @@ fn settle(
             due(failed, delay, Some(AttemptOutcome::Retry))
         }
         // An entry of which nothing was sent counts as an attempt too (docs/contract/merchant-api.md#webhook-attempts).
-        Plan::Gone(_) | Plan::Dead | Plan::Quarantined => dead(failed.attempts),
+        Plan::Dead => dead(false),
+        Plan::Gone(_) | Plan::Quarantined => dead(true),
         Plan::Unsent => {
             let counts = counts.not_started(is_alone);
             (Next::Pending { counts, due_at: None }, None, Disposition::Returned)
@@ -342,7 +348,7 @@ pub(super) fn health_of(
         let has_succeeded = consecutive_failures == 0;
         let change = HealthChange {
             key: report.endpoint(),
-            version: report.version,
+            health_version: report.health_version,
             has_succeeded,
             consecutive_failures,
             failing_since: if has_succeeded { None } else { failing_since.or(Some(now)) },
@@ -419,7 +425,10 @@ mod tests {
         let key = DeliveryKey::of(endpoint, &pending);
         let quarantine = Report::quarantined(Uuid::from_u128(4), key, &pending, now);
         let (row, disposition) = settle(&quarantine, &BTreeSet::new(), now);
-        assert_eq!((row.next, disposition), (Next::Dead { attempts: 2 }, Disposition::Done));
+        assert_eq!(
+            (row.next, disposition),
+            (Next::Dead { attempts: 2, is_final: true }, Disposition::Done)
+        );
         let attempt = row.attempt.unwrap();
         assert_eq!((attempt.number, attempt.error), (2, Some("quarantined")));
         assert_eq!(counted(&quarantine, Some(Disposition::Done)), Some(Counted::Quarantine));
@@ -444,7 +453,7 @@ mod tests {
         Report {
             owner: Uuid::from_u128(4),
             key: DeliveryKey { endpoint, event_at: now, event: EventId::from_random(5) },
-            version: 1,
+            health_version: 1,
             counts: StartCounts::resulted(0),
             is_alone: false,
             plan: Plan::Dead,
@@ -468,9 +477,9 @@ mod tests {
     }
 
     #[test]
-    fn a_part_that_is_put_off_does_not_undo_the_health_of_newer_reports() {
+    fn a_requeued_part_does_not_undo_the_health_of_newer_reports() {
         let mut parts = Parts(VecDeque::from([(vec![failure(1, 6), failure(2, 7)], 0)]));
-        parts.put_off(vec![failure(1, 4), failure(3, 5)], 1);
+        parts.requeue(vec![failure(1, 4), failure(3, 5)], 1);
         assert_eq!(numbers(&parts), [[6, 7], [0, 5]]);
     }
 }

@@ -7,9 +7,9 @@
 //! find mistakes in SQL, in that loop or in HTTP; the proofs with real processes do.
 //!
 //! Two processes deliver the events of a few stores. They are killed and paused at random, the receivers answer, at once or after
-//! a long time, fail, hang, are gone and recover, merchants disable, enable and move endpoints, and some events crash the process that attempts them. Some
-//! simulations have more to send than fits into memory and slots. At every step the limits must hold; in the end every delivery
-//! must have ended as it should.
+//! a long time, fail, hang, are gone and recover, merchants disable, enable and move endpoints, and some events crash the process
+//! that attempts them. Some simulations have more to send than fits into memory and slots. At every step the limits must hold;
+//! in the end every delivery must have ended as it should.
 
 mod checks;
 mod process;
@@ -77,6 +77,15 @@ mod tests {
             let done = simulate(number * scenery::CROWDED_EVERY + scenery::SLOW_AFTER);
             assert!(done.as_ref().is_ok_and(|it| it.slow > 0), "{done:?}");
         }
+    }
+
+    /// An endpoint moves from a slow receiver to one that works while requests to the former are in flight.
+    #[test]
+    fn an_endpoint_that_moved_is_not_slow_because_of_its_former_receiver() {
+        const SEED: u64 = 2_276_015_240;
+        assert_eq!(SEED % scenery::CROWDED_EVERY, scenery::SLOW_AFTER);
+        let done = simulate(SEED);
+        assert!(done.as_ref().is_ok_and(|it| it.slow > 0 && it.changes > 0), "{done:?}");
     }
 
     #[test]

@@ -51,9 +51,9 @@ pub(super) enum Turn {
 /// The slots of a process, and the endpoints that wait for one.
 ///
 /// Half of the slots are for healthy endpoints only, and untried ones use at most a quarter: receivers that do not respond
-/// keep theirs until the timeout, and those that respond late nearly as long. Within these limits the classes take turns, and within a class the first one that waits is
-/// the first one that starts. Endpoints that are not healthy start at a limited pace. Suspects use the slots alone, those of
-/// healthy endpoints first.
+/// keep theirs until the timeout, and those that respond late nearly as long. Within these limits the classes take turns, and within a
+/// class the first one that waits is the first one that starts. Endpoints that are not healthy start at a limited pace. Suspects
+/// use the slots alone, those of healthy endpoints first.
 #[derive(Debug)]
 pub(super) struct Slots {
     total: usize,

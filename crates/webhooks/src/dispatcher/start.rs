@@ -128,7 +128,7 @@ impl Session<'_> {
         let first = found.first().map(|delivery| &delivery.started);
         let secrets = first.and_then(|started| self.dispatcher.secrets(started, starts.now));
         let url = first.map(|started| started.url.clone()).unwrap_or_default();
-        let version = first.map_or(0, |started| started.version);
+        let health_version = first.map_or(0, |started| started.health_version);
         let delivery = |StartedDelivery { started, jitter, is_first }| Delivery {
             key: started.key,
             counts: started.counts,
@@ -142,7 +142,7 @@ impl Session<'_> {
             number,
             is_alone,
             url,
-            version,
+            health_version,
             secrets,
             deliveries: found.into_iter().map(delivery).collect(),
             started_at: starts.now,

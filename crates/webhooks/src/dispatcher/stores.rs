@@ -12,7 +12,7 @@ use crate::table::delivery::{EndpointKey, Loaded, Pending};
 use crate::table::queue::Release;
 
 /// Stores in memory from which no other is claimed.
-const STORES_MAX: usize = 10_000;
+pub(super) const STORES_MAX: usize = 10_000;
 /// Deliveries in memory that healthy endpoints share. Each may have a few anyway, so that none has to wait for others.
 const ROWS_MAX: usize = 100_000;
 /// Attempts at the endpoints of one store at the same time.
@@ -21,6 +21,10 @@ const STORE_LANES_MAX: usize = 20;
 const LINGER: Duration = Duration::from_secs(1);
 /// How much later a store is read that was woken and has enough to send.
 const WOKEN_DELAY: Duration = Duration::from_millis(500);
+/// The same if one of its endpoints may have nothing to send, and the others have more than [`MANY_ROWS`]: all are read.
+const WOKEN_DELAY_MANY: Duration = Duration::from_millis(100);
+/// Deliveries in memory from which a store is not read at each wake.
+const MANY_ROWS: usize = 200;
 
 /// A store in memory.
 #[derive(Debug, Default)]
@@ -40,6 +44,19 @@ struct Store {
     read_at: Option<Timestamp>,
     /// Endpoints of it had to be left out; it is not to be looked at before then.
     not_before: Option<Timestamp>,
+}
+
+impl Store {
+    /// Returns how much later it is read after it was woken; `None`: at once.
+    fn woken_delay(&self) -> Option<Duration> {
+        let has_enough =
+            !self.endpoints.is_empty() && self.endpoints.values().all(EndpointQueue::has_enough);
+        if has_enough {
+            Some(WOKEN_DELAY)
+        } else {
+            (self.rows > MANY_ROWS).then_some(WOKEN_DELAY_MANY)
+        }
+    }
 }
 
 /// All stores in memory.
@@ -98,11 +115,11 @@ impl Stores {
     /// Adds a store that was woken to those that are to be read: a little later if its endpoints have enough to send. Each event
     /// of a burst wakes its store, and all of its deliveries would be read again for each.
     pub(super) fn wake(&mut self, merchant: MerchantId, now: Timestamp) {
-        let store = self.by_merchant.get_mut(&merchant).filter(|store| {
-            !store.endpoints.is_empty() && store.endpoints.values().all(EndpointQueue::has_enough)
-        });
-        let Some(store) = store else { return self.mark_for_read(merchant) };
-        store.read_at.get_or_insert(now.plus(WOKEN_DELAY));
+        let delay = self.by_merchant.get(&merchant).and_then(Store::woken_delay);
+        let Some(delay) = delay else { return self.mark_for_read(merchant) };
+        if let Some(store) = self.by_merchant.get_mut(&merchant) {
+            store.read_at.get_or_insert(now.plus(delay));
+        }
         self.review(merchant, now);
     }
 
@@ -155,6 +172,7 @@ impl Stores {
                 let queue =
                     store.endpoints.entry(endpoint.key.endpoint).or_insert_with(EndpointQueue::new);
                 queue.share = share;
+                queue.adopt_health_version(endpoint.health_version, endpoint.health);
                 let found = queue.refill(endpoint.health, &endpoint.pending, now);
                 quarantined.extend(found.into_iter().map(|pending| (endpoint.key, pending)));
             }

@@ -261,7 +261,7 @@ pub(crate) async fn health(
                   health.last_success_at AS "last_success_at?: Timestamp",
                   health.failing_since AS "failing_since?: Timestamp",
                   coalesce(health.consecutive_failures, 0) AS "consecutive_failures!",
-                  health.probe_at AS "probe_at?: Timestamp",
+                  CASE WHEN endpoint.status = 'enabled' THEN health.probe_at END AS "probe_at?: Timestamp",
                   (SELECT count(*) FROM (SELECT FROM webhook_delivery
                                          WHERE merchant_id = $1 AND endpoint_id = $2 AND dead_at IS NULL
                                            AND event_at >= $4 LIMIT $3) AS counted) AS "pending!",

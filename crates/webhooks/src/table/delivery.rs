@@ -64,6 +64,8 @@ pub(crate) struct StoredHealth {
 #[derive(Debug, Clone)]
 pub(crate) struct Loaded {
     pub(crate) key: EndpointKey,
+    /// Another one after the endpoint was moved or enabled: what was sent before says nothing about it.
+    pub(crate) health_version: i32,
     /// `None` if nothing was sent since it was created, enabled or moved.
     pub(crate) health: Option<StoredHealth>,
     /// The first ones by due time, due or not.
@@ -73,6 +75,7 @@ pub(crate) struct Loaded {
 struct LoadedRow {
     merchant: MerchantId,
     endpoint: EndpointId,
+    health_version: i32,
     last_success_at: Option<Timestamp>,
     failing_since: Option<Timestamp>,
     consecutive_failures: Option<i32>,
@@ -116,8 +119,8 @@ impl LoadedRow {
 }
 
 /// Returns the enabled endpoints of stores with their first pending deliveries: `limit` of an endpoint whose last attempt
-/// succeeded and whose last requests were not `slow` (`Health::class`), `unproven_limit` of any other. The health of each is read by its key: a join of some hundred would read the
-/// health of all endpoints there are.
+/// succeeded and whose last requests were not `slow` (`Health::class`), `unproven_limit` of any other. The health of each is read
+/// by its key: a join of some hundred would read the health of all endpoints there are.
 pub(crate) async fn load(
     sql: &mut PgConnection,
     merchants: &[MerchantId],
@@ -129,7 +132,7 @@ pub(crate) async fn load(
     let mut rows = sqlx::query_as!(
         LoadedRow,
         r#"SELECT endpoint.merchant_id AS "merchant: MerchantId", endpoint.endpoint_id AS "endpoint: EndpointId",
-                  health.last_success_at AS "last_success_at?: Timestamp",
+                  endpoint.health_version, health.last_success_at AS "last_success_at?: Timestamp",
                   health.failing_since AS "failing_since?: Timestamp",
                   health.consecutive_failures AS "consecutive_failures?", health.probe_at AS "probe_at?: Timestamp",
                   health.latency_ms AS "latency_ms?",
@@ -163,7 +166,8 @@ pub(crate) async fn load(
     while let Some(row) = rows.try_next().await? {
         let key = row.key();
         if loaded.last().is_none_or(|last| last.key != key) {
-            loaded.push(Loaded { key, health: row.health(), pending: Vec::new() });
+            let (health_version, health) = (row.health_version, row.health());
+            loaded.push(Loaded { key, health_version, health, pending: Vec::new() });
         }
         if let Some(last) = loaded.last_mut() {
             last.pending.extend(row.pending());
@@ -223,8 +227,8 @@ pub(crate) struct Started {
     /// With this start.
     pub(crate) counts: StartCounts,
     pub(crate) url: String,
-    /// The version of the endpoint.
-    pub(crate) version: i32,
+    /// Of the health of the endpoint.
+    pub(crate) health_version: i32,
     pub(crate) secret: Vec<u8>,
     pub(crate) former_secret: Option<Vec<u8>>,
     pub(crate) former_secret_until: Option<Timestamp>,
@@ -239,7 +243,7 @@ struct StartedRow {
     starts: i16,
     lone_starts: i16,
     url: String,
-    version: i32,
+    health_version: i32,
     secret: Vec<u8>,
     former_secret: Option<Vec<u8>>,
     former_secret_until: Option<Timestamp>,
@@ -256,7 +260,7 @@ impl From<StartedRow> for Started {
                 lone_starts: row.lone_starts,
             },
             url: row.url,
-            version: row.version,
+            health_version: row.health_version,
             secret: row.secret,
             former_secret: row.former_secret,
             former_secret_until: row.former_secret_until,
@@ -303,7 +307,7 @@ pub(crate) async fn start(
            WHERE delivery.ctid = given.place AND given.is_pending
            RETURNING delivery.merchant_id AS "merchant: MerchantId", delivery.endpoint_id AS "endpoint: EndpointId",
                      delivery.event_at AS "event_at: Timestamp", delivery.event_id AS "event: EventId",
-                     delivery.attempts, delivery.starts, delivery.lone_starts, endpoint.url, endpoint.version,
+                     delivery.attempts, delivery.starts, delivery.lone_starts, endpoint.url, endpoint.health_version,
                      endpoint.secret, endpoint.former_secret AS "former_secret?",
                      endpoint.former_secret_until AS "former_secret_until?: Timestamp""#,
         &merchants as &[MerchantId],

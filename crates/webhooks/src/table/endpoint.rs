@@ -205,14 +205,15 @@ pub(crate) async fn delete(
     Ok(done.rows_affected() == 1)
 }
 
-/// Forgets the results of earlier attempts.
+/// Forgets the results of earlier attempts, and of those in flight. Called after the endpoint was updated.
 pub(crate) async fn reset_health(
     work: &mut Work,
     merchant: MerchantId,
     id: EndpointId,
 ) -> sqlx::Result<()> {
     sqlx::query!(
-        "DELETE FROM webhook_health WHERE merchant_id = $1 AND endpoint_id = $2",
+        "WITH forgotten AS (DELETE FROM webhook_health WHERE merchant_id = $1 AND endpoint_id = $2)
+         UPDATE webhook_endpoint SET health_version = version WHERE merchant_id = $1 AND endpoint_id = $2",
         merchant as MerchantId,
         id as EndpointId,
     )
@@ -221,14 +222,15 @@ pub(crate) async fn reset_health(
     Ok(())
 }
 
-/// Lets a dispatcher try an endpoint whose circuit is open at once, not only when the next probe is due.
+/// Lets a dispatcher try an endpoint whose circuit is open at once, not only when the next probe is due. Returns whether it
+/// is open.
 pub(crate) async fn probe_now(
     work: &mut Work,
     merchant: MerchantId,
     id: EndpointId,
-) -> sqlx::Result<()> {
+) -> sqlx::Result<bool> {
     let now = work.now();
-    sqlx::query!(
+    let done = sqlx::query!(
         "UPDATE webhook_health SET probe_at = $3 WHERE merchant_id = $1 AND endpoint_id = $2 AND probe_at > $3",
         merchant as MerchantId,
         id as EndpointId,
@@ -236,32 +238,46 @@ pub(crate) async fn probe_now(
     )
     .execute(work.sql())
     .await?;
-    Ok(())
+    Ok(done.rows_affected() == 1)
 }
 
-/// Does so for every open circuit, of one store or of all, and wakes their stores. Returns the number of circuits. One whose health
-/// is being recorded is left out.
-pub(crate) async fn probe_all(work: &mut Work, store: Option<MerchantId>) -> sqlx::Result<u64> {
+/// Does so for every enabled endpoint that fails, of one store or of all, lets the first delivery of each be due, and wakes their
+/// stores. Returns the number of endpoints. One whose health is being recorded is left out, and one whose probe is due already.
+pub(crate) async fn probe_failing(work: &mut Work, store: Option<MerchantId>) -> sqlx::Result<u64> {
     let now = work.now();
-    let circuits = sqlx::query_scalar!(
-        r#"WITH open AS MATERIALIZED (
-               SELECT merchant_id, endpoint_id FROM webhook_health
-               WHERE probe_at > $2 AND ($1::uuid IS NULL OR merchant_id = $1)
+    let endpoints = sqlx::query_scalar!(
+        r#"WITH failing AS MATERIALIZED (
+               SELECT merchant_id, endpoint_id FROM webhook_health AS health
+               WHERE consecutive_failures > 0 AND (probe_at IS NULL OR probe_at > $2)
+                 AND ($1::uuid IS NULL OR merchant_id = $1)
+                 AND EXISTS (SELECT FROM webhook_endpoint AS endpoint
+                             WHERE endpoint.merchant_id = health.merchant_id AND endpoint.endpoint_id = health.endpoint_id
+                               AND endpoint.status = 'enabled')
                FOR NO KEY UPDATE SKIP LOCKED
            ), probed AS (
-               UPDATE webhook_health AS health SET probe_at = $2 FROM open
-               WHERE health.merchant_id = open.merchant_id AND health.endpoint_id = open.endpoint_id
-               RETURNING health.merchant_id
+               UPDATE webhook_health AS health SET probe_at = $2 FROM failing
+               WHERE health.merchant_id = failing.merchant_id AND health.endpoint_id = failing.endpoint_id
+                 AND health.probe_at > $2
+           ), first AS MATERIALIZED (
+               SELECT stored.place FROM failing
+               CROSS JOIN LATERAL (
+                   SELECT delivery.ctid AS place FROM webhook_delivery AS delivery
+                   WHERE delivery.merchant_id = failing.merchant_id AND delivery.endpoint_id = failing.endpoint_id
+                     AND delivery.dead_at IS NULL
+                   ORDER BY delivery.due_at LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED) AS stored
+           ), advanced AS (
+               UPDATE webhook_delivery AS delivery SET due_at = $2 FROM first
+               WHERE delivery.ctid = first.place AND delivery.due_at > $2
            ), woken AS (
-               INSERT INTO webhook_wake (merchant_id) SELECT DISTINCT merchant_id FROM probed
+               INSERT INTO webhook_wake (merchant_id) SELECT DISTINCT merchant_id FROM failing
            )
-           SELECT count(*) AS "circuits!" FROM probed"#,
+           SELECT count(*) AS "endpoints!" FROM failing"#,
         store as Option<MerchantId>,
         now as Timestamp,
     )
     .fetch_one(work.sql())
     .await?;
-    Ok(u64::try_from(circuits).unwrap_or_default())
+    Ok(u64::try_from(endpoints).unwrap_or_default())
 }
 
 /// Adds the store to those that dispatchers deliver for. An insert alone would wait for a dispatcher that is changing

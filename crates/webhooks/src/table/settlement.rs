@@ -33,6 +33,8 @@ pub(crate) enum Next {
     },
     Dead {
         attempts: i16,
+        /// Even if it was requested again during its attempt: it crashes the process, or the receiver is gone.
+        is_final: bool,
     },
 }
 
@@ -48,7 +50,8 @@ pub(crate) struct EndedAttempt {
     pub(crate) outcome: AttemptOutcome,
 }
 
-/// Settles deliveries and records their attempts. One that was requested again during its attempt stays due.
+/// Settles deliveries and records their attempts. One that was requested again during its attempt stays due, unless this attempt
+/// delivers it; if this one was the last, its attempts begin again.
 pub(crate) async fn settle(work: &mut Work, settlements: &[Settlement]) -> sqlx::Result<()> {
     if !settle_visible(work, settlements).await? {
         settle_visible(work, settlements).await?;
@@ -64,21 +67,21 @@ pub(crate) async fn settle(work: &mut Work, settlements: &[Settlement]) -> sqlx:
 /// Each row is found by its key and then changed at its place. With a join the plan would depend on how many rows the table is
 /// believed to have: the queue is often empty when that is counted, and a burst would then read all of it for each result.
 async fn settle_visible(work: &mut Work, settlements: &[Settlement]) -> sqlx::Result<bool> {
-    let now = work.now();
     let keys = Keys::of(settlements.iter().map(|settlement| &settlement.key));
     let (counts, ended) = (Counts::of(settlements), Attempts::of(settlements));
-    let is_complete = sqlx::query_scalar!(
+    sqlx::query_scalar!(
         r#"WITH given AS MATERIALIZED (
-               SELECT given.*, stored.place
+               SELECT given.*, stored.place,
+                      CASE WHEN stored.due_at > attempted_at AND NOT is_final THEN stored.due_at END AS requested_at
                FROM unnest($1::uuid[], $2::uuid[], $3::timestamptz[], $4::uuid[], $5::smallint[], $6::smallint[],
                            $7::smallint[], $8::smallint[], $9::timestamptz[], $10::boolean[], $11::smallint[],
                            $12::timestamptz[], $13::smallint[], $14::text[], $15::integer[], $16::bytea[],
-                           $17::text[], $19::smallint[])
+                           $17::text[], $19::smallint[], $20::boolean[])
                    AS given (merchant_id, endpoint_id, event_at, event_id, attempts, starts, next_attempts, next_starts,
                              due_at, is_dead, number, attempted_at, status, error, latency_ms, response, outcome,
-                             next_lone_starts)
+                             next_lone_starts, is_final)
                CROSS JOIN LATERAL (
-                   SELECT delivery.ctid AS place, delivery.attempts, delivery.starts, delivery.dead_at
+                   SELECT delivery.ctid AS place, delivery.attempts, delivery.starts, delivery.dead_at, delivery.due_at
                    FROM webhook_delivery AS delivery
                    WHERE delivery.merchant_id = given.merchant_id AND delivery.endpoint_id = given.endpoint_id
                      AND delivery.event_at = given.event_at AND delivery.event_id = given.event_id
@@ -91,10 +94,10 @@ async fn settle_visible(work: &mut Work, settlements: &[Settlement]) -> sqlx::Re
                RETURNING given.*
            ), changed AS (
                UPDATE webhook_delivery AS delivery
-               SET attempts = given.next_attempts, starts = given.next_starts, lone_starts = given.next_lone_starts,
-                   due_at = CASE WHEN delivery.due_at > given.attempted_at THEN delivery.due_at
-                                 ELSE coalesce(given.due_at, delivery.due_at) END,
-                   dead_at = CASE WHEN given.is_dead THEN $18::timestamptz END
+               SET attempts = CASE WHEN given.is_dead AND given.requested_at IS NOT NULL THEN 0 ELSE given.next_attempts END,
+                   starts = CASE WHEN given.is_dead AND given.requested_at IS NOT NULL THEN 0 ELSE given.next_starts END,
+                   lone_starts = given.next_lone_starts, due_at = coalesce(given.requested_at, given.due_at, delivery.due_at),
+                   dead_at = CASE WHEN given.is_dead AND given.requested_at IS NULL THEN $18::timestamptz END
                FROM given WHERE delivery.ctid = given.place AND given.next_attempts IS NOT NULL
                RETURNING given.*
            ), settled AS MATERIALIZED (
@@ -103,7 +106,9 @@ async fn settle_visible(work: &mut Work, settlements: &[Settlement]) -> sqlx::Re
                INSERT INTO webhook_attempt (bucket, merchant_id, endpoint_id, event_at, event_id, number, attempted_at,
                                             status, error, latency_ms, response, outcome, next_at)
                SELECT webhook_bucket(attempted_at), merchant_id, endpoint_id, event_at, event_id, number, attempted_at,
-                      status, error, latency_ms, response, outcome, due_at
+                      status, error, latency_ms, response,
+                      CASE WHEN outcome = 'dead' AND requested_at IS NOT NULL THEN 'retry' ELSE outcome END,
+                      CASE WHEN outcome = 'delivered' THEN due_at ELSE coalesce(requested_at, due_at) END
                FROM settled WHERE number IS NOT NULL
            )
            SELECT (SELECT count(*) FROM given) = (SELECT count(*) FROM settled) AS "is_complete!""#,
@@ -124,12 +129,12 @@ async fn settle_visible(work: &mut Work, settlements: &[Settlement]) -> sqlx::Re
         &ended.latencies as &[Option<i32>],
         &ended.responses as &[Option<&[u8]>],
         &ended.outcomes as &[Option<&str>],
-        now as Timestamp,
+        work.now() as Timestamp,
         &counts.next_lone_starts,
+        &counts.is_final,
     )
     .fetch_one(work.sql())
-    .await?;
-    Ok(is_complete)
+    .await
 }
 
 /// The columns of the rows before and after.
@@ -143,6 +148,7 @@ struct Counts {
     next_lone_starts: Vec<i16>,
     due_at: Vec<Option<Timestamp>>,
     dead: Vec<bool>,
+    is_final: Vec<bool>,
 }
 
 impl Counts {
@@ -152,7 +158,7 @@ impl Counts {
             let (after, due_at) = match *next {
                 Next::Removed => (None, None),
                 Next::Pending { counts, due_at } => (Some(counts), due_at),
-                Next::Dead { attempts } => (Some(StartCounts::resulted(attempts)), None),
+                Next::Dead { attempts, .. } => (Some(StartCounts::resulted(attempts)), None),
             };
             columns.attempts.push(counts.attempts);
             columns.starts.push(counts.starts);
@@ -161,6 +167,7 @@ impl Counts {
             columns.next_lone_starts.push(after.map_or(0, |counts| counts.lone_starts));
             columns.due_at.push(due_at);
             columns.dead.push(matches!(next, Next::Dead { .. }));
+            columns.is_final.push(matches!(next, Next::Dead { is_final: true, .. }));
         }
         columns
     }
@@ -195,19 +202,19 @@ impl<'settlement> Attempts<'settlement> {
     }
 }
 
-/// Disables an endpoint, unless it was changed since an attempt read this version of it or is being changed. Returns
-/// whether it did.
+/// Disables an endpoint, unless it was moved or enabled since an attempt read this version of its health, or is being changed.
+/// Returns whether it did.
 pub(crate) async fn disable(
     work: &mut Work,
     key: EndpointKey,
-    version: i32,
+    health_version: i32,
     reason: DisabledReason,
 ) -> sqlx::Result<bool> {
     let now = work.now();
     let done = sqlx::query!(
         "WITH locked AS MATERIALIZED (
              SELECT endpoint_id FROM webhook_endpoint
-             WHERE merchant_id = $1 AND endpoint_id = $2 AND version = $3 AND status = 'enabled'
+             WHERE merchant_id = $1 AND endpoint_id = $2 AND health_version = $3 AND status = 'enabled'
              FOR NO KEY UPDATE SKIP LOCKED
          )
          UPDATE webhook_endpoint AS endpoint
@@ -216,7 +223,7 @@ pub(crate) async fn disable(
          FROM locked WHERE endpoint.merchant_id = $1 AND endpoint.endpoint_id = locked.endpoint_id",
         key.merchant as MerchantId,
         key.endpoint as EndpointId,
-        version,
+        health_version,
         reason.as_str(),
         now as Timestamp,
     )
@@ -257,8 +264,8 @@ pub(crate) async fn dead_letter(
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct HealthChange {
     pub(crate) key: EndpointKey,
-    /// The version of the endpoint that the attempt read. The health of another version is another one.
-    pub(crate) version: i32,
+    /// As the attempt read it.
+    pub(crate) health_version: i32,
     pub(crate) has_succeeded: bool,
     /// Zero after a success.
     pub(crate) consecutive_failures: i32,
@@ -269,7 +276,7 @@ pub(crate) struct HealthChange {
     pub(crate) latency: Option<Duration>,
 }
 
-/// Records the health of endpoints. Those that were changed or deleted meanwhile, or are being changed, are left out.
+/// Records the health of endpoints. Those that were moved, enabled or deleted meanwhile, or are being changed, are left out.
 pub(crate) async fn put_health(work: &mut Work, changes: &[HealthChange]) -> sqlx::Result<()> {
     let now = work.now();
     let column = |of: fn(&HealthChange) -> Option<Timestamp>| -> Vec<Option<Timestamp>> {
@@ -277,7 +284,7 @@ pub(crate) async fn put_health(work: &mut Work, changes: &[HealthChange]) -> sql
     };
     let merchants: Vec<MerchantId> = changes.iter().map(|change| change.key.merchant).collect();
     let endpoints: Vec<EndpointId> = changes.iter().map(|change| change.key.endpoint).collect();
-    let versions: Vec<i32> = changes.iter().map(|change| change.version).collect();
+    let versions: Vec<i32> = changes.iter().map(|change| change.health_version).collect();
     let successes: Vec<bool> = changes.iter().map(|change| change.has_succeeded).collect();
     let failures: Vec<i32> = changes.iter().map(|change| change.consecutive_failures).collect();
     let millis = |latency: Duration| i32::try_from(latency.as_millis()).unwrap_or(i32::MAX);
@@ -285,7 +292,7 @@ pub(crate) async fn put_health(work: &mut Work, changes: &[HealthChange]) -> sql
         changes.iter().map(|change| change.latency.map(millis)).collect();
     sqlx::query!(
         "WITH endpoint AS MATERIALIZED (
-             SELECT merchant_id, endpoint_id, version FROM webhook_endpoint
+             SELECT merchant_id, endpoint_id, health_version FROM webhook_endpoint
              WHERE (merchant_id, endpoint_id) IN (SELECT * FROM unnest($1::uuid[], $2::uuid[]))
              ORDER BY merchant_id, endpoint_id FOR KEY SHARE SKIP LOCKED
          )
@@ -297,10 +304,11 @@ pub(crate) async fn put_health(work: &mut Work, changes: &[HealthChange]) -> sql
                 given.probe_at, given.latency_ms
          FROM unnest($1::uuid[], $2::uuid[], $3::integer[], $4::boolean[], $5::integer[], $6::timestamptz[],
                      $7::timestamptz[], $9::integer[])
-              AS given (merchant_id, endpoint_id, version, has_succeeded, failures, failing_since, probe_at, latency_ms)
+              AS given (merchant_id, endpoint_id, health_version, has_succeeded, failures, failing_since, probe_at,
+                        latency_ms)
          JOIN endpoint
            ON endpoint.merchant_id = given.merchant_id AND endpoint.endpoint_id = given.endpoint_id
-          AND endpoint.version = given.version
+          AND endpoint.health_version = given.health_version
          ORDER BY given.merchant_id, given.endpoint_id
          ON CONFLICT (merchant_id, endpoint_id) DO UPDATE SET
              last_attempt_at = excluded.last_attempt_at,

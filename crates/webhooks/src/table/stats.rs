@@ -54,7 +54,8 @@ pub(crate) async fn webhook_stats(
                   (SELECT count(*) FROM (SELECT FROM webhook_delivery WHERE dead_at IS NOT NULL AND event_at >= $3
                                          LIMIT $2) AS counted) AS "dead!",
                   coalesce(extract(epoch FROM $1 - (SELECT min(since) FROM waiting)), 0)::float8 AS "lag_seconds!",
-                  (SELECT count(*) FROM webhook_health WHERE probe_at IS NOT NULL) AS "open_circuits!",
+                  (SELECT count(*) FROM webhook_health AS health JOIN webhook_endpoint AS endpoint USING (merchant_id, endpoint_id)
+                   WHERE health.probe_at IS NOT NULL AND endpoint.status = 'enabled') AS "open_circuits!",
                   (SELECT count(*) FROM webhook_worker WHERE lease_until > $1) AS "dispatchers!",
                   enabled AS "enabled!", by_merchant AS "by_merchant!", gone AS "gone!", failing AS "failing!"
            FROM endpoints"#,
@@ -80,13 +81,13 @@ pub(crate) async fn webhook_stats(
 /// Counts the deliveries that began more often than they failed, of stores whose owner has a valid lease. Of each
 /// endpoint only the first `limit` by due time are looked at, a dispatcher loads at most as many: it starts no others. One
 /// whose attempt panicked is left out while it is not due.
-pub(crate) async fn in_flight(
+pub(crate) async fn started(
     sql: &mut PgConnection,
     now: Timestamp,
     limit: i64,
 ) -> sqlx::Result<i64> {
     sqlx::query_scalar!(
-        r#"SELECT count(*) AS "in_flight!"
+        r#"SELECT count(*) AS "started!"
            FROM webhook_worker AS worker
            JOIN webhook_queue AS queue ON queue.owner = worker.owner
            JOIN webhook_endpoint AS endpoint ON endpoint.merchant_id = queue.merchant_id

@@ -307,13 +307,17 @@ async fn a_recovery_is_attempted_although_the_circuit_is_open() {
     test.publish(1).await;
     let id = test.endpoint("/a").await.endpoint.id;
     test.respond("/a", 500);
-    for number in 2..=6 {
+    for number in 2..=8 {
         test.publish(number).await;
     }
     assert_eq!((test.deliver().await, test.deliver().await), (5, 0));
     test.shop.advance(Duration::from_secs(1));
     let recovery = test.shop.webhooks.recover(test.shop.merchant, id, start, None).await.unwrap();
     assert_eq!(recovery.queued, 1);
+    assert_eq!(test.deliver().await, 1, "the probe");
+    test.shop.advance(Duration::from_secs(1));
+    let recovery = test.shop.webhooks.recover(test.shop.merchant, id, start, None).await.unwrap();
+    assert_eq!(recovery.queued, 0, "all are pending");
     assert_eq!(test.deliver().await, 1, "the probe");
 }
 
@@ -422,24 +426,24 @@ async fn what_waits_in_a_dispatcher_is_late() {
 }
 
 #[tokio::test]
-async fn a_delivery_is_in_flight_from_its_start_until_its_result_is_recorded() {
+async fn a_delivery_is_started_until_its_result_is_recorded() {
     let test = Dispatching::open().await;
     let platform = Reading::for_platform(test.shop.test.database());
-    let in_flight = async || webhooks::in_flight(&platform).await.unwrap();
+    let started = async || webhooks::started(&platform).await.unwrap();
     test.endpoint("/a").await;
     test.receiver.set("/a", Behavior::Hang);
     test.publish(1).await;
-    assert_eq!(in_flight().await, 0, "it waits");
+    assert_eq!(started().await, 0, "it waits");
     let dispatcher = Running::start(test.dispatcher());
     test.receiver.until(|receiver| receiver.count("/a") == 1).await;
-    assert_eq!(in_flight().await, 1);
+    assert_eq!(started().await, 1);
     dispatcher.kill().await;
-    assert_eq!(in_flight().await, 1, "nobody knows yet");
+    assert_eq!(started().await, 1, "nobody knows yet");
     test.shop.advance(LEASE);
-    assert_eq!(in_flight().await, 0, "its lease has expired");
+    assert_eq!(started().await, 0, "its lease has expired");
     test.respond("/a", 500);
     assert_eq!(test.deliver().await, 1);
     test.replace_owner().await;
     test.shop.advance(Duration::from_hours(1));
-    assert_eq!(in_flight().await, 0, "it is due again, and nobody has started it");
+    assert_eq!(started().await, 0, "it is due again, and nobody has started it");
 }

@@ -3,9 +3,11 @@
 use std::time::Duration;
 
 use sqlx::PgConnection;
+use webhooks::EndpointPatch;
 
 use crate::dispatching::{Dispatching, Running};
 use crate::receiver::Behavior;
+use crate::shop::actor;
 
 const PENDING: &str = "SELECT count(*) FROM webhook_delivery";
 
@@ -139,6 +141,51 @@ async fn a_delivery_that_is_requested_during_its_attempt_is_attempted_again_at_o
     test.until_count("SELECT count(*) FROM webhook_attempt", 1).await;
     dispatcher.kill().await;
     assert_eq!(test.queue().await[0].due_at, requested_at);
+}
+
+#[tokio::test]
+async fn a_delivery_that_is_requested_during_its_last_attempt_is_no_dead_letter() {
+    let test = Dispatching::open().await;
+    let id = test.endpoint("/a").await.endpoint.id;
+    test.receiver.set("/a", Behavior::GatedFailure);
+    let event = test.publish(1).await;
+    test.shop.execute("UPDATE webhook_delivery SET attempts = 9, starts = 9").await;
+    let dispatcher = Running::start(test.dispatcher());
+    test.receiver.until(|receiver| receiver.count("/a") == 1).await;
+    test.shop.advance(Duration::from_secs(1));
+    test.shop.webhooks.redeliver(test.shop.merchant, id, event, None).await.unwrap();
+    test.receiver.permit(1);
+    test.until_count("SELECT count(*) FROM webhook_attempt", 1).await;
+    dispatcher.kill().await;
+    let row = test.queue().await[0].clone();
+    assert_eq!((row.is_dead, row.attempts, row.due_at), (false, 0, test.shop.now()));
+    let outcome =
+        "SELECT count(*) FROM webhook_attempt WHERE outcome = 'retry' AND next_at IS NOT NULL";
+    test.until_count(outcome, 1).await;
+}
+
+#[tokio::test]
+async fn a_failure_counts_although_the_description_was_changed_meanwhile_and_not_after_a_move() {
+    for (moves, failures) in [(false, 1), (true, 0)] {
+        let test = Dispatching::open().await;
+        let id = test.endpoint("/a").await.endpoint.id;
+        test.receiver.set("/a", Behavior::GatedFailure);
+        test.publish(1).await;
+        let dispatcher = Running::start(test.dispatcher());
+        test.receiver.until(|receiver| receiver.count("/a") == 1).await;
+        let patch = EndpointPatch {
+            url: moves.then(|| test.receiver.url("/b")),
+            description: Some(String::from("till")),
+            ..EndpointPatch::default()
+        };
+        let merchant = test.shop.merchant;
+        test.shop.webhooks.update(merchant, actor(), id, patch, None).await.unwrap();
+        test.receiver.permit(1);
+        test.until_count("SELECT count(*) FROM webhook_attempt", 1).await;
+        dispatcher.kill().await;
+        let (_, health) = test.shop.webhooks.find_with_health(merchant, id).await.unwrap();
+        assert_eq!(health.consecutive_failures, failures);
+    }
 }
 
 #[tokio::test]

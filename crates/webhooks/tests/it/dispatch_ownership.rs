@@ -239,7 +239,7 @@ async fn an_address_that_is_gone_does_not_disable_an_endpoint_that_has_moved_mea
             "CREATE FUNCTION move_endpoint() RETURNS trigger LANGUAGE plpgsql AS $$
              BEGIN
                  IF NEW.starts > OLD.starts THEN
-                     UPDATE webhook_endpoint SET version = version + 1 WHERE endpoint_id = NEW.endpoint_id;
+                     UPDATE webhook_endpoint SET health_version = 9 WHERE endpoint_id = NEW.endpoint_id;
                  END IF;
                  RETURN NEW;
              END $$",

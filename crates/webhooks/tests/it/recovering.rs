@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use database::Work;
+use database::{Reading, Work};
 use identity::{Actor, AuditAction};
 use jobs::{IdempotencyError, IdempotencyKey};
 use merchants::Administration;
@@ -313,7 +313,7 @@ async fn a_refused_request_does_not_use_up_its_key() {
 }
 
 #[tokio::test]
-async fn an_operator_probes_open_circuits_of_a_store_or_of_all() {
+async fn an_operator_probes_failing_endpoints_of_a_store_or_of_all() {
     let shop = Shop::open().await;
     let [open, closed] = [shop.endpoint().await.id, shop.endpoint().await.id];
     let health = "INSERT INTO webhook_health (merchant_id, endpoint_id, consecutive_failures, probe_at)
@@ -327,7 +327,7 @@ async fn an_operator_probes_open_circuits_of_a_store_or_of_all() {
     let by = Administration { actor: Actor::Operator, reason: &reason };
     let database = shop.test.database();
     let other = shop.another_merchant().await;
-    let probe = async |store| webhooks::probe_open_circuits(database, by, store).await.unwrap();
+    let probe = async |store| webhooks::probe_failing_endpoints(database, by, store).await.unwrap();
     assert_eq!((probe(Some(other)).await, shop.take_wakes().await), (0, 0));
     assert_eq!((probe(None).await, shop.take_wakes().await), (1, 1));
     let (_, health) = shop.webhooks.find_with_health(shop.merchant, open).await.unwrap();
@@ -335,5 +335,52 @@ async fn an_operator_probes_open_circuits_of_a_store_or_of_all() {
     assert_eq!(probe(Some(shop.merchant)).await, 0, "it is due already");
     let audit = identity::audit_entries(database, "all stores", 10).await.unwrap();
     assert_eq!((audit.len(), audit[0].action), (1, AuditAction::WebhookEndpointsProbed));
-    assert_eq!(audit[0].details["circuits"], 1);
+    assert_eq!(audit[0].details["endpoints"], 1);
+}
+
+#[tokio::test]
+async fn a_disabled_endpoint_has_no_open_circuit() {
+    let shop = Shop::open().await;
+    let id = shop.endpoint().await.id;
+    shop.execute(
+        "INSERT INTO webhook_health (merchant_id, endpoint_id, consecutive_failures, probe_at)
+         SELECT merchant_id, endpoint_id, 5, now() + interval '100 years' FROM webhook_endpoint",
+    )
+    .await;
+    let database = shop.test.database();
+    let platform = Reading::for_platform(database);
+    let circuits = async || webhooks::webhook_stats(&platform).await.unwrap().open_circuits;
+    let probe_at =
+        async || shop.webhooks.find_with_health(shop.merchant, id).await.unwrap().1.probe_at;
+    assert!(circuits().await == 1 && probe_at().await.is_some());
+    let disable = "UPDATE webhook_endpoint SET status = 'disabled', disabled_reason = 'failing', disabled_at = now()";
+    shop.execute(disable).await;
+    shop.take_wakes().await;
+    assert!(circuits().await == 0 && probe_at().await.is_none());
+    let reason = "name servers were down".parse().unwrap();
+    let by = Administration { actor: Actor::Operator, reason: &reason };
+    assert_eq!(webhooks::probe_failing_endpoints(database, by, None).await.unwrap(), 0);
+    assert_eq!(shop.take_wakes().await, 0);
+}
+
+#[tokio::test]
+async fn a_probe_attempts_what_would_wait_for_hours() {
+    let shop = Shop::open().await;
+    let [failing, other] = [shop.endpoint().await.id, shop.endpoint().await.id];
+    shop.publish(&order_created(1)).await;
+    shop.publish(&order_created(2)).await;
+    shop.execute("UPDATE webhook_delivery SET due_at = now() + interval '100 years', attempts = 4, starts = 4").await;
+    let sql = &mut shop.test.raw().await;
+    let health = "INSERT INTO webhook_health (merchant_id, endpoint_id, consecutive_failures)
+                  SELECT merchant_id, endpoint_id, CASE WHEN endpoint_id = $1 THEN 4 ELSE 0 END FROM webhook_endpoint";
+    sqlx::query(health).bind(failing).execute(&mut *sql).await.unwrap();
+    let reason = "name servers were down".parse().unwrap();
+    let by = Administration { actor: Actor::Operator, reason: &reason };
+    let probed = webhooks::probe_failing_endpoints(shop.test.database(), by, None).await.unwrap();
+    let due = "SELECT count(*) FROM webhook_delivery WHERE endpoint_id = $1 AND due_at <= $2";
+    let due = async |endpoint: EndpointId| -> i64 {
+        let (sql, now) = (&mut shop.test.raw().await, shop.now());
+        sqlx::query_scalar(due).bind(endpoint).bind(now).fetch_one(sql).await.unwrap()
+    };
+    assert_eq!((probed, due(failing).await, due(other).await), (1, 1, 0));
 }

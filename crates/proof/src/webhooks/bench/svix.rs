@@ -2,7 +2,8 @@
 //!
 //! Each store, or application of Svix, has ten endpoints. Events are sent at a steady rate, to ours as a purchase does, to Svix
 //! by its API; the time of an attempt is that from then to its arrival. Both run with their defaults, one after the other, each
-//! with a receiver of its own, on the same PostgreSQL and Redis. `SVIX_BIN` names the binary, which `dev/webhooks/svix` builds.
+//! with a receiver of its own, on the same PostgreSQL and Redis. `SVIX_BIN` names the binary of
+//! server 1.100.0, which is not part of this project.
 
 use std::collections::HashMap;
 use std::process::{Child, Command, Stdio};
@@ -34,7 +35,7 @@ const AWAITED: Duration = Duration::from_secs(30);
 
 pub(super) async fn compare(engines: &Engines) -> Result<(), Failure> {
     let Some(binary) = optional_env("SVIX_BIN") else {
-        println!("Svix: not measured, SVIX_BIN is not set; dev/webhooks/svix builds it");
+        println!("Svix: not measured; SVIX_BIN names its binary");
         return Ok(());
     };
     let ours = ours(engines).await?;

@@ -41,7 +41,7 @@ struct Started {
 pub(super) struct Lane {
     pub(super) endpoint: EndpointKey,
     /// The version of the endpoint when the lane started, and what was at its URL.
-    version: i32,
+    health_version: i32,
     pub(super) receiver: Receiver,
     is_alone: bool,
     deliveries: VecDeque<Started>,
@@ -165,8 +165,9 @@ impl Session {
             if is_alone {
                 self.suspect = deliveries.front().map(|started| started.key);
             }
-            let (version, receiver) = (row.version, row.receiver);
-            let lane = Lane { endpoint, version, receiver, is_alone, deliveries, since: now };
+            let (health_version, receiver) = (row.health_version, row.receiver);
+            let lane =
+                Lane { endpoint, health_version, receiver, is_alone, deliveries, since: now };
             self.lanes.insert(number, lane);
             numbers.push(number);
         }
@@ -186,7 +187,7 @@ impl Session {
         let continues = outcome.lets_lane_continue(now.since(lane.since));
         let rest = if continues { VecDeque::new() } else { std::mem::take(&mut lane.deliveries) };
         let is_over = lane.deliveries.is_empty();
-        let (version, is_alone) = (lane.version, lane.is_alone);
+        let (health_version, is_alone) = (lane.health_version, lane.is_alone);
         let unsent = rest.into_iter().map(|started| (started, Outcome::Unsent, Duration::ZERO));
         for (started, outcome, latency) in
             std::iter::once((started, outcome, latency)).chain(unsent)
@@ -196,7 +197,7 @@ impl Session {
                 owner: self.owner,
                 lane: number,
                 key,
-                version,
+                health_version,
                 counts,
                 is_alone,
                 is_first,

@@ -36,7 +36,7 @@ pub(super) struct Endpoint {
     pub(super) is_enabled: bool,
     /// The merchant has disabled it: what is pending waits.
     pub(super) is_disabled_by_merchant: bool,
-    pub(super) version: i32,
+    pub(super) health_version: i32,
     /// What is at its URL.
     pub(super) receiver: Receiver,
     pub(super) health: Option<StoredHealth>,
@@ -80,7 +80,7 @@ impl Tables {
         let endpoint = Endpoint {
             is_enabled: true,
             is_disabled_by_merchant: false,
-            version: 1,
+            health_version: 1,
             receiver,
             health: None,
         };
@@ -102,7 +102,7 @@ impl Tables {
             Change::Move(receiver) => (endpoint.receiver, endpoint.health) = (receiver, None),
             Change::Disable | Change::Enable => return false,
         }
-        endpoint.version += 1;
+        endpoint.health_version += i32::from(!matches!(change, Change::Disable));
         self.wakes.push_back(key.merchant);
         true
     }
@@ -198,7 +198,8 @@ impl Tables {
             .map(|(key, endpoint)| {
                 let pending =
                     self.pending_of(*key).take(loaded_max(endpoint.health, share)).collect();
-                Loaded { key: *key, health: endpoint.health, pending }
+                let Endpoint { health_version, health, .. } = *endpoint;
+                Loaded { key: *key, health_version, health, pending }
             })
             .collect()
     }
@@ -252,12 +253,11 @@ impl Tables {
 
     fn disable(&mut self, wanted: ToDisable) -> BTreeSet<EndpointKey> {
         let mut disabled = BTreeSet::new();
-        for (key, (version, _)) in wanted {
+        for (key, (health_version, _)) in wanted {
             let endpoint = self.endpoints.get_mut(&key);
-            let is_same = |it: &&mut Endpoint| it.is_enabled && it.version == version;
+            let is_same = |it: &&mut Endpoint| it.is_enabled && it.health_version == health_version;
             if let Some(endpoint) = endpoint.filter(is_same) {
                 endpoint.is_enabled = false;
-                endpoint.version += 1;
                 disabled.insert(key);
             }
         }
@@ -294,7 +294,7 @@ impl Tables {
                 let due_at = due_at.unwrap_or(row.due_at);
                 self.put_row(key, Row { due_at, counts });
             }
-            (Some(_), Next::Dead { attempts }) => {
+            (Some(_), Next::Dead { attempts, .. }) => {
                 self.remove_row(key);
                 let counts = StartCounts::resulted(attempts);
                 self.dead.insert(key, DeadRow { counts, is_disabled });
@@ -305,7 +305,10 @@ impl Tables {
 
     fn put_health(&mut self, change: &HealthChange, now: Timestamp) {
         let endpoint = self.endpoints.get_mut(&change.key);
-        let Some(endpoint) = endpoint.filter(|it| it.version == change.version) else { return };
+        let Some(endpoint) = endpoint.filter(|it| it.health_version == change.health_version)
+        else {
+            return;
+        };
         let before = endpoint.health.and_then(|health| health.last_success_at);
         endpoint.health = Some(StoredHealth {
             last_success_at: if change.has_succeeded { Some(now) } else { before },

@@ -258,7 +258,8 @@ impl World {
             self.quarantined.insert(key);
         }
         let endpoint = self.tables.endpoints.get(&key.endpoint);
-        let is_same = endpoint.is_some_and(|it| it.is_enabled && it.version == report.version);
+        let is_same =
+            endpoint.is_some_and(|it| it.is_enabled && it.health_version == report.health_version);
         if report.disable.is_some() && is_same {
             return Err(format!(
                 "{:?} is gone or has failed for days and is enabled",

@@ -33,12 +33,16 @@ fn loaded(number: u128, is_healthy: bool, due_at: Timestamp) -> Loaded {
     };
     let endpoint = EndpointId::from_random(number);
     let key = EndpointKey { merchant: merchant(), endpoint };
-    Loaded { key, health, pending: vec![pending] }
+    Loaded { key, health_version: 1, health, pending: vec![pending] }
 }
 
 /// An endpoint with more deliveries than wait in memory.
 fn many_due() -> Loaded {
-    let mut endpoint = loaded(1, true, now());
+    with_many_due(1)
+}
+
+fn with_many_due(number: u128) -> Loaded {
+    let mut endpoint = loaded(number, true, now());
     let pending = (1..=1_000).map(EventId::from_random);
     endpoint.pending = pending.map(|event| Pending { event, ..endpoint.pending[0] }).collect();
     endpoint
@@ -112,6 +116,22 @@ fn a_store_without_anything_that_waits_is_released() {
     stores.drop_waiting(now());
     assert_eq!(stores.idle(true, 10).len(), 1);
     assert_eq!(stores.rows, 0);
+}
+
+#[test]
+fn a_store_with_many_deliveries_and_an_idle_endpoint_is_not_read_at_each_wake() {
+    let mut idle = loaded(9, true, now());
+    idle.pending.clear();
+    let mut all: Vec<Loaded> = (1..=3).map(with_many_due).collect();
+    all.push(idle);
+    let mut stores = read(&all);
+    stores.wake(merchant(), now());
+    assert!(!stores.has_listed());
+    stores.list_due(now().plus(WOKEN_DELAY_MANY));
+    assert!(stores.has_listed());
+    let mut few = read(&all[2..]);
+    few.wake(merchant(), now());
+    assert!(few.has_listed());
 }
 
 #[test]

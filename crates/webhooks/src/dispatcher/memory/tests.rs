@@ -1,0 +1,236 @@
+use primitives::{EndpointId, Id};
+use rand::SeedableRng;
+use rand::rngs::StdRng;
+
+use super::*;
+use crate::dispatcher::StartCounts;
+use crate::dispatcher::attempt::Outcome;
+use crate::dispatcher::results::RecordedHealth;
+use crate::schedule::Jitter;
+use crate::table::delivery::StoredHealth;
+
+const OWNER: Uuid = Uuid::from_u128(7);
+const SLOTS: usize = 8;
+const SHARE: usize = 100;
+
+fn now() -> Timestamp {
+    "2026-11-15T08:00:00Z".parse().unwrap()
+}
+
+fn healthy() -> StoredHealth {
+    StoredHealth {
+        last_success_at: Some(now()),
+        failing_since: None,
+        consecutive_failures: 0,
+        probe_at: None,
+        latency: None,
+    }
+}
+
+fn endpoint() -> EndpointKey {
+    EndpointKey { merchant: MerchantId::from_random(1), endpoint: EndpointId::from_random(2) }
+}
+
+/// A memory with a healthy endpoint, for which that many deliveries are due.
+fn memory(deliveries: u128) -> Memory {
+    let mut memory = Memory::new(SLOTS, now());
+    read(&mut memory, 1, Some(healthy()), deliveries);
+    memory
+}
+
+/// Reads the endpoint at a version, with that many deliveries that are due.
+fn read(memory: &mut Memory, health_version: i32, health: Option<StoredHealth>, deliveries: u128) {
+    let pending = |number| Pending {
+        event_at: now(),
+        event: EventId::from_random(number),
+        due_at: now(),
+        counts: StartCounts::default(),
+    };
+    let pending = (0..deliveries).map(pending).collect();
+    let loaded = Loaded { key: endpoint(), health_version, health, pending };
+    assert!(memory.refill(OWNER, &[endpoint().merchant], &[loaded], SHARE).is_empty());
+}
+
+/// Chooses and starts everything. Returns the lanes with their deliveries.
+fn start(memory: &mut Memory) -> Vec<(LaneNumber, Vec<DeliveryKey>)> {
+    let chosen = memory.choose(Instant::now());
+    let begin = |lane: Chosen| {
+        let number = memory.begin(&lane, &[], true).expect("it has deliveries");
+        (number, lane.startable().map(|it| it.key).collect())
+    };
+    chosen.into_iter().map(begin).collect()
+}
+
+fn delivered(lane: LaneNumber, key: DeliveryKey) -> AttemptResult {
+    AttemptResult {
+        owner: OWNER,
+        lane,
+        key,
+        health_version: 1,
+        counts: StartCounts::default().started(false),
+        is_alone: false,
+        is_first: true,
+        jitter: Jitter::random(&mut StdRng::seed_from_u64(1)),
+        at: now(),
+        latency: Duration::from_millis(5),
+        outcome: Outcome::Response { status: 200, retry_after: None, start: Vec::new() },
+    }
+}
+
+#[test]
+fn a_lane_that_panics_leaves_nothing_in_flight() {
+    let mut memory = memory(2 * u128::try_from(RUN_MAX).unwrap());
+    let before = memory.run_max();
+    let lanes = start(&mut memory);
+    assert_eq!(lanes.len(), 2);
+    memory.report(&delivered(lanes[0].0, lanes[0].1[0]));
+    assert!(memory.run_max() < before && memory.is_busy());
+    for (lane, _) in lanes {
+        assert_eq!(memory.lane_ended(lane), Some(endpoint()));
+    }
+    memory.stores.remove(endpoint().merchant);
+    memory.lose_reports();
+    assert_eq!((memory.run_max(), memory.slots.in_use()), (before, 0));
+    assert!(!memory.is_busy());
+}
+
+#[test]
+fn a_result_of_a_lost_lease_is_recorded_and_changes_nothing_in_memory() {
+    let mut memory = memory(20);
+    let lanes = start(&mut memory);
+    memory.forget();
+    let report = memory.report(&delivered(lanes[0].0, lanes[0].1[0]));
+    assert_eq!((report.plan, report.health), (Plan::Delivered, None));
+    assert!(!memory.is_settled());
+    let settled = Settled {
+        owner: OWNER,
+        key: report.key,
+        health_version: 1,
+        disposition: Disposition::Fenced,
+        health: None,
+        is_disabled: false,
+    };
+    memory.settle(Some(Uuid::from_u128(8)), &[settled]);
+    assert!(memory.is_settled());
+    assert_eq!(memory.lane_ended(lanes[0].0), None);
+}
+
+#[test]
+fn an_endpoint_whose_secret_cannot_be_read_gets_no_other_attempt_for_some_time() {
+    let mut memory = memory(20);
+    let mut settled = Vec::new();
+    for (lane, keys) in start(&mut memory) {
+        for key in keys {
+            let outcome = Outcome::SecretUnreadable;
+            let report = memory.report(&AttemptResult { outcome, ..delivered(lane, key) });
+            let Plan::Withheld(delay) = report.plan else { panic!("{:?}", report.plan) };
+            settled.push(Settled {
+                owner: OWNER,
+                key,
+                health_version: 1,
+                disposition: Disposition::Due(now().plus(delay)),
+                health: None,
+                is_disabled: false,
+            });
+        }
+        memory.lane_ended(lane);
+    }
+    memory.settle(Some(OWNER), &settled);
+    assert!(!memory.can_start(Instant::now()) && !memory.stores.has_listed());
+    let released = memory.stores.idle(true, 10);
+    assert_eq!(released.len(), 1);
+    assert_eq!(released[0].not_before, Some(now().plus(Duration::from_mins(5))));
+}
+
+#[test]
+fn deliveries_that_were_not_started_are_read_again() {
+    let mut memory = memory(1);
+    let chosen = memory.choose(Instant::now());
+    memory.undo(&chosen[0]);
+    assert!(memory.stores.has_listed() && !memory.is_busy());
+    assert_eq!(memory.slots.in_use(), 0);
+}
+
+#[test]
+fn a_store_whose_start_failed_is_read_again_whatever_else_waits() {
+    let mut memory = memory(u128::try_from(SHARE).unwrap());
+    memory.slots.wait(Class::Healthy, endpoint());
+    let chosen = memory.choose(Instant::now());
+    assert!(!memory.stores.has_listed());
+    memory.undo(&chosen[0]);
+    assert!(memory.stores.has_listed());
+}
+
+#[test]
+fn nothing_starts_while_too_many_results_are_not_recorded() {
+    let mut memory = memory(20);
+    let most = SLOTS * UNSETTLED_PER_SLOT;
+    let key = DeliveryKey { endpoint: endpoint(), event_at: now(), event: EventId::from_random(0) };
+    for _ in 0..most {
+        memory.report(&delivered(99, key));
+    }
+    assert!(memory.can_start(Instant::now()));
+    memory.report(&delivered(99, key));
+    assert!(!memory.can_start(Instant::now()));
+}
+
+#[test]
+fn what_was_sent_before_an_endpoint_moved_says_nothing_about_it() {
+    let mut memory = memory(1);
+    let lanes = start(&mut memory);
+    let class = |memory: &mut Memory| memory.stores.endpoint(endpoint()).unwrap().health.class();
+    read(&mut memory, 2, None, 1);
+    assert_eq!(class(&mut memory), Class::Untried, "its request is still in flight");
+    let (lane, keys) = &lanes[0];
+    let slow = Duration::from_secs(9);
+    let report = memory.report(&AttemptResult { latency: slow, ..delivered(*lane, keys[0]) });
+    assert_eq!((report.plan, report.health), (Plan::Delivered, None));
+    assert_eq!(class(&mut memory), Class::Untried);
+
+    // It fails at its new address, and then the record of a failure at the former one ends.
+    memory.stores.endpoint(endpoint()).unwrap().health.fail();
+    let long_ago = now().minus(Duration::from_hours(100));
+    let settled = Settled {
+        owner: OWNER,
+        key: report.key,
+        health_version: 1,
+        disposition: Disposition::Done,
+        health: Some(RecordedHealth { failing_since: Some(long_ago), probe_at: None }),
+        is_disabled: false,
+    };
+    memory.settle(Some(OWNER), &[settled]);
+    let failing_since =
+        |memory: &mut Memory| memory.stores.endpoint(endpoint()).unwrap().health.failing_since;
+    assert_eq!(failing_since(&mut memory), None);
+    memory.settle(Some(OWNER), &[Settled { health_version: 2, ..settled }]);
+    assert_eq!(failing_since(&mut memory), Some(long_ago));
+}
+
+#[test]
+fn a_lane_has_no_more_deliveries_than_it_is_expected_to_send() {
+    for (millis, most) in [(5, RUN_MAX), (500, 4), (900, 2)] {
+        let mut memory = Memory::new(SLOTS, now());
+        let latency = Some(Duration::from_millis(millis));
+        read(&mut memory, 1, Some(StoredHealth { latency, ..healthy() }), 100);
+        let lanes = start(&mut memory);
+        assert_eq!(lanes.iter().map(|(_, keys)| keys.len()).max(), Some(most), "{millis} ms");
+    }
+}
+
+#[test]
+fn however_many_slots_there_are_endpoints_that_do_not_respond_leave_room_for_other_stores() {
+    let mut memory = Memory::new(STORES_MAX, now());
+    let of = |number: usize| MerchantId::from_random(u128::try_from(number).unwrap());
+    for number in 0..STORES_MAX / 2 {
+        let pending = Pending {
+            event_at: now(),
+            event: EventId::from_random(1),
+            due_at: now(),
+            counts: StartCounts::default(),
+        };
+        let key = EndpointKey { merchant: of(number), ..endpoint() };
+        let loaded = Loaded { key, health_version: 1, health: None, pending: vec![pending] };
+        memory.refill(OWNER, &[key.merchant], &[loaded], SHARE);
+    }
+    assert_eq!(memory.slots.waiting(Class::Untried), STORES_MAX / 6);
+}
