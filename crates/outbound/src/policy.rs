@@ -18,9 +18,9 @@ pub struct Policy {
 }
 
 impl Policy {
-    /// Returns whether a request may connect to the address.
+    /// Returns whether the policy accepts the address. Networks that the operator denies are checked by [`AddressFilter`].
     #[must_use]
-    pub fn permits(&self, address: IpAddr) -> bool {
+    pub(crate) fn permits(&self, address: IpAddr) -> bool {
         match behind_nat64(address) {
             Some(four) => self.allows(address) && self.permits(four),
             None => is_public(address) || self.allows(address),

@@ -61,7 +61,7 @@ pub(crate) fn endpoints() -> Routes<RestState> {
         .operation_id("recoverWebhooks")
         .tag("merchant")
         .summary("Recover the events of a time range")
-        .description("Queues the events from `since` until before `until` that the endpoint has not received: those of the kinds that it selects which were never delivered to it, and its dead letters of any kind. An open circuit is probed at once. At most 10,000 per call: with `next_since`, call again with it as `since`. Repeating a call queues nothing twice. A disabled endpoint is 409 `invalid_status_transition`.")
+        .description("Queues the events from `since` until before `until` that the endpoint has not received: those of the kinds that it selects which were never delivered to it, and its dead letters of any kind. If the endpoint fails, its first pending delivery is attempted at once. At most 10,000 per call: with `next_since`, call again with it as `since`. Repeating a call queues nothing twice. A disabled endpoint is 409 `invalid_status_transition`.")
         .path::<EndpointId>()
         .body::<RecoverRequest>()
         .response::<Envelope<RecoveryRecord>>(202)

@@ -198,7 +198,7 @@ pub(crate) const METRICS: &[Metric] = &[
     counter(
         "souk_webhook_quarantined_total",
         &[Work],
-        "Deliveries that were given up because they ended their worker or panicked",
+        "Deliveries that were quarantined because their attempts ended the worker or panicked",
     ),
     gauge(
         "souk_webhook_clock_skew_seconds",

@@ -60,7 +60,7 @@ pub(crate) async fn status(database: &Database) -> Result<String, WebhooksComman
     Ok(shown(&stats, webhooks::started(&platform).await?))
 }
 
-/// Lets open circuits be probed now.
+/// Probes failing endpoints.
 pub(crate) async fn probe(
     database: &Database,
     arguments: ProbeArguments,
@@ -73,7 +73,8 @@ pub(crate) async fn probe(
     let by = Administration { actor: Actor::Operator, reason: &arguments.reason };
     let endpoints = webhooks::probe_failing_endpoints(database, by, store).await?;
     Ok(format!(
-        "{endpoints} endpoints that fail get their first pending delivery now; each that answers with 2xx gets the others."
+        "{endpoints} failing endpoints get their first pending delivery now. Each that answers with 2xx gets what is due; the rest \
+         follows at its own times."
     ))
 }
 
@@ -169,7 +170,7 @@ mod tests {
         let arguments =
             ProbeArguments { store: None, all: true, reason: "outage".parse().unwrap() };
         let shown = probe(test.database(), arguments).await.unwrap();
-        assert!(shown.starts_with("0 endpoints that fail"), "{shown}");
+        assert!(shown.starts_with("0 failing endpoints"), "{shown}");
     }
 
     #[tokio::test]

@@ -15,6 +15,8 @@ use crate::table::{self, purge, settlement};
 /// For how long events, their bodies and their deliveries are kept and can be sent again (docs/retention.md). A delivery ends
 /// that long after its event, whatever its status: it is neither listed nor counted any more, and is deleted.
 pub const RETENTION: Duration = Duration::from_hours(30 * 24);
+/// When a job is due that finds what transactions have added which began before its cause, and did not see it.
+const AFTER_OTHERS: Duration = Duration::from_mins(1);
 /// Rows that a statement deletes or moves.
 const BATCH: i64 = 1_000;
 
@@ -102,11 +104,16 @@ async fn empty(context: &JobContext, bucket: i16, before: Timestamp) -> Result<(
 }
 
 /// Moves the pending deliveries of an endpoint that was disabled, because it is gone or has failed for days, to the
-/// dead letters, in batches: there may be millions. Enqueued with the disabling.
+/// dead letters, in batches: there may be millions. Enqueued with the disabling, at once and a second time.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct DeadLetterDeliveries {
     pub(crate) merchant: MerchantId,
     pub(crate) endpoint: EndpointId,
+}
+
+impl DeadLetterDeliveries {
+    /// When the job is due the second time: transactions that began before the disabling may still add deliveries.
+    pub(crate) const DELAY: Duration = AFTER_OTHERS;
 }
 
 impl Job for DeadLetterDeliveries {
@@ -140,7 +147,7 @@ pub struct DeleteDeliveries {
 
 impl DeleteDeliveries {
     /// When the job is due: transactions that began before the deletion may still add deliveries.
-    pub(crate) const DELAY: Duration = Duration::from_mins(1);
+    pub(crate) const DELAY: Duration = AFTER_OTHERS;
 }
 
 impl Job for DeleteDeliveries {

@@ -1,5 +1,7 @@
 //! Verbs: sending an event again, recovering the events of a range of time, and testing an endpoint.
 
+use std::time::Duration;
+
 use database::Work;
 use jobs::{IdempotencyKey, Job, JobContext, JobError, Outcome};
 use primitives::{EndpointId, EventId, MerchantId, Timestamp};
@@ -18,6 +20,9 @@ use crate::{Endpoint, EndpointError, EventKind, EventPosition, WebhookError, Web
 const PAGE_EVENTS: u32 = 1_000;
 /// Transactions of one recovery.
 const PAGES_MAX: u32 = 100;
+
+/// Recoveries of an endpoint whose ranges begin and end within the same five seconds have one job for late events.
+const LATE_BUCKET: Duration = Duration::from_secs(5);
 
 /// What a recovery queued.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,8 +66,9 @@ impl Webhooks {
 
     /// Queues the events of a range, `until` excluded, that an endpoint has not received: those of the kinds that it selects which
     /// were never delivered to it, and its dead letters of any kind. Without `until`, the range ends now. Events older than 30 days
-    /// are gone. An open circuit is probed at once.
-    /// Repeating it queues nothing twice. An event whose transaction commits after the call is queued by a job, soon afterwards.
+    /// are gone. If the endpoint fails, its first pending delivery is attempted at once; the others follow at their times.
+    /// Repeating it queues nothing twice. An event whose transaction commits after the call is queued by a job, soon afterwards, as may
+    /// be others of the five seconds before and after the range, if these have just passed.
     pub async fn recover(
         &self,
         merchant: MerchantId,
@@ -80,15 +86,16 @@ impl Webhooks {
                 return Err(EndpointError::InvalidRange);
             }
             let found = enabled(&mut work, merchant, endpoint).await?;
-            let is_open = table::endpoint::probe_now(&mut work, merchant, endpoint).await?;
+            let is_failing = table::endpoint::probe_now(&mut work, merchant, endpoint).await?;
             after = after.max(EventPosition::before(now.minus(RETENTION)));
             let range = Range { after, until, kinds: &found.kinds, limit: i64::from(PAGE_EVENTS) };
             let page = table::redeliver::range(&mut work, merchant, endpoint, &range).await?;
-            // All that the endpoint has not received may be pending already.
-            if is_open && page.queued == 0 {
+            // All that the endpoint has not received may be pending already, and due in hours.
+            if is_failing && page.queued == 0 {
+                table::redeliver::advance_first(&mut work, merchant, endpoint).await?;
                 table::endpoint::wake(&mut work, merchant).await?;
             }
-            let last = page.last.filter(|_| page.seen >= i64::from(PAGE_EVENTS));
+            let last = page.next(range.limit);
             if last.is_none() {
                 let recent = since.max(now.minus(OVERLAP));
                 recover_later(&mut work, merchant, endpoint, recent, until.min(now)).await?;
@@ -150,7 +157,8 @@ async fn enabled(
     }
 }
 
-/// Enqueues the job that queues what has become visible meanwhile of the last events of a recovery, if it has any.
+/// Enqueues the job that queues what has become visible meanwhile of the last events of a recovery, if it has any. The range of the job
+/// is a little longer, so that calls that follow each other have one job.
 async fn recover_later(
     work: &mut Work,
     merchant: MerchantId,
@@ -159,11 +167,19 @@ async fn recover_later(
     until: Timestamp,
 ) -> Result<(), EndpointError> {
     if since < until {
+        let since = start_of_bucket(since);
+        let until = start_of_bucket(until.plus(LATE_BUCKET));
+        let key = format!("{endpoint}/{}/{}", since.unix_micros(), until.unix_micros());
         let job = RecoverLateEvents { merchant, endpoint, since, until };
-        let at = work.now().plus(OVERLAP);
-        jobs::enqueue_at(work, &job, at).await?;
+        jobs::enqueue_unique(work, &job, &key, until.plus(OVERLAP)).await?;
     }
     Ok(())
+}
+
+/// Returns the time rounded down to a multiple of [`LATE_BUCKET`].
+fn start_of_bucket(at: Timestamp) -> Timestamp {
+    let bucket = i64::try_from(LATE_BUCKET.as_micros()).unwrap_or(1);
+    Timestamp::from_unix_micros(at.unix_micros() - at.unix_micros().rem_euclid(bucket))
 }
 
 /// Queues events that a recovery could not see: an event has the time at which its transaction began, and was not sent if its
@@ -200,9 +216,9 @@ impl Job for RecoverLateEvents {
             let range = Range { after, until, kinds: &found.kinds, limit: i64::from(PAGE_EVENTS) };
             let page = table::redeliver::range(&mut work, merchant, endpoint, &range).await?;
             context.advance(work).await?;
-            after = match page.last {
-                Some(last) if page.seen >= i64::from(PAGE_EVENTS) => last,
-                _ => return Ok(Outcome::DONE),
+            after = match page.next(range.limit) {
+                Some(next) => next,
+                None => return Ok(Outcome::DONE),
             };
         }
     }

@@ -90,8 +90,9 @@ pub async fn webhook_stats(reading: &Reading) -> Result<WebhookStats, WebhookErr
         .await
 }
 
-/// Returns the number of deliveries that are started and have no recorded result, at stores whose owner has a valid lease. What a killed process had started counts while its lease is valid, and again from when another one takes the
-/// store until it is sent again.
+/// Returns the number of deliveries that are started and have no recorded result, at stores whose owner has a valid lease. What a
+/// killed process had started counts while its lease is valid, and again from when another one takes the store until it is sent
+/// again.
 pub async fn started(reading: &Reading) -> Result<i64, WebhookError> {
     let limit = i64::try_from(LOADED_MAX).unwrap_or(i64::MAX);
     reading

@@ -42,7 +42,7 @@ pub(super) enum Outcome {
     GivenUp,
     /// The secret of the endpoint cannot be decrypted: a fault of this server.
     SecretUnreadable,
-    /// The retention of the body has ended.
+    /// The body is missing, which is not expected: it is kept for longer than its deliveries.
     BodyExpired,
     /// Nothing was sent, because of what happened before in the lane.
     Unsent,
@@ -69,7 +69,7 @@ pub(super) struct Delivery {
     pub(super) is_first: bool,
     /// Of the next attempt, if this one fails.
     pub(super) jitter: Jitter,
-    /// `None` if its retention has ended.
+    /// `None` if it is missing.
     pub(super) body: Option<Bytes>,
 }
 

@@ -174,8 +174,9 @@ fn note_health(
     plan: Plan,
     now: Timestamp,
 ) -> Option<HealthNote> {
-    if plan == Plan::Delivered {
-        health.record_latency(result.latency);
+    let is_delivered = plan == Plan::Delivered;
+    health.record_latency(result.latency, is_delivered);
+    if is_delivered {
         let is_new = health.succeed(now);
         let (failing_since, probe_delay, latency) = (None, None, health.latency);
         let note = HealthNote { consecutive_failures: 0, failing_since, probe_delay, latency };
@@ -290,6 +291,19 @@ mod tests {
         assert!(matches!(plan(0), Plan::Retry(delay) if (4..=6).contains(&delay.as_secs())));
         assert!(matches!(plan(8), Plan::Retry(_)));
         assert_eq!(plan(9), Plan::Dead);
+    }
+
+    #[test]
+    fn the_time_of_a_request_without_a_response_is_recorded_with_the_health() {
+        let latency_of = |outcome, latency| {
+            let result = AttemptResult { latency, ..ended(0, 1, outcome) };
+            decide(&result, Some(&mut health(None)), now()).health.unwrap().latency
+        };
+        let timeout = Outcome::NoResponse(RequestError::Timeout);
+        let seconds = Duration::from_secs;
+        assert_eq!(latency_of(timeout, seconds(10)), Some(seconds(10)));
+        assert_eq!(latency_of(response(500), seconds(4)), Some(seconds(4)));
+        assert_eq!(latency_of(response(500), Duration::from_millis(5)), None);
     }
 
     #[test]

@@ -289,10 +289,6 @@ impl EndpointQueue {
     pub(super) fn has_share(&self) -> bool {
         self.health.class() == Class::Healthy && self.len() > 0
     }
-
-    pub(super) fn lanes(&self) -> usize {
-        self.lanes
-    }
 }
 
 #[cfg(test)]

@@ -10,8 +10,8 @@ use crate::table::delivery::StoredHealth;
 
 /// A request that takes longer is slow: a slot then serves less than one endpoint a second.
 pub(super) const SLOW: Duration = Duration::from_secs(1);
-/// What a slower request counts as: an endpoint that is fast again is not slow for long.
-const COUNTED_MAX: Duration = Duration::from_secs(3);
+/// What a slower request counts as. A timeout counts as what it took; after it, nine fast requests at most make an endpoint fast.
+const COUNTED_MAX: Duration = outbound::TOTAL_TIMEOUT;
 /// The part of a request in the time of the last ones: one that is a little slow does not make its endpoint slow.
 const LAST_PART: u32 = 4;
 
@@ -35,7 +35,7 @@ pub(super) struct Health {
     pub(super) failing_since: Option<Timestamp>,
     /// When a success was recorded last.
     recorded_success_at: Option<Timestamp>,
-    /// The time of the last requests that succeeded, smoothed; `None` before the first one.
+    /// The time of the last requests, smoothed; `None` before the first one that counts.
     pub(super) latency: Option<Duration>,
     pub(super) circuit: Circuit,
 }
@@ -79,13 +79,17 @@ impl Health {
         self.latency.is_some_and(|latency| latency > SLOW)
     }
 
-    /// Counts the time of a request that succeeded, before the success itself.
-    pub(super) fn record_latency(&mut self, latency: Duration) {
+    /// Counts the time of a request, before its success or failure. A failure counts if it took longer than the requests before,
+    /// as a timeout does: one that is quick says nothing about how long a success takes.
+    pub(super) fn record_latency(&mut self, latency: Duration, has_succeeded: bool) {
+        let latency = latency.min(COUNTED_MAX);
+        if !has_succeeded && latency <= self.latency.unwrap_or(SLOW) {
+            return;
+        }
         if self.is_slow() {
             // Recorded again, if it is not slow any more.
             self.recorded_success_at = None;
         }
-        let latency = latency.min(COUNTED_MAX);
         let smoothed = |before: Duration| (before * (LAST_PART - 1) + latency) / LAST_PART;
         self.latency = Some(self.latency.map_or(latency, smoothed));
     }
@@ -161,7 +165,7 @@ mod tests {
     fn an_endpoint_is_slow_while_its_last_requests_took_long() {
         let mut health = Health::UNTRIED;
         let mut after = |millis| {
-            health.record_latency(Duration::from_millis(millis));
+            health.record_latency(Duration::from_millis(millis), true);
             (health.succeed(now()), health.class())
         };
         assert_eq!(after(50), (true, Class::Healthy));
@@ -175,11 +179,55 @@ mod tests {
             (is_recorded, class) = after(50);
             fast += 1;
         }
-        assert_eq!((fast, is_recorded), (2, true), "that it is fast again is recorded, too");
+        assert_eq!((fast, is_recorded), (4, true), "that it is fast again is recorded, too");
         assert_eq!(after(50), (false, Class::Healthy));
         let mut first = Health::UNTRIED;
-        first.record_latency(Duration::from_secs(9));
+        first.record_latency(Duration::from_secs(9), true);
         first.succeed(now());
         assert_eq!(first.class(), Class::Slow, "nothing else is known of it");
+    }
+
+    /// Returns the class after a success that took so long.
+    fn succeeded(health: &mut Health, latency: Duration) -> Class {
+        health.record_latency(latency, true);
+        health.succeed(now());
+        health.class()
+    }
+
+    fn failed(health: &mut Health, latency: Duration) {
+        health.record_latency(latency, false);
+        health.fail();
+    }
+
+    #[test]
+    fn an_endpoint_that_hangs_every_other_time_is_slow() {
+        let (fast, timeout) = (Duration::from_millis(50), Duration::from_secs(10));
+        let mut health = Health::UNTRIED;
+        assert_eq!(succeeded(&mut health, fast), Class::Healthy);
+        for _ in 0..20 {
+            failed(&mut health, timeout);
+            assert_eq!(succeeded(&mut health, fast), Class::Slow);
+        }
+    }
+
+    #[test]
+    fn an_endpoint_that_only_hung_is_healthy_after_nine_fast_successes() {
+        let mut health = Health::UNTRIED;
+        (0..50).for_each(|_| failed(&mut health, Duration::from_mins(1)));
+        let count = (1..50).find(|_| succeeded(&mut health, Duration::ZERO) == Class::Healthy);
+        assert_eq!(count, Some(9));
+    }
+
+    #[test]
+    fn a_quick_failure_makes_no_endpoint_slow_and_hides_no_slow_one() {
+        let (quick, slow) = (Duration::from_millis(1), Duration::from_secs(3));
+        let mut health = Health::UNTRIED;
+        (0..20).for_each(|_| failed(&mut health, quick));
+        assert_eq!(succeeded(&mut health, Duration::from_millis(50)), Class::Healthy);
+        let mut health = Health::UNTRIED;
+        failed(&mut health, quick);
+        assert_eq!(succeeded(&mut health, slow), Class::Slow, "nothing else is known of it");
+        (0..20).for_each(|_| failed(&mut health, quick));
+        assert_eq!(succeeded(&mut health, slow), Class::Slow);
     }
 }

@@ -14,7 +14,7 @@ use crate::dispatcher::decision::{self, Plan, Report};
 use crate::dispatcher::endpoint_queue::RUN_MAX;
 use crate::dispatcher::results::{Disposition, Settled};
 use crate::dispatcher::slots::{Class, Slots, Turn};
-use crate::dispatcher::stores::{STORES_MAX, Stores};
+use crate::dispatcher::stores::{Backlog, STORES_MAX, Stores};
 use crate::table::delivery::{DeliveryKey, EndpointKey, Loaded, Pending, Startable};
 
 /// Deliveries whose start is recorded in one transaction.
@@ -125,10 +125,9 @@ impl Memory {
     ) -> Vec<Report> {
         let now = self.now;
         let quarantined = self.stores.refill(merchants, loaded, share, now);
-        let backlog_max = (self.slots.total() * BACKLOG_PER_SLOT).min(BACKLOG_MAX);
+        let backlog = self.backlog();
         for merchant in merchants {
-            let slots = &mut self.slots;
-            self.stores.offer_all(*merchant, slots, now, backlog_max, now.plus(DEFERRED));
+            self.stores.offer_all(*merchant, &mut self.slots, now, backlog);
             self.stores.review(*merchant, now);
         }
         self.unsettled += quarantined.len();
@@ -136,6 +135,11 @@ impl Memory {
             Report::quarantined(owner, DeliveryKey::of(endpoint, &pending), &pending, now)
         };
         quarantined.into_iter().map(report).collect()
+    }
+
+    fn backlog(&self) -> Backlog {
+        let max = (self.slots.total() * BACKLOG_PER_SLOT).min(BACKLOG_MAX);
+        Backlog { max, defer_until: self.now.plus(DEFERRED) }
     }
 
     /// Returns whether an attempt can start: not while too many results wait to be recorded.
@@ -153,7 +157,7 @@ impl Memory {
     pub(super) fn choose(&mut self, instant: Instant) -> Vec<Chosen> {
         let mut chosen = Vec::new();
         let mut count = 0;
-        let run_max = self.run_max();
+        let (run_max, backlog) = (self.run_max(), self.backlog());
         while count < STARTS_PER_TRANSACTION
             && let Some(turn) = self.slots.next(instant, self.unsettled == 0)
         {
@@ -164,7 +168,7 @@ impl Memory {
             let Some(lane) = lane else { continue };
             count += lane.deliveries.len();
             self.stores.lane_started(lane.endpoint);
-            self.stores.offer(lane.endpoint, &mut self.slots, self.now);
+            self.stores.offer(lane.endpoint, &mut self.slots, self.now, backlog);
             chosen.push(lane);
         }
         self.starting += count;
@@ -275,7 +279,8 @@ impl Memory {
             Some(queue) => {
                 let class = queue.health.class();
                 let report = decision::decide(result, queue.health_at(result.health_version), now);
-                if report.plan == Plan::Delivered && class != Class::Healthy {
+                // More of it may be in memory now, or one after another.
+                if report.plan == Plan::Delivered && queue.health.class() != class {
                     queue.expect_more();
                 }
                 queue.pause_if_open();
@@ -286,8 +291,7 @@ impl Memory {
             }
             None => decision::decide(result, None, now),
         };
-        self.stores.offer(key.endpoint, &mut self.slots, now);
-        self.stores.review(key.endpoint.merchant, now);
+        self.offer(key.endpoint);
         report
     }
 
@@ -305,7 +309,6 @@ impl Memory {
             self.stores.remove(key.endpoint.merchant);
             return;
         }
-        let now = self.now;
         let Some(queue) = self.stores.endpoint(key.endpoint) else { return };
         queue.settled(key.event);
         if let Some((health, recorded)) = queue.health_at(health_version).zip(health) {
@@ -314,15 +317,24 @@ impl Memory {
         match disposition {
             Disposition::Due(at) => queue.refill_at(at),
             Disposition::Returned => queue.expect_more(),
-            Disposition::Unrecordable => queue.refill_at(now.plus(DEFERRED)),
-            Disposition::Done | Disposition::Fenced => {}
+            Disposition::Unrecordable | Disposition::Done | Disposition::Fenced => {}
         }
         queue.pause_if_open();
         if is_disabled {
             queue.clear();
         }
-        self.stores.offer(key.endpoint, &mut self.slots, now);
-        self.stores.review(key.endpoint.merchant, now);
+        if disposition == Disposition::Unrecordable {
+            // Otherwise its store would be released, claimed at once, and the delivery sent again.
+            self.stores.defer(key.endpoint, self.now.plus(DEFERRED));
+        }
+        self.offer(key.endpoint);
+    }
+
+    /// Lets an endpoint of which a result came wait for a slot.
+    fn offer(&mut self, endpoint: EndpointKey) {
+        let (now, backlog) = (self.now, self.backlog());
+        self.stores.offer(endpoint, &mut self.slots, now, backlog);
+        self.stores.review(endpoint.merchant, now);
     }
 
     /// Ends a lane, and returns its endpoint. `None` for a lane of a lease that was lost.
@@ -339,8 +351,9 @@ impl Memory {
         } else {
             self.slots.vacate(class);
         }
-        self.stores.lane_ended(endpoint, &mut self.slots, self.now);
-        self.stores.review(endpoint.merchant, self.now);
+        let (now, backlog) = (self.now, self.backlog());
+        self.stores.lane_ended(endpoint, &mut self.slots, now, backlog);
+        self.stores.review(endpoint.merchant, now);
     }
 }
 

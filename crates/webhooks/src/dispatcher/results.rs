@@ -105,8 +105,8 @@ fn next_batch(waiting: &mut VecDeque<Report>) -> Vec<Report> {
     waiting.drain(..count).collect()
 }
 
-/// Records a batch: again while the database is unavailable, and in parts if it refuses one of the reports or somebody
-/// has locked the row of one.
+/// Records a batch: again while the database is unavailable, and in parts if it refuses one of the reports or another
+/// transaction has locked the row of one.
 async fn record_batch(
     database: &Database,
     batch: Vec<Report>,
@@ -178,7 +178,7 @@ async fn record(database: &Database, reports: &[Report]) -> Result<Vec<Settled>,
     let now = work.now();
     let stores = stores_of(reports.iter().map(|report| &report.key));
     let held = queue::lock_owned(&mut work, owner, &stores).await?;
-    // Endpoints before deliveries, as everybody who locks both; and the health of an endpoint before it is disabled.
+    // Endpoints before deliveries, as every transaction that locks both; and the health of an endpoint before it is disabled.
     let health: Vec<HealthChange> = health_of(reports, &held, now).into_values().collect();
     if !health.is_empty() {
         settlement::put_health(&mut work, &health).await?;
@@ -216,18 +216,21 @@ async fn disable(
     Ok(disabled)
 }
 
-/// Enqueues the job that moves the pending deliveries of a disabled endpoint to the dead letters. They may be millions, and the
-/// results of all others wait for this transaction.
+/// Enqueues the job that moves the pending deliveries of a disabled endpoint to the dead letters: at once, and again for those of
+/// transactions that did not see the disabling. They may be millions, and the results of all others wait for this transaction.
 async fn enqueue_dead_letters(work: &mut Work, key: EndpointKey) -> Result<(), DatabaseError> {
     let EndpointKey { merchant, endpoint } = key;
-    match jobs::enqueue(work, &DeadLetterDeliveries { merchant, endpoint }).await {
-        Err(QueueError::Database(error)) => Err(error),
-        Err(error) => {
-            tracing::error!(%error, %endpoint, "deliveries to a disabled webhook endpoint stay pending");
-            Ok(())
+    let now = work.now();
+    for at in [now, now.plus(DeadLetterDeliveries::DELAY)] {
+        match jobs::enqueue_at(work, &DeadLetterDeliveries { merchant, endpoint }, at).await {
+            Ok(_) => {}
+            Err(QueueError::Database(error)) => return Err(error),
+            Err(error) => {
+                tracing::error!(%error, %endpoint, "deliveries to a disabled webhook endpoint stay pending");
+            }
         }
-        Ok(_) => Ok(()),
     }
+    Ok(())
 }
 
 /// The endpoints that reports want to disable: the version of the health that they read, and why.
@@ -353,6 +356,7 @@ pub(super) fn health_of(
             consecutive_failures,
             failing_since: if has_succeeded { None } else { failing_since.or(Some(now)) },
             probe_at: probe_delay.map(|delay| now.plus(delay)),
+            attempted_at: report.attempt.as_ref().map(|attempt| attempt.at),
             latency,
         };
         Some((report.endpoint(), change))

@@ -30,6 +30,8 @@ const TAKE_INTERVAL_MAX: Duration = Duration::from_millis(500);
 const STORES_PER_STEP: usize = 500;
 /// Stores that are read by one statement, which limits the rows that it returns.
 const STORES_PER_READ: usize = 100;
+/// When a store is read again that could not be read.
+const UNREADABLE_PAUSE: Duration = Duration::from_mins(1);
 /// Time that attempts have to end at shutdown, and then their results to be recorded.
 const DRAIN_MAX: Duration = Duration::from_secs(6);
 const RECORD_MAX: Duration = Duration::from_secs(5);
@@ -42,6 +44,10 @@ pub(super) struct Session<'dispatcher> {
     /// `None` until one is acquired, and after it was lost.
     pub(super) lease: Option<Lease>,
     pub(super) memory: Memory,
+    /// Stores that could not be read together with others: each is read alone until that succeeds.
+    read_alone: HashSet<MerchantId>,
+    /// Why stores were not read, for the end of the step.
+    failed_read: Option<DatabaseError>,
     /// Transactions that record starts.
     pub(super) starting: JoinSet<BatchEnd>,
     /// Why starts were not recorded, for the next step.
@@ -75,6 +81,8 @@ impl<'dispatcher> Session<'dispatcher> {
             dispatcher,
             lease: None,
             memory: Memory::new(dispatcher.settings.slots, dispatcher.database.local_now()),
+            read_alone: HashSet::new(),
+            failed_read: None,
             starting: JoinSet::new(),
             failed_start: None,
             lanes: JoinSet::new(),
@@ -170,7 +178,8 @@ impl<'dispatcher> Session<'dispatcher> {
             metrics::gauge!("souk_webhook_in_flight", "class" => class.as_str())
                 .set(f64::from(used));
         }
-        Ok(())
+        // Stores that cannot be read keep nothing of the others from starting.
+        self.failed_read.take().map_or(Ok(()), Err)
     }
 
     /// Starts over if the task that records has ended, which only a defect can cause: what it had is sent again.
@@ -326,6 +335,7 @@ impl<'dispatcher> Session<'dispatcher> {
         self.starting = JoinSet::new();
         self.lanes = JoinSet::new();
         self.lane_numbers.clear();
+        self.read_alone.clear();
         self.memory.forget();
     }
 
@@ -360,7 +370,7 @@ impl<'dispatcher> Session<'dispatcher> {
         for merchant in taken.merchants {
             self.memory.stores.wake(merchant, taken.now);
         }
-        let has_read = self.read(owner).await?;
+        let has_read = self.read(owner).await;
         self.memory.stores.list_due(self.memory.now);
         let is_active = taken.found_any || has_read || self.memory.stores.has_listed();
         self.take_interval = if is_active {
@@ -373,39 +383,50 @@ impl<'dispatcher> Session<'dispatcher> {
     }
 
     /// Reads stores from the database, as many as fit until the lease is to be renewed. Returns whether there was one to be read.
-    async fn read(&mut self, owner: Uuid) -> Result<bool, DatabaseError> {
+    async fn read(&mut self, owner: Uuid) -> bool {
         let listed = self.memory.stores.take_listed(STORES_PER_STEP);
-        let (mut parts, mut end) = (listed.chunks(STORES_PER_READ), Ok(!listed.is_empty()));
+        let (alone, together): (Vec<MerchantId>, Vec<MerchantId>) =
+            listed.iter().partition(|merchant| self.read_alone.contains(merchant));
+        let mut parts = together.chunks(STORES_PER_READ).chain(alone.chunks(1));
         for stores in parts.by_ref() {
-            if let Err(error) = self.read_stores(owner, stores).await {
-                end = Err(error);
-                break;
-            }
-            if self.lease.as_ref().is_some_and(Lease::is_renewal_due) {
+            self.read_stores(owner, stores).await;
+            let is_unavailable = matches!(self.failed_read, Some(DatabaseError::Unavailable(_)));
+            if is_unavailable || self.lease.as_ref().is_some_and(Lease::is_renewal_due) {
                 break;
             }
         }
         parts.flatten().for_each(|merchant| self.memory.stores.mark_for_read(*merchant));
-        end
+        !listed.is_empty()
     }
 
-    /// Reads stores by one statement. If that fails, they are to be read again.
-    async fn read_stores(
-        &mut self,
-        owner: Uuid,
-        stores: &[MerchantId],
-    ) -> Result<(), DatabaseError> {
+    /// Reads stores by one statement. If that fails, they are to be read again, each alone. One that cannot be read alone is left
+    /// as it is for a while, unless the database is unavailable.
+    async fn read_stores(&mut self, owner: Uuid, stores: &[MerchantId]) {
         let share = self.memory.stores.share();
-        let loaded =
-            ownership::load(&self.dispatcher.database, stores, share).await.inspect_err(|_| {
-                for merchant in stores {
-                    self.memory.stores.mark_for_read(*merchant);
+        let error = match ownership::load(&self.dispatcher.database, stores, share).await {
+            Ok(loaded) => {
+                self.read_alone.retain(|merchant| !stores.contains(merchant));
+                for report in self.memory.refill(owner, stores, &loaded, share) {
+                    self.submit(report);
                 }
-            })?;
-        for report in self.memory.refill(owner, stores, &loaded, share) {
-            self.submit(report);
+                return;
+            }
+            Err(error) => error,
+        };
+        let is_unavailable = matches!(error, DatabaseError::Unavailable(_));
+        if let ([merchant], false) = (stores, is_unavailable) {
+            tracing::error!(%error, %merchant, "the webhooks of a store cannot be read; they are read again in a minute");
+            let now = self.memory.now;
+            self.memory.stores.read_later(*merchant, now.plus(UNREADABLE_PAUSE), now);
+            return;
         }
-        Ok(())
+        if !is_unavailable {
+            self.read_alone.extend(stores);
+        }
+        for merchant in stores {
+            self.memory.stores.mark_for_read(*merchant);
+        }
+        self.failed_read = Some(error);
     }
 
     /// Releases stores that have nothing to send.

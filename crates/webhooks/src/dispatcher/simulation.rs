@@ -79,6 +79,14 @@ mod tests {
         }
     }
 
+    #[test]
+    fn receivers_that_answer_every_other_request_keep_no_other_waiting() {
+        for number in 0..4 {
+            let done = simulate(number * scenery::CROWDED_EVERY + scenery::HANGING_AFTER);
+            assert!(done.as_ref().is_ok_and(|it| it.attempts > it.delivered), "{done:?}");
+        }
+    }
+
     /// An endpoint moves from a slow receiver to one that works while requests to the former are in flight.
     #[test]
     fn an_endpoint_that_moved_is_not_slow_because_of_its_former_receiver() {

@@ -44,6 +44,8 @@ struct Store {
     read_at: Option<Timestamp>,
     /// Endpoints of it had to be left out; it is not to be looked at before then.
     not_before: Option<Timestamp>,
+    /// It could not be read: it is read again at `read_at`, whatever wakes it.
+    is_unreadable: bool,
 }
 
 impl Store {
@@ -51,12 +53,20 @@ impl Store {
     fn woken_delay(&self) -> Option<Duration> {
         let has_enough =
             !self.endpoints.is_empty() && self.endpoints.values().all(EndpointQueue::has_enough);
-        if has_enough {
+        if has_enough || self.is_unreadable {
             Some(WOKEN_DELAY)
         } else {
             (self.rows > MANY_ROWS).then_some(WOKEN_DELAY_MANY)
         }
     }
+}
+
+/// How many endpoints of a class that is not healthy wait in memory, and what becomes of the others.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Backlog {
+    pub(super) max: usize,
+    /// Until when the others are left out.
+    pub(super) defer_until: Timestamp,
 }
 
 /// All stores in memory.
@@ -123,6 +133,13 @@ impl Stores {
         self.review(merchant, now);
     }
 
+    /// Lets a store that could not be read be read again at a time, and not before.
+    pub(super) fn read_later(&mut self, merchant: MerchantId, at: Timestamp, now: Timestamp) {
+        let store = self.by_merchant.entry(merchant).or_default();
+        (store.is_unreadable, store.read_at) = (true, Some(at));
+        self.review(merchant, now);
+    }
+
     /// Removes stores that are to be read from their list, and returns them.
     pub(super) fn take_listed(&mut self, limit: usize) -> Vec<MerchantId> {
         let count = limit.min(self.to_read.len());
@@ -157,7 +174,7 @@ impl Stores {
             // Not more than were read, although another store may have less now.
             let share = share.min(self.share());
             let store = self.by_merchant.entry(*merchant).or_default();
-            store.not_before = None;
+            (store.not_before, store.is_unreadable) = (None, false);
             let start = loaded.partition_point(|it| it.key.merchant < *merchant);
             let of_store = loaded[start..].iter().take_while(|it| it.key.merchant == *merchant);
             let of_store: Vec<&Loaded> = of_store.collect();
@@ -188,21 +205,18 @@ impl Stores {
         merchant: MerchantId,
         slots: &mut Slots,
         now: Timestamp,
-        backlog_max: usize,
-        defer_until: Timestamp,
+        backlog: Backlog,
     ) {
         let Some(store) = self.by_merchant.get_mut(&merchant) else { return };
         for (endpoint, queue) in &mut store.endpoints {
-            let class = queue.health.class();
-            let is_new = queue.queued.is_none() && queue.lanes() == 0 && queue.can_start(now);
-            if is_new && class != Class::Healthy && slots.waiting(class) >= backlog_max {
-                queue.clear();
-                queue.refill_at(defer_until);
-                store.not_before = Some(defer_until);
-                continue;
-            }
             let key = EndpointKey { merchant, endpoint: *endpoint };
-            offer(key, queue, store.lanes, slots, now);
+            if is_beyond(backlog.max, queue, slots, now) {
+                queue.clear();
+                queue.refill_at(backlog.defer_until);
+                store.not_before = Some(backlog.defer_until);
+            } else {
+                offer(key, queue, store.lanes, slots, now);
+            }
         }
     }
 
@@ -222,12 +236,21 @@ impl Stores {
         }
     }
 
-    /// Lets one endpoint wait for a slot if it can start.
-    pub(super) fn offer(&mut self, key: EndpointKey, slots: &mut Slots, now: Timestamp) {
+    /// Lets an endpoint that had a lane wait for another slot if it can start. If too many of its class wait with it, it is left out,
+    /// as by [`offer_all`](Self::offer_all), and leaves its place to one that was: otherwise those in memory would keep it for ever.
+    pub(super) fn offer(
+        &mut self,
+        key: EndpointKey,
+        slots: &mut Slots,
+        now: Timestamp,
+        backlog: Backlog,
+    ) {
         let Some(store) = self.by_merchant.get_mut(&key.merchant) else { return };
-        let lanes = store.lanes;
-        if let Some(queue) = store.endpoints.get_mut(&key.endpoint) {
-            offer(key, queue, lanes, slots, now);
+        let Some(queue) = store.endpoints.get_mut(&key.endpoint) else { return };
+        if is_beyond(backlog.max.saturating_sub(1), queue, slots, now) {
+            self.defer(key, backlog.defer_until);
+        } else {
+            offer(key, queue, store.lanes, slots, now);
         }
     }
 
@@ -241,19 +264,21 @@ impl Stores {
     }
 
     /// Counts the end of a lane, and lets the endpoints of the store wait for a slot that could not because of it.
-    pub(super) fn lane_ended(&mut self, key: EndpointKey, slots: &mut Slots, now: Timestamp) {
+    pub(super) fn lane_ended(
+        &mut self,
+        key: EndpointKey,
+        slots: &mut Slots,
+        now: Timestamp,
+        backlog: Backlog,
+    ) {
         let Some(store) = self.by_merchant.get_mut(&key.merchant) else { return };
         let Some(queue) = store.endpoints.get_mut(&key.endpoint) else { return };
         queue.lane_ended();
         let was_full = store.lanes >= STORE_LANES_MAX;
         store.lanes = store.lanes.saturating_sub(1);
-        let lanes = store.lanes;
-        offer(key, queue, lanes, slots, now);
+        self.offer(key, slots, now, backlog);
         if was_full {
-            for (endpoint, queue) in &mut store.endpoints {
-                let key = EndpointKey { merchant: key.merchant, endpoint: *endpoint };
-                offer(key, queue, lanes, slots, now);
-            }
+            self.offer_all(key.merchant, slots, now, backlog);
         }
     }
 
@@ -364,6 +389,13 @@ impl Stores {
             }
         }
     }
+}
+
+/// Returns whether an endpoint could wait for a slot, is not healthy, and so many of its class wait already.
+fn is_beyond(max: usize, queue: &EndpointQueue, slots: &Slots, now: Timestamp) -> bool {
+    let class = queue.health.class();
+    let is_new = queue.queued != Some(class) && queue.can_start(now);
+    is_new && class != Class::Healthy && slots.waiting(class) >= max
 }
 
 /// Lets an endpoint wait for a slot if it can start and does not wait in its class already, and for the turn of its

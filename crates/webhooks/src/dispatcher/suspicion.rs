@@ -1,4 +1,4 @@
-//! Which deliveries may have crashed their process, and which are given up for it.
+//! Which deliveries may have crashed their process, and which are quarantined for it.
 //!
 //! A start without a result is *lost*. Whatever crashes a process loses the starts of everything in flight, so that a lost start
 //! beside others says little: the delivery is attempted again as any other. After a second one in a row it is a suspect and

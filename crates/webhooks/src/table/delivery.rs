@@ -56,7 +56,7 @@ pub(crate) struct StoredHealth {
     pub(crate) failing_since: Option<Timestamp>,
     pub(crate) consecutive_failures: i32,
     pub(crate) probe_at: Option<Timestamp>,
-    /// Of the last requests, smoothed; `None` before the first one.
+    /// Of the last requests, smoothed; `None` before the first one that counts (`Health::record_latency`).
     pub(crate) latency: Option<Duration>,
 }
 
@@ -185,7 +185,7 @@ struct BodyRow {
     body: Vec<u8>,
 }
 
-/// Returns the bodies of the events of deliveries, each once. Those whose retention has ended are missing.
+/// Returns the bodies of the events of deliveries, each once. Missing ones are left out.
 ///
 /// The buckets are passed, so that the partitions are selected when the statement is planned.
 pub(crate) async fn bodies(

@@ -5,7 +5,9 @@ use std::collections::BTreeSet;
 use database::Work;
 use primitives::{EndpointId, MerchantId, Timestamp};
 use sqlx::PgConnection;
+use uuid::Uuid;
 
+use crate::table::delivery::EndpointKey;
 use crate::{DisabledReason, Endpoint, EndpointStatus, EventKind};
 
 struct Row {
@@ -194,9 +196,9 @@ pub(crate) async fn delete(
     merchant: MerchantId,
     id: EndpointId,
 ) -> sqlx::Result<bool> {
-    reset_health(work, merchant, id).await?;
     let done = sqlx::query!(
-        "DELETE FROM webhook_endpoint WHERE merchant_id = $1 AND endpoint_id = $2",
+        "WITH forgotten AS (DELETE FROM webhook_health WHERE merchant_id = $1 AND endpoint_id = $2)
+         DELETE FROM webhook_endpoint WHERE merchant_id = $1 AND endpoint_id = $2",
         merchant as MerchantId,
         id as EndpointId,
     )
@@ -222,8 +224,9 @@ pub(crate) async fn reset_health(
     Ok(())
 }
 
-/// Lets a dispatcher try an endpoint whose circuit is open at once, not only when the next probe is due. Returns whether it
-/// is open.
+/// Closes the pause of an open circuit, so that a dispatcher tries the endpoint at once and not only when the next probe is due. The
+/// time is written even if a probe is due already: one that is being sent does not count as the requested one
+/// ([`put_health`](super::settlement::put_health)). Returns whether the endpoint fails.
 pub(crate) async fn probe_now(
     work: &mut Work,
     merchant: MerchantId,
@@ -231,7 +234,8 @@ pub(crate) async fn probe_now(
 ) -> sqlx::Result<bool> {
     let now = work.now();
     let done = sqlx::query!(
-        "UPDATE webhook_health SET probe_at = $3 WHERE merchant_id = $1 AND endpoint_id = $2 AND probe_at > $3",
+        "UPDATE webhook_health SET probe_at = CASE WHEN probe_at IS NOT NULL THEN $3::timestamptz END
+         WHERE merchant_id = $1 AND endpoint_id = $2 AND consecutive_failures > 0",
         merchant as MerchantId,
         id as EndpointId,
         now as Timestamp,
@@ -241,25 +245,57 @@ pub(crate) async fn probe_now(
     Ok(done.rows_affected() == 1)
 }
 
-/// Does so for every enabled endpoint that fails, of one store or of all, lets the first delivery of each be due, and wakes their
-/// stores. Returns the number of endpoints. One whose health is being recorded is left out, and one whose probe is due already.
-pub(crate) async fn probe_failing(work: &mut Work, store: Option<MerchantId>) -> sqlx::Result<u64> {
+/// A part of the endpoints that fail.
+#[derive(Debug)]
+pub(crate) struct ProbedPage {
+    /// Endpoints that were looked at.
+    pub(crate) seen: i64,
+    /// The last one of them; `None` if there was none.
+    pub(crate) last: Option<EndpointKey>,
+    /// Endpoints with a delivery that is due now.
+    pub(crate) probed: i64,
+}
+
+struct ProbedRow {
+    seen: i64,
+    merchant: Option<MerchantId>,
+    endpoint: Option<EndpointId>,
+    probed: i64,
+}
+
+/// Lets the first pending delivery to every enabled endpoint that fails be due, of one store or of all, closes the pauses of open
+/// circuits, and wakes the stores. Looks at `limit` endpoints that fail, in the order of their keys, after a given one. One whose health
+/// is being recorded is left out, and counts as looked at.
+pub(crate) async fn probe_failing(
+    work: &mut Work,
+    store: Option<MerchantId>,
+    after: Option<EndpointKey>,
+    limit: i64,
+) -> sqlx::Result<ProbedPage> {
     let now = work.now();
-    let endpoints = sqlx::query_scalar!(
-        r#"WITH failing AS MATERIALIZED (
-               SELECT merchant_id, endpoint_id FROM webhook_health AS health
-               WHERE consecutive_failures > 0 AND (probe_at IS NULL OR probe_at > $2)
-                 AND ($1::uuid IS NULL OR merchant_id = $1)
+    let start = |id: Option<Uuid>| id.unwrap_or(Uuid::nil());
+    let row = sqlx::query_as!(
+        ProbedRow,
+        r#"WITH page AS MATERIALIZED (
+               SELECT merchant_id, endpoint_id FROM webhook_health
+               WHERE consecutive_failures > 0 AND ($1::uuid IS NULL OR merchant_id = $1)
+                 AND (merchant_id, endpoint_id) > ($3::uuid, $4::uuid)
+               ORDER BY merchant_id, endpoint_id LIMIT $5
+           ), failing AS MATERIALIZED (
+               SELECT health.merchant_id, health.endpoint_id FROM page
+               JOIN webhook_health AS health
+                 ON health.merchant_id = page.merchant_id AND health.endpoint_id = page.endpoint_id
+               WHERE health.consecutive_failures > 0
                  AND EXISTS (SELECT FROM webhook_endpoint AS endpoint
-                             WHERE endpoint.merchant_id = health.merchant_id AND endpoint.endpoint_id = health.endpoint_id
+                             WHERE endpoint.merchant_id = page.merchant_id AND endpoint.endpoint_id = page.endpoint_id
                                AND endpoint.status = 'enabled')
-               FOR NO KEY UPDATE SKIP LOCKED
+               FOR NO KEY UPDATE OF health SKIP LOCKED
            ), probed AS (
                UPDATE webhook_health AS health SET probe_at = $2 FROM failing
                WHERE health.merchant_id = failing.merchant_id AND health.endpoint_id = failing.endpoint_id
-                 AND health.probe_at > $2
+                 AND health.probe_at IS NOT NULL
            ), first AS MATERIALIZED (
-               SELECT stored.place FROM failing
+               SELECT failing.merchant_id, stored.place FROM failing
                CROSS JOIN LATERAL (
                    SELECT delivery.ctid AS place FROM webhook_delivery AS delivery
                    WHERE delivery.merchant_id = failing.merchant_id AND delivery.endpoint_id = failing.endpoint_id
@@ -269,15 +305,24 @@ pub(crate) async fn probe_failing(work: &mut Work, store: Option<MerchantId>) ->
                UPDATE webhook_delivery AS delivery SET due_at = $2 FROM first
                WHERE delivery.ctid = first.place AND delivery.due_at > $2
            ), woken AS (
-               INSERT INTO webhook_wake (merchant_id) SELECT DISTINCT merchant_id FROM failing
+               INSERT INTO webhook_wake (merchant_id) SELECT DISTINCT merchant_id FROM first
            )
-           SELECT count(*) AS "endpoints!" FROM failing"#,
+           SELECT (SELECT count(*) FROM page) AS "seen!", (SELECT count(*) FROM first) AS "probed!",
+                  last.merchant_id AS "merchant?: MerchantId", last.endpoint_id AS "endpoint?: EndpointId"
+           FROM (SELECT 1) AS single
+           LEFT JOIN (SELECT merchant_id, endpoint_id FROM page ORDER BY merchant_id DESC, endpoint_id DESC LIMIT 1)
+                AS last ON true"#,
         store as Option<MerchantId>,
         now as Timestamp,
+        start(after.map(|key| key.merchant.uuid())),
+        start(after.map(|key| key.endpoint.uuid())),
+        limit,
     )
     .fetch_one(work.sql())
     .await?;
-    Ok(u64::try_from(endpoints).unwrap_or_default())
+    let last = row.merchant.zip(row.endpoint);
+    let last = last.map(|(merchant, endpoint)| EndpointKey { merchant, endpoint });
+    Ok(ProbedPage { seen: row.seen, last, probed: row.probed })
 }
 
 /// Adds the store to those that dispatchers deliver for. An insert alone would wait for a dispatcher that is changing

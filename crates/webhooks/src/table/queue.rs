@@ -75,8 +75,8 @@ pub(crate) async fn purge_leases(work: &mut Work, before: Timestamp) -> sqlx::Re
     Ok(())
 }
 
-/// Releases stores whose owner has no lease, not even an expired one. No dispatcher leaves such a store; a lease that somebody
-/// deleted does.
+/// Releases stores whose owner has no lease, not even an expired one. No dispatcher leaves such a store; a lease that was
+/// deleted by hand does.
 pub(crate) async fn release_orphans(work: &mut Work) -> sqlx::Result<()> {
     let now = work.now();
     sqlx::query!(

@@ -77,6 +77,30 @@ pub(crate) async fn put_first(
     Ok(())
 }
 
+/// Lets the first pending delivery to an endpoint be due now.
+pub(crate) async fn advance_first(
+    work: &mut Work,
+    merchant: MerchantId,
+    endpoint: EndpointId,
+) -> sqlx::Result<()> {
+    let now = work.now();
+    sqlx::query!(
+        "WITH first AS MATERIALIZED (
+             SELECT event_at, event_id FROM webhook_delivery
+             WHERE merchant_id = $1 AND endpoint_id = $2 AND dead_at IS NULL
+             ORDER BY due_at LIMIT 1)
+         UPDATE webhook_delivery AS pending SET due_at = $3 FROM first
+         WHERE pending.merchant_id = $1 AND pending.endpoint_id = $2 AND pending.event_at = first.event_at
+           AND pending.event_id = first.event_id AND pending.dead_at IS NULL AND pending.due_at > $3",
+        merchant as MerchantId,
+        endpoint as EndpointId,
+        now as Timestamp,
+    )
+    .execute(work.sql())
+    .await?;
+    Ok(())
+}
+
 /// A part of the events of a range.
 pub(crate) struct Page {
     /// The last event that was looked at; `None` if there was none.
@@ -85,6 +109,13 @@ pub(crate) struct Page {
     pub(crate) seen: i64,
     /// Events that were queued.
     pub(crate) queued: i64,
+}
+
+impl Page {
+    /// Returns where the next part begins; `None` if this is the last one of the range.
+    pub(crate) fn next(&self, limit: i64) -> Option<EventPosition> {
+        self.last.filter(|_| self.seen >= limit)
+    }
 }
 
 /// What is looked at in one statement.

@@ -272,11 +272,14 @@ pub(crate) struct HealthChange {
     /// The first failure in a row; `None` after a success.
     pub(crate) failing_since: Option<Timestamp>,
     pub(crate) probe_at: Option<Timestamp>,
+    /// When the attempt began; `None` if nothing was sent.
+    pub(crate) attempted_at: Option<Timestamp>,
     /// Of the last requests, smoothed.
     pub(crate) latency: Option<Duration>,
 }
 
-/// Records the health of endpoints. Those that were moved, enabled or deleted meanwhile, or are being changed, are left out.
+/// Records the health of endpoints. Those that were moved, enabled or deleted meanwhile, or are being changed, are left out. A probe that
+/// was requested after the attempt began is due still (`probe_now`).
 pub(crate) async fn put_health(work: &mut Work, changes: &[HealthChange]) -> sqlx::Result<()> {
     let now = work.now();
     let column = |of: fn(&HealthChange) -> Option<Timestamp>| -> Vec<Option<Timestamp>> {
@@ -295,6 +298,11 @@ pub(crate) async fn put_health(work: &mut Work, changes: &[HealthChange]) -> sql
              SELECT merchant_id, endpoint_id, health_version FROM webhook_endpoint
              WHERE (merchant_id, endpoint_id) IN (SELECT * FROM unnest($1::uuid[], $2::uuid[]))
              ORDER BY merchant_id, endpoint_id FOR KEY SHARE SKIP LOCKED
+         ), given AS MATERIALIZED (
+             SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::integer[], $4::boolean[], $5::integer[], $6::timestamptz[],
+                                  $7::timestamptz[], $9::integer[], $10::timestamptz[])
+                 AS given (merchant_id, endpoint_id, health_version, has_succeeded, failures, failing_since, probe_at,
+                           latency_ms, attempted_at)
          )
          INSERT INTO webhook_health AS health
              (merchant_id, endpoint_id, last_attempt_at, last_success_at, failing_since, consecutive_failures, probe_at,
@@ -302,10 +310,7 @@ pub(crate) async fn put_health(work: &mut Work, changes: &[HealthChange]) -> sql
          SELECT given.merchant_id, given.endpoint_id, $8::timestamptz,
                 CASE WHEN given.has_succeeded THEN $8::timestamptz END, given.failing_since, given.failures,
                 given.probe_at, given.latency_ms
-         FROM unnest($1::uuid[], $2::uuid[], $3::integer[], $4::boolean[], $5::integer[], $6::timestamptz[],
-                     $7::timestamptz[], $9::integer[])
-              AS given (merchant_id, endpoint_id, health_version, has_succeeded, failures, failing_since, probe_at,
-                        latency_ms)
+         FROM given
          JOIN endpoint
            ON endpoint.merchant_id = given.merchant_id AND endpoint.endpoint_id = given.endpoint_id
           AND endpoint.health_version = given.health_version
@@ -314,7 +319,12 @@ pub(crate) async fn put_health(work: &mut Work, changes: &[HealthChange]) -> sql
              last_attempt_at = excluded.last_attempt_at,
              last_success_at = coalesce(excluded.last_success_at, health.last_success_at),
              failing_since = excluded.failing_since, consecutive_failures = excluded.consecutive_failures,
-             probe_at = excluded.probe_at, latency_ms = excluded.latency_ms",
+             latency_ms = excluded.latency_ms,
+             probe_at = CASE WHEN excluded.probe_at IS NOT NULL AND health.probe_at <= $8
+                                  AND health.probe_at > (SELECT given.attempted_at FROM given
+                                                         WHERE given.merchant_id = health.merchant_id
+                                                           AND given.endpoint_id = health.endpoint_id)
+                             THEN health.probe_at ELSE excluded.probe_at END",
         &merchants as &[MerchantId],
         &endpoints as &[EndpointId],
         &versions,
@@ -324,6 +334,7 @@ pub(crate) async fn put_health(work: &mut Work, changes: &[HealthChange]) -> sql
         &column(|change| change.probe_at) as &[Option<Timestamp>],
         now as Timestamp,
         &latencies as &[Option<i32>],
+        &column(|change| change.attempted_at) as &[Option<Timestamp>],
     )
     .execute(work.sql())
     .await?;

@@ -2,12 +2,15 @@
 
 use std::time::Duration;
 
+use database::Work;
 use jobs::Scheduled;
 use webhooks::{DeadLetterDeliveries, DeleteDeliveries, PurgeWebhooks, SealingKey};
 
 use crate::dispatching::{Dispatching, LEASE, Running};
 use crate::receiver::{Behavior, Receiver};
-use crate::shop::{DAY, actor};
+use crate::shop::{DAY, actor, order_created};
+
+const PENDING: &str = "SELECT count(*) FROM webhook_delivery WHERE dead_at IS NULL";
 
 #[tokio::test]
 async fn a_delivery_that_ended_its_process_three_times_is_quarantined() {
@@ -173,6 +176,58 @@ async fn a_rotation_mends_an_endpoint_whose_secret_cannot_be_read() {
 }
 
 #[tokio::test]
+async fn a_store_that_cannot_be_read_keeps_no_other_waiting() {
+    let test = Dispatching::open().await;
+    test.healthy_endpoint("/unreadable").await;
+    let other = test.store("cellar").await;
+    test.endpoint_of(other, "/b").await;
+    test.shop
+        .execute(
+            "CREATE FUNCTION refuse() RETURNS boolean LANGUAGE plpgsql AS $$
+             BEGIN
+                 RAISE EXCEPTION 'this row cannot be read';
+             END $$",
+        )
+        .await;
+    // Only the first store has a health.
+    test.shop
+        .execute(
+            "CREATE POLICY unreadable ON webhook_health AS RESTRICTIVE FOR SELECT TO souk_platform USING (
+                 merchant_id <> (SELECT merchant_id FROM store WHERE slug = 'attic') OR refuse())",
+        )
+        .await;
+    test.publish(1).await;
+    test.publish_for(other, 1).await;
+    let dispatcher = Running::start(test.dispatcher());
+    test.receiver.until(|receiver| receiver.count("/b") == 1).await;
+    test.publish_for(other, 2).await;
+    test.receiver.until(|receiver| receiver.count("/b") == 2).await;
+    assert_eq!(test.receiver.count("/unreadable"), 1);
+    test.shop.execute("DROP POLICY unreadable ON webhook_health").await;
+    test.shop.advance(Duration::from_mins(1));
+    test.receiver.until(|receiver| receiver.count("/unreadable") == 2).await;
+    dispatcher.stop().await;
+}
+
+#[tokio::test]
+async fn a_purchase_that_did_not_see_that_its_endpoint_was_disabled_leaves_nothing_pending() {
+    let test = Dispatching::open().await;
+    test.endpoint("/gone").await;
+    test.respond("/gone", 410);
+    test.publish(1).await;
+    let (database, merchant) = (test.shop.test.database(), test.shop.merchant);
+    let mut purchase = Work::for_checkout(database, merchant).await.unwrap();
+    webhooks::publish(&mut purchase, merchant, &order_created(2)).await.unwrap();
+    assert_eq!(test.deliver().await, 1);
+    test.shop.run_due::<DeadLetterDeliveries>().await;
+    purchase.commit().await.unwrap();
+    test.until_count(PENDING, 1).await;
+    test.shop.advance(Duration::from_mins(1));
+    test.shop.run_due::<DeadLetterDeliveries>().await;
+    test.until_count(PENDING, 0).await;
+}
+
+#[tokio::test]
 async fn a_delivery_whose_body_is_gone_is_a_dead_letter() {
     let test = Dispatching::open().await;
     test.endpoint("/a").await;
@@ -265,7 +320,9 @@ async fn jobs_that_end_many_deliveries_do_not_read_all_of_them_for_each() {
     test.until_count("SELECT count(*) FROM webhook_delivery", 0).await;
     test.shop.test.database().close().await;
     let read = count(&test).await - before;
-    assert!((7_500..100_000).contains(&read), "{read} rows were read");
+    // Some 78,000, and more on a busy machine, where rows stay in the indexes for longer. A statement that looks for each of its
+    // rows among all of them reads millions.
+    assert!((7_500..300_000).contains(&read), "{read} rows were read");
 }
 
 async fn count(test: &Dispatching) -> i64 {

@@ -10,6 +10,7 @@ mod dispatch_ownership;
 mod dispatching;
 mod endpoints;
 mod listening;
+mod probing;
 mod publishing;
 mod purging;
 mod receiver;

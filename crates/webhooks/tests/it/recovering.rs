@@ -2,16 +2,14 @@
 
 use std::time::Duration;
 
-use database::{Reading, Work};
-use identity::{Actor, AuditAction};
+use database::Work;
 use jobs::{IdempotencyError, IdempotencyKey};
-use merchants::Administration;
 use primitives::{EndpointId, EventId, Id, Timestamp};
 use webhooks::{
     EndpointError, EndpointPatch, EndpointStatus, EventKind, RecoverLateEvents, Recovery,
 };
 
-use crate::shop::{DAY, Shop, actor, checkout_abandoned, order_created};
+use crate::shop::{DAY, Queued, Shop, actor, checkout_abandoned, order_created};
 
 impl Shop {
     async fn redeliver(&self, endpoint: EndpointId, event: EventId) -> Result<(), EndpointError> {
@@ -202,7 +200,7 @@ async fn an_event_that_becomes_visible_after_a_recovery_is_queued_too() {
     let recovery = shop.webhooks.recover(shop.merchant, id, start, None).await.unwrap();
     assert_eq!(recovery, Recovery { queued: 0, next_since: None });
     purchase.commit().await.unwrap();
-    shop.advance(Duration::from_secs(20));
+    shop.advance(Duration::from_secs(25));
     shop.take_wakes().await;
     shop.run_due::<RecoverLateEvents>().await;
     assert_eq!((shop.queued_for(id).await, shop.take_wakes().await), (vec![event], 1));
@@ -220,6 +218,43 @@ async fn a_recovery_of_a_range_that_has_long_ended_leaves_no_job() {
     assert_eq!(shop.count("SELECT count(*) FROM job").await, 0);
     shop.webhooks.recover(shop.merchant, id, start, None).await.unwrap();
     assert_eq!(shop.count("SELECT count(*) FROM job").await, 1);
+}
+
+#[tokio::test]
+async fn recoveries_that_follow_each_other_leave_one_job() {
+    let shop = Shop::open().await;
+    let start = shop.now();
+    let id = shop.endpoint().await.id;
+    for _ in 0..10 {
+        shop.advance(Duration::from_millis(100));
+        shop.webhooks.recover(shop.merchant, id, start, None).await.unwrap();
+    }
+    assert_eq!(shop.count("SELECT count(*) FROM job").await, 1);
+    // Of a later time, and of another range.
+    shop.advance(Duration::from_secs(5));
+    shop.webhooks.recover(shop.merchant, id, start, None).await.unwrap();
+    shop.webhooks.recover(shop.merchant, id, shop.now().minus(DAY), None).await.unwrap();
+    assert_eq!(shop.count("SELECT count(*) FROM job").await, 3);
+}
+
+#[tokio::test]
+async fn a_recovery_attempts_the_first_pending_delivery_of_an_endpoint_that_fails() {
+    for (failures, due, woken) in [(5, 1, 1), (1, 1, 1), (0, 0, 0)] {
+        let shop = Shop::open().await;
+        let start = shop.now();
+        shop.endpoint().await;
+        shop.publish(&order_created(1)).await;
+        shop.publish(&order_created(2)).await;
+        shop.advance(Duration::from_secs(1));
+        shop.wait_for_hours(failures).await;
+        let id = shop.queue().await[0].endpoint;
+        let recovery = shop.recover(id, start).await.unwrap();
+        assert_eq!(recovery.queued, 0, "all are pending");
+        let is_due = |row: &&Queued| row.due_at == shop.now();
+        let queue = shop.queue().await;
+        assert_eq!(queue.iter().filter(is_due).count(), due, "{failures} failures");
+        assert_eq!(shop.take_wakes().await, woken, "{failures} failures");
+    }
 }
 
 #[tokio::test]
@@ -310,77 +345,4 @@ async fn a_refused_request_does_not_use_up_its_key() {
     shop.webhooks.update(shop.merchant, actor(), id, patch, None).await.unwrap();
     let event = send().await.unwrap();
     assert_eq!(shop.queued_for(id).await, [event]);
-}
-
-#[tokio::test]
-async fn an_operator_probes_failing_endpoints_of_a_store_or_of_all() {
-    let shop = Shop::open().await;
-    let [open, closed] = [shop.endpoint().await.id, shop.endpoint().await.id];
-    let health = "INSERT INTO webhook_health (merchant_id, endpoint_id, consecutive_failures, probe_at)
-                  SELECT merchant_id, endpoint_id, 5, now() + interval '100 years' FROM webhook_endpoint";
-    shop.execute(health).await;
-    let sql = &mut shop.test.raw().await;
-    let close = "UPDATE webhook_health SET consecutive_failures = 0, probe_at = NULL WHERE endpoint_id = $1";
-    sqlx::query(close).bind(closed).execute(&mut *sql).await.unwrap();
-    shop.take_wakes().await;
-    let reason = "name servers were down".parse().unwrap();
-    let by = Administration { actor: Actor::Operator, reason: &reason };
-    let database = shop.test.database();
-    let other = shop.another_merchant().await;
-    let probe = async |store| webhooks::probe_failing_endpoints(database, by, store).await.unwrap();
-    assert_eq!((probe(Some(other)).await, shop.take_wakes().await), (0, 0));
-    assert_eq!((probe(None).await, shop.take_wakes().await), (1, 1));
-    let (_, health) = shop.webhooks.find_with_health(shop.merchant, open).await.unwrap();
-    assert_eq!(health.probe_at, Some(shop.now()));
-    assert_eq!(probe(Some(shop.merchant)).await, 0, "it is due already");
-    let audit = identity::audit_entries(database, "all stores", 10).await.unwrap();
-    assert_eq!((audit.len(), audit[0].action), (1, AuditAction::WebhookEndpointsProbed));
-    assert_eq!(audit[0].details["endpoints"], 1);
-}
-
-#[tokio::test]
-async fn a_disabled_endpoint_has_no_open_circuit() {
-    let shop = Shop::open().await;
-    let id = shop.endpoint().await.id;
-    shop.execute(
-        "INSERT INTO webhook_health (merchant_id, endpoint_id, consecutive_failures, probe_at)
-         SELECT merchant_id, endpoint_id, 5, now() + interval '100 years' FROM webhook_endpoint",
-    )
-    .await;
-    let database = shop.test.database();
-    let platform = Reading::for_platform(database);
-    let circuits = async || webhooks::webhook_stats(&platform).await.unwrap().open_circuits;
-    let probe_at =
-        async || shop.webhooks.find_with_health(shop.merchant, id).await.unwrap().1.probe_at;
-    assert!(circuits().await == 1 && probe_at().await.is_some());
-    let disable = "UPDATE webhook_endpoint SET status = 'disabled', disabled_reason = 'failing', disabled_at = now()";
-    shop.execute(disable).await;
-    shop.take_wakes().await;
-    assert!(circuits().await == 0 && probe_at().await.is_none());
-    let reason = "name servers were down".parse().unwrap();
-    let by = Administration { actor: Actor::Operator, reason: &reason };
-    assert_eq!(webhooks::probe_failing_endpoints(database, by, None).await.unwrap(), 0);
-    assert_eq!(shop.take_wakes().await, 0);
-}
-
-#[tokio::test]
-async fn a_probe_attempts_what_would_wait_for_hours() {
-    let shop = Shop::open().await;
-    let [failing, other] = [shop.endpoint().await.id, shop.endpoint().await.id];
-    shop.publish(&order_created(1)).await;
-    shop.publish(&order_created(2)).await;
-    shop.execute("UPDATE webhook_delivery SET due_at = now() + interval '100 years', attempts = 4, starts = 4").await;
-    let sql = &mut shop.test.raw().await;
-    let health = "INSERT INTO webhook_health (merchant_id, endpoint_id, consecutive_failures)
-                  SELECT merchant_id, endpoint_id, CASE WHEN endpoint_id = $1 THEN 4 ELSE 0 END FROM webhook_endpoint";
-    sqlx::query(health).bind(failing).execute(&mut *sql).await.unwrap();
-    let reason = "name servers were down".parse().unwrap();
-    let by = Administration { actor: Actor::Operator, reason: &reason };
-    let probed = webhooks::probe_failing_endpoints(shop.test.database(), by, None).await.unwrap();
-    let due = "SELECT count(*) FROM webhook_delivery WHERE endpoint_id = $1 AND due_at <= $2";
-    let due = async |endpoint: EndpointId| -> i64 {
-        let (sql, now) = (&mut shop.test.raw().await, shop.now());
-        sqlx::query_scalar(due).bind(endpoint).bind(now).fetch_one(sql).await.unwrap()
-    };
-    assert_eq!((probed, due(failing).await, due(other).await), (1, 1, 0));
 }

@@ -196,6 +196,28 @@ impl Shop {
         assert_eq!(done.unwrap().rows_affected(), 1);
     }
 
+    /// Lets every endpoint have failed so often in a row, with a probe that was due a minute ago if there are any failures, and what
+    /// is pending wait for five hours or more. Deletes all wakes.
+    pub(crate) async fn wait_for_hours(&self, failures: i32) {
+        let sql = &mut self.test.raw().await;
+        sqlx::query(
+            "INSERT INTO webhook_health (merchant_id, endpoint_id, last_success_at, consecutive_failures, probe_at)
+             SELECT merchant_id, endpoint_id, $2, $1, CASE WHEN $1 >= 5 THEN $2::timestamptz - interval '1 minute' END
+             FROM webhook_endpoint",
+        )
+        .bind(failures)
+        .bind(self.now())
+        .execute(&mut *sql)
+        .await
+        .unwrap();
+        sqlx::query("UPDATE webhook_delivery SET due_at = $1::timestamptz + interval '5 hours'")
+            .bind(self.now())
+            .execute(&mut *sql)
+            .await
+            .unwrap();
+        self.take_wakes().await;
+    }
+
     /// Runs a job, and those that are due.
     pub(crate) async fn run<J: Job<Dependencies = ()>>(&self, job: &J) {
         let mut work = Work::for_platform(self.test.database()).await.unwrap();

@@ -217,6 +217,70 @@ fn a_lane_has_no_more_deliveries_than_it_is_expected_to_send() {
     }
 }
 
+/// Reads an endpoint of another store that is slow, with that many deliveries that are due. Returns its key.
+fn read_slow(memory: &mut Memory, number: u128, deliveries: u128) -> EndpointKey {
+    let key = EndpointKey { merchant: MerchantId::from_random(number), ..endpoint() };
+    let health = StoredHealth { latency: Some(Duration::from_secs(9)), ..healthy() };
+    let pending = |number| Pending {
+        event_at: now(),
+        event: EventId::from_random(number),
+        due_at: now(),
+        counts: StartCounts::default(),
+    };
+    let pending = (0..deliveries).map(pending).collect();
+    let loaded = Loaded { key, health_version: 1, health: Some(health), pending };
+    memory.refill(OWNER, &[key.merchant], &[loaded], SHARE);
+    key
+}
+
+#[test]
+fn a_slow_endpoint_that_had_its_turn_leaves_its_place_to_one_that_was_left_out() {
+    let mut memory = Memory::new(SLOTS, now());
+    let most = u128::try_from(memory.backlog().max).unwrap();
+    for number in 1..=most {
+        read_slow(&mut memory, number, 5);
+    }
+    let left_out = read_slow(&mut memory, most + 1, 5);
+    assert!(!memory.stores.endpoint(left_out).unwrap().can_start(now()), "there is no place");
+    let chosen = memory.choose(Instant::now());
+    let places = memory.slots.waiting(Class::Slow);
+    assert_eq!(places + chosen.len(), memory.backlog().max, "each had one lane");
+    for lane in &chosen {
+        let number = memory.begin(lane, &[], true).unwrap();
+        let key = lane.startable().next().unwrap().key;
+        let latency = Duration::from_secs(9);
+        memory.report(&AttemptResult { latency, ..delivered(number, key) });
+        memory.lane_ended(number);
+    }
+    assert_eq!(memory.slots.waiting(Class::Slow), places, "none of them waits again");
+    assert!(!memory.stores.has_listed(), "or is read before its time");
+    read_slow(&mut memory, most + 1, 5);
+    let queue = memory.stores.endpoint(left_out).unwrap();
+    assert_eq!(queue.queued, Some(Class::Slow), "it has a place");
+    memory.stores.list_due(now().plus(DEFERRED));
+    assert_eq!(memory.stores.take_listed(STORES_MAX).len(), chosen.len(), "the others come later");
+}
+
+#[test]
+fn an_endpoint_whose_result_cannot_be_recorded_gets_no_other_attempt_for_a_minute() {
+    let mut memory = memory(1);
+    let lanes = start(&mut memory);
+    let report = memory.report(&delivered(lanes[0].0, lanes[0].1[0]));
+    memory.lane_ended(lanes[0].0);
+    let settled = Settled {
+        owner: OWNER,
+        key: report.key,
+        health_version: 1,
+        disposition: Disposition::Unrecordable,
+        health: None,
+        is_disabled: false,
+    };
+    memory.settle(Some(OWNER), &[settled]);
+    let released = memory.stores.idle(true, 10);
+    assert_eq!(released.len(), 1);
+    assert_eq!(released[0].not_before, Some(now().plus(DEFERRED)), "it is not claimed before");
+}
+
 #[test]
 fn however_many_slots_there_are_endpoints_that_do_not_respond_leave_room_for_other_stores() {
     let mut memory = Memory::new(STORES_MAX, now());

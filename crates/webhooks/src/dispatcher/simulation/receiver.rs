@@ -36,6 +36,8 @@ enum Fault {
     Flaky,
     /// It always answers 2xx, after a long time.
     Slow,
+    /// Every other request is answered with 2xx at once; the others, from the first one on, never.
+    HangsInTurn,
 }
 
 impl Receiver {
@@ -68,6 +70,11 @@ impl Receiver {
         Self { fault, works_from: now.plus(NEVER) }
     }
 
+    /// A receiver that answers every other request.
+    pub(super) fn that_hangs_in_turn(now: Timestamp) -> Self {
+        Self { fault: Fault::HangsInTurn, works_from: now.plus(NEVER) }
+    }
+
     /// Whether it always answers 2xx, and at once.
     pub(super) fn works(&self) -> bool {
         self.fault == Fault::None
@@ -78,15 +85,23 @@ impl Receiver {
         self.fault == Fault::Slow
     }
 
-    /// Returns the end of a request that is sent now, and how long it takes.
-    pub(super) fn answer(&self, rng: &mut StdRng, now: Timestamp) -> (Outcome, Duration) {
+    /// Returns the end of a request that is sent now, after so many others, and how long it takes.
+    pub(super) fn answer(
+        &self,
+        rng: &mut StdRng,
+        now: Timestamp,
+        others: u32,
+    ) -> (Outcome, Duration) {
         let quick = Duration::from_millis(rng.random_range(1..80));
         let fault = if now >= self.works_from { Fault::None } else { self.fault };
         match fault {
             Fault::None => (response(200, None), quick),
             Fault::Flaky if rng.next_u32().is_multiple_of(2) => (response(200, None), quick),
             Fault::Flaky | Fault::Fails => (response(500, None), quick),
-            Fault::Hangs => (Outcome::NoResponse(RequestError::Timeout), TIMEOUT),
+            Fault::HangsInTurn if others % 2 == 1 => (response(200, None), quick),
+            Fault::Hangs | Fault::HangsInTurn => {
+                (Outcome::NoResponse(RequestError::Timeout), TIMEOUT)
+            }
             Fault::Resets => (Outcome::NoResponse(RequestError::ConnectionClosed), quick),
             Fault::AsksToWait => (response(429, Some(Duration::from_secs(40))), quick),
             Fault::Gone => (response(410, None), quick),

@@ -19,6 +19,8 @@ const CROWD: u32 = 300;
 const BURST: u32 = 250;
 /// The place after such a seed of one with many receivers that succeed slowly.
 pub(super) const SLOW_AFTER: u64 = CROWDED_EVERY / 2;
+/// The same for receivers that answer every other request.
+pub(super) const HANGING_AFTER: u64 = CROWDED_EVERY / 4;
 /// Stores of such a simulation, and its events.
 const SLOW_STORES: u32 = 10;
 const SLOW_EVENTS: u32 = 150;
@@ -31,7 +33,11 @@ impl World {
         if seed.is_multiple_of(CROWDED_EVERY) {
             self.furnish_crowded(seed / CROWDED_EVERY);
         } else if seed % CROWDED_EVERY == SLOW_AFTER {
-            self.furnish_slow();
+            let receivers = [false, true].map(|slow| Receiver::that_succeeds(slow, self.now));
+            self.furnish_slow(receivers);
+        } else if seed % CROWDED_EVERY == HANGING_AFTER {
+            let works = Receiver::that_succeeds(false, self.now);
+            self.furnish_slow([works, Receiver::that_hangs_in_turn(self.now)]);
         } else {
             self.furnish_small();
         }
@@ -83,11 +89,11 @@ impl World {
         }
     }
 
-    /// Stores with a receiver that works and one that succeeds slowly: these could use all slots. None that works has to wait.
-    fn furnish_slow(&mut self) {
+    /// Stores with a receiver that works and one that takes long, always or in turn: these could use all slots. None that works has
+    /// to wait.
+    fn furnish_slow(&mut self, receivers: [Receiver; 2]) {
         (self.slots, self.is_calm) = (8, true);
         for _ in 0..SLOW_STORES {
-            let receivers = [false, true].map(|slow| Receiver::that_succeeds(slow, self.now));
             self.add_store_of(receivers);
         }
         for _ in 0..SLOW_EVENTS {

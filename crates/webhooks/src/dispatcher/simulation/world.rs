@@ -81,6 +81,8 @@ pub(super) struct World {
     /// Starts of each delivery that have no recorded result.
     pub(super) lost: BTreeMap<DeliveryKey, u32>,
     pub(super) quarantined: BTreeSet<DeliveryKey>,
+    /// Requests that each endpoint got.
+    requests: BTreeMap<EndpointKey, u32>,
     /// Deliveries that were published when their endpoint was known to work, and not attempted yet.
     awaited: BTreeSet<DeliveryKey>,
     pub(super) summary: SimulationSummary,
@@ -104,6 +106,7 @@ impl World {
             received: BTreeSet::new(),
             lost: BTreeMap::new(),
             quarantined: BTreeSet::new(),
+            requests: BTreeMap::new(),
             awaited: BTreeSet::new(),
             summary: SimulationSummary::default(),
             rng: StdRng::seed_from_u64(seed),
@@ -294,7 +297,9 @@ impl World {
             return Ok(false);
         }
         self.summary.slow += u32::from(receiver.is_slow());
-        let (outcome, latency) = receiver.answer(&mut self.rng, self.now);
+        let requests = self.requests.entry(key.endpoint).or_default();
+        *requests += 1;
+        let (outcome, latency) = receiver.answer(&mut self.rng, self.now, *requests - 1);
         if outcome.is_delivered() {
             self.received.insert(key);
         }

@@ -60,8 +60,12 @@ fn read(loaded: &[Loaded]) -> Stores {
 fn read_again(stores: &mut Stores, slots: &mut Slots, loaded: &[Loaded], now: Timestamp) {
     assert_eq!(stores.take_listed(10), [merchant()]);
     stores.refill(&[merchant()], loaded, stores.share(), now);
-    stores.offer_all(merchant(), slots, now, 0, now.plus(MINUTE));
+    stores.offer_all(merchant(), slots, now, backlog(0, now));
     stores.review(merchant(), now);
+}
+
+fn backlog(max: usize, now: Timestamp) -> Backlog {
+    Backlog { max, defer_until: now.plus(MINUTE) }
 }
 
 #[test]
@@ -160,6 +164,22 @@ fn a_store_that_was_woken_is_read_even_if_its_endpoint_has_to_wait_meanwhile() {
 }
 
 #[test]
+fn a_store_that_could_not_be_read_is_kept_and_read_later_whatever_wakes_it() {
+    let mut stores = Stores::default();
+    stores.mark_for_read(merchant());
+    assert_eq!(stores.take_listed(10), [merchant()]);
+    let later = now().plus(MINUTE);
+    stores.read_later(merchant(), later, now());
+    stores.wake(merchant(), now());
+    stores.list_due(later.minus(Duration::from_millis(1)));
+    assert!(!stores.has_listed() && stores.idle(true, 10).is_empty());
+    stores.list_due(later);
+    read_again(&mut stores, &mut Slots::new(4), &[loaded(1, true, now())], later);
+    stores.wake(merchant(), later);
+    assert!(stores.has_listed(), "it was read");
+}
+
+#[test]
 fn endpoints_with_long_queues_share_the_memory_and_keep_no_other_store_out() {
     let (mut stores, mut slots) = (Stores::default(), Slots::new(4));
     let merchants: Vec<MerchantId> = (1..=4_000).map(MerchantId::from_random).collect();
@@ -169,7 +189,7 @@ fn endpoints_with_long_queues_share_the_memory_and_keep_no_other_store_out() {
         queue.key.merchant = *merchant;
         queue.pending.truncate(loaded_healthy_max(share));
         stores.refill(&[*merchant], &[queue], share, now());
-        stores.offer_all(*merchant, &mut slots, now(), 0, now().plus(MINUTE));
+        stores.offer_all(*merchant, &mut slots, now(), backlog(0, now()));
         stores.review(*merchant, now());
         assert!(
             stores.by_merchant[merchant].rows >= WAITING_UNPROVEN_MAX,
