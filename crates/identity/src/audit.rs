@@ -112,7 +112,7 @@ primitives::text_enum! {
         WebhookEndpointDeleted,
         #[strum(serialize = "webhook_endpoint.secret_rotated")]
         WebhookSecretRotated,
-        /// Endpoints whose circuit was open are tried at once.
+        /// The first pending delivery to endpoints that fail is attempted at once.
         #[strum(serialize = "webhook_endpoint.probed")]
         WebhookEndpointsProbed,
         /// The personal data of a buyer was erased.
@@ -160,7 +160,7 @@ pub struct AuditEntry {
     /// Id of a person or key, `operator` or `anybody`.
     pub actor: String,
     pub action: AuditAction,
-    /// Id of the affected person, key or merchant.
+    /// Id of the affected person, key or merchant, or `all stores`.
     pub subject: String,
     /// Never contains a secret.
     pub details: Value,

@@ -52,7 +52,7 @@ const REFUSED_V6: &[Ipv6Net] = &[
 ];
 
 /// The well-known prefix of NAT64: a gateway translates its addresses to the IPv4 addresses in their last 32 bits.
-const NAT64: Ipv6Net = v6([0x64, 0xff9b], 96);
+pub const NAT64: Ipv6Net = v6([0x64, 0xff9b], 96);
 
 /// Returns the IPv4 address to which a NAT64 gateway translates an address of its well-known prefix.
 pub(crate) fn behind_nat64(address: IpAddr) -> Option<IpAddr> {

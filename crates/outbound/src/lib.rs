@@ -12,7 +12,7 @@ mod resolver;
 mod response;
 mod settings;
 
-pub use address::is_public;
+pub use address::{NAT64, is_public};
 pub use client::Client;
 pub use destination::{Destination, URL_MAX_BYTES};
 pub use error::{ClientError, DestinationError, RequestError};

@@ -41,20 +41,47 @@ impl Webhooks {
         let description = checked_description(&new.description)?;
         let kinds = new.kinds.unwrap_or_else(|| EventKind::DEFAULT.iter().copied().collect());
         let kinds = checked_kinds(kinds)?;
+        // A repeated request returns the endpoint, even if its host cannot be resolved any more.
+        if let Some(found) = self.created_earlier(merchant, key).await? {
+            return Ok(found);
+        }
         let url = self.check_url("url", &new.url).await?;
         let mut work = Work::for_store(&self.database, merchant).await?;
         if let Some(id) = claimed_earlier(&mut work, key).await? {
             work.rollback().await?;
-            return Ok(EndpointWithSecret {
-                endpoint: self.find(merchant, id).await?,
-                secret: None,
-            });
+            return self.without_secret(merchant, id).await;
         }
         let endpoint = Endpoint { description, kinds, ..Endpoint::fresh(&mut work, &url) };
         let secret = self.insert(&mut work, merchant, actor, &endpoint).await?;
         record_claim(&mut work, key, endpoint.id).await?;
         work.commit().await?;
         Ok(EndpointWithSecret { endpoint, secret: Some(secret) })
+    }
+
+    /// Returns the endpoint that an earlier request with the same idempotency key created.
+    async fn created_earlier(
+        &self,
+        merchant: MerchantId,
+        key: Option<&IdempotencyKey>,
+    ) -> Result<Option<EndpointWithSecret>, EndpointError> {
+        if key.is_none() {
+            return Ok(None);
+        }
+        let mut work = Work::for_store(&self.database, merchant).await?;
+        let earlier = claimed_earlier(&mut work, key).await?;
+        work.rollback().await?;
+        match earlier {
+            Some(id) => Ok(Some(self.without_secret(merchant, id).await?)),
+            None => Ok(None),
+        }
+    }
+
+    async fn without_secret(
+        &self,
+        merchant: MerchantId,
+        id: EndpointId,
+    ) -> Result<EndpointWithSecret, EndpointError> {
+        Ok(EndpointWithSecret { endpoint: self.find(merchant, id).await?, secret: None })
     }
 
     /// Returns the endpoints of a store, the oldest first.

@@ -1,6 +1,6 @@
 //! A verb of operators: attempting deliveries to endpoints that fail at once, after an outage of Souk's own network.
 
-use database::{Database, DatabaseError, Work};
+use database::{Database, Work};
 use identity::AuditAction;
 use merchants::Administration;
 use primitives::MerchantId;
@@ -11,41 +11,29 @@ use crate::{EndpointError, table};
 /// Endpoints that one transaction looks at: all of them may fail.
 const PAGE_ENDPOINTS: i64 = 500;
 
-/// Lets the first pending delivery to every endpoint that fails be attempted now, whatever its circuit and its next attempt, with an
-/// entry in the audit log, even if it fails after some of them. Returns the number of endpoints.
+/// Lets the first pending delivery to every endpoint that fails be attempted now, whatever its circuit and its next attempt, in parts
+/// of 500 endpoints, each in a transaction with an entry in the audit log. Returns the number of endpoints.
 pub async fn probe_failing_endpoints(
     database: &Database,
     by: Administration<'_>,
     store: Option<MerchantId>,
 ) -> Result<u64, EndpointError> {
-    let mut endpoints = 0;
-    let done = probe_all(database, store, &mut endpoints).await;
     let subject = store.map_or_else(|| String::from("all stores"), |store| store.to_string());
-    let details = json!({ "endpoints": endpoints, "reason": by.reason.as_str() });
-    let action = AuditAction::WebhookEndpointsProbed;
-    let mut work = Work::for_platform(database).await?;
-    identity::record_audit(&mut work, by.actor, action, &subject, details).await?;
-    work.commit().await?;
-    done?;
-    Ok(endpoints)
-}
-
-/// Probes endpoints in parts, each in a transaction of its own, and counts them.
-async fn probe_all(
-    database: &Database,
-    store: Option<MerchantId>,
-    endpoints: &mut u64,
-) -> Result<(), DatabaseError> {
-    let mut after = None;
+    let (mut endpoints, mut after) = (0, None);
     loop {
         let mut work = Work::for_platform(database).await?;
         table::plan_anew(work.sql()).await?;
         let limit = PAGE_ENDPOINTS;
         let page = table::endpoint::probe_failing(&mut work, store, after, limit).await?;
+        if after.is_none() || page.probed > 0 {
+            let details = json!({ "endpoints": page.probed, "reason": by.reason.as_str() });
+            let action = AuditAction::WebhookEndpointsProbed;
+            identity::record_audit(&mut work, by.actor, action, &subject, details).await?;
+        }
         work.commit().await?;
-        *endpoints += u64::try_from(page.probed).unwrap_or_default();
+        endpoints += u64::try_from(page.probed).unwrap_or_default();
         if page.seen < limit {
-            return Ok(());
+            return Ok(endpoints);
         }
         after = page.last;
     }

@@ -41,24 +41,37 @@ impl Job for PurgeWebhooks {
         purge::former_secrets(&mut work).await?;
         work.commit().await?;
         let mut failed = None;
+        // Deliveries first: none is attempted whose body is gone.
+        for expired in [Expired::Deliveries, Expired::Events] {
+            if let Err(error) = delete_all(&context, expired, before).await {
+                tracing::error!(?expired, %error, "expired webhooks were not deleted");
+                failed = Some(error);
+            }
+        }
         for bucket in bucket::before(now, before) {
             if let Err(error) = empty(&context, bucket, before).await {
                 tracing::error!(bucket, %error, "a partition of webhooks was not emptied");
                 failed = Some(error);
             }
         }
-        for expired in [Expired::Events, Expired::Deliveries] {
-            loop {
-                let mut work = context.work_for_platform().await?;
-                table::plan_anew(work.sql()).await?;
-                let deleted = expired.delete(&mut work, before).await?;
-                work.commit().await?;
-                if deleted == 0 {
-                    break;
-                }
-            }
-        }
         failed.map_or(Ok(Outcome::DONE), Err)
+    }
+}
+
+/// Deletes what is older, in batches.
+async fn delete_all(
+    context: &JobContext,
+    expired: Expired,
+    before: Timestamp,
+) -> Result<(), JobError> {
+    loop {
+        let mut work = context.work_for_platform().await?;
+        table::plan_anew(work.sql()).await?;
+        let deleted = expired.delete(&mut work, before).await?;
+        work.commit().await?;
+        if deleted == 0 {
+            return Ok(());
+        }
     }
 }
 
@@ -112,7 +125,8 @@ pub struct DeadLetterDeliveries {
 }
 
 impl DeadLetterDeliveries {
-    /// When the job is due the second time: transactions that began before the disabling may still add deliveries.
+    /// When the job is due the second time: transactions that began before the disabling may still add deliveries, and attempts that
+    /// were in flight have ended.
     pub(crate) const DELAY: Duration = AFTER_OTHERS;
 }
 
@@ -129,7 +143,8 @@ impl Job for DeadLetterDeliveries {
             let mut work = context.work_for_platform().await?;
             table::plan_anew(work.sql()).await?;
             let key = EndpointKey { merchant: self.merchant, endpoint: self.endpoint };
-            let moved = settlement::dead_letter(&mut work, key, BATCH).await?;
+            let in_flight_since = work.now().minus(Self::DELAY);
+            let moved = settlement::dead_letter(&mut work, key, in_flight_since, BATCH).await?;
             context.advance(work).await?;
             if moved == 0 {
                 return Ok(Outcome::DONE);

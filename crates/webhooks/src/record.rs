@@ -135,7 +135,7 @@ pub struct DeliveryRecord {
     pub event_at: Timestamp,
     /// Status of the delivery.
     pub status: DeliveryStatus,
-    /// Attempts that were made since the last request to send the event again.
+    /// Number of the newest attempt: 0 until the first one, also after a dead letter or delivered event is sent again on request.
     pub attempt_count: i16,
     /// When the next attempt is due; absent unless the delivery is pending and its endpoint enabled. While the circuit is open,
     /// not before the next probe.

@@ -78,7 +78,7 @@ impl Webhooks {
     ) -> Result<Recovery, EndpointError> {
         let (mut queued, mut end) = (0, until);
         let mut after = EventPosition::before(since);
-        for _ in 0..PAGES_MAX {
+        for number in 0..PAGES_MAX {
             let mut work = Work::for_store(&self.database, merchant).await?;
             let now = work.now();
             let until = *end.get_or_insert(now);
@@ -95,15 +95,15 @@ impl Webhooks {
                 table::redeliver::advance_first(&mut work, merchant, endpoint).await?;
                 table::endpoint::wake(&mut work, merchant).await?;
             }
-            let last = page.next(range.limit);
-            if last.is_none() {
+            if number == 0 {
+                // Whatever was invisible when the first page was read, on whichever page it would have been.
                 let recent = since.max(now.minus(OVERLAP));
                 recover_later(&mut work, merchant, endpoint, recent, until.min(now)).await?;
             }
             work.commit().await?;
             queued += u32::try_from(page.queued).unwrap_or(u32::MAX);
-            after = match last {
-                Some(last) => last,
+            after = match page.next(range.limit) {
+                Some(next) => next,
                 None => return Ok(Recovery { queued, next_since: None }),
             };
             if queued + PAGE_EVENTS > Recovery::QUEUED_MAX {
@@ -113,7 +113,7 @@ impl Webhooks {
         Ok(Recovery { queued, next_since: Some(after.at) })
     }
 
-    /// Sends a test event to an endpoint, whatever it selects, before what is pending there, and returns its id. Repeated with
+    /// Sends a test event to an endpoint, regardless of its event filter, before what is pending there, and returns its id. Repeated with
     /// the same idempotency key, it returns the id of the first one and sends nothing.
     pub async fn send_test(
         &self,

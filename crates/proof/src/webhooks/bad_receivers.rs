@@ -67,7 +67,7 @@ const FULL: Scale = Scale {
     stores: 500,
     period: Duration::from_secs(10),
     baseline: Duration::from_secs(50),
-    // Twelve events of each store; a worker keeps ten deliveries of an endpoint that is not healthy in memory.
+    // Twelve events of each store; of an endpoint that is not healthy a worker reads ten deliveries and keeps two in memory.
     backlog: Duration::from_secs(24),
     mixed: Duration::from_mins(2),
     slots: 512,

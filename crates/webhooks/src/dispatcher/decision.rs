@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use outbound::RequestError;
 use primitives::Timestamp;
 use uuid::Uuid;
 
@@ -175,7 +176,10 @@ fn note_health(
     now: Timestamp,
 ) -> Option<HealthNote> {
     let is_delivered = plan == Plan::Delivered;
-    health.record_latency(result.latency, is_delivered);
+    // Name servers say nothing about the receiver: after an outage of them no endpoint is slow.
+    if !matches!(result.outcome, Outcome::NoResponse(RequestError::DnsFailed)) {
+        health.record_latency(result.latency, is_delivered);
+    }
     if is_delivered {
         let is_new = health.succeed(now);
         let (failing_since, probe_delay, latency) = (None, None, health.latency);
@@ -208,7 +212,6 @@ fn note_attempt(result: &AttemptResult) -> Option<AttemptNote> {
 
 #[cfg(test)]
 mod tests {
-    use outbound::RequestError;
     use primitives::{EndpointId, EventId, Id, MerchantId};
     use rand::SeedableRng;
     use rand::rngs::StdRng;
@@ -304,6 +307,8 @@ mod tests {
         assert_eq!(latency_of(timeout, seconds(10)), Some(seconds(10)));
         assert_eq!(latency_of(response(500), seconds(4)), Some(seconds(4)));
         assert_eq!(latency_of(response(500), Duration::from_millis(5)), None);
+        let no_address = Outcome::NoResponse(RequestError::DnsFailed);
+        assert_eq!(latency_of(no_address, seconds(2)), None);
     }
 
     #[test]

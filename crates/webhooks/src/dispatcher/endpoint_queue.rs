@@ -64,6 +64,8 @@ pub(super) struct EndpointQueue {
     next_due: Option<Timestamp>,
     /// The database may know better than `health`, which was not replaced because results were not recorded.
     is_stale: bool,
+    /// Nothing starts before: the database refused a start or a result of it.
+    held_until: Option<Timestamp>,
     /// The class in which it waits for a slot.
     pub(super) queued: Option<Class>,
     /// It waits for the turn of a suspect.
@@ -83,6 +85,7 @@ impl EndpointQueue {
             more: More::No,
             next_due: None,
             is_stale: false,
+            held_until: None,
             queued: None,
             awaits_turn: false,
         }
@@ -151,6 +154,10 @@ impl EndpointQueue {
             }
         }
         (self.waiting, self.suspects) = (due.into(), suspects.into());
+        match self.held_until {
+            Some(until) if until > now => self.hold(until),
+            _ => self.held_until = None,
+        }
         quarantined
     }
 
@@ -163,6 +170,19 @@ impl EndpointQueue {
         self.waiting.clear();
         self.suspects.clear();
         (self.more, self.next_due) = (More::No, None);
+    }
+
+    /// Starts nothing before a time, whatever wakes the store: the database refused a start or a result.
+    pub(super) fn hold(&mut self, until: Timestamp) {
+        self.clear();
+        (self.held_until, self.next_due) = (Some(until), Some(until));
+    }
+
+    /// Forgets everything that waits, and for what.
+    pub(super) fn drop_waiting(&mut self) {
+        self.refilling();
+        self.clear();
+        self.held_until = None;
     }
 
     /// Sets when the database is to be read again, unless it is earlier.
@@ -190,7 +210,7 @@ impl EndpointQueue {
                 usize::from(probe_at.is_some_and(|at| at <= now) && self.unsettled.is_empty())
             }
         };
-        self.lanes < lanes_max
+        self.lanes < lanes_max && self.held_until.is_none_or(|at| at <= now)
     }
 
     /// Removes the deliveries that a lane sends: several of a healthy endpoint, otherwise one. A delivery with a lost
@@ -251,7 +271,7 @@ impl EndpointQueue {
 
     /// Returns whether enough deliveries wait in memory. The database is read again anyway when few are left.
     pub(super) fn has_enough(&self) -> bool {
-        self.more == More::Yes && !self.is_low()
+        self.held_until.is_some() || (self.more == More::Yes && !self.is_low())
     }
 
     /// Returns whether the database is to be read now.
@@ -278,6 +298,7 @@ impl EndpointQueue {
             && self.lanes == 0
             && self.more == More::No
             && !self.is_stale
+            && self.held_until.is_none()
     }
 
     /// Returns the deliveries in memory.

@@ -27,7 +27,7 @@ const UNSETTLED_PER_SLOT: usize = 4;
 const BACKLOG_PER_SLOT: usize = 4;
 /// The same for any number of slots: endpoints that do not respond leave room for the stores of others.
 const BACKLOG_MAX: usize = STORES_MAX / 6;
-/// For how long such an endpoint is left out, and one whose result cannot be recorded.
+/// For how long such an endpoint is left out, and nothing starts at one of which the database refused a start or a result.
 const DEFERRED: Duration = Duration::from_mins(1);
 
 /// The deliveries of a lane before their start is recorded.
@@ -47,6 +47,11 @@ impl Chosen {
             key: DeliveryKey::of(self.endpoint, pending),
             counts: pending.counts,
         })
+    }
+
+    /// Returns the events of its deliveries.
+    pub(super) fn events(&self) -> Vec<EventId> {
+        self.deliveries.iter().map(|pending| pending.event).collect()
     }
 }
 
@@ -229,6 +234,15 @@ impl Memory {
         self.vacate(chosen.endpoint, chosen.class, chosen.is_alone);
     }
 
+    /// Returns deliveries whose start the database refuses: their endpoint gets no attempts for a while.
+    pub(super) fn refuse(&mut self, chosen: &Chosen) {
+        self.undo(chosen);
+        if let Some(queue) = self.stores.endpoint(chosen.endpoint) {
+            queue.hold(self.now.plus(DEFERRED));
+        }
+        self.stores.review(chosen.endpoint.merchant, self.now);
+    }
+
     /// Begins a lane with the deliveries whose start is recorded, and returns its number. `None` if there are none. The
     /// `missing` ones do not exist any more, are locked or were changed since they were read, or their endpoint is disabled or
     /// deleted, or the store is not owned any more: the database is read again.
@@ -324,8 +338,7 @@ impl Memory {
             queue.clear();
         }
         if disposition == Disposition::Unrecordable {
-            // Otherwise its store would be released, claimed at once, and the delivery sent again.
-            self.stores.defer(key.endpoint, self.now.plus(DEFERRED));
+            queue.hold(self.now.plus(DEFERRED));
         }
         self.offer(key.endpoint);
     }

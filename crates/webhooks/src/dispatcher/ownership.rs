@@ -223,6 +223,8 @@ pub(super) async fn load(
 /// Starts of deliveries.
 pub(super) struct Starts {
     pub(super) now: Timestamp,
+    /// When it was `now`, by the clock of this process.
+    pub(super) since: Instant,
     /// Stores that are still those of the owner.
     pub(super) owned: HashSet<MerchantId>,
     pub(super) started: HashMap<DeliveryKey, (Started, Jitter)>,
@@ -238,7 +240,7 @@ pub(super) async fn start(
     is_alone: bool,
 ) -> Result<Starts, DatabaseError> {
     let mut work = open(database).await?;
-    let now = work.now();
+    let (now, since) = (work.now(), Instant::now());
     let bodies = delivery::bodies(work.sql(), deliveries.iter().map(|it| &it.key)).await?;
     let stores = stores_of(deliveries.iter().map(|it| &it.key));
     let leased = queue::lock_leased(&mut work, owner, &stores).await?;
@@ -257,7 +259,7 @@ pub(super) async fn start(
         queue::owned_of(&mut work, owner, &stores).await?
     };
     work.commit().await?;
-    Ok(Starts { now, owned: still_own, started, bodies })
+    Ok(Starts { now, since, owned: still_own, started, bodies })
 }
 
 /// Returns the stores of deliveries, each once.

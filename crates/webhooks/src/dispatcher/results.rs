@@ -217,7 +217,7 @@ async fn disable(
 }
 
 /// Enqueues the job that moves the pending deliveries of a disabled endpoint to the dead letters: at once, and again for those of
-/// transactions that did not see the disabling. They may be millions, and the results of all others wait for this transaction.
+/// transactions that did not see the disabling and those that were in flight. They may be millions, and the results of all others wait for this transaction.
 async fn enqueue_dead_letters(work: &mut Work, key: EndpointKey) -> Result<(), DatabaseError> {
     let EndpointKey { merchant, endpoint } = key;
     let now = work.now();

@@ -49,7 +49,7 @@ pub(super) struct Session<'dispatcher> {
     /// Why stores were not read, for the end of the step.
     failed_read: Option<DatabaseError>,
     /// Transactions that record starts.
-    pub(super) starting: JoinSet<BatchEnd>,
+    pub(super) starting: JoinSet<Vec<BatchEnd>>,
     /// Why starts were not recorded, for the next step.
     pub(super) failed_start: Option<DatabaseError>,
     pub(super) lanes: JoinSet<()>,

@@ -1,8 +1,9 @@
 //! Starting attempts: records their start beside the session, and then runs their lanes.
 
+use std::error::Error;
 use std::sync::Arc;
 
-use database::DatabaseError;
+use database::{Database, DatabaseError};
 use primitives::EventId;
 use tokio::task::JoinError;
 use tokio::time::Instant;
@@ -13,7 +14,7 @@ use crate::dispatcher::memory::{Chosen, LaneNumber};
 use crate::dispatcher::ownership::{self, Deadline, Starts};
 use crate::dispatcher::session::Session;
 use crate::schedule::Jitter;
-use crate::table::delivery::{DeliveryKey, Startable, Started};
+use crate::table::delivery::{DeliveryKey, EndpointKey, Startable, Started};
 
 /// Transactions that record starts at the same time: while one ends, the next can begin.
 pub(super) const TRANSACTIONS_MAX: usize = 2;
@@ -24,11 +25,9 @@ struct Batch {
     /// The lease under which they were chosen.
     owner: Uuid,
     deadline: Deadline,
-    /// When they were chosen, by the clock of this process.
-    chosen_at: Instant,
 }
 
-/// The end of the transaction of a batch.
+/// A part of a batch, after its transaction.
 pub(super) struct BatchEnd {
     batch: Batch,
     starts: Result<Starts, DatabaseError>,
@@ -41,25 +40,44 @@ struct StartedDelivery {
     is_first: bool,
 }
 
+impl Batch {
+    /// Records the starts: in parts if the database refuses one of them. A part that it refuses is one lane.
+    async fn record(self, database: Database) -> Vec<BatchEnd> {
+        let (mut ends, mut waiting) = (Vec::new(), vec![self]);
+        while let Some(mut batch) = waiting.pop() {
+            let startable: Vec<Startable> =
+                batch.lanes.iter().flat_map(Chosen::startable).collect();
+            let is_alone = batch.lanes.iter().any(|lane| lane.is_alone);
+            let starts = ownership::start(&database, batch.owner, &startable, is_alone).await;
+            if is_refused(&starts) && batch.lanes.len() > 1 {
+                let lanes = batch.lanes.split_off(batch.lanes.len() / 2);
+                let (owner, deadline) = (batch.owner, batch.deadline.clone());
+                waiting.extend([Self { lanes, owner, deadline }, batch]);
+            } else {
+                ends.push(BatchEnd { batch, starts });
+            }
+        }
+        ends
+    }
+}
+
+/// Returns whether the database refuses starts because of a row, such as a damaged one, and not for a while.
+const fn is_refused(starts: &Result<Starts, DatabaseError>) -> bool {
+    matches!(starts, Err(DatabaseError::Internal(_)))
+}
+
 impl Session<'_> {
     /// Begins to start attempts in free slots.
     pub(super) fn start(&mut self) {
         while self.can_start() {
             let Some(lease) = &self.lease else { return };
-            let (owner, deadline, chosen_at) =
-                (lease.owner, lease.deadline.clone(), Instant::now());
-            let lanes = self.memory.choose(chosen_at);
+            let (owner, deadline) = (lease.owner, lease.deadline.clone());
+            let lanes = self.memory.choose(Instant::now());
             if lanes.is_empty() {
                 return;
             }
-            let startable: Vec<Startable> = lanes.iter().flat_map(Chosen::startable).collect();
-            let is_alone = lanes.iter().any(|lane| lane.is_alone);
-            let batch = Batch { lanes, owner, deadline, chosen_at };
-            let database = self.dispatcher.database.clone();
-            self.starting.spawn(async move {
-                let starts = ownership::start(&database, owner, &startable, is_alone).await;
-                BatchEnd { batch, starts }
-            });
+            let batch = Batch { lanes, owner, deadline };
+            self.starting.spawn(batch.record(self.dispatcher.database.clone()));
         }
     }
 
@@ -72,19 +90,33 @@ impl Session<'_> {
             && self.memory.can_start(now)
     }
 
-    /// Runs the lanes of a batch. If their starts were not recorded, the next step fails.
-    pub(super) fn batch_ended(&mut self, end: Result<BatchEnd, JoinError>) {
-        let BatchEnd { batch, starts } = match end {
-            Ok(end) => end,
+    /// Runs the lanes of a batch. If their starts could not be recorded, the next step fails.
+    pub(super) fn batch_ended(&mut self, ends: Result<Vec<BatchEnd>, JoinError>) {
+        match ends {
+            Ok(ends) => ends.into_iter().for_each(|end| self.part_ended(end)),
             Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
             // It was aborted with the lease, and its lanes are forgotten.
-            Err(_) => return,
-        };
+            Err(_) => {}
+        }
+    }
+
+    fn part_ended(&mut self, BatchEnd { batch, starts }: BatchEnd) {
+        let is_refused = is_refused(&starts);
         match starts {
             Ok(starts) => {
                 self.backoff.succeed();
                 self.memory.now = self.memory.now.max(starts.now);
                 self.spawn_all(&batch, starts);
+            }
+            Err(error) if is_refused => {
+                for lane in &batch.lanes {
+                    let EndpointKey { merchant, endpoint } = lane.endpoint;
+                    tracing::error!(
+                        error = &error as &dyn Error, %merchant, %endpoint, events = ?lane.events(),
+                        "the attempts of webhooks cannot be started; their endpoint is tried again in a minute"
+                    );
+                    self.memory.refuse(lane);
+                }
             }
             Err(error) => {
                 for lane in &batch.lanes {
@@ -146,7 +178,7 @@ impl Session<'_> {
             secrets,
             deliveries: found.into_iter().map(delivery).collect(),
             started_at: starts.now,
-            since: batch.chosen_at,
+            since: starts.since,
         }
     }
 

@@ -301,13 +301,15 @@ impl Stores {
     pub(super) fn review(&mut self, merchant: MerchantId, now: Timestamp) {
         self.count(merchant);
         let Some(store) = self.by_merchant.get_mut(&merchant) else { return };
-        let is_read_due = store.read_at.is_some_and(|at| at <= now)
-            || store.endpoints.values().any(|queue| queue.needs_refill(now));
+        let needs_refill = || store.endpoints.values().any(|queue| queue.needs_refill(now));
+        let is_read_due =
+            store.read_at.is_some_and(|at| at <= now) || (!store.is_unreadable && needs_refill());
         if !store.is_listed && is_read_due {
             store.is_listed = true;
             self.to_read.push_back(merchant);
         }
         let due = store.endpoints.values().filter_map(EndpointQueue::next_due);
+        let due = due.filter(|_| !store.is_unreadable);
         let next = due.chain(store.read_at).min();
         // One that has passed has listed the store, which is read anyway.
         let timer = next.filter(|_| !store.is_listed);
@@ -369,10 +371,7 @@ impl Stores {
         self.to_read.clear();
         for store in self.by_merchant.values_mut() {
             (store.is_listed, store.read_at, store.not_before) = (false, None, None);
-            for queue in store.endpoints.values_mut() {
-                queue.refilling();
-                queue.clear();
-            }
+            store.endpoints.values_mut().for_each(EndpointQueue::drop_waiting);
         }
         for merchant in self.merchants() {
             self.review(merchant, now);

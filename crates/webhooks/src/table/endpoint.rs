@@ -263,8 +263,8 @@ struct ProbedRow {
     probed: i64,
 }
 
-/// Lets the first pending delivery to every enabled endpoint that fails be due, of one store or of all, closes the pauses of open
-/// circuits, and wakes the stores. Looks at `limit` endpoints that fail, in the order of their keys, after a given one. One whose health
+/// Lets the first pending delivery to every enabled endpoint that fails be due, of one store or of all, even if it is in flight: it is
+/// attempted again then. Closes the pauses of open circuits, and wakes the stores. Looks at `limit` endpoints that fail, in the order of their keys, after a given one. One whose health
 /// is being recorded is left out, and counts as looked at.
 pub(crate) async fn probe_failing(
     work: &mut Work,
@@ -303,7 +303,7 @@ pub(crate) async fn probe_failing(
                    ORDER BY delivery.due_at LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED) AS stored
            ), advanced AS (
                UPDATE webhook_delivery AS delivery SET due_at = $2 FROM first
-               WHERE delivery.ctid = first.place AND delivery.due_at > $2
+               WHERE delivery.ctid = first.place AND (delivery.due_at > $2 OR delivery.starts > delivery.attempts)
            ), woken AS (
                INSERT INTO webhook_wake (merchant_id) SELECT DISTINCT merchant_id FROM first
            )

@@ -77,7 +77,7 @@ pub(crate) async fn put_first(
     Ok(())
 }
 
-/// Lets the first pending delivery to an endpoint be due now.
+/// Lets the first pending delivery to an endpoint be due now: if it is in flight, again when that has failed.
 pub(crate) async fn advance_first(
     work: &mut Work,
     merchant: MerchantId,
@@ -91,7 +91,8 @@ pub(crate) async fn advance_first(
              ORDER BY due_at LIMIT 1)
          UPDATE webhook_delivery AS pending SET due_at = $3 FROM first
          WHERE pending.merchant_id = $1 AND pending.endpoint_id = $2 AND pending.event_at = first.event_at
-           AND pending.event_id = first.event_id AND pending.dead_at IS NULL AND pending.due_at > $3",
+           AND pending.event_id = first.event_id AND pending.dead_at IS NULL
+           AND (pending.due_at > $3 OR pending.starts > pending.attempts)",
         merchant as MerchantId,
         endpoint as EndpointId,
         now as Timestamp,
@@ -135,7 +136,7 @@ struct PageRow {
 }
 
 /// Queues the events of a range that an endpoint has not received: those of its kinds that were never delivered to it, and all
-/// dead letters. Pending and delivered ones stay as they are.
+/// dead letters. Pending and delivered ones stay as they are, and pending ones are not locked: results of them are being recorded.
 pub(crate) async fn range(
     work: &mut Work,
     merchant: MerchantId,
@@ -161,7 +162,12 @@ pub(crate) async fn range(
          ), queued AS (
              INSERT INTO webhook_delivery (merchant_id, endpoint_id, event_at, event_id, due_at, attempts, starts)
              SELECT $1::uuid, $2::uuid, created_at, event_id, $7::timestamptz, 0, 0 FROM page
-             WHERE (kind = ANY ($8::text[]) AND NOT EXISTS (SELECT FROM received WHERE received.event_id = page.event_id))
+             WHERE (kind = ANY ($8::text[])
+                    AND NOT EXISTS (SELECT FROM received WHERE received.event_id = page.event_id)
+                    AND NOT EXISTS (SELECT FROM webhook_delivery AS pending
+                                    WHERE pending.merchant_id = $1 AND pending.endpoint_id = $2
+                                      AND pending.event_at = page.created_at AND pending.event_id = page.event_id
+                                      AND pending.dead_at IS NULL))
                 OR EXISTS (SELECT FROM webhook_delivery AS dead
                            WHERE dead.merchant_id = $1 AND dead.endpoint_id = $2 AND dead.event_at = page.created_at
                              AND dead.event_id = page.event_id AND dead.dead_at IS NOT NULL)

@@ -233,10 +233,12 @@ pub(crate) async fn disable(
 }
 
 /// Moves pending deliveries of an endpoint to the dead letters and returns their number: none if it is not disabled, or its
-/// merchant did that. The rows are changed at their place, for the reason given at [`settle`].
+/// merchant did that. One that may be in flight is left until its attempt has a result, which has to be recorded, or cannot have one any
+/// more: the endpoint was disabled before `in_flight_since`. The rows are changed at their place, for the reason given at [`settle`].
 pub(crate) async fn dead_letter(
     work: &mut Work,
     key: EndpointKey,
+    in_flight_since: Timestamp,
     limit: i64,
 ) -> sqlx::Result<u64> {
     let now = work.now();
@@ -248,12 +250,14 @@ pub(crate) async fn dead_letter(
              JOIN webhook_delivery AS delivery
                ON delivery.merchant_id = endpoint.merchant_id AND delivery.endpoint_id = endpoint.endpoint_id
              WHERE endpoint.merchant_id = $1 AND endpoint.endpoint_id = $2
-               AND endpoint.disabled_reason IN ('gone', 'failing') AND delivery.dead_at IS NULL
+               AND endpoint.disabled_reason <> 'merchant' AND delivery.dead_at IS NULL
+               AND (delivery.starts <= delivery.attempts OR endpoint.disabled_at <= $5)
              ORDER BY delivery.due_at LIMIT $4))",
         key.merchant as MerchantId,
         key.endpoint as EndpointId,
         now as Timestamp,
         limit,
+        in_flight_since as Timestamp,
     )
     .execute(work.sql())
     .await?;

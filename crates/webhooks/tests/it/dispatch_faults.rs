@@ -210,6 +210,30 @@ async fn a_store_that_cannot_be_read_keeps_no_other_waiting() {
 }
 
 #[tokio::test]
+async fn a_delivery_that_cannot_be_started_keeps_no_other_endpoint_waiting() {
+    let test = Dispatching::open().await;
+    for path in ["/unreadable", "/b", "/c"] {
+        test.endpoint(path).await;
+    }
+    test.publish(1).await;
+    assert_eq!(test.deliver().await, 3);
+    // As a damaged row: it is found only when an attempt begins.
+    for sql in [
+        "ALTER TABLE webhook_endpoint ALTER COLUMN url DROP NOT NULL",
+        "UPDATE webhook_endpoint SET url = NULL WHERE url LIKE '%/unreadable'",
+    ] {
+        test.shop.execute(sql).await;
+    }
+    let counts = |receiver: &Receiver| ["/unreadable", "/b", "/c"].map(|path| receiver.count(path));
+    let dispatcher = Running::start(test.dispatcher());
+    for number in [2_u8, 3] {
+        test.publish(number.into()).await;
+        test.receiver.until(|receiver| counts(receiver) == [1, number.into(), number.into()]).await;
+    }
+    dispatcher.stop().await;
+}
+
+#[tokio::test]
 async fn a_purchase_that_did_not_see_that_its_endpoint_was_disabled_leaves_nothing_pending() {
     let test = Dispatching::open().await;
     test.endpoint("/gone").await;

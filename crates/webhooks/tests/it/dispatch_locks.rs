@@ -62,6 +62,19 @@ async fn a_store_that_is_locked_by_a_wake_is_delivered_for_by_its_owner() {
 }
 
 #[tokio::test]
+async fn a_recovery_waits_for_no_pending_delivery() {
+    let test = Dispatching::open().await;
+    let id = test.endpoint("/a").await.endpoint.id;
+    let start = test.shop.now();
+    test.publish(1).await;
+    test.shop.advance(Duration::from_secs(1));
+    let recording = hold(&test, "SELECT FROM webhook_delivery FOR UPDATE").await;
+    let recovery = test.shop.webhooks.recover(test.shop.merchant, id, start, None).await.unwrap();
+    assert_eq!(recovery.queued, 0);
+    roll_back(recording).await;
+}
+
+#[tokio::test]
 async fn a_result_whose_row_is_locked_does_not_keep_the_others() {
     let test = Dispatching::open().await;
     for path in ["/a", "/b"] {

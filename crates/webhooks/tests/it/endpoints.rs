@@ -9,7 +9,7 @@ use outbound::{DestinationError, RequestError};
 use primitives::{EndpointId, Failure, Id};
 use webhooks::{
     DeleteDeliveries, DisabledReason, Endpoint, EndpointError, EndpointPatch, EndpointStatus,
-    EventKind, NewEndpoint,
+    EventKind, NewEndpoint, SealingKey, Webhooks,
 };
 
 use crate::shop::{Shop, URL, actor, order_created};
@@ -258,6 +258,17 @@ async fn a_repeated_request_creates_one_endpoint_and_shows_its_secret_once() {
     assert_eq!(first.endpoint, second.endpoint);
     assert!(first.secret.is_some() && second.secret.is_none());
     assert_eq!(shop.webhooks.list(shop.merchant).await.unwrap().len(), 1);
+    // Its address is refused now.
+    let settings = outbound::Settings {
+        denied_networks: vec!["1.1.1.1/32".parse().unwrap()],
+        ..outbound::Settings::default()
+    };
+    let client = outbound::Client::new(settings).unwrap();
+    let refusing = Webhooks::new(shop.test.database().clone(), SealingKey::new([7; 32]), client);
+    let new = || NewEndpoint::new(URL);
+    assert!(refusing.create(shop.merchant, actor(), new(), None).await.is_err());
+    let third = refusing.create(shop.merchant, actor(), new(), Some(&key)).await.unwrap();
+    assert_eq!(third.endpoint, first.endpoint);
 }
 
 #[tokio::test]

@@ -165,3 +165,21 @@ async fn what_a_merchant_requests_during_a_probe_is_the_next_one() {
     let (_, health) = test.shop.webhooks.find_with_health(test.shop.merchant, id).await.unwrap();
     assert!(health.probe_at.is_some_and(|at| at > test.shop.now()), "{health:?}");
 }
+
+#[tokio::test]
+async fn a_delivery_that_is_probed_again_while_it_is_in_flight_is_attempted_again() {
+    let test = Dispatching::open().await;
+    test.endpoint("/a").await;
+    test.publish(1).await;
+    test.shop.wait_for_hours(5).await;
+    assert_eq!(test.shop.probe_all().await, 1);
+    test.receiver.set("/a", Behavior::GatedFailure);
+    let dispatcher = Running::start(test.dispatcher());
+    test.receiver.until(|receiver| receiver.count("/a") == 1).await;
+    test.shop.advance(Duration::from_secs(1));
+    assert_eq!(test.shop.probe_all().await, 1);
+    test.receiver.permit(1);
+    test.receiver.until(|receiver| receiver.count("/a") == 2).await;
+    test.receiver.permit(1);
+    dispatcher.stop().await;
+}

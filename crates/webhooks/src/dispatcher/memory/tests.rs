@@ -276,9 +276,28 @@ fn an_endpoint_whose_result_cannot_be_recorded_gets_no_other_attempt_for_a_minut
         is_disabled: false,
     };
     memory.settle(Some(OWNER), &[settled]);
-    let released = memory.stores.idle(true, 10);
-    assert_eq!(released.len(), 1);
-    assert_eq!(released[0].not_before, Some(now().plus(DEFERRED)), "it is not claimed before");
+    assert!(memory.stores.idle(true, 10).is_empty(), "no other process claims it");
+    read(&mut memory, 1, Some(healthy()), 1);
+    assert!(memory.choose(Instant::now()).is_empty(), "its store was woken");
+    memory.now = now().plus(DEFERRED);
+    read(&mut memory, 1, Some(healthy()), 1);
+    assert_eq!(memory.choose(Instant::now()).len(), 1);
+}
+
+#[test]
+fn an_endpoint_whose_start_is_refused_waits_whatever_wakes_its_store_and_keeps_no_slot() {
+    let mut memory = memory(1);
+    let chosen = memory.choose(Instant::now());
+    memory.refuse(&chosen[0]);
+    assert_eq!(memory.slots.used_by(Class::Healthy), 0);
+    read(&mut memory, 1, Some(healthy()), 1);
+    assert!(memory.choose(Instant::now()).is_empty() && !memory.is_busy());
+    assert!(memory.stores.idle(true, 10).is_empty(), "no other process claims it");
+    memory.stores.list_due(now().plus(DEFERRED));
+    assert!(memory.stores.has_listed());
+    memory.now = now().plus(DEFERRED);
+    read(&mut memory, 1, Some(healthy()), 1);
+    assert_eq!(memory.choose(Instant::now()).len(), 1);
 }
 
 #[test]

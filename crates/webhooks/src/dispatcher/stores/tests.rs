@@ -171,6 +171,11 @@ fn a_store_that_could_not_be_read_is_kept_and_read_later_whatever_wakes_it() {
     let later = now().plus(MINUTE);
     stores.read_later(merchant(), later, now());
     stores.wake(merchant(), now());
+    // The result of a lane that was in flight asks for more.
+    let endpoint = loaded(1, true, now()).key.endpoint;
+    let store = stores.by_merchant.get_mut(&merchant()).unwrap();
+    store.endpoints.entry(endpoint).or_insert_with(EndpointQueue::new).expect_more();
+    stores.review(merchant(), now());
     stores.list_due(later.minus(Duration::from_millis(1)));
     assert!(!stores.has_listed() && stores.idle(true, 10).is_empty());
     stores.list_due(later);
