@@ -86,7 +86,10 @@ impl Webhooks {
                 return Err(EndpointError::InvalidRange);
             }
             let found = enabled(&mut work, merchant, endpoint).await?;
-            let is_failing = table::endpoint::probe_now(&mut work, merchant, endpoint).await?;
+            // Once in a call: each probe of it would be followed by another one.
+            let is_first = number == 0;
+            let is_failing =
+                is_first && table::endpoint::probe_now(&mut work, merchant, endpoint).await?;
             after = after.max(EventPosition::before(now.minus(RETENTION)));
             let range = Range { after, until, kinds: &found.kinds, limit: i64::from(PAGE_EVENTS) };
             let page = table::redeliver::range(&mut work, merchant, endpoint, &range).await?;
@@ -95,7 +98,7 @@ impl Webhooks {
                 table::redeliver::advance_first(&mut work, merchant, endpoint).await?;
                 table::endpoint::wake(&mut work, merchant).await?;
             }
-            if number == 0 {
+            if is_first {
                 // Whatever was invisible when the first page was read, on whichever page it would have been.
                 let recent = since.max(now.minus(OVERLAP));
                 recover_later(&mut work, merchant, endpoint, recent, until.min(now)).await?;

@@ -258,6 +258,33 @@ async fn a_recovery_attempts_the_first_pending_delivery_of_an_endpoint_that_fail
 }
 
 #[tokio::test]
+async fn a_recovery_probes_an_endpoint_that_fails_once_however_long_the_range_is() {
+    let shop = Shop::open().await;
+    let start = shop.now();
+    let id = shop.endpoint().await.id;
+    // More events than one transaction looks at, all of them pending.
+    shop.publish(&order_created(1)).await;
+    shop.execute(
+        "INSERT INTO webhook_event (merchant_id, event_id, kind, subject, created_at)
+         SELECT merchant_id, md5(made::text)::uuid, kind, md5(made::text)::uuid, created_at + made * interval '1 millisecond'
+         FROM webhook_event, generate_series(1, 2500) AS made",
+    )
+    .await;
+    shop.execute(
+        "INSERT INTO webhook_delivery (merchant_id, endpoint_id, event_at, event_id, due_at, attempts, starts)
+         SELECT merchant_id, endpoint_id, event.created_at, event_id, event.created_at, 1, 1
+         FROM webhook_event AS event JOIN webhook_endpoint USING (merchant_id) ON CONFLICT DO NOTHING",
+    )
+    .await;
+    shop.advance(Duration::from_mins(1));
+    shop.wait_for_hours(5).await;
+    let recovery = shop.recover(id, start).await.unwrap();
+    assert_eq!(recovery, Recovery { queued: 0, next_since: None });
+    let due = shop.queue().await.iter().filter(|row| row.due_at == shop.now()).count();
+    assert_eq!((due, shop.take_wakes().await), (1, 1));
+}
+
+#[tokio::test]
 async fn a_long_range_is_recovered_in_several_calls() {
     let shop = Shop::open().await;
     let start = shop.now();
