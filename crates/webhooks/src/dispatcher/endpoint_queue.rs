@@ -165,7 +165,7 @@ impl EndpointQueue {
         if self.health.class() == Class::Healthy { self.share } else { WAITING_UNPROVEN_MAX }
     }
 
-    /// Forgets what waits: the endpoint is disabled or deleted, or has to wait longer.
+    /// Forgets what waits: the endpoint is disabled, or has to wait longer.
     pub(super) fn clear(&mut self) {
         self.waiting.clear();
         self.suspects.clear();
@@ -178,7 +178,7 @@ impl EndpointQueue {
         (self.held_until, self.next_due) = (Some(until), Some(until));
     }
 
-    /// Forgets everything that waits, and for what.
+    /// Forgets everything that waits, and for what: nothing keeps the endpoint in memory but what is in flight.
     pub(super) fn drop_waiting(&mut self) {
         self.refilling();
         self.clear();
@@ -253,7 +253,8 @@ impl EndpointQueue {
     /// probe is not known, because the failure could not be recorded, that is when it would have been read anyway.
     pub(super) fn pause_if_open(&mut self) {
         if let Circuit::Open { probe_at } = self.health.circuit {
-            let next_due = probe_at.or(self.next_due);
+            // It is read when the hold ends, which nothing else lifts.
+            let next_due = self.held_until.or(probe_at).or(self.next_due);
             self.clear();
             self.next_due = next_due;
         }

@@ -335,7 +335,7 @@ impl Memory {
         }
         queue.pause_if_open();
         if is_disabled {
-            queue.clear();
+            queue.drop_waiting();
         }
         if disposition == Disposition::Unrecordable {
             queue.hold(self.now.plus(DEFERRED));

@@ -181,7 +181,7 @@ impl Stores {
             store.endpoints.retain(|id, queue| {
                 let is_loaded = of_store.iter().any(|it| it.key.endpoint == *id);
                 if !is_loaded {
-                    queue.clear();
+                    queue.drop_waiting();
                 }
                 is_loaded || !queue.is_idle()
             });

@@ -245,3 +245,15 @@ fn a_store_that_reset_the_health_of_its_endpoint_is_believed_after_the_last_resu
     assert_eq!(queue.health.class(), Class::Untried);
     assert!(queue.can_start(now()));
 }
+
+#[test]
+fn an_endpoint_that_is_held_is_read_when_the_hold_ends_whatever_its_circuit_does() {
+    let mut queue = healthy(1);
+    queue.hold(now().plus(MINUTE));
+    (0..5).for_each(|_| queue.health.fail());
+    queue.health.recorded(Some(now()), Some(now().plus(60 * MINUTE)));
+    queue.pause_if_open();
+    assert_eq!(queue.next_due(), Some(now().plus(MINUTE)));
+    queue.drop_waiting();
+    assert!(queue.is_idle());
+}

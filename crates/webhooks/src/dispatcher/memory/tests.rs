@@ -285,6 +285,35 @@ fn an_endpoint_whose_result_cannot_be_recorded_gets_no_other_attempt_for_a_minut
 }
 
 #[test]
+fn an_endpoint_that_is_held_and_disabled_by_another_result_keeps_its_store_no_longer() {
+    let mut memory = memory(2 * u128::try_from(RUN_MAX).unwrap());
+    let lanes = start(&mut memory);
+    let settled = |(lane, keys): &(LaneNumber, Vec<DeliveryKey>), memory: &mut Memory| -> Vec<Settled> {
+        let reports = keys.iter().map(|key| memory.report(&delivered(*lane, *key)));
+        let settle = |report: Report| Settled {
+            owner: OWNER,
+            key: report.key,
+            health_version: 1,
+            disposition: Disposition::Done,
+            health: None,
+            is_disabled: true,
+        };
+        let settled = reports.map(settle).collect();
+        memory.lane_ended(*lane);
+        settled
+    };
+    let mut refused = settled(&lanes[0], &mut memory);
+    for it in &mut refused {
+        (it.disposition, it.is_disabled) = (Disposition::Unrecordable, false);
+    }
+    memory.settle(Some(OWNER), &refused);
+    assert!(memory.stores.idle(true, 10).is_empty());
+    let disabled = settled(&lanes[1], &mut memory);
+    memory.settle(Some(OWNER), &disabled);
+    assert_eq!(memory.stores.idle(true, 10).len(), 1);
+}
+
+#[test]
 fn an_endpoint_whose_start_is_refused_waits_whatever_wakes_its_store_and_keeps_no_slot() {
     let mut memory = memory(1);
     let chosen = memory.choose(Instant::now());

@@ -185,6 +185,17 @@ fn a_store_that_could_not_be_read_is_kept_and_read_later_whatever_wakes_it() {
 }
 
 #[test]
+fn an_endpoint_that_is_held_and_then_disabled_keeps_its_store_no_longer() {
+    let mut stores = read(&[loaded(1, true, now())]);
+    stores.endpoint(loaded(1, true, now()).key).unwrap().hold(now().plus(MINUTE));
+    stores.mark_for_read(merchant());
+    read_again(&mut stores, &mut Slots::new(4), &[], now());
+    assert!(stores.by_merchant[&merchant()].endpoints.is_empty());
+    assert_eq!(stores.idle(true, 10).len(), 1);
+    assert!(stores.timers.is_empty());
+}
+
+#[test]
 fn endpoints_with_long_queues_share_the_memory_and_keep_no_other_store_out() {
     let (mut stores, mut slots) = (Stores::default(), Slots::new(4));
     let merchants: Vec<MerchantId> = (1..=4_000).map(MerchantId::from_random).collect();
