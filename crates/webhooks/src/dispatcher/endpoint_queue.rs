@@ -64,8 +64,10 @@ pub(super) struct EndpointQueue {
     next_due: Option<Timestamp>,
     /// The database may know better than `health`, which was not replaced because results were not recorded.
     is_stale: bool,
-    /// Nothing starts before: the database refused a start or a result of it.
+    /// Nothing starts before: the database refused a start or a result of it, or it is withheld.
     held_until: Option<Timestamp>,
+    /// This process cannot sign for it, which is no reason to keep it from others.
+    is_withheld: bool,
     /// The class in which it waits for a slot.
     pub(super) queued: Option<Class>,
     /// It waits for the turn of a suspect.
@@ -86,12 +88,14 @@ impl EndpointQueue {
             next_due: None,
             is_stale: false,
             held_until: None,
+            is_withheld: false,
             queued: None,
             awaits_turn: false,
         }
     }
 
-    /// Adopts the version that was read. If it is another one, the health is replaced, even if results are not recorded.
+    /// Adopts the version that was read. If it is another one, the health is replaced, even if results are not recorded, and
+    /// nothing is held any more: its address or its secret is another one.
     pub(super) fn adopt_health_version(
         &mut self,
         health_version: i32,
@@ -99,6 +103,7 @@ impl EndpointQueue {
     ) {
         if self.health_version != health_version {
             (self.health_version, self.health) = (health_version, Health::of(stored));
+            (self.held_until, self.is_withheld) = (None, false);
         }
     }
 
@@ -155,8 +160,8 @@ impl EndpointQueue {
         }
         (self.waiting, self.suspects) = (due.into(), suspects.into());
         match self.held_until {
-            Some(until) if until > now => self.hold(until),
-            _ => self.held_until = None,
+            Some(until) if until > now => self.hold_on(until),
+            _ => (self.held_until, self.is_withheld) = (None, false),
         }
         quarantined
     }
@@ -174,15 +179,33 @@ impl EndpointQueue {
 
     /// Starts nothing before a time, whatever wakes the store: the database refused a start or a result.
     pub(super) fn hold(&mut self, until: Timestamp) {
+        self.is_withheld = false;
+        self.hold_on(until);
+    }
+
+    /// The same for an endpoint of this version that this process cannot sign for. A process that can may take its store.
+    pub(super) fn withhold(&mut self, health_version: i32, until: Timestamp) {
+        if self.health_version == health_version {
+            self.is_withheld = true;
+            self.hold_on(until);
+        }
+    }
+
+    fn hold_on(&mut self, until: Timestamp) {
         self.clear();
         (self.held_until, self.next_due) = (Some(until), Some(until));
+    }
+
+    /// Returns until when it is withheld.
+    pub(super) fn withheld_until(&self) -> Option<Timestamp> {
+        self.held_until.filter(|_| self.is_withheld)
     }
 
     /// Forgets everything that waits, and for what: nothing keeps the endpoint in memory but what is in flight.
     pub(super) fn drop_waiting(&mut self) {
         self.refilling();
         self.clear();
-        self.held_until = None;
+        (self.held_until, self.is_withheld) = (None, false);
     }
 
     /// Sets when the database is to be read again, unless it is earlier.
@@ -299,7 +322,7 @@ impl EndpointQueue {
             && self.lanes == 0
             && self.more == More::No
             && !self.is_stale
-            && self.held_until.is_none()
+            && (self.held_until.is_none() || self.is_withheld)
     }
 
     /// Returns the deliveries in memory.

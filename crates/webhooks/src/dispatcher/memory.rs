@@ -299,7 +299,8 @@ impl Memory {
                 }
                 queue.pause_if_open();
                 if let Plan::Withheld(delay) = report.plan {
-                    self.stores.defer(key.endpoint, now.plus(delay));
+                    let until = now.plus(delay);
+                    self.stores.withhold(key.endpoint, result.health_version, until);
                 }
                 report
             }

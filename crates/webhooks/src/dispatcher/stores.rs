@@ -59,6 +59,11 @@ impl Store {
             (self.rows > MANY_ROWS).then_some(WOKEN_DELAY_MANY)
         }
     }
+
+    /// Returns until when the first of its endpoints is withheld.
+    fn withheld_until(&self) -> Option<Timestamp> {
+        self.endpoints.values().filter_map(EndpointQueue::withheld_until).min()
+    }
 }
 
 /// How many endpoints of a class that is not healthy wait in memory, and what becomes of the others.
@@ -174,7 +179,7 @@ impl Stores {
             // Not more than were read, although another store may have less now.
             let share = share.min(self.share());
             let store = self.by_merchant.entry(*merchant).or_default();
-            (store.not_before, store.is_unreadable) = (None, false);
+            store.is_unreadable = false;
             let start = loaded.partition_point(|it| it.key.merchant < *merchant);
             let of_store = loaded[start..].iter().take_while(|it| it.key.merchant == *merchant);
             let of_store: Vec<&Loaded> = of_store.collect();
@@ -193,6 +198,7 @@ impl Stores {
                 let found = queue.refill(endpoint.health, &endpoint.pending, now);
                 quarantined.extend(found.into_iter().map(|pending| (endpoint.key, pending)));
             }
+            store.not_before = store.withheld_until();
             self.count(*merchant);
         }
         quarantined
@@ -233,6 +239,16 @@ impl Stores {
             queue.clear();
             queue.refill_at(until);
             store.not_before = Some(until);
+        }
+    }
+
+    /// Lets an endpoint of this version, which this process cannot sign for, get no attempts before a time, whatever wakes the
+    /// store. The store is released, so that a process that can sign delivers.
+    pub(super) fn withhold(&mut self, key: EndpointKey, health_version: i32, until: Timestamp) {
+        let Some(store) = self.by_merchant.get_mut(&key.merchant) else { return };
+        if let Some(queue) = store.endpoints.get_mut(&key.endpoint) {
+            queue.withhold(health_version, until);
+            store.not_before = store.withheld_until().or(store.not_before);
         }
     }
 

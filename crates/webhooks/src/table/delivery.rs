@@ -64,7 +64,7 @@ pub(crate) struct StoredHealth {
 #[derive(Debug, Clone)]
 pub(crate) struct Loaded {
     pub(crate) key: EndpointKey,
-    /// Another one after the endpoint was moved or enabled: what was sent before says nothing about it.
+    /// Another one after the endpoint was moved or enabled, or got another secret: what was sent before says nothing about it.
     pub(crate) health_version: i32,
     /// `None` if nothing was sent since it was created, enabled or moved.
     pub(crate) health: Option<StoredHealth>,

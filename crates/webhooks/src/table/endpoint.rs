@@ -167,7 +167,8 @@ pub(crate) async fn update(
     Ok(())
 }
 
-/// Replaces the secret of an endpoint. The present one becomes the former one.
+/// Replaces the secret of an endpoint. The present one becomes the former one. A process that could not read it, and therefore
+/// sends nothing, sees another version of the health.
 pub(crate) async fn rotate_secret(
     work: &mut Work,
     merchant: MerchantId,
@@ -176,7 +177,7 @@ pub(crate) async fn rotate_secret(
 ) -> sqlx::Result<()> {
     sqlx::query!(
         "UPDATE webhook_endpoint
-         SET former_secret = secret, former_secret_until = $3, secret = $4, version = $5, updated_at = $6
+         SET former_secret = secret, former_secret_until = $3, secret = $4, version = $5, health_version = $5, updated_at = $6
          WHERE merchant_id = $1 AND endpoint_id = $2",
         merchant as MerchantId,
         endpoint.id as EndpointId,

@@ -176,6 +176,29 @@ async fn a_rotation_mends_an_endpoint_whose_secret_cannot_be_read() {
 }
 
 #[tokio::test]
+async fn a_rotation_mends_an_endpoint_of_a_store_that_its_process_keeps() {
+    let test = Dispatching::open().await;
+    let id = test.endpoint("/a").await.endpoint.id;
+    test.endpoint("/b").await;
+    test.receiver.set("/b", Behavior::Gated);
+    let lose = "UPDATE webhook_endpoint SET secret = sha256(secret) WHERE url LIKE '%/a'";
+    test.shop.execute(lose).await;
+    test.publish(1).await;
+    let dispatcher = Running::start(test.dispatcher());
+    test.receiver.until(|receiver| receiver.count("/b") == 1).await;
+    // The store is kept for the request that is in flight.
+    test.until_count("SELECT count(*) FROM webhook_delivery WHERE starts = 0", 1).await;
+    test.shop.webhooks.rotate_secret(test.shop.merchant, actor(), id, None).await.unwrap();
+    test.until_count("SELECT count(*) FROM webhook_wake", 0).await;
+    test.shop.advance(Duration::from_secs(1));
+    // Long before the request in flight times out, and the store is released.
+    let sent = test.receiver.until(|receiver| receiver.count("/a") == 1);
+    assert!(tokio::time::timeout(Duration::from_secs(5), sent).await.is_ok());
+    test.receiver.permit(1);
+    dispatcher.stop().await;
+}
+
+#[tokio::test]
 async fn a_store_that_cannot_be_read_keeps_no_other_waiting() {
     let test = Dispatching::open().await;
     test.healthy_endpoint("/unreadable").await;

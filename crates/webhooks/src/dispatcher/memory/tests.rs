@@ -115,20 +115,21 @@ fn a_result_of_a_lost_lease_is_recorded_and_changes_nothing_in_memory() {
     assert_eq!(memory.lane_ended(lanes[0].0), None);
 }
 
-#[test]
-fn an_endpoint_whose_secret_cannot_be_read_gets_no_other_attempt_for_some_time() {
-    let mut memory = memory(20);
+/// Starts everything, and lets the process find that it cannot read the secret of the endpoint. Returns until when it waits.
+fn withhold(memory: &mut Memory) -> Timestamp {
     let mut settled = Vec::new();
-    for (lane, keys) in start(&mut memory) {
+    let mut until = now();
+    for (lane, keys) in start(memory) {
         for key in keys {
             let outcome = Outcome::SecretUnreadable;
             let report = memory.report(&AttemptResult { outcome, ..delivered(lane, key) });
             let Plan::Withheld(delay) = report.plan else { panic!("{:?}", report.plan) };
+            until = now().plus(delay);
             settled.push(Settled {
                 owner: OWNER,
                 key,
                 health_version: 1,
-                disposition: Disposition::Due(now().plus(delay)),
+                disposition: Disposition::Due(until),
                 health: None,
                 is_disabled: false,
             });
@@ -136,10 +137,49 @@ fn an_endpoint_whose_secret_cannot_be_read_gets_no_other_attempt_for_some_time()
         memory.lane_ended(lane);
     }
     memory.settle(Some(OWNER), &settled);
+    until
+}
+
+#[test]
+fn an_endpoint_whose_secret_cannot_be_read_gets_no_other_attempt_for_some_time() {
+    let mut memory = memory(20);
+    let until = withhold(&mut memory);
+    assert_eq!(until, now().plus(Duration::from_mins(5)));
     assert!(!memory.can_start(Instant::now()) && !memory.stores.has_listed());
-    let released = memory.stores.idle(true, 10);
-    assert_eq!(released.len(), 1);
-    assert_eq!(released[0].not_before, Some(now().plus(Duration::from_mins(5))));
+    // Whatever its store is read for. Another process may have the secret.
+    for _ in 0..2 {
+        read(&mut memory, 1, Some(healthy()), 20);
+        assert!(memory.choose(Instant::now()).is_empty() && !memory.stores.has_listed());
+        let released = memory.stores.idle(true, 10);
+        assert_eq!(released.len(), 1);
+        assert_eq!(released[0].not_before, Some(until));
+    }
+    memory.now = until;
+    memory.stores.list_due(until);
+    assert!(memory.stores.has_listed());
+    read(&mut memory, 1, Some(healthy()), 20);
+    assert!(!memory.choose(Instant::now()).is_empty());
+}
+
+#[test]
+fn an_endpoint_with_another_secret_gets_attempts_at_once() {
+    let mut memory = memory(20);
+    let lanes = start(&mut memory);
+    let outcome = Outcome::SecretUnreadable;
+    let (lane, keys) = &lanes[0];
+    read(&mut memory, 2, Some(healthy()), 60);
+    memory.report(&AttemptResult { outcome, ..delivered(*lane, keys[0]) });
+    memory.lane_ended(*lane);
+    let started = start(&mut memory);
+    assert!(!started.is_empty(), "what was started before says nothing about the new secret");
+}
+
+#[test]
+fn a_rotation_lifts_what_withholds_an_endpoint() {
+    let mut memory = memory(20);
+    withhold(&mut memory);
+    read(&mut memory, 2, Some(healthy()), 20);
+    assert!(!memory.choose(Instant::now()).is_empty());
 }
 
 #[test]
