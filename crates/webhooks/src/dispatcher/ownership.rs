@@ -22,6 +22,11 @@ const WAKES_MAX: i64 = 5_000;
 /// After this time an expired lease that covers nothing is deleted: longer than any transaction.
 const LEASE_KEPT: Duration = Duration::from_hours(1);
 
+/// How long a statement that reads stores may take: nothing starts meanwhile, and the lease is not renewed. One that reads several gives
+/// up sooner, because each of them is then read alone.
+const READ_MAX: Duration = Duration::from_secs(1);
+const READ_ALONE_MAX: Duration = Duration::from_secs(2);
+
 /// Until when a lease is valid, by the clock of this process. Before that, no other process takes its stores. Clones share it.
 #[derive(Debug, Clone)]
 pub(super) struct Deadline(watch::Sender<Instant>);
@@ -210,14 +215,24 @@ pub(super) async fn load(
     database: &Database,
     merchants: &[MerchantId],
     share: usize,
+    lease: Duration,
 ) -> Result<Vec<Loaded>, DatabaseError> {
     let rows = |count| i64::try_from(count).unwrap_or(i64::MAX);
     let (limit, unproven_limit) = (rows(loaded_healthy_max(share)), rows(LOADED_UNPROVEN_MAX));
     let read = async |sql: &mut Snapshot| -> Result<_, DatabaseError> {
-        table::plan_anew(sql).await?;
+        table::prepare_read(sql, read_max(merchants.len(), lease)).await?;
         Ok(delivery::load(sql, merchants, limit, unproven_limit, SLOW).await?)
     };
     Reading::for_platform(database).run(read).await
+}
+
+/// Returns how long a statement that reads so many stores may take. If the lease is to be renewed after a third of it, as soon as the
+/// statement has begun, another third is left when it ends.
+fn read_max(stores: usize, lease: Duration) -> Duration {
+    match stores {
+        0 | 1 => READ_ALONE_MAX.min(lease / 3),
+        _ => READ_MAX.min(lease / 6),
+    }
 }
 
 /// Starts of deliveries.
@@ -295,4 +310,19 @@ pub(super) async fn end(database: &Database, owner: Uuid) -> Result<(), Database
     queue::release(&mut work, owner, &releases).await?;
     queue::delete_lease(&mut work, owner).await?;
     work.commit().await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lease_outlasts_the_reads_that_begin_before_it_is_to_be_renewed() {
+        let of = |lease| [100, 1].map(|stores| read_max(stores, Duration::from_secs(lease)));
+        for lease in [2, 3, 6, 15, 600] {
+            let [together, alone] = of(lease);
+            assert!(together < alone && alone * 3 <= Duration::from_secs(lease), "{lease}");
+        }
+        assert_eq!(of(15), [READ_MAX, READ_ALONE_MAX]);
+    }
 }

@@ -30,6 +30,8 @@ const TAKE_INTERVAL_MAX: Duration = Duration::from_millis(500);
 const STORES_PER_STEP: usize = 500;
 /// Stores that are read by one statement, which limits the rows that it returns.
 const STORES_PER_READ: usize = 100;
+/// For how long stores are read in one step, and a statement longer: results and starts wait.
+const READING_MAX: Duration = Duration::from_secs(1);
 /// When a store is read again that could not be read.
 const UNREADABLE_PAUSE: Duration = Duration::from_mins(1);
 /// Time that attempts have to end at shutdown, and then their results to be recorded.
@@ -382,16 +384,19 @@ impl<'dispatcher> Session<'dispatcher> {
         Ok(())
     }
 
-    /// Reads stores from the database, as many as fit until the lease is to be renewed. Returns whether there was one to be read.
+    /// Reads stores from the database, as many as fit into the time and until the lease is to be renewed. Returns whether there was
+    /// one to be read.
     async fn read(&mut self, owner: Uuid) -> bool {
         let listed = self.memory.stores.take_listed(STORES_PER_STEP);
         let (alone, together): (Vec<MerchantId>, Vec<MerchantId>) =
             listed.iter().partition(|merchant| self.read_alone.contains(merchant));
         let mut parts = together.chunks(STORES_PER_READ).chain(alone.chunks(1));
+        let until = Instant::now() + READING_MAX;
         for stores in parts.by_ref() {
             self.read_stores(owner, stores).await;
             let is_unavailable = matches!(self.failed_read, Some(DatabaseError::Unavailable(_)));
-            if is_unavailable || self.lease.as_ref().is_some_and(Lease::is_renewal_due) {
+            let is_renewal_due = self.lease.as_ref().is_some_and(Lease::is_renewal_due);
+            if is_unavailable || is_renewal_due || Instant::now() >= until {
                 break;
             }
         }
@@ -403,7 +408,8 @@ impl<'dispatcher> Session<'dispatcher> {
     /// as it is for a while, unless the database is unavailable.
     async fn read_stores(&mut self, owner: Uuid, stores: &[MerchantId]) {
         let share = self.memory.stores.share();
-        let error = match ownership::load(&self.dispatcher.database, stores, share).await {
+        let Dispatcher { database, settings, .. } = self.dispatcher;
+        let error = match ownership::load(database, stores, share, settings.lease).await {
             Ok(loaded) => {
                 self.read_alone.retain(|merchant| !stores.contains(merchant));
                 for report in self.memory.refill(owner, stores, &loaded, share) {

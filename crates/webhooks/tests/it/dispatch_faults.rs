@@ -199,40 +199,6 @@ async fn a_rotation_mends_an_endpoint_of_a_store_that_its_process_keeps() {
 }
 
 #[tokio::test]
-async fn a_store_that_cannot_be_read_keeps_no_other_waiting() {
-    let test = Dispatching::open().await;
-    test.healthy_endpoint("/unreadable").await;
-    let other = test.store("cellar").await;
-    test.endpoint_of(other, "/b").await;
-    test.shop
-        .execute(
-            "CREATE FUNCTION refuse() RETURNS boolean LANGUAGE plpgsql AS $$
-             BEGIN
-                 RAISE EXCEPTION 'this row cannot be read';
-             END $$",
-        )
-        .await;
-    // Only the first store has a health.
-    test.shop
-        .execute(
-            "CREATE POLICY unreadable ON webhook_health AS RESTRICTIVE FOR SELECT TO souk_platform USING (
-                 merchant_id <> (SELECT merchant_id FROM store WHERE slug = 'attic') OR refuse())",
-        )
-        .await;
-    test.publish(1).await;
-    test.publish_for(other, 1).await;
-    let dispatcher = Running::start(test.dispatcher());
-    test.receiver.until(|receiver| receiver.count("/b") == 1).await;
-    test.publish_for(other, 2).await;
-    test.receiver.until(|receiver| receiver.count("/b") == 2).await;
-    assert_eq!(test.receiver.count("/unreadable"), 1);
-    test.shop.execute("DROP POLICY unreadable ON webhook_health").await;
-    test.shop.advance(Duration::from_mins(1));
-    test.receiver.until(|receiver| receiver.count("/unreadable") == 2).await;
-    dispatcher.stop().await;
-}
-
-#[tokio::test]
 async fn a_delivery_that_cannot_be_started_keeps_no_other_endpoint_waiting() {
     let test = Dispatching::open().await;
     for path in ["/unreadable", "/b", "/c"] {

@@ -7,6 +7,7 @@ mod dispatch_faults;
 mod dispatch_isolation;
 mod dispatch_locks;
 mod dispatch_ownership;
+mod dispatch_reads;
 mod dispatching;
 mod endpoints;
 mod listening;
