@@ -38,10 +38,11 @@ pub(crate) async fn prepare_read(
 
 /// As [`plan_anew`], and the transaction waits for a lock only briefly: everything that a dispatcher does waits behind
 /// it.
-pub(crate) async fn prepare(sql: &mut PgConnection) -> sqlx::Result<()> {
+pub(crate) async fn prepare(sql: &mut PgConnection, lock_max: Duration) -> sqlx::Result<()> {
     let settings = sqlx::query!(
         "SELECT set_config('plan_cache_mode', 'force_custom_plan', true) AS plan_cache_mode,
-                set_config('lock_timeout', '1s', true) AS lock_timeout"
+                set_config('lock_timeout', $1, true) AS lock_timeout",
+        lock_max.as_millis().to_string(),
     );
     settings.fetch_one(sql).await?;
     Ok(())

@@ -22,6 +22,8 @@ const WAKES_MAX: i64 = 5_000;
 /// After this time an expired lease that covers nothing is deleted: longer than any transaction.
 const LEASE_KEPT: Duration = Duration::from_hours(1);
 
+/// How long a transaction waits for a lock.
+pub(super) const LOCK_MAX: Duration = Duration::from_secs(1);
 /// How long a statement that reads stores may take: nothing starts meanwhile, and the lease is not renewed. One that reads several gives
 /// up sooner, because each of them is then read alone.
 const READ_MAX: Duration = Duration::from_secs(1);
@@ -143,9 +145,17 @@ async fn commit_ownership(work: Work, is_doubtful: &mut bool) -> Result<(), Data
 }
 
 /// Opens a transaction of a dispatcher.
-pub(super) async fn open(database: &Database) -> Result<Work, DatabaseError> {
+async fn open(database: &Database) -> Result<Work, DatabaseError> {
+    open_within(database, LOCK_MAX).await
+}
+
+/// Opens a transaction that waits for a lock for at most so long.
+pub(super) async fn open_within(
+    database: &Database,
+    lock_max: Duration,
+) -> Result<Work, DatabaseError> {
     let mut work = Work::for_platform(database).await?;
-    table::prepare(work.sql()).await?;
+    table::prepare(work.sql(), lock_max).await?;
     Ok(work)
 }
 

@@ -1,6 +1,6 @@
-//! Records the results of attempts, many in one transaction.
+//! What is recorded of the results of attempts, many in one transaction.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::time::Duration;
 
 use database::{Database, DatabaseError, Work};
@@ -8,8 +8,6 @@ use jobs::QueueError;
 use merchants::NoticeKind;
 use primitives::{MerchantId, Timestamp};
 use serde_json::json;
-use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
-use tokio::time::Instant;
 use uuid::Uuid;
 
 use crate::dispatcher::StartCounts;
@@ -19,15 +17,6 @@ use crate::table::delivery::{DeliveryKey, EndpointKey};
 use crate::table::queue;
 use crate::table::settlement::{self, EndedAttempt, HealthChange, Next, Settlement};
 use crate::{AttemptOutcome, DeadLetterDeliveries, DisabledReason};
-
-/// Results that are recorded in one transaction.
-const BATCH_MAX: usize = 500;
-/// For how long results are collected.
-const BATCH_WINDOW: Duration = Duration::from_millis(20);
-/// Pause after the database was unavailable.
-const RETRY_PAUSE: Duration = Duration::from_millis(200);
-/// How often a single result is tried again that waits for a lock. The others wait meanwhile.
-const CONTENDED_TRIES: u32 = 2;
 
 /// What became of a delivery.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,7 +48,7 @@ pub(super) struct Settled {
 }
 
 impl Settled {
-    fn without_health(report: &Report, disposition: Disposition) -> Self {
+    pub(super) fn without_health(report: &Report, disposition: Disposition) -> Self {
         let Report { owner, key, health_version, .. } = *report;
         Self { owner, key, health_version, disposition, health: None, is_disabled: false }
     }
@@ -72,109 +61,15 @@ pub(super) struct RecordedHealth {
     pub(super) probe_at: Option<Timestamp>,
 }
 
-/// Records reports until there are no more.
-pub(super) async fn record_all(
-    database: Database,
-    mut reports: UnboundedReceiver<Report>,
-    settled: UnboundedSender<Vec<Settled>>,
-) {
-    let mut waiting: VecDeque<Report> = VecDeque::new();
-    loop {
-        if waiting.is_empty() {
-            match reports.recv().await {
-                Some(report) => waiting.push_back(report),
-                None => return,
-            }
-        }
-        let until = Instant::now() + BATCH_WINDOW;
-        while waiting.len() < BATCH_MAX {
-            match tokio::time::timeout_at(until, reports.recv()).await {
-                Ok(Some(report)) => waiting.push_back(report),
-                Ok(None) | Err(_) => break,
-            }
-        }
-        record_batch(&database, next_batch(&mut waiting), &settled).await;
-    }
-}
-
-/// Removes the first reports, all of one owner.
-fn next_batch(waiting: &mut VecDeque<Report>) -> Vec<Report> {
-    let Some(owner) = waiting.front().map(|report| report.owner) else { return Vec::new() };
-    let other = waiting.iter().position(|report| report.owner != owner);
-    let count = other.unwrap_or(waiting.len()).min(BATCH_MAX);
-    waiting.drain(..count).collect()
-}
-
-/// Records a batch: again while the database is unavailable, and in parts if it refuses one of the reports or another
-/// transaction has locked the row of one.
-async fn record_batch(
+/// Records reports of one owner in one transaction, which waits for a lock for at most so long. Those of stores that it does not deliver
+/// for any more are left out.
+pub(super) async fn record(
     database: &Database,
-    batch: Vec<Report>,
-    settled: &UnboundedSender<Vec<Settled>>,
-) {
-    let mut parts = Parts(VecDeque::from([(batch, 0)]));
-    while let Some((mut part, tries)) = parts.0.pop_front() {
-        let error = match record(database, &part).await {
-            Ok(done) => {
-                count(&part, &done);
-                let _ = settled.send(done);
-                continue;
-            }
-            Err(error) => error,
-        };
-        let is_conflict =
-            matches!(error, DatabaseError::Contended(_) | DatabaseError::TransactionTimeout);
-        let is_refused = matches!(error, DatabaseError::Internal(_));
-        if (is_conflict || is_refused) && part.len() > 1 {
-            parts.split(part);
-        } else if is_refused || (is_conflict && tries >= CONTENDED_TRIES) {
-            let Some(report) = part.pop() else { continue };
-            tracing::error!(
-                %error, endpoint = %report.key.endpoint.endpoint, event = %report.key.event,
-                "the result of a webhook cannot be recorded; it is sent again, and quarantined if that happens three times in a row"
-            );
-            let _ = settled.send(vec![Settled::without_health(&report, Disposition::Unrecordable)]);
-        } else {
-            tracing::warn!(%error, results = part.len(), "results of webhooks cannot be recorded; retrying");
-            tokio::time::sleep(RETRY_PAUSE).await;
-            if is_conflict {
-                parts.requeue(part, tries + 1);
-            } else {
-                parts.0.push_front((part, tries));
-            }
-        }
-    }
-}
-
-/// The parts of a batch that are not recorded, each with the number of tries, in the order of their reports: recorded after that of
-/// a newer one, the health of an endpoint would be undone by an older one.
-#[derive(Debug)]
-struct Parts(VecDeque<(Vec<Report>, u32)>);
-
-impl Parts {
-    /// Puts the halves of a part where it was.
-    fn split(&mut self, mut part: Vec<Report>) {
-        let rest = part.split_off(part.len() / 2);
-        self.0.push_front((rest, 0));
-        self.0.push_front((part, 0));
-    }
-
-    /// Puts a part behind the others, without the health of endpoints of which these have a newer one.
-    fn requeue(&mut self, mut part: Vec<Report>, tries: u32) {
-        let others = self.0.iter().flat_map(|(others, _)| others);
-        let newer: HashSet<EndpointKey> =
-            others.filter(|it| it.health.is_some()).map(Report::endpoint).collect();
-        for report in part.iter_mut().filter(|report| newer.contains(&report.endpoint())) {
-            report.health = None;
-        }
-        self.0.push_back((part, tries));
-    }
-}
-
-/// Records reports of one owner in one transaction. Those of stores that it does not deliver for any more are left out.
-async fn record(database: &Database, reports: &[Report]) -> Result<Vec<Settled>, DatabaseError> {
+    reports: &[Report],
+    lock_max: Duration,
+) -> Result<Vec<Settled>, DatabaseError> {
     let Some(owner) = reports.first().map(|report| report.owner) else { return Ok(Vec::new()) };
-    let mut work = ownership::open(database).await?;
+    let mut work = ownership::open_within(database, lock_max).await?;
     let now = work.now();
     let stores = stores_of(reports.iter().map(|report| &report.key));
     let held = queue::lock_owned(&mut work, owner, &stores).await?;
@@ -364,53 +259,6 @@ pub(super) fn health_of(
     own.filter_map(change).collect()
 }
 
-/// Records the metrics of a batch.
-fn count(reports: &[Report], settled: &[Settled]) {
-    let is_fenced = |it: &&Settled| it.disposition == Disposition::Fenced;
-    let fenced = settled.iter().filter(is_fenced).count();
-    if fenced > 0 {
-        metrics::counter!("souk_webhook_fenced_total")
-            .increment(u64::try_from(fenced).unwrap_or(0));
-    }
-    let dispositions: HashMap<DeliveryKey, Disposition> =
-        settled.iter().map(|it| (it.key, it.disposition)).collect();
-    for report in reports {
-        match counted(report, dispositions.get(&report.key).copied()) {
-            Some(Counted::Attempt(outcome)) => {
-                metrics::counter!("souk_webhook_attempts_total", "outcome" => outcome).increment(1);
-            }
-            Some(Counted::Quarantine) => {
-                metrics::counter!("souk_webhook_quarantined_total").increment(1);
-                tracing::error!(
-                    endpoint = %report.key.endpoint.endpoint, event = %report.key.event,
-                    "webhook quarantined as a dead letter: its attempts repeatedly crashed the process or panicked"
-                );
-            }
-            None => {}
-        }
-    }
-}
-
-/// What a report counts as.
-#[derive(Debug, PartialEq, Eq)]
-enum Counted {
-    /// With the label of its outcome.
-    Attempt(&'static str),
-    /// Nothing was sent.
-    Quarantine,
-}
-
-fn counted(report: &Report, disposition: Option<Disposition>) -> Option<Counted> {
-    match (report.plan, disposition) {
-        (_, Some(Disposition::Fenced)) => None,
-        (Plan::Quarantined, _) => Some(Counted::Quarantine),
-        _ if !report.is_attempt() => None,
-        (Plan::Delivered, _) => Some(Counted::Attempt("delivered")),
-        (_, Some(Disposition::Due(_))) => Some(Counted::Attempt("retry")),
-        _ => Some(Counted::Attempt("dead")),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use primitives::{EndpointId, EventId, Id};
@@ -419,7 +267,7 @@ mod tests {
     use crate::table::delivery::Pending;
 
     #[test]
-    fn a_quarantine_is_recorded_and_counted_like_an_attempt_and_sends_nothing() {
+    fn a_quarantine_is_recorded_like_an_attempt() {
         let now: Timestamp = "2026-11-15T08:00:00Z".parse().unwrap();
         let merchant = MerchantId::from_random(1);
         let endpoint = EndpointKey { merchant, endpoint: EndpointId::from_random(2) };
@@ -435,55 +283,5 @@ mod tests {
         );
         let attempt = row.attempt.unwrap();
         assert_eq!((attempt.number, attempt.error), (2, Some("quarantined")));
-        assert_eq!(counted(&quarantine, Some(Disposition::Done)), Some(Counted::Quarantine));
-        assert_eq!(counted(&quarantine, Some(Disposition::Fenced)), None);
-        let failed = Report { plan: Plan::Dead, ..quarantine.clone() };
-        assert_eq!(counted(&failed, Some(Disposition::Done)), Some(Counted::Attempt("dead")));
-        let unsent = Report { plan: Plan::Unsent, attempt: None, ..quarantine };
-        assert_eq!(counted(&unsent, Some(Disposition::Returned)), None);
-    }
-
-    /// Returns a failure of the first or the second endpoint, which is at its given number in a row.
-    fn failure(endpoint: u128, number: i32) -> Report {
-        let now: Timestamp = "2026-11-15T08:00:00Z".parse().unwrap();
-        let merchant = MerchantId::from_random(1);
-        let endpoint = EndpointKey { merchant, endpoint: EndpointId::from_random(endpoint) };
-        let health = HealthNote {
-            consecutive_failures: number,
-            failing_since: None,
-            probe_delay: None,
-            latency: None,
-        };
-        Report {
-            owner: Uuid::from_u128(4),
-            key: DeliveryKey { endpoint, event_at: now, event: EventId::from_random(5) },
-            health_version: 1,
-            counts: StartCounts::resulted(0),
-            is_alone: false,
-            plan: Plan::Dead,
-            attempt: None,
-            health: Some(health),
-            disable: None,
-        }
-    }
-
-    /// Returns of each part which failure in a row its reports are, or zero without the health.
-    fn numbers(parts: &Parts) -> Vec<Vec<i32>> {
-        let number = |report: &Report| report.health.map_or(0, |it| it.consecutive_failures);
-        parts.0.iter().map(|(part, _)| part.iter().map(number).collect()).collect()
-    }
-
-    #[test]
-    fn a_part_that_is_split_stays_in_its_place() {
-        let mut parts = Parts(VecDeque::from([(vec![failure(1, 5), failure(1, 6)], 0)]));
-        parts.split((1..=4).map(|number| failure(1, number)).collect());
-        assert_eq!(numbers(&parts), [[1, 2], [3, 4], [5, 6]]);
-    }
-
-    #[test]
-    fn a_requeued_part_does_not_undo_the_health_of_newer_reports() {
-        let mut parts = Parts(VecDeque::from([(vec![failure(1, 6), failure(2, 7)], 0)]));
-        parts.requeue(vec![failure(1, 4), failure(3, 5)], 1);
-        assert_eq!(numbers(&parts), [[6, 7], [0, 5]]);
     }
 }

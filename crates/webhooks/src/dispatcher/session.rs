@@ -18,7 +18,8 @@ use crate::dispatcher::backoff::Backoff;
 use crate::dispatcher::decision::Report;
 use crate::dispatcher::memory::{LaneNumber, Memory};
 use crate::dispatcher::ownership::{self, Lease};
-use crate::dispatcher::results::{self, Settled};
+use crate::dispatcher::recorder;
+use crate::dispatcher::results::Settled;
 use crate::dispatcher::slots::Class;
 use crate::dispatcher::start::BatchEnd;
 use crate::table::delivery::EndpointKey;
@@ -78,7 +79,7 @@ impl<'dispatcher> Session<'dispatcher> {
         let (settled_sender, settled) = mpsc::unbounded_channel();
         let database = dispatcher.database.clone();
         let mut recorder = JoinSet::new();
-        recorder.spawn(results::record_all(database, reports_receiver, settled_sender));
+        recorder.spawn(recorder::record_all(database, reports_receiver, settled_sender));
         Self {
             dispatcher,
             lease: None,
@@ -193,7 +194,7 @@ impl<'dispatcher> Session<'dispatcher> {
             let (reports, reports_receiver) = mpsc::unbounded_channel();
             let (settled_sender, settled) = mpsc::unbounded_channel();
             let database = self.dispatcher.database.clone();
-            self.recorder.spawn(results::record_all(database, reports_receiver, settled_sender));
+            self.recorder.spawn(recorder::record_all(database, reports_receiver, settled_sender));
             (self.reports, self.settled) = (Some(reports), settled);
             self.memory.lose_reports();
             self.lose_lease().await;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use sqlx::PgConnection;
-use webhooks::EndpointPatch;
+use webhooks::{EndpointPatch, SealingKey};
 
 use crate::dispatching::{Dispatching, Running};
 use crate::receiver::Behavior;
@@ -90,6 +90,36 @@ async fn a_result_whose_row_is_locked_does_not_keep_the_others() {
     test.receiver.permit(2);
     test.until_count(PENDING, 1).await;
     roll_back(paused).await;
+    dispatcher.stop().await;
+}
+
+#[tokio::test]
+async fn results_of_a_batch_wait_only_briefly_for_the_one_whose_row_is_locked() {
+    let test = Dispatching::open().await;
+    for number in 0..20 {
+        let path = format!("/{number}");
+        test.endpoint(&path).await;
+        test.receiver.set(&path, Behavior::Gated);
+    }
+    for number in 1..=25 {
+        test.publish(number).await;
+    }
+    // All are started at once, in lanes of 25.
+    let health = "INSERT INTO webhook_health (merchant_id, endpoint_id, last_success_at, consecutive_failures)
+                  SELECT merchant_id, endpoint_id, '2026-11-15 08:00:00Z', 0 FROM webhook_endpoint";
+    test.shop.execute(health).await;
+    let dispatcher = Running::start(test.dispatcher_with(SealingKey::new([7; 32]), 2_000));
+    test.until_count("SELECT count(*) FROM webhook_delivery WHERE starts = 0", 0).await;
+    let lock = "SELECT FROM webhook_delivery WHERE (endpoint_id, event_id) IN (
+                    SELECT endpoint_id, event_id FROM webhook_delivery ORDER BY event_id, endpoint_id LIMIT 1) FOR UPDATE";
+    let paused = hold(&test, lock).await;
+    test.receiver.permit(500);
+    test.receiver.until(|receiver| receiver.received().len() == 500).await;
+    let recorded = test.until_count(PENDING, 1);
+    let in_time = tokio::time::timeout(Duration::from_secs(2), recorded).await;
+    assert!(in_time.is_ok(), "the others wait for the row that is locked");
+    roll_back(paused).await;
+    test.until_count(PENDING, 0).await;
     dispatcher.stop().await;
 }
 
