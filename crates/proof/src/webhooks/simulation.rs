@@ -38,7 +38,7 @@ pub(crate) async fn prove(trial: Trial) -> Verdict {
     let SimulationSummary { fenced, quarantined, dead, changes, .. } = total;
     let SimulationSummary { full_stores, deferred, released_later, long_queues, slow, .. } = total;
     let happened = [fenced, quarantined, dead, changes, full_stores, deferred, released_later];
-    let happened = [&happened[..], &[long_queues, slow]].concat();
+    let happened = [&happened[..], &[long_queues, total.partial_reads, slow]].concat();
     ensure(!happened.contains(&0), || format!("something did not happen: {total:?}"))?;
     Ok(format!(
         "{} seeds: {} deliveries with {} attempts, {} crashes and {} pauses of processes, {} changes of endpoints: {} delivered, {} dead \
@@ -87,6 +87,7 @@ fn add(total: &mut SimulationSummary, part: &SimulationSummary) {
     total.full_stores += part.full_stores;
     total.deferred += part.deferred;
     total.released_later += part.released_later;
+    total.partial_reads += part.partial_reads;
     total.long_queues += part.long_queues;
     total.slow += part.slow;
     total.longest_wait = total.longest_wait.max(part.longest_wait);

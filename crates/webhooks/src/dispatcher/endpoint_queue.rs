@@ -68,6 +68,8 @@ pub(super) struct EndpointQueue {
     held_until: Option<Timestamp>,
     /// This process cannot sign for it, which is no reason to keep it from others.
     is_withheld: bool,
+    /// The read of its store that is under way leaves it out.
+    pub(super) is_skipped: bool,
     /// The class in which it waits for a slot.
     pub(super) queued: Option<Class>,
     /// It waits for the turn of a suspect.
@@ -89,6 +91,7 @@ impl EndpointQueue {
             is_stale: false,
             held_until: None,
             is_withheld: false,
+            is_skipped: false,
             queued: None,
             awaits_turn: false,
         }
@@ -293,9 +296,11 @@ impl EndpointQueue {
         self.waiting.len() <= self.waiting_max() / 4
     }
 
-    /// Returns whether enough deliveries wait in memory. The database is read again anyway when few are left.
-    pub(super) fn has_enough(&self) -> bool {
-        self.held_until.is_some() || (self.more == More::Yes && !self.is_low())
+    /// Returns whether a read would change nothing that matters now: it has enough deliveries, or may start none. It is read anyway
+    /// when few are left, or it is time.
+    pub(super) fn is_full(&self, now: Timestamp) -> bool {
+        let has_enough = self.more == More::Yes && !self.is_low();
+        (has_enough || self.held_until.is_some()) && !self.needs_refill(now)
     }
 
     /// Returns whether the database is to be read now.

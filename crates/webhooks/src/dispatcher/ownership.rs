@@ -14,7 +14,7 @@ use crate::dispatcher::endpoint_queue::{LOADED_UNPROVEN_MAX, loaded_healthy_max}
 use crate::dispatcher::health::SLOW;
 use crate::schedule::Jitter;
 use crate::signature::ClockSkew;
-use crate::table::delivery::{self, Bodies, DeliveryKey, Loaded, Startable, Started};
+use crate::table::delivery::{self, Bodies, DeliveryKey, Loaded, Startable, Started, Wanted};
 use crate::table::{self, queue};
 
 /// Wakes that are processed at a time.
@@ -223,15 +223,15 @@ pub(super) async fn take(
 /// transaction that claims them: a process that is paused while it reads many rows locks none.
 pub(super) async fn load(
     database: &Database,
-    merchants: &[MerchantId],
+    wanted: Wanted<'_>,
     share: usize,
     lease: Duration,
 ) -> Result<Vec<Loaded>, DatabaseError> {
     let rows = |count| i64::try_from(count).unwrap_or(i64::MAX);
     let (limit, unproven_limit) = (rows(loaded_healthy_max(share)), rows(LOADED_UNPROVEN_MAX));
     let read = async |sql: &mut Snapshot| -> Result<_, DatabaseError> {
-        table::prepare_read(sql, read_max(merchants.len(), lease)).await?;
-        Ok(delivery::load(sql, merchants, limit, unproven_limit, SLOW).await?)
+        table::prepare_read(sql, read_max(wanted.merchants.len(), lease)).await?;
+        Ok(delivery::load(sql, wanted, limit, unproven_limit, SLOW).await?)
     };
     Reading::for_platform(database).run(read).await
 }

@@ -22,7 +22,7 @@ use crate::dispatcher::recorder;
 use crate::dispatcher::results::Settled;
 use crate::dispatcher::slots::Class;
 use crate::dispatcher::start::BatchEnd;
-use crate::table::delivery::EndpointKey;
+use crate::table::delivery::{EndpointKey, Wanted};
 
 /// Time between two reads of the queue: while there is something to do, and at most.
 const TAKE_INTERVAL_MIN: Duration = Duration::from_millis(20);
@@ -388,7 +388,7 @@ impl<'dispatcher> Session<'dispatcher> {
     /// Reads stores from the database, as many as fit into the time and until the lease is to be renewed. Returns whether there was
     /// one to be read.
     async fn read(&mut self, owner: Uuid) -> bool {
-        let listed = self.memory.stores.take_listed(STORES_PER_STEP);
+        let listed = self.memory.stores.take_listed(STORES_PER_STEP, self.memory.now);
         let (alone, together): (Vec<MerchantId>, Vec<MerchantId>) =
             listed.iter().partition(|merchant| self.read_alone.contains(merchant));
         let mut parts = together.chunks(STORES_PER_READ).chain(alone.chunks(1));
@@ -409,8 +409,10 @@ impl<'dispatcher> Session<'dispatcher> {
     /// as it is for a while, unless the database is unavailable.
     async fn read_stores(&mut self, owner: Uuid, stores: &[MerchantId]) {
         let share = self.memory.stores.share();
+        let skipped = self.memory.stores.skipped(stores);
+        let wanted = Wanted { merchants: stores, skipped: &skipped };
         let Dispatcher { database, settings, .. } = self.dispatcher;
-        let error = match ownership::load(database, stores, share, settings.lease).await {
+        let error = match ownership::load(database, wanted, share, settings.lease).await {
             Ok(loaded) => {
                 self.read_alone.retain(|merchant| !stores.contains(merchant));
                 for report in self.memory.refill(owner, stores, &loaded, share) {

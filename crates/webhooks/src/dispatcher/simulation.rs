@@ -45,6 +45,8 @@ pub struct SimulationSummary {
     pub deferred: u32,
     /// Releases of such a store.
     pub released_later: u32,
+    /// Reads that left out endpoints with enough in memory.
+    pub partial_reads: u32,
     /// Reads of an endpoint with more deliveries than are read at a time.
     pub long_queues: u32,
     /// Attempts at receivers that succeed after a long time.
@@ -104,5 +106,6 @@ mod tests {
         assert!(done.iter().any(|it| it.deferred > 0), "{done:?}");
         assert!(done.iter().any(|it| it.released_later > 0), "{done:?}");
         assert!(done.iter().any(|it| it.long_queues > 0), "{done:?}");
+        assert!(done.iter().any(|it| it.partial_reads > 0), "{done:?}");
     }
 }

@@ -19,11 +19,11 @@ const ROWS_MAX: usize = 100_000;
 const STORE_LANES_MAX: usize = 20;
 /// For how long a store without anything to send is kept: the next event finds it in memory.
 const LINGER: Duration = Duration::from_secs(1);
-/// How much later a store is read that was woken and has enough to send.
+/// How much later all endpoints of a store are read that was woken, if some of them have enough to send. The others are read at once.
 const WOKEN_DELAY: Duration = Duration::from_millis(500);
-/// The same if one of its endpoints may have nothing to send, and the others have more than [`MANY_ROWS`]: all are read.
+/// The same if these others have more than [`MANY_ROWS`] in memory, which are not read again at each wake.
 const WOKEN_DELAY_MANY: Duration = Duration::from_millis(100);
-/// Deliveries in memory from which a store is not read at each wake.
+/// Deliveries in memory from which endpoints are not read at each wake.
 const MANY_ROWS: usize = 200;
 
 /// A store in memory.
@@ -36,11 +36,13 @@ struct Store {
     sharing: usize,
     /// It is in the list of those to be read.
     is_listed: bool,
+    /// All of its endpoints are to be read, and not only those that have too little.
+    reads_all: bool,
     /// Its entry in the list of times.
     timer: Option<Timestamp>,
     /// Since when nothing of it is in memory.
     idle_since: Option<Instant>,
-    /// When it is to be read because something woke it.
+    /// When all of it is to be read because something woke it.
     read_at: Option<Timestamp>,
     /// Endpoints of it had to be left out; it is not to be looked at before then.
     not_before: Option<Timestamp>,
@@ -49,14 +51,33 @@ struct Store {
 }
 
 impl Store {
-    /// Returns how much later it is read after it was woken; `None`: at once.
-    fn woken_delay(&self) -> Option<Duration> {
-        let has_enough =
-            !self.endpoints.is_empty() && self.endpoints.values().all(EndpointQueue::has_enough);
-        if has_enough || self.is_unreadable {
-            Some(WOKEN_DELAY)
-        } else {
-            (self.rows > MANY_ROWS).then_some(WOKEN_DELAY_MANY)
+    /// Returns what is read of it after it was woken, and when. An endpoint that is full may be one that hangs, for which the others
+    /// do not wait.
+    fn woken(&self, now: Timestamp) -> Woken {
+        let (full, others): (Vec<&EndpointQueue>, Vec<&EndpointQueue>) =
+            self.endpoints.values().partition(|queue| queue.is_full(now));
+        let rows: usize = others.iter().map(|queue| queue.len()).sum();
+        match (full.is_empty(), others.is_empty(), rows > MANY_ROWS) {
+            _ if self.is_unreadable => Woken::Later(WOKEN_DELAY),
+            (_, _, true) => Woken::Later(WOKEN_DELAY_MANY),
+            (true, _, false) => Woken::Now,
+            (false, true, false) => Woken::Later(WOKEN_DELAY),
+            (false, false, false) => Woken::PartlyNow,
+        }
+    }
+
+    /// Begins to read it: all of it, or without the endpoints that are full.
+    fn begin_read(&mut self, now: Timestamp) {
+        self.is_listed = false;
+        let all = std::mem::take(&mut self.reads_all);
+        if all {
+            self.read_at = None;
+        }
+        for queue in self.endpoints.values_mut() {
+            queue.is_skipped = !all && queue.is_full(now);
+            if !queue.is_skipped {
+                queue.refilling();
+            }
         }
     }
 
@@ -64,6 +85,17 @@ impl Store {
     fn withheld_until(&self) -> Option<Timestamp> {
         self.endpoints.values().filter_map(EndpointQueue::withheld_until).min()
     }
+}
+
+/// What is read of a store that was woken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Woken {
+    /// All of it, at once.
+    Now,
+    /// At once without the endpoints that are full, and all of it after [`WOKEN_DELAY`].
+    PartlyNow,
+    /// All of it, later.
+    Later(Duration),
 }
 
 /// How many endpoints of a class that is not healthy wait in memory, and what becomes of the others.
@@ -117,9 +149,14 @@ impl Stores {
         self.by_merchant.get_mut(&key.merchant)?.endpoints.get_mut(&key.endpoint)
     }
 
-    /// Adds a store to those that are to be read.
+    /// Adds a store to those that are to be read, all of it.
     pub(super) fn mark_for_read(&mut self, merchant: MerchantId) {
+        self.list(merchant, true);
+    }
+
+    fn list(&mut self, merchant: MerchantId, all: bool) {
         let store = self.by_merchant.entry(merchant).or_default();
+        store.reads_all |= all;
         if !store.is_listed {
             store.is_listed = true;
             store.idle_since = None;
@@ -127,13 +164,22 @@ impl Stores {
         }
     }
 
-    /// Adds a store that was woken to those that are to be read: a little later if its endpoints have enough to send. Each event
-    /// of a burst wakes its store, and all of its deliveries would be read again for each.
+    /// Adds a store that was woken to those that are to be read, and endpoints that have enough to send a little later. Each event of a
+    /// burst wakes its store, and all of its deliveries would be read again for each.
     pub(super) fn wake(&mut self, merchant: MerchantId, now: Timestamp) {
-        let delay = self.by_merchant.get(&merchant).and_then(Store::woken_delay);
-        let Some(delay) = delay else { return self.mark_for_read(merchant) };
+        let woken = self.by_merchant.get(&merchant).map_or(Woken::Now, |store| store.woken(now));
+        let delay = match woken {
+            Woken::Now => return self.mark_for_read(merchant),
+            Woken::PartlyNow => {
+                self.list(merchant, false);
+                WOKEN_DELAY
+            }
+            Woken::Later(delay) => delay,
+        };
         if let Some(store) = self.by_merchant.get_mut(&merchant) {
-            store.read_at.get_or_insert(now.plus(delay));
+            let at = now.plus(delay);
+            let sooner = store.read_at.filter(|known| store.is_unreadable || *known < at);
+            store.read_at = sooner.or(Some(at));
         }
         self.review(merchant, now);
     }
@@ -146,19 +192,21 @@ impl Stores {
     }
 
     /// Removes stores that are to be read from their list, and returns them.
-    pub(super) fn take_listed(&mut self, limit: usize) -> Vec<MerchantId> {
+    pub(super) fn take_listed(&mut self, limit: usize, now: Timestamp) -> Vec<MerchantId> {
         let count = limit.min(self.to_read.len());
         let mut listed: Vec<MerchantId> = self.to_read.drain(..count).collect();
         listed.retain(|merchant| {
-            let store = self.by_merchant.get_mut(merchant);
-            if let Some(store) = store {
-                (store.is_listed, store.read_at) = (false, None);
-                store.endpoints.values_mut().for_each(EndpointQueue::refilling);
-                return true;
-            }
-            false
+            let store = self.by_merchant.get_mut(merchant).filter(|store| store.is_listed);
+            store.map(|store| store.begin_read(now)).is_some()
         });
         listed
+    }
+
+    /// Returns the endpoints of stores that the read under way leaves out, because they are full.
+    pub(super) fn skipped(&self, merchants: &[MerchantId]) -> Vec<EndpointId> {
+        let stores = merchants.iter().filter_map(|merchant| self.by_merchant.get(merchant));
+        let endpoints = stores.flat_map(|store| &store.endpoints);
+        endpoints.filter(|(_, queue)| queue.is_skipped).map(|(endpoint, _)| *endpoint).collect()
     }
 
     pub(super) fn has_listed(&self) -> bool {
@@ -185,10 +233,11 @@ impl Stores {
             let of_store: Vec<&Loaded> = of_store.collect();
             store.endpoints.retain(|id, queue| {
                 let is_loaded = of_store.iter().any(|it| it.key.endpoint == *id);
-                if !is_loaded {
-                    queue.drop_waiting();
+                if is_loaded || std::mem::take(&mut queue.is_skipped) {
+                    return true;
                 }
-                is_loaded || !queue.is_idle()
+                queue.drop_waiting();
+                !queue.is_idle()
             });
             for endpoint in of_store {
                 let queue =
@@ -318,9 +367,10 @@ impl Stores {
         self.count(merchant);
         let Some(store) = self.by_merchant.get_mut(&merchant) else { return };
         let needs_refill = || store.endpoints.values().any(|queue| queue.needs_refill(now));
-        let is_read_due =
-            store.read_at.is_some_and(|at| at <= now) || (!store.is_unreadable && needs_refill());
-        if !store.is_listed && is_read_due {
+        let is_read_due = store.read_at.is_some_and(|at| at <= now);
+        let is_low = !store.is_unreadable && needs_refill();
+        store.reads_all |= is_read_due;
+        if !store.is_listed && (is_read_due || is_low) {
             store.is_listed = true;
             self.to_read.push_back(merchant);
         }
@@ -386,7 +436,8 @@ impl Stores {
     pub(super) fn drop_waiting(&mut self, now: Timestamp) {
         self.to_read.clear();
         for store in self.by_merchant.values_mut() {
-            (store.is_listed, store.read_at, store.not_before) = (false, None, None);
+            (store.is_listed, store.reads_all) = (false, false);
+            (store.read_at, store.not_before) = (None, None);
             store.endpoints.values_mut().for_each(EndpointQueue::drop_waiting);
         }
         for merchant in self.merchants() {

@@ -118,12 +118,20 @@ impl LoadedRow {
     }
 }
 
+/// What is to be read. An endpoint of which nothing is known is never left out.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Wanted<'read> {
+    pub(crate) merchants: &'read [MerchantId],
+    /// Endpoints of them that are left out.
+    pub(crate) skipped: &'read [EndpointId],
+}
+
 /// Returns the enabled endpoints of stores with their first pending deliveries: `limit` of an endpoint whose last attempt
 /// succeeded and whose last requests were not `slow` (`Health::class`), `unproven_limit` of any other. The health of each is read
 /// by its key: a join of some hundred would read the health of all endpoints there are.
 pub(crate) async fn load(
     sql: &mut PgConnection,
-    merchants: &[MerchantId],
+    wanted: Wanted<'_>,
     limit: i64,
     unproven_limit: i64,
     slow: Duration,
@@ -154,12 +162,13 @@ pub(crate) async fn load(
                LIMIT CASE WHEN health.last_success_at IS NOT NULL AND health.consecutive_failures = 0
                                AND coalesce(health.latency_ms, 0) <= $4
                           THEN $2::bigint ELSE $3::bigint END) AS first ON true
-           WHERE endpoint.merchant_id = ANY ($1) AND endpoint.status = 'enabled'
+           WHERE endpoint.merchant_id = ANY ($1) AND endpoint.status = 'enabled' AND endpoint.endpoint_id <> ALL ($5)
            ORDER BY endpoint.merchant_id, endpoint.endpoint_id, first.due_at"#,
-        merchants as &[MerchantId],
+        wanted.merchants as &[MerchantId],
         limit,
         unproven_limit,
         slow_ms,
+        wanted.skipped as &[EndpointId],
     )
     .fetch(sql);
     let mut loaded: Vec<Loaded> = Vec::new();

@@ -298,7 +298,11 @@ fn a_slow_endpoint_that_had_its_turn_leaves_its_place_to_one_that_was_left_out()
     let queue = memory.stores.endpoint(left_out).unwrap();
     assert_eq!(queue.queued, Some(Class::Slow), "it has a place");
     memory.stores.list_due(now().plus(DEFERRED));
-    assert_eq!(memory.stores.take_listed(STORES_MAX).len(), chosen.len(), "the others come later");
+    assert_eq!(
+        memory.stores.take_listed(STORES_MAX, memory.now).len(),
+        chosen.len(),
+        "the others come later"
+    );
 }
 
 #[test]
@@ -328,20 +332,21 @@ fn an_endpoint_whose_result_cannot_be_recorded_gets_no_other_attempt_for_a_minut
 fn an_endpoint_that_is_held_and_disabled_by_another_result_keeps_its_store_no_longer() {
     let mut memory = memory(2 * u128::try_from(RUN_MAX).unwrap());
     let lanes = start(&mut memory);
-    let settled = |(lane, keys): &(LaneNumber, Vec<DeliveryKey>), memory: &mut Memory| -> Vec<Settled> {
-        let reports = keys.iter().map(|key| memory.report(&delivered(*lane, *key)));
-        let settle = |report: Report| Settled {
-            owner: OWNER,
-            key: report.key,
-            health_version: 1,
-            disposition: Disposition::Done,
-            health: None,
-            is_disabled: true,
+    let settled =
+        |(lane, keys): &(LaneNumber, Vec<DeliveryKey>), memory: &mut Memory| -> Vec<Settled> {
+            let reports = keys.iter().map(|key| memory.report(&delivered(*lane, *key)));
+            let settle = |report: Report| Settled {
+                owner: OWNER,
+                key: report.key,
+                health_version: 1,
+                disposition: Disposition::Done,
+                health: None,
+                is_disabled: true,
+            };
+            let settled = reports.map(settle).collect();
+            memory.lane_ended(*lane);
+            settled
         };
-        let settled = reports.map(settle).collect();
-        memory.lane_ended(*lane);
-        settled
-    };
     let mut refused = settled(&lanes[0], &mut memory);
     for it in &mut refused {
         (it.disposition, it.is_disabled) = (Disposition::Unrecordable, false);

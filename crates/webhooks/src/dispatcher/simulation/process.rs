@@ -20,7 +20,7 @@ use crate::dispatcher::memory::{Chosen, LaneNumber, Memory};
 use crate::dispatcher::results::Settled;
 use crate::dispatcher::start::TRANSACTIONS_MAX;
 use crate::schedule::Jitter;
-use crate::table::delivery::{DeliveryKey, EndpointKey, Loaded};
+use crate::table::delivery::{DeliveryKey, EndpointKey, Loaded, Wanted};
 
 /// How often the transaction that starts deliveries fails.
 const START_FAILS: f64 = 0.01;
@@ -102,9 +102,11 @@ impl Session {
         for merchant in taken {
             memory.stores.wake(merchant, now);
         }
-        let listed = memory.stores.take_listed(usize::MAX);
+        let listed = memory.stores.take_listed(usize::MAX, now);
         let share = memory.stores.share();
-        let loaded = tables.load(&listed, share);
+        let skipped = memory.stores.skipped(&listed);
+        summary.partial_reads += u32::from(!skipped.is_empty());
+        let loaded = tables.load(Wanted { merchants: &listed, skipped: &skipped }, share);
         self.reports.extend(memory.refill(self.owner, &listed, &loaded, share));
         memory.stores.list_due(now);
         // There may be more that is due than was read.

@@ -11,7 +11,9 @@ use crate::dispatcher::StartCounts;
 use crate::dispatcher::decision::Report;
 use crate::dispatcher::endpoint_queue::loaded_max;
 use crate::dispatcher::results::{self, Recording, Settled, ToDisable};
-use crate::table::delivery::{DeliveryKey, EndpointKey, Loaded, Pending, Startable, StoredHealth};
+use crate::table::delivery::{
+    DeliveryKey, EndpointKey, Loaded, Pending, Startable, StoredHealth, Wanted,
+};
 use crate::table::queue::Release;
 use crate::table::settlement::{HealthChange, Next};
 
@@ -191,10 +193,13 @@ impl Tables {
     }
 
     /// Reads stores, in ascending order of the endpoints.
-    pub(super) fn load(&self, merchants: &[MerchantId], share: usize) -> Vec<Loaded> {
+    pub(super) fn load(&self, wanted: Wanted<'_>, share: usize) -> Vec<Loaded> {
+        let is_wanted = |key: &EndpointKey| {
+            wanted.merchants.contains(&key.merchant) && !wanted.skipped.contains(&key.endpoint)
+        };
         let enabled = self.endpoints.iter().filter(|(_, endpoint)| endpoint.is_enabled);
-        let of_stores = enabled.filter(|(key, _)| merchants.contains(&key.merchant));
-        of_stores
+        let wanted = enabled.filter(|(key, _)| is_wanted(key));
+        wanted
             .map(|(key, endpoint)| {
                 let pending =
                     self.pending_of(*key).take(loaded_max(endpoint.health, share)).collect();

@@ -58,7 +58,7 @@ fn read(loaded: &[Loaded]) -> Stores {
 
 /// Reads a store that is listed, as a session does.
 fn read_again(stores: &mut Stores, slots: &mut Slots, loaded: &[Loaded], now: Timestamp) {
-    assert_eq!(stores.take_listed(10), [merchant()]);
+    assert_eq!(stores.take_listed(10, now), [merchant()]);
     stores.refill(&[merchant()], loaded, stores.share(), now);
     stores.offer_all(merchant(), slots, now, backlog(0, now));
     stores.review(merchant(), now);
@@ -122,20 +122,126 @@ fn a_store_without_anything_that_waits_is_released() {
     assert_eq!(stores.rows, 0);
 }
 
+/// An endpoint without deliveries.
+fn idle(number: u128) -> Loaded {
+    Loaded { pending: Vec::new(), ..loaded(number, true, now()) }
+}
+
+/// An endpoint all of whose deliveries are in memory.
+fn with_few_due(number: u128) -> Loaded {
+    let mut endpoint = with_many_due(number);
+    endpoint.pending.truncate(WAITING_MAX);
+    endpoint
+}
+
+/// Takes a store off the list, as a session does, and returns the endpoints that its read leaves out.
+fn begin_read(stores: &mut Stores, now: Timestamp) -> Vec<EndpointId> {
+    assert_eq!(stores.take_listed(10, now), [merchant()]);
+    stores.skipped(&[merchant()])
+}
+
+fn end_read(stores: &mut Stores, loaded: &[Loaded], now: Timestamp) {
+    stores.refill(&[merchant()], loaded, stores.share(), now);
+    stores.review(merchant(), now);
+}
+
+fn ids(loaded: &[Loaded]) -> Vec<EndpointId> {
+    loaded.iter().map(|it| it.key.endpoint).collect()
+}
+
 #[test]
-fn a_store_with_many_deliveries_and_an_idle_endpoint_is_not_read_at_each_wake() {
-    let mut idle = loaded(9, true, now());
-    idle.pending.clear();
-    let mut all: Vec<Loaded> = (1..=3).map(with_many_due).collect();
-    all.push(idle);
-    let mut stores = read(&all);
-    stores.wake(merchant(), now());
-    assert!(!stores.has_listed());
-    stores.list_due(now().plus(WOKEN_DELAY_MANY));
-    assert!(stores.has_listed());
-    let mut few = read(&all[2..]);
+fn a_store_of_which_no_endpoint_has_enough_and_many_deliveries_wait_is_not_read_at_each_wake() {
+    let mut many = read(&[with_few_due(1), with_few_due(2), with_few_due(3), idle(4)]);
+    many.wake(merchant(), now());
+    assert!(!many.has_listed());
+    many.list_due(now().plus(WOKEN_DELAY_MANY));
+    assert!(many.has_listed());
+    let mut few = read(&[with_few_due(1), idle(4)]);
     few.wake(merchant(), now());
     assert!(few.has_listed());
+    assert_eq!(begin_read(&mut few, now()), [], "all of it");
+}
+
+#[test]
+fn a_read_after_a_wake_leaves_out_endpoints_that_have_enough_until_a_little_later() {
+    let mut all: Vec<Loaded> = (1..=19).map(with_many_due).collect();
+    let full = ids(&all);
+    all.push(idle(20));
+    let mut stores = read(&all);
+    let rows = |stores: &mut Stores| -> Vec<usize> {
+        all.iter().map(|it| stores.endpoint(it.key).unwrap().len()).collect()
+    };
+    let before = rows(&mut stores);
+    // An event for the idle one: it does not wait, however long the others are full.
+    stores.wake(merchant(), now());
+    assert!(stores.has_listed());
+    assert_eq!(begin_read(&mut stores, now()), full);
+    end_read(&mut stores, &[loaded(20, true, now())], now());
+    assert_eq!(rows(&mut stores), [&before[..19], &[1]].concat());
+    assert!(!stores.has_listed(), "nothing needs another read");
+    let later = now().plus(WOKEN_DELAY);
+    stores.wake(merchant(), later.minus(Duration::from_millis(1)));
+    assert_eq!(begin_read(&mut stores, now()), full);
+    end_read(&mut stores, &[loaded(20, true, now())], now());
+    stores.list_due(later);
+    assert!(stores.has_listed(), "another wake does not delay it further");
+    assert_eq!(begin_read(&mut stores, later), []);
+}
+
+#[test]
+fn a_store_that_is_to_be_read_as_a_whole_leaves_no_endpoint_out() {
+    let mut stores = read(&[with_many_due(1), idle(2)]);
+    stores.wake(merchant(), now());
+    stores.mark_for_read(merchant());
+    assert_eq!(begin_read(&mut stores, now()), []);
+    end_read(&mut stores, &[with_many_due(1), idle(2)], now());
+    stores.list_due(now().plus(WOKEN_DELAY));
+    assert!(!stores.has_listed(), "it was read");
+}
+
+#[test]
+fn an_endpoint_that_has_few_left_is_read_without_those_that_have_enough() {
+    let all = [with_many_due(1), with_many_due(2)];
+    let mut stores = read(&all);
+    let queue = stores.endpoint(all[0].key).unwrap();
+    while !queue.needs_refill(now()) {
+        queue.take(1);
+    }
+    stores.review(merchant(), now());
+    assert!(stores.has_listed());
+    assert_eq!(begin_read(&mut stores, now()), ids(&all[1..]));
+}
+
+#[test]
+fn an_endpoint_that_is_held_is_left_out_until_its_time() {
+    let mut stores = read(&[loaded(1, true, now()), idle(2)]);
+    let held = loaded(1, true, now()).key;
+    stores.endpoint(held).unwrap().hold(now().plus(MINUTE));
+    stores.wake(merchant(), now());
+    assert_eq!(begin_read(&mut stores, now()), [held.endpoint]);
+    end_read(&mut stores, &[idle(2)], now());
+    assert!(stores.idle(true, 10).is_empty());
+    stores.list_due(now().plus(WOKEN_DELAY));
+    assert_eq!(begin_read(&mut stores, now().plus(WOKEN_DELAY)), [], "all of it");
+    end_read(&mut stores, &[loaded(1, true, now()), idle(2)], now().plus(WOKEN_DELAY));
+    stores.list_due(now().plus(MINUTE));
+    assert_eq!(begin_read(&mut stores, now().plus(MINUTE)), []);
+}
+
+#[test]
+fn an_endpoint_that_was_left_out_and_is_disabled_meanwhile_is_dropped_by_the_next_whole_read() {
+    let (full, other) = (with_many_due(1), idle(2));
+    let mut stores = read(&[full.clone(), other.clone()]);
+    stores.wake(merchant(), now());
+    assert_eq!(begin_read(&mut stores, now()), [full.key.endpoint]);
+    end_read(&mut stores, std::slice::from_ref(&other), now());
+    assert!(stores.endpoint(full.key).is_some());
+    let later = now().plus(WOKEN_DELAY);
+    stores.list_due(later);
+    assert_eq!(begin_read(&mut stores, later), []);
+    end_read(&mut stores, &[other], later);
+    assert!(stores.endpoint(full.key).is_none());
+    assert_eq!(stores.idle(true, 10).len(), 1);
 }
 
 #[test]
@@ -167,7 +273,7 @@ fn a_store_that_was_woken_is_read_even_if_its_endpoint_has_to_wait_meanwhile() {
 fn a_store_that_could_not_be_read_is_kept_and_read_later_whatever_wakes_it() {
     let mut stores = Stores::default();
     stores.mark_for_read(merchant());
-    assert_eq!(stores.take_listed(10), [merchant()]);
+    assert_eq!(stores.take_listed(10, now()), [merchant()]);
     let later = now().plus(MINUTE);
     stores.read_later(merchant(), later, now());
     stores.wake(merchant(), now());
