@@ -44,6 +44,23 @@ enum More {
     AfterResult,
 }
 
+/// Until when nothing starts at an endpoint, and why.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Hold {
+    /// The database refused a start or a result of it.
+    Refused(Timestamp),
+    /// This process cannot sign for it, which is no reason to keep its store from others.
+    Withheld(Timestamp),
+}
+
+impl Hold {
+    const fn until(self) -> Timestamp {
+        match self {
+            Self::Refused(until) | Self::Withheld(until) => until,
+        }
+    }
+}
+
 /// The deliveries of an endpoint that are due, and those that are started.
 #[derive(Debug)]
 pub(super) struct EndpointQueue {
@@ -64,10 +81,7 @@ pub(super) struct EndpointQueue {
     next_due: Option<Timestamp>,
     /// The database may know better than `health`, which was not replaced because results were not recorded.
     is_stale: bool,
-    /// Nothing starts before: the database refused a start or a result of it, or it is withheld.
-    held_until: Option<Timestamp>,
-    /// This process cannot sign for it, which is no reason to keep it from others.
-    is_withheld: bool,
+    hold: Option<Hold>,
     /// The read of its store that is under way leaves it out.
     pub(super) is_skipped: bool,
     /// The class in which it waits for a slot.
@@ -89,8 +103,7 @@ impl EndpointQueue {
             more: More::No,
             next_due: None,
             is_stale: false,
-            held_until: None,
-            is_withheld: false,
+            hold: None,
             is_skipped: false,
             queued: None,
             awaits_turn: false,
@@ -106,7 +119,7 @@ impl EndpointQueue {
     ) {
         if self.health_version != health_version {
             (self.health_version, self.health) = (health_version, Health::of(stored));
-            (self.held_until, self.is_withheld) = (None, false);
+            self.hold = None;
         }
     }
 
@@ -162,9 +175,9 @@ impl EndpointQueue {
             }
         }
         (self.waiting, self.suspects) = (due.into(), suspects.into());
-        match self.held_until {
-            Some(until) if until > now => self.hold_on(until),
-            _ => (self.held_until, self.is_withheld) = (None, false),
+        match self.hold {
+            Some(hold) if hold.until() > now => self.hold_on(hold),
+            _ => self.hold = None,
         }
         quarantined
     }
@@ -182,33 +195,31 @@ impl EndpointQueue {
 
     /// Starts nothing before a time, whatever wakes the store: the database refused a start or a result.
     pub(super) fn hold(&mut self, until: Timestamp) {
-        self.is_withheld = false;
-        self.hold_on(until);
+        self.hold_on(Hold::Refused(until));
     }
 
     /// The same for an endpoint of this version that this process cannot sign for. A process that can may take its store.
     pub(super) fn withhold(&mut self, health_version: i32, until: Timestamp) {
         if self.health_version == health_version {
-            self.is_withheld = true;
-            self.hold_on(until);
+            self.hold_on(Hold::Withheld(until));
         }
     }
 
-    fn hold_on(&mut self, until: Timestamp) {
+    fn hold_on(&mut self, hold: Hold) {
         self.clear();
-        (self.held_until, self.next_due) = (Some(until), Some(until));
+        (self.hold, self.next_due) = (Some(hold), Some(hold.until()));
     }
 
     /// Returns until when it is withheld.
     pub(super) fn withheld_until(&self) -> Option<Timestamp> {
-        self.held_until.filter(|_| self.is_withheld)
+        self.hold.filter(|hold| matches!(hold, Hold::Withheld(_))).map(Hold::until)
     }
 
     /// Forgets everything that waits, and for what: nothing keeps the endpoint in memory but what is in flight.
     pub(super) fn drop_waiting(&mut self) {
         self.refilling();
         self.clear();
-        (self.held_until, self.is_withheld) = (None, false);
+        self.hold = None;
     }
 
     /// Sets when the database is to be read again, unless it is earlier.
@@ -236,7 +247,7 @@ impl EndpointQueue {
                 usize::from(probe_at.is_some_and(|at| at <= now) && self.unsettled.is_empty())
             }
         };
-        self.lanes < lanes_max && self.held_until.is_none_or(|at| at <= now)
+        self.lanes < lanes_max && self.hold.is_none_or(|hold| hold.until() <= now)
     }
 
     /// Removes the deliveries that a lane sends: several of a healthy endpoint, otherwise one. A delivery with a lost
@@ -280,7 +291,7 @@ impl EndpointQueue {
     pub(super) fn pause_if_open(&mut self) {
         if let Circuit::Open { probe_at } = self.health.circuit {
             // It is read when the hold ends, which nothing else lifts.
-            let next_due = self.held_until.or(probe_at).or(self.next_due);
+            let next_due = self.hold.map(Hold::until).or(probe_at).or(self.next_due);
             self.clear();
             self.next_due = next_due;
         }
@@ -300,7 +311,7 @@ impl EndpointQueue {
     /// when few are left, or it is time.
     pub(super) fn is_full(&self, now: Timestamp) -> bool {
         let has_enough = self.more == More::Yes && !self.is_low();
-        (has_enough || self.held_until.is_some()) && !self.needs_refill(now)
+        (has_enough || self.hold.is_some()) && !self.needs_refill(now)
     }
 
     /// Returns whether the database is to be read now.
@@ -327,7 +338,7 @@ impl EndpointQueue {
             && self.lanes == 0
             && self.more == More::No
             && !self.is_stale
-            && (self.held_until.is_none() || self.is_withheld)
+            && !matches!(self.hold, Some(Hold::Refused(_)))
     }
 
     /// Returns the deliveries in memory.

@@ -365,7 +365,9 @@ mod tests {
     #[test]
     fn a_report_that_waits_for_a_lock_does_not_undo_the_health_of_newer_ones() {
         let mut contended = Contended::default();
-        [failure(1, 1), failure(2, 2), failure(1, 3)].into_iter().for_each(|it| contended.add(it));
+        for report in [failure(1, 1), failure(2, 2), failure(1, 3)] {
+            contended.add(report);
+        }
         assert_eq!(numbers(&contended), [1, 2, 3], "they are tried in their order");
         assert!(contended.next(Instant::now()).is_none(), "not at once");
         let later = Instant::now() + RETRY_PAUSE;

@@ -58,7 +58,8 @@ async fn a_store_that_is_read_slowly_keeps_no_other_waiting_and_no_lease_is_lost
     let other = disturb_reads(&test, sleep).await;
     let dispatcher = Running::start(test.dispatcher());
     let delivered = test.receiver.until(|receiver| receiver.count("/b") == 1);
-    let in_time = tokio::time::timeout(Duration::from_secs(5), delivered).await;
+    // Less than the limit of the pool for one statement.
+    let in_time = tokio::time::timeout(Duration::from_secs(8), delivered).await;
     assert!(in_time.is_ok(), "another store waits for one that is slow");
     test.publish_for(other, 2).await;
     test.receiver.until(|receiver| receiver.count("/b") == 2).await;
