@@ -47,6 +47,7 @@ mod merchant_returns;
 mod merchant_searches;
 mod merchant_settings;
 mod merchant_store;
+mod merchant_trust;
 mod merchant_webhook_deliveries;
 mod merchant_webhooks;
 mod merge_patch;
@@ -112,6 +113,8 @@ pub struct Rest {
     /// Writes exports of products.
     pub write_feed: catalog::WriteFeed,
     pub webhooks: Webhooks,
+    /// The methodology whose trust scores are in force.
+    pub trust_methodology: ::trust::MethodologyVersion,
     /// Published by the server; the door only reads it.
     pub health: watch::Receiver<Health>,
 }
@@ -201,6 +204,7 @@ fn endpoints() -> Routes<RestState> {
         .merge(merchant_searches::endpoints())
         .merge(merchant_settings::endpoints())
         .merge(merchant_store::endpoints())
+        .merge(merchant_trust::endpoints())
         .merge(merchant_agents::endpoints())
         .merge(merchant_notices::endpoints())
         .merge(merchant_webhooks::endpoints())
