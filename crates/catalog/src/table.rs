@@ -39,7 +39,7 @@ pub(crate) use own_products::{
     stored_products,
 };
 pub(crate) use product::{
-    ExistingProduct, confirm_products, existing_products, insert_products, lock_existing_products,
+    ExistingProduct, existing_products, insert_products, lock_existing_products,
     other_external_ids, put_fingerprints, retire_products, update_products, visible_count,
 };
 pub(crate) use purge::{

@@ -47,7 +47,6 @@ mod merchant_returns;
 mod merchant_searches;
 mod merchant_settings;
 mod merchant_store;
-mod merchant_trust;
 mod merchant_webhook_deliveries;
 mod merchant_webhooks;
 mod merge_patch;
@@ -113,8 +112,6 @@ pub struct Rest {
     /// Writes exports of products.
     pub write_feed: catalog::WriteFeed,
     pub webhooks: Webhooks,
-    /// The methodology whose trust scores are in force.
-    pub trust_methodology: ::trust::MethodologyVersion,
     /// Published by the server; the door only reads it.
     pub health: watch::Receiver<Health>,
 }
@@ -204,7 +201,6 @@ fn endpoints() -> Routes<RestState> {
         .merge(merchant_searches::endpoints())
         .merge(merchant_settings::endpoints())
         .merge(merchant_store::endpoints())
-        .merge(merchant_trust::endpoints())
         .merge(merchant_agents::endpoints())
         .merge(merchant_notices::endpoints())
         .merge(merchant_webhooks::endpoints())

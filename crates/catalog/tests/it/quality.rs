@@ -62,19 +62,3 @@ async fn the_figures_match_the_defective_products() {
         catalog::products_with_defects(&shop.reading(), merchant(), only, page).await.unwrap();
     assert_eq!(twins.len(), 2);
 }
-
-#[tokio::test]
-async fn an_event_says_that_a_store_has_products_for_the_first_time() {
-    let shop = Shop::open().await;
-    let filled = async || {
-        let mut work = shop.work().await;
-        catalog::refresh_quality(&mut work, merchant()).await.unwrap();
-        work.commit().await.unwrap();
-        shop.count("SELECT count(*) FROM outbox WHERE topic = 'catalog.filled'").await
-    };
-    assert_eq!(filled().await, 0, "it has no products");
-    shop.put(&[mug("one", "1")]).await;
-    assert_eq!(filled().await, 1);
-    shop.put(&[mug("two", "1")]).await;
-    assert_eq!(filled().await, 1, "it had products before");
-}

@@ -1,8 +1,0 @@
--- owner: catalog
--- Figures of a catalog that the trust score reads: ratings, and how recent the pushes are.
-
-ALTER TABLE catalog_quality
-    ADD COLUMN rated_products bigint NOT NULL DEFAULT 0,
-    ADD COLUMN rating_sum_hundredths bigint NOT NULL DEFAULT 0,
-    -- Time since which at least 95 % of the products were pushed.
-    ADD COLUMN pushed_since timestamptz;
