@@ -42,7 +42,7 @@ pub(crate) fn endpoints() -> Routes<RestState> {
         .idempotency_key()
         .body::<CreateEndpointRequest>()
         .response::<Envelope<NewEndpointRecord>>(201)
-        .errors(&[ErrorCode::InvalidStatusTransition]);
+        .errors(&[ErrorCode::NotFound, ErrorCode::InvalidStatusTransition]);
     let list = Endpoint::get("/merchant/webhooks", ACCESS, list)
         .operation_id("listWebhooks")
         .tag("merchant")

@@ -54,6 +54,7 @@ pub(crate) async fn run(
          Search index: generation {generation} is filled from the database by `souk index`.\n\
          Sessions: all have ended; new tokens are signed with {key}.\n\
          Keys that were revoked and accounts that were disabled after the backup are valid again: repeat those decisions.\n\
+         Webhook endpoints and their secrets are those of the backup: merchants have to repeat what they changed since then.\n\
          Then start all processes, and run `souk doctor`."
     ))
 }

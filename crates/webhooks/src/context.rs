@@ -21,6 +21,12 @@ impl Webhooks {
         Self { database, sealing, client }
     }
 
+    /// Returns whether a URL is the one that an endpoint has, however it is spelled.
+    pub(crate) fn is_same_url(&self, current: &str, url: &str) -> bool {
+        let parsed = Destination::parse(url, self.client.policy());
+        current == url || parsed.is_ok_and(|parsed| parsed.as_str() == current)
+    }
+
     /// Checks the URL of an endpoint: parses it, resolves its host and refuses addresses that do not belong to the public
     /// internet. Takes up to some seconds; never called while a `Work` is open. `field` is its name in the request.
     pub(crate) async fn check_url(

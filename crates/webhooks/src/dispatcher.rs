@@ -9,6 +9,7 @@ mod isolation;
 mod memory;
 mod ownership;
 mod pace;
+mod reads;
 mod recorder;
 mod results;
 mod session;

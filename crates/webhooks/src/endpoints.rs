@@ -124,12 +124,12 @@ impl Webhooks {
         // that this one moves the endpoint only now, it is begun again.
         let (mut work, former, url) = loop {
             let present = self.find(merchant, id).await?;
-            if let Some(url) = url.as_ref().filter(|url| **url != present.url)
-                && vetted.is_none()
-            {
+            let other = url.as_ref().filter(|url| !self.is_same_url(&present.url, url));
+            if let (Some(url), None) = (other, &vetted) {
                 vetted = Some(self.check_url("url", url).await?);
             }
-            let url = vetted.as_ref().map(EndpointUrl::as_str).or(url.as_deref());
+            let same = url.as_ref().map(|_| present.url.as_str());
+            let url = vetted.as_ref().map(EndpointUrl::as_str).or(same);
             let moves = |endpoint: &Endpoint| url.is_some_and(|url| url != endpoint.url);
             let mut work = Work::for_store(&self.database, merchant).await?;
             if present.from_settings && moves(&present) {

@@ -78,8 +78,9 @@ pub enum EndpointError {
     InvalidDescription,
     #[error("events must name at least one selectable kind")]
     InvalidKinds,
-    #[error("until must be later than since")]
-    InvalidRange,
+    /// Of a range that ends now, `since` is the field to correct.
+    #[error("since must be in the past, and earlier than until")]
+    InvalidRange { field: &'static str },
     /// The endpoint has another version than the one the change is based on.
     #[error("version conflict: the endpoint was changed by another request")]
     VersionConflict { current: i32 },
@@ -143,7 +144,7 @@ impl EndpointError {
                 let kinds: Vec<&str> = EventKind::selectable().map(EventKind::as_str).collect();
                 details.insert("allowed", kinds);
             }
-            Self::InvalidRange => details.insert("field", "until"),
+            Self::InvalidRange { field } => details.insert("field", *field),
             _ => {}
         }
     }
@@ -182,7 +183,7 @@ impl Problem for EndpointError {
             | Self::RefusedUrl { .. }
             | Self::InvalidDescription
             | Self::InvalidKinds
-            | Self::InvalidRange => ErrorCode::InvalidRequest,
+            | Self::InvalidRange { .. } => ErrorCode::InvalidRequest,
             Self::Secret(_) => ErrorCode::InternalError,
             Self::Publish(error) => error.code(),
             Self::Store(error) => error.code(),

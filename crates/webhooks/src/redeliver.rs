@@ -77,13 +77,15 @@ impl Webhooks {
         until: Option<Timestamp>,
     ) -> Result<Recovery, EndpointError> {
         let (mut queued, mut end) = (0, until);
+        let is_open = until.is_none();
         let mut after = EventPosition::before(since);
         for number in 0..PAGES_MAX {
             let mut work = Work::for_store(&self.database, merchant).await?;
             let now = work.now();
             let until = *end.get_or_insert(now);
             if until <= since {
-                return Err(EndpointError::InvalidRange);
+                let field = if is_open { "since" } else { "until" };
+                return Err(EndpointError::InvalidRange { field });
             }
             let found = enabled(&mut work, merchant, endpoint).await?;
             // Once in a call: each probe of it would be followed by another one.

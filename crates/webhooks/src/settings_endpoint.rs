@@ -2,7 +2,6 @@
 
 use database::{Reading, Work};
 use identity::Actor;
-use outbound::Destination;
 use primitives::MerchantId;
 
 use crate::endpoints::{remove, write_change};
@@ -35,7 +34,8 @@ impl Webhooks {
         url: Option<&str>,
     ) -> Result<Option<UrlPlan>, EndpointError> {
         let url = url.map(str::trim);
-        let is_same = self.is_same_url(self.settings_url(merchant).await?.as_deref(), url);
+        let current = self.settings_url(merchant).await?;
+        let is_same = self.is_same(current.as_deref(), url);
         Ok((!is_same).then(|| UrlPlan { url: url.map(str::to_owned) }))
     }
 
@@ -49,16 +49,13 @@ impl Webhooks {
     ) -> Result<bool, EndpointError> {
         let current = select(work.sql(), merchant, Selection::OfSettings).await?.pop();
         let current = current.map(|endpoint| endpoint.url);
-        Ok(self.is_same_url(current.as_deref(), url.map(str::trim)))
+        Ok(self.is_same(current.as_deref(), url.map(str::trim)))
     }
 
-    fn is_same_url(&self, current: Option<&str>, url: Option<&str>) -> bool {
+    fn is_same(&self, current: Option<&str>, url: Option<&str>) -> bool {
         match (current, url) {
             (None, None) => true,
-            (Some(current), Some(url)) => {
-                let parsed = Destination::parse(url, self.client.policy());
-                current == url || parsed.is_ok_and(|parsed| parsed.as_str() == current)
-            }
+            (Some(current), Some(url)) => self.is_same_url(current, url),
             (None, Some(_)) | (Some(_), None) => false,
         }
     }

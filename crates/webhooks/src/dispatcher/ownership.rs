@@ -25,7 +25,7 @@ const LEASE_KEPT: Duration = Duration::from_hours(1);
 /// How long a transaction waits for a lock.
 pub(super) const LOCK_MAX: Duration = Duration::from_secs(1);
 /// How long a statement that reads stores may take: nothing starts meanwhile, and the lease is not renewed. One that reads several gives
-/// up sooner, because each of them is then read alone.
+/// up sooner, because they are then read with fewer others. One that releases stores has as long.
 const READ_MAX: Duration = Duration::from_secs(1);
 const READ_ALONE_MAX: Duration = Duration::from_secs(2);
 
@@ -306,6 +306,7 @@ pub(super) async fn release(
     is_doubtful: &mut bool,
 ) -> Result<HashSet<MerchantId>, DatabaseError> {
     let mut work = open(database).await?;
+    table::limit_statements(work.sql(), READ_MAX).await?;
     let done = queue::release(&mut work, owner, releases).await?;
     commit_ownership(work, is_doubtful).await?;
     Ok(done)

@@ -41,7 +41,7 @@ pub(super) struct Settled {
     /// As the attempt read it.
     pub(super) health_version: i32,
     pub(super) disposition: Disposition,
-    /// `None` if nothing about the health of the endpoint was recorded.
+    /// What was to be recorded about the health of the endpoint; `None` if nothing. It is not recorded if the endpoint was changed meanwhile.
     pub(super) health: Option<RecordedHealth>,
     /// The endpoint was disabled.
     pub(super) is_disabled: bool,

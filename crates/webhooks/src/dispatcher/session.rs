@@ -18,23 +18,16 @@ use crate::dispatcher::backoff::Backoff;
 use crate::dispatcher::decision::Report;
 use crate::dispatcher::memory::{LaneNumber, Memory};
 use crate::dispatcher::ownership::{self, Lease};
+use crate::dispatcher::reads::{Batches, STORES_PER_READ, STORES_PER_STEP};
 use crate::dispatcher::recorder;
 use crate::dispatcher::results::Settled;
 use crate::dispatcher::slots::Class;
 use crate::dispatcher::start::BatchEnd;
-use crate::table::delivery::{EndpointKey, Wanted};
+use crate::table::delivery::EndpointKey;
 
 /// Time between two reads of the queue: while there is something to do, and at most.
 const TAKE_INTERVAL_MIN: Duration = Duration::from_millis(20);
 const TAKE_INTERVAL_MAX: Duration = Duration::from_millis(500);
-/// Stores that are claimed or released at a time, and at most read in one step.
-const STORES_PER_STEP: usize = 500;
-/// Stores that are read by one statement, which limits the rows that it returns.
-const STORES_PER_READ: usize = 100;
-/// For how long stores are read in one step, and a statement longer: results and starts wait.
-const READING_MAX: Duration = Duration::from_secs(1);
-/// When a store is read again that could not be read.
-const UNREADABLE_PAUSE: Duration = Duration::from_mins(1);
 /// Time that attempts have to end at shutdown, and then their results to be recorded.
 const DRAIN_MAX: Duration = Duration::from_secs(6);
 const RECORD_MAX: Duration = Duration::from_secs(5);
@@ -47,10 +40,12 @@ pub(super) struct Session<'dispatcher> {
     /// `None` until one is acquired, and after it was lost.
     pub(super) lease: Option<Lease>,
     pub(super) memory: Memory,
-    /// Stores that could not be read together with others: each is read alone until that succeeds.
-    read_alone: HashSet<MerchantId>,
-    /// Why stores were not read, for the end of the step.
-    failed_read: Option<DatabaseError>,
+    pub(super) reads: Batches,
+    /// Stores that could not be read together with others: with how many at most they are, until that succeeds.
+    pub(super) read_with: HashMap<MerchantId, usize>,
+    /// The database did not answer a read, for the end of the step.
+    pub(super) failed_read: Option<DatabaseError>,
+    pub(super) releases: Batches,
     /// Transactions that record starts.
     pub(super) starting: JoinSet<Vec<BatchEnd>>,
     /// Why starts were not recorded, for the next step.
@@ -65,7 +60,7 @@ pub(super) struct Session<'dispatcher> {
     /// Tells lanes to stop.
     pub(super) stop_lanes: Arc<AtomicBool>,
     /// A transaction that takes or releases stores may have failed after it was committed: memory is compared with the database.
-    is_doubtful: bool,
+    pub(super) is_doubtful: bool,
     pub(super) backoff: Backoff,
     take_at: Instant,
     take_interval: Duration,
@@ -84,8 +79,10 @@ impl<'dispatcher> Session<'dispatcher> {
             dispatcher,
             lease: None,
             memory: Memory::new(dispatcher.settings.slots, dispatcher.database.local_now()),
-            read_alone: HashSet::new(),
+            reads: Batches::new(STORES_PER_READ),
+            read_with: HashMap::new(),
             failed_read: None,
+            releases: Batches::new(STORES_PER_STEP),
             starting: JoinSet::new(),
             failed_start: None,
             lanes: JoinSet::new(),
@@ -250,7 +247,7 @@ impl<'dispatcher> Session<'dispatcher> {
     }
 
     /// Passes on what is to be recorded. If the task that records has panicked, `ensure_recorder` starts over.
-    fn submit(&self, report: Report) {
+    pub(super) fn submit(&self, report: Report) {
         if let Some(reports) = &self.reports {
             let _ = reports.send(report);
         }
@@ -280,7 +277,7 @@ impl<'dispatcher> Session<'dispatcher> {
         self.memory.settle(owner, settled);
     }
 
-    fn owner(&self) -> Option<Uuid> {
+    pub(super) fn owner(&self) -> Option<Uuid> {
         self.lease.as_ref().map(|lease| lease.owner)
     }
 
@@ -338,7 +335,7 @@ impl<'dispatcher> Session<'dispatcher> {
         self.starting = JoinSet::new();
         self.lanes = JoinSet::new();
         self.lane_numbers.clear();
-        self.read_alone.clear();
+        self.read_with.clear();
         self.memory.forget();
     }
 
@@ -383,79 +380,6 @@ impl<'dispatcher> Session<'dispatcher> {
         };
         self.take_at = Instant::now() + self.take_interval;
         Ok(())
-    }
-
-    /// Reads stores from the database, as many as fit into the time and until the lease is to be renewed. Returns whether there was
-    /// one to be read.
-    async fn read(&mut self, owner: Uuid) -> bool {
-        let listed = self.memory.stores.take_listed(STORES_PER_STEP, self.memory.now);
-        let (alone, together): (Vec<MerchantId>, Vec<MerchantId>) =
-            listed.iter().partition(|merchant| self.read_alone.contains(merchant));
-        let mut parts = together.chunks(STORES_PER_READ).chain(alone.chunks(1));
-        let until = Instant::now() + READING_MAX;
-        for stores in parts.by_ref() {
-            self.read_stores(owner, stores).await;
-            let is_unavailable = matches!(self.failed_read, Some(DatabaseError::Unavailable(_)));
-            let is_renewal_due = self.lease.as_ref().is_some_and(Lease::is_renewal_due);
-            if is_unavailable || is_renewal_due || Instant::now() >= until {
-                break;
-            }
-        }
-        parts.flatten().for_each(|merchant| self.memory.stores.mark_for_read(*merchant));
-        !listed.is_empty()
-    }
-
-    /// Reads stores by one statement. If that fails, they are to be read again, each alone. One that cannot be read alone is left
-    /// as it is for a while, unless the database is unavailable.
-    async fn read_stores(&mut self, owner: Uuid, stores: &[MerchantId]) {
-        let share = self.memory.stores.share();
-        let skipped = self.memory.stores.skipped(stores);
-        let wanted = Wanted { merchants: stores, skipped: &skipped };
-        let Dispatcher { database, settings, .. } = self.dispatcher;
-        let error = match ownership::load(database, wanted, share, settings.lease).await {
-            Ok(loaded) => {
-                self.read_alone.retain(|merchant| !stores.contains(merchant));
-                for report in self.memory.refill(owner, stores, &loaded, share) {
-                    self.submit(report);
-                }
-                return;
-            }
-            Err(error) => error,
-        };
-        let is_unavailable = matches!(error, DatabaseError::Unavailable(_));
-        if let ([merchant], false) = (stores, is_unavailable) {
-            tracing::error!(%error, %merchant, "the webhooks of a store cannot be read; they are read again in a minute");
-            let now = self.memory.now;
-            self.memory.stores.read_later(*merchant, now.plus(UNREADABLE_PAUSE), now);
-            return;
-        }
-        if !is_unavailable {
-            self.read_alone.extend(stores);
-        }
-        for merchant in stores {
-            self.memory.stores.mark_for_read(*merchant);
-        }
-        self.failed_read = Some(error);
-    }
-
-    /// Releases stores that have nothing to send.
-    async fn release_idle(&mut self, all: bool) -> Result<(), DatabaseError> {
-        let Some(owner) = self.owner() else { return Ok(()) };
-        let idle = self.memory.stores.idle(all, STORES_PER_STEP);
-        if idle.is_empty() {
-            return Ok(());
-        }
-        let (database, is_doubtful) = (&self.dispatcher.database, &mut self.is_doubtful);
-        let released = ownership::release(database, owner, &idle, is_doubtful).await;
-        for release in &idle {
-            let is_released = released.as_ref().is_ok_and(|it| it.contains(&release.merchant));
-            if is_released {
-                self.memory.stores.remove(release.merchant);
-            } else {
-                self.memory.stores.review(release.merchant, self.memory.now);
-            }
-        }
-        released.map(drop)
     }
 
     /// Ends what is in flight, records it, and releases everything.

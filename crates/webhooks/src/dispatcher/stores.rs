@@ -292,7 +292,7 @@ impl Stores {
     }
 
     /// Lets an endpoint of this version, which this process cannot sign for, get no attempts before a time, whatever wakes the
-    /// store. The store is released, so that a process that can sign delivers.
+    /// store. The store is released until then, unless an event wakes it: a process that can sign may take it.
     pub(super) fn withhold(&mut self, key: EndpointKey, health_version: i32, until: Timestamp) {
         let Some(store) = self.by_merchant.get_mut(&key.merchant) else { return };
         if let Some(queue) = store.endpoints.get_mut(&key.endpoint) {

@@ -168,7 +168,8 @@ pub(crate) async fn update(
 }
 
 /// Replaces the secret of an endpoint. The present one becomes the former one. A process that could not read it, and therefore
-/// sends nothing, sees another version of the health.
+/// sends nothing, sees another version of the health. That is so at most once an hour: results of requests in flight do not count
+/// then, and a receiver that hangs must not look healthy because its secret is rotated during each request.
 pub(crate) async fn rotate_secret(
     work: &mut Work,
     merchant: MerchantId,
@@ -177,7 +178,8 @@ pub(crate) async fn rotate_secret(
 ) -> sqlx::Result<()> {
     sqlx::query!(
         "UPDATE webhook_endpoint
-         SET former_secret = secret, former_secret_until = $3, secret = $4, version = $5, health_version = $5, updated_at = $6
+         SET former_secret = secret, former_secret_until = $3, secret = $4, version = $5, updated_at = $6,
+             health_version = CASE WHEN former_secret_until > $3::timestamptz - interval '1 hour' THEN health_version ELSE $5 END
          WHERE merchant_id = $1 AND endpoint_id = $2",
         merchant as MerchantId,
         endpoint.id as EndpointId,
@@ -196,8 +198,8 @@ pub(crate) async fn delete(
     work: &mut Work,
     merchant: MerchantId,
     id: EndpointId,
-) -> sqlx::Result<bool> {
-    let done = sqlx::query!(
+) -> sqlx::Result<()> {
+    sqlx::query!(
         "WITH forgotten AS (DELETE FROM webhook_health WHERE merchant_id = $1 AND endpoint_id = $2)
          DELETE FROM webhook_endpoint WHERE merchant_id = $1 AND endpoint_id = $2",
         merchant as MerchantId,
@@ -205,7 +207,7 @@ pub(crate) async fn delete(
     )
     .execute(work.sql())
     .await?;
-    Ok(done.rows_affected() == 1)
+    Ok(())
 }
 
 /// Forgets the results of earlier attempts, and of those in flight. Called after the endpoint was updated.

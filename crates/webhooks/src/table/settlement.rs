@@ -202,7 +202,7 @@ impl<'settlement> Attempts<'settlement> {
     }
 }
 
-/// Disables an endpoint, unless it was moved or enabled since an attempt read this version of its health, or is being changed.
+/// Disables an endpoint, unless it was moved or enabled, or its secret rotated, since an attempt read this version of its health, or is being changed.
 /// Returns whether it did.
 pub(crate) async fn disable(
     work: &mut Work,
@@ -282,7 +282,7 @@ pub(crate) struct HealthChange {
     pub(crate) latency: Option<Duration>,
 }
 
-/// Records the health of endpoints. Those that were moved, enabled or deleted meanwhile, or are being changed, are left out. A probe that
+/// Records the health of endpoints. Those that were moved, enabled or deleted meanwhile, or whose secret was rotated, or that are being changed, are left out. A probe that
 /// was requested after the attempt began is due still (`probe_now`).
 pub(crate) async fn put_health(work: &mut Work, changes: &[HealthChange]) -> sqlx::Result<()> {
     let now = work.now();

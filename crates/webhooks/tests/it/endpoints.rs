@@ -166,6 +166,17 @@ async fn a_url_is_set_also_if_it_was_the_current_one_before_a_concurrent_request
 }
 
 #[tokio::test]
+async fn the_same_url_in_another_spelling_is_neither_resolved_nor_a_change() {
+    let shop = Shop::open().await;
+    let id = shop.endpoint().await.id;
+    shop.execute("UPDATE webhook_endpoint SET url = 'https://hooks.invalid/'").await;
+    let url = Some("HTTPS://hooks.INVALID:443".to_owned());
+    let patch = EndpointPatch { url, ..EndpointPatch::default() };
+    let same = shop.update(id, patch, None).await.unwrap();
+    assert_eq!((same.url.as_str(), same.version), ("https://hooks.invalid/", 1));
+}
+
+#[tokio::test]
 async fn a_merchant_does_not_overwrite_why_an_endpoint_is_disabled() {
     let shop = Shop::open().await;
     let id = shop.endpoint().await.id;

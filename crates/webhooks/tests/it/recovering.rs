@@ -175,7 +175,9 @@ async fn a_recovery_has_a_range() {
     assert_eq!(recovery.queued, 2);
     assert_eq!(shop.queued_for(id).await, [events[1].1, events[2].1], "until is excluded");
     let empty = recover(since, Some(since)).await;
-    assert!(matches!(empty, Err(EndpointError::InvalidRange)), "{empty:?}");
+    assert!(matches!(empty, Err(EndpointError::InvalidRange { field: "until" })), "{empty:?}");
+    let future = recover(shop.now(), None).await;
+    assert!(matches!(future, Err(EndpointError::InvalidRange { field: "since" })), "{future:?}");
     shop.advance(28 * DAY);
     let recovery = recover(events[0].0, None).await.unwrap();
     assert_eq!(

@@ -1,5 +1,7 @@
 //! Secrets at rest, and their rotation.
 
+use std::time::Duration;
+
 use jobs::IdempotencyKey;
 use primitives::{EndpointId, Timestamp};
 use webhooks::{EndpointError, NewEndpoint};
@@ -52,6 +54,23 @@ async fn a_rotated_secret_is_valid_for_another_day() {
     let (third, former, until) = shop.stored(id).await;
     assert_ne!(third, second);
     assert_eq!((former, until), (Some(second), Some(shop.now().plus(DAY))));
+}
+
+#[tokio::test]
+async fn requests_in_flight_during_many_rotations_count_for_the_health() {
+    let shop = Shop::open().await;
+    let id = shop.endpoint().await.id;
+    let health_version = async || {
+        shop.webhooks.rotate_secret(shop.merchant, actor(), id, None).await.unwrap();
+        shop.count("SELECT health_version::bigint FROM webhook_endpoint").await
+    };
+    assert_eq!(health_version().await, 2, "a process that could not read the secret tries again");
+    for _ in 0..3 {
+        shop.advance(Duration::from_mins(19));
+        assert_eq!(health_version().await, 2);
+    }
+    shop.advance(Duration::from_hours(1));
+    assert_eq!(health_version().await, 6);
 }
 
 #[tokio::test]
