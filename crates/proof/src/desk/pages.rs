@@ -310,12 +310,6 @@ pub(crate) async fn public_pages(trial: Trial) -> Verdict {
             None => break,
         }
     }
-    let trust = site.page(&format!("/stores/{STORE}/trust")).await?;
-    pages += 1;
-    for expected in ["class=\"chart wide\"", "class=\"bar", "The scores as a table", "catalog sync"]
-    {
-        ensure(trust.contains(expected), || format!("the page of the score lacks {expected}"))?;
-    }
     for id in trial.rotate(linked.clone(), 10) {
         let page = site.page(&format!("/stores/{STORE}/products/{id}")).await?;
         products += 1;
@@ -403,7 +397,6 @@ pub(crate) async fn accessible(trial: Trial) -> Verdict {
         ("home", String::from("/")),
         ("directory", String::from("/stores")),
         ("store", format!("/stores/{STORE}")),
-        ("trust", format!("/stores/{STORE}/trust")),
         ("product", format!("/stores/{STORE}/products/{product}")),
         ("not-found", String::from("/nowhere")),
     ];
