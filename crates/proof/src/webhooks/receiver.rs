@@ -120,8 +120,7 @@ impl Shared {
             }
             self.count.fetch_add(1, Ordering::Relaxed);
             let event = headers.get("webhook-id").cloned().unwrap_or_default();
-            let open = self.open(&path);
-            let at_micros = self.clock.local_now().unix_micros();
+            let (open, at_micros) = self.open(&path);
             self.recorder.write(|| {
                 let body = String::from_utf8_lossy(&body).into_owned();
                 Line::Request(Request { at_micros, to, path: path.clone(), open, headers, body })
@@ -149,12 +148,12 @@ impl Shared {
         }
     }
 
-    /// Counts a request, and returns how many of its path are open.
-    fn open(&self, path: &str) -> usize {
+    /// Counts a request, and returns how many of its path are open, and the time: in the order of the counts.
+    fn open(&self, path: &str) -> (usize, i64) {
         let mut open = lock(&self.open);
         let count = open.entry(path.to_owned()).or_default();
         *count += 1;
-        *count
+        (*count, self.clock.local_now().unix_micros())
     }
 
     fn close(&self, path: &str) {

@@ -303,10 +303,11 @@ pub(super) async fn release(
     database: &Database,
     owner: Uuid,
     releases: &[queue::Release],
+    lease: Duration,
     is_doubtful: &mut bool,
 ) -> Result<HashSet<MerchantId>, DatabaseError> {
     let mut work = open(database).await?;
-    table::limit_statements(work.sql(), READ_MAX).await?;
+    table::limit_statements(work.sql(), READ_MAX.min(lease / 6)).await?;
     let done = queue::release(&mut work, owner, releases).await?;
     commit_ownership(work, is_doubtful).await?;
     Ok(done)

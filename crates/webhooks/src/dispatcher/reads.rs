@@ -18,51 +18,53 @@ pub(super) const STORES_PER_STEP: usize = 500;
 pub(super) const STORES_PER_READ: usize = 100;
 /// By how much fewer are read, or released, by the next statement after one failed.
 const FEWER: usize = 4;
-/// For how long stores are read in one step, and a statement longer: results and starts wait.
+/// For how long stores are read in one step, and at most two statements longer: results and starts wait.
 const READING_MAX: Duration = Duration::from_secs(1);
-/// When a store is read again that could not be read.
-const UNREADABLE_PAUSE: Duration = Duration::from_mins(1);
 
 impl Session<'_> {
     /// Reads stores from the database, as many as fit into the time and until the lease is to be renewed. Returns whether there was
     /// one to be read.
     pub(super) async fn read(&mut self, owner: Uuid) -> bool {
-        let mut listed = self.memory.stores.take_listed(STORES_PER_STEP, self.memory.now);
-        // Those that are read with few others come first: each read answers for some of them.
-        listed.sort_by_key(|merchant| self.read_with.get(merchant).copied().unwrap_or(usize::MAX));
-        let (mut unread, mut failed) = (listed.as_slice(), Vec::new());
-        let until = Instant::now() + READING_MAX;
-        while let Some(first) = unread.first() {
-            let together = self.read_with.get(first).copied().unwrap_or(usize::MAX);
-            let count = self.reads.size().min(together).min(unread.len());
-            let (stores, rest) = unread.split_at(count);
-            unread = rest;
-            if !self.read_stores(owner, stores).await {
-                failed.extend(stores);
+        self.failed_read = None;
+        let has_listed = self.memory.stores.has_listed();
+        let until = Instant::now() + READING_MAX.min(self.dispatcher.settings.lease / 6);
+        let mut count = 0;
+        while count < STORES_PER_STEP && self.may_read() && Instant::now() < until {
+            let limit = self.reads.size().min(STORES_PER_STEP - count);
+            let stores = self.memory.stores.take_listed(limit, self.memory.now);
+            if stores.is_empty() {
+                break;
             }
-            let is_renewal_due = self.lease.as_ref().is_some_and(Lease::is_renewal_due);
-            if self.failed_read.is_some() || is_renewal_due || Instant::now() >= until {
+            count += stores.len();
+            self.read_stores(owner, &stores).await;
+        }
+        // Then stores of which some could not be read: at least once in a step, and until a read fails.
+        while self.may_read() {
+            let stores = self.memory.stores.take_listed_apart(self.reads.size(), self.memory.now);
+            let is_read = !stores.is_empty() && self.read_stores(owner, &stores).await;
+            if !is_read || Instant::now() >= until {
                 break;
             }
         }
-        // The next step begins with others than those that fail.
-        for merchant in unread.iter().chain(failed) {
-            self.memory.stores.mark_for_read(*merchant);
-        }
-        !listed.is_empty()
+        has_listed
     }
 
-    /// Reads stores by one statement. If that fails, they are to be read again, with fewer others. One that cannot be read alone
-    /// is left as it is for a while, unless the database is unavailable. Returns whether none of them is to be read again now.
+    /// Returns whether the lease is not to be renewed first, and the database answers.
+    fn may_read(&self) -> bool {
+        self.failed_read.is_none() && !self.lease.as_ref().is_some_and(Lease::is_renewal_due)
+    }
+
+    /// Reads stores by one statement, and returns whether that succeeded. Otherwise they are to be read again, with fewer others. One
+    /// that cannot be read alone is left as it is for a while, unless the database is unavailable.
     async fn read_stores(&mut self, owner: Uuid, stores: &[MerchantId]) -> bool {
         let share = self.memory.stores.share();
         let skipped = self.memory.stores.skipped(stores);
         let wanted = Wanted { merchants: stores, skipped: &skipped };
         let Dispatcher { database, settings, .. } = self.dispatcher;
+        let since = Instant::now();
         let error = match ownership::load(database, wanted, share, settings.lease).await {
             Ok(loaded) => {
-                self.reads.succeed();
-                self.read_with.retain(|merchant, _| !stores.contains(merchant));
+                self.reads.succeed(stores.len());
                 for report in self.memory.refill(owner, stores, &loaded, share) {
                     self.submit(report);
                 }
@@ -70,35 +72,44 @@ impl Session<'_> {
             }
             Err(error) => error,
         };
-        if matches!(error, DatabaseError::Unavailable(_)) {
-            self.failed_read = Some(error);
-            return false;
+        let now = self.memory.now;
+        match (&error, stores) {
+            (DatabaseError::Unavailable(_), _) => {
+                for merchant in stores {
+                    self.memory.stores.mark_for_read(*merchant);
+                }
+                self.failed_read = Some(error);
+            }
+            (_, [merchant]) => {
+                tracing::error!(%error, %merchant, "the webhooks of a store cannot be read; they are read again in a minute or later");
+                self.memory.stores.read_later(*merchant, since.elapsed(), now);
+            }
+            _ => {
+                tracing::warn!(%error, stores = stores.len(), "the webhooks of stores were not read; fewer are read at a time");
+                // It is the database that is slow, more often than one of them.
+                if matches!(error, DatabaseError::Contended(_)) {
+                    self.reads.fail(stores.len());
+                }
+                self.memory.stores.read_with_few(stores, (stores.len() / FEWER).max(1));
+            }
         }
-        if let [merchant] = stores {
-            tracing::error!(%error, %merchant, "the webhooks of a store cannot be read; they are read again in a minute");
-            let now = self.memory.now;
-            self.memory.stores.read_later(*merchant, now.plus(UNREADABLE_PAUSE), now);
-            return true;
-        }
-        tracing::warn!(%error, stores = stores.len(), "the webhooks of stores were not read; fewer are read at a time");
-        // It is the database that is slow, more often than one of them.
-        if matches!(error, DatabaseError::Contended(_)) {
-            self.reads.fail(stores.len());
-        }
-        let fewer = (stores.len() / FEWER).max(1);
-        self.read_with.extend(stores.iter().map(|merchant| (*merchant, fewer)));
         false
     }
 
     /// Releases stores that have nothing to send. Those that take too long, because the database is slow, are released later.
     pub(super) async fn release_idle(&mut self, all: bool) -> Result<(), DatabaseError> {
         let Some(owner) = self.owner() else { return Ok(()) };
+        if self.release_backoff.wait_until(Instant::now()).is_some() {
+            return Ok(());
+        }
         let idle = self.memory.stores.idle(all, self.releases.size());
         if idle.is_empty() {
             return Ok(());
         }
-        let (database, is_doubtful) = (&self.dispatcher.database, &mut self.is_doubtful);
-        let released = ownership::release(database, owner, &idle, is_doubtful).await;
+        let Dispatcher { database, settings, .. } = self.dispatcher;
+        let lease = settings.lease;
+        let released =
+            ownership::release(database, owner, &idle, lease, &mut self.is_doubtful).await;
         for release in &idle {
             let is_released = released.as_ref().is_ok_and(|it| it.contains(&release.merchant));
             if is_released {
@@ -108,10 +119,14 @@ impl Session<'_> {
             }
         }
         match released {
-            Ok(_) => self.releases.succeed(),
+            Ok(_) => {
+                self.releases.succeed(idle.len());
+                self.release_backoff.succeed();
+            }
             Err(error @ DatabaseError::Contended(_)) => {
                 tracing::warn!(%error, stores = idle.len(), "idle stores were not released; fewer are released at a time");
                 self.releases.fail(idle.len());
+                self.release_backoff.fail(Instant::now());
             }
             Err(error) => return Err(error),
         }
@@ -139,8 +154,11 @@ impl Batches {
         self.size = (count / FEWER).max(1);
     }
 
-    fn succeed(&mut self) {
-        self.size = (self.size * 2).min(self.max);
+    /// Notes that a statement with so many stores did not. Only one with as many as it may have shows that more are possible.
+    fn succeed(&mut self, count: usize) {
+        if count >= self.size {
+            self.size = (self.size * 2).min(self.max);
+        }
     }
 }
 
@@ -157,7 +175,8 @@ mod tests {
         });
         assert_eq!(sizes, [25, 6, 1, 1, 1]);
         let sizes = [(); 8].map(|()| {
-            batches.succeed();
+            batches.succeed(batches.size() - 1);
+            batches.succeed(batches.size());
             batches.size()
         });
         assert_eq!(sizes, [2, 4, 8, 16, 32, 64, 100, 100]);

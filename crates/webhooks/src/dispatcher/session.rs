@@ -41,11 +41,10 @@ pub(super) struct Session<'dispatcher> {
     pub(super) lease: Option<Lease>,
     pub(super) memory: Memory,
     pub(super) reads: Batches,
-    /// Stores that could not be read together with others: with how many at most they are, until that succeeds.
-    pub(super) read_with: HashMap<MerchantId, usize>,
     /// The database did not answer a read, for the end of the step.
     pub(super) failed_read: Option<DatabaseError>,
     pub(super) releases: Batches,
+    pub(super) release_backoff: Backoff,
     /// Transactions that record starts.
     pub(super) starting: JoinSet<Vec<BatchEnd>>,
     /// Why starts were not recorded, for the next step.
@@ -80,9 +79,9 @@ impl<'dispatcher> Session<'dispatcher> {
             lease: None,
             memory: Memory::new(dispatcher.settings.slots, dispatcher.database.local_now()),
             reads: Batches::new(STORES_PER_READ),
-            read_with: HashMap::new(),
             failed_read: None,
             releases: Batches::new(STORES_PER_STEP),
+            release_backoff: Backoff::default(),
             starting: JoinSet::new(),
             failed_start: None,
             lanes: JoinSet::new(),
@@ -335,7 +334,6 @@ impl<'dispatcher> Session<'dispatcher> {
         self.starting = JoinSet::new();
         self.lanes = JoinSet::new();
         self.lane_numbers.clear();
-        self.read_with.clear();
         self.memory.forget();
     }
 

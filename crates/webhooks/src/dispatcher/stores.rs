@@ -25,6 +25,22 @@ const WOKEN_DELAY: Duration = Duration::from_millis(500);
 const WOKEN_DELAY_MANY: Duration = Duration::from_millis(100);
 /// Deliveries in memory from which endpoints are not read at each wake.
 const MANY_ROWS: usize = 200;
+/// When a store is read again that could not be read.
+const UNREADABLE_PAUSE: Duration = Duration::from_mins(1);
+/// For how many times as long as that read took, no other store of this kind is read again.
+const UNREADABLE_REST: u32 = 4;
+
+/// With which others a store is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum ReadMode {
+    /// With any.
+    #[default]
+    Together,
+    /// With others, so many in all at most: a statement that read more failed.
+    Few(usize),
+    /// With none, from its `read_at` on, whatever wakes it: it could not be read.
+    Unreadable,
+}
 
 /// A store in memory.
 #[derive(Debug, Default)]
@@ -46,8 +62,7 @@ struct Store {
     read_at: Option<Timestamp>,
     /// Endpoints of it had to be left out; it is not to be looked at before then.
     not_before: Option<Timestamp>,
-    /// It could not be read: it is read again at `read_at`, whatever wakes it.
-    is_unreadable: bool,
+    read_mode: ReadMode,
 }
 
 impl Store {
@@ -58,7 +73,7 @@ impl Store {
             self.endpoints.values().partition(|queue| queue.is_full(now));
         let rows: usize = others.iter().map(|queue| queue.len()).sum();
         match (full.is_empty(), others.is_empty(), rows > MANY_ROWS) {
-            _ if self.is_unreadable => Woken::Later(WOKEN_DELAY),
+            _ if self.is_unreadable() => Woken::Later(WOKEN_DELAY),
             (_, _, true) => Woken::Later(WOKEN_DELAY_MANY),
             (true, _, false) => Woken::Now,
             (false, true, false) => Woken::Later(WOKEN_DELAY),
@@ -69,6 +84,9 @@ impl Store {
     /// Begins to read it: all of it, or without the endpoints that are full.
     fn begin_read(&mut self, now: Timestamp) {
         self.is_listed = false;
+        if self.is_unreadable() {
+            self.read_mode = ReadMode::Few(1);
+        }
         let all = std::mem::take(&mut self.reads_all);
         if all {
             self.read_at = None;
@@ -79,6 +97,10 @@ impl Store {
                 queue.refilling();
             }
         }
+    }
+
+    fn is_unreadable(&self) -> bool {
+        self.read_mode == ReadMode::Unreadable
     }
 
     /// Returns until when the first of its endpoints is withheld.
@@ -113,8 +135,13 @@ pub(super) struct Stores {
     /// Deliveries in memory, and healthy endpoints that have some.
     rows: usize,
     sharing: usize,
-    /// Stores to be read from the database.
+    /// Stores to be read from the database with any others.
     to_read: VecDeque<MerchantId>,
+    /// The same with few others, and how many are read together.
+    to_read_apart: VecDeque<(MerchantId, usize)>,
+    /// The same of those that could not be read, and until when none of them is.
+    to_read_again: VecDeque<MerchantId>,
+    rests_until: Option<Timestamp>,
     /// When stores are to be read: at most one time for each.
     timers: BTreeSet<(Timestamp, MerchantId)>,
     /// Stores in the order in which they became idle. Some of them are not idle any more.
@@ -149,18 +176,31 @@ impl Stores {
         self.by_merchant.get_mut(&key.merchant)?.endpoints.get_mut(&key.endpoint)
     }
 
-    /// Adds a store to those that are to be read, all of it.
+    /// Adds a store to those that are to be read, all of it, unless it could not be read.
     pub(super) fn mark_for_read(&mut self, merchant: MerchantId) {
         self.list(merchant, true);
     }
 
     fn list(&mut self, merchant: MerchantId, all: bool) {
         let store = self.by_merchant.entry(merchant).or_default();
+        if store.is_unreadable() {
+            return;
+        }
         store.reads_all |= all;
+        self.add_to_list(merchant);
+    }
+
+    /// Adds a store to the list of those with which it is read.
+    fn add_to_list(&mut self, merchant: MerchantId) {
+        let Some(store) = self.by_merchant.get_mut(&merchant) else { return };
         if !store.is_listed {
             store.is_listed = true;
             store.idle_since = None;
-            self.to_read.push_back(merchant);
+            match store.read_mode {
+                ReadMode::Together => self.to_read.push_back(merchant),
+                ReadMode::Few(count) => self.to_read_apart.push_back((merchant, count)),
+                ReadMode::Unreadable => self.to_read_again.push_back(merchant),
+            }
         }
     }
 
@@ -178,28 +218,68 @@ impl Stores {
         };
         if let Some(store) = self.by_merchant.get_mut(&merchant) {
             let at = now.plus(delay);
-            let sooner = store.read_at.filter(|known| store.is_unreadable || *known < at);
+            let sooner = store.read_at.filter(|known| store.is_unreadable() || *known < at);
             store.read_at = sooner.or(Some(at));
         }
         self.review(merchant, now);
     }
 
-    /// Lets a store that could not be read be read again at a time, and not before.
-    pub(super) fn read_later(&mut self, merchant: MerchantId, at: Timestamp, now: Timestamp) {
+    /// Lets stores be read again, so many together at most.
+    pub(super) fn read_with_few(&mut self, merchants: &[MerchantId], count: usize) {
+        for merchant in merchants {
+            self.by_merchant.entry(*merchant).or_default().read_mode = ReadMode::Few(count);
+            self.mark_for_read(*merchant);
+        }
+    }
+
+    /// Lets a store that could not be read, in the time that it `took`, be read again later, and not before. If there are many, it waits
+    /// for its turn.
+    pub(super) fn read_later(&mut self, merchant: MerchantId, took: Duration, now: Timestamp) {
+        self.rests_until = Some(now.plus(took * (1 + UNREADABLE_REST)));
         let store = self.by_merchant.entry(merchant).or_default();
-        (store.is_unreadable, store.read_at) = (true, Some(at));
+        (store.read_mode, store.read_at) = (ReadMode::Unreadable, Some(now.plus(UNREADABLE_PAUSE)));
         self.review(merchant, now);
     }
 
-    /// Removes stores that are to be read from their list, and returns them.
+    /// Removes stores that are read together from their list, and returns them.
     pub(super) fn take_listed(&mut self, limit: usize, now: Timestamp) -> Vec<MerchantId> {
         let count = limit.min(self.to_read.len());
         let mut listed: Vec<MerchantId> = self.to_read.drain(..count).collect();
-        listed.retain(|merchant| {
-            let store = self.by_merchant.get_mut(merchant).filter(|store| store.is_listed);
-            store.map(|store| store.begin_read(now)).is_some()
-        });
+        listed.retain(|merchant| self.begin_read(*merchant, now));
         listed
+    }
+
+    /// Removes the first of the other stores from their list, with those behind it that are read with as many others, and returns
+    /// them. If there is none, it is one that could not be read.
+    pub(super) fn take_listed_apart(&mut self, limit: usize, now: Timestamp) -> Vec<MerchantId> {
+        let Some((_, count)) = self.to_read_apart.front().copied() else {
+            return self.take_unreadable(now).into_iter().collect();
+        };
+        let first = self.to_read_apart.iter().take(count.min(limit));
+        let alike = first.take_while(|(_, its_count)| *its_count == count).count();
+        let mut listed: Vec<MerchantId> =
+            self.to_read_apart.drain(..alike).map(|(merchant, _)| merchant).collect();
+        listed.retain(|merchant| self.begin_read(*merchant, now));
+        listed
+    }
+
+    /// Removes the first store that could not be read from its list, and returns it, unless they rest.
+    fn take_unreadable(&mut self, now: Timestamp) -> Option<MerchantId> {
+        if self.rests_until.is_some_and(|until| now < until) {
+            return None;
+        }
+        while let Some(merchant) = self.to_read_again.pop_front() {
+            if self.begin_read(merchant, now) {
+                return Some(merchant);
+            }
+        }
+        None
+    }
+
+    /// Begins to read a store. Returns whether it was listed.
+    fn begin_read(&mut self, merchant: MerchantId, now: Timestamp) -> bool {
+        let store = self.by_merchant.get_mut(&merchant).filter(|store| store.is_listed);
+        store.map(|store| store.begin_read(now)).is_some()
     }
 
     /// Returns the endpoints of stores that the read under way leaves out, because they are full.
@@ -209,8 +289,9 @@ impl Stores {
         endpoints.filter(|(_, queue)| queue.is_skipped).map(|(endpoint, _)| *endpoint).collect()
     }
 
+    /// Returns whether there are stores to be read now.
     pub(super) fn has_listed(&self) -> bool {
-        !self.to_read.is_empty()
+        !(self.to_read.is_empty() && self.to_read_apart.is_empty())
     }
 
     /// Takes over what was read of stores, with the `share` that was returned before. Returns deliveries that are quarantined
@@ -227,7 +308,10 @@ impl Stores {
             // Not more than were read, although another store may have less now.
             let share = share.min(self.share());
             let store = self.by_merchant.entry(*merchant).or_default();
-            store.is_unreadable = false;
+            if std::mem::take(&mut store.read_mode) == ReadMode::Few(1) {
+                // Others may be readable again, too.
+                self.rests_until = None;
+            }
             let start = loaded.partition_point(|it| it.key.merchant < *merchant);
             let of_store = loaded[start..].iter().take_while(|it| it.key.merchant == *merchant);
             let of_store: Vec<&Loaded> = of_store.collect();
@@ -368,14 +452,14 @@ impl Stores {
         let Some(store) = self.by_merchant.get_mut(&merchant) else { return };
         let needs_refill = || store.endpoints.values().any(|queue| queue.needs_refill(now));
         let is_read_due = store.read_at.is_some_and(|at| at <= now);
-        let is_low = !store.is_unreadable && needs_refill();
+        let is_low = !store.is_unreadable() && needs_refill();
         store.reads_all |= is_read_due;
-        if !store.is_listed && (is_read_due || is_low) {
-            store.is_listed = true;
-            self.to_read.push_back(merchant);
+        if is_read_due || is_low {
+            self.add_to_list(merchant);
         }
+        let Some(store) = self.by_merchant.get_mut(&merchant) else { return };
         let due = store.endpoints.values().filter_map(EndpointQueue::next_due);
-        let due = due.filter(|_| !store.is_unreadable);
+        let due = due.filter(|_| !store.is_unreadable());
         let next = due.chain(store.read_at).min();
         // One that has passed has listed the store, which is read anyway.
         let timer = next.filter(|_| !store.is_listed);
@@ -435,9 +519,12 @@ impl Stores {
     /// Forgets everything that waits, so that stores become idle once their requests have ended.
     pub(super) fn drop_waiting(&mut self, now: Timestamp) {
         self.to_read.clear();
+        self.to_read_apart.clear();
+        self.to_read_again.clear();
         for store in self.by_merchant.values_mut() {
             (store.is_listed, store.reads_all) = (false, false);
             (store.read_at, store.not_before) = (None, None);
+            store.read_mode = ReadMode::Together;
             store.endpoints.values_mut().for_each(EndpointQueue::drop_waiting);
         }
         for merchant in self.merchants() {

@@ -275,7 +275,8 @@ fn a_store_that_could_not_be_read_is_kept_and_read_later_whatever_wakes_it() {
     stores.mark_for_read(merchant());
     assert_eq!(stores.take_listed(10, now()), [merchant()]);
     let later = now().plus(MINUTE);
-    stores.read_later(merchant(), later, now());
+    stores.read_later(merchant(), Duration::ZERO, now());
+    stores.mark_for_read(merchant());
     stores.wake(merchant(), now());
     // The result of a lane that was in flight asks for more.
     let endpoint = loaded(1, true, now()).key.endpoint;
@@ -285,9 +286,62 @@ fn a_store_that_could_not_be_read_is_kept_and_read_later_whatever_wakes_it() {
     stores.list_due(later.minus(Duration::from_millis(1)));
     assert!(!stores.has_listed() && stores.idle(true, 10).is_empty());
     stores.list_due(later);
-    read_again(&mut stores, &mut Slots::new(4), &[loaded(1, true, now())], later);
+    assert_eq!(stores.take_listed_apart(10, later), [merchant()]);
+    stores.refill(&[merchant()], &[loaded(1, true, now())], stores.share(), later);
     stores.wake(merchant(), later);
-    assert!(stores.has_listed(), "it was read");
+    assert_eq!(stores.take_listed(10, later), [merchant()], "it was read");
+}
+
+#[test]
+fn stores_that_could_not_be_read_rest_after_each_failure_until_one_is_read() {
+    let mut stores = Stores::default();
+    let [first, second, third] = [1, 2, 3].map(MerchantId::from_random);
+    let took = Duration::from_secs(2);
+    for merchant in [first, second, third] {
+        stores.read_later(merchant, took, now());
+    }
+    let due = now().plus(MINUTE);
+    stores.list_due(due);
+    assert_eq!(stores.take_listed_apart(10, due), [first], "alone");
+    stores.read_later(first, took, due);
+    let rested = due.plus(took * 5);
+    assert!(stores.take_listed_apart(10, rested.minus(Duration::from_millis(1))).is_empty());
+    assert_eq!(stores.take_listed_apart(10, rested), [second]);
+    stores.read_later(second, took, rested);
+    // Another one is read.
+    stores.read_with_few(&[MerchantId::from_random(4)], 1);
+    let other = stores.take_listed_apart(10, rested);
+    stores.refill(&other, &[], stores.share(), rested);
+    assert_eq!(stores.take_listed_apart(10, rested), [third]);
+}
+
+#[test]
+fn a_store_that_could_not_be_read_is_read_again_if_the_database_is_unavailable_then() {
+    let mut stores = Stores::default();
+    stores.read_later(merchant(), Duration::ZERO, now());
+    let due = now().plus(MINUTE);
+    stores.list_due(due);
+    assert_eq!(stores.take_listed_apart(10, due), [merchant()]);
+    stores.mark_for_read(merchant());
+    assert!(stores.has_listed());
+    assert_eq!(stores.take_listed_apart(10, due), [merchant()]);
+}
+
+#[test]
+fn stores_that_could_not_be_read_together_are_read_in_turn_and_behind_others() {
+    let mut stores = Stores::default();
+    let [first, second, third, other] = [1, 2, 3, 4].map(MerchantId::from_random);
+    for merchant in [first, second, third] {
+        stores.mark_for_read(merchant);
+    }
+    let together = stores.take_listed(10, now());
+    stores.read_with_few(&together, 2);
+    stores.mark_for_read(other);
+    assert_eq!(stores.take_listed(10, now()), [other]);
+    assert_eq!(stores.take_listed_apart(10, now()), [first, second]);
+    stores.read_with_few(&[first, second], 1);
+    let rest = [[third], [first], [second]];
+    assert_eq!(rest.map(|_| stores.take_listed_apart(10, now())), rest);
 }
 
 #[test]
