@@ -1,7 +1,7 @@
 //! `shown-examples`: the requests that the specification shows, sent byte for byte by a plain HTTP client and by MCP clients
 //! of both protocol versions: every response has what is shown.
 
-use testkit::{ShownClient, ShownExample, Variables};
+use testkit::{ShownClient, ShownExample, ShownRequest, ShownResponse, Variables};
 
 use super::deployment::{ALL_SCOPES, Deployment, product_of};
 use crate::http::Client;
@@ -31,11 +31,14 @@ pub(crate) async fn prove(trial: Trial) -> Verdict {
                     continue;
                 }
                 let request = example.request(client, &variables);
-                for _ in 0..example.shown.repeat {
-                    Client::exchange(port, &request).await?;
+                let repeat = example.shown.repeat;
+                let mut response = last_of(port, &request, repeat).await?;
+                let mut found = example.differences(client, &response, &variables);
+                if repeat > 0 && !found.is_empty() {
+                    // The window of the limit may have ended between the calls; the next one is a minute long.
+                    response = last_of(port, &request, repeat).await?;
+                    found = example.differences(client, &response, &variables);
                 }
-                let response = Client::exchange(port, &request).await?;
-                let found = example.differences(client, &response, &variables);
                 if !found.is_empty() {
                     failures.push(format!("{client:?} {}: {}", example.name, found.join(", ")));
                 }
@@ -53,6 +56,14 @@ pub(crate) async fn prove(trial: Trial) -> Verdict {
     Ok(format!(
         "{replayed} shown exchanges, by a plain HTTP client and MCP clients of two versions: as shown, the purchase included"
     ))
+}
+
+/// Sends a request some times and once more, and returns the last response.
+async fn last_of(port: u16, request: &ShownRequest, repeat: u32) -> Result<ShownResponse, Failure> {
+    for _ in 0..repeat {
+        Client::exchange(port, request).await?;
+    }
+    Client::exchange(port, request).await
 }
 
 /// Returns a word of a product's name.

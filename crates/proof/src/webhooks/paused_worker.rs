@@ -48,6 +48,8 @@ const LEASED: &str = "SELECT count(*) FROM webhook_worker WHERE lease_until > cl
 const REPEATED: &str =
     "SELECT count(*) FROM (SELECT event_id FROM webhook_attempt WHERE outcome = 'delivered'
                         GROUP BY endpoint_id, event_id HAVING count(*) > 1) AS repeated";
+const PENDING_BEFORE: &str = "SELECT count(*) FROM webhook_delivery WHERE dead_at IS NULL AND event_at <= to_timestamp($1 / 1000000.0)";
+const DEAD: &str = "SELECT count(*) FROM webhook_delivery WHERE dead_at IS NOT NULL";
 const ATTEMPTS: &str = "SELECT count(*) FROM webhook_attempt WHERE outcome = 'delivered'";
 
 pub(crate) async fn prove(trial: Trial) -> Verdict {
@@ -65,6 +67,7 @@ pub(crate) async fn prove(trial: Trial) -> Verdict {
         trial.progress(|| format!("pause {}, {fenced} results refused", pauses.len()));
         let (successor, pause) = take_over(&site, &worker).await?;
         fenced += refused(&worker).await;
+        until_delivered(&site, pause.continued_at_micros).await?;
         worker = successor;
         pauses.push(pause);
     }
@@ -114,6 +117,21 @@ async fn take_over(site: &Site, worker: &Worker) -> Result<(Worker, Pause), Fail
     // It notices that its lease is over, and begins again with another one.
     site.until("leases", LEASED, |count| count >= 2, PATIENCE).await?;
     Ok((successor, Pause { stopped_at, continued_at_micros }))
+}
+
+/// Waits until the events that were published before a time are delivered: one that is in flight at three pauses in a row is
+/// quarantined, as after three crashes.
+async fn until_delivered(site: &Site, before_micros: i64) -> Result<(), Failure> {
+    let (mut sql, since) = (site.raw().await, Instant::now());
+    loop {
+        let pending: i64 =
+            sqlx::query_scalar(PENDING_BEFORE).bind(before_micros).fetch_one(&mut sql).await?;
+        if pending == 0 {
+            return Ok(());
+        }
+        ensure(since.elapsed() < PATIENCE * 2, || format!("{pending} events are not delivered"))?;
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
 }
 
 /// Returns how many results of a worker were refused, once it has reported those that it had.
@@ -177,7 +195,13 @@ async fn check(
     ensure(received.len() == events.len(), || String::from("an event that was not published"))?;
     let (repeated, recorded) = (site.count(REPEATED).await?, site.count(ATTEMPTS).await?);
     ensure(repeated == 0, || format!("{repeated} events are recorded as delivered twice"))?;
-    ensure(usize::try_from(recorded)? == events.len(), || format!("{recorded} are recorded"))?;
+    let dead = site.count(DEAD).await?;
+    ensure((recorded, dead) == (i64::try_from(events.len())?, 0), || {
+        format!(
+            "{recorded} of {} events are recorded as delivered, {dead} as dead letters",
+            events.len()
+        )
+    })?;
     Ok(received.values().filter(|copies| copies.len() > 1).count())
 }
 
