@@ -112,7 +112,12 @@ async fn take_over(site: &Site, worker: &Worker) -> Result<(Worker, Pause), Fail
     // At least: on a busy machine a worker may lose its lease without having been paused.
     site.until("expired leases", EXPIRED, |count| count > before, PATIENCE).await?;
     site.until_count("stores of a paused worker", LEFT_BEHIND, 0, PATIENCE).await?;
-    let continued_at_micros = Clock::system().local_now().unix_micros();
+    // Signatures have whole seconds: none of another worker is as old as the pause.
+    let mut continued_at_micros = Clock::system().local_now().unix_micros();
+    while continued_at_micros / 1_000_000 <= stopped_at {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        continued_at_micros = Clock::system().local_now().unix_micros();
+    }
     worker.souk.signal("CONT")?;
     // It notices that its lease is over, and begins again with another one.
     site.until("leases", LEASED, |count| count >= 2, PATIENCE).await?;
