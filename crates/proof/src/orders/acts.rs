@@ -123,7 +123,7 @@ impl Seen {
     }
 }
 
-/// How often an act is sent again while its store is overloaded, and the time between two of them. On a slow machine a hundred
+/// How often an act is sent again while it is refused as retryable, and the time between two of them. On a slow machine a hundred
 /// acts at one order take longer than a request waits for its turn.
 const REPETITIONS_MAX: u32 = 60;
 const REPETITION_PAUSE: Duration = Duration::from_millis(500);
@@ -140,7 +140,7 @@ impl Hand {
         Self { callers: callers.clone(), ports, connections: [None, None] }
     }
 
-    /// Sends an act, again if it was refused because its store is overloaded, and returns its answer. Fails if there was none.
+    /// Sends an act, again if it was refused as retryable, and returns its answer. Fails if there was none.
     pub(super) async fn send(
         &mut self,
         named: &Named,
@@ -150,7 +150,7 @@ impl Hand {
     ) -> Result<Answer, Failure> {
         let mut delivery = self.deliver(named, who, act, request).await;
         for _ in 0..REPETITIONS_MAX {
-            if !is_overloaded(&delivery) {
+            if !is_retryable(&delivery) {
                 break;
             }
             tokio::time::sleep(REPETITION_PAUSE).await;
@@ -199,11 +199,11 @@ pub(super) fn answer(delivery: &Delivery) -> Option<Answer> {
     }
 }
 
-/// Whether an act was refused before it began, because too many others of its store were in progress.
-fn is_overloaded(delivery: &Delivery) -> bool {
+/// Whether an act was refused because too many others of its store or its order were in progress: before it began, or because it
+/// waited too long for them and was rolled back. If one had taken effect all the same, the orders would not be those of the model.
+fn is_retryable(delivery: &Delivery) -> bool {
     let Delivery::Answered { status: 503, body } = delivery else { return false };
-    serde_json::from_str::<Value>(body)
-        .is_ok_and(|body| body["details"]["reason"] == "store_overloaded")
+    serde_json::from_str::<Value>(body).is_ok_and(|body| body["details"]["retryable"] == true)
 }
 
 /// Returns method, path and body of an act.
