@@ -71,12 +71,6 @@ pub(crate) const CRATES: &[Crate] = &[
     // publishes events through it.
     krate(
         Domain,
-        "x402",
-        "payments of agents in tokens: the protocol, verification, facilitators, the chain",
-        Only(&["outbound"]),
-    ),
-    krate(
-        Domain,
         "payments",
         "payment providers and payment attempts",
         Only(&["database", "jobs"]),
