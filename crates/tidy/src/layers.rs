@@ -24,12 +24,6 @@ pub(crate) const CRATES: &[Crate] = &[
     ),
     krate(
         Foundation,
-        "processors",
-        "clients of payment processors with hosted pages: Stripe and PayPal; their webhooks",
-        Only(&["outbound"]),
-    ),
-    krate(
-        Foundation,
         "database",
         "connection pool, `Work` and `Reading`, roles, migrations, the cell directory",
         Only(&[]),
