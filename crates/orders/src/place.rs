@@ -4,10 +4,9 @@ use database::Work;
 use primitives::MerchantId;
 use webhooks::{OrderCreated, WebhookEvent};
 
-use crate::change::publish_changed;
 use crate::{Order, OrderError, table};
 
-/// Inserts an order and publishes `order.created` and, in the outbox alone, `order.changed`. It exists only if the work commits.
+/// Inserts an order and publishes `order.created`. It exists only if the work commits.
 pub async fn place(
     work: &mut Work,
     merchant: MerchantId,
@@ -28,5 +27,5 @@ pub async fn place(
         confirmation: order.confirmation.as_str(),
     });
     webhooks::publish(work, merchant, &event).await?;
-    Ok(publish_changed(work, merchant, order).await?)
+    Ok(())
 }

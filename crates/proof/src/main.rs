@@ -20,7 +20,6 @@ mod report;
 mod search;
 mod souk;
 mod table_print;
-mod trust;
 mod webhooks;
 mod worker;
 
@@ -79,8 +78,7 @@ struct Prove {
 #[derive(Args)]
 struct Bench {
     topic: Topic,
-    /// Number of products in the comparison (search, mcp), of orders in the table (orders), of deliveries in a round (webhooks),
-    /// or of merchants (trust).
+    /// Number of products in the comparison (search, mcp), of orders in the table (orders), or of deliveries in a round (webhooks).
     #[arg(long)]
     size: Option<u32>,
     /// Measure only these: `--only bare,postgres` (search), `--only calls` (mcp), `--only rate,sizes,svix` (webhooks).
@@ -116,8 +114,6 @@ enum Topic {
     Orders,
     /// Webhooks: delivery, isolation of receivers, signatures.
     Webhooks,
-    /// Trust scores: evidence, computation, epochs, attacks, suspension.
-    Trust,
     /// Abuse, faults and neighbours: limits, quotas, isolation of failures.
     Hardening,
     /// What merchants, agent developers and operators meet in their first hour.
@@ -143,7 +139,6 @@ impl Topic {
             Self::Checkout => checkout::CHECKS,
             Self::Orders => orders::CHECKS,
             Self::Webhooks => webhooks::CHECKS,
-            Self::Trust => trust::CHECKS,
             Self::Hardening => hardening::CHECKS,
             Self::Desk => desk::CHECKS,
             Self::Frameworks => frameworks::CHECKS,
@@ -154,7 +149,6 @@ impl Topic {
         match self {
             Self::Desk => desk::SCHEDULE,
             Self::Webhooks => webhooks::SCHEDULE,
-            Self::Trust => trust::SCHEDULE,
             _ => Schedule::SERIAL,
         }
     }
@@ -195,7 +189,6 @@ impl Topic {
             Self::Checkout => checkout::bench().await,
             Self::Orders => orders::bench(bench.size).await,
             Self::Webhooks => webhooks::bench(bench.size, &bench.only).await,
-            Self::Trust => trust::bench(bench.size).await,
             Self::Hardening => Err("hardening has no benchmark; its checks print ratios".into()),
             Self::Desk => Err("desk has no benchmark; its checks print what they measure".into()),
             Self::Frameworks => Err("frameworks has no benchmark".into()),
@@ -289,8 +282,6 @@ mod tests {
         let Schedule { first, alone, .. } = webhooks::SCHEDULE;
         let named = [first, alone, webhooks::ROTATED, webhooks::IN_OWN_STAGE].concat();
         assert!(named.iter().all(|name| of(Topic::Webhooks).contains(name)), "{named:?}");
-        let named = trust::SCHEDULE.first;
-        assert!(named.iter().all(|name| of(Topic::Trust).contains(name)), "{named:?}");
         let named = frameworks::IN_SHORT_FORM;
         assert!(named.iter().all(|name| of(Topic::Frameworks).contains(name)), "{named:?}");
     }

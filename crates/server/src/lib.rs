@@ -26,7 +26,6 @@ mod settings;
 mod shutdown;
 mod stores;
 mod telemetry;
-mod trust;
 mod webhooks;
 mod worker;
 

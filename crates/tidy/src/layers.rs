@@ -107,17 +107,8 @@ pub(crate) const CRATES: &[Crate] = &[
     krate(
         Domain,
         "trust",
-        "trust scores: evidence, methodologies, computation, effects, history",
-        Only(&[
-            "database",
-            "jobs",
-            "identity",
-            "merchants",
-            "catalog",
-            "webhooks",
-            "orders",
-            "checkout",
-        ]),
+        "trust scores: methodology, components, history",
+        Only(&["database", "jobs", "merchants", "catalog", "orders", "checkout"]),
     ),
     // Doors: translate between a protocol and the domains, and never depend on each other.
     krate(Door, "connectors", "readers and writers of product feeds", Only(&["catalog"])),
@@ -139,17 +130,7 @@ pub(crate) const CRATES: &[Crate] = &[
         Application,
         "demo",
         "the demo data that `souk seed` loads",
-        Only(&[
-            "database",
-            "jobs",
-            "identity",
-            "merchants",
-            "catalog",
-            "carts",
-            "orders",
-            "checkout",
-            "trust",
-        ]),
+        Only(&["database", "jobs", "merchants", "catalog", "trust"]),
     ),
     krate(
         Application,

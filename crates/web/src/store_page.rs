@@ -11,15 +11,16 @@ use catalog::Product;
 use database::Reading;
 use merchants::{IdentityStatus, Store};
 use primitives::{ClientAddress, Failure, PageRequest, RequestId};
-use trust::Basis;
+use trust::{Basis, Component, Computation, Evidence};
 
 use crate::Web;
 use crate::policy_view::PolicyView;
 use crate::public_page::{
-    ExternalLink, PageQuery, Pager, TrustView, admit, failure_page, page, store,
+    ExternalLink, PageQuery, Pager, TrustView, admit, failure_page, format_score, page, sentence,
+    store,
 };
 use crate::stock_view::stock_view;
-use crate::terms_view::format_date;
+use crate::terms_view::{format_date, format_time};
 
 /// Products on a page.
 const PRODUCTS_PER_PAGE: i64 = 24;
@@ -37,7 +38,9 @@ struct StorePage<'found> {
     pager: &'found Pager,
     mcp_url: String,
     trust: TrustView,
-    /// Whether the score was computed from synthetic facts.
+    computed_at: String,
+    components: Vec<ComponentView>,
+    /// Whether the score was invented for the demo data.
     is_demo_score: bool,
     is_identity_verified: bool,
     website: Option<ExternalLink>,
@@ -48,6 +51,11 @@ struct StorePage<'found> {
 impl<'found> StorePage<'found> {
     fn new(found: &'found Found, site_url: &str) -> Self {
         let store = &*found.store;
+        let computation = found.computation.as_ref();
+        let components = computation.map(|computation| {
+            let all = Component::ALL.iter().copied();
+            all.map(|component| ComponentView::of(component, computation)).collect()
+        });
         Self {
             store,
             products: &found.products,
@@ -55,11 +63,38 @@ impl<'found> StorePage<'found> {
             pager: &found.pager,
             mcp_url: format!("{site_url}/{}/mcp", store.slug),
             trust: TrustView::of(store),
-            is_demo_score: found.basis == Some(Basis::Demo),
+            computed_at: format_time(store.standing.computed_at),
+            components: components.unwrap_or_default(),
+            is_demo_score: computation.is_some_and(|computed| computed.basis == Basis::Demo),
             is_identity_verified: store.identity.status == IdentityStatus::Verified,
             website: ExternalLink::new(&store.website_url),
             policies: PolicyView::of(store.policy_record(), store.currency),
             member_since: format_date(store.member_since),
+        }
+    }
+}
+
+struct ComponentView {
+    name: String,
+    description: &'static str,
+    /// `None` if there is no data for it.
+    score: Option<String>,
+    weight_percent: String,
+    source: &'static str,
+}
+
+impl ComponentView {
+    fn of(component: Component, computation: &Computation) -> Self {
+        let score = computation.components.get(&component);
+        Self {
+            name: sentence(&component.as_str().replace('_', " ")),
+            description: component.description(),
+            score: score.map(|score| format_score(*score)),
+            weight_percent: format!("{:.0}", component.weight() * 100.0),
+            source: match component.evidence() {
+                Evidence::Verified => "measured",
+                Evidence::Declared => "declared",
+            },
         }
     }
 }
@@ -95,8 +130,7 @@ impl Card {
 /// A store with a page of its products.
 struct Found {
     store: Arc<Store>,
-    /// Origin of the trust score.
-    basis: Option<Basis>,
+    computation: Option<Computation>,
     products: Vec<Card>,
     total: i64,
     pager: Pager,
@@ -113,12 +147,12 @@ async fn show(
         let _permit = admit(&web, from).await?;
         let store = store(&web, &slug).await?;
         let reading = Reading::for_store(&web.database, store.merchant)?;
-        let basis = trust::latest(&reading, store.merchant).await?.map(|newest| newest.basis);
+        let computation = trust::latest(&reading, store.merchant).await?;
         let request = PageRequest::new(query.number(), Some(PRODUCTS_PER_PAGE));
         let (products, total) = catalog::new_arrivals(&reading, store.merchant, request).await?;
         let products = products.iter().map(Card::of).collect();
         let pager = Pager::new(&request.meta(total))?;
-        Ok(Found { store, basis, products, total, pager })
+        Ok(Found { store, computation, products, total, pager })
     }
     .await;
     match found {

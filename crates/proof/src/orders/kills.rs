@@ -116,8 +116,7 @@ async fn run(
 ) -> Result<Run, Failure> {
     let mut rng = StdRng::seed_from_u64(seed);
     let before = Tally::read(&mut store.test.raw().await).await?;
-    let orders = store.copy(ORDERS, "pending").await?;
-    let actors = Actors::start(store, &orders, &mut rng).await?;
+    let actors = Actors::start(store, &mut rng).await?;
     let mut worker = Souk::work(&store.url(), 1)?;
     let sweeps = Sweeps::start(&store.test);
     let (since, mut kills) = (Instant::now(), 0);
@@ -146,7 +145,7 @@ async fn run(
 
 /// What was accepted, by the answers. An act that was sent again counts once.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Tally {
+struct Tally {
     refunds: i64,
     refunded_minor: i64,
     shipments: i64,
@@ -194,7 +193,7 @@ impl Tally {
 }
 
 /// Programs that act until they are stopped.
-pub(crate) struct Actors {
+struct Actors {
     tasks: JoinSet<Result<Tally, Failure>>,
     ended: Arc<AtomicBool>,
     acts: Arc<AtomicU64>,
@@ -202,18 +201,14 @@ pub(crate) struct Actors {
 }
 
 impl Actors {
-    /// Lets programs act on these orders, to which nothing has happened yet.
-    pub(crate) async fn start(
-        store: &OrderStore,
-        orders: &[OrderId],
-        rng: &mut StdRng,
-    ) -> Result<Self, Failure> {
-        let (mut sql, mut named) = (store.test.raw().await, Vec::new());
-        for order in orders {
-            let (model, lines) = model_of(&mut sql, *order, "pending").await?;
-            named.push((model, Named::new(*order, lines)));
+    async fn start(store: &OrderStore, rng: &mut StdRng) -> Result<Self, Failure> {
+        let mut orders = Vec::new();
+        let mut sql = store.test.raw().await;
+        for order in store.copy(ORDERS, "pending").await? {
+            let (model, lines) = model_of(&mut sql, order, "pending").await?;
+            orders.push((model, Named::new(order, lines)));
         }
-        let orders = Arc::new(named);
+        let orders = Arc::new(orders);
         let mut actors = Self {
             tasks: JoinSet::new(),
             ended: Arc::default(),
@@ -236,7 +231,7 @@ impl Actors {
     }
 
     /// Stops them, and returns what was accepted.
-    pub(crate) async fn stop(mut self) -> Result<Tally, Failure> {
+    async fn stop(mut self) -> Result<Tally, Failure> {
         self.ended.store(true, Ordering::Relaxed);
         let mut accepted = Tally::default();
         while let Some(ended) = self.tasks.join_next().await {

@@ -29,25 +29,25 @@ pub(super) type Environment = Vec<(&'static str, String)>;
 const PENDING: &str = "SELECT count(*) FROM webhook_delivery WHERE dead_at IS NULL";
 
 /// Stores, their receiver and their database.
-pub(crate) struct Site {
-    pub(crate) receiver: Receiver,
+pub(super) struct Site {
+    pub(super) receiver: Receiver,
     pub(super) webhooks: Webhooks,
-    pub(crate) database: Database,
+    pub(super) database: Database,
     // Last, because it can be dropped only once nobody uses it.
-    pub(crate) test: TestDatabase,
+    pub(super) test: TestDatabase,
 }
 
 /// An endpoint that was registered.
 #[derive(Debug, Clone)]
-pub(crate) struct Registered {
-    pub(crate) merchant: MerchantId,
-    pub(crate) id: EndpointId,
+pub(super) struct Registered {
+    pub(super) merchant: MerchantId,
+    pub(super) id: EndpointId,
     /// The signing secret, `whsec_…`.
-    pub(crate) secret: String,
+    pub(super) secret: String,
 }
 
 /// A `souk work` whose metrics can be read.
-pub(crate) struct Worker {
+pub(super) struct Worker {
     pub(super) souk: Souk,
     operator_port: u16,
 }
@@ -118,7 +118,7 @@ fn worker_environment(operator_port: u16) -> [(&'static str, String); 2] {
 }
 
 impl Site {
-    pub(crate) async fn open() -> Result<Self, Failure> {
+    pub(super) async fn open() -> Result<Self, Failure> {
         Self::open_in(TestDatabase::new().await, Receiver::start()?).await
     }
 
@@ -131,7 +131,7 @@ impl Site {
     }
 
     /// Starts a worker that delivers to this machine.
-    pub(crate) fn worker(&self, settings: &[(&'static str, String)]) -> Result<Worker, Failure> {
+    pub(super) fn worker(&self, settings: &[(&'static str, String)]) -> Result<Worker, Failure> {
         let mut environment = loopback();
         environment.extend_from_slice(settings);
         worker(&self.test.url(), &environment)
@@ -157,7 +157,7 @@ impl Site {
     }
 
     /// Registers a path of the receiver for all kinds of events.
-    pub(crate) async fn endpoint(
+    pub(super) async fn endpoint(
         &self,
         merchant: MerchantId,
         path: &str,
@@ -190,7 +190,7 @@ impl Site {
         publish(&self.database, merchant).await
     }
 
-    pub(crate) async fn raw(&self) -> PgConnection {
+    pub(super) async fn raw(&self) -> PgConnection {
         self.test.raw().await
     }
 

@@ -21,7 +21,6 @@ use serde_json::Value;
 use testkit::{START, TestDatabase};
 use tokio::sync::watch;
 use tower::ServiceExt;
-use trust::MethodologyVersion;
 use webhooks::{SealingKey, Webhooks};
 
 pub(crate) const SITE_URL: &str = "https://souk.example";
@@ -107,7 +106,6 @@ impl Door {
             uploads: catalog::UploadGate::without_disk(),
             write_feed: ndjson,
             webhooks,
-            trust_methodology: MethodologyVersion::V20,
             health: seen,
         });
         Self { router, health, agent_key: None }

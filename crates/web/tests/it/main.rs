@@ -4,7 +4,6 @@
 
 mod app;
 mod order_page;
-mod trust_page;
 
 use axum::body::Body;
 use axum::http::{HeaderMap, Request};
