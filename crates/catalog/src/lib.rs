@@ -33,8 +33,10 @@ mod quality;
 mod quota;
 mod read;
 mod record;
+mod refresh_outdated;
 mod refresh_stats;
 mod restock;
+mod retire;
 mod retire_each;
 mod sale;
 mod stock;
@@ -86,12 +88,10 @@ pub use product::{
 };
 pub use purge_feed_files::PurgeFeedFiles;
 pub use purge_feed_runs::PurgeFeedRuns;
-pub use put::{
-    PutOutcome, PutResult, put_category, put_products, refresh_counts, retire, retire_others,
-};
+pub use put::{PutOutcome, PutResult, put_category, put_products, refresh_counts};
 pub use quality::{
-    CatalogQuality, Defect, DefectiveProduct, freshness, products_with_defects, quality,
-    refresh_quality,
+    CatalogQuality, Defect, DefectiveProduct, QualityFigure, first_with_defect, freshness,
+    products_with_defects, quality, quality_in, refresh_quality,
 };
 pub use quota::{
     Quota, QuotaExceeded, QuotaRecord, count_upload, quotas, set_quota, set_quota_by_operator,
@@ -103,8 +103,10 @@ pub use read::{
 pub use record::{
     CategoryRecord, ImageRecord, MerchantRecord, ProductRecord, RatingRecord, VariantRecord,
 };
-pub use refresh_stats::{RefreshCatalogStats, schedule_catalog_stats};
+pub use refresh_outdated::RefreshOutdatedFigures;
+pub use refresh_stats::{RefreshCatalogStats, schedule_catalog_stats, schedule_freshness};
 pub use restock::restock;
+pub use retire::{retire, retire_others};
 pub use retire_each::{RetireOutcome, retire_each};
 pub use sale::Sale;
 pub use stock::StockStatus;

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap, HashSet};
+use std::time::Duration;
 
 use database::Work;
 use jobs::NewEvent;
@@ -13,11 +14,17 @@ use crate::incoming::{Incoming, Origin};
 use crate::table::{self, CatalogSize, ExistingProduct, PriceChange};
 use crate::{CatalogError, Category, Quota};
 
+/// Time after which a push of an equal product is recorded again: the freshness of the catalog counts it
+/// (docs/contract/trust.md#catalog-freshness), and a row is written at most so often for it.
+const CONFIRM_AFTER: Duration = Duration::from_hours(1);
+
 /// Result of putting one product.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PutResult {
     pub id: ProductId,
     pub outcome: PutOutcome,
+    /// Whether the product was equal and the time of the push was recorded.
+    pub is_confirmed: bool,
 }
 
 /// Outcome of putting a product.
@@ -26,7 +33,7 @@ pub enum PutOutcome {
     Created,
     /// The product differed or was retired.
     Updated,
-    /// The product was equal; nothing was written.
+    /// The product was equal; at most the time of the push was written.
     Unchanged,
     /// The product was pushed after the feed was received; nothing was written.
     Outdated,
@@ -46,9 +53,9 @@ pub async fn put_category(
 /// Creates or updates products with their variants and reviews. No two may have the same external id. One event per
 /// changed product is published to the outbox in the same transaction. The results are in the order of the products.
 ///
-/// Unchanged products are recognized by their fingerprint and not locked. The others are inserted unless they exist, then
-/// locked in the order of their external ids and compared: of two concurrent transactions the second waits for the
-/// first and writes only what still differs.
+/// Unchanged products are recognized by their fingerprint and not locked, unless the time of the push is recorded. The others
+/// are inserted unless they exist, then locked in the order of their external ids and compared: of two concurrent
+/// transactions the second waits for the first and writes only what still differs.
 pub async fn put_products(
     work: &mut Work,
     merchant: MerchantId,
@@ -96,6 +103,8 @@ struct Row<'new> {
     outcome: Option<PutOutcome>,
     /// Columns of the product row itself differed.
     differed: bool,
+    /// The product was equal and the time of the push is recorded.
+    is_confirmed: bool,
 }
 
 /// The state of one `put_products` call.
@@ -125,10 +134,21 @@ impl<'new> Upsert<'new> {
             let found = existing.get(incoming.facts.external_id.as_str()).copied();
             let id = found.map(|product| product.product_id).or(incoming.id);
             let id = id.unwrap_or_else(|| work.new_id());
-            let outcome =
-                found.and_then(|product| outcome_without_write(product, origin, fingerprint));
-            let (found, before, differed) = (found.is_some(), None, false);
-            rows.push(Row { incoming, fingerprint, id, found, before, outcome, differed });
+            let is_confirmed = found.is_some_and(|product| confirms(product, origin, work.now()));
+            let outcome = found
+                .and_then(|product| outcome_without_write(product, origin, fingerprint))
+                .filter(|outcome| *outcome != PutOutcome::Unchanged || !is_confirmed);
+            rows.push(Row {
+                incoming,
+                fingerprint,
+                id,
+                found: found.is_some(),
+                before: None,
+                outcome,
+                differed: false,
+                // Until it is locked, and still equal then.
+                is_confirmed: false,
+            });
         }
         Ok(Self { merchant, origin, rows, prices: Vec::new(), changed: HashSet::new() })
     }
@@ -249,14 +269,21 @@ impl<'new> Upsert<'new> {
         let locked = table::lock_existing_products(work, self.merchant, &ids).await?;
         let mut locked: HashMap<String, ExistingProduct> =
             locked.into_iter().map(|product| (product.external_id.clone(), product)).collect();
+        let mut confirmed = Vec::new();
         for index in &pending {
             let row = &mut self.rows[*index];
             let existing = locked.remove(&row.incoming.facts.external_id);
             if let Some(existing) = existing {
                 row.id = existing.product_id;
                 row.outcome = outcome_without_write(&existing, self.origin, row.fingerprint);
+                row.is_confirmed = row.outcome == Some(PutOutcome::Unchanged)
+                    && confirms(&existing, self.origin, work.now());
+                confirmed.extend(row.is_confirmed.then_some(row.id.uuid()));
                 row.before = Some(existing);
             }
+        }
+        if !confirmed.is_empty() {
+            table::confirm_products(work, self.merchant, &confirmed).await?;
         }
         let pending: Vec<usize> = self.pending().collect();
         let rows = self.columns(&pending);
@@ -361,6 +388,7 @@ impl<'new> Upsert<'new> {
         for row in self.rows.iter_mut().filter(|row| row.outcome.is_none()) {
             let changed = self.changed.contains(&row.id);
             row.outcome = Some(if changed { PutOutcome::Updated } else { PutOutcome::Unchanged });
+            row.is_confirmed = !changed && self.origin == Origin::Push;
             if !row.differed {
                 let columns = if changed { &mut touched } else { &mut unchanged };
                 columns.0.push(row.id.uuid());
@@ -386,6 +414,7 @@ impl<'new> Upsert<'new> {
         let result = |row: Row<'_>| PutResult {
             id: row.id,
             outcome: row.outcome.unwrap_or(PutOutcome::Unchanged),
+            is_confirmed: row.is_confirmed,
         };
         self.rows.into_iter().map(result).collect()
     }
@@ -432,43 +461,16 @@ fn outcome_without_write(
     same.then_some(PutOutcome::Unchanged)
 }
 
+/// Returns whether a push of an equal product is recorded: the last one was an hour ago, or there was none.
+fn confirms(existing: &ExistingProduct, origin: Origin, now: Timestamp) -> bool {
+    let is_old = |pushed: Timestamp| now.since(pushed) >= CONFIRM_AFTER;
+    origin == Origin::Push && existing.pushed_at.is_none_or(is_old)
+}
+
 /// Returns the event of a changed product.
 pub(crate) fn changed(merchant: MerchantId, id: ProductId) -> NewEvent {
     let payload = json!({ "product_id": id });
     NewEvent { merchant, topic: "product.changed", subject: id.uuid(), payload }
-}
-
-/// Retires products and returns those that were listed. A feed does not retire products that were pushed after it was
-/// received.
-pub async fn retire(
-    work: &mut Work,
-    merchant: MerchantId,
-    origin: Origin,
-    external_ids: &[String],
-) -> Result<Vec<ProductId>, CatalogError> {
-    let locked = table::lock_existing_products(work, merchant, external_ids).await?;
-    let due = locked.iter().filter(|product| !origin.is_older_than(product.pushed_at));
-    let ids: Vec<Uuid> = due.map(|product| product.product_id.uuid()).collect();
-    let retired = table::retire_products(work, merchant, origin, &ids).await?;
-    let event = |id: &ProductId| NewEvent {
-        merchant,
-        topic: "product.retired",
-        subject: id.uuid(),
-        payload: json!({ "product_id": id }),
-    };
-    jobs::publish(work, &retired.iter().map(event).collect::<Vec<_>>()).await?;
-    Ok(retired)
-}
-
-/// Retires up to `limit` products whose external ids are not among these, and returns them. None is left if there are fewer.
-pub async fn retire_others(
-    work: &mut Work,
-    merchant: MerchantId,
-    external_ids: &[String],
-    limit: i64,
-) -> Result<Vec<ProductId>, CatalogError> {
-    let others = table::other_external_ids(work, merchant, external_ids, limit).await?;
-    retire(work, merchant, Origin::Push, &others).await
 }
 
 /// Counts the products that agents can see, per category and in the store, and stores the counts and the names of the

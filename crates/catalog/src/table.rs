@@ -39,14 +39,16 @@ pub(crate) use own_products::{
     stored_products,
 };
 pub(crate) use product::{
-    ExistingProduct, existing_products, insert_products, lock_existing_products,
+    ExistingProduct, confirm_products, existing_products, insert_products, lock_existing_products,
     other_external_ids, put_fingerprints, retire_products, update_products, visible_count,
 };
 pub(crate) use purge::{
     delete_chunks, delete_prices, delete_row_errors, delete_runs, delete_uploads,
     ended_runs_with_files, fail_orphaned_run, orphaned_runs, set_searchable, unsearchable_runs,
 };
-pub(crate) use quality::{compute_quality, products_with_defects, put_quality, quality};
+pub(crate) use quality::{
+    compute_quality, outdated_figures, products_with_defects, put_quality, quality,
+};
 pub(crate) use quota::{
     CatalogSize, add_to_size, add_upload, lock_size, lock_upload_usage, put_quota, quota, quotas,
     recount_size, stored_bytes, variant_counts,

@@ -5,7 +5,7 @@ mod hint;
 use carts::{CartError, Message, QuoteHash};
 use catalog::CatalogError;
 use database::DatabaseError;
-use jobs::{IdempotencyError, JobError};
+use jobs::{IdempotencyError, JobError, QueueError};
 use merchants::{HoldLimits, SettingsError, StoreError};
 use orders::OrderError;
 use payments::{PaymentError, PaymentMethod};
@@ -141,6 +141,8 @@ pub enum CheckoutError {
     #[error(transparent)]
     Webhook(#[from] WebhookError),
     #[error(transparent)]
+    Queue(#[from] QueueError),
+    #[error(transparent)]
     Idempotency(#[from] IdempotencyError),
     /// The job that ran the transaction failed, for instance because it lost its lease.
     #[error(transparent)]
@@ -205,6 +207,7 @@ impl CheckoutError {
             Self::Order(error) => error,
             Self::Payment(error) => error,
             Self::Webhook(error) => error,
+            Self::Queue(error) => error,
             Self::Idempotency(error) => error,
             Self::Database(error) => error,
             _ => return None,

@@ -14,6 +14,7 @@ mod expire;
 mod gateway;
 mod holds;
 mod idempotency;
+mod import;
 mod input;
 mod machine;
 mod pay;
@@ -48,12 +49,13 @@ pub use error::{
 pub use expire::ExpireSessions;
 pub use gateway::PaymentGateway;
 pub use holds::hold_limits;
+pub use import::{PastCheckout, PastReport, import};
 pub use input::{Metadata, ProofRequest, ReasonCode, ReturnUrl};
 pub use machine::{INITIAL_STATUSES, Status, TRANSITIONS, Transition, state_diagram};
 pub use orders::ConfirmationLevel;
 pub use pay::{PayRequest, PayResult, pay};
 pub use payment_page::PaymentPage;
-pub use purge::{PurgeCarts, PurgeCheckoutEvents};
+pub use purge::{EVENT_LIFETIME, PurgeCarts, PurgeCheckoutEvents};
 pub use read::{SessionsFilter, merchant_of, session, sessions};
 pub use reconcile::ReconcilePayments;
 pub use record::{

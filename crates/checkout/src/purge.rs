@@ -16,7 +16,7 @@ const UNSOLD_LIFETIME: Duration = Duration::from_hours(30 * 24);
 /// Age at which a cart with an order is purged, with its session and confirmations. The order remains.
 const SOLD_LIFETIME: Duration = Duration::from_hours(400 * 24);
 /// Age at which the events of agents are purged; the trust score counts those of 90 days.
-const EVENT_LIFETIME: Duration = Duration::from_hours(120 * 24);
+pub const EVENT_LIFETIME: Duration = Duration::from_hours(120 * 24);
 /// Rows deleted at a time.
 const BATCH_SIZE: i64 = 1_000;
 

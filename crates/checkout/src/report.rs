@@ -103,7 +103,7 @@ pub async fn report_paid(
             }
         }
     };
-    table::insert_report(&mut work, merchant, &session, report, ReportOutcome::Accepted).await?;
+    insert(&mut work, merchant, &session, report, ReportOutcome::Accepted).await?;
     database::crash_point("report.before_commit");
     work.commit().await?;
     database::crash_point("report.committed");
@@ -122,13 +122,28 @@ async fn record(
     if table::count_reports(&mut work, merchant, session.id).await? >= REJECTED_MAX {
         return Ok(work.rollback().await?);
     }
-    let is_new = table::insert_report(&mut work, merchant, session, report, outcome).await?;
+    let is_new = insert(&mut work, merchant, session, report, outcome).await?;
     if is_new && outcome == ReportOutcome::RefundDue {
         let details =
             json!({ "checkout_id": session.id.to_string(), "reference": report.reference });
         merchants::post_notice(&mut work, merchant, NoticeKind::RefundDue, details).await?;
     }
     Ok(work.commit().await?)
+}
+
+/// Inserts a report and publishes `payment.reported`. Returns whether it is new.
+async fn insert(
+    work: &mut Work,
+    merchant: MerchantId,
+    session: &Session,
+    report: &PaymentReport,
+    outcome: ReportOutcome,
+) -> Result<bool, CheckoutError> {
+    let is_new = table::insert_report(work, merchant, session, report, outcome).await?;
+    if is_new {
+        event::publish(work, merchant, session, "payment.reported").await?;
+    }
+    Ok(is_new)
 }
 
 /// Places the order of a session that holds no units any more, for review by the merchant. Returns the session unchanged if

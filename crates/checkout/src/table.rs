@@ -16,7 +16,7 @@ use sqlx::PgConnection;
 use sqlx::types::Json;
 use uuid::Uuid;
 
-pub(crate) use agent_activity::agent_activity;
+pub(crate) use agent_activity::{agent_activity, import_events, import_reports};
 pub(crate) use confirmation::{
     confirmation, confirmations_of, declined_at, delete_declined, insert_confirmation,
     insert_declined, mark_confirmation_used, record_decision,
@@ -337,7 +337,6 @@ pub(crate) async fn insert_report(
     report: &PaymentReport,
     outcome: ReportOutcome,
 ) -> sqlx::Result<bool> {
-    let now = work.now();
     let parts = reported_parts(&session.terms, &report.amounts).into_iter().map(|part| {
         json!({
             "field": part.field,
@@ -346,11 +345,11 @@ pub(crate) async fn insert_report(
             "currency": part.reported.currency().code(),
         })
     });
-    let parts: serde_json::Value = parts.collect();
     let done = sqlx::query!(
         "INSERT INTO payment_report
-             (merchant_id, checkout_id, reference, outcome, currency, expected_minor, reported_minor, is_open, parts, at)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) ON CONFLICT DO NOTHING",
+             (merchant_id, checkout_id, reference, outcome, currency, expected_minor, reported_minor, is_open, parts, at,
+              agent_key_id)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) ON CONFLICT DO NOTHING",
         merchant as MerchantId,
         session.id as CheckoutId,
         report.reference,
@@ -359,8 +358,9 @@ pub(crate) async fn insert_report(
         session.terms.total_minor,
         report.amounts.total.map(Money::minor),
         !session.terms.open.is_empty(),
-        parts,
-        now as Timestamp,
+        parts.collect::<serde_json::Value>(),
+        work.now() as Timestamp,
+        session.owner.key as KeyId,
     )
     .execute(work.sql())
     .await?;

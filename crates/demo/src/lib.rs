@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod agents;
 mod cents;
 mod data;
 mod draft;
@@ -7,9 +8,11 @@ mod expand;
 mod gtin;
 mod hash;
 mod options;
+mod past;
+mod past_history;
+mod past_order;
 mod quality;
 mod reviews;
-mod score_history;
 mod seed;
 mod settings;
 mod stock;
@@ -18,8 +21,8 @@ mod tests;
 mod world;
 
 pub use draft::draft;
-pub use seed::{SeedError, Seeded, retire_others, seed};
+pub use seed::{SeedError, Seeded, fingerprint, retire_others, seed, seed_by};
 pub use world::{
-    Category, DEMO_STORE, FIRST_PRODUCT, Identity, Image, Product, Rating, Store, Variant, World,
-    world,
+    Category, DEMO_STORE, FIRST_PRODUCT, Identity, Image, Product, Purchases, Rating, Store,
+    Variant, World, world,
 };

@@ -17,6 +17,8 @@ pub(crate) enum Quality {
     Low,
     /// Many gaps and exaggerated list prices.
     Poor,
+    /// As `Poor`, with more gaps than complete records and worse ratings.
+    Worst,
 }
 
 /// Parameters of generated values. Shares are percentages of the store's products.
@@ -48,6 +50,17 @@ const HIGH: Profile = Profile {
     without_quantity: 0,
 };
 
+const POOR: Profile = Profile {
+    without_gtin: 24,
+    without_image: 12,
+    reduced: 70,
+    list_price_percent: (190, 480),
+    without_rating: 30,
+    rating_hundredths: (180, 420),
+    popularity_max: 40,
+    without_quantity: 35,
+};
+
 impl Quality {
     /// Returns the parameters.
     pub(crate) const fn profile(self) -> Profile {
@@ -75,15 +88,12 @@ impl Quality {
                 popularity_max: 60,
                 without_quantity: 12,
             },
-            Self::Poor => Profile {
-                without_gtin: 24,
-                without_image: 12,
-                reduced: 70,
-                list_price_percent: (190, 480),
-                without_rating: 30,
-                rating_hundredths: (180, 420),
-                popularity_max: 40,
-                without_quantity: 35,
+            Self::Poor => POOR,
+            Self::Worst => Profile {
+                without_gtin: 60,
+                without_image: 25,
+                rating_hundredths: (150, 360),
+                ..POOR
             },
         }
     }

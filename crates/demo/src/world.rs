@@ -85,12 +85,16 @@ pub struct Store {
     /// ISO 3166-1 alpha-2.
     pub ships_to: Vec<String>,
     pub support_email: String,
-    /// From 0 to 1; `None` for a store without a score.
+    /// The score that follows from its catalog, policies and purchases, to two decimals; `None` for a store that joins when it is
+    /// seeded.
     pub trust_score: Option<f64>,
-    /// Whether the score is based on fewer than twenty completed orders.
+    /// Whether the score is based on fewer than twenty delivered orders.
     pub provisional: bool,
+    /// What agents buy there; `None`: nothing yet.
+    pub purchases: Option<Purchases>,
     /// Whether the store passes on reviews of its rated products.
     pub has_reviews: bool,
+    /// 0: since it was seeded first.
     pub member_since_days_ago: u32,
     pub last_sync_minutes_ago: u32,
     pub identity: Identity,
@@ -102,6 +106,27 @@ pub struct Store {
     pub categories: Vec<Category>,
     #[serde(skip)]
     pub products: Vec<Product>,
+}
+
+/// Purchases of agents at a store. All numbers but the first and the last are per hundred purchases.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Purchases {
+    /// In thirty days.
+    pub per_month: u32,
+    /// Checkouts that are started on the day of a purchase and not completed.
+    pub unfinished: u32,
+    /// Orders that the store cancels as out of stock.
+    pub out_of_stock: u32,
+    /// Orders that are delivered later than promised.
+    pub late: u32,
+    /// Checkouts for which the store first reports another amount than the approved one.
+    pub overcharged: u32,
+    /// Orders with a dispute that is decided for the buyer.
+    pub disputed: u32,
+    /// Days before now without purchases.
+    #[serde(default)]
+    pub quiet_days: u32,
 }
 
 /// Identity verification of a merchant.

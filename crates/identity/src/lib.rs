@@ -7,6 +7,7 @@ mod credential;
 mod credential_store;
 mod dead_letter;
 mod error;
+mod import;
 mod key_text;
 mod login;
 mod order_link;
@@ -32,6 +33,7 @@ pub use credential::{Credential, challenge};
 pub use credential_store::CredentialStore;
 pub use dead_letter::{discard_job, revive_job};
 pub use error::IdentityError;
+pub use import::{PastAgent, import_agents};
 pub use login::{Logins, purge_login_attempts};
 pub use order_link::OrderLinks;
 pub use person::{

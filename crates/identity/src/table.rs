@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 pub(crate) mod agent_key;
 pub(crate) mod audit;
+pub(crate) mod import;
 pub(crate) mod login;
 pub(crate) mod person;
 pub(crate) mod sandbox;

@@ -20,6 +20,7 @@ use serde::Serialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 use tower_http::cors::{AllowHeaders, AllowOrigin, CorsLayer};
+use trust::MethodologyVersion;
 
 use crate::card;
 #[cfg(debug_assertions)]
@@ -45,6 +46,8 @@ pub struct Mcp {
     pub site_url: Arc<str>,
     /// Accepts payments on the hosted payment page.
     pub payment_gateway: PaymentGateway,
+    /// The methodology whose trust scores are in force.
+    pub trust_methodology: MethodologyVersion,
     /// Accepted values of the `Host` header; others are rejected as protection against DNS rebinding.
     pub allowed_hosts: Vec<String>,
     /// Origins whose pages may call from a browser.

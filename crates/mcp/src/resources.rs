@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 
 use merchants::Store;
 use rmcp::model::{ReadResourceResult, Resource, ResourceContents};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::request_context::RequestContext;
 use crate::{gateway, tools};
@@ -66,8 +66,8 @@ pub(crate) async fn read(
     let Some(definition) = RESOURCES.iter().find(requested) else { return Ok(None) };
     let text = match definition.name {
         "guide" => guide(),
-        "policies" => tool_output(context, "get_store_policies").await?,
-        _ => tool_output(context, "get_trust_methodology").await?,
+        "policies" => tool_output(context, "get_store_policies", json!({})).await?,
+        _ => tool_output(context, "get_trust_methodology", json!({ "full": true })).await?,
     };
     let mut contents = ResourceContents::text(text, uri);
     if let ResourceContents::TextResourceContents { mime_type, .. } = &mut contents {
@@ -76,14 +76,15 @@ pub(crate) async fn read(
     Ok(Some(ReadResourceResult::new(vec![contents])))
 }
 
-/// Returns the output of a tool without arguments.
+/// Returns the output of a tool.
 async fn tool_output(
     context: &mut RequestContext,
     name: &str,
+    arguments: Value,
 ) -> Result<String, primitives::Failure> {
     context.tool = tools::find(name);
     gateway::authorize_call(context.tool, &context.store, context.agent.as_deref())?;
-    Ok(gateway::call(context, json!({})).await?.to_string())
+    Ok(gateway::call(context, arguments).await?.to_string())
 }
 
 /// Returns the guide, which is the same for every store.

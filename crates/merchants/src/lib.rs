@@ -40,12 +40,15 @@ pub use record::{
     EndpointsRecord, IdentityRecord, StoreRecord, StoreSummary, SupportRecord, TrustRecord,
 };
 pub use register::{
-    record_sync, register, set_catalog_summary, set_identity, set_policies, set_standing,
+    StandingChange, lock_standings, record_sync, register, set_catalog_summary, set_identity,
+    set_policies, set_standing, set_standings,
 };
 pub use resolve::{StoreCache, merchant_of, store, store_now};
 pub use settings::{
     Benefit, CheckoutUrl, ConfirmationPolicy, CurrentSettings, GtinSource, HoldLimits,
     InvalidSetting, Promotion, Settings, SettingsRecord, ShippingRate, ShippingZone, TaxRate,
 };
-pub use standing::{AGENT_THRESHOLD, Band, SUSPENSION_THRESHOLD, Standing};
+pub use standing::{
+    AGENT_THRESHOLD, Band, PROVISIONAL_RANK_MAX, SUSPENSION_THRESHOLD, Standing, SuspensionEnd,
+};
 pub use store::{Identity, IdentityStatus, NewStore, Store, StoreStatus, Unavailability};

@@ -47,6 +47,10 @@ primitives::text_enum! {
         DisputeResolved,
         /// A webhook endpoint was disabled because it is gone or has failed for days; `details` has `endpoint_id` and `reason`.
         WebhookEndpointDisabled,
+        /// The trust score fell below the threshold of suspension; `details` has `score`, `threshold`, `reasons` and `ends`.
+        TrustSuspended,
+        /// The trust score no longer suspends the store; `details` has `score`, `threshold` and `reasons`.
+        TrustReinstated,
     }
 }
 
@@ -81,6 +85,8 @@ impl NoticeKind {
             Self::WebhookEndpointDisabled => {
                 "A webhook endpoint was disabled. Repair it, enable it, and recover the events."
             }
+            Self::TrustSuspended => "The trust score suspended the store: it is below 0.20.",
+            Self::TrustReinstated => "The trust score no longer suspends the store.",
         }
     }
 }

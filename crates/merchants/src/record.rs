@@ -65,7 +65,7 @@ pub struct TrustRecord {
     pub score: Option<f64>,
     /// Trust band of the score; null while the store has no score.
     pub label: Option<Band>,
-    /// True while the score is based on fewer than twenty completed orders.
+    /// True while the score is based on fewer than twenty delivered orders.
     pub provisional: bool,
     /// When the score was computed.
     pub computed_at: Timestamp,
@@ -132,7 +132,7 @@ pub struct StoreSummary {
     pub trust_score: Option<f64>,
     /// Trust band of the score; null while the store has no score.
     pub verification_level: Option<Band>,
-    /// True while the score is based on fewer than twenty completed orders.
+    /// True while the score is based on fewer than twenty delivered orders.
     pub provisional: bool,
     /// Status of the merchant's identity verification.
     pub identity_verification: IdentityStatus,

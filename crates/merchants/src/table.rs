@@ -3,6 +3,7 @@
 mod hosts;
 mod notice;
 mod settings;
+mod standing;
 mod status;
 
 use database::{DatabaseError, Work};
@@ -13,6 +14,7 @@ use uuid::Uuid;
 pub(crate) use hosts::{allow_host, disallow_host, hosts};
 pub(crate) use notice::{count_notices, delete_notices, insert_notice, notices};
 pub(crate) use settings::{lock_store, put_checkout_url, put_settings, settings, settings_with};
+pub(crate) use standing::{insert_missing_standings, lock_standings, put_standings};
 pub(crate) use status::{put_profile, set_status};
 
 use crate::standing::{PROVISIONAL_RANK_MAX, SUSPENSION_THRESHOLD};
@@ -406,36 +408,6 @@ pub(crate) async fn put_policies(
     .execute(work.sql())
     .await?;
     Ok(put.rows_affected() == 1)
-}
-
-/// Sets the standing. Returns whether anything but the time of computation differed.
-pub(crate) async fn put_standing(
-    work: &mut Work,
-    merchant: MerchantId,
-    standing: &Standing,
-) -> sqlx::Result<bool> {
-    let put = sqlx::query!(
-        "INSERT INTO standing (merchant_id, score, provisional, computed_at) VALUES ($1, $2, $3, $4)
-         ON CONFLICT (merchant_id) DO UPDATE SET score = $2, provisional = $3, computed_at = $4
-         WHERE (standing.score, standing.provisional) IS DISTINCT FROM ($2, $3)",
-        merchant as MerchantId,
-        standing.score,
-        standing.provisional,
-        standing.computed_at as Timestamp,
-    )
-    .execute(work.sql())
-    .await?;
-    if put.rows_affected() == 1 {
-        return Ok(true);
-    }
-    sqlx::query!(
-        "UPDATE standing SET computed_at = $2 WHERE merchant_id = $1",
-        merchant as MerchantId,
-        standing.computed_at as Timestamp,
-    )
-    .execute(work.sql())
-    .await?;
-    Ok(false)
 }
 
 /// Sets the identity verification. Returns whether it differed.

@@ -5,6 +5,7 @@ use std::slice;
 
 use catalog::{StockPool, Units};
 use database::{Reading, Work};
+use jobs::{NewEvent, QueueError};
 use primitives::{DisputeId, MerchantId, OrderId, Timestamp};
 use serde_json::{Value, json};
 use sqlx::PgConnection;
@@ -179,6 +180,7 @@ impl<'call> Change<'call> {
         if self.is_changed() {
             self.order.updated_at = self.now();
             table::update(&mut self.work, self.context.merchant, &self.order, self.before).await?;
+            publish_changed(&mut self.work, self.context.merchant, &self.order).await?;
         }
         if let Some(key) = self.context.idempotency_key {
             let response = json!({ "subject": subject });
@@ -198,6 +200,20 @@ impl<'call> Change<'call> {
         database::crash_point("order.committed");
         Ok(Changed { details, subject })
     }
+}
+
+/// Adds `order.changed` to the outbox, after the write. Domains above this one read the order then. Nobody reads orders of
+/// sandboxes.
+pub(crate) async fn publish_changed(
+    work: &mut Work,
+    merchant: MerchantId,
+    order: &Order,
+) -> Result<(), QueueError> {
+    if order.is_sandbox {
+        return Ok(());
+    }
+    let (topic, subject) = ("order.changed", order.id.uuid());
+    jobs::publish(work, &[NewEvent { merchant, topic, subject, payload: json!({}) }]).await
 }
 
 /// Returns the answer to a repeated request: the order as it is now, read at one moment.

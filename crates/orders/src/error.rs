@@ -2,7 +2,7 @@
 
 use catalog::CatalogError;
 use database::DatabaseError;
-use jobs::{IdempotencyError, JobError};
+use jobs::{IdempotencyError, JobError, QueueError};
 use merchants::StoreError;
 use primitives::{Details, DisputeId, ErrorCode, Problem, hint};
 use webhooks::WebhookError;
@@ -63,6 +63,8 @@ pub enum OrderError {
     Idempotency(#[from] IdempotencyError),
     #[error(transparent)]
     Webhook(#[from] WebhookError),
+    #[error(transparent)]
+    Queue(#[from] QueueError),
     #[error(transparent)]
     Database(#[from] DatabaseError),
 }
@@ -181,6 +183,7 @@ impl Problem for OrderError {
             Self::Catalog(error) => error.code(),
             Self::Idempotency(error) => error.code(),
             Self::Webhook(error) => error.code(),
+            Self::Queue(error) => error.code(),
             Self::Database(error) => error.code(),
         }
     }
@@ -229,6 +232,7 @@ impl Problem for OrderError {
             Self::Catalog(error) => error.details(details),
             Self::Idempotency(error) => error.details(details),
             Self::Webhook(error) => error.details(details),
+            Self::Queue(error) => error.details(details),
             Self::Database(error) => error.details(details),
         }
     }
@@ -239,6 +243,7 @@ impl Problem for OrderError {
             Self::Catalog(error) => error.is_transient(),
             Self::Idempotency(error) => error.is_transient(),
             Self::Webhook(error) => error.is_transient(),
+            Self::Queue(error) => error.is_transient(),
             Self::Database(error) => error.is_transient(),
             _ => false,
         }

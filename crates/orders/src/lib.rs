@@ -25,6 +25,7 @@ mod free_text;
 mod fulfillment;
 mod handle_return;
 mod history;
+mod import;
 mod list;
 mod list_returns;
 mod machine;
@@ -75,6 +76,7 @@ pub use free_text::{NAME_LENGTH_MAX, NOTE_LENGTH_MAX, REFERENCE_LENGTH_MAX};
 pub use fulfillment::Fulfillment;
 pub use handle_return::{ReturnAction, change_return};
 pub use history::{HistoryEntry, HistoryKind};
+pub use import::import;
 pub use list::{InvalidOrderCursor, OrderCursor, OrderPage, OrdersFilter};
 pub use list_returns::{
     InvalidReturnCursor, ReturnCursor, ReturnPage, ReturnsFilter, merchant_returns, order_of_return,

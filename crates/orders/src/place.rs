@@ -4,9 +4,10 @@ use database::Work;
 use primitives::MerchantId;
 use webhooks::{OrderCreated, WebhookEvent};
 
+use crate::change::publish_changed;
 use crate::{Order, OrderError, table};
 
-/// Inserts an order and publishes `order.created`. It exists only if the work commits.
+/// Inserts an order and publishes `order.created` and, in the outbox alone, `order.changed`. It exists only if the work commits.
 pub async fn place(
     work: &mut Work,
     merchant: MerchantId,
@@ -27,5 +28,5 @@ pub async fn place(
         confirmation: order.confirmation.as_str(),
     });
     webhooks::publish(work, merchant, &event).await?;
-    Ok(())
+    Ok(publish_changed(work, merchant, order).await?)
 }

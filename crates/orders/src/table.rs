@@ -3,6 +3,7 @@
 mod backlog;
 mod details;
 mod disputes;
+mod import;
 mod list;
 mod list_of_keys;
 mod of_agent;
@@ -26,6 +27,7 @@ pub(crate) use details::{
     insert_refund, mark_delivered,
 };
 pub(crate) use disputes::*;
+pub(crate) use import::*;
 pub(crate) use list::*;
 pub(crate) use list_of_keys::orders_of_keys;
 pub(crate) use of_agent::*;
@@ -48,9 +50,9 @@ pub(crate) async fn insert(
              (merchant_id, order_id, checkout_id, cart_id, agent_key_id, agent_name, is_sandbox, status,
               payment_provider, payment_reference, currency, total_minor, lines, terms, quote_hash,
               confirmation_level, confirmation_id, buyer, created_at, updated_at, shipping_minor, tax_minor,
-              same_address, promised_by, payment_status)
+              same_address, promised_by, payment_status, is_paid_late)
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $19, $20,
-                 $21, $22, $23, $24)",
+                 $21, $22, $23, $24, $25)",
         merchant as MerchantId,
         order.id as OrderId,
         order.checkout as CheckoutId,
@@ -75,6 +77,8 @@ pub(crate) async fn insert(
         order.same_address,
         order.promise() as Option<Timestamp>,
         order.payment.as_str(),
+        // A payment that was known in time places an order that is pending.
+        order.status == OrderStatus::ManualReview,
     )
     .execute(work.sql())
     .await?;

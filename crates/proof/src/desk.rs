@@ -243,7 +243,7 @@ pub(crate) const CHECKS: &[Check] = &[
     // What is not served yet.
     Check {
         name: "expected-failures",
-        guarantee: "what is not served yet is tried and fails as stated: search by meaning, computed trust, appeals, accounts of buyers",
+        guarantee: "what is not served yet is tried and fails as stated: search by meaning, appeals, accounts of buyers",
         run: |trial| Box::pin(not_served::prove(trial)),
     },
 ];

@@ -20,6 +20,7 @@ mod report;
 mod search;
 mod souk;
 mod table_print;
+mod trust;
 mod webhooks;
 mod worker;
 
@@ -78,7 +79,8 @@ struct Prove {
 #[derive(Args)]
 struct Bench {
     topic: Topic,
-    /// Number of products in the comparison (search, mcp), of orders in the table (orders), or of deliveries in a round (webhooks).
+    /// Number of products in the comparison (search, mcp), of orders in the table (orders), of deliveries in a round (webhooks),
+    /// or of merchants (trust).
     #[arg(long)]
     size: Option<u32>,
     /// Measure only these: `--only bare,postgres` (search), `--only calls` (mcp), `--only rate,sizes,svix` (webhooks).
@@ -114,6 +116,8 @@ enum Topic {
     Orders,
     /// Webhooks: delivery, isolation of receivers, signatures.
     Webhooks,
+    /// Trust scores: evidence, computation, epochs, attacks, suspension.
+    Trust,
     /// Abuse, faults and neighbours: limits, quotas, isolation of failures.
     Hardening,
     /// What merchants, agent developers and operators meet in their first hour.
@@ -139,6 +143,7 @@ impl Topic {
             Self::Checkout => checkout::CHECKS,
             Self::Orders => orders::CHECKS,
             Self::Webhooks => webhooks::CHECKS,
+            Self::Trust => trust::CHECKS,
             Self::Hardening => hardening::CHECKS,
             Self::Desk => desk::CHECKS,
             Self::Frameworks => frameworks::CHECKS,
@@ -149,6 +154,7 @@ impl Topic {
         match self {
             Self::Desk => desk::SCHEDULE,
             Self::Webhooks => webhooks::SCHEDULE,
+            Self::Trust => trust::SCHEDULE,
             _ => Schedule::SERIAL,
         }
     }
@@ -189,6 +195,7 @@ impl Topic {
             Self::Checkout => checkout::bench().await,
             Self::Orders => orders::bench(bench.size).await,
             Self::Webhooks => webhooks::bench(bench.size, &bench.only).await,
+            Self::Trust => trust::bench(bench.size).await,
             Self::Hardening => Err("hardening has no benchmark; its checks print ratios".into()),
             Self::Desk => Err("desk has no benchmark; its checks print what they measure".into()),
             Self::Frameworks => Err("frameworks has no benchmark".into()),
@@ -282,6 +289,8 @@ mod tests {
         let Schedule { first, alone, .. } = webhooks::SCHEDULE;
         let named = [first, alone, webhooks::ROTATED, webhooks::IN_OWN_STAGE].concat();
         assert!(named.iter().all(|name| of(Topic::Webhooks).contains(name)), "{named:?}");
+        let named = trust::SCHEDULE.first;
+        assert!(named.iter().all(|name| of(Topic::Trust).contains(name)), "{named:?}");
         let named = frameworks::IN_SHORT_FORM;
         assert!(named.iter().all(|name| of(Topic::Frameworks).contains(name)), "{named:?}");
     }

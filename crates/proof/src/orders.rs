@@ -19,7 +19,8 @@ use crate::report::Check;
 
 pub(crate) use bench::bench;
 pub(crate) use clock::WrongClock;
-pub(crate) use kills::soak;
+pub(crate) use kills::{Actors, soak};
+pub(crate) use store::{OrderStore, SLUG, copy};
 
 /// The checks of this topic, in the order in which they run.
 pub(crate) const CHECKS: &[Check] = &[

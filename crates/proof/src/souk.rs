@@ -1,8 +1,14 @@
 //! The `souk` binary as a child process.
 
+use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
 use std::process::{Child, Command, Stdio};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
+
+use sqlx::{Connection, PgConnection};
+use tokio::runtime::Handle;
+use tokio::task::block_in_place;
 
 use crate::http::{Client, Delivery};
 use crate::report::Failure;
@@ -13,6 +19,16 @@ const READY_MAX: Duration = Duration::from_mins(3);
 
 /// The loopback address of private listeners. They have the same port as the public ones.
 pub(crate) const OPERATOR_ADDRESS: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 2);
+
+/// Records that the scores of the next ten days are computed, and keeps every store from being marked for a computation outside
+/// of the schedule.
+const COMPUTED: &str = "
+    INSERT INTO trust_epoch (epoch, order_key, position, opened_at, updated_at)
+        SELECT moment.epoch + ahead, '00000000-0000-0000-0000-000000000000'::uuid,
+               'ffffffff-ffff-ffff-ffff-ffffffffffff'::uuid, now(), now()
+        FROM (SELECT floor(extract(epoch FROM now()) / 21600)::bigint AS epoch) AS moment, generate_series(0, 40) AS ahead;
+    CREATE FUNCTION leave_out() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END';
+    CREATE TRIGGER leave_out BEFORE INSERT ON trust_recomputation FOR EACH ROW EXECUTE FUNCTION leave_out()";
 
 /// A running `souk serve`, `souk work` or `souk index`, killed when dropped.
 pub(crate) struct Souk {
@@ -101,11 +117,36 @@ fn serve_command(
     Ok(command)
 }
 
-/// Returns the command `souk work`.
+/// Keeps workers from computing trust scores: a store whose score a check has set would get another one, and refuse checkouts,
+/// whenever a run reaches its slot, or it gets its first products. A check that needs scores records the epochs before them as
+/// computed, and its workers compute the rest.
+fn without_scores(database_url: &str) -> Result<(), Failure> {
+    /// Databases that have had a worker. A worker may be started again while PostgreSQL is down.
+    static PREPARED: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+    let prepared = || PREPARED.lock().unwrap_or_else(PoisonError::into_inner);
+    if prepared().contains(database_url) {
+        return Ok(());
+    }
+    let record = async || -> sqlx::Result<()> {
+        let mut sql = PgConnection::connect(database_url).await?;
+        let known = "SELECT EXISTS (SELECT FROM trust_epoch)";
+        let is_recorded: bool = sqlx::query_scalar(known).fetch_one(&mut sql).await?;
+        if !is_recorded {
+            sqlx::raw_sql(COMPUTED).execute(&mut sql).await?;
+        }
+        sql.close().await
+    };
+    block_in_place(|| Handle::current().block_on(record()))?;
+    prepared().insert(database_url.to_owned());
+    Ok(())
+}
+
+/// Returns the command `souk work`, which computes no trust scores unless the check asks for them; see [`without_scores`].
 fn work_command(
     database_url: &str,
     settings: &[(&'static str, String)],
 ) -> Result<Command, Failure> {
+    without_scores(database_url)?;
     let mut command = Command::new(required_env("SOUK_BIN")?);
     command
         .arg("work")

@@ -24,8 +24,10 @@ mod site;
 use crate::report::{Check, Schedule};
 
 pub(crate) use bench::bench;
+pub(crate) use evidence::{body_of, check_request};
 pub(crate) use nothing_lost::soak;
 pub(crate) use receiver::{ReceiverArgs, run as receive};
+pub(crate) use site::{Registered, Site, Worker};
 
 /// Checks mostly wait for leases and timeouts, so that they run side by side; what measures time runs alone.
 pub(crate) const SCHEDULE: Schedule = Schedule {

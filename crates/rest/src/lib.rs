@@ -27,6 +27,7 @@ mod envelope;
 mod error_response;
 mod health;
 mod idempotency;
+mod large_reads;
 mod mcp;
 mod merchant_agents;
 mod merchant_checkouts;
@@ -47,6 +48,7 @@ mod merchant_returns;
 mod merchant_searches;
 mod merchant_settings;
 mod merchant_store;
+mod merchant_trust;
 mod merchant_webhook_deliveries;
 mod merchant_webhooks;
 mod merge_patch;
@@ -95,6 +97,7 @@ pub use routes::{Access, Endpoint, Routes};
 pub use uploads::{BodyKind, body_kind};
 
 use error_response::unknown_path;
+use large_reads::LargeReads;
 use openapi_endpoint::OpenApiDocument;
 
 /// The dependencies of the REST door.
@@ -112,6 +115,8 @@ pub struct Rest {
     /// Writes exports of products.
     pub write_feed: catalog::WriteFeed,
     pub webhooks: Webhooks,
+    /// The methodology whose trust scores are in force.
+    pub trust_methodology: ::trust::MethodologyVersion,
     /// Published by the server; the door only reads it.
     pub health: watch::Receiver<Health>,
 }
@@ -122,6 +127,7 @@ struct RestState {
     rest: Arc<Rest>,
     started_at: Instant,
     openapi: OpenApiDocument,
+    large_reads: LargeReads,
 }
 
 impl FromRef<RestState> for Arc<Rest> {
@@ -136,6 +142,12 @@ impl FromRef<RestState> for Instant {
     }
 }
 
+impl FromRef<RestState> for LargeReads {
+    fn from_ref(state: &RestState) -> Self {
+        state.large_reads.clone()
+    }
+}
+
 impl FromRef<RestState> for OpenApiDocument {
     fn from_ref(state: &RestState) -> Self {
         state.openapi.clone()
@@ -145,7 +157,8 @@ impl FromRef<RestState> for OpenApiDocument {
 /// Returns the router of all paths under `/api/v1`, and of the health paths at the root.
 pub fn router(rest: Rest) -> Router {
     let openapi = OpenApiDocument::new(&openapi(&rest.site_url));
-    let state = RestState { rest: Arc::new(rest), started_at: Instant::now(), openapi };
+    let (started_at, large_reads) = (Instant::now(), LargeReads::default());
+    let state = RestState { rest: Arc::new(rest), started_at, openapi, large_reads };
     let versioned = endpoints().into_router().fallback(unknown_path);
     Router::new()
         .nest("/api/v1", versioned)
@@ -201,6 +214,7 @@ fn endpoints() -> Routes<RestState> {
         .merge(merchant_searches::endpoints())
         .merge(merchant_settings::endpoints())
         .merge(merchant_store::endpoints())
+        .merge(merchant_trust::endpoints())
         .merge(merchant_agents::endpoints())
         .merge(merchant_notices::endpoints())
         .merge(merchant_webhooks::endpoints())

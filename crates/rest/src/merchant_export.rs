@@ -1,6 +1,6 @@
 //! The export of a merchant's catalog, in a form that an import reads back.
 
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::{Body, Bytes};
@@ -12,24 +12,17 @@ use database::Reading;
 use futures::Stream;
 use futures::stream::try_unfold;
 use identity::StoreScope;
-use limits::{Caller, ConcurrencyLimit, ConcurrencyPermit, LimitExceeded};
 use schemars::JsonSchema;
 use serde::Deserialize;
-use tokio::sync::{Semaphore, SemaphorePermit, mpsc};
+use tokio::sync::mpsc;
 use tokio::time::timeout;
 
+use crate::large_reads::LargeReads;
 use crate::{Access, Endpoint, ErrorResponse, Query, Rest, RestState, Routes, StoreCaller};
 
-/// Exports of one store that a process sends at the same time (docs/contract/limits.md#exports).
-const EXPORTS_OF_STORE_MAX: usize = 2;
-/// Exports of all stores.
-const EXPORTS_MAX: usize = 8;
 /// The time within which a client must take a page, and the whole export.
 const STALL_MAX: Duration = Duration::from_mins(1);
 const DURATION_MAX: Duration = Duration::from_hours(2);
-
-static OF_STORES: LazyLock<ConcurrencyLimit> = LazyLock::new(ConcurrencyLimit::default);
-static EXPORTS: Semaphore = Semaphore::const_new(EXPORTS_MAX);
 
 pub(crate) fn endpoints() -> Routes<RestState> {
     let export = Endpoint::get("/merchant/export", Access::Store(StoreScope::Catalog), export)
@@ -98,29 +91,15 @@ enum Message {
     End,
 }
 
-/// What an export occupies until its last byte is taken, or its client is gone.
-struct Permits {
-    _held: (ConcurrencyPermit, SemaphorePermit<'static>),
-}
-
-impl Permits {
-    fn acquire(caller: &StoreCaller) -> Result<Self, ErrorResponse> {
-        let of_store = OF_STORES.try_acquire(&Caller::store(caller.merchant), EXPORTS_OF_STORE_MAX);
-        let of_store =
-            of_store.ok_or(LimitExceeded::Concurrency { limit: EXPORTS_OF_STORE_MAX })?;
-        let of_process = EXPORTS.try_acquire().ok();
-        let of_process = of_process.ok_or(CatalogError::TooManyExports { limit: EXPORTS_MAX })?;
-        Ok(Self { _held: (of_store, of_process) })
-    }
-}
-
 async fn export(
     caller: StoreCaller,
     State(rest): State<Arc<Rest>>,
+    State(large_reads): State<LargeReads>,
     Query(parameters): Query<ExportParameters>,
 ) -> Result<Response, ErrorResponse> {
     let format = parameters.format.unwrap_or_default();
-    let permits = Permits::acquire(&caller)?;
+    // Until the last byte is taken, or the client is gone.
+    let permit = large_reads.admit_export(caller.merchant)?;
     // The first page is read before the response begins, so that a failing database is an error response.
     let first = page(&rest, &caller, format, Position::First).await?;
     let (sender, receiver) = mpsc::channel(1);
@@ -137,7 +116,7 @@ async fn export(
                 tracing::warn!(%merchant, "an export was aborted, because its client reads too slowly");
             }
         }
-        drop(permits);
+        drop(permit);
     });
     let headers =
         [(CONTENT_TYPE, format.feed().media_type()), (CONTENT_DISPOSITION, format.disposition())];

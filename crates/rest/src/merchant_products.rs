@@ -292,6 +292,8 @@ async fn put_all(
         let put = catalog::put_products(&mut work, merchant, Origin::Push, &batch).await?;
         if put.iter().any(|put| put.outcome != PutOutcome::Unchanged) {
             catalog::schedule_catalog_stats(&mut work, merchant).await?;
+        } else if put.iter().any(|put| put.is_confirmed) {
+            catalog::schedule_freshness(&mut work, merchant).await?;
         }
         work.commit().await?;
         for ((index, incoming), put) in indexes.into_iter().zip(batch).zip(put) {

@@ -48,7 +48,8 @@ struct QualityResult {
     catalog_completeness: Option<f64>,
     /// Fraction of products without contradictory data; null without products.
     data_consistency: Option<f64>,
-    /// 1 up to a day after the last complete synchronization, falling to 0 after a week.
+    /// 1 up to a day after the last complete synchronization, or after 95 % of the products were pushed, whichever is later;
+    /// falling to 0 after a week.
     catalog_freshness: f64,
     /// Time of the last complete synchronization; omitted if there was none.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -89,7 +90,7 @@ struct Counted {
 
 /// A product with defects.
 #[derive(Debug, Serialize, JsonSchema)]
-struct FailingProduct {
+pub(crate) struct FailingProduct {
     /// ID of the product.
     product_id: ProductId,
     /// The merchant's own identifier.
@@ -123,10 +124,11 @@ async fn quality(
     let (failing, total) =
         catalog::products_with_defects(&reading, caller.merchant, parameters.defect, page).await?;
     let last_sync_at = caller.store.last_sync_at;
+    let pushed_since = figures.as_ref().and_then(|figures| figures.pushed_since);
     Ok(Envelope::new(QualityResult {
         catalog_completeness: figures.as_ref().and_then(catalog::CatalogQuality::completeness),
         data_consistency: figures.as_ref().and_then(catalog::CatalogQuality::consistency),
-        catalog_freshness: catalog::freshness(last_sync_at, reading.local_now()),
+        catalog_freshness: catalog::freshness(last_sync_at.max(pushed_since), reading.local_now()),
         last_sync_at,
         updating: state.updating,
         partial: state.partial,

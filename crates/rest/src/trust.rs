@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ::search::Ranking;
-use ::trust::{HistoryRecord, Methodology, ScoreRecord};
+use ::trust::{HistoryRecord, Methodology, MethodologyVersion, ScoreRecord};
 use axum::extract::State;
 use database::Reading;
 use limits::QuotaClass;
@@ -15,13 +15,20 @@ use crate::{
     Access, Endpoint, Envelope, ErrorResponse, InvalidInput, Path, Query, Rest, RestState, Routes,
 };
 
+/// Scores of a history: four a day for a hundred days.
+const POINTS_DEFAULT: i64 = 400;
+const POINTS_MAX: i64 = 4_000;
+
 pub(crate) fn endpoints() -> Routes<RestState> {
     let methodology = Endpoint::get("/trust/methodology", Access::Public, methodology)
         .tool("get_trust_methodology", QuotaClass::Discovery)
         .operation_id("getTrustMethodology")
         .tag("trust")
         .summary("Get the trust methodology")
-        .description("Explains how trust scores are computed and how search ranks results.")
+        .description(
+            "Explains how trust scores are computed and how search ranks results, with everything needed to compute a score \
+             again from its evidence (`GET /merchant/trust/evidence`).",
+        )
         .response::<MethodologyDocument>(200);
     let score = Endpoint::get("/trust/scores/{slug}", Access::Public, score)
         .tool("get_trust_score", QuotaClass::Discovery)
@@ -40,7 +47,9 @@ pub(crate) fn endpoints() -> Routes<RestState> {
         .tag("trust")
         .summary("Get the trust history of a store")
         .description(
-            "Returns past trust scores, newest first, also of a store that is suspended or closed.",
+            "Returns past trust scores, newest first, by the beginnings of their epochs, also of a store that is suspended or \
+             closed. If the period has more than `limit` epochs, it is divided into as many equal parts, and the newest score \
+             of each is returned.",
         )
         .path::<StoreSlug>()
         .query::<HistoryParameters>()
@@ -59,9 +68,9 @@ struct MethodologyDocument {
     ranking: Ranking,
 }
 
-async fn methodology() -> axum::Json<MethodologyDocument> {
-    let (methodology, ranking) = (Methodology::default(), Ranking::default());
-    axum::Json(MethodologyDocument { methodology, ranking })
+async fn methodology(State(rest): State<Arc<Rest>>) -> axum::Json<MethodologyDocument> {
+    let methodology = Methodology::of(rest.trust_methodology == MethodologyVersion::V41);
+    axum::Json(MethodologyDocument { methodology, ranking: Ranking::default() })
 }
 
 async fn score(
@@ -77,12 +86,15 @@ async fn score(
 /// A period of the history.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct HistoryParameters {
-    /// Start of the period, inclusive (RFC 3339).
+    /// Start of the period (RFC 3339): the first epoch begins then or later.
     #[schemars(length(max = 40))]
     from: Option<String>,
-    /// End of the period (RFC 3339).
+    /// End of the period (RFC 3339): the last epoch begins then or before.
     #[schemars(length(max = 40))]
     to: Option<String>,
+    /// Scores, 1 to 4,000.
+    #[schemars(extend("default" = POINTS_DEFAULT))]
+    limit: Option<i64>,
 }
 
 async fn history(
@@ -98,6 +110,8 @@ async fn history(
     let (from, to) = (timestamp("from", parameters.from)?, timestamp("to", parameters.to)?);
     let store = rest.stores.find_active(&slug).await?;
     let reading = Reading::for_store(&rest.database, store.merchant)?;
-    let past = ::trust::history(&reading, store.merchant, from, to).await?;
+    let limit = parameters.limit.unwrap_or(POINTS_DEFAULT).clamp(1, POINTS_MAX);
+    let limit = u16::try_from(limit).unwrap_or(u16::MAX);
+    let past = ::trust::thinned_history(&reading, store.merchant, from, to, limit).await?;
     Ok(Envelope::new(HistoryRecord::of(&store, &past)))
 }

@@ -16,6 +16,7 @@ use merchants::StoreCache;
 use rest::{Health, Rest};
 use search::Search;
 use tokio::sync::watch;
+use trust::MethodologyVersion;
 use web::Web;
 use webhooks::{SealingKey, Webhooks};
 
@@ -63,6 +64,8 @@ pub struct AppSettings {
     pub key_age_max: Duration,
     /// Whether the public base URL uses TLS.
     pub secure: bool,
+    /// The methodology whose trust scores are in force.
+    pub trust_methodology: MethodologyVersion,
     /// Proxies whose `X-Forwarded-For` header is trusted.
     pub trusted_proxies: Arc<[IpNet]>,
 }
@@ -70,9 +73,7 @@ pub struct AppSettings {
 impl App {
     /// Builds the router: the doors, wrapped in the layers.
     pub fn into_router(self) -> Router {
-        let settings = self.settings;
-        let stores = self.stores;
-        let database = self.database;
+        let (settings, stores, database) = (self.settings, self.stores, self.database);
         let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         let (site_url, age_max) = (Arc::clone(&settings.site_url), settings.key_age_max);
         let credentials = CredentialStore::new(&database, &self.secret, site_url, age_max, cores);
@@ -84,6 +85,7 @@ impl App {
             admission: self.admission.clone(),
             site_url: Arc::clone(&settings.site_url),
             payment_gateway: self.payment_gateway.clone(),
+            trust_methodology: settings.trust_methodology,
             allowed_hosts: settings.allowed_hosts.clone(),
             allowed_origins: settings.allowed_origins.clone(),
         };
@@ -107,6 +109,7 @@ impl App {
             payment_gateway: self.payment_gateway,
             uploads: self.uploads,
             write_feed: connectors::write::write,
+            trust_methodology: settings.trust_methodology,
             health: self.health,
         };
         let limits = limits(&settings, BodyOwners::new(credentials));

@@ -12,6 +12,7 @@ use primitives::{CheckoutId, Currency, JobId, KeyId, Plan, StoreSlug};
 use crate::check_config;
 use crate::config::Config;
 use crate::import::ImportArguments;
+use crate::trust::TrustCommand;
 use crate::webhooks::WebhooksCommand;
 
 /// Souk: multi-merchant commerce for AI agents.
@@ -102,6 +103,11 @@ pub enum Command {
     Webhooks {
         #[command(subcommand)]
         command: WebhooksCommand,
+    },
+    /// Show and compute trust scores, their evidence and both methodologies
+    Trust {
+        #[command(subcommand)]
+        command: TrustCommand,
     },
     /// Manage the catalogs of stores
     Catalog {

@@ -17,7 +17,7 @@ use crate::webhooks::WebhooksCommand;
 use crate::{
     Monitor, admin, after_restore, banner, check_config, checkouts, doctor, file_limit, generate,
     import, keys, listen, operator, people, queue, search_index, shutdown, stores, telemetry,
-    webhooks, worker,
+    trust, webhooks, worker,
 };
 
 /// Why a command failed.
@@ -49,6 +49,8 @@ pub enum CommandError {
     Jobs(#[from] queue::JobsError),
     #[error(transparent)]
     Webhooks(#[from] webhooks::WebhooksCommandError),
+    #[error(transparent)]
+    Trust(#[from] trust::TrustCommandError),
     #[error("import failed: {}; cause: {}", .0, cause(.0))]
     Import(#[from] import::ImportError),
     #[error("search index failed: {}; cause: {}", .0, cause(.0))]
@@ -101,7 +103,7 @@ pub async fn run(cli: Cli) -> Result<(), CommandError> {
         Command::Migrate => migrate(&config, &connect(&config)?).await,
         Command::Seed => {
             let database = connect(&config)?;
-            seed(&database).await?;
+            seed(&config, &database).await?;
             let retired = demo::retire_others(&database, &demo::world()).await?;
             tracing::info!(retired, "other products of the demo stores were retired");
             Ok(())
@@ -155,6 +157,7 @@ async fn administer(config: &Config, command: Command) -> Result<String, Command
         Command::Webhooks { command: WebhooksCommand::Probe(arguments) } => {
             webhooks::probe(&database, arguments).await?
         }
+        Command::Trust { command } => trust::run(&database, config.methodology(), command).await?,
         Command::Catalog { command: CatalogCommand::Import(arguments) } => {
             import::run(&database, config, arguments).await?
         }
@@ -278,6 +281,7 @@ fn app_settings(config: &Config) -> AppSettings {
         store_concurrency: config.store_concurrency,
         key_age_max: identity::CACHE_AGE_MAX,
         secure: config.site_url.is_secure(),
+        trust_methodology: config.methodology(),
         trusted_proxies: config.trusted_proxies.clone().into(),
     }
 }
@@ -325,7 +329,7 @@ async fn dev(config: &Config, empty: bool) -> Result<(), CommandError> {
     migrate(config, &database).await?;
     let mut key = None;
     if !empty {
-        seed(&database).await?;
+        seed(config, &database).await?;
         key = keys::for_development(&database, &secret).await?;
     }
     // No load balancer has to notice the shutdown of a development server.
@@ -353,9 +357,9 @@ async fn migrate(config: &Config, database: &Database) -> Result<(), CommandErro
     database.migrate().await.map_err(|error| database_error(config, error))
 }
 
-async fn seed(database: &Database) -> Result<(), CommandError> {
+async fn seed(config: &Config, database: &Database) -> Result<(), CommandError> {
     let world = demo::world();
-    let seeded = demo::seed(database, &world, |store| {
+    let seeded = demo::seed_by(database, &world, config.methodology(), |store| {
         tracing::info!(store = store.slug, products = store.products.len(), "store seeded");
     });
     let seeded = seeded.await?;

@@ -14,6 +14,7 @@ use database::CellName;
 use ipnet::{IpNet, Ipv4Net};
 use limits::{AdmissionControl, Limiter};
 use payments::TestProvider;
+use trust::MethodologyVersion;
 
 /// The configuration of a process.
 #[derive(Debug, Clone, Args)]
@@ -64,6 +65,9 @@ pub struct Config {
     /// Whether the test payment provider is accepted for live orders, not only in sandboxes; on with `dev`, otherwise off
     #[arg(long, env = "SOUK_TEST_PAYMENTS", value_enum, global = true)]
     pub test_payments: Option<TestPayments>,
+    /// Whether trust scores are those of methodology 4.1.0 instead of 2.0; both are always computed
+    #[arg(long, env = "TRUST_SCORE_V41_ENABLED", value_enum, default_value_t = TrustScoreV41::Off, global = true)]
+    pub trust_score_v41: TrustScoreV41,
     /// Cell that this process serves; requests for merchants of other cells are refused
     #[arg(long, env = "SOUK_CELL", default_value = "cell-1", global = true)]
     pub cell: CellName,
@@ -178,6 +182,17 @@ pub enum TestPayments {
     /// Accept it for live orders; requires a loopback site URL and listen address
     On,
     /// Accept it in sandboxes only
+    Off,
+}
+
+/// Which methodology decides about trust scores.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum TrustScoreV41 {
+    /// Methodology 4.1.0
+    #[value(aliases = ["true", "1"])]
+    On,
+    /// Methodology 2.0
+    #[value(aliases = ["false", "0"])]
     Off,
 }
 
@@ -361,6 +376,15 @@ impl Config {
         })
     }
 
+    /// Returns the methodology whose trust scores are in force.
+    #[must_use]
+    pub const fn methodology(&self) -> MethodologyVersion {
+        match self.trust_score_v41 {
+            TrustScoreV41::On => MethodologyVersion::V41,
+            TrustScoreV41::Off => MethodologyVersion::V20,
+        }
+    }
+
     /// Returns the gate that admits uploads while the disk has enough free space.
     #[must_use]
     pub fn upload_gate(&self) -> UploadGate {
@@ -511,6 +535,18 @@ mod tests {
         open.secret = None;
         assert_eq!(open.admission().err(), Some(AdmissionError::Off));
         assert_eq!(open.credential_secret().err(), Some(SecretError::Missing));
+    }
+
+    #[test]
+    fn one_flag_switches_the_methodology_of_trust_scores() {
+        let methodology =
+            |value| parse(&["souk", "work", "--trust-score-v41", value]).methodology();
+        for value in ["on", "true", "1"] {
+            assert_eq!(methodology(value), MethodologyVersion::V41, "{value}");
+        }
+        for value in ["off", "false", "0"] {
+            assert_eq!(methodology(value), MethodologyVersion::V20, "{value}");
+        }
     }
 
     #[test]

@@ -26,6 +26,7 @@ mod settings;
 mod shutdown;
 mod stores;
 mod telemetry;
+mod trust;
 mod webhooks;
 mod worker;
 

@@ -214,6 +214,31 @@ pub(crate) const METRICS: &[Metric] = &[
     gauge("souk_webhook_dead", &[Serve], "Dead letters: deliveries that are attempted again only on request, up to 100,000"),
     gauge("souk_webhook_endpoints", &[Serve], "Endpoints of merchants").by(&["status"], &[]),
     gauge("souk_webhook_stats_age_seconds", &[Serve], "Time since the gauges of pending and dead deliveries, lag, workers, circuits and endpoints were measured"),
+    // Trust scores.
+    counter("souk_trust_scores_total", &[Work], "Trust scores that were computed and stored").by(
+        &["cause"],
+        &[&[("cause", "scheduled")], &[("cause", "requested")], &[("cause", "correction")]],
+    ),
+    counter(
+        "souk_trust_failures_total",
+        &[Work],
+        "Stores whose trust score could not be computed, or whose facts could not be counted; `souk trust status` names them",
+    ),
+    counter("souk_trust_suspensions_total", &[Work], "Stores that their trust score suspended or reinstated").by(
+        &["change"],
+        &[&[("change", "suspended")], &[("change", "reinstated")]],
+    ),
+    counter("souk_trust_alerts_total", &[Work], "Trust scores that rose or fell unusually fast"),
+    gauge("souk_trust_lag_seconds", &[Serve], "Time for which the first store whose trust score is due has waited"),
+    gauge(
+        "souk_trust_oldest_stale_day_seconds",
+        &[Serve],
+        "Time for which the oldest day whose facts have to be counted again has waited",
+    ),
+    gauge("souk_trust_failed_days", &[Serve], "Days whose facts could not be counted; they are tried again"),
+    gauge("souk_trust_failing_stores", &[Serve], "Stores that cannot be scored"),
+    gauge("souk_trust_skipped_epochs", &[Serve], "Epochs that were not computed within seven days, whose trust scores are missing for good"),
+    gauge("souk_trust_old_standings", &[Serve], "Stores whose trust score is older than 12 hours"),
     // The search index.
     gauge("souk_search_documents", &[Serve, Index], "Products in the search index; of a writer by shard")
         .by(&["shard"], &[]),

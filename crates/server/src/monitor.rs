@@ -20,6 +20,8 @@ const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 const CHECK_TIMEOUT: Duration = Duration::from_secs(1);
 /// Interval at which the queue is measured and the cell directory refreshed.
 const SLOW_CHECK_INTERVAL: Duration = Duration::from_secs(5);
+/// Interval at which the standings of all stores are read.
+const STANDINGS_INTERVAL: Duration = Duration::from_mins(5);
 /// Time after startup for which the process is not ready while it has no search index.
 const INDEX_WAIT_MAX: Duration = Duration::from_secs(30);
 /// Age of the oldest due job from which the queue counts as degraded.
@@ -38,6 +40,7 @@ pub struct Monitor {
     jobs: CheckState,
     slow_checked_at: Option<Instant>,
     webhooks: WebhookGauges,
+    standings_checked_at: Option<Instant>,
     started_at: Instant,
     index_ready: bool,
 }
@@ -65,6 +68,7 @@ impl Monitor {
             jobs,
             slow_checked_at,
             webhooks: WebhookGauges::new(),
+            standings_checked_at: None,
             started_at: Instant::now(),
             index_ready: false,
         }
@@ -99,6 +103,8 @@ impl Monitor {
             self.slow_checked_at = Some(Instant::now());
             self.measure_orders().await;
             self.webhooks.measure(&self.database).await;
+            self.measure_trust().await;
+            self.measure_standings();
         }
         let jobs = if database == CheckState::Ok { self.jobs } else { CheckState::Down };
         self.metrics.run_upkeep();
@@ -192,6 +198,38 @@ impl Monitor {
             Ok(Err(error)) => tracing::warn!(%error, "disputes and returns cannot be counted"),
             Err(_) => tracing::warn!("disputes and returns cannot be counted in time"),
         }
+    }
+
+    /// Measures how late trust scores are. A failure leaves the former numbers.
+    async fn measure_trust(&self) {
+        let platform = Reading::for_platform(&self.database);
+        match tokio::time::timeout(CHECK_TIMEOUT, trust::health(&platform)).await {
+            Ok(Ok(health)) => {
+                let set = |name: &'static str, value: f64| metrics::gauge!(name).set(value);
+                set("souk_trust_lag_seconds", health.lag_seconds);
+                set("souk_trust_oldest_stale_day_seconds", health.oldest_stale_day_seconds);
+                set("souk_trust_failed_days", as_f64(health.failed_days));
+                set("souk_trust_failing_stores", as_f64(health.failing_stores));
+                set("souk_trust_skipped_epochs", as_f64(health.skipped_epochs));
+            }
+            Ok(Err(error)) => tracing::warn!(%error, "the lag of trust scores cannot be measured"),
+            Err(_) => tracing::warn!("the lag of trust scores cannot be measured in time"),
+        }
+    }
+
+    /// Counts old standings every few minutes, beside the checks: that takes seconds with millions of stores.
+    fn measure_standings(&mut self) {
+        if self.standings_checked_at.is_some_and(|at| at.elapsed() < STANDINGS_INTERVAL) {
+            return;
+        }
+        self.standings_checked_at = Some(Instant::now());
+        let platform = Reading::for_platform(&self.database);
+        tokio::spawn(async move {
+            match trust::old_standings(&platform).await {
+                Ok(old) => metrics::gauge!("souk_trust_old_standings").set(as_f64(old)),
+                Err(error) => tracing::warn!(%error, "old trust scores cannot be counted"),
+            }
+        });
     }
 
     fn record_gauges(&self, database: CheckState, redis: CheckState) {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use catalog::{
     ApplyFeedRun, EndOrphanedRuns, PurgeFeedFiles, PurgeFeedRuns, RefreshCatalogStats,
-    UpdateSalePrices,
+    RefreshOutdatedFigures, UpdateSalePrices,
 };
 use checkout::{ExpireSessions, PurgeCarts, PurgeCheckoutEvents, ReconcilePayments};
 use database::Database;
@@ -14,6 +14,7 @@ use merchants::PurgeNotices;
 use orders::{CloseReturns, CompleteOrders, EscalateDisputes, RemindOfDisputes, SimulateSandbox};
 use outbound::Client;
 use search::{PurgeTallies, RecordSearchableRuns};
+use trust::{CorrectScores, FollowFacts, PurgeDays, RecomputeScores, RecountFacts, RollUpDays};
 use webhooks::{
     DeadLetterDeliveries, DeleteDeliveries, Dispatcher, DispatcherSettings, PurgeWebhooks,
     RecoverLateEvents, SealingKey,
@@ -32,6 +33,7 @@ pub fn runner(database: Database, config: &Config) -> Runner {
     Runner::new(database, settings)
         .register::<ApplyFeedRun>(connectors::read_feed)
         .register::<RefreshCatalogStats>(())
+        .sweep::<RefreshOutdatedFigures>(Duration::from_mins(1), ())
         .sweep::<EndOrphanedRuns>(Duration::from_mins(1), ())
         .sweep::<UpdateSalePrices>(Duration::from_secs(2), ())
         .sweep::<RecordSearchableRuns>(Duration::from_secs(2), ())
@@ -59,6 +61,15 @@ pub fn runner(database: Database, config: &Config) -> Runner {
         .every::<PurgeWebhooks>(Duration::from_hours(1))
         .register::<PurgeTallies>(())
         .every::<PurgeTallies>(Duration::from_hours(24))
+        .register::<FollowFacts>(())
+        .every::<FollowFacts>(Duration::from_secs(1))
+        .sweep::<RollUpDays>(Duration::from_secs(1), ())
+        .register::<RecomputeScores>(config.methodology())
+        .every::<RecomputeScores>(Duration::from_secs(5))
+        .sweep::<CorrectScores>(Duration::from_secs(5), config.methodology())
+        .sweep::<RecountFacts>(Duration::from_secs(10), ())
+        .register::<PurgeDays>(())
+        .every::<PurgeDays>(Duration::from_hours(1))
 }
 
 /// Returns the dispatcher of webhooks.

@@ -107,8 +107,17 @@ pub(crate) const CRATES: &[Crate] = &[
     krate(
         Domain,
         "trust",
-        "trust scores: methodology, components, history",
-        Only(&["database", "jobs", "merchants", "catalog", "orders", "checkout"]),
+        "trust scores: evidence, methodologies, computation, effects, history",
+        Only(&[
+            "database",
+            "jobs",
+            "identity",
+            "merchants",
+            "catalog",
+            "webhooks",
+            "orders",
+            "checkout",
+        ]),
     ),
     // Doors: translate between a protocol and the domains, and never depend on each other.
     krate(Door, "connectors", "readers and writers of product feeds", Only(&["catalog"])),
@@ -130,7 +139,17 @@ pub(crate) const CRATES: &[Crate] = &[
         Application,
         "demo",
         "the demo data that `souk seed` loads",
-        Only(&["database", "jobs", "merchants", "catalog", "trust"]),
+        Only(&[
+            "database",
+            "jobs",
+            "identity",
+            "merchants",
+            "catalog",
+            "carts",
+            "orders",
+            "checkout",
+            "trust",
+        ]),
     ),
     krate(
         Application,

@@ -17,6 +17,8 @@ mod stock_view;
 mod store_directory;
 mod store_page;
 mod terms_view;
+mod trust_chart;
+mod trust_page;
 
 use std::sync::Arc;
 
@@ -69,6 +71,7 @@ pub fn router(web: Web) -> Router {
         .merge(order_page::routes())
         .merge(store_directory::routes())
         .merge(store_page::routes())
+        .merge(trust_page::routes())
         .merge(product_page::routes())
         .with_state(web)
         .merge(pages(site))

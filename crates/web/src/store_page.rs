@@ -11,16 +11,15 @@ use catalog::Product;
 use database::Reading;
 use merchants::{IdentityStatus, Store};
 use primitives::{ClientAddress, Failure, PageRequest, RequestId};
-use trust::{Basis, Component, Computation, Evidence};
+use trust::Basis;
 
 use crate::Web;
 use crate::policy_view::PolicyView;
 use crate::public_page::{
-    ExternalLink, PageQuery, Pager, TrustView, admit, failure_page, format_score, page, sentence,
-    store,
+    ExternalLink, PageQuery, Pager, TrustView, admit, failure_page, page, store,
 };
 use crate::stock_view::stock_view;
-use crate::terms_view::{format_date, format_time};
+use crate::terms_view::format_date;
 
 /// Products on a page.
 const PRODUCTS_PER_PAGE: i64 = 24;
@@ -38,9 +37,7 @@ struct StorePage<'found> {
     pager: &'found Pager,
     mcp_url: String,
     trust: TrustView,
-    computed_at: String,
-    components: Vec<ComponentView>,
-    /// Whether the score was invented for the demo data.
+    /// Whether the score was computed from synthetic facts.
     is_demo_score: bool,
     is_identity_verified: bool,
     website: Option<ExternalLink>,
@@ -51,11 +48,6 @@ struct StorePage<'found> {
 impl<'found> StorePage<'found> {
     fn new(found: &'found Found, site_url: &str) -> Self {
         let store = &*found.store;
-        let computation = found.computation.as_ref();
-        let components = computation.map(|computation| {
-            let all = Component::ALL.iter().copied();
-            all.map(|component| ComponentView::of(component, computation)).collect()
-        });
         Self {
             store,
             products: &found.products,
@@ -63,38 +55,11 @@ impl<'found> StorePage<'found> {
             pager: &found.pager,
             mcp_url: format!("{site_url}/{}/mcp", store.slug),
             trust: TrustView::of(store),
-            computed_at: format_time(store.standing.computed_at),
-            components: components.unwrap_or_default(),
-            is_demo_score: computation.is_some_and(|computed| computed.basis == Basis::Demo),
+            is_demo_score: found.basis == Some(Basis::Demo),
             is_identity_verified: store.identity.status == IdentityStatus::Verified,
             website: ExternalLink::new(&store.website_url),
             policies: PolicyView::of(store.policy_record(), store.currency),
             member_since: format_date(store.member_since),
-        }
-    }
-}
-
-struct ComponentView {
-    name: String,
-    description: &'static str,
-    /// `None` if there is no data for it.
-    score: Option<String>,
-    weight_percent: String,
-    source: &'static str,
-}
-
-impl ComponentView {
-    fn of(component: Component, computation: &Computation) -> Self {
-        let score = computation.components.get(&component);
-        Self {
-            name: sentence(&component.as_str().replace('_', " ")),
-            description: component.description(),
-            score: score.map(|score| format_score(*score)),
-            weight_percent: format!("{:.0}", component.weight() * 100.0),
-            source: match component.evidence() {
-                Evidence::Verified => "measured",
-                Evidence::Declared => "declared",
-            },
         }
     }
 }
@@ -130,7 +95,8 @@ impl Card {
 /// A store with a page of its products.
 struct Found {
     store: Arc<Store>,
-    computation: Option<Computation>,
+    /// Origin of the trust score.
+    basis: Option<Basis>,
     products: Vec<Card>,
     total: i64,
     pager: Pager,
@@ -147,12 +113,12 @@ async fn show(
         let _permit = admit(&web, from).await?;
         let store = store(&web, &slug).await?;
         let reading = Reading::for_store(&web.database, store.merchant)?;
-        let computation = trust::latest(&reading, store.merchant).await?;
+        let basis = trust::latest(&reading, store.merchant).await?.map(|newest| newest.basis);
         let request = PageRequest::new(query.number(), Some(PRODUCTS_PER_PAGE));
         let (products, total) = catalog::new_arrivals(&reading, store.merchant, request).await?;
         let products = products.iter().map(Card::of).collect();
         let pager = Pager::new(&request.meta(total))?;
-        Ok(Found { store, computation, products, total, pager })
+        Ok(Found { store, basis, products, total, pager })
     }
     .await;
     match found {

@@ -75,6 +75,9 @@ const fn sent(kind: EventKind) -> &'static str {
         EventKind::CheckoutAbandoned => {
             "when a checkout ends without an order, because it expired or was canceled"
         }
+        EventKind::TrustScoreChanged => {
+            "when the trust band of the store changes, and when its trust score suspends the store or no longer does"
+        }
         EventKind::WebhookTest => {
             "when you request it with `POST /merchant/webhooks/{endpoint_id}/test`, to this endpoint only, regardless of its event filter"
         }

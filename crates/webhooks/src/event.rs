@@ -7,7 +7,7 @@ use primitives::{
 use serde::Serialize;
 use uuid::Uuid;
 
-use crate::EventKind;
+use crate::{EventKind, TrustScoreChanged};
 
 /// A webhook event before it is stored.
 #[derive(Debug, Clone)]
@@ -15,6 +15,7 @@ pub enum WebhookEvent {
     OrderCreated(OrderCreated),
     CheckoutAbandoned(CheckoutAbandoned),
     OrderChanged(OrderChanged),
+    TrustScoreChanged(TrustScoreChanged),
 }
 
 /// Something happened to an order after its placement.
@@ -198,15 +199,17 @@ impl WebhookEvent {
             Self::OrderCreated(_) => EventKind::OrderCreated,
             Self::CheckoutAbandoned(_) => EventKind::CheckoutAbandoned,
             Self::OrderChanged(event) => event.change.kind(),
+            Self::TrustScoreChanged(_) => EventKind::TrustScoreChanged,
         }
     }
 
-    /// Returns the id of the order or session that the event is about.
+    /// Returns the id of the order, session or merchant that the event is about.
     pub(crate) fn subject(&self) -> Uuid {
         match self {
             Self::OrderCreated(event) => event.order.uuid(),
             Self::CheckoutAbandoned(event) => event.checkout.uuid(),
             Self::OrderChanged(event) => event.order.uuid(),
+            Self::TrustScoreChanged(event) => event.merchant.uuid(),
         }
     }
 
@@ -247,6 +250,7 @@ impl WebhookEvent {
                 recovery_url: abandoned.recovery_url.as_deref(),
             }),
             Self::OrderChanged(changed) => changed.body(event, id, at),
+            Self::TrustScoreChanged(changed) => changed.body(event, id, at),
         }
     }
 }

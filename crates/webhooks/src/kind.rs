@@ -32,6 +32,9 @@ primitives::text_enum! {
         #[strum(serialize = "checkout.abandoned")]
         #[schemars(rename = "checkout.abandoned")]
         CheckoutAbandoned,
+        #[strum(serialize = "trust.score_changed")]
+        #[schemars(rename = "trust.score_changed")]
+        TrustScoreChanged,
         // A test that the merchant requested, which is sent to one endpoint, whatever its filter. Not a doc comment: a schema in
         // which some values are described and others are not is no plain `enum`.
         #[strum(serialize = "webhook.test")]

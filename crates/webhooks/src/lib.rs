@@ -24,6 +24,7 @@ mod settings_endpoint;
 mod signature;
 mod stats;
 mod table;
+mod trust_score_changed;
 mod webhook_test;
 
 pub use catalog::{CatalogEntry, CatalogField, catalog};
@@ -54,6 +55,7 @@ pub use secret::{SealingKey, SecretError, SigningSecret};
 pub use settings_endpoint::{UrlChange, UrlPlan, WEBHOOK_URL};
 pub use signature::headers;
 pub use stats::{WebhookStats, WebhookVerdict, started, webhook_stats};
+pub use trust_score_changed::{TrustReason, TrustScoreChanged};
 
 pub(crate) use endpoint::EndpointUrl;
 pub(crate) use position::EventPosition;

@@ -36,19 +36,6 @@ pub(crate) async fn prepare_read(
     Ok(())
 }
 
-/// Lets no statement of a transaction take longer.
-pub(crate) async fn limit_statements(
-    sql: &mut PgConnection,
-    statement_max: Duration,
-) -> sqlx::Result<()> {
-    let setting = sqlx::query!(
-        "SELECT set_config('statement_timeout', $1, true)",
-        statement_max.as_millis().to_string(),
-    );
-    setting.fetch_one(sql).await?;
-    Ok(())
-}
-
 /// As [`plan_anew`], and the transaction waits for a lock only briefly: everything that a dispatcher does waits behind
 /// it.
 pub(crate) async fn prepare(sql: &mut PgConnection, lock_max: Duration) -> sqlx::Result<()> {

@@ -279,8 +279,26 @@ pub(crate) async fn update_products(
     .await
 }
 
-/// Stores the fingerprints of rows whose own columns are equal. With `touch`, because their variants or reviews have
-/// changed, also stores the time and the source of the change.
+/// Records the time of a push of locked rows that are equal. No index has it, so that the row can be replaced in its page.
+pub(crate) async fn confirm_products(
+    work: &mut Work,
+    merchant: MerchantId,
+    ids: &[Uuid],
+) -> sqlx::Result<()> {
+    let now = work.now();
+    sqlx::query!(
+        "UPDATE product SET pushed_at = $3 WHERE merchant_id = $1 AND product_id = ANY ($2)",
+        merchant as MerchantId,
+        ids,
+        now as Timestamp,
+    )
+    .execute(work.sql())
+    .await?;
+    Ok(())
+}
+
+/// Stores the fingerprints of rows whose own columns are equal, and the time of a push. With `touch`, because their variants
+/// or reviews have changed, also stores the time and the source of the change.
 pub(crate) async fn put_fingerprints(
     work: &mut Work,
     merchant: MerchantId,
@@ -294,7 +312,7 @@ pub(crate) async fn put_fingerprints(
     sqlx::query!(
         "UPDATE product SET fingerprint = new.fingerprint,
              updated_at = CASE WHEN $4 THEN $5 ELSE updated_at END,
-             pushed_at = CASE WHEN $4 THEN coalesce($6, pushed_at) ELSE pushed_at END,
+             pushed_at = coalesce($6, pushed_at),
              run_id = CASE WHEN $4 THEN $7 ELSE run_id END
          FROM unnest($2::uuid[], $3::uuid[]) AS new (product_id, fingerprint)
          WHERE merchant_id = $1 AND product.product_id = new.product_id",

@@ -1,6 +1,7 @@
 //! Data quality.
 
 use database::Work;
+use jobs::SweepRow;
 use primitives::{MerchantId, ProductId, Timestamp};
 use sqlx::PgConnection;
 
@@ -30,7 +31,7 @@ macro_rules! with_defects {
                             CASE WHEN shared_gtin THEN 'shared_gtin' END], NULL) ELSE '{}' END AS defects
                     FROM (
                         SELECT product.product_id, external_id, sku, name, category_id, price_minor, price_due_at, currency,
-                            stock_status, stock_quantity, updated_at, retired_at,
+                            stock_status, stock_quantity, updated_at, retired_at, rating_hundredths, pushed_at,
                             coalesce(forms.variants, 0) AS variants,
                             price_minor = 0 AS missing_price,
                             images = '[]' AS missing_image,
@@ -82,10 +83,10 @@ macro_rules! catalog_with_defects {
 
 /// Computes the figures from the whole catalog of a store.
 pub(crate) async fn compute_quality(
-    work: &mut Work,
+    sql: &mut PgConnection,
     merchant: MerchantId,
+    now: Timestamp,
 ) -> sqlx::Result<CatalogQuality> {
-    let now = work.now();
     catalog_with_defects!(
         CatalogQuality,
         r#"SELECT count(*) AS "products!",
@@ -97,15 +98,20 @@ pub(crate) async fn compute_quality(
                   count(*) FILTER (WHERE foreign_currency) AS "foreign_currency!",
                   count(*) FILTER (WHERE contradicting_stock) AS "contradicting_stock!",
                   count(*) FILTER (WHERE shared_gtin) AS "shared_gtin!",
-                  $2::timestamptz AS "computed_at!: Timestamp""#,
+                  count(rating_hundredths) AS "rated_products!",
+                  coalesce(sum(rating_hundredths), 0) AS "rating_sum_hundredths!",
+                  nullif(percentile_disc(0.05) WITHIN GROUP (ORDER BY coalesce(pushed_at, '-infinity')), '-infinity')
+                      AS "pushed_since: Timestamp",
+                  $2::timestamptz AS "computed_at!: Timestamp", false AS "is_outdated!""#,
         "",
         merchant as MerchantId,
         now as Timestamp
     )
-    .fetch_one(work.sql())
+    .fetch_one(sql)
     .await
 }
 
+/// Stores figures, unless newer ones are stored.
 pub(crate) async fn put_quality(
     work: &mut Work,
     merchant: MerchantId,
@@ -114,12 +120,15 @@ pub(crate) async fn put_quality(
     sqlx::query!(
         "INSERT INTO catalog_quality
              (merchant_id, products, complete, consistent, missing_price, missing_image, missing_gtin,
-              foreign_currency, contradicting_stock, shared_gtin, computed_at)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
+              foreign_currency, contradicting_stock, shared_gtin, computed_at, rated_products,
+              rating_sum_hundredths, pushed_since, is_outdated)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)
          ON CONFLICT (merchant_id) DO UPDATE SET
              products = $2, complete = $3, consistent = $4, missing_price = $5, missing_image = $6,
              missing_gtin = $7, foreign_currency = $8, contradicting_stock = $9, shared_gtin = $10,
-             computed_at = $11",
+             computed_at = $11, rated_products = $12, rating_sum_hundredths = $13, pushed_since = $14,
+             is_outdated = $15
+         WHERE catalog_quality.computed_at <= $11",
         merchant as MerchantId,
         quality.products,
         quality.complete,
@@ -131,6 +140,10 @@ pub(crate) async fn put_quality(
         quality.contradicting_stock,
         quality.shared_gtin,
         quality.computed_at as Timestamp,
+        quality.rated_products,
+        quality.rating_sum_hundredths,
+        quality.pushed_since as Option<Timestamp>,
+        quality.is_outdated,
     )
     .execute(work.sql())
     .await?;
@@ -144,13 +157,34 @@ pub(crate) async fn quality(
     sqlx::query_as!(
         CatalogQuality,
         r#"SELECT products, complete, consistent, missing_price, missing_image, missing_gtin,
-                  foreign_currency, contradicting_stock, shared_gtin,
-                  computed_at AS "computed_at: Timestamp"
+                  foreign_currency, contradicting_stock, shared_gtin, rated_products, rating_sum_hundredths,
+                  pushed_since AS "pushed_since: Timestamp", computed_at AS "computed_at: Timestamp", is_outdated
            FROM catalog_quality WHERE merchant_id = $1"#,
         merchant as MerchantId,
     )
     .fetch_optional(sql)
     .await
+}
+
+/// Returns stores whose figures are outdated, after a row, the oldest figures first.
+pub(crate) async fn outdated_figures(
+    sql: &mut PgConnection,
+    after: Option<SweepRow>,
+    limit: i64,
+) -> sqlx::Result<Vec<SweepRow>> {
+    let rows = sqlx::query!(
+        r#"SELECT merchant_id AS "merchant: MerchantId", computed_at AS "computed_at: Timestamp"
+           FROM catalog_quality
+           WHERE is_outdated AND ($1::timestamptz IS NULL OR (computed_at, merchant_id) > ($1, $2))
+           ORDER BY computed_at, merchant_id LIMIT $3"#,
+        after.map(|row| row.due_at) as Option<Timestamp>,
+        after.map(|row| row.id),
+        limit,
+    )
+    .fetch_all(sql)
+    .await?;
+    let row = |merchant: MerchantId, due_at| SweepRow { merchant, id: merchant.uuid(), due_at };
+    Ok(rows.into_iter().map(|it| row(it.merchant, it.computed_at)).collect())
 }
 
 /// Parses the names of defects.

@@ -28,6 +28,47 @@ async fn only_a_real_change_is_written_and_published() {
 }
 
 #[tokio::test]
+async fn a_push_without_changes_is_recorded_once_an_hour_and_published_never() {
+    let shop = Shop::open().await;
+    let both = [
+        mug("a", "12.50"),
+        ProductDraft { variants: vec![variant("S", "10", 1)], ..mug("b", "1") },
+    ];
+    shop.put(&both).await;
+    shop.events().await;
+    let pushed_since = async || {
+        let quality = shop.refresh_quality().await;
+        quality.pushed_since.unwrap()
+    };
+    let first = pushed_since().await;
+    for (minutes, recorded) in [(59, first), (1, first.plus(Duration::from_hours(1)))] {
+        shop.test.clock().advance(Duration::from_mins(minutes));
+        let mut work = shop.work().await;
+        let incoming = [checked(&both[0]), checked(&both[1])];
+        let put = catalog::put_products(&mut work, merchant(), Origin::Push, &incoming).await;
+        work.commit().await.unwrap();
+        for put in put.unwrap() {
+            assert_eq!((put.outcome, put.is_confirmed), (PutOutcome::Unchanged, recorded != first));
+        }
+        assert_eq!(pushed_since().await, recorded);
+    }
+    assert_eq!(shop.events().await, 0);
+    let unchanged = "SELECT count(*) FROM product WHERE updated_at < pushed_at";
+    assert_eq!(shop.count(unchanged).await, 2);
+}
+
+#[tokio::test]
+async fn a_push_without_changes_is_newer_than_a_feed_that_was_received_before() {
+    let shop = Shop::open().await;
+    let received_at = shop.work().await.now();
+    let run = Origin::FeedRun { run: FeedRunId::from_random(7), received_at };
+    assert_eq!(shop.put_from(run, &[mug("a", "10")]).await, [PutOutcome::Created]);
+    shop.test.clock().advance(Duration::from_secs(1));
+    assert_eq!(shop.put(&[mug("a", "10")]).await, [PutOutcome::Unchanged]);
+    assert_eq!(shop.put_from(run, &[mug("a", "99")]).await, [PutOutcome::Outdated]);
+}
+
+#[tokio::test]
 async fn a_product_reads_back_as_it_was_put() {
     let shop = Shop::open().await;
     let draft = ProductDraft {

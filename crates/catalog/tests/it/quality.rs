@@ -1,6 +1,10 @@
 //! Data quality.
 
-use catalog::{Defect, ProductDraft};
+use std::time::Duration;
+
+use catalog::{Amount, Defect, ProductDraft, RatingDraft, RefreshOutdatedFigures};
+use database::Work;
+use jobs::{Runner, RunnerSettings};
 use primitives::PageRequest;
 
 use crate::shop::{Shop, merchant, mug};
@@ -24,9 +28,7 @@ async fn the_figures_match_the_defective_products() {
         crowns,
     ];
     shop.put(&drafts).await;
-    let mut work = shop.work().await;
-    let quality = catalog::refresh_quality(&mut work, merchant()).await.unwrap();
-    work.commit().await.unwrap();
+    let quality = shop.refresh_quality().await;
     assert_eq!((quality.products, quality.complete, quality.consistent), (5, 4, 2));
     assert_eq!(catalog::quality(&shop.reading(), merchant()).await.unwrap(), Some(quality));
     let page = PageRequest::new(None, None);
@@ -61,4 +63,41 @@ async fn the_figures_match_the_defective_products() {
     let (twins, _) =
         catalog::products_with_defects(&shop.reading(), merchant(), only, page).await.unwrap();
     assert_eq!(twins.len(), 2);
+}
+
+#[tokio::test]
+async fn an_event_says_that_a_store_has_products_for_the_first_time() {
+    let shop = Shop::open().await;
+    let filled = async || {
+        shop.refresh_quality().await;
+        shop.count("SELECT count(*) FROM outbox WHERE topic = 'catalog.filled'").await
+    };
+    assert_eq!(filled().await, 0, "it has no products");
+    shop.put(&[mug("one", "1")]).await;
+    assert_eq!(filled().await, 1);
+    shop.put(&[mug("two", "1")]).await;
+    assert_eq!(filled().await, 1, "it had products before");
+}
+
+#[tokio::test]
+async fn figures_of_an_earlier_version_are_computed_again() {
+    let shop = Shop::open().await;
+    let rating = Some(RatingDraft { average: Amount::new("4.5"), count: 9 });
+    shop.put(&[ProductDraft { rating, ..mug("one", "1") }]).await;
+    let right = shop.refresh_quality().await;
+    assert_eq!((right.rated_products, right.is_outdated), (1, false));
+    // As the migration leaves the figures that exist.
+    let outdated = "UPDATE catalog_quality
+                    SET rated_products = 0, rating_sum_hundredths = 0, pushed_since = NULL, is_outdated = true";
+    sqlx::query(outdated).execute(&mut shop.test.raw().await).await.unwrap();
+    for _ in 0..2 {
+        let mut work = Work::for_platform(shop.test.database()).await.unwrap();
+        jobs::enqueue_sweep::<RefreshOutdatedFigures>(&mut work).await.unwrap();
+        work.commit().await.unwrap();
+        let runner = Runner::new(shop.test.database().clone(), RunnerSettings::default());
+        let runner = runner.sweep::<RefreshOutdatedFigures>(Duration::from_mins(1), ());
+        runner.run_until_idle().await.unwrap();
+        let stored = catalog::quality(&shop.reading(), merchant()).await.unwrap();
+        assert_eq!(stored.as_ref(), Some(&right));
+    }
 }

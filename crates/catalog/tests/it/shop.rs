@@ -1,7 +1,8 @@
 //! The store of these tests.
 
 use catalog::{
-    Amount, ImageDraft, Incoming, Origin, Product, ProductDraft, PutOutcome, Quota, VariantDraft,
+    Amount, CatalogQuality, ImageDraft, Incoming, Origin, Product, ProductDraft, PutOutcome, Quota,
+    VariantDraft,
 };
 use database::{Reading, Work};
 use primitives::{Currency, Id, MerchantId, ProductId};
@@ -69,6 +70,11 @@ impl Shop {
         let mut work = self.work().await;
         catalog::refresh_counts(&mut work, merchant()).await.unwrap();
         work.commit().await.unwrap();
+    }
+
+    /// Refreshes the quality figures, as the same job does.
+    pub(crate) async fn refresh_quality(&self) -> CatalogQuality {
+        catalog::refresh_quality(self.test.database(), merchant()).await.unwrap()
     }
 
     /// Runs a query that returns one number.

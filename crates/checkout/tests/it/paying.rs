@@ -131,6 +131,12 @@ async fn a_payment_reported_by_the_merchant_places_one_order() {
         (shop.stock_and_held(mug).await, shop.count(ORDERS).await, shop.count(PUBLISHED).await),
         ((0, 0), 1, 1)
     );
+    let changed = "SELECT count(*) FROM outbox WHERE topic = 'checkout.changed'";
+    assert_eq!(shop.count(changed).await, 2, "started and completed");
+    let reported = "SELECT count(*) FROM outbox WHERE topic = 'payment.reported'";
+    assert_eq!(shop.count(reported).await, 3, "rejected, accepted, to be refunded");
+    let of_agent = "SELECT count(*) FROM payment_report JOIN checkout_session USING (checkout_id, agent_key_id)";
+    assert_eq!(shop.count(of_agent).await, 3);
     let status: String = sqlx::query_scalar("SELECT stock_status FROM product")
         .fetch_one(&mut shop.test.raw().await)
         .await
@@ -153,6 +159,9 @@ async fn a_sandbox_has_its_own_stock_and_is_purged() {
     assert_eq!(paid.status(), Status::Completed);
     assert_eq!((shop.count(ORDERS).await, shop.count(PUBLISHED).await), (1, 0));
     assert_eq!(shop.count("SELECT count(*) FROM agent_event").await, 0);
+    let changed =
+        "SELECT count(*) FROM outbox WHERE topic IN ('order.changed', 'checkout.changed')";
+    assert_eq!(shop.count(changed).await, 0);
     shop.advance(Duration::from_hours(25));
     shop.run::<checkout::PurgeCarts>(()).await;
     assert_eq!(shop.count(ORDERS).await, 0);

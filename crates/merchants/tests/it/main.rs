@@ -85,6 +85,57 @@ async fn a_suspended_or_inactive_store_is_not_admitted() {
     assert!(cache.find(&slug("low")).await.is_ok());
 }
 
+async fn set_standing(test: &TestDatabase, merchant: MerchantId, score: Option<f64>) {
+    let mut work = Work::for_platform(test.database()).await.unwrap();
+    let standing = Standing { score, provisional: score.is_none(), computed_at: work.now() };
+    merchants::set_standing(&mut work, merchant, &standing).await.unwrap();
+    work.commit().await.unwrap();
+}
+
+async fn standing(test: &TestDatabase, merchant: MerchantId) -> Standing {
+    let reading = database::Reading::for_store(test.database(), merchant).unwrap();
+    merchants::store(&reading, merchant).await.unwrap().standing
+}
+
+#[tokio::test]
+async fn a_suspended_store_without_a_score_stays_suspended_until_a_score_ends_it() {
+    let test = TestDatabase::new().await;
+    register(test.database(), &store(1, "low")).await.unwrap();
+    set_standing(&test, one(), Some(0.15)).await;
+    test.clock().advance(Duration::from_hours(6));
+    set_standing(&test, one(), None).await;
+    let kept = standing(&test, one()).await;
+    assert_eq!((kept.score, kept.provisional, kept.is_suspended()), (Some(0.15), false, true));
+    assert_eq!(kept.computed_at, test.database().local_now());
+    set_standing(&test, one(), Some(0.2)).await;
+    set_standing(&test, one(), None).await;
+    assert_eq!(standing(&test, one()).await.score, None, "it was not suspended any more");
+}
+
+#[tokio::test]
+async fn standings_are_locked_also_if_they_do_not_exist() {
+    let test = TestDatabase::new().await;
+    register(test.database(), &store(1, "new")).await.unwrap();
+    let mut first = Work::for_platform(test.database()).await.unwrap();
+    merchants::lock_standings(&mut first, &[one()]).await.unwrap();
+    let database = test.database().clone();
+    let second = tokio::spawn(async move {
+        let mut second = Work::for_platform(&database).await.unwrap();
+        merchants::lock_standings(&mut second, &[one()]).await.unwrap();
+        let standing = Standing { score: Some(0.9), provisional: false, computed_at: second.now() };
+        merchants::set_standing(&mut second, one(), &standing).await.unwrap();
+        second.commit().await.unwrap();
+    });
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    assert!(!second.is_finished(), "it waits");
+    let standing_of_first =
+        Standing { score: Some(0.5), provisional: false, computed_at: first.now() };
+    merchants::set_standing(&mut first, one(), &standing_of_first).await.unwrap();
+    first.commit().await.unwrap();
+    second.await.unwrap();
+    assert_eq!(standing(&test, one()).await.score, Some(0.9));
+}
+
 #[tokio::test]
 async fn a_merchant_finds_its_store_in_any_state() {
     let test = TestDatabase::new().await;

@@ -151,6 +151,18 @@ async fn agents_and_buyers_do_nothing_that_is_the_merchants() {
 }
 
 #[tokio::test]
+async fn every_change_of_an_order_is_published_once_for_other_domains() {
+    let shop = Shop::open().await;
+    shop.place(&order(1)).await.unwrap();
+    let (merchant, id) = (shop.as_merchant(), order(1).id);
+    orders::ship(&merchant, id, None, Shipment::default()).await.unwrap();
+    orders::deliver(&merchant, id, None, Vec::new()).await.unwrap();
+    shop.set_payment(1, PaymentStatus::Paid).await.unwrap();
+    let published = "SELECT count(*) FROM outbox JOIN placed_order ON order_id = subject WHERE topic = 'order.changed'";
+    assert_eq!(shop.count(published).await, 3, "placed, shipped, delivered; paid is no change");
+}
+
+#[tokio::test]
 async fn a_sandbox_order_has_a_history_and_no_events() {
     let shop = Shop::open().await;
     shop.place(&Order { is_sandbox: true, ..order(1) }).await.unwrap();

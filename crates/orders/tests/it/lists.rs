@@ -227,8 +227,10 @@ async fn lists_are_read_by_the_index_that_has_their_order() {
          FROM placed_order, generate_series(1, 1000)",
         "INSERT INTO order_return (merchant_id, order_id, return_id, status, outcome, items, requested_at, updated_at)
          SELECT merchant_id, order_id, order_id, 'closed', 'refund', '[{}]', created_at, created_at FROM placed_order",
-        "INSERT INTO order_dispute (merchant_id, order_id, dispute_id, status, reason, opened_by, respond_by, opened_at, updated_at)
-         SELECT merchant_id, order_id, order_id, 'withdrawn', 'other', 'agent', created_at, created_at, created_at
+        "INSERT INTO order_dispute (merchant_id, order_id, dispute_id, status, resolution, reason, opened_by, respond_by,
+                                    opened_at, updated_at, resolved_at)
+         SELECT merchant_id, order_id, order_id, 'resolved', 'merchant', 'other', 'agent', created_at, created_at, created_at,
+                created_at
          FROM placed_order",
         // Most orders of the agents are at other stores.
         "INSERT INTO placed_order
@@ -265,7 +267,7 @@ async fn lists_are_read_by_the_index_that_has_their_order() {
         ),
         (
             "order_dispute_status",
-            "SELECT dispute_id FROM order_dispute WHERE merchant_id = $1 AND status = 'resolved'
+            "SELECT dispute_id FROM order_dispute WHERE merchant_id = $1 AND status = 'withdrawn'
              ORDER BY opened_at DESC, dispute_id LIMIT 10",
         ),
     ] {

@@ -79,6 +79,7 @@ async fn every_field_of_an_order_is_stored() {
       "currency": "EUR",
       "delivered_at": null,
       "destination": null,
+      "is_paid_late": false,
       "is_sandbox": false,
       "lines": [
         {

@@ -8,7 +8,7 @@
 //! order, and one event of each operation that changed the product, in that order. An operation that
 //! ended before another began must precede it. A deadlock or any other error is a failure.
 //!
-//! A batch is not atomic with respect to all of its products: products that need no change are not
+//! A batch is not atomic with respect to all of its products: products that need no write are not
 //! locked, so another operation may be ordered after the batch for one product and before it for another.
 //! The check prints how often that happened; it cannot happen where operations share only one product.
 //!

@@ -140,7 +140,7 @@ pub(crate) struct Variant {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Product {
     pub(crate) listed: bool,
-    /// Whether a push ever changed the product.
+    /// Whether the product was ever pushed, also without a change.
     pub(crate) pushed: bool,
     pub(crate) label: u8,
     pub(crate) category: u32,
@@ -215,6 +215,8 @@ impl CatalogModel {
         }
         let mut new = self.product_of(draft, was.as_ref());
         if was.as_ref() == Some(&new) {
+            new.pushed |= source == Source::Push;
+            self.products.insert(number, new);
             return PutOutcome::Unchanged;
         }
         new.record_prices(number, was.as_ref(), effect);

@@ -36,7 +36,6 @@ pub(crate) async fn prove(trial: Trial) -> Verdict {
         attempts.push((format!("search by meaning, “{query}”"), found));
     }
     for (what, attempt) in [
-        ("computed trust scores", computed_trust(&shop).await?),
         ("appeals against a trust score", appeal(&shop).await?),
         ("an account of the person who approves", approval_without_account(&shop).await?),
     ] {
@@ -73,31 +72,6 @@ async fn search_by_meaning(site: &Site, query: &str, words: &[&str], wanted: usi
     };
     let meant = results.iter().filter(is_meant).count();
     Ok((meant < wanted).then(|| format!("{meant} of {}", results.len())))
-}
-
-/// A paid checkout and an import would change a computed score; the methodology says whether scores are computed.
-async fn computed_trust(shop: &Shop) -> Attempt {
-    let port = shop.port();
-    let (_, methodology) = call(port, "", "GET", "/trust/methodology", &Value::Null).await?;
-    let (_, before) = history(shop).await?;
-    let agent = shop.agent().await?;
-    let cart = shop.cart(&agent).await?;
-    let session = shop.complete(&agent, &cart).await?;
-    let paid = shop.pay(&session).await?;
-    if paid != 303 {
-        return Err(format!("the payment was answered with {paid}").into());
-    }
-    let (_, after) = history(shop).await?;
-    let is_computed = methodology["scores_computed"] == true || after != before;
-    Ok((!is_computed).then(|| format!("{after} points before and after a paid checkout")))
-}
-
-/// Returns the trust history of a store, and the number of its points.
-async fn history(shop: &Shop) -> Result<(Value, usize), Failure> {
-    let path = format!("/trust/scores/{}/history", shop.slug);
-    let (_, body) = call(shop.port(), "", "GET", &path, &Value::Null).await?;
-    let points = body["data"]["points"].as_array().map_or(0, Vec::len);
-    Ok((body, points))
 }
 
 async fn appeal(shop: &Shop) -> Attempt {

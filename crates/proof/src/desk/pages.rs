@@ -298,7 +298,7 @@ pub(crate) async fn public_pages(trial: Trial) -> Verdict {
     loop {
         let page = site.page(&path).await?;
         pages += 1;
-        for expected in ["Trust score", "Policies", "catalog sync", &format!("/{STORE}/mcp")] {
+        for expected in ["Trust score", "Policies", &format!("/{STORE}/mcp")] {
             ensure(page.contains(expected), || format!("{path} lacks {expected}"))?;
         }
         let start = format!("href=\"/stores/{STORE}/products/");
@@ -309,6 +309,12 @@ pub(crate) async fn public_pages(trial: Trial) -> Verdict {
             Some(next) => path = format!("/stores/{STORE}{next}"),
             None => break,
         }
+    }
+    let trust = site.page(&format!("/stores/{STORE}/trust")).await?;
+    pages += 1;
+    for expected in ["class=\"chart wide\"", "class=\"bar", "The scores as a table", "catalog sync"]
+    {
+        ensure(trust.contains(expected), || format!("the page of the score lacks {expected}"))?;
     }
     for id in trial.rotate(linked.clone(), 10) {
         let page = site.page(&format!("/stores/{STORE}/products/{id}")).await?;
@@ -397,6 +403,7 @@ pub(crate) async fn accessible(trial: Trial) -> Verdict {
         ("home", String::from("/")),
         ("directory", String::from("/stores")),
         ("store", format!("/stores/{STORE}")),
+        ("trust", format!("/stores/{STORE}/trust")),
         ("product", format!("/stores/{STORE}/products/{product}")),
         ("not-found", String::from("/nowhere")),
     ];

@@ -1,6 +1,5 @@
 //! A server with the demo stores, which the checks of a run share.
 
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -121,15 +120,19 @@ impl Deployment {
 /// Creates a database with the demo stores.
 pub(crate) async fn demo_database() -> TestDatabase {
     let world = demo::world();
-    let mut hasher = DefaultHasher::new();
-    format!("{world:?}").hash(&mut hasher);
     // The template of the tests of the whole application.
-    let template = Template { name: "world", fingerprint: hasher.finish() };
+    let template = Template { name: "world", fingerprint: demo::fingerprint() };
     let fill = async |database: Database| {
         let seeded = demo::seed(&database, &world, |_| {}).await;
         assert!(seeded.is_ok(), "the demo stores cannot be created: {:?}", seeded.err());
     };
-    TestDatabase::copy_of(&template, "cell-1", fill).await
+    let test = TestDatabase::copy_of(&template, "cell-1", fill).await;
+    // Processes have the clock of the system, by which the catalogs of the copy would be out of date.
+    let recent = "UPDATE store SET last_sync_at = last_sync_at + (now() - to_timestamp($1))";
+    let seeded_at = f64::from(u32::try_from(testkit::START / 1_000_000).unwrap_or_default());
+    let moved = sqlx::query(recent).bind(seeded_at).execute(&mut test.raw().await).await;
+    assert!(moved.is_ok(), "the demo stores cannot be synchronized: {:?}", moved.err());
+    test
 }
 
 /// A product without variants and in stock, of a demo store.

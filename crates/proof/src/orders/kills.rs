@@ -116,7 +116,8 @@ async fn run(
 ) -> Result<Run, Failure> {
     let mut rng = StdRng::seed_from_u64(seed);
     let before = Tally::read(&mut store.test.raw().await).await?;
-    let actors = Actors::start(store, &mut rng).await?;
+    let orders = store.copy(ORDERS, "pending").await?;
+    let actors = Actors::start(store, &orders, &mut rng).await?;
     let mut worker = Souk::work(&store.url(), 1)?;
     let sweeps = Sweeps::start(&store.test);
     let (since, mut kills) = (Instant::now(), 0);
@@ -145,7 +146,7 @@ async fn run(
 
 /// What was accepted, by the answers. An act that was sent again counts once.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-struct Tally {
+pub(crate) struct Tally {
     refunds: i64,
     refunded_minor: i64,
     shipments: i64,
@@ -193,7 +194,7 @@ impl Tally {
 }
 
 /// Programs that act until they are stopped.
-struct Actors {
+pub(crate) struct Actors {
     tasks: JoinSet<Result<Tally, Failure>>,
     ended: Arc<AtomicBool>,
     acts: Arc<AtomicU64>,
@@ -201,14 +202,18 @@ struct Actors {
 }
 
 impl Actors {
-    async fn start(store: &OrderStore, rng: &mut StdRng) -> Result<Self, Failure> {
-        let mut orders = Vec::new();
-        let mut sql = store.test.raw().await;
-        for order in store.copy(ORDERS, "pending").await? {
-            let (model, lines) = model_of(&mut sql, order, "pending").await?;
-            orders.push((model, Named::new(order, lines)));
+    /// Lets programs act on these orders, to which nothing has happened yet.
+    pub(crate) async fn start(
+        store: &OrderStore,
+        orders: &[OrderId],
+        rng: &mut StdRng,
+    ) -> Result<Self, Failure> {
+        let (mut sql, mut named) = (store.test.raw().await, Vec::new());
+        for order in orders {
+            let (model, lines) = model_of(&mut sql, *order, "pending").await?;
+            named.push((model, Named::new(*order, lines)));
         }
-        let orders = Arc::new(orders);
+        let orders = Arc::new(named);
         let mut actors = Self {
             tasks: JoinSet::new(),
             ended: Arc::default(),
@@ -231,7 +236,7 @@ impl Actors {
     }
 
     /// Stops them, and returns what was accepted.
-    async fn stop(mut self) -> Result<Tally, Failure> {
+    pub(crate) async fn stop(mut self) -> Result<Tally, Failure> {
         self.ended.store(true, Ordering::Relaxed);
         let mut accepted = Tally::default();
         while let Some(ended) = self.tasks.join_next().await {

@@ -18,7 +18,7 @@ use crate::report::{Failure, ensure};
 use crate::souk::{Souk, output, stable_port, store_key};
 
 /// The slug of the store.
-pub(super) const SLUG: &str = "cellar";
+pub(crate) const SLUG: &str = "cellar";
 /// Prices that leave a remainder with most quantities, discounts and rates.
 const PRICES: [&str; 3] = ["9.99", "24.95", "0.37"];
 /// Units of each product: enough for every copy to be canceled and bought again.
@@ -28,32 +28,32 @@ const CARTS: [&[(usize, i64)]; 4] =
     [&[(0, 1)], &[(0, 3), (1, 1)], &[(2, 7), (0, 2), (1, 2)], &[(1, 5)]];
 
 /// The merchant of the store.
-pub(super) fn merchant() -> MerchantId {
+pub(crate) fn merchant() -> MerchantId {
     MerchantId::from_random(1)
 }
 
 /// Credentials of everyone who acts on orders.
 #[derive(Clone)]
-pub(super) struct Callers {
+pub(crate) struct Callers {
     /// A key of the store.
-    pub(super) store_key: String,
-    pub(super) agent: Agent,
+    pub(crate) store_key: String,
+    pub(crate) agent: Agent,
     /// The token of the agent's account.
-    pub(super) account: String,
+    pub(crate) account: String,
     /// The token of an administrator.
-    pub(super) admin: String,
+    pub(crate) admin: String,
 }
 
 /// The store, in its own database, and two servers.
-pub(super) struct OrderStore {
+pub(crate) struct OrderStore {
     pub(super) servers: Vec<Souk>,
-    pub(super) ports: [u16; 2],
-    pub(super) callers: Callers,
+    pub(crate) ports: [u16; 2],
+    pub(crate) callers: Callers,
     /// Orders that were bought.
-    pub(super) bought: Vec<OrderId>,
-    pub(super) store: testkit::TestStore,
+    pub(crate) bought: Vec<OrderId>,
+    pub(crate) store: testkit::TestStore,
     // Last, because it can be dropped only once the servers have ended.
-    pub(super) test: TestDatabase,
+    pub(crate) test: TestDatabase,
 }
 
 impl OrderStore {
@@ -63,7 +63,7 @@ impl OrderStore {
     }
 
     /// Creates the store in an existing database.
-    pub(super) async fn open_in(test: TestDatabase) -> Result<Self, Failure> {
+    pub(crate) async fn open_in(test: TestDatabase) -> Result<Self, Failure> {
         let builder = StoreBuilder::new(SLUG).merchant(merchant()).score(0.9).settings(settings());
         let store = builder.build(test.database()).await;
         let drafts: Vec<ProductDraft> = PRICES.iter().enumerate().map(draft).collect();
@@ -80,12 +80,12 @@ impl OrderStore {
         Ok(opened)
     }
 
-    pub(super) fn url(&self) -> String {
+    pub(crate) fn url(&self) -> String {
         self.test.url()
     }
 
     /// Replaces a server by a new process at the same port.
-    pub(super) async fn restart(&mut self, server: usize) -> Result<(), Failure> {
+    pub(crate) async fn restart(&mut self, server: usize) -> Result<(), Failure> {
         self.restart_with(server, &[]).await
     }
 
@@ -127,7 +127,7 @@ impl OrderStore {
     }
 
     /// Copies bought orders in turn, with this status, and returns the copies.
-    pub(super) async fn copy(&self, count: usize, status: Status) -> Result<Vec<OrderId>, Failure> {
+    pub(crate) async fn copy(&self, count: usize, status: Status) -> Result<Vec<OrderId>, Failure> {
         let mut sql = self.test.raw().await;
         let mut copies = Vec::new();
         for (at, template) in self.bought.iter().enumerate() {
@@ -142,7 +142,7 @@ impl OrderStore {
 }
 
 /// Copies an order, with new ids and this status.
-pub(super) async fn copy(
+pub(crate) async fn copy(
     sql: &mut PgConnection,
     template: OrderId,
     count: usize,

@@ -25,7 +25,7 @@ pub(super) fn by_event<'request>(
 
 /// Fails unless a receiver with the secret accepts the request at the time of its arrival, and all headers name the event of the
 /// body.
-pub(super) fn check_request(request: &Request, secret: &str) -> Result<(), Failure> {
+pub(crate) fn check_request(request: &Request, secret: &str) -> Result<(), Failure> {
     let verifier = Verifier::new([secret])?;
     let header = request.headers.get(HEADER).map(String::as_str);
     let outcome = verifier.verify_at(header, request.body.as_bytes(), request.at_seconds());
@@ -59,6 +59,6 @@ pub(super) fn signatures_of(request: &Request) -> Vec<&str> {
 }
 
 /// Returns the body of a request as JSON.
-pub(super) fn body_of(request: &Request) -> Result<Value, Failure> {
+pub(crate) fn body_of(request: &Request) -> Result<Value, Failure> {
     Ok(serde_json::from_str(&request.body)?)
 }

@@ -29,25 +29,25 @@ pub(super) type Environment = Vec<(&'static str, String)>;
 const PENDING: &str = "SELECT count(*) FROM webhook_delivery WHERE dead_at IS NULL";
 
 /// Stores, their receiver and their database.
-pub(super) struct Site {
-    pub(super) receiver: Receiver,
+pub(crate) struct Site {
+    pub(crate) receiver: Receiver,
     pub(super) webhooks: Webhooks,
-    pub(super) database: Database,
+    pub(crate) database: Database,
     // Last, because it can be dropped only once nobody uses it.
-    pub(super) test: TestDatabase,
+    pub(crate) test: TestDatabase,
 }
 
 /// An endpoint that was registered.
 #[derive(Debug, Clone)]
-pub(super) struct Registered {
-    pub(super) merchant: MerchantId,
-    pub(super) id: EndpointId,
+pub(crate) struct Registered {
+    pub(crate) merchant: MerchantId,
+    pub(crate) id: EndpointId,
     /// The signing secret, `whsec_…`.
-    pub(super) secret: String,
+    pub(crate) secret: String,
 }
 
 /// A `souk work` whose metrics can be read.
-pub(super) struct Worker {
+pub(crate) struct Worker {
     pub(super) souk: Souk,
     operator_port: u16,
 }
@@ -118,7 +118,7 @@ fn worker_environment(operator_port: u16) -> [(&'static str, String); 2] {
 }
 
 impl Site {
-    pub(super) async fn open() -> Result<Self, Failure> {
+    pub(crate) async fn open() -> Result<Self, Failure> {
         Self::open_in(TestDatabase::new().await, Receiver::start()?).await
     }
 
@@ -131,7 +131,7 @@ impl Site {
     }
 
     /// Starts a worker that delivers to this machine.
-    pub(super) fn worker(&self, settings: &[(&'static str, String)]) -> Result<Worker, Failure> {
+    pub(crate) fn worker(&self, settings: &[(&'static str, String)]) -> Result<Worker, Failure> {
         let mut environment = loopback();
         environment.extend_from_slice(settings);
         worker(&self.test.url(), &environment)
@@ -157,7 +157,7 @@ impl Site {
     }
 
     /// Registers a path of the receiver for all kinds of events.
-    pub(super) async fn endpoint(
+    pub(crate) async fn endpoint(
         &self,
         merchant: MerchantId,
         path: &str,
@@ -190,7 +190,7 @@ impl Site {
         publish(&self.database, merchant).await
     }
 
-    pub(super) async fn raw(&self) -> PgConnection {
+    pub(crate) async fn raw(&self) -> PgConnection {
         self.test.raw().await
     }
 

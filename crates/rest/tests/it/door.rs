@@ -21,6 +21,7 @@ use serde_json::Value;
 use testkit::{START, TestDatabase};
 use tokio::sync::watch;
 use tower::ServiceExt;
+use trust::MethodologyVersion;
 use webhooks::{SealingKey, Webhooks};
 
 pub(crate) const SITE_URL: &str = "https://souk.example";
@@ -106,6 +107,7 @@ impl Door {
             uploads: catalog::UploadGate::without_disk(),
             write_feed: ndjson,
             webhooks,
+            trust_methodology: MethodologyVersion::V20,
             health: seen,
         });
         Self { router, health, agent_key: None }

@@ -15,6 +15,7 @@ mod merchant;
 mod merchant_catalog;
 mod merchant_orders;
 mod merchant_own;
+mod merchant_trust;
 mod merchant_webhooks;
 mod openapi;
 mod sale;

@@ -3,7 +3,7 @@
 use axum::body::Body;
 use axum::http::{Method, Request};
 use database::Work;
-use identity::{Actor, NewAgentKey, NewPerson};
+use identity::{Actor, NewAgentKey, NewPerson, NewStoreKey, StoreScope};
 use merchants::Policies;
 use primitives::{MerchantId, Plan, Scope, Timestamp};
 use serde_json::{Value, json};
@@ -79,6 +79,18 @@ impl Market {
             .build(self.test.database())
             .await;
         Shop { merchant: store.merchant, key: store.store_key().key.clone() }
+    }
+
+    /// Returns the store with another key, which has these scopes.
+    pub(crate) async fn with_scopes(&self, shop: &Shop, scopes: &[StoreScope]) -> Shop {
+        let scopes = scopes.iter().copied().collect();
+        let new = NewStoreKey { scopes, ..NewStoreKey::new("another") };
+        let (merchant, operator, secret) = (shop.merchant, Actor::Operator, secret());
+        let mut work = Work::for_platform(self.test.database()).await.unwrap();
+        let issued = identity::issue_store_key(&mut work, &secret, operator, merchant, &new);
+        let (issued, _) = issued.await.unwrap();
+        work.commit().await.unwrap();
+        Shop { merchant, key: issued.key }
     }
 
     /// Calls an endpoint with the store's key. `path` is relative to `/api/v1/merchant`.

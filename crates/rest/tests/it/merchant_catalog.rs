@@ -1,12 +1,27 @@
 //! A merchant's own catalog: push, offer updates, imports, quality.
 
+use std::time::Duration;
+
 use axum::body::Body;
 use axum::http::Method;
-use database::Work;
 use serde_json::{Value, json};
 
 use crate::market::{GTIN, Market, assert_error, mug, statuses, with};
 use crate::openapi::{assert_described, assert_described_for};
+
+#[tokio::test]
+async fn a_push_without_changes_keeps_the_catalog_fresh() {
+    let (market, shop) = Market::with_shop().await;
+    market.stock(&shop, &[mug("a", json!(3))]).await;
+    let scheduled = "SELECT count(*) FROM job WHERE kind = 'catalog.take_stock'";
+    let first = market.count(scheduled).await;
+    for (minutes, more) in [(59, 0), (1, 1), (1, 1)] {
+        market.test.clock().advance(Duration::from_mins(minutes));
+        let answer = market.push(&shop, &[mug("a", json!(3))]).await;
+        assert_eq!(statuses(&answer), ["unchanged"], "{}", answer.body);
+        assert_eq!(market.count(scheduled).await, first + more, "once an hour");
+    }
+}
 
 #[tokio::test]
 async fn a_push_returns_one_result_per_item_in_order() {
@@ -355,14 +370,12 @@ async fn quality_is_measured_and_defects_are_listed() {
             ],
         )
         .await;
-    let mut work = Work::for_store(market.test.database(), shop.merchant).await.unwrap();
-    catalog::refresh_quality(&mut work, shop.merchant).await.unwrap();
-    work.commit().await.unwrap();
+    catalog::refresh_quality(market.test.database(), shop.merchant).await.unwrap();
     let answer = read("").await;
     let data = &answer.body["data"];
     assert_eq!(data["catalog_completeness"], 0.6);
     assert_eq!(data["data_consistency"], 0.2);
-    assert_eq!((&data["catalog_freshness"], &data["updating"]), (&json!(0.0), &json!(false)));
+    assert_eq!((&data["catalog_freshness"], &data["updating"]), (&json!(1.0), &json!(false)));
     let failing = data["failing"].as_array().unwrap();
     let seen: Vec<_> = failing
         .iter()

@@ -259,6 +259,9 @@ async fn a_store_has_two_exports_at_a_time() {
     assert!(begun.iter().all(|response| response.status() == 200));
     let third = begin_export(&market, &shop, "ndjson").await;
     assert_eq!(third.status(), 429, "exports that nobody reads are not counted");
+    let evidence = market.read(&shop, "/trust/evidence").await;
+    assert_eq!(evidence.status, 429, "the evidence of a score is an export: {}", evidence.body);
+    assert_eq!(market.read(&shop, "/trust").await.status, 200);
     let other = market.open("other", Some(0.9), true).await;
     assert_eq!(begin_export(&market, &other, "ndjson").await.status(), 200);
     for response in begun {

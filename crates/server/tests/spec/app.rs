@@ -1,7 +1,7 @@
 //! The whole application in process: the wiring of production on its own database, with a fixed clock and
 //! seeded randomness.
 
-use std::hash::{BuildHasher, DefaultHasher, Hash, Hasher, RandomState};
+use std::hash::{BuildHasher, RandomState};
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
@@ -23,6 +23,7 @@ use server::{App, AppSettings};
 use testkit::{Template, TestDatabase};
 use tokio::sync::watch;
 use tower::ServiceExt;
+use trust::MethodologyVersion;
 
 /// The site URL of the application under test.
 pub(crate) const SITE_URL: &str = "http://souk.test";
@@ -98,9 +99,7 @@ impl TestApp {
     /// Starts on a copy of the demo data, in the given cell.
     pub(crate) async fn in_cell(cell: &str) -> Self {
         let world = demo::world();
-        let mut hasher = DefaultHasher::new();
-        format!("{world:?}").hash(&mut hasher);
-        let template = Template { name: "world", fingerprint: hasher.finish() };
+        let template = Template { name: "world", fingerprint: demo::fingerprint() };
         let seed = async |database: Database| {
             demo::seed(&database, &world, |_| {}).await.unwrap();
         };
@@ -166,6 +165,7 @@ impl TestApp {
             store_concurrency: 50,
             key_age_max: Duration::ZERO,
             secure: false,
+            trust_methodology: MethodologyVersion::V20,
             trusted_proxies: Arc::new([]),
         };
         change(&mut settings);

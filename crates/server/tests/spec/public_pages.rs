@@ -37,8 +37,7 @@ async fn stores_and_products_are_found_by_links() {
     assert_eq!(stores.first(), Some(&"/stores/olaria-salgueira"), "highest trust score first");
     let demo = open(&app, "/stores/demo-store").await;
     assert_eq!(demo.status, 200);
-    for expected in ["Demo store.", "http://souk.test/demo-store/mcp", "How the score is composed"]
-    {
+    for expected in ["Demo store.", "http://souk.test/demo-store/mcp", "/stores/demo-store/trust"] {
         assert!(demo.text.contains(expected), "{expected} is missing: {}", demo.text);
     }
     let products = links(&demo.text, "/stores/demo-store/products/");
@@ -64,7 +63,8 @@ async fn every_page_of_a_store_is_self_contained() {
     let app = TestApp::start().await;
     let product = open(&app, "/stores/demo-store").await.text;
     let product = links(&product, "/stores/demo-store/products/")[0].to_owned();
-    for path in ["/stores", "/stores/demo-store", &product, "/stores/nobody"] {
+    let trust = "/stores/demo-store/trust";
+    for path in ["/stores", "/stores/demo-store", trust, &product, "/stores/nobody"] {
         let page = open(&app, path).await;
         let policy = page.headers["content-security-policy"].to_str().unwrap();
         assert!(policy.starts_with("default-src 'none'; style-src 'self'"), "{path}: {policy}");

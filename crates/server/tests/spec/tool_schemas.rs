@@ -226,8 +226,11 @@ fn store_arguments() -> Vec<(&'static str, Vec<Value>)> {
         ("get_search_facets", vec![json!({}), json!({ "query": "coffee", "max_price": 50 })]),
         ("get_store_capabilities", vec![json!({})]),
         ("get_store_policies", vec![json!({}), json!({ "types": ["returns", "shipping"] })]),
-        ("get_trust_history", vec![json!({}), json!({ "from": "2026-10-25T00:00:00Z" })]),
-        ("get_trust_methodology", vec![json!({})]),
+        (
+            "get_trust_history",
+            vec![json!({}), json!({ "from": "2026-10-25T00:00:00Z", "limit": 3 })],
+        ),
+        ("get_trust_methodology", vec![json!({}), json!({ "full": true })]),
         ("get_trust_score", vec![json!({})]),
         (
             "list_new_arrivals",

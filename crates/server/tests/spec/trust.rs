@@ -1,8 +1,9 @@
 //! The methodology (docs/contract/trust.md#methodology-document), the scores and their history.
 
-use serde_json::Value;
+use serde_json::{Value, json};
+use trust::MethodologyVersion;
 
-use crate::app::TestApp;
+use crate::app::{TestApp, call};
 
 #[tokio::test]
 async fn the_methodology_is_published_as_specified() {
@@ -38,16 +39,53 @@ async fn a_score_has_components_and_a_history() {
         (&Value::from("VERIFIED"), &Value::from("demo"))
     );
     assert_eq!(score["components"].as_object().unwrap().len(), 12);
+    assert_eq!(score["evidence_hash"].as_str().map(str::len), Some(64));
 
     let path = "/api/v1/trust/scores/demo-store/history";
     let points = |answer: Value| answer["data"]["points"].as_array().unwrap().len();
     assert_eq!(points(app.get(path).await.json()), 90);
-    let week = format!("{path}?from=2026-10-26T00:00:00Z&to=2026-11-01T00:00:00Z");
+    let week = format!("{path}?from=2026-10-26T00:00:00Z&to=2026-11-01T12:00:00Z");
     assert_eq!(points(app.get(&week).await.json()), 7);
+    let few = app.get(&format!("{path}?limit=5")).await.json();
+    let epochs = few["data"]["points"].as_array().unwrap().iter().map(|it| it["epoch"].as_i64());
+    let epochs: Vec<i64> = epochs.map(Option::unwrap).collect();
+    assert_eq!(epochs.len(), 5, "{epochs:?}");
+    assert!(epochs.is_sorted_by(|newer, older| newer > older), "{epochs:?}");
     let wrong = app.get(&format!("{path}?from=yesterday")).await;
     assert_eq!((wrong.status.as_u16(), wrong.code().as_str()), (400, "invalid_request"));
     assert!(wrong.text.contains("from"), "{}", wrong.text);
     for path in ["/api/v1/trust/scores/nobody", "/api/v1/trust/scores/nobody/history"] {
         assert_eq!(app.get(path).await.code(), "store_not_found");
     }
+}
+
+#[tokio::test]
+async fn a_trust_history_is_short_over_mcp() {
+    let app = TestApp::start().await;
+    let path = "/demo-store/mcp";
+    let history = async |arguments: Value| {
+        let answer = app.post_json(path, &call("get_trust_history", arguments)).await.json();
+        let text = answer["result"]["content"][0]["text"].as_str().unwrap().to_owned();
+        let points = answer["result"]["structuredContent"]["points"].as_array().unwrap().len();
+        (text.len(), points)
+    };
+    let (bytes, points) = history(json!({})).await;
+    assert!(points == 15 && bytes / 4 <= 1_000, "{points} points, {bytes} bytes");
+    assert_eq!(history(json!({ "limit": 60 })).await.1, 60);
+    assert_eq!(history(json!({ "limit": 0 })).await.1, 1);
+}
+
+#[tokio::test]
+async fn the_methodology_says_which_one_is_in_force() {
+    let test = TestApp::start().await.test;
+    let app = TestApp::with_settings(test, |settings| {
+        settings.trust_methodology = MethodologyVersion::V41;
+    });
+    let document = app.get("/api/v1/trust/methodology").await.json();
+    assert_eq!(document["v41_methodology"]["status"], "active");
+    let tool = call("get_trust_methodology", json!({}));
+    let answer = app.post_json("/demo-store/mcp", &tool).await.json();
+    let short = &answer["result"]["structuredContent"];
+    assert_eq!(short["v41_methodology"]["status"], "active");
+    assert!(short.get("units").is_none(), "{short}");
 }

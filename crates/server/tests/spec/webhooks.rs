@@ -146,7 +146,7 @@ async fn an_unknown_kind_of_events_is_answered_with_the_nearest_one() {
         assert_eq!((status, code.as_str()), (400, "invalid_request"), "{sent}");
         assert_eq!((&details["field"], &details["did_you_mean"]), (&json!("events[1]"), &nearest));
         let allowed = details["allowed"]["enum"].as_array().unwrap();
-        assert!(allowed.len() == 9 && !allowed.contains(&json!("webhook.test")), "{details}");
+        assert!(allowed.len() == 10 && !allowed.contains(&json!("webhook.test")), "{details}");
     }
     let (status, _, details) =
         refusal(&merchant.post("/webhooks", &json!({ "url": URL, "events": [] })).await);

@@ -4,6 +4,7 @@
 
 mod app;
 mod order_page;
+mod trust_page;
 
 use axum::body::Body;
 use axum::http::{HeaderMap, Request};

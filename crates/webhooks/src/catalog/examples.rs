@@ -1,15 +1,17 @@
 //! Examples of events, built from the payload types and serialized as events are.
 
+use merchants::Standing;
 use primitives::{
-    CartId, CheckoutId, Currency, DisputeId, EndpointId, EventId, FulfillmentId, Id, LineId, Money,
-    OrderId, ProductId, RefundId, ReturnId, Timestamp, VariantId,
+    CartId, CheckoutId, Currency, DisputeId, EndpointId, EventId, FulfillmentId, Id, LineId,
+    MerchantId, Money, OrderId, ProductId, RefundId, ReturnId, Timestamp, VariantId,
 };
 
 use super::ordered_json::OrderedJson;
 use crate::webhook_test::WebhookTest;
 use crate::{
     CheckoutAbandoned, DisputePayload, EventKind, FulfillmentPayload, LineItem, OrderChange,
-    OrderChanged, OrderCreated, RefundPayload, ReturnPayload, UnitsPayload, WebhookEvent,
+    OrderChanged, OrderCreated, RefundPayload, ReturnPayload, TrustReason, TrustScoreChanged,
+    UnitsPayload, WebhookEvent,
 };
 
 /// 2027-01-15T08:00:00Z
@@ -67,6 +69,7 @@ fn event(kind: EventKind) -> WebhookEvent {
             let change = OrderChange::DisputeOpened(dispute("open", None, None));
             changed("delivered", 6, Some("damaged"), "agent", change)
         }
+        EventKind::TrustScoreChanged => trust_score_changed(),
         // A test has another payload.
         EventKind::DisputeResolved | EventKind::WebhookTest => {
             let change =
@@ -112,6 +115,30 @@ fn checkout_abandoned() -> WebhookEvent {
         last_activity_at: at(0),
         reason_code: Some(String::from("changed_mind")),
         recovery_url: Some(String::from("https://shop.example/cart?items=POUR-101-S:2")),
+    })
+}
+
+fn trust_score_changed() -> WebhookEvent {
+    let standing = Standing { score: Some(0.184), provisional: false, computed_at: at(0) };
+    WebhookEvent::TrustScoreChanged(TrustScoreChanged {
+        merchant: MerchantId::from_random(1),
+        slug: slug(),
+        score: standing.score,
+        previous_score: Some(0.212),
+        band: Some("RESTRICTED"),
+        previous_band: Some("RESTRICTED"),
+        provisional: standing.provisional,
+        suspended: standing.is_suspended(),
+        previously_suspended: false,
+        methodology_version: "2.0",
+        reasons: vec![TrustReason {
+            component: "availability_accuracy",
+            value: 0.04,
+            points_lost: 0.118,
+            remedy: "Keep stock up to date, and ship orders instead of canceling them as out of stock.",
+        }],
+        suspension_threshold: merchants::SUSPENSION_THRESHOLD,
+        ends: standing.suspension_end(at(10 * 60)),
     })
 }
 

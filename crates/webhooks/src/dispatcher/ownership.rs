@@ -307,7 +307,7 @@ pub(super) async fn release(
     is_doubtful: &mut bool,
 ) -> Result<HashSet<MerchantId>, DatabaseError> {
     let mut work = open(database).await?;
-    table::limit_statements(work.sql(), READ_MAX.min(lease / 6)).await?;
+    database::set_statement_timeout(work.sql(), READ_MAX.min(lease / 6)).await?;
     let done = queue::release(&mut work, owner, releases).await?;
     commit_ownership(work, is_doubtful).await?;
     Ok(done)
