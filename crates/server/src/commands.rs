@@ -358,6 +358,7 @@ async fn migrate(config: &Config, database: &Database) -> Result<(), CommandErro
 }
 
 async fn seed(config: &Config, database: &Database) -> Result<(), CommandError> {
+    database.refresh_directory().await.map_err(|error| database_error(config, error))?;
     let world = demo::world();
     let seeded = demo::seed_by(database, &world, config.methodology(), |store| {
         tracing::info!(store = store.slug, products = store.products.len(), "store seeded");
