@@ -172,7 +172,7 @@ impl ToolEntry {
         let mut schema = (self.arguments)();
         if self.writes_to_store() {
             schema["properties"][KEY_ARGUMENT] = json!({
-                "description": "Retries with the same key run once.",
+                "description": "Retries with this key run once.",
                 "type": "string",
                 "pattern": format!("^[ -~]{{1,{}}}$", IdempotencyKey::LENGTH_MAX),
             });

@@ -29,7 +29,7 @@ pub(super) struct Arguments {
     quote_hash: Option<String>,
     /// Proof of the approval, if the store requires one.
     confirmation: Option<ProofRequest>,
-    /// Payment method, if known.
+    /// `stripe`, `x402` or `paypal`, if known.
     payment_method: Option<PaymentMethod>,
 }
 

@@ -17,7 +17,7 @@ pub(super) struct CreateCheckout;
 pub(super) struct Arguments {
     /// Id from `create_cart`.
     cart_id: CartId,
-    /// Payment method, if known.
+    /// `stripe`, `x402` or `paypal`, if known.
     payment_method: Option<PaymentMethod>,
 }
 

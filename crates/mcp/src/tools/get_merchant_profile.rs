@@ -17,7 +17,7 @@ pub(super) struct Arguments {}
 impl Tool for GetMerchantProfile {
     const NAME: &'static str = "get_merchant_profile";
     const TITLE: &'static str = "Merchant profile";
-    const PURPOSE: &'static str = "Get this store's profile: company, contact, countries, currencies, identity verification, and a summary of trust and policies. For the figures behind the trust score, use get_trust_score; for policies in full, get_store_policies.";
+    const PURPOSE: &'static str = "Get this store's profile: company, contact, countries, currencies, identity verification, and a summary of trust and policies. For trust figures, use get_trust_score; for policies in full, get_store_policies.";
     const SET: ToolSet = ToolSet::Discovery;
     const ACCESS: Access = Access::Public;
     const CONFIRMATION: Confirmation = Confirmation::Never;

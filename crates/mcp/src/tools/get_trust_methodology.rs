@@ -184,7 +184,7 @@ impl Output {
 impl Tool for GetTrustMethodology {
     const NAME: &'static str = "get_trust_methodology";
     const TITLE: &'static str = "Trust methodology";
-    const PURPOSE: &'static str = "Get the rules by which every store's trust score and label are computed and search results are ranked. For this store's own score, use get_trust_score.";
+    const PURPOSE: &'static str = "Get the rules of trust scores, labels and search ranking. For this store's own score, use get_trust_score.";
     const SET: ToolSet = ToolSet::Discovery;
     const ACCESS: Access = Access::Public;
     const CONFIRMATION: Confirmation = Confirmation::Never;

@@ -17,7 +17,7 @@ pub(super) struct Arguments {}
 impl Tool for GetTrustScore {
     const NAME: &'static str = "get_trust_score";
     const TITLE: &'static str = "Trust score";
-    const PURPOSE: &'static str = "Get this store's trust score (0 to 1), its label, the figures it is computed from, and whether agents may check out here. Check it before buying.";
+    const PURPOSE: &'static str = "Get this store's trust score (0 to 1), label and component figures, and whether agents may check out here. Check it before buying.";
     const SET: ToolSet = ToolSet::Discovery;
     const ACCESS: Access = Access::Public;
     const CONFIRMATION: Confirmation = Confirmation::Never;

@@ -69,7 +69,7 @@ impl Method {
 impl Tool for ListPaymentMethods {
     const NAME: &'static str = "list_payment_methods";
     const TITLE: &'static str = "Payment methods";
-    const PURPOSE: &'static str = "List how a purchase at this store can be paid: the page on which the person pays, and the payment methods that work now with their currencies. No tool takes card data: the person pays at checkout_url.";
+    const PURPOSE: &'static str = "List how a purchase at this store can be paid: the page on which the person pays, and the payment methods that work now. No tool takes card data: the person pays at checkout_url.";
     const SET: ToolSet = ToolSet::Discovery;
     const ACCESS: Access = Access::Public;
     const CONFIRMATION: Confirmation = Confirmation::Never;

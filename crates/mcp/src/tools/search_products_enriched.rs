@@ -91,7 +91,7 @@ pub(super) struct Delivery {
 impl Tool for SearchProductsEnriched {
     const NAME: &'static str = "search_products_enriched";
     const TITLE: &'static str = "Search with details";
-    const PURPOSE: &'static str = "Search like search_products, and return each result with its variants, newest reviews and delivery cost. Use it only if these are needed for every result: answers are much larger.";
+    const PURPOSE: &'static str = "Search like search_products, with variants, newest reviews and delivery cost of each result. Use it only if every result needs these: answers are much larger.";
     const SET: ToolSet = ToolSet::Discovery;
     const ACCESS: Access = Access::Public;
     const CONFIRMATION: Confirmation = Confirmation::Never;

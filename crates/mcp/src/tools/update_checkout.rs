@@ -29,7 +29,7 @@ pub(super) struct Arguments {
     /// Replaces all discount codes.
     #[schemars(length(max = CODES_MAX), inner(length(min = 1, max = CODE_LENGTH_MAX)))]
     discount_codes: Option<Vec<String>>,
-    /// Payment method.
+    /// `stripe`, `x402` or `paypal`.
     payment_method: Option<PaymentMethod>,
 }
 

@@ -93,9 +93,10 @@ impl Run {
         Ok(Self { workers, url, database, sql, rng, merchants, first, current, began })
     }
 
-    /// Kills workers until all late epochs are done. Returns the number of kills.
+    /// Kills workers until all late epochs are done, each one after further scores were stored: a job that is killed whenever it
+    /// starts is quarantined. Returns the number of kills.
     async fn kill_until_done(&mut self, trial: &Trial, limit: Duration) -> Result<u32, Failure> {
-        let mut kills = 0;
+        let (mut kills, mut scores_before) = (0, 0);
         loop {
             let pause = self.rng.random_range(500..1_800);
             tokio::time::sleep(Duration::from_millis(pause)).await;
@@ -108,6 +109,10 @@ impl Run {
             ensure(self.began.elapsed() < limit, || {
                 format!("after {limit:?} and {kills} kills there are {scores} scores")
             })?;
+            if !done && scores == scores_before {
+                continue;
+            }
+            scores_before = scores;
             let which = self.rng.random_range(0..2_usize);
             self.workers[which].signal("KILL")?;
             self.workers[which] = Souk::work(&self.url, LEASE_SECONDS)?;

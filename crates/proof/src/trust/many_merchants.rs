@@ -110,6 +110,8 @@ pub(super) async fn fill(
             .await
             .map_err(|error| format!("{} merchants: {error}", grouped(merchants)))?;
     }
+    // The rows of days have no facts from which they could be counted again.
+    sqlx::raw_sql("UPDATE trust_backfill SET completed_at = now()").execute(&mut sql).await?;
     sqlx::raw_sql("VACUUM ANALYZE").execute(&mut sql).await?;
     Ok(())
 }

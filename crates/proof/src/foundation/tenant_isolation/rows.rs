@@ -46,8 +46,8 @@ pub(crate) async fn tables_with_merchant(sql: &mut PgConnection) -> sqlx::Result
     select.fetch_all(sql).await
 }
 
-/// Drops constraints and triggers, so that a row needs nothing but its key. Row-level security is not
-/// changed.
+/// Drops constraints and triggers, and adds partitions for all keys, so that a row needs nothing but its key. Row-level
+/// security is not changed.
 pub(crate) async fn drop_constraints(sql: &mut PgConnection) -> sqlx::Result<()> {
     let drop_all = sqlx::raw_sql(
         "DO $$
@@ -77,6 +77,13 @@ pub(crate) async fn drop_constraints(sql: &mut PgConnection) -> sqlx::Result<()>
                  WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p')
              LOOP
                  EXECUTE format('ALTER TABLE %s DISABLE TRIGGER ALL', part.relation);
+             END LOOP;
+             FOR part IN
+                 SELECT partrelid::regclass AS relation, pg_class.relname AS name
+                 FROM pg_partitioned_table JOIN pg_class ON pg_class.oid = partrelid
+                 WHERE relnamespace = 'public'::regnamespace AND partdefid = 0
+             LOOP
+                 EXECUTE format('CREATE TABLE public.%I PARTITION OF %s DEFAULT', part.name || '_of_tests', part.relation);
              END LOOP;
          END
          $$",
