@@ -258,7 +258,7 @@ impl Run {
     /// Scores of some merchants are computed again, from the evidence that is stored with them.
     async fn scores_follow_from_evidence(&mut self) -> Result<(), Failure> {
         let merchants: Vec<MerchantId> =
-            sqlx::query_scalar("SELECT merchant_id FROM store ORDER BY merchant_id LIMIT $1")
+            sqlx::query_scalar("SELECT merchant_id FROM standing ORDER BY merchant_id LIMIT $1")
                 .bind(SAMPLE)
                 .fetch_all(&mut self.sql)
                 .await?;
