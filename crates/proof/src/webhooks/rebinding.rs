@@ -22,6 +22,8 @@ const PERMITTED: &str = "127.77.0.1";
 const INSIDE: &str = "127.0.0.1";
 /// Deliveries to a name whose address changes with every question.
 const CHANGES: usize = 12;
+/// Deliveries of them for which the name server answers too late.
+const UNANSWERED_MAX: usize = 2;
 
 pub(crate) async fn prove(_: Trial) -> Verdict {
     let check = Check::open().await?;
@@ -171,11 +173,13 @@ impl Check {
         let endpoint = self.register_permitted(host, "/close").await?;
         // Fewer refused ones in a row than open the circuit.
         self.names.set_changing(host, &[&[PERMITTED], &[INSIDE], &[INSIDE]])?;
-        let (mut delivered, mut refused) = (0, 0);
+        let (mut delivered, mut refused, mut unanswered) = (0, 0, 0);
         for _ in 0..CHANGES {
             match self.deliver().await?.as_str() {
                 "200" => delivered += 1,
                 "address_refused" => refused += 1,
+                // On a busy machine the name server of the check may answer too late.
+                "dns_failed" if unanswered < UNANSWERED_MAX => unanswered += 1,
                 other => return Err(format!("{host}: {other}").into()),
             }
         }

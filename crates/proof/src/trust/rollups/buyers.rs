@@ -54,6 +54,11 @@ impl Buyers {
         Self { tasks, state }
     }
 
+    /// Returns the number of purchases so far.
+    pub(super) fn purchases(&self) -> usize {
+        self.state.purchases.load(Ordering::Relaxed)
+    }
+
     /// Stops the buyers, and returns the number of their purchases.
     pub(super) async fn stop(mut self) -> Result<usize, Failure> {
         self.state.is_stopped.store(true, Ordering::Relaxed);
