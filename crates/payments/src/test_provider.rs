@@ -1,8 +1,11 @@
 //! A payment provider that moves no money, for sandboxes and development.
 
-use crate::{ChargeFuture, ChargeOutcome, ChargeRequest, Provider};
+use crate::{
+    Attempt, Charge, ChargeOutcome, NextStep, PageRequest, Provider, ProviderFuture, ProviderName,
+    ProviderStatus,
+};
 
-/// A provider that moves no money. The instrument determines the outcome.
+/// A provider that moves no money. The instrument determines the outcome, which is known at once.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct TestProvider;
 
@@ -19,34 +22,47 @@ primitives::text_enum! {
 }
 
 impl TestProvider {
-    /// Depends on the request alone, so that every process returns the same outcome for a payment.
-    fn outcome(request: &ChargeRequest) -> ChargeOutcome {
-        match TestInstrument::parse(&request.instrument) {
-            Some(TestInstrument::Approves) => {
-                ChargeOutcome::Paid { reference: format!("test_{}", request.payment) }
-            }
+    /// Depends on the attempt alone, so that every process returns the same outcome for a payment.
+    fn outcome(attempt: &Attempt) -> ChargeOutcome {
+        match TestInstrument::parse(&attempt.instrument) {
+            Some(TestInstrument::Approves) => ChargeOutcome::Paid(Charge {
+                reference: format!("test_{}", attempt.payment),
+                amount: attempt.amount,
+                fee: None,
+            }),
             Some(TestInstrument::Declines) | None => ChargeOutcome::Declined,
         }
     }
 }
 
 impl Provider for TestProvider {
-    fn name(&self) -> &'static str {
-        "test"
+    fn name(&self) -> ProviderName {
+        ProviderName::Test
     }
 
     fn is_live(&self) -> bool {
         false
     }
 
-    fn charge<'request>(
-        &'request self,
-        request: &'request ChargeRequest,
-    ) -> ChargeFuture<'request> {
-        Box::pin(async { Ok(Self::outcome(request)) })
+    fn begin<'call>(
+        &'call self,
+        attempt: &'call Attempt,
+        _: &'call PageRequest,
+    ) -> ProviderFuture<'call, NextStep> {
+        Box::pin(async { Ok(NextStep::Done(Self::outcome(attempt))) })
     }
 
-    fn find<'request>(&'request self, request: &'request ChargeRequest) -> ChargeFuture<'request> {
-        Box::pin(async { Ok(Self::outcome(request)) })
+    fn status<'call>(
+        &'call self,
+        attempt: &'call Attempt,
+    ) -> ProviderFuture<'call, ProviderStatus> {
+        Box::pin(async { Ok(ProviderStatus::Done(Self::outcome(attempt))) })
+    }
+
+    fn expire<'call>(
+        &'call self,
+        attempt: &'call Attempt,
+    ) -> ProviderFuture<'call, ProviderStatus> {
+        self.status(attempt)
     }
 }

@@ -195,7 +195,8 @@ fn method(name: Option<&str>) -> Result<Option<PaymentMethod>, CheckoutError> {
     name.map(named).transpose()
 }
 
-fn context<'rest>(
+/// Returns the context of a call of an agent.
+pub(crate) fn context<'rest>(
     rest: &'rest Rest,
     store: &'rest Store,
     agent: &Agent,

@@ -39,6 +39,7 @@ mod merchant_notices;
 mod merchant_offers;
 mod merchant_orders;
 mod merchant_own_products;
+mod merchant_payment_methods;
 mod merchant_products;
 mod merchant_pushed_orders;
 mod merchant_quality;
@@ -57,6 +58,7 @@ mod openapi;
 mod openapi_endpoint;
 mod order_access;
 mod paging;
+mod payment_webhooks;
 mod request;
 mod routes;
 mod sandbox;
@@ -80,6 +82,7 @@ use database::Database;
 use identity::CredentialStore;
 use limits::AdmissionControl;
 use merchants::StoreCache;
+use payments::PaymentAccounts;
 use serde_json::Value;
 use tokio::sync::watch;
 use webhooks::Webhooks;
@@ -111,6 +114,8 @@ pub struct Rest {
     pub site_url: Arc<str>,
     /// Accepts payments on the hosted payment page.
     pub payment_gateway: PaymentGateway,
+    /// The accounts of stores at payment processors.
+    pub payment_accounts: PaymentAccounts,
     pub uploads: UploadGate,
     /// Writes exports of products.
     pub write_feed: catalog::WriteFeed,
@@ -159,7 +164,8 @@ pub fn router(rest: Rest) -> Router {
     let openapi = OpenApiDocument::new(&openapi(&rest.site_url));
     let (started_at, large_reads) = (Instant::now(), LargeReads::default());
     let state = RestState { rest: Arc::new(rest), started_at, openapi, large_reads };
-    let versioned = endpoints().into_router().fallback(unknown_path);
+    let versioned = endpoints().merge(payment_webhooks::endpoints());
+    let versioned = versioned.into_router().fallback(unknown_path);
     Router::new()
         .nest("/api/v1", versioned)
         // The one path under the prefix that the nested fallback does not match.
@@ -214,6 +220,7 @@ fn endpoints() -> Routes<RestState> {
         .merge(merchant_searches::endpoints())
         .merge(merchant_settings::endpoints())
         .merge(merchant_store::endpoints())
+        .merge(merchant_payment_methods::endpoints())
         .merge(merchant_trust::endpoints())
         .merge(merchant_agents::endpoints())
         .merge(merchant_notices::endpoints())

@@ -14,7 +14,7 @@ pub(super) struct AddCartItems;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
-    /// Id from `create_cart`.
+    /// Cart id.
     cart_id: CartId,
     #[schemars(length(min = 1, max = LINES_MAX), description = const_text!("Items to add, 1 to ", LINES_MAX, "."))]
     items: Vec<ItemRequest>,

@@ -13,7 +13,7 @@ pub(super) struct GetCheckout;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
-    /// Id from `complete_checkout` or `create_checkout`.
+    /// Checkout id.
     checkout_id: CheckoutId,
 }
 

@@ -14,7 +14,7 @@ pub(super) struct SetCartDestination;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
-    /// Id from `create_cart`.
+    /// Cart id.
     cart_id: CartId,
     /// Delivery address; a country is enough for shipping prices.
     destination: Destination,

@@ -4,6 +4,7 @@
 mod access_matrix;
 mod accounts;
 mod administration;
+mod agent_payments;
 mod app;
 mod cart_lifecycle;
 mod carts;
@@ -12,6 +13,7 @@ mod checkout;
 mod endpoints;
 mod errors;
 mod examples;
+mod hosted_payments;
 mod order_tools;
 mod public_pages;
 mod purchase_pages;

@@ -76,6 +76,7 @@ impl<'app> Shopper<'app> {
             caller: CheckoutCaller::default(),
         };
         let request = PayRequest {
+            provider: payments::ProviderName::Test,
             instrument: "test_approves",
             form_token: &session.form_token,
             quote_hash: session.quote_hash,
