@@ -23,11 +23,6 @@ souk *ARGS:
 demo-purchase *ARGS:
     @dev/purchase/run "$@"
 
-# Pay two purchases as an agent with x402: a local chain, the facilitator and the client of the reference implementation
-[group('run')]
-demo-x402:
-    @dev/x402/demo
-
 # Walk an order from its purchase to the refund of a return: order, shipment, delivery, return, refund
 [group('run')]
 demo-return *ARGS:

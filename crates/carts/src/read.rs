@@ -44,12 +44,6 @@ impl PricedCart {
         Ok(Self { cart, quote, terms, quote_hash, is_paid_at_store, now })
     }
 
-    /// Returns whether the purchase is paid on a page of the store.
-    #[must_use]
-    pub const fn is_paid_at_store(&self) -> bool {
-        self.is_paid_at_store
-    }
-
     /// Adds a blocking message for each reason why the store accepts no checkout of any cart: its trust score is too low for
     /// agents, or nobody could pay. `is_hosted_page_open` is whether the hosted page accepts payments for the cart.
     pub fn add_store_messages(&mut self, store: &Store, is_hosted_page_open: bool) {

@@ -180,9 +180,9 @@ async fn try_complete(
     };
     let revalidated = revalidate(&mut work, context, cart).await?;
     crash_point("complete.revalidated");
-    ensure_completable(&revalidated)?;
+    ensure_completable(context, &revalidated)?;
     let method = request.session.payment_method;
-    revalidated.ensure_method(method)?;
+    context.ensure_method(&revalidated.settings, owner.is_sandbox, method)?;
     let is_started = existing.is_some();
     let required =
         confirmation::require(&mut work, context, &revalidated, request, is_started).await;
@@ -234,9 +234,13 @@ async fn prepare_session(
 
 /// Returns an error unless agents may buy at the store, a person can pay there, no required data is missing and every item
 /// is available.
-fn ensure_completable(revalidated: &Revalidated) -> Result<(), CheckoutError> {
+fn ensure_completable(
+    context: &CheckoutContext<'_>,
+    revalidated: &Revalidated,
+) -> Result<(), CheckoutError> {
     revalidated.ensure_agent_checkout()?;
-    revalidated.ensure_payment_page()?;
+    let is_sandbox = revalidated.priced.cart.owner.is_sandbox;
+    context.ensure_payment_page(&revalidated.settings, is_sandbox)?;
     revalidated.ensure_ready()
 }
 

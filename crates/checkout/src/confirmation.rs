@@ -3,7 +3,6 @@
 
 mod decision;
 mod declined;
-mod of_session;
 mod proof;
 mod request;
 mod row;
@@ -21,7 +20,6 @@ pub(crate) use decision::record_elicited;
 pub use decision::{Decision, Elicitation, ElicitationResponse, Visitor, decide};
 pub use declined::{DECLINE_LIFETIME, declined_until};
 pub(crate) use declined::{ItemsHash, ensure_not_declined, record as record_declined};
-pub(crate) use of_session::require_of_session;
 pub use proof::{ConfirmationProof, ProofClaim, ProofRejection};
 pub(crate) use request::find_or_create;
 pub use request::{ConfirmationRequest, confirmation, request};

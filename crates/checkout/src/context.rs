@@ -2,9 +2,10 @@
 
 use database::{Database, DatabaseError, Reading, Work};
 use merchants::{Settings, Store};
+use payments::PaymentMethod;
 use primitives::{CheckoutId, ClientAddress, ConfirmationId, MerchantId, Plan, UserId};
 
-use crate::{CheckoutError, PageMethods, PaymentGateway, Session};
+use crate::{CheckoutError, PaymentGateway, PaymentPage, Session};
 
 /// The caller of a verb.
 #[derive(Debug, Clone, Copy, Default)]
@@ -71,21 +72,44 @@ impl CheckoutContext<'_> {
     /// Returns whether a person pays for a session on the hosted page. A session is paid on the page it was completed for,
     /// also if the store has changed its own since.
     #[must_use]
-    pub fn is_paid_on_hosted_page(&self, session: &Session, methods: &PageMethods) -> bool {
+    pub fn is_paid_on_hosted_page(&self, session: &Session) -> bool {
         let is_its_page = session.checkout_url.as_ref() == Some(&self.hosted_url(session.id));
-        is_its_page && !methods.is_empty()
+        is_its_page && self.gateway.accepts(session.owner.is_sandbox)
     }
 
     /// Returns `PaymentNotAccepted` unless a person pays for a session on the hosted page.
-    pub(crate) fn ensure_hosted(
-        &self,
-        session: &Session,
-        methods: &PageMethods,
-    ) -> Result<(), CheckoutError> {
-        if self.is_paid_on_hosted_page(session, methods) {
+    pub(crate) fn ensure_hosted(&self, session: &Session) -> Result<(), CheckoutError> {
+        if self.is_paid_on_hosted_page(session) {
             Ok(())
         } else {
             Err(CheckoutError::PaymentNotAccepted)
+        }
+    }
+
+    /// Returns `NoPaymentPage` if a person could pay neither on a page of the store nor on the hosted page.
+    pub(crate) fn ensure_payment_page(
+        &self,
+        settings: &Settings,
+        is_sandbox: bool,
+    ) -> Result<(), CheckoutError> {
+        let page = PaymentPage::of(settings, self.gateway, is_sandbox);
+        page.map(drop).ok_or(CheckoutError::NoPaymentPage)
+    }
+
+    /// Returns `MethodNotAccepted` if an agent names a payment method that does not work at the store.
+    pub(crate) fn ensure_method(
+        &self,
+        settings: &Settings,
+        is_sandbox: bool,
+        method: Option<PaymentMethod>,
+    ) -> Result<(), CheckoutError> {
+        let page = PaymentPage::of(settings, self.gateway, is_sandbox);
+        let accepted = page.map_or_else(Vec::new, |page| page.methods(self.store.currency));
+        match method {
+            Some(method) if !accepted.contains(&method) => {
+                Err(CheckoutError::MethodNotAccepted { accepted })
+            }
+            _ => Ok(()),
         }
     }
 }

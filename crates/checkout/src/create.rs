@@ -30,7 +30,7 @@ pub async fn create(
     cart.ensure_open(now, None)?;
     let revalidated = revalidate(&mut work, context, cart).await?;
     revalidated.ensure_agent_checkout()?;
-    revalidated.ensure_method(new.payment_method)?;
+    context.ensure_method(&revalidated.settings, owner.is_sandbox, new.payment_method)?;
     let mut session = Session::new(&mut work, &revalidated, new);
     session.apply_readiness(revalidated.priced.quote.is_ready(), now)?;
     session::insert(&mut work, merchant, &session).await?;

@@ -33,7 +33,7 @@ pub async fn deliver(
     session.release_units(&mut work, merchant).await?;
     carts::set_delivery(&mut work, merchant, &mut cart, delivery).await?;
     let revalidated = revalidate_completed(&mut work, context, cart).await?;
-    context.ensure_hosted(&session, &revalidated.methods)?;
+    context.ensure_hosted(&session)?;
     // As for paying: the trust score for agent checkout is required when a checkout starts.
     revalidated.store.admit()?;
     revalidated.ensure_ready()?;

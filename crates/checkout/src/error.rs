@@ -8,7 +8,7 @@ use database::DatabaseError;
 use jobs::{IdempotencyError, JobError, QueueError};
 use merchants::{HoldLimits, SettingsError, StoreError};
 use orders::OrderError;
-use payments::{PaymentError, PaymentMethod, ProviderName, WebhookRejection};
+use payments::{PaymentError, PaymentMethod};
 use primitives::{Argument, CartId, CheckoutId, Details, ErrorCode, Money, Problem, Remedy};
 use serde_json::json;
 use webhooks::WebhookError;
@@ -118,12 +118,6 @@ pub enum CheckoutError {
     /// The session was paid by another payment.
     #[error("already paid: the checkout was paid with another reference")]
     AlreadyPaid { checkout: CheckoutId },
-    /// The provider of the payment is not configured any more.
-    #[error("no payment provider is configured that knows payments of {provider}")]
-    ProviderMissing { provider: ProviderName },
-    /// The merchant returns the money of the order, and records it.
-    #[error("refund not possible: the merchant took this payment, and refunds it")]
-    RefundedByMerchant,
     /// CSRF protection: the form was not submitted from the hosted page, or its token is not the current one.
     #[error("form rejected: it was not submitted from the page it belongs to")]
     CsrfRejected,
@@ -146,8 +140,6 @@ pub enum CheckoutError {
     Payment(#[from] PaymentError),
     #[error(transparent)]
     Webhook(#[from] WebhookError),
-    #[error(transparent)]
-    PaymentWebhook(#[from] WebhookRejection),
     #[error(transparent)]
     Queue(#[from] QueueError),
     #[error(transparent)]
@@ -215,7 +207,6 @@ impl CheckoutError {
             Self::Order(error) => error,
             Self::Payment(error) => error,
             Self::Webhook(error) => error,
-            Self::PaymentWebhook(error) => error,
             Self::Queue(error) => error,
             Self::Idempotency(error) => error,
             Self::Database(error) => error,
@@ -239,15 +230,14 @@ impl Problem for CheckoutError {
             Self::InvalidTransition { .. } => ErrorCode::InvalidStatusTransition,
             Self::UnknownPaymentMethod
             | Self::MethodNotAccepted { .. }
-            | Self::PaymentNotAccepted
-            | Self::RefundedByMerchant => ErrorCode::UnsupportedPaymentMethod,
+            | Self::PaymentNotAccepted => ErrorCode::UnsupportedPaymentMethod,
             Self::InvalidReasonCode
             | Self::InvalidReturnUrl
             | Self::InvalidMetadata
             | Self::AmountMismatch { .. } => ErrorCode::InvalidRequest,
             Self::AlreadyPaid { .. } => ErrorCode::PaymentAlreadyProcessed,
             Self::Unreadable => ErrorCode::InternalError,
-            Self::Job(_) | Self::ProviderMissing { .. } => ErrorCode::ServiceUnavailable,
+            Self::Job(_) => ErrorCode::ServiceUnavailable,
             other => other.source_problem().map_or(ErrorCode::InternalError, Problem::code),
         }
     }
@@ -326,7 +316,12 @@ impl Problem for CheckoutError {
         let Self::ConfirmationRequired { reason, requested: Some(requested) } = self else {
             return None;
         };
-        Some(requested.remedy(*reason == ProofRejection::NotAsked))
+        Some(Remedy::HumanConfirmation {
+            confirmation_id: requested.confirmation.id,
+            confirm_url: requested.confirm_url.clone(),
+            question: requested.question(),
+            form_allowed: *reason == ProofRejection::NotAsked,
+        })
     }
 
     fn is_transient(&self) -> bool {

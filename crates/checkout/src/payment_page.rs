@@ -4,7 +4,7 @@ use merchants::Settings;
 use payments::PaymentMethod;
 use primitives::Currency;
 
-use crate::PageMethods;
+use crate::PaymentGateway;
 
 primitives::text_enum! {
     /// The page on which a person pays (docs/contract/checkout.md#checkout-url).
@@ -24,12 +24,12 @@ primitives::text_enum! {
 impl PaymentPage {
     /// Returns the page of a store, or `None` if nobody can pay there. Purchases of sandbox keys are paid on the hosted page.
     #[must_use]
-    pub fn of(settings: &Settings, methods: &PageMethods, is_sandbox: bool) -> Option<Self> {
+    pub fn of(settings: &Settings, gateway: &PaymentGateway, is_sandbox: bool) -> Option<Self> {
         if settings.checkout_url.is_some() && !is_sandbox {
             return Some(Self::Merchant);
         }
-        let page = if methods.is_test() { Self::HostedTest } else { Self::Hosted };
-        (!methods.is_empty()).then_some(page)
+        let page = if gateway.is_live() { Self::Hosted } else { Self::HostedTest };
+        gateway.accepts(is_sandbox).then_some(page)
     }
 
     /// Returns whether a person pays on the hosted page.
@@ -40,12 +40,12 @@ impl PaymentPage {
 
     /// Returns the methods that an agent can name for a purchase in this currency. Those of a merchant's page are not known.
     #[must_use]
-    pub fn methods(self, methods: &PageMethods, currency: Currency) -> Vec<PaymentMethod> {
-        let methods = match self {
-            Self::Merchant => Vec::new(),
-            Self::Hosted | Self::HostedTest => methods.payment_methods(),
+    pub fn methods(self, currency: Currency) -> Vec<PaymentMethod> {
+        let methods: &[PaymentMethod] = match self {
+            Self::Merchant => &[],
+            Self::Hosted | Self::HostedTest => &[PaymentMethod::Stripe],
         };
-        methods.into_iter().filter(|it| it.currencies().contains(&currency)).collect()
+        methods.iter().copied().filter(|it| it.currencies().contains(&currency)).collect()
     }
 }
 
@@ -56,29 +56,23 @@ mod tests {
     use payments::TestProvider;
 
     use super::*;
-    use crate::PaymentGateway;
 
     #[test]
     fn a_store_names_only_methods_that_work_there() {
-        let methods = |allows_test, is_sandbox| {
-            let gateway = PaymentGateway::new(Arc::new(TestProvider), allows_test);
-            gateway.methods_with(&[], is_sandbox)
-        };
+        let gateway = |allows_test| PaymentGateway::new(Arc::new(TestProvider), allows_test);
         let none = Settings::default();
         let template = "https://shop.example/cart?add={items}".parse().ok();
         let own = Settings { checkout_url: template, ..Settings::default() };
         let page = |settings: &Settings, allows_test, is_sandbox| {
-            PaymentPage::of(settings, &methods(allows_test, is_sandbox), is_sandbox)
+            PaymentPage::of(settings, &gateway(allows_test), is_sandbox)
         };
         assert_eq!(page(&own, false, false), Some(PaymentPage::Merchant));
         assert_eq!(page(&own, true, false), Some(PaymentPage::Merchant));
         assert_eq!(page(&own, false, true), Some(PaymentPage::HostedTest), "a sandbox");
         assert_eq!(page(&none, false, false), None, "a test provider sells nothing real");
         assert_eq!(page(&none, true, false), Some(PaymentPage::HostedTest));
-        let test = methods(true, false);
-        let listed = |page: PaymentPage, currency| page.methods(&test, currency);
-        assert_eq!(listed(PaymentPage::Merchant, Currency::EUR), []);
-        assert_eq!(listed(PaymentPage::HostedTest, Currency::EUR), [PaymentMethod::Stripe]);
-        assert_eq!(listed(PaymentPage::HostedTest, Currency::Usdc), [], "no card pays USDC");
+        assert_eq!(PaymentPage::Merchant.methods(Currency::EUR), []);
+        assert_eq!(PaymentPage::HostedTest.methods(Currency::EUR), [PaymentMethod::Stripe]);
+        assert_eq!(PaymentPage::HostedTest.methods(Currency::Usdc), [], "no card pays USDC");
     }
 }

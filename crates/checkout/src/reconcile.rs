@@ -1,20 +1,19 @@
-//! A job: asking providers about payments. It covers what webhooks and buyers do not bring.
+//! A job: reconciling pending payments with the payment provider.
 
 use std::time::Duration;
 
-use database::{Database, DatabaseError, Snapshot, Work};
+use database::{Database, DatabaseError, Reading, Snapshot, Work};
 use jobs::{JobError, Sweep, SweepRow};
-use payments::{FindingKind, NewFinding, Payment};
-use primitives::{Id, MerchantId, PaymentId, Timestamp};
+use payments::PaymentStatus;
+use primitives::{Id, MerchantId, PaymentId};
 
-use crate::observe::{Observed, find, observe};
-use crate::{CheckoutError, PaymentGateway, alarm};
+use crate::pay::settle;
+use crate::{CheckoutError, PaymentGateway};
 
-/// Age from which a payment without an outcome is a finding.
-const UNRESOLVED_AFTER: Duration = Duration::from_hours(24);
+/// Age at which a pending payment is reconciled.
+const RECONCILE_AFTER: Duration = Duration::from_secs(30);
 
-/// Asks providers about payments that are due: those that are pending, at growing intervals, and those that ended, once more. Scheduled
-/// every minute.
+/// Asks the provider for the outcome of payments that stayed pending, and settles them. Scheduled every minute.
 #[derive(Debug)]
 pub struct ReconcilePayments;
 
@@ -27,15 +26,15 @@ impl Sweep for ReconcilePayments {
         after: Option<SweepRow>,
         limit: i64,
     ) -> Result<Vec<SweepRow>, DatabaseError> {
-        let now = sql.now().await?;
+        let before = sql.now().await?.minus(RECONCILE_AFTER);
         let after = after.map(|row| (row.due_at, PaymentId::from_uuid(row.id)));
-        let due = payments::find_due(sql, now, after, limit).await?;
+        let pending = payments::find_pending(sql, before, after, limit).await?;
         let row = |(merchant, id, due_at): (MerchantId, PaymentId, _)| SweepRow {
             merchant,
             id: id.uuid(),
             due_at,
         };
-        Ok(due.into_iter().map(row).collect())
+        Ok(pending.into_iter().map(row).collect())
     }
 
     async fn process(
@@ -43,7 +42,7 @@ impl Sweep for ReconcilePayments {
         row: SweepRow,
         gateway: PaymentGateway,
     ) -> Result<(), JobError> {
-        Ok(reconcile(&database, row.merchant, PaymentId::from_uuid(row.id), &gateway).await?)
+        reconcile(&database, row.merchant, PaymentId::from_uuid(row.id), &gateway).await
     }
 }
 
@@ -52,43 +51,24 @@ async fn reconcile(
     merchant: MerchantId,
     id: PaymentId,
     gateway: &PaymentGateway,
-) -> Result<(), CheckoutError> {
-    let Some((payment, now)) = find(database, merchant, id).await? else { return Ok(()) };
-    match observe(database, gateway, &payment, now).await? {
-        // The end of a pending payment has set when it is compared.
-        Observed::Ended if payment.status.is_pending() => Ok(()),
-        Observed::Ended => {
-            let mut work = Work::for_checkout(database, merchant).await?;
-            payments::end_checks(&mut work, &payment).await?;
-            Ok(work.commit().await?)
-        }
-        Observed::Unresolved => ask_later(database, &payment, now).await,
+) -> Result<(), JobError> {
+    let reading = Reading::for_store(database, merchant)?;
+    let found = payments::find(&reading, merchant, id).await.map_err(CheckoutError::from)?;
+    let Some(payment) = found else { return Ok(()) };
+    if payment.status != PaymentStatus::Pending {
+        return Ok(());
     }
-}
-
-/// Sets the time of the next question. A payment that is pending for too long is a finding.
-async fn ask_later(
-    database: &Database,
-    payment: &Payment,
-    now: Timestamp,
-) -> Result<(), CheckoutError> {
-    let merchant = payment.merchant;
-    // Its status may have changed with the answer.
-    let current = find(database, merchant, payment.id).await?;
-    let Some((current, _)) = current else { return Ok(()) };
-    if current.status.is_pending() == payment.status.is_pending() {
-        let mut work = Work::for_checkout(database, merchant).await?;
-        payments::schedule_check(&mut work, &current).await?;
-        work.commit().await?;
+    if payment.provider != gateway.provider.name() {
+        let cause =
+            format!("no provider is configured that knows payments of {}", payment.provider);
+        return Err(JobError::Failed(cause));
     }
-    if current.status.is_pending() && now.since(payment.begun_at) >= UNRESOLVED_AFTER {
-        let finding = NewFinding {
-            payment: payment.id,
-            kind: FindingKind::Unresolved,
-            expected: String::from("an outcome within a day"),
-            found: format!("the payment is {}", current.status),
-        };
-        alarm::open_finding(database, merchant, finding).await?;
-    }
-    Ok(())
+    // Without an outcome the payment stays pending, and the next run asks again.
+    let Ok(outcome) = gateway.provider.find(&payment.charge_request()).await else {
+        tracing::warn!(%merchant, payment = %id, "the payment provider returned no outcome; the payment stays pending");
+        return Ok(());
+    };
+    let mut work = Work::for_checkout(database, merchant).await?;
+    settle(&mut work, merchant, &payment, &outcome).await?;
+    Ok(work.commit().await?)
 }

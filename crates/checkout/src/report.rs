@@ -1,16 +1,22 @@
 //! A verb: the merchant reports that a session was paid on its own page. Money that was taken is never ignored: a report that
 //! comes late places an order for review if the units are still available, and is recorded as a refund to make otherwise.
 
-use carts::{OpenPart, Terms};
+use carts::{CartStatus, OpenPart, Terms};
 use database::Work;
 use merchants::NoticeKind;
-use payments::{Charge, ChargeOutcome};
+use orders::OrderStatus;
+use payments::ChargeOutcome;
 use primitives::{CheckoutId, MerchantId, Money};
 use serde_json::json;
 
-use crate::late::{LateMoney, place_late};
-use crate::settle::{Means, settle, start_payment};
-use crate::{CheckoutContext, CheckoutError, Session, SessionSnapshot, Status, event, read, table};
+use crate::event::{self, AgentEvent};
+use crate::pay::{PaidBy, new_order, settle, start_payment};
+use crate::{
+    CheckoutContext, CheckoutError, Session, SessionSnapshot, Status, Transition, read, table,
+};
+
+/// The provider name of payments reported by the merchant.
+const MERCHANT: &str = "merchant";
 
 /// Reports of a session that are recorded; further ones are rejected all the same.
 const REJECTED_MAX: i64 = 50;
@@ -83,14 +89,12 @@ pub async fn report_paid(
     }
     // A session that ended, or whose units were released, holds nothing to sell.
     let session = if session.is_holding && session.status(now) != Status::Expired {
-        let means = Means::OF_MERCHANT;
-        let payment = start_payment(&mut work, merchant, &mut session, means).await?;
-        let reference = report.reference.clone();
-        let charge = Charge { reference, amount: payment.amount, fee: None };
-        settle(&mut work, merchant, &payment, &ChargeOutcome::Paid(charge)).await?.session
+        let name = "own page";
+        let payment = start_payment(&mut work, merchant, &mut session, MERCHANT, name).await?;
+        let outcome = ChargeOutcome::Paid { reference: report.reference.clone() };
+        settle(&mut work, merchant, &payment, &outcome).await?.session
     } else {
-        let money = LateMoney::Reported(&report.reference);
-        match place_late(&mut work, merchant, session, &cart, money).await? {
+        match place_late(&mut work, merchant, session, &cart, report).await? {
             Ok(session) => session,
             Err(session) => {
                 work.rollback().await?;
@@ -140,6 +144,48 @@ async fn insert(
         event::publish(work, merchant, session, "payment.reported").await?;
     }
     Ok(is_new)
+}
+
+/// Places the order of a session that holds no units any more, for review by the merchant. Returns the session unchanged if
+/// the units are no longer available.
+async fn place_late(
+    work: &mut Work,
+    merchant: MerchantId,
+    mut session: Session,
+    cart: &carts::Cart,
+    report: &PaymentReport,
+) -> Result<Result<Session, Session>, CheckoutError> {
+    let now = work.now();
+    let before = session.version;
+    session.release_units(work, merchant).await?;
+    match session.status(now) {
+        Status::Expired if session.stored_status() != Status::Expired => {
+            session.apply(Transition::Expire, now)?;
+        }
+        status if !status.is_final() => session.apply(Transition::Cancel, now)?,
+        _ => {}
+    }
+    let (pool, units) = (session.owner.stock_pool(), session.units());
+    if catalog::hold(work, merchant, pool, &units).await?.is_err() {
+        return Ok(Err(session));
+    }
+    catalog::sell(work, merchant, pool, &units).await?;
+    let (id, amount) = (session.id, session.total);
+    let payment = payments::create(work, merchant, id, MERCHANT, "own page", amount).await?;
+    let outcome = ChargeOutcome::Paid { reference: report.reference.clone() };
+    payments::record_outcome(work, merchant, payment.id, &outcome).await?;
+    let status = OrderStatus::ManualReview;
+    let paid = PaidBy { provider: MERCHANT, reference: &report.reference, status };
+    let order = new_order(work, merchant, &session, cart, paid).await?;
+    orders::place(work, merchant, &session.terms.store.slug, &order).await?;
+    session.order = Some(order.id);
+    session.updated_at = now;
+    table::update(work, merchant, &mut session, before).await?;
+    for from in [CartStatus::CheckoutStarted, CartStatus::Expired, CartStatus::Canceled] {
+        carts::set_status(work, merchant, session.cart, from, CartStatus::Converted).await?;
+    }
+    event::record(work, merchant, &session, AgentEvent::CheckoutComplete).await?;
+    Ok(Ok(session))
 }
 
 /// One amount of a report beside what the quote says.

@@ -4,19 +4,14 @@ use carts::{Cart, PricedCart};
 use catalog::Product;
 use database::Work;
 use merchants::{Settings, Store};
-use payments::PaymentMethod;
 
-use crate::{CheckoutContext, CheckoutError, PageMethods, PaymentPage};
+use crate::{CheckoutContext, CheckoutError};
 
 /// A cart with the current store, settings, prices and stock.
 pub(crate) struct Revalidated {
     pub(crate) store: Store,
     pub(crate) settings: Settings,
     pub(crate) priced: PricedCart,
-    /// What a person can pay with on the hosted page.
-    pub(crate) methods: PageMethods,
-    /// What an agent can name.
-    accepted: Vec<PaymentMethod>,
     /// In the order of the cart's lines.
     pub(crate) comparisons: Vec<LineComparison>,
 }
@@ -38,10 +33,9 @@ pub(crate) async fn revalidate(
     context: &CheckoutContext<'_>,
     cart: Cart,
 ) -> Result<Revalidated, CheckoutError> {
-    let mut revalidated = revalidate_completed(work, context, cart).await?;
-    let is_page_open = !revalidated.methods.is_empty();
-    revalidated.priced.add_store_messages(&revalidated.store, is_page_open);
-    Ok(revalidated)
+    let revalidated = revalidate_completed(work, context, cart).await?;
+    let priced = context.gateway.with_store_messages(revalidated.priced, &revalidated.store);
+    Ok(Revalidated { priced, ..revalidated })
 }
 
 /// Revalidates a cart that was completed. What a store needs for a checkout to start does not count.
@@ -54,12 +48,9 @@ pub(crate) async fn revalidate_completed(
     let (store, settings) = merchants::store_and_settings_now(work, merchant).await?;
     let (ids, pool) = (cart.products(), cart.owner.stock_pool());
     let products = catalog::products_for_sale(work, merchant, &ids, pool).await?;
-    let (gateway, is_sandbox) = (context.gateway, cart.owner.is_sandbox);
-    let methods = gateway.methods_now(work, merchant, is_sandbox).await?;
-    let accepted = gateway.accepted_methods(&methods, &settings, is_sandbox, store.currency);
     let comparisons = compare(&cart, &products);
     let priced = PricedCart::new(&store, &settings, &products, cart, work.now())?;
-    Ok(Revalidated { store, settings, priced, methods, accepted, comparisons })
+    Ok(Revalidated { store, settings, priced, comparisons })
 }
 
 fn compare(cart: &Cart, products: &[Product]) -> Vec<LineComparison> {
@@ -85,23 +76,6 @@ impl Revalidated {
             Ok(())
         } else {
             Err(CheckoutError::BelowThreshold)
-        }
-    }
-
-    /// Returns `NoPaymentPage` if a person could pay neither on a page of the store nor on the hosted page.
-    pub(crate) fn ensure_payment_page(&self) -> Result<(), CheckoutError> {
-        let is_sandbox = self.priced.cart.owner.is_sandbox;
-        let page = PaymentPage::of(&self.settings, &self.methods, is_sandbox);
-        page.map(drop).ok_or(CheckoutError::NoPaymentPage)
-    }
-
-    /// Returns `MethodNotAccepted` if an agent names a payment method that does not work at the store.
-    pub(crate) fn ensure_method(&self, method: Option<PaymentMethod>) -> Result<(), CheckoutError> {
-        match method {
-            Some(method) if !self.accepted.contains(&method) => {
-                Err(CheckoutError::MethodNotAccepted { accepted: self.accepted.clone() })
-            }
-            _ => Ok(()),
         }
     }
 

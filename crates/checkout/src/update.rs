@@ -113,7 +113,8 @@ async fn set(
     carts::change_during_checkout(work, merchant, &mut cart, edits).await?;
     let revalidated = revalidate(work, context, cart).await?;
     revalidated.ensure_agent_checkout()?;
-    revalidated.ensure_method(new.payment_method)?;
+    let is_sandbox = session.owner.is_sandbox;
+    context.ensure_method(&revalidated.settings, is_sandbox, new.payment_method)?;
     session.set(&revalidated, new);
     session.apply_readiness(revalidated.priced.quote.is_ready(), now)?;
     session.updated_at = now;

@@ -95,9 +95,6 @@ primitives::text_enum! {
         /// The page on which buyers pay a store was changed.
         #[strum(serialize = "store.checkout_url_set")]
         CheckoutUrlSet,
-        /// How agents pay a store in tokens was changed.
-        #[strum(serialize = "store.token_payments_set")]
-        TokenPaymentsSet,
         /// The stock held by a checkout session was released.
         #[strum(serialize = "checkout.released")]
         CheckoutReleased,
@@ -106,12 +103,6 @@ primitives::text_enum! {
         PaymentStatusSet,
         #[strum(serialize = "dispute.decided")]
         DisputeDecided,
-        /// A store takes payments with an account at a payment processor.
-        #[strum(serialize = "payment_account.connected")]
-        PaymentAccountConnected,
-        /// A store no longer takes payments with an account.
-        #[strum(serialize = "payment_account.disconnected")]
-        PaymentAccountDisconnected,
         #[strum(serialize = "webhook_endpoint.created")]
         WebhookEndpointCreated,
         /// Its address, events, description or status was changed.

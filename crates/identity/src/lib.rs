@@ -17,7 +17,6 @@ mod purge;
 mod resolve;
 mod revoke;
 mod sandbox;
-mod sealing;
 mod secret;
 mod store_key;
 mod store_scope;
@@ -45,7 +44,6 @@ pub use purge::PurgeLoginAttempts;
 pub use resolve::{AgentKeys, CACHE_AGE_MAX, People, StoreKeys};
 pub use revoke::{RevokedKey, revoke_key};
 pub use sandbox::{SANDBOX_KEYS_MAX, issue_sandbox_key, purge_sandbox_keys};
-pub use sealing::{SealingError, SealingKey};
 pub use secret::{Secret, SecretTooShort};
 pub use store_key::{
     IssuedKey, NewStoreKey, StoreKey, StoreProgram, issue_store_key, revoke_store_key, store_keys,

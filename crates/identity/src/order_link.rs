@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
-use primitives::{CheckoutId, MerchantId, OrderId};
+use primitives::{MerchantId, OrderId};
 use subtle::ConstantTimeEq;
 
 use crate::Secret;
@@ -41,18 +41,6 @@ impl OrderLinks {
     #[must_use]
     pub fn token(&self, merchant: MerchantId, order: OrderId) -> String {
         BASE64_URL_SAFE_NO_PAD.encode(self.key.mac(&format!("order-page:{merchant}:{order}")))
-    }
-
-    /// Returns the token by which a browser is recognized that started a payment and comes back from the page of a provider.
-    #[must_use]
-    pub fn payer_token(&self, merchant: MerchantId, checkout: CheckoutId) -> String {
-        BASE64_URL_SAFE_NO_PAD.encode(self.key.mac(&format!("payer:{merchant}:{checkout}")))
-    }
-
-    /// Returns whether a token is that of a browser that started a payment of a session.
-    #[must_use]
-    pub fn is_payer(&self, merchant: MerchantId, checkout: CheckoutId, token: &str) -> bool {
-        self.payer_token(merchant, checkout).as_bytes().ct_eq(token.as_bytes()).into()
     }
 
     /// Returns whether a token is the one of an order's page. Takes the same time for every token of the right length.

@@ -17,8 +17,8 @@ use merchants::StoreCache;
 use primitives::{Failure, RequestId, RequestRecord};
 use search::Search;
 use serde::Serialize;
+use serde_json::Value;
 use serde_json::value::RawValue;
-use serde_json::{Map, Value};
 use tower_http::cors::{AllowHeaders, AllowOrigin, CorsLayer};
 use trust::MethodologyVersion;
 
@@ -31,7 +31,7 @@ use crate::gateway::{self, Admitted, Rejected, RejectionKind};
 use crate::message::{INVALID_REQUEST, Message, Route};
 use crate::origin_policy::OriginPolicy;
 use crate::rmcp_server::RmcpServer;
-use crate::tool::{Confirmation, ResultAttributes, ToolOutput};
+use crate::tool::Confirmation;
 use crate::tools::RegisteredTool;
 
 /// Dependencies and configuration of the endpoint: the state shared by all requests.
@@ -264,8 +264,6 @@ struct ToolResult<'output> {
     content: [TextContent<'output>; 1],
     structured_content: &'output RawValue,
     is_error: bool,
-    #[serde(rename = "_meta", skip_serializing_if = "Map::is_empty")]
-    meta: &'output Map<String, Value>,
 }
 
 #[derive(Serialize)]
@@ -275,11 +273,10 @@ struct TextContent<'output> {
 }
 
 /// Returns the body of the response to a successful tool call. The output is serialized once.
-fn success_body(id: &Value, output: &ToolOutput) -> Result<String, Failure> {
-    let ResultAttributes { is_error, ref meta } = output.attributes;
-    let text = serde_json::value::to_raw_value(&output.value).map_err(UnserializableOutput)?;
+fn success_body(id: &Value, output: &Value) -> Result<String, Failure> {
+    let text = serde_json::value::to_raw_value(output).map_err(UnserializableOutput)?;
     let content = [TextContent { r#type: "text", text: text.get() }];
-    let result = ToolResult { content, structured_content: &text, is_error, meta };
+    let result = ToolResult { content, structured_content: &text, is_error: false };
     let response = ToolResponse { jsonrpc: "2.0", id, result };
     Ok(serde_json::to_string(&response).map_err(UnserializableOutput)?)
 }

@@ -19,7 +19,6 @@ use limits::{
 use merchants::Store;
 use primitives::{ClientAddress, Failure, InvalidSlug, Plan, RequestId, RequestRecord, StoreSlug};
 use serde_json::Value;
-use x402::mcp::PAYMENT_KEY;
 
 use crate::elicitation::ElicitationSupport;
 use crate::endpoint::Mcp;
@@ -31,7 +30,7 @@ use crate::error_response::{ErrorFormat, log};
 use crate::listing::ListingOptions;
 use crate::message::Message;
 use crate::request_context::RequestContext;
-use crate::tool::{Access, Confirmation, KEY_ARGUMENT, Stores, Tool, ToolOutput, remove_nulls};
+use crate::tool::{Access, Confirmation, KEY_ARGUMENT, Stores, Tool, remove_nulls};
 use crate::tools::RegisteredTool;
 
 /// An admitted request.
@@ -118,7 +117,6 @@ pub(crate) async fn admit(
         error_format: format,
         elicitation_support: ElicitationSupport::from_meta(message.params.get("_meta")),
         elicitation_response: None,
-        payment: message.params.get("_meta").and_then(|meta| meta.get(PAYMENT_KEY)).cloned(),
     };
     Ok(Admitted { context, permit })
 }
@@ -130,7 +128,7 @@ pub(crate) async fn admit_and_call(
     parts: &Parts,
     message: &mut Message,
     request_id: &RequestId,
-) -> Result<(Admitted, Result<ToolOutput, Failure>), Rejected> {
+) -> Result<(Admitted, Result<Value, Failure>), Rejected> {
     let arguments = message.arguments.take();
     let mut admitted = admit(app, slug, parts, message, request_id).await?;
     let outcome = call(&mut admitted.context, arguments).await;
@@ -280,10 +278,7 @@ pub(crate) fn authorize_call(
 ///
 /// Calling a writing tool is the agent's attestation that a person agreed, as its listing and the response header state.
 /// Where the store requires a stronger proof, the tool demands it (docs/decisions/0022).
-pub(crate) async fn call(
-    context: &mut RequestContext,
-    arguments: Value,
-) -> Result<ToolOutput, Failure> {
+pub(crate) async fn call(context: &mut RequestContext, arguments: Value) -> Result<Value, Failure> {
     let started = Instant::now();
     let outcome = match context.tool {
         Some(tool) => {
@@ -304,7 +299,7 @@ async fn run(
     context: &mut RequestContext,
     tool: &RegisteredTool,
     mut arguments: Value,
-) -> Result<ToolOutput, Failure> {
+) -> Result<Value, Failure> {
     let schema = &tool.arguments;
     schema.normalize(&mut arguments);
     schema.validate(&arguments).map_err(InvalidArguments::new)?;
@@ -317,15 +312,14 @@ async fn run(
 pub(crate) async fn run_tool<T: Tool>(
     context: &RequestContext,
     arguments: Value,
-) -> Result<ToolOutput, Failure> {
+) -> Result<Value, Failure> {
     // The arguments match the schema; if the type rejects them nevertheless, it is still an error of the caller.
     let arguments = serde_json::from_value(arguments)
         .map_err(|error| InvalidArguments::from_deserialization(&error))?;
     let output = T::call(context, arguments).await?;
-    let attributes = T::attributes(&output);
-    let mut value = serde_json::to_value(output).map_err(UnserializableOutput)?;
-    remove_nulls(&mut value);
-    Ok(ToolOutput { value, attributes })
+    let mut output = serde_json::to_value(output).map_err(UnserializableOutput)?;
+    remove_nulls(&mut output);
+    Ok(output)
 }
 
 /// Returns the idempotency key in `_meta` or else in the header. A value that is not text becomes an empty key, which every

@@ -46,7 +46,7 @@ impl ListingOptions {
         if self.full_schemas {
             for tool in &mut listed {
                 if let Some(registered) = tools::find(&tool.name) {
-                    tool.output_schema = registered.full_output_schema();
+                    tool.output_schema = Some(registered.full_output_schema());
                 }
             }
         }

@@ -12,7 +12,6 @@ use merchants::Store;
 use orders::Viewer;
 use primitives::{ClientAddress, KeyId, RequestId, RequestRecord};
 use search::CallerKind;
-use serde_json::Value;
 
 use crate::elicitation::ElicitationSupport;
 use crate::endpoint::Mcp;
@@ -46,8 +45,6 @@ pub(crate) struct RequestContext {
     pub(crate) elicitation_support: Option<ElicitationSupport>,
     /// The client's response to an approval request, which only the newest protocol version has.
     pub(crate) elicitation_response: Option<ElicitationResponse>,
-    /// Payment in `_meta` (x402), not validated.
-    pub(crate) payment: Option<Value>,
 }
 
 impl RequestContext {

@@ -84,7 +84,7 @@ async fn tool_output(
 ) -> Result<String, primitives::Failure> {
     context.tool = tools::find(name);
     gateway::authorize_call(context.tool, &context.store, context.agent.as_deref())?;
-    Ok(gateway::call(context, arguments).await?.value.to_string())
+    Ok(gateway::call(context, arguments).await?.to_string())
 }
 
 /// Returns the guide, which is the same for every store.

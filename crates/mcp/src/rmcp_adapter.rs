@@ -7,7 +7,7 @@ use rmcp::handler::server::ServerHandler;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestParams, CompleteResult,
     ContentBlock, ErrorCode, ErrorData, GetPromptRequestParams, GetPromptResponse, Implementation,
-    InitializeResult, ListPromptsResult, ListResourcesResult, ListToolsResult, MetaObject,
+    InitializeResult, ListPromptsResult, ListResourcesResult, ListToolsResult,
     PaginatedRequestParams, ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse,
     ServerCapabilities, ServerConfig,
 };
@@ -17,7 +17,6 @@ use serde_json::{Value, json};
 use crate::error::{MissingPromptArgument, NotFound};
 use crate::prompts::{self, PromptError};
 use crate::request_context::RequestContext;
-use crate::tool::{ResultAttributes, ToolOutput};
 use crate::{elicitation, gateway, resources};
 
 /// The supported protocol versions (docs/contract/mcp.md#protocol-versions), and two older ones that do not differ in the
@@ -180,10 +179,10 @@ fn context(rmcp: &RmcpContext<RoleServer>) -> Result<&RequestContext, ErrorData>
 /// the envelope as text, or a request for the person's approval if the client supports it.
 fn render(
     context: &RequestContext,
-    outcome: Result<ToolOutput, Failure>,
+    outcome: Result<Value, Failure>,
 ) -> Result<CallToolResponse, ErrorData> {
     let failure = match outcome {
-        Ok(output) => return Ok(result(output).into()),
+        Ok(output) => return Ok(CallToolResult::structured(output).into()),
         Err(failure) => failure,
     };
     let envelope = || failure.envelope(context.request_id.as_str());
@@ -195,15 +194,6 @@ fn render(
         Some(request) => request.into(),
         None => CallToolResult::error(vec![ContentBlock::text(envelope().to_string())]).into(),
     })
-}
-
-/// Returns the result of a call with an output.
-fn result(output: ToolOutput) -> CallToolResult {
-    let ResultAttributes { is_error, meta } = output.attributes;
-    let mut result = CallToolResult::structured(output.value);
-    result.is_error = Some(is_error);
-    result.meta = (!meta.is_empty()).then_some(MetaObject(meta));
-    result
 }
 
 /// Returns the error envelope for an unknown resource or prompt.

@@ -9,7 +9,7 @@ use primitives::{Failure, Scope};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::gateway;
 use crate::request_context::RequestContext;
@@ -37,8 +37,6 @@ pub(crate) trait Tool: 'static {
     const DESTRUCTIVE: bool = false;
     /// At which stores the tool can be called.
     const STORES: Stores = Stores::Open;
-    /// Whether listings have the schema of the output, which clients then check results against.
-    const HAS_OUTPUT_SCHEMA: bool = true;
     type Arguments: DeserializeOwned + JsonSchema + Send;
     type Output: Serialize + JsonSchema;
 
@@ -46,27 +44,6 @@ pub(crate) trait Tool: 'static {
         context: &RequestContext,
         arguments: Self::Arguments,
     ) -> impl Future<Output = Result<Self::Output, Failure>> + Send;
-
-    /// Returns what the result has besides the output.
-    fn attributes(_output: &Self::Output) -> ResultAttributes {
-        ResultAttributes::default()
-    }
-}
-
-/// What the result of a tool call has besides its output.
-#[derive(Debug, Default)]
-pub(crate) struct ResultAttributes {
-    /// Whether the client is to treat the output as an error. A failure is one in any case.
-    pub(crate) is_error: bool,
-    /// `_meta` of the result; empty: none.
-    pub(crate) meta: Map<String, Value>,
-}
-
-/// The output of a tool call, for rendering.
-#[derive(Debug)]
-pub(crate) struct ToolOutput {
-    pub(crate) value: Value,
-    pub(crate) attributes: ResultAttributes,
 }
 
 primitives::text_enum! {
@@ -121,7 +98,7 @@ type Run = for<'context> fn(
     &'context RequestContext,
     Value,
 ) -> Pin<
-    Box<dyn Future<Output = Result<ToolOutput, Failure>> + Send + 'context>,
+    Box<dyn Future<Output = Result<Value, Failure>> + Send + 'context>,
 >;
 
 /// Name of the idempotency key among the arguments of a writing tool (docs/contract/envelopes.md#idempotency).
@@ -140,8 +117,7 @@ pub(crate) struct ToolEntry {
     pub(crate) destructive: bool,
     pub(crate) stores: Stores,
     arguments: fn() -> Value,
-    /// `None` if listings have no schema of the output.
-    pub(crate) output: Option<fn() -> Value>,
+    pub(crate) output: fn() -> Value,
     pub(crate) run: Run,
 }
 
@@ -159,11 +135,7 @@ impl ToolEntry {
             destructive: T::DESTRUCTIVE,
             stores: T::STORES,
             arguments: tool_schema::of_arguments::<T::Arguments>,
-            output: if T::HAS_OUTPUT_SCHEMA {
-                Some(tool_schema::of_output::<T::Output>)
-            } else {
-                None
-            },
+            output: tool_schema::of_output::<T::Output>,
             run: |context, arguments| Box::pin(gateway::run_tool::<T>(context, arguments)),
         }
     }
@@ -200,7 +172,7 @@ impl ToolEntry {
         let mut schema = (self.arguments)();
         if self.writes_to_store() {
             schema["properties"][KEY_ARGUMENT] = json!({
-                "description": "Retries run once.",
+                "description": "Retries with this key run once.",
                 "type": "string",
                 "pattern": format!("^[ -~]{{1,{}}}$", IdempotencyKey::LENGTH_MAX),
             });

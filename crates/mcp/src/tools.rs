@@ -24,7 +24,6 @@ mod get_confirmation_status;
 mod get_dispute;
 mod get_merchant_profile;
 mod get_order_status;
-mod get_payment_status;
 mod get_price_history;
 mod get_product_details;
 mod get_product_reviews;
@@ -52,7 +51,6 @@ mod onx_update_order;
 mod open_dispute;
 mod order;
 mod preview_checkout;
-mod process_agent_payment;
 mod product_page;
 mod remove_cart_items;
 mod remove_discount_code;
@@ -99,7 +97,6 @@ const ENTRIES: &[ToolEntry] = &[
     ToolEntry::of::<get_dispute::GetDispute>(),
     ToolEntry::of::<get_merchant_profile::GetMerchantProfile>(),
     ToolEntry::of::<get_order_status::GetOrderStatus>(),
-    ToolEntry::of::<get_payment_status::GetPaymentStatus>(),
     ToolEntry::of::<get_price_history::GetPriceHistory>(),
     ToolEntry::of::<get_product_details::GetProductDetails>(),
     ToolEntry::of::<get_product_reviews::GetProductReviews>(),
@@ -125,7 +122,6 @@ const ENTRIES: &[ToolEntry] = &[
     ToolEntry::of::<onx_update_order::OnxUpdateOrder>(),
     ToolEntry::of::<open_dispute::OpenDispute>(),
     ToolEntry::of::<preview_checkout::PreviewCheckout>(),
-    ToolEntry::of::<process_agent_payment::ProcessAgentPayment>(),
     ToolEntry::of::<remove_cart_items::RemoveCartItems>(),
     ToolEntry::of::<remove_discount_code::RemoveDiscountCode>(),
     ToolEntry::of::<request_human_confirmation::RequestHumanConfirmation>(),
@@ -198,9 +194,9 @@ impl RegisteredTool {
         Some(Self { entry, listing, arguments, per_minute })
     }
 
-    /// Returns the complete schema of the output, if listings have one.
-    pub(crate) fn full_output_schema(&self) -> Option<Arc<JsonObject>> {
-        Some(object((self.entry.output?)()))
+    /// Returns the complete schema of the output.
+    pub(crate) fn full_output_schema(&self) -> Arc<JsonObject> {
+        object((self.entry.output)())
     }
 }
 
@@ -238,10 +234,12 @@ mod tests {
         for tool in listing() {
             let text = serde_json::to_value(&tool).unwrap();
             assert_eq!(text["inputSchema"]["type"], "object", "{}", tool.name);
-            let output = find(&tool.name).unwrap().entry.output;
-            // What x402 defines has no schema of ours.
-            assert_eq!(output.is_none(), tool.name == "process_agent_payment", "{}", tool.name);
-            assert!(output.is_none_or(|schema| schema()["type"] == "object"), "{}", tool.name);
+            assert_eq!(
+                (find(&tool.name).unwrap().entry.output)()["type"],
+                "object",
+                "{}",
+                tool.name
+            );
             assert!(text["description"].as_str().unwrap().len() > 40, "{}", tool.name);
             assert!(text["_meta"]["rate_limit_per_minute"].is_number(), "{}", tool.name);
             let properties = text["inputSchema"]["properties"].as_object().unwrap();
@@ -274,7 +272,6 @@ mod tests {
             "complete_checkout",
             "create_checkout",
             "onx_update_order",
-            "process_agent_payment",
             "remove_discount_code",
             "select_shipping_option",
             "set_cart_destination",
@@ -311,7 +308,6 @@ mod tests {
             "onx_create_return",
             "onx_update_order",
             "open_dispute",
-            "process_agent_payment",
             "request_human_confirmation",
             "submit_agent_feedback",
             "update_checkout",
@@ -340,7 +336,7 @@ mod tests {
         assert_eq!(with_quota(15), ["search_products_enriched"]);
         assert_eq!(with_quota(20), cart_writes_and_search);
         assert_eq!(with_quota(30), order_reads);
-        assert_eq!(with_quota(60).len(), ENTRIES.len() - 12 - 1 - 10 - 6);
+        assert_eq!(with_quota(60).len(), ENTRIES.len() - 11 - 1 - 10 - 6);
         let listed = listing().into_iter().map(|tool| tool.meta.unwrap().0);
         let listed = listed.map(|meta| meta["rate_limit_per_minute"].as_u64().unwrap());
         assert!(listed.eq(entries().map(|entry| u64::from(entry.per_minute()))));

@@ -47,7 +47,6 @@ pub use resolve::{StoreCache, merchant_of, store, store_now};
 pub use settings::{
     Benefit, CheckoutUrl, ConfirmationPolicy, CurrentSettings, GtinSource, HoldLimits,
     InvalidSetting, Promotion, Settings, SettingsRecord, ShippingRate, ShippingZone, TaxRate,
-    TokenNetwork, X402Settings,
 };
 pub use standing::{
     AGENT_THRESHOLD, Band, PROVISIONAL_RANK_MAX, SUSPENSION_THRESHOLD, Standing, SuspensionEnd,

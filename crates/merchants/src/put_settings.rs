@@ -13,8 +13,6 @@ use crate::{
 
 /// The field of the page where buyers pay.
 const PAYMENT_PAGE: &str = "checkout_url_template";
-/// The field of the account that agents pay to.
-const X402: &str = "x402";
 
 /// Returns the settings of a store; the defaults if none were ever stored.
 pub async fn settings(
@@ -110,7 +108,7 @@ impl<'settings> SettingsChange<'settings> {
 /// Replaces the settings of a store and returns their version. If nothing differs, nothing is written and no event is
 /// published. Fails with `VersionConflict` unless the current version is the expected one. Countries and tax rates
 /// that were stored before are accepted as they are. A change of the page where
-/// buyers pay needs an owner or an operator, and an allowed host. A change of how agents pay in tokens needs an owner or an operator.
+/// buyers pay needs an owner or an operator, and an allowed host.
 pub async fn put_settings(
     work: &mut Work,
     merchant: MerchantId,
@@ -127,16 +125,9 @@ pub async fn put_settings(
     if pays_elsewhere {
         check_payment_page(work, merchant, change).await?;
     }
-    let pays_another_account = current.settings.x402 != settings.x402;
-    if pays_another_account && !editor.decides_payment() {
-        return Err(SettingsError::OwnerRequired { field: X402 });
-    }
     let version = current.version + 1;
     table::put_policies(work, merchant, &settings.policies).await?;
     table::put_settings(work, merchant, settings, version).await?;
-    if pays_another_account {
-        record_x402(work, merchant, editor.actor, &current.settings, settings).await?;
-    }
     if pays_elsewhere {
         record_payment_page(work, merchant, editor.actor, &current.settings, settings).await?;
     }
@@ -250,24 +241,6 @@ async fn record_payment_page(
     Ok(post_notice(work, merchant, NoticeKind::PaymentPageChanged, details).await?)
 }
 
-/// Writes how agents pay in tokens and its audit entry, which the role of stores may not.
-async fn record_x402(
-    work: &mut Work,
-    merchant: MerchantId,
-    actor: Actor,
-    former: &Settings,
-    settings: &Settings,
-) -> Result<(), SettingsError> {
-    let details = json!({ "former": former.x402, "x402": settings.x402 });
-    work.as_platform(async |work| {
-        table::put_x402(work, merchant, settings.x402.as_ref()).await?;
-        let action = AuditAction::TokenPaymentsSet;
-        identity::record_audit(work, actor, action, &merchant, details).await?;
-        Ok::<_, SettingsError>(())
-    })
-    .await
-}
-
 impl CurrentSettings {
     /// Returns `VersionConflict` unless these settings have the expected version; `None` expects any.
     pub fn check_version(&self, expected: Option<i64>) -> Result<(), SettingsError> {
@@ -291,7 +264,6 @@ impl Settings {
             destination_required,
             hold_limits,
             gtin_source,
-            x402,
             shipping,
             taxes,
             promotions,
@@ -302,7 +274,6 @@ impl Settings {
             ("destination_required", *destination_required != former.destination_required),
             ("hold_limits", *hold_limits != former.hold_limits),
             ("gtin_source", *gtin_source != former.gtin_source),
-            (X402, *x402 != former.x402),
             ("shipping", *shipping != former.shipping),
             ("taxes", *taxes != former.taxes),
             ("promotions", *promotions != former.promotions),

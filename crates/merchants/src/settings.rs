@@ -9,12 +9,10 @@ mod gtin_source;
 mod invalid_setting;
 mod offers;
 pub(crate) mod record;
-mod x402;
 
 use primitives::Timestamp;
 use serde::{Deserialize, Serialize};
 
-pub use self::x402::{TokenNetwork, X402Settings};
 pub use checkout_url::CheckoutUrl;
 pub use gtin_source::GtinSource;
 pub use invalid_setting::InvalidSetting;
@@ -35,8 +33,6 @@ pub struct Settings {
     /// `None`: the limits of the agent's plan apply.
     pub hold_limits: Option<HoldLimits>,
     pub gtin_source: GtinSource,
-    /// `None`: agents cannot pay in tokens.
-    pub x402: Option<X402Settings>,
     /// A country belongs to one zone only.
     pub shipping: Vec<ShippingZone>,
     /// The most specific rate of an item applies.

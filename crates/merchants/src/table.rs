@@ -13,9 +13,7 @@ use uuid::Uuid;
 
 pub(crate) use hosts::{allow_host, disallow_host, hosts};
 pub(crate) use notice::{count_notices, delete_notices, insert_notice, notices};
-pub(crate) use settings::{
-    lock_store, put_checkout_url, put_settings, put_x402, settings, settings_with,
-};
+pub(crate) use settings::{lock_store, put_checkout_url, put_settings, settings, settings_with};
 pub(crate) use standing::{insert_missing_standings, lock_standings, put_standings};
 pub(crate) use status::{put_profile, set_status};
 

@@ -112,7 +112,7 @@ pub use record::{
     RefundRecord, ReturnItemRecord, ReturnProgress, ReturnRecord, ShipmentStatus, UnitsRecord,
 };
 pub use refund::{Refund, RefundReason};
-pub use refund_order::{NewRefund, record_provider_refund, refund};
+pub use refund_order::{NewRefund, refund};
 pub use request_return::{ITEMS_MAX, RequestedItem, ReturnRequest, request_return};
 pub use return_machine::{
     RETURN_TRANSITIONS, ReturnStatus, ReturnTransition, return_state_diagram,

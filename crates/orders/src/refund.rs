@@ -21,7 +21,7 @@ primitives::text_enum! {
     }
 }
 
-/// A refund. It is recorded by the merchant, who moves the money, or when a payment provider has moved it.
+/// A refund. It is recorded by the merchant, who moves the money.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refund {
     pub id: RefundId,

@@ -1,6 +1,5 @@
-//! A verb: recording a refund, which the merchant made, or a payment provider.
+//! A verb: recording a refund, which the merchant made.
 
-use database::Work;
 use primitives::{Money, OrderId};
 use serde_json::json;
 use webhooks::{OrderChange, RefundPayload};
@@ -64,28 +63,6 @@ pub async fn refund(
     };
     record_refund(&mut change, &refund).await?;
     within_total(change.finish(Some(refund.id.to_string())).await, exceeded)
-}
-
-/// Records a refund that a payment provider made, under the id with which it was requested, and what `also` writes, in one transaction. The
-/// money has moved, so that only the sum of all refunds is checked. A refund that is recorded already changes nothing.
-pub async fn record_provider_refund<E: From<OrderError>>(
-    context: &OrderContext<'_>,
-    id: OrderId,
-    refund: Refund,
-    also: impl AsyncFnOnce(&mut Work) -> Result<(), E>,
-) -> Result<Changed, E> {
-    let mut change = match Change::open(context, id, None).await? {
-        Opened::Fresh(change) => change,
-        Opened::Replay(changed) => return Ok(*changed),
-    };
-    let order = change.order.clone();
-    let known = table::details(change.work.sql(), context.merchant, order).await?.refunds;
-    if !known.iter().any(|it| it.id == refund.id) {
-        record_refund(&mut change, &refund).await?;
-    }
-    also(&mut change.work).await?;
-    let exceeded = exceeded(&change.order, AMOUNT);
-    Ok(within_total(change.finish(Some(refund.id.to_string())).await, exceeded)?)
 }
 
 /// Returns the amount of a refund in minor units, or the rule that it violates.

@@ -36,7 +36,6 @@ pub struct Client {
     resolver: VettingResolver,
     filter: Arc<AddressFilter>,
     total_timeout: Duration,
-    response_max_bytes: usize,
 }
 
 impl Client {
@@ -49,7 +48,6 @@ impl Client {
             dns_timeout,
             connect_timeout,
             total_timeout,
-            response_max_bytes,
         } = settings;
         let allow_http = policy.allow_http;
         let filter = Arc::new(AddressFilter { policy, denied_networks });
@@ -75,15 +73,7 @@ impl Client {
         };
         let (pooling, closing) = (http(IDLE_CONNECTIONS_PER_HOST)?, http(0)?);
         let idle_hosts = idle_hosts(IDLE_HOSTS_MAX, total_timeout);
-        Ok(Self {
-            pooling,
-            closing,
-            idle_hosts,
-            resolver,
-            filter,
-            total_timeout,
-            response_max_bytes,
-        })
+        Ok(Self { pooling, closing, idle_hosts, resolver, filter, total_timeout })
     }
 
     /// Lets connections stay open after a request to at most so many hosts, two for each. Those to other hosts are
@@ -146,13 +136,11 @@ impl Client {
     async fn exchange(&self, request: reqwest::RequestBuilder) -> Result<Response, RequestError> {
         let mut response = request.send().await.map_err(|error| classify(&error))?;
         self.vet_peer(response.remote_addr())?;
-        let body = response::read_body(&mut response, self.response_max_bytes).await;
-        let (body, is_truncated) = body.map_err(|error| classify(&error))?;
+        let body = response::read_body(&mut response).await.map_err(|error| classify(&error))?;
         Ok(Response {
             status: response.status(),
             retry_after: response::retry_after(response.headers()),
             body,
-            is_truncated,
         })
     }
 

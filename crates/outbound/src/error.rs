@@ -51,13 +51,6 @@ primitives::text_enum! {
 }
 
 impl RequestError {
-    /// Returns whether it is certain that the receiver got nothing of the request. After every other error it may have acted on it.
-    #[must_use]
-    pub const fn is_before_sending(self) -> bool {
-        // A refused address can be that of an open connection, and TLS can fail after the handshake.
-        matches!(self, Self::DnsFailed | Self::ConnectFailed | Self::ConnectTimeout)
-    }
-
     /// Returns a sentence for the owner of the destination.
     #[must_use]
     pub const fn message(self) -> &'static str {

@@ -3,7 +3,7 @@
 use http::StatusCode;
 use http::header::{HeaderMap, RETRY_AFTER};
 
-/// Bytes that are read of the body of a response, unless the settings of the client say otherwise.
+/// Bytes that are read of the body of a response.
 pub const RESPONSE_MAX_BYTES: usize = 20_000;
 
 /// Longest accepted value of `Retry-After`; an HTTP date has 29 bytes.
@@ -15,10 +15,8 @@ pub struct Response {
     pub status: StatusCode,
     /// The header `Retry-After` as it was sent: seconds or a date. `None` also if it is not short text.
     pub retry_after: Option<String>,
-    /// At most as many bytes as the settings of the client say, not decompressed.
+    /// At most [`RESPONSE_MAX_BYTES`], not decompressed.
     pub body: Vec<u8>,
-    /// Whether the body was longer, so that only its beginning was read.
-    pub is_truncated: bool,
 }
 
 pub(crate) fn retry_after(headers: &HeaderMap) -> Option<String> {
@@ -26,19 +24,15 @@ pub(crate) fn retry_after(headers: &HeaderMap) -> Option<String> {
     (value.len() <= RETRY_AFTER_MAX_BYTES).then(|| value.to_owned())
 }
 
-/// Reads at most `max_bytes` of the body, and returns whether there is more. If so, the connection cannot be used again and is
-/// closed.
-pub(crate) async fn read_body(
-    response: &mut reqwest::Response,
-    max_bytes: usize,
-) -> Result<(Vec<u8>, bool), reqwest::Error> {
+/// Reads at most [`RESPONSE_MAX_BYTES`] of the body. If there is more, the connection cannot be used again and is closed.
+pub(crate) async fn read_body(response: &mut reqwest::Response) -> Result<Vec<u8>, reqwest::Error> {
     let mut body = Vec::new();
     while let Some(chunk) = response.chunk().await? {
-        let room = max_bytes - body.len();
+        let room = RESPONSE_MAX_BYTES - body.len();
         body.extend_from_slice(&chunk[..chunk.len().min(room)]);
         if chunk.len() > room {
-            return Ok((body, true));
+            break;
         }
     }
-    Ok((body, false))
+    Ok(body)
 }

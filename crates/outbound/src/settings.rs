@@ -6,7 +6,6 @@ use std::time::Duration;
 use ipnet::IpNet;
 
 use crate::policy::Policy;
-use crate::response::RESPONSE_MAX_BYTES;
 
 /// Time to resolve a host name.
 const DNS_TIMEOUT: Duration = Duration::from_secs(2);
@@ -28,8 +27,6 @@ pub struct Settings {
     pub dns_timeout: Duration,
     pub connect_timeout: Duration,
     pub total_timeout: Duration,
-    /// Bytes that are read of the body of a response: enough for the longest one that is needed as a whole.
-    pub response_max_bytes: usize,
 }
 
 impl Default for Settings {
@@ -41,7 +38,6 @@ impl Default for Settings {
             dns_timeout: DNS_TIMEOUT,
             connect_timeout: CONNECT_TIMEOUT,
             total_timeout: TOTAL_TIMEOUT,
-            response_max_bytes: RESPONSE_MAX_BYTES,
         }
     }
 }

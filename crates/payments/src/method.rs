@@ -61,7 +61,7 @@ impl PaymentMethod {
     pub const fn currencies(self) -> &'static [Currency] {
         match self {
             Self::Stripe | Self::Paypal => &[Currency::USD, Currency::EUR],
-            Self::X402 => &[Currency::Usdc, Currency::USD, Currency::EUR],
+            Self::X402 => &[Currency::Usdc],
         }
     }
 }

@@ -1,11 +1,8 @@
 //! A payment provider that moves no money, for sandboxes and development.
 
-use crate::{
-    Attempt, Charge, ChargeOutcome, NextStep, PageRequest, Provider, ProviderFuture, ProviderName,
-    ProviderStatus,
-};
+use crate::{ChargeFuture, ChargeOutcome, ChargeRequest, Provider};
 
-/// A provider that moves no money. The instrument determines the outcome, which is known at once.
+/// A provider that moves no money. The instrument determines the outcome.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct TestProvider;
 
@@ -22,47 +19,34 @@ primitives::text_enum! {
 }
 
 impl TestProvider {
-    /// Depends on the attempt alone, so that every process returns the same outcome for a payment.
-    fn outcome(attempt: &Attempt) -> ChargeOutcome {
-        match TestInstrument::parse(&attempt.instrument) {
-            Some(TestInstrument::Approves) => ChargeOutcome::Paid(Charge {
-                reference: format!("test_{}", attempt.payment),
-                amount: attempt.amount,
-                fee: None,
-            }),
+    /// Depends on the request alone, so that every process returns the same outcome for a payment.
+    fn outcome(request: &ChargeRequest) -> ChargeOutcome {
+        match TestInstrument::parse(&request.instrument) {
+            Some(TestInstrument::Approves) => {
+                ChargeOutcome::Paid { reference: format!("test_{}", request.payment) }
+            }
             Some(TestInstrument::Declines) | None => ChargeOutcome::Declined,
         }
     }
 }
 
 impl Provider for TestProvider {
-    fn name(&self) -> ProviderName {
-        ProviderName::Test
+    fn name(&self) -> &'static str {
+        "test"
     }
 
     fn is_live(&self) -> bool {
         false
     }
 
-    fn begin<'call>(
-        &'call self,
-        attempt: &'call Attempt,
-        _: &'call PageRequest,
-    ) -> ProviderFuture<'call, NextStep> {
-        Box::pin(async { Ok(NextStep::Done(Self::outcome(attempt))) })
+    fn charge<'request>(
+        &'request self,
+        request: &'request ChargeRequest,
+    ) -> ChargeFuture<'request> {
+        Box::pin(async { Ok(Self::outcome(request)) })
     }
 
-    fn status<'call>(
-        &'call self,
-        attempt: &'call Attempt,
-    ) -> ProviderFuture<'call, ProviderStatus> {
-        Box::pin(async { Ok(ProviderStatus::Done(Self::outcome(attempt))) })
-    }
-
-    fn expire<'call>(
-        &'call self,
-        attempt: &'call Attempt,
-    ) -> ProviderFuture<'call, ProviderStatus> {
-        self.status(attempt)
+    fn find<'request>(&'request self, request: &'request ChargeRequest) -> ChargeFuture<'request> {
+        Box::pin(async { Ok(Self::outcome(request)) })
     }
 }

@@ -83,13 +83,13 @@ error_codes! {
     CartClosed = 409 "cart_closed" [Ours], "the cart can no longer be changed";
     HoldLimitReached = 409 "hold_limit_reached" [Ours], "the key already reserves too many items at this store";
     PayloadTooLarge = 413 "payload_too_large" [Ours], "body too large";
-    PaymentRequired = 402 "payment_required" [Ours], "a payment is needed first";
-    PaymentInvalid = 402 "payment_invalid" [Ours], "the payment does not verify or settle";
+    PaymentRequired = 402 "payment_required" [Planned], "a payment is needed first";
+    PaymentInvalid = 402 "payment_invalid" [Planned], "the payment does not verify or settle";
     PaymentAlreadyProcessed = 409 "payment_already_processed" [Ours], "the session was paid by another payment";
     UnsupportedPaymentMethod = 422 "unsupported_payment_method" [Ours], "the store does not accept this method";
     UnsupportedCurrency = 422 "unsupported_currency" [Ours], "the currency cannot be used here";
     ReturnNotEligible = 422 "return_not_eligible" [Ours], "the goods cannot be returned";
-    FacilitatorUnavailable = 503 "facilitator_unavailable" [Ours], "the x402 facilitator is unavailable";
+    FacilitatorUnavailable = 503 "facilitator_unavailable" [Planned], "the x402 facilitator is unavailable";
     MethodNotAllowed = 405 "method_not_allowed" [Ours], "the path does not accept this method; see `Allow`";
     PreconditionRequired = 428 "precondition_required" [Ours], "the request does not name the version that it replaces";
 }

@@ -131,8 +131,6 @@ prefixed_id!(/// An order.
     OrderId, "ord");
 prefixed_id!(/// A payment attempt.
     PaymentId, "pay");
-prefixed_id!(/// An account of a store at a payment processor.
-    PaymentAccountId, "pac");
 prefixed_id!(/// A shipment of ordered items.
     FulfillmentId, "ful");
 prefixed_id!(/// A refund of an order.

@@ -25,7 +25,7 @@ pub use hint::{Action, Argument, Hint, HintNames, HintPart, Step};
 pub use id::{
     AppealId, CartId, CategoryId, CheckoutId, ConfirmationId, DisputeId, EndpointId, EventId,
     FeedRunId, FulfillmentId, Id, JobId, KeyId, LineId, MerchantId, NoticeId, OrderId,
-    ParseIdError, PaymentAccountId, PaymentId, ProductId, RefundId, ReturnId, UserId, VariantId,
+    ParseIdError, PaymentId, ProductId, RefundId, ReturnId, UserId, VariantId,
 };
 pub use money::{Currency, Money, MoneyError};
 pub use paging::{PageMeta, PageRequest};

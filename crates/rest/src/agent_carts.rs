@@ -167,14 +167,8 @@ pub(crate) fn owner(agent: &Agent) -> CartOwner {
 }
 
 /// Returns the response with a cart.
-async fn record(
-    rest: &Rest,
-    store: &Store,
-    cart: PricedCart,
-) -> Result<Envelope<CartRecord>, ErrorResponse> {
-    let (database, gateway) = (&rest.database, &rest.payment_gateway);
-    let cart = gateway.with_store_messages(database, cart, store).await?;
-    Ok(Envelope::new(cart.record(store)))
+fn record(rest: &Rest, store: &Store, cart: PricedCart) -> Envelope<CartRecord> {
+    Envelope::new(rest.payment_gateway.with_store_messages(cart, store).record(store))
 }
 
 async fn create(
@@ -195,7 +189,7 @@ async fn create(
     };
     let owner = owner(&agent);
     let cart = carts::create(&rest.database, &store, &owner, new, idempotency_key.as_ref()).await?;
-    Ok((StatusCode::CREATED, record(&rest, &store, cart).await?))
+    Ok((StatusCode::CREATED, record(&rest, &store, cart)))
 }
 
 async fn read(
@@ -206,7 +200,7 @@ async fn read(
     let store = admit(&rest, &agent, StoreTarget::Cart(id), Operation::Read).await?;
     let reading = Reading::for_store(&rest.database, store.merchant)?;
     let cart = carts::cart(&reading, &store, id, Some(agent.key)).await?;
-    record(&rest, &store, cart).await
+    Ok(record(&rest, &store, cart))
 }
 
 /// Changes a cart of the agent.
@@ -222,7 +216,7 @@ async fn edit(
     let changed =
         carts::change(&rest.database, &store, cart, version, edits, idempotency_key.as_ref())
             .await?;
-    record(rest, &store, changed).await
+    Ok(record(rest, &store, changed))
 }
 
 async fn replace(

@@ -195,8 +195,7 @@ fn method(name: Option<&str>) -> Result<Option<PaymentMethod>, CheckoutError> {
     name.map(named).transpose()
 }
 
-/// Returns the context of a call of an agent.
-pub(crate) fn context<'rest>(
+fn context<'rest>(
     rest: &'rest Rest,
     store: &'rest Store,
     agent: &Agent,

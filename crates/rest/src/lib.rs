@@ -39,7 +39,6 @@ mod merchant_notices;
 mod merchant_offers;
 mod merchant_orders;
 mod merchant_own_products;
-mod merchant_payment_methods;
 mod merchant_products;
 mod merchant_pushed_orders;
 mod merchant_quality;
@@ -58,7 +57,6 @@ mod openapi;
 mod openapi_endpoint;
 mod order_access;
 mod paging;
-mod payment_webhooks;
 mod request;
 mod routes;
 mod sandbox;
@@ -82,7 +80,6 @@ use database::Database;
 use identity::CredentialStore;
 use limits::AdmissionControl;
 use merchants::StoreCache;
-use payments::PaymentAccounts;
 use serde_json::Value;
 use tokio::sync::watch;
 use webhooks::Webhooks;
@@ -114,8 +111,6 @@ pub struct Rest {
     pub site_url: Arc<str>,
     /// Accepts payments on the hosted payment page.
     pub payment_gateway: PaymentGateway,
-    /// The accounts of stores at payment processors.
-    pub payment_accounts: PaymentAccounts,
     pub uploads: UploadGate,
     /// Writes exports of products.
     pub write_feed: catalog::WriteFeed,
@@ -164,8 +159,7 @@ pub fn router(rest: Rest) -> Router {
     let openapi = OpenApiDocument::new(&openapi(&rest.site_url));
     let (started_at, large_reads) = (Instant::now(), LargeReads::default());
     let state = RestState { rest: Arc::new(rest), started_at, openapi, large_reads };
-    let versioned = endpoints().merge(payment_webhooks::endpoints());
-    let versioned = versioned.into_router().fallback(unknown_path);
+    let versioned = endpoints().into_router().fallback(unknown_path);
     Router::new()
         .nest("/api/v1", versioned)
         // The one path under the prefix that the nested fallback does not match.
@@ -220,7 +214,6 @@ fn endpoints() -> Routes<RestState> {
         .merge(merchant_searches::endpoints())
         .merge(merchant_settings::endpoints())
         .merge(merchant_store::endpoints())
-        .merge(merchant_payment_methods::endpoints())
         .merge(merchant_trust::endpoints())
         .merge(merchant_agents::endpoints())
         .merge(merchant_notices::endpoints())

@@ -114,10 +114,6 @@ fn describe(operation: &Operation, schemas: &mut Schemas) -> Value {
     if !operation.description.is_empty() {
         described["description"] = operation.description.into();
     }
-    if operation.errors.iter().any(|(status, ..)| *status == 402) {
-        // The price is in the 402 response, which is authoritative.
-        described["x-payment-info"] = json!({ "protocols": ["x402"], "pricingMode": "quote" });
-    }
     let content = content(operation, schemas);
     if !content.is_empty() {
         let is_optional = operation.body_schema.as_ref().is_some_and(|schema| schema.is_optional());
@@ -171,7 +167,6 @@ fn responses(operation: &Operation, schemas: &mut Schemas) -> Map<String, Value>
 fn response(description: &str, status: u16, schema: &Value) -> Value {
     let names: &[&str] = match status {
         401 => &["X-Request-Id", "WWW-Authenticate"],
-        402 => &["X-Request-Id", "PAYMENT-REQUIRED", "PAYMENT-RESPONSE"],
         429 => &[
             "X-Request-Id",
             "X-RateLimit-Limit",
@@ -202,8 +197,6 @@ fn headers() -> Value {
         "X-RateLimit-Remaining": header("Requests remaining in the current window.", "integer"),
         "X-RateLimit-Reset": header("When the window resets: Unix time in seconds.", "integer"),
         "Retry-After": header("Seconds to wait before retrying.", "integer"),
-        "PAYMENT-REQUIRED": header("How to pay: the Base64 of an x402 `PaymentRequired` in JSON.", "string"),
-        "PAYMENT-RESPONSE": header("What became of a payment: the Base64 of an x402 `SettlementResponse` in JSON.", "string"),
     })
 }
 

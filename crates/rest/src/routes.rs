@@ -141,7 +141,7 @@ pub(crate) struct Operation {
 /// ```
 pub struct Endpoint<S> {
     handler: Option<MethodRouter<S>>,
-    pub(crate) operation: Operation,
+    operation: Operation,
 }
 
 impl<S: Clone + Send + Sync + 'static> Endpoint<S> {

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::http::header::CACHE_CONTROL;
 use axum::response::IntoResponse;
-use checkout::AGENT_PAYMENT_PATH;
 use merchants::{Band, Store};
 use primitives::Timestamp;
 use schemars::JsonSchema;
@@ -24,7 +23,7 @@ pub(crate) fn payment_discovery() -> Routes<RestState> {
         .operation_id("getPaymentDiscovery")
         .tag("service")
         .summary("Get the x402 discovery document")
-        .description("Lists the resources that agents can pay with x402; none if this server accepts no such payments. Whether a store does is in its `list_payment_methods`, and the 402 response of a resource is authoritative. The same document is served at the site root.")
+        .description("Lists the resources that can be paid with x402. There are none yet. The same document is served at the site root.")
         .response::<PaymentDiscovery>(200);
     Routes::new().with(x402)
 }
@@ -58,43 +57,10 @@ struct PaymentDiscovery {
     x402_version: i64,
     /// URLs of the resources that can be paid with x402.
     resources: Vec<String>,
-    /// The same resources, in the form of the discovery API of x402.
-    items: Vec<PaidResource>,
 }
 
-/// A resource that can be paid with x402.
-#[derive(Debug, Serialize, JsonSchema)]
-struct PaidResource {
-    /// URL.
-    resource: String,
-    /// How it is requested.
-    r#type: ResourceType,
-    /// Version of x402.
-    #[serde(rename = "x402Version")]
-    x402_version: i64,
-    /// Always empty: the terms depend on the checkout session.
-    accepts: Vec<String>,
-}
-
-/// How a resource is requested.
-#[derive(Debug, Serialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-enum ResourceType {
-    Http,
-}
-
-async fn x402(State(rest): State<Arc<Rest>>) -> axum::Json<PaymentDiscovery> {
-    let is_accepted = rest.payment_gateway.x402().is_some();
-    let url = format!("{}{AGENT_PAYMENT_PATH}", rest.site_url);
-    let resources: Vec<String> = is_accepted.then_some(url).into_iter().collect();
-    let item = |resource: &String| PaidResource {
-        resource: resource.clone(),
-        r#type: ResourceType::Http,
-        x402_version: 2,
-        accepts: Vec::new(),
-    };
-    let items = resources.iter().map(item).collect();
-    axum::Json(PaymentDiscovery { version: 1, x402_version: 2, resources, items })
+async fn x402() -> axum::Json<PaymentDiscovery> {
+    axum::Json(PaymentDiscovery { version: 1, x402_version: 2, resources: Vec::new() })
 }
 
 /// The registry of stores.

@@ -13,7 +13,6 @@ use ipnet::IpNet;
 use limits::AdmissionControl;
 use mcp::Mcp;
 use merchants::StoreCache;
-use payments::PaymentAccounts;
 use rest::{Health, Rest};
 use search::Search;
 use tokio::sync::watch;
@@ -39,8 +38,6 @@ pub struct App {
     pub admission: AdmissionControl,
     /// Charges payments made on the hosted payment page.
     pub payment_gateway: PaymentGateway,
-    /// The accounts of stores at payment processors.
-    pub payment_accounts: PaymentAccounts,
     /// Admits uploads of feeds.
     pub uploads: UploadGate,
     /// Vets the URLs of webhook endpoints.
@@ -110,7 +107,6 @@ impl App {
             admission: self.admission,
             site_url: Arc::clone(&settings.site_url),
             payment_gateway: self.payment_gateway,
-            payment_accounts: self.payment_accounts,
             uploads: self.uploads,
             write_feed: connectors::write::write,
             trust_methodology: settings.trust_methodology,

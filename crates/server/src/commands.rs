@@ -12,7 +12,6 @@ use crate::cli::{CatalogCommand, Cli, Command};
 use crate::config::{AdmissionError, Config, LimitsMode, SecretError, TestPayments};
 use crate::listen::ConnectionLimits;
 use crate::metric_list::Process;
-use crate::payments::{Payments, PaymentsError};
 use crate::shutdown::Shutdown;
 use crate::webhooks::WebhooksCommand;
 use crate::{
@@ -60,8 +59,6 @@ pub enum CommandError {
     Secret(#[from] SecretError),
     #[error(transparent)]
     Admission(#[from] AdmissionError),
-    #[error(transparent)]
-    Payments(#[from] PaymentsError),
     #[error("{}; cause: {}", .0, cause(.0))]
     Outbound(#[from] outbound::ClientError),
     /// A file operation or the registration of a signal handler failed.
@@ -162,8 +159,7 @@ async fn administer(config: &Config, command: Command) -> Result<String, Command
         }
         Command::Trust { command } => trust::run(&database, config.methodology(), command).await?,
         Command::Catalog { command: CatalogCommand::Import(arguments) } => {
-            let gateway = Payments::new(config, &database)?.gateway;
-            import::run(&database, config, gateway, arguments).await?
+            import::run(&database, config, arguments).await?
         }
         // Handled by `run`.
         Command::Serve
@@ -241,7 +237,6 @@ async fn serve_until(
     );
     operator::start(config, metrics, shutdown.stopped.clone()).await;
     let limits = connection_limits(config);
-    let payments = Payments::new(config, &database)?;
     let app = App {
         database: database.clone(),
         stores,
@@ -251,8 +246,7 @@ async fn serve_until(
         draining: shutdown.draining,
         secret,
         admission,
-        payment_gateway: payments.gateway,
-        payment_accounts: payments.accounts,
+        payment_gateway: config.payment_gateway(),
         uploads: config.upload_gate(),
         outbound: config.outbound_client()?,
         settings: app_settings(config),
@@ -298,14 +292,13 @@ async fn work(config: &Config) -> Result<(), CommandError> {
     // A worker has no clients to drain: it stops claiming jobs and starting webhooks immediately.
     let shutdown = shutdown::on_signal(Duration::ZERO)?;
     let database = connect(config)?;
-    let payments = Payments::new(config, &database)?;
     tracing::info!(cell = %config.cell, concurrency = config.job_concurrency, "worker started");
     let metrics = telemetry::install_metrics(&[Process::Work]);
     operator::start(config, metrics, shutdown.stopped.clone()).await;
     let directory = tokio::spawn(worker::refresh_directory(database.clone()));
     let dispatcher = worker::dispatcher(database.clone(), config, &secret, client);
     let webhooks = tokio::spawn(dispatcher.run(shutdown.stopped.clone()));
-    worker::runner(database.clone(), config, payments.gateway).run(shutdown.stopped).await;
+    worker::runner(database.clone(), config).run(shutdown.stopped).await;
     let _ = webhooks.await;
     directory.abort();
     database.close().await;
@@ -341,8 +334,7 @@ async fn dev(config: &Config, empty: bool) -> Result<(), CommandError> {
     }
     // No load balancer has to notice the shutdown of a development server.
     let shutdown = shutdown::on_signal(Duration::from_millis(100))?;
-    let runner =
-        worker::runner(database.clone(), config, Payments::new(config, &database)?.gateway);
+    let runner = worker::runner(database.clone(), config);
     let jobs = tokio::spawn(runner.run(shutdown.stopped.clone()));
     // With connections of its own: it records its last results after the server has closed the others.
     let client = config.outbound_client()?;

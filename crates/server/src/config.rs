@@ -8,10 +8,12 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use catalog::UploadGate;
+use checkout::PaymentGateway;
 use clap::{Args, ValueEnum};
 use database::CellName;
 use ipnet::{IpNet, Ipv4Net};
 use limits::{AdmissionControl, Limiter};
+use payments::TestProvider;
 use trust::MethodologyVersion;
 
 /// The configuration of a process.
@@ -123,24 +125,6 @@ pub struct Config {
     /// Name servers that resolve the receivers of webhooks, such as 10.0.0.2:53, instead of those of the system; comma-separated
     #[arg(long, env = "SOUK_OUTBOUND_NAMESERVERS", value_delimiter = ',', global = true)]
     pub outbound_nameservers: Vec<SocketAddr>,
-    /// Base URL of a test double of Stripe, on loopback, instead of Stripe
-    #[arg(long, env = "SOUK_STRIPE_URL", global = true)]
-    pub stripe_url: Option<SiteUrl>,
-    /// Base URL of a test double of PayPal, on loopback, instead of PayPal and its sandbox
-    #[arg(long, env = "SOUK_PAYPAL_URL", global = true)]
-    pub paypal_url: Option<SiteUrl>,
-    /// File with the certificate authorities of a test double of PayPal, in PEM format, instead of those of the system
-    #[arg(long, env = "SOUK_PAYPAL_AUTHORITIES", global = true)]
-    pub paypal_authorities: Option<PathBuf>,
-    /// URL of the x402 facilitator that settles payments of agents; without it and SOUK_X402_RPC_URL, no store accepts them
-    #[arg(long, env = "SOUK_X402_FACILITATOR_URL", global = true, hide_env_values = true)]
-    pub x402_facilitator_url: Option<Secret>,
-    /// URL of a JSON-RPC node of the network on which agents pay with x402
-    #[arg(long, env = "SOUK_X402_RPC_URL", global = true, hide_env_values = true)]
-    pub x402_rpc_url: Option<Secret>,
-    /// Network of that node and facilitator; stores that are paid on another one accept no x402 payments
-    #[arg(long, env = "SOUK_X402_NETWORK", default_value = "eip155:84532", value_parser = crate::payments::network, global = true)]
-    pub x402_network: x402::Network,
     /// Object store of the search index: a directory, or `s3://bucket/prefix` with `AWS_…` in the environment
     #[arg(long, env = "SOUK_SEARCH_OBJECTS", default_value = ".souk/objects", global = true)]
     pub search_objects: String,
@@ -355,7 +339,7 @@ impl Config {
     }
 
     /// Whether the service is reachable only from this machine, by site URL and by listen address.
-    pub(crate) fn is_loopback_only(&self) -> bool {
+    fn is_loopback_only(&self) -> bool {
         self.site_url.is_loopback() && self.listen.ip().is_loopback()
     }
 
@@ -371,23 +355,25 @@ impl Config {
         }
     }
 
-    /// Creates the client of outbound requests.
-    pub fn outbound_client(&self) -> Result<outbound::Client, outbound::ClientError> {
-        outbound::Client::new(self.outbound_settings())
+    /// Returns the payment gateway of the hosted payment page. The test provider pays for live orders only on loopback.
+    #[must_use]
+    pub fn payment_gateway(&self) -> PaymentGateway {
+        let is_allowed = self.test_payments == Some(TestPayments::On) && self.is_loopback_only();
+        PaymentGateway::new(Arc::new(TestProvider), is_allowed)
     }
 
-    /// Returns the settings of clients of outbound requests.
-    pub(crate) fn outbound_settings(&self) -> outbound::Settings {
+    /// Creates the client of outbound requests.
+    pub fn outbound_client(&self) -> Result<outbound::Client, outbound::ClientError> {
         let policy = outbound::Policy {
             allow_http: self.outbound_http == OutboundHttp::On,
             allowed_networks: self.outbound_allow.clone(),
         };
-        outbound::Settings {
+        outbound::Client::new(outbound::Settings {
             policy,
             denied_networks: self.outbound_deny.clone(),
             nameservers: self.outbound_nameservers.clone(),
             ..Default::default()
-        }
+        })
     }
 
     /// Returns the methodology whose trust scores are in force.

@@ -8,7 +8,6 @@ use std::time::Duration;
 use catalog::{
     CatalogError, FeedFormat, FeedRun, FeedRunMode, FeedRunState, NewFeedRun, Upload, UploadGate,
 };
-use checkout::PaymentGateway;
 use clap::Args;
 use database::{Database, DatabaseError, Reading};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -78,14 +77,13 @@ pub enum ImportError {
 pub(crate) async fn run(
     database: &Database,
     config: &Config,
-    gateway: PaymentGateway,
     arguments: ImportArguments,
 ) -> Result<String, ImportError> {
     database.refresh_directory().await?;
     let merchant = merchants::merchant_of(database, &arguments.store).await?;
     let reading = Reading::for_store(database, merchant)?;
     let (stop, stopped) = watch::channel(false);
-    let worker = tokio::spawn(worker::runner(database.clone(), config, gateway).run(stopped));
+    let worker = tokio::spawn(worker::runner(database.clone(), config).run(stopped));
     let imported = async {
         let run = start(database, &reading, merchant, &arguments).await?;
         wait(&reading, merchant, run).await

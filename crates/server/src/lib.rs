@@ -19,7 +19,6 @@ mod listen;
 mod metric_list;
 mod monitor;
 mod operator;
-mod payments;
 mod people;
 mod queue;
 mod search_index;
@@ -31,7 +30,6 @@ mod trust;
 mod webhooks;
 mod worker;
 
-pub use crate::payments::{Payments, PaymentsError};
 pub use app::{App, AppSettings};
 pub use cli::Cli;
 pub use commands::run;

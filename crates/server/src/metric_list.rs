@@ -175,24 +175,6 @@ pub(crate) const METRICS: &[Metric] = &[
     ),
     gauge("souk_outbox_lag_seconds", &[Serve], "Age of the oldest event that a reader of the outbox has not processed")
         .by(&["cursor"], &[]),
-    // Payments.
-    counter(
-        "souk_payment_findings_total",
-        &[Serve, Work],
-        "Findings of payments: what does not agree with their provider; the log names each",
-    )
-    .by(
-        &["kind"],
-        &[
-            &[("kind", "unknown_provider")],
-            &[("kind", "amount_mismatch")],
-            &[("kind", "reference_taken")],
-            &[("kind", "paid_after_end")],
-            &[("kind", "unresolved")],
-            &[("kind", "refund_unresolved")],
-            &[("kind", "ledger_difference")],
-        ],
-    ),
     // Orders.
     gauge("souk_disputes_under_review", &[Serve], "Disputes that an administrator has to decide, up to 1,000"),
     gauge("souk_disputes_overdue", &[Serve], "Disputes whose time for the decision has passed, up to 1,000"),

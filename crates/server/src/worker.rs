@@ -6,17 +6,13 @@ use catalog::{
     ApplyFeedRun, EndOrphanedRuns, PurgeFeedFiles, PurgeFeedRuns, RefreshCatalogStats,
     RefreshOutdatedFigures, UpdateSalePrices,
 };
-use checkout::{
-    ExpireSessions, ObservePayment, PaymentGateway, PurgeCarts, PurgeCheckoutEvents,
-    ReconcilePayments, ReconcileRefunds, RecordRefunds,
-};
+use checkout::{ExpireSessions, PurgeCarts, PurgeCheckoutEvents, ReconcilePayments};
 use database::Database;
 use identity::PurgeLoginAttempts;
 use jobs::{Runner, RunnerSettings};
 use merchants::PurgeNotices;
 use orders::{CloseReturns, CompleteOrders, EscalateDisputes, RemindOfDisputes, SimulateSandbox};
 use outbound::Client;
-use payments::PurgePaymentWebhooks;
 use search::{PurgeTallies, RecordSearchableRuns};
 use trust::{CorrectScores, FollowFacts, PurgeDays, RecomputeScores, RecountFacts, RollUpDays};
 use webhooks::{
@@ -28,7 +24,7 @@ use crate::{Config, file_limit};
 
 /// Returns a job runner with all job kinds registered.
 #[must_use]
-pub fn runner(database: Database, config: &Config, gateway: PaymentGateway) -> Runner {
+pub fn runner(database: Database, config: &Config) -> Runner {
     let settings = RunnerSettings {
         concurrency: usize::from(config.job_concurrency),
         lease: Duration::from_secs(config.job_lease_seconds),
@@ -45,13 +41,7 @@ pub fn runner(database: Database, config: &Config, gateway: PaymentGateway) -> R
         .register::<PurgeFeedRuns>(())
         .every::<PurgeFeedRuns>(Duration::from_hours(1))
         .sweep::<ExpireSessions>(Duration::from_mins(1), ())
-        .sweep::<ReconcilePayments>(Duration::from_mins(1), gateway.clone())
-        .sweep::<ReconcileRefunds>(Duration::from_mins(1), gateway.clone())
-        .register::<ObservePayment>(gateway)
-        .register::<RecordRefunds>(())
-        .every::<RecordRefunds>(Duration::from_secs(5))
-        .register::<PurgePaymentWebhooks>(())
-        .every::<PurgePaymentWebhooks>(Duration::from_hours(24))
+        .sweep::<ReconcilePayments>(Duration::from_mins(1), config.payment_gateway())
         .sweep::<PurgeCarts>(Duration::from_hours(1), ())
         .sweep::<CompleteOrders>(Duration::from_mins(5), ())
         .sweep::<CloseReturns>(Duration::from_mins(5), ())

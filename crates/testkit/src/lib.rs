@@ -7,17 +7,14 @@
 
 mod administration;
 mod declared_codes;
-mod loopback_client;
 mod redis;
 mod shown;
 mod store_builder;
 mod template;
 mod test_database;
-pub mod token_payments;
 
 pub use administration::administration;
 pub use declared_codes::assert_codes_are_declared;
-pub use loopback_client::loopback_client;
 pub use redis::redis_url;
 pub use shown::{Shown, ShownClient, ShownExample, ShownRequest, ShownResponse, Variables};
 pub use store_builder::{StoreBuilder, TestStore, product_draft};

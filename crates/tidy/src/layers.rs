@@ -24,18 +24,6 @@ pub(crate) const CRATES: &[Crate] = &[
     ),
     krate(
         Foundation,
-        "processors",
-        "clients of payment processors with hosted pages: Stripe and PayPal; their webhooks",
-        Only(&["outbound"]),
-    ),
-    krate(
-        Foundation,
-        "x402",
-        "payments of agents in tokens: the protocol, verification, facilitators, the chain",
-        Only(&["outbound"]),
-    ),
-    krate(
-        Foundation,
         "database",
         "connection pool, `Work` and `Reading`, roles, migrations, the cell directory",
         Only(&[]),
@@ -57,7 +45,7 @@ pub(crate) const CRATES: &[Crate] = &[
         Domain,
         "merchants",
         "stores, policies, settings, standing, notices to merchants",
-        Only(&["x402", "database", "jobs", "identity"]),
+        Only(&["database", "jobs", "identity"]),
     ),
     krate(Domain, "limits", "rate limits and concurrency limits, counted in Redis", Only(&[])),
     // Products.
@@ -84,8 +72,8 @@ pub(crate) const CRATES: &[Crate] = &[
     krate(
         Domain,
         "payments",
-        "payment providers, payment attempts, accounts of stores at processors, the ledger of a store",
-        Only(&["outbound", "processors", "x402", "database", "jobs", "identity"]),
+        "payment providers and payment attempts",
+        Only(&["database", "jobs"]),
     ),
     krate(
         Domain,
@@ -104,7 +92,6 @@ pub(crate) const CRATES: &[Crate] = &[
         "checkout",
         "checkout sessions, stock holds, human confirmation, payment, expiry",
         Only(&[
-            "x402",
             "database",
             "jobs",
             "identity",
@@ -168,7 +155,7 @@ pub(crate) const CRATES: &[Crate] = &[
         Application,
         "testkit",
         "a fresh database per test, a fixed clock, seeded randomness, a store builder",
-        Only(&["outbound", "x402", "database", "jobs", "identity", "merchants", "catalog", "demo"]),
+        Only(&["database", "jobs", "identity", "merchants", "catalog", "demo"]),
     ),
     krate(
         Application,

@@ -22,13 +22,6 @@ use crate::Web;
 const POLICY: &str = "default-src 'none'; style-src 'self'; img-src data:; base-uri 'none'; form-action 'self'; \
                       frame-ancestors 'none'";
 
-/// Browsers apply the policy for forms also to the redirect that follows: the pages of payment providers are allowed for the form that
-/// leads there.
-const PROVIDER_PAGES: &str =
-    "https://checkout.stripe.com https://www.paypal.com https://www.sandbox.paypal.com";
-/// Test doubles of providers, on a development server.
-const LOCAL_PAGES: &str = "http://127.0.0.1:* http://localhost:*";
-
 /// An admitted request for a purchase page of a store.
 pub(crate) struct AdmittedRequest {
     store: Arc<Store>,
@@ -78,27 +71,10 @@ struct ErrorPage<'text> {
 
 /// Renders a purchase page. It is never cached or framed, and its URL, which is a secret, is sent to no other site.
 pub(crate) fn page(status: StatusCode, template: &impl Template) -> Response {
-    page_with(status, HeaderValue::from_static(POLICY), template)
-}
-
-/// Renders a purchase page with a form that leads to the page of a payment provider.
-pub(crate) fn page_to_provider(
-    status: StatusCode,
-    site_url: &str,
-    template: &impl Template,
-) -> Response {
-    let local = if site_url.starts_with("https://") { "" } else { LOCAL_PAGES };
-    let targets = format!("form-action 'self' {PROVIDER_PAGES} {local}");
-    let policy = POLICY.replace("form-action 'self'", targets.trim_end());
-    let policy = HeaderValue::from_str(&policy);
-    page_with(status, policy.unwrap_or_else(|_| HeaderValue::from_static(POLICY)), template)
-}
-
-fn page_with(status: StatusCode, policy: HeaderValue, template: &impl Template) -> Response {
     let headers: [(HeaderName, HeaderValue); 6] = [
         (CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8")),
         (CACHE_CONTROL, HeaderValue::from_static("no-store")),
-        (CONTENT_SECURITY_POLICY, policy),
+        (CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY)),
         (X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
         (X_FRAME_OPTIONS, HeaderValue::from_static("DENY")),
         (REFERRER_POLICY, HeaderValue::from_static("no-referrer")),

@@ -2,7 +2,9 @@
 //! hashed.
 
 use std::fmt;
+use std::sync::Arc;
 
+use aws_lc_rs::aead::{AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use primitives::{EndpointId, MerchantId};
@@ -10,6 +12,8 @@ use rand::Rng;
 
 /// Random bytes of a secret.
 const KEY_BYTES: usize = 32;
+/// The first byte of an encrypted secret.
+const FORMAT: u8 = 1;
 
 /// The secret with which the requests to an endpoint are signed: `whsec_` and the base64 of 32 random bytes. It is in the
 /// response that creates it and nowhere else.
@@ -53,8 +57,8 @@ impl fmt::Debug for SigningSecret {
 }
 
 /// The key that encrypts the signing secrets of all endpoints, derived from the secret of the server. Cheap to clone.
-#[derive(Debug, Clone)]
-pub struct SealingKey(identity::SealingKey);
+#[derive(Clone)]
+pub struct SealingKey(Arc<LessSafeKey>);
 
 /// A signing secret that cannot be encrypted or decrypted. Of a stored one: another key encrypted it, or it was encrypted for
 /// another endpoint.
@@ -67,12 +71,18 @@ impl SealingKey {
     pub const PURPOSE: &'static str = "webhook secrets";
 
     /// Creates a key from 256 bits.
+    ///
+    /// # Panics
+    /// Never: AES-256 takes every key of 256 bits.
     #[must_use]
     pub fn new(key: [u8; 32]) -> Self {
-        Self(identity::SealingKey::new(key))
+        #[expect(clippy::expect_used, reason = "AES-256 takes every key of 256 bits")]
+        let key = UnboundKey::new(&AES_256_GCM, &key).expect("a key of 256 bits");
+        Self(Arc::new(LessSafeKey::new(key)))
     }
 
-    /// Encrypts a secret for one endpoint.
+    /// Encrypts a secret for one endpoint: format, nonce, ciphertext, tag. With AES-GCM a nonce may be used once, so that it is
+    /// random; 2³² secrets are far more than a key ever encrypts.
     pub(crate) fn seal(
         &self,
         random: &mut impl Rng,
@@ -80,8 +90,18 @@ impl SealingKey {
         endpoint: EndpointId,
         secret: &SigningSecret,
     ) -> Result<Vec<u8>, SecretError> {
-        let owner = associated(merchant, endpoint);
-        self.0.seal(random, &owner, &secret.0).map_err(|_| SecretError)
+        let mut nonce = [0; NONCE_LEN];
+        random.fill_bytes(&mut nonce);
+        let mut text = secret.0.to_vec();
+        let aad = Aad::from(associated(merchant, endpoint));
+        self.0
+            .seal_in_place_append_tag(Nonce::assume_unique_for_key(nonce), aad, &mut text)
+            .map_err(|_| SecretError)?;
+        let mut sealed = Vec::with_capacity(1 + NONCE_LEN + text.len());
+        sealed.push(FORMAT);
+        sealed.extend_from_slice(&nonce);
+        sealed.append(&mut text);
+        Ok(sealed)
     }
 
     /// Decrypts the secret of an endpoint.
@@ -91,9 +111,19 @@ impl SealingKey {
         endpoint: EndpointId,
         sealed: &[u8],
     ) -> Result<SigningSecret, SecretError> {
-        let secret =
-            self.0.open(&associated(merchant, endpoint), sealed).map_err(|_| SecretError)?;
-        <[u8; KEY_BYTES]>::try_from(secret.as_slice()).map(SigningSecret).map_err(|_| SecretError)
+        let rest = sealed.strip_prefix(&[FORMAT]).ok_or(SecretError)?;
+        let (nonce, text) = rest.split_at_checked(NONCE_LEN).ok_or(SecretError)?;
+        let nonce = Nonce::try_assume_unique_for_key(nonce).map_err(|_| SecretError)?;
+        let aad = Aad::from(associated(merchant, endpoint));
+        let mut text = text.to_vec();
+        let key = self.0.open_in_place(nonce, aad, &mut text).map_err(|_| SecretError)?;
+        <[u8; KEY_BYTES]>::try_from(&*key).map(SigningSecret).map_err(|_| SecretError)
+    }
+}
+
+impl fmt::Debug for SealingKey {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("SealingKey")
     }
 }
 
@@ -133,7 +163,7 @@ mod tests {
         assert_eq!(secret.key(), &[0; 32]);
         assert_eq!(
             format!("{secret:?} {:?}", SealingKey::new([7; 32])),
-            "SigningSecret SealingKey(SealingKey)"
+            "SigningSecret SealingKey"
         );
     }
 

@@ -2,7 +2,7 @@
 
 use carts::{CartOwner, PricedCart};
 use database::Work;
-use primitives::{CartId, ConfirmationId, Details, KeyId, Remedy, Timestamp};
+use primitives::{CartId, ConfirmationId, Details, KeyId, Timestamp};
 
 use super::{Confirmation, ConfirmationStatus, ensure_not_declined};
 use crate::{CheckoutContext, CheckoutError, table};
@@ -23,16 +23,6 @@ impl ConfirmationRequest {
         details.insert("question", self.question());
         details.insert("quote_hash", self.confirmation.quote_hash.to_string());
         details.insert("expires_at", self.confirmation.expires_at.to_string());
-    }
-
-    /// Returns what the person can do. `form_allowed` is whether an answer in the agent's client is sufficient.
-    pub(crate) fn remedy(&self, form_allowed: bool) -> Remedy {
-        Remedy::HumanConfirmation {
-            confirmation_id: self.confirmation.id,
-            confirm_url: self.confirm_url.clone(),
-            question: self.question(),
-            form_allowed,
-        }
     }
 }
 

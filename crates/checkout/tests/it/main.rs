@@ -1,17 +1,12 @@
 //! Tests against a real database.
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
 
-mod agent_payments;
 mod confirmation;
 mod decisions;
 mod holding;
-mod late_money;
 mod late_payments;
 mod open_quotes;
 mod paying;
-mod provider_pages;
-mod refunding;
-mod scripted_provider;
 mod shop;
 mod sources;
 mod transitions;

@@ -201,8 +201,7 @@ async fn a_cart_is_not_ready_where_a_checkout_would_be_rejected() {
     let blockers = async |gateway: &PaymentGateway| {
         let store = merchants::store(&shop.reading(), shop.store.merchant).await.unwrap();
         let cart = shop.cart(&agent(1), &[(mug, 1)]).await;
-        let database = shop.test.database();
-        let cart = gateway.with_store_messages(database, cart, &store).await.unwrap();
+        let cart = gateway.with_store_messages(cart, &store);
         let (record, preview) = (cart.record(&store), cart.preview(&store));
         assert_eq!(record.ready_for_checkout, preview.ready_for_checkout);
         let blocking = record.messages.into_iter().filter(|message| message.blocking);

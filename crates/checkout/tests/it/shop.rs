@@ -8,14 +8,12 @@ use checkout::{
     CheckoutCaller, CheckoutContext, CheckoutError, Complete, PayRequest, PayResult,
     PaymentGateway, SessionSnapshot, Visitor,
 };
-use database::{Database, Reading, Work};
+use database::{Reading, Work};
 use jobs::{Runner, RunnerSettings, Sweep};
 use merchants::{ConfirmationPolicy, Settings, Store};
-use payments::{ProviderName, Providers, TestInstrument, TestProvider};
-use primitives::{CartId, ClientAddress, Currency, Id, KeyId, MerchantId, ProductId};
+use payments::{TestInstrument, TestProvider};
+use primitives::{CartId, ClientAddress, Id, KeyId, MerchantId, ProductId};
 use testkit::{StoreBuilder, TestDatabase, TestStore};
-
-use crate::scripted_provider::ScriptedProvider;
 
 pub(crate) const SITE: &str = "https://souk.example";
 
@@ -60,43 +58,6 @@ impl Shop {
         Self { test, gateway, store, fixture }
     }
 
-    /// Opens a store with this provider beside the test provider, which does not pay for real orders.
-    pub(crate) async fn with_provider(provider: &Arc<ScriptedProvider>) -> Self {
-        let mut shop = Self::open().await;
-        let providers = Providers::new([Arc::new(TestProvider) as _, provider.clone() as _]);
-        shop.gateway = PaymentGateway::new(providers, false);
-        shop
-    }
-
-    /// Opens a store that sells in this currency, with another gateway.
-    pub(crate) async fn with_gateway(
-        currency: Currency,
-        settings: Settings,
-        gateway: impl FnOnce(&Database) -> PaymentGateway,
-    ) -> Self {
-        let test = TestDatabase::new().await;
-        let fixture = StoreBuilder::new("attic")
-            .merchant(MerchantId::from_random(1))
-            .currency(currency)
-            .settings(settings)
-            .with(|store| store.country = String::from("DE"))
-            .shipping("DE", 490)
-            .score(0.9)
-            .build(test.database())
-            .await;
-        let store = fixture.load(test.database()).await;
-        let gateway = gateway(test.database());
-        Self { test, gateway, store, fixture }
-    }
-
-    /// Changes the store's settings.
-    pub(crate) async fn change_settings(&self, change: impl FnOnce(&mut Settings)) {
-        let current = merchants::settings(&self.reading(), self.store.merchant).await.unwrap();
-        let mut settings = current.settings;
-        change(&mut settings);
-        self.put_settings(&settings).await;
-    }
-
     /// Replaces the store's settings.
     pub(crate) async fn put_settings(&self, settings: &Settings) {
         self.fixture.put_settings(self.test.database(), settings).await;
@@ -126,10 +87,8 @@ impl Shop {
         let mut raw = self.test.raw().await;
         let started = "UPDATE checkout_session SET status = 'complete_in_progress'";
         sqlx::query(started).execute(&mut raw).await.unwrap();
-        let pending = "INSERT INTO payment (merchant_id, payment_id, checkout_id, provider, instrument, currency, amount_minor,
-                                            status, begun_at)
-                       SELECT merchant_id, gen_random_uuid(), checkout_id, $1, 'test_approves', currency,
-                              total_minor, 'begun', updated_at FROM checkout_session";
+        let pending = "INSERT INTO payment SELECT merchant_id, gen_random_uuid(), checkout_id, $1, 'test_approves', currency,
+                       total_minor, 'begun', NULL, updated_at, NULL FROM checkout_session";
         sqlx::query(pending).bind(provider).execute(&mut raw).await.unwrap();
     }
 
@@ -252,47 +211,13 @@ impl Shop {
         at: &SessionSnapshot,
         instrument: TestInstrument,
     ) -> Result<PayResult, CheckoutError> {
-        self.submit_to(at, ProviderName::Test, instrument.as_str()).await
-    }
-
-    /// Pays for a session with a provider, as the hosted page shows it.
-    pub(crate) async fn submit_to(
-        &self,
-        at: &SessionSnapshot,
-        provider: ProviderName,
-        instrument: &str,
-    ) -> Result<PayResult, CheckoutError> {
         let request = PayRequest {
-            provider,
-            instrument,
+            instrument: instrument.as_str(),
             form_token: &at.session.form_token,
             quote_hash: at.session.quote_hash,
             visitor: visitor(),
         };
         checkout::pay(&self.context(), at.session.id, request).await
-    }
-
-    /// Returns the open findings, by kind.
-    pub(crate) async fn findings(&self) -> Vec<String> {
-        let found = payments::findings(&self.reading(), self.store.merchant, 100).await.unwrap();
-        let mut kinds: Vec<_> = found.into_iter().map(|finding| finding.kind).collect();
-        kinds.sort_unstable();
-        kinds
-    }
-
-    /// Returns a session as it is now.
-    pub(crate) async fn session(&self, at: &SessionSnapshot) -> SessionSnapshot {
-        let (reading, merchant) = (self.reading(), self.store.merchant);
-        checkout::session(&reading, merchant, at.session.id, None).await.unwrap()
-    }
-
-    /// Runs a scheduled job once.
-    pub(crate) async fn run_job<J: jobs::Scheduled<Dependencies = ()>>(&self) {
-        let mut work = Work::for_platform(self.test.database()).await.unwrap();
-        jobs::enqueue(&mut work, &J::for_epoch(0)).await.unwrap();
-        work.commit().await.unwrap();
-        let runner = Runner::new(self.test.database().clone(), RunnerSettings::default());
-        assert_eq!(runner.register::<J>(()).run_until_idle().await.unwrap(), 1);
     }
 
     /// Runs a sweep once.

@@ -14,7 +14,7 @@ pub(super) struct AddCartItems;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
-    /// Cart id.
+    /// Id from `create_cart`.
     cart_id: CartId,
     #[schemars(length(min = 1, max = LINES_MAX), description = const_text!("Items to add, 1 to ", LINES_MAX, "."))]
     items: Vec<ItemRequest>,

@@ -14,14 +14,14 @@ pub(super) struct CancelCart;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
-    /// Cart id.
+    /// Id from `create_cart`.
     cart_id: CartId,
 }
 
 impl Tool for CancelCart {
     const NAME: &'static str = "cancel_cart";
     const TITLE: &'static str = "Cancel a cart";
-    const PURPOSE: &'static str = "Cancel a cart for good. Once a checkout has started, use cancel_checkout. Ask the person first.";
+    const PURPOSE: &'static str = "Cancel a cart; it cannot be used afterwards. Repeating the call has no effect. Once a checkout has started, use cancel_checkout instead. Ask the person first.";
     const SET: ToolSet = ToolSet::Cart;
     const ACCESS: Access = Access::Scope(Scope::AgentCart);
     const CONFIRMATION: Confirmation = Confirmation::Required;

@@ -14,9 +14,9 @@ pub(super) struct CancelCheckout;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
-    /// Checkout id.
+    /// Id from `complete_checkout` or `create_checkout`.
     checkout_id: CheckoutId,
-    /// Reason for the merchant, such as `shipping_cost`, `changed_mind` or `found_elsewhere`.
+    /// Reason, such as price, `shipping_cost`, `changed_mind` or `found_elsewhere`. Sent to the merchant.
     #[schemars(regex(pattern = ReasonCode::PATTERN))]
     reason_code: Option<String>,
 }
@@ -24,7 +24,7 @@ pub(super) struct Arguments {
 impl Tool for CancelCheckout {
     const NAME: &'static str = "cancel_checkout";
     const TITLE: &'static str = "Cancel a checkout";
-    const PURPOSE: &'static str = "Cancel an unpaid checkout session and its cart, and release the reserved stock. Ask the person first.";
+    const PURPOSE: &'static str = "Cancel an unpaid checkout session and its cart, and release the reserved stock. Repeating the call has no effect. Ask the person first.";
     const SET: ToolSet = ToolSet::Checkout;
     const ACCESS: Access = Access::Scope(Scope::AgentCheckout);
     const CONFIRMATION: Confirmation = Confirmation::Required;

@@ -16,15 +16,10 @@ pub(super) async fn change(
     let (database, store) = (&context.app.database, &context.store);
     let priced =
         carts::change(database, store, cart, version, edits, context.idempotency()).await?;
-    record(context, priced).await
+    Ok(record(context, priced))
 }
 
 /// Returns the record of a cart of the caller.
-pub(super) async fn record(
-    context: &RequestContext,
-    cart: PricedCart,
-) -> Result<CartRecord, Failure> {
-    let (app, store) = (&context.app, &context.store);
-    let cart = app.payment_gateway.with_store_messages(&app.database, cart, store).await?;
-    Ok(cart.record(store))
+pub(super) fn record(context: &RequestContext, cart: PricedCart) -> CartRecord {
+    context.app.payment_gateway.with_store_messages(cart, &context.store).record(&context.store)
 }

@@ -46,7 +46,7 @@ pub(super) struct ItemAvailability {
 impl Tool for CheckAvailability {
     const NAME: &'static str = "check_availability";
     const TITLE: &'static str = "Check availability";
-    const PURPOSE: &'static str = "Check whether given quantities of products or variants are in stock now. Returns yes or no for each item, with the quantity in stock if published. For the variants of a product, use get_product_variants.";
+    const PURPOSE: &'static str = "Check whether given quantities of products or variants are in stock now. Returns yes or no for each item, with the quantity in stock if the merchant publishes it. To list the variants of a product, use get_product_variants.";
     const SET: ToolSet = ToolSet::Discovery;
     const ACCESS: Access = Access::Public;
     const CONFIRMATION: Confirmation = Confirmation::Never;

@@ -19,11 +19,11 @@ pub(super) struct CompleteCheckout;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
-    /// Cart id; give this or `checkout_id`.
+    /// Id from `create_cart`; give this or `checkout_id`.
     cart_id: Option<CartId>,
     /// Id from `create_checkout`.
     checkout_id: Option<CheckoutId>,
-    /// `quote_hash` of the approved `preview_checkout`: fails if the order has changed since.
+    /// `quote_hash` of the approved `preview_checkout`; the call fails if the order has changed since.
     #[schemars(regex(pattern = QuoteHash::PATTERN))]
     #[schemars(extend("x-former-names" = ["confirmation.quote_hash"]))]
     quote_hash: Option<String>,
@@ -39,7 +39,7 @@ impl Tool for CompleteCheckout {
     const PURPOSE: &'static str = const_text!(
         "Complete the checkout of a cart once the person has approved its preview_checkout: revalidates prices and stock, reserves the items for ",
         (SESSION_LIFETIME.as_secs() / 60),
-        " minutes and returns checkout_url, the page where the person pays and, if no destination was set, enters the address. Takes no payment itself; needs no create_checkout. Repeating the call returns the same session. Ask the person first.",
+        " minutes and returns checkout_url, the page where the person pays and, if no destination was set, enters the address. Takes no payment itself; create_checkout is not needed before. Repeating the call returns the same session. Ask the person first.",
     );
     const SET: ToolSet = ToolSet::Checkout;
     const ACCESS: Access = Access::Scope(Scope::AgentCheckout);

@@ -18,9 +18,9 @@ pub(super) struct CreateCart;
 pub(super) struct Arguments {
     #[schemars(length(min = 1, max = LINES_MAX), description = const_text!("Items, 1 to ", LINES_MAX, "."))]
     items: Vec<ItemRequest>,
-    /// Delivery address; a country is enough for shipping prices.
+    /// Delivery address, if known; a country is enough for shipping prices.
     destination: Option<Destination>,
-    /// Buyer's contact data.
+    /// Buyer's contact data, if known.
     buyer: Option<Buyer>,
     #[schemars(
         length(max = CODES_MAX),
@@ -34,7 +34,7 @@ impl Tool for CreateCart {
     const NAME: &'static str = "create_cart";
     const TITLE: &'static str = "Create a cart";
     const PURPOSE: &'static str = const_text!(
-        "Create a cart with items. Returns its cart_id, lines, totals, and messages about quantities limited by stock. It expires after ",
+        "Create a new cart with items. Returns the cart: cart_id, lines, totals, and messages about quantities limited by stock. It expires after ",
         (CART_LIFETIME.as_secs() / 60),
         " minutes and reserves no stock. To show the order for approval, use preview_checkout. Ask the person first.",
     );
@@ -55,6 +55,6 @@ impl Tool for CreateCart {
         let (database, store) = (&context.app.database, &context.store);
         let cart =
             carts::create(database, store, &context.owner()?, new, context.idempotency()).await?;
-        super::cart::record(context, cart).await
+        Ok(super::cart::record(context, cart))
     }
 }

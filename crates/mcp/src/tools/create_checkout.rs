@@ -15,7 +15,7 @@ pub(super) struct CreateCheckout;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
-    /// Cart id.
+    /// Id from `create_cart`.
     cart_id: CartId,
     /// `stripe`, `x402` or `paypal`, if known.
     payment_method: Option<PaymentMethod>,

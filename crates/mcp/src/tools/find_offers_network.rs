@@ -18,7 +18,7 @@ pub(super) struct FindOffersNetwork;
 pub(super) struct Arguments {
     /// A product of this store that has a GTIN; give this or `gtin`.
     product_id: Option<ProductId>,
-    /// Bar code number.
+    /// Bar code number: 8, 12, 13 or 14 digits.
     #[schemars(length(min = 8, max = 14))]
     gtin: Option<String>,
     /// Destination; a country is enough.

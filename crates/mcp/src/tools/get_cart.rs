@@ -13,14 +13,14 @@ pub(super) struct GetCart;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
-    /// Cart id.
+    /// Id from `create_cart`.
     cart_id: CartId,
 }
 
 impl Tool for GetCart {
     const NAME: &'static str = "get_cart";
     const TITLE: &'static str = "Get a cart";
-    const PURPOSE: &'static str = "Get a cart created with this API key: lines with their line_id, current prices, stock, totals, shipping options, and what is missing before checkout.";
+    const PURPOSE: &'static str = "Get a cart created with this API key: lines with their line_id, current prices, stock, totals, shipping options, and what is missing before checkout. To show the order to the person for approval, use preview_checkout.";
     const SET: ToolSet = ToolSet::Cart;
     const ACCESS: Access = Access::Scope(Scope::AgentCart);
     const CONFIRMATION: Confirmation = Confirmation::Never;
@@ -30,6 +30,6 @@ impl Tool for GetCart {
     async fn call(context: &RequestContext, arguments: Arguments) -> Result<CartRecord, Failure> {
         let (id, agent) = (arguments.cart_id, context.caller()?.key);
         let cart = carts::cart(&context.reading()?, &context.store, id, Some(agent)).await?;
-        super::cart::record(context, cart).await
+        Ok(super::cart::record(context, cart))
     }
 }

@@ -13,7 +13,7 @@ pub(super) struct GetCheckout;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
-    /// Checkout id.
+    /// Id from `complete_checkout` or `create_checkout`.
     checkout_id: CheckoutId,
 }
 

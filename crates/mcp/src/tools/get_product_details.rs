@@ -13,11 +13,11 @@ pub(super) struct GetProductDetails;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
-    /// Product id.
+    /// Product id, `prod_` and 32 hexadecimal digits.
     product_id: Option<ProductId>,
     /// Merchant's SKU of the product or a variant.
     sku: Option<String>,
-    /// Bar code number.
+    /// Bar code number, 8, 12, 13 or 14 digits.
     gtin: Option<String>,
     /// Product page in the merchant's shop.
     url: Option<String>,

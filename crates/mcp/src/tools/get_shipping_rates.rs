@@ -13,7 +13,7 @@ pub(super) struct GetShippingRates;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
-    /// Cart id; give this or `items`.
+    /// Id from `create_cart`; give this or `items`.
     cart_id: Option<CartId>,
     #[schemars(length(min = 1, max = LINES_MAX), description = const_text!("Items, 1 to ", LINES_MAX, "; requires `destination`."))]
     items: Option<Vec<ItemRequest>>,

@@ -32,16 +32,12 @@ pub(super) struct Output {
 }
 
 impl Output {
-    /// Returns what a buyer can use at a store that sells in this currency and accepts these methods.
-    fn of(
-        is_trusted: bool,
-        payment_page: Option<PaymentPage>,
-        accepted: &[PaymentMethod],
-        currency: Currency,
-    ) -> Self {
+    /// Returns what a buyer can use at a store that sells in this currency.
+    fn of(is_trusted: bool, payment_page: Option<PaymentPage>, currency: Currency) -> Self {
         let agent_checkout = is_trusted && payment_page.is_some();
-        let accepted = if agent_checkout { accepted } else { &[] };
-        let methods = accepted.iter().map(|method| Method::of(*method, currency)).collect();
+        let page = payment_page.filter(|_| agent_checkout);
+        let methods = page.map_or_else(Vec::new, |page| page.methods(currency));
+        let methods = methods.into_iter().map(|method| Method::of(method, currency)).collect();
         Self { agent_checkout, payment_page, methods }
     }
 }
@@ -73,7 +69,7 @@ impl Method {
 impl Tool for ListPaymentMethods {
     const NAME: &'static str = "list_payment_methods";
     const TITLE: &'static str = "Payment methods";
-    const PURPOSE: &'static str = "List how a purchase at this store can be paid: the page on which the person pays, and the payment methods that work now. No tool takes card data: the person pays at checkout_url. Where x402 is listed, process_agent_payment pays in tokens.";
+    const PURPOSE: &'static str = "List how a purchase at this store can be paid: the page on which the person pays, and the payment methods that work now. No tool takes card data: the person pays at checkout_url.";
     const SET: ToolSet = ToolSet::Discovery;
     const ACCESS: Access = Access::Public;
     const CONFIRMATION: Confirmation = Confirmation::Never;
@@ -84,15 +80,10 @@ impl Tool for ListPaymentMethods {
         let settings = merchants::settings(&context.reading()?, context.store.merchant).await?;
         let gateway = &context.app.payment_gateway;
         let is_sandbox = context.store.sells_to_sandboxes_only();
-        let (database, merchant) = (&context.app.database, context.store.merchant);
-        let methods = gateway.methods(database, merchant, is_sandbox).await?;
-        let payment_page = PaymentPage::of(&settings.settings, &methods, is_sandbox);
+        let payment_page = PaymentPage::of(&settings.settings, gateway, is_sandbox);
         // The store sells in one currency.
         let currency = context.store.currency;
-        let is_trusted = context.store.allows_agent_checkout();
-        let settings = &settings.settings;
-        let accepted = gateway.accepted_methods(&methods, settings, is_sandbox, currency);
-        let mut output = Output::of(is_trusted, payment_page, &accepted, currency);
+        let mut output = Output::of(context.store.allows_agent_checkout(), payment_page, currency);
         if arguments.currency.is_some_and(|requested| requested != currency) {
             output.methods.clear();
         }
@@ -110,18 +101,17 @@ mod tests {
 
     #[test]
     fn only_methods_that_a_buyer_can_use_are_listed() {
-        let both = &[PaymentMethod::Stripe, PaymentMethod::Paypal];
-        let hosted = Output::of(true, Some(PaymentPage::Hosted), both, Currency::EUR);
-        assert_eq!((hosted.agent_checkout, ids(&hosted)), (true, vec!["stripe", "paypal"]));
+        let hosted = Output::of(true, Some(PaymentPage::HostedTest), Currency::EUR);
+        assert_eq!((hosted.agent_checkout, ids(&hosted)), (true, vec!["stripe"]));
         assert_eq!(hosted.methods[0].currencies, ["EUR"], "the currency of the store");
         assert_eq!(hosted.methods[0].handler, "hosted_page");
-        let tokens = &[PaymentMethod::X402];
-        let merchant = Output::of(true, Some(PaymentPage::Merchant), tokens, Currency::Usdc);
-        assert_eq!((merchant.agent_checkout, ids(&merchant)), (true, vec!["x402"]));
-        assert_eq!(merchant.methods[0].handler, "agent_wallet");
-        let no_page = Output::of(true, None, both, Currency::EUR);
+        let merchant = Output::of(true, Some(PaymentPage::Merchant), Currency::EUR);
+        assert_eq!((merchant.agent_checkout, ids(&merchant)), (true, vec![]));
+        let usdc = Output::of(true, Some(PaymentPage::Hosted), Currency::Usdc);
+        assert_eq!((usdc.agent_checkout, ids(&usdc)), (true, vec![]));
+        let no_page = Output::of(true, None, Currency::EUR);
         assert_eq!((no_page.agent_checkout, ids(&no_page)), (false, vec![]));
-        let untrusted = Output::of(false, Some(PaymentPage::Hosted), both, Currency::EUR);
+        let untrusted = Output::of(false, Some(PaymentPage::HostedTest), Currency::EUR);
         assert_eq!((untrusted.agent_checkout, ids(&untrusted)), (false, vec![]));
     }
 }

@@ -17,7 +17,7 @@ pub(super) struct Arguments {
     /// Fulfillment ids.
     #[schemars(length(max = VALUES_MAX))]
     ids: Option<Vec<FulfillmentId>>,
-    /// Order ids; default: your 1,000 newest.
+    /// Order ids. Without them, your 1,000 newest orders count.
     #[schemars(length(max = VALUES_MAX))]
     #[schemars(extend("x-former-names" = ["order_ids"]))]
     order_ids: Option<Vec<OrderId>>,

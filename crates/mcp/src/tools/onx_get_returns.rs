@@ -19,7 +19,7 @@ pub(super) struct Arguments {
     #[schemars(length(max = VALUES_MAX))]
     #[schemars(extend("x-former-names" = ["return_ids"]))]
     ids: Option<Vec<ReturnId>>,
-    /// Order ids; default: your 1,000 newest.
+    /// Order ids. Without them, your 1,000 newest orders count.
     #[schemars(length(max = VALUES_MAX))]
     #[schemars(extend("x-former-names" = ["order_ids"]))]
     order_ids: Option<Vec<OrderId>>,

@@ -39,7 +39,7 @@ pub(super) struct Updates {
 impl Tool for OnxUpdateOrder {
     const NAME: &'static str = "onx_update_order";
     const TITLE: &'static str = "Update an order";
-    const PURPOSE: &'static str = "Change the note or the address of an order that is not shipped yet. If a person approved the order, only the person can change the address, on the order page. Ask the person first.";
+    const PURPOSE: &'static str = "Change the note of an order that is not shipped yet. If a person approved the order, the address is changed by the person on the order page, not by this tool. Repeating the call has no effect. Ask the person first.";
     const SET: ToolSet = ToolSet::Orders;
     const ACCESS: Access = Access::Scope(Scope::AgentOrders);
     const CONFIRMATION: Confirmation = Confirmation::Required;

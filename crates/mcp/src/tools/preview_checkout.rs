@@ -13,7 +13,7 @@ pub(super) struct PreviewCheckout;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
-    /// Cart id.
+    /// Id from `create_cart`.
     cart_id: CartId,
 }
 
@@ -32,8 +32,7 @@ impl Tool for PreviewCheckout {
         arguments: Arguments,
     ) -> Result<PreviewRecord, Failure> {
         let cart = carts::preview(&context.reading()?, &context.store, arguments.cart_id).await?;
-        let (app, store) = (&context.app, &context.store);
-        let cart = app.payment_gateway.with_store_messages(&app.database, cart, store).await?;
+        let cart = context.app.payment_gateway.with_store_messages(cart, &context.store);
         Ok(cart.preview(&context.store))
     }
 }

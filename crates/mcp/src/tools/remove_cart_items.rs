@@ -14,7 +14,7 @@ pub(super) struct RemoveCartItems;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
-    /// Cart id.
+    /// Id from `create_cart`.
     cart_id: CartId,
     /// `line_id` values from the cart's items.
     #[schemars(length(min = 1, max = LINES_MAX))]

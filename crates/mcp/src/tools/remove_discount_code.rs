@@ -14,7 +14,7 @@ pub(super) struct RemoveDiscountCode;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
-    /// Cart id.
+    /// Id from `create_cart`.
     cart_id: CartId,
     /// Discount code.
     #[schemars(length(min = 1, max = CODE_LENGTH_MAX))]

@@ -14,14 +14,14 @@ pub(super) struct RequestHumanConfirmation;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
-    /// Cart id.
+    /// Id from `create_cart`.
     cart_id: CartId,
 }
 
 impl Tool for RequestHumanConfirmation {
     const NAME: &'static str = "request_human_confirmation";
     const TITLE: &'static str = "Request human confirmation";
-    const PURPOSE: &'static str = "Create a web page where the person approves or rejects a cart. Returns its address (confirm_url) and confirmation_id. Needed only after the error confirmation_required. Give the person the address, poll get_confirmation_status, then call complete_checkout with confirmation: {confirmation_id}.";
+    const PURPOSE: &'static str = "Create a web page where the person approves or rejects a cart. Returns its address (confirm_url) and confirmation_id. Needed only where the store does not accept the agent's word (error confirmation_required). Give the person the address, poll get_confirmation_status, then call complete_checkout with confirmation: {confirmation_id}.";
     const SET: ToolSet = ToolSet::Checkout;
     const ACCESS: Access = Access::Scope(Scope::AgentCheckout);
     const CONFIRMATION: Confirmation = Confirmation::Never;

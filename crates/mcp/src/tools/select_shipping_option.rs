@@ -14,7 +14,7 @@ pub(super) struct SelectShippingOption;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
-    /// Cart id.
+    /// Id from `create_cart`.
     cart_id: CartId,
     /// Id of one of the cart's `shipping_options`.
     #[schemars(length(min = 1, max = 100))]

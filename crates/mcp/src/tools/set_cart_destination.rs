@@ -14,7 +14,7 @@ pub(super) struct SetCartDestination;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
-    /// Cart id.
+    /// Id from `create_cart`.
     cart_id: CartId,
     /// Delivery address; a country is enough for shipping prices.
     destination: Destination,

@@ -14,7 +14,7 @@ pub(super) struct UpdateCart;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
-    /// Cart id.
+    /// Id from `create_cart`.
     cart_id: CartId,
     #[schemars(length(min = 1, max = LINES_MAX), description = const_text!("New items, 1 to ", LINES_MAX, "."))]
     items: Vec<ItemRequest>,

@@ -16,7 +16,7 @@ pub(super) struct UpdateCheckout;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
-    /// Checkout id.
+    /// Id from `create_checkout` or `complete_checkout`.
     checkout_id: CheckoutId,
     /// New delivery address.
     destination: Option<Destination>,

@@ -7,7 +7,7 @@ use url::Url;
 
 use super::{
     Benefit, ConfirmationPolicy, HoldLimits, InvalidSetting, Promotion, Settings, ShippingRate,
-    ShippingZone, TaxRate, X402Settings, country,
+    ShippingZone, TaxRate, country,
 };
 
 /// Largest amount: a decimal number in JSON still represents it exactly.
@@ -48,7 +48,6 @@ impl Settings {
             return Err(invalid.suggest(stronger));
         }
         optional(self.hold_limits, check_hold_limits)?;
-        optional(self.x402, check_x402)?;
         count("shipping", self.shipping.len(), ZONES_MAX)?;
         let mut countries = BTreeSet::new();
         for (index, zone) in self.shipping.iter().enumerate() {
@@ -110,18 +109,6 @@ impl<'former> Known<'former> {
     fn country(&self, field: &str, code: &str) -> Checked {
         if self.countries.contains(code) { Ok(()) } else { country(field, code) }
     }
-}
-
-fn check_x402(settings: X402Settings) -> Checked {
-    let confirmations = format!("an integer from 1 to {}", X402Settings::CONFIRMATIONS_MAX);
-    let is_allowed = (1..=X402Settings::CONFIRMATIONS_MAX).contains(&settings.confirmations);
-    ensure(is_allowed, "x402.confirmations", &confirmations)?;
-    ensure(settings.pay_to != ::x402::Address::ZERO, "x402.pay_to", "an account of the merchant")?;
-    let limit = settings.unattended_limit_minor;
-    ensure((0..=MINOR_MAX).contains(&limit), "x402.unattended_limit", "an amount of 0 or more")?;
-    let is_rate = |rate: i64| (1..=X402Settings::EUR_RATE_MICROS_MAX).contains(&rate);
-    let is_allowed = settings.eur_rate_micros.is_none_or(is_rate);
-    ensure(is_allowed, "x402.eur_rate", "above 0 and at most 100")
 }
 
 fn check_hold_limits(limits: HoldLimits) -> Checked {

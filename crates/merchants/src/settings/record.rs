@@ -15,8 +15,7 @@ use super::check::{
 use super::decimal::Decimal;
 use super::{
     Benefit, CheckoutUrl, ConfirmationPolicy, CurrentSettings, GtinSource, HoldLimits,
-    InvalidSetting, Promotion, Settings, ShippingRate, ShippingZone, TaxRate, TokenNetwork,
-    X402Settings,
+    InvalidSetting, Promotion, Settings, ShippingRate, ShippingZone, TaxRate,
 };
 use crate::policies::SettingsPolicies;
 
@@ -78,9 +77,6 @@ pub struct SettingsRecord {
     #[serde(default = "default_gtin_source")]
     #[schemars(length(max = 110))]
     gtin_source: String,
-    /// How agents pay in tokens with x402. Only an owner of the store can change it, with a token; omitted: they cannot.
-    #[serde(default)]
-    x402: Option<X402Record>,
     /// Shipping rates by country.
     #[serde(default)]
     #[schemars(length(max = ZONES_MAX))]
@@ -106,64 +102,6 @@ struct HoldLimitsRecord {
     /// Units held in all of them.
     #[schemars(range(min = 1, max = HoldLimits::UNITS_MAX))]
     units: u32,
-}
-
-/// How agents pay in tokens with x402.
-#[derive(Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-#[schemars(rename = "X402Settings")]
-struct X402Record {
-    /// Account that receives the tokens: `0x` and 40 hexadecimal digits, in one case or with the checksum of EIP-55.
-    #[schemars(length(max = 42))]
-    pay_to: String,
-    /// Network on which agents pay with USDC; `eip155:84532` is a test network, whose tokens have no value.
-    #[serde(default = "default_network")]
-    network: TokenNetwork,
-    /// Blocks after which a transfer counts, its own included.
-    #[serde(default = "default_confirmations")]
-    #[schemars(range(min = 1, max = X402Settings::CONFIRMATIONS_MAX))]
-    confirmations: u32,
-    /// Up to this total, the confirmation policy of the store is sufficient; above it, a person confirms the payment. Omitted: 5.00.
-    #[serde(default)]
-    unattended_limit: Option<Decimal>,
-    /// USDC for one euro, with at most six decimal places. Omitted: totals in euros cannot be paid.
-    #[serde(default)]
-    eur_rate: Option<Decimal>,
-}
-
-const fn default_network() -> TokenNetwork {
-    TokenNetwork::BaseSepolia
-}
-
-const fn default_confirmations() -> u32 {
-    X402Settings::CONFIRMATIONS
-}
-
-impl X402Record {
-    fn of(settings: X402Settings, currency: Currency) -> Self {
-        let X402Settings { pay_to, network, confirmations, .. } = settings;
-        Self {
-            pay_to: pay_to.to_string(),
-            network,
-            confirmations,
-            unattended_limit: Some(Decimal::of(settings.unattended_limit_minor, currency)),
-            eur_rate: settings.eur_rate_micros.map(|micros| Decimal::of(micros, Currency::Usdc)),
-        }
-    }
-
-    fn into_x402(self, currency: Currency) -> Parsed<X402Settings> {
-        let limit = minor(self.unattended_limit.as_ref(), "x402.unattended_limit", currency)?;
-        let default = X402Settings::default_unattended_limit(currency).minor();
-        let account = "0x and 40 hexadecimal digits, in one case or with the checksum of EIP-55";
-        let pay_to = self.pay_to.parse();
-        Ok(X402Settings {
-            pay_to: pay_to.map_err(|_| InvalidSetting::new("x402.pay_to", account))?,
-            network: self.network,
-            confirmations: self.confirmations,
-            unattended_limit_minor: limit.unwrap_or(default),
-            eur_rate_micros: minor(self.eur_rate.as_ref(), "x402.eur_rate", Currency::Usdc)?,
-        })
-    }
 }
 
 /// Deserializes a field that is sent; without it the default applies.
@@ -197,7 +135,6 @@ impl SettingsRecord {
                 .hold_limits
                 .map(|HoldLimits { holds, units }| HoldLimitsRecord { holds, units }),
             gtin_source: settings.gtin_source.to_string(),
-            x402: settings.x402.map(|x402| X402Record::of(x402, currency)),
             shipping: settings.shipping.into_iter().map(zone).collect(),
             taxes: settings.taxes.into_iter().map(TaxRateRecord::of).collect(),
             promotions: settings.promotions.into_iter().map(promotion).collect(),
@@ -228,7 +165,6 @@ impl SettingsRecord {
                 let invalid = InvalidSetting::new("gtin_source", GtinSource::ALLOWED);
                 invalid.suggest(meant.map(|it| it.to_string()))
             })?,
-            x402: self.x402.map(|record| record.into_x402(currency)).transpose()?,
             shipping: each("shipping", self.shipping, |at, zone| zone.into_zone(at, currency))?,
             taxes: self.taxes.into_iter().map(TaxRateRecord::into_tax_rate).collect(),
             promotions: each("promotions", self.promotions, |at, promotion| {

@@ -8,7 +8,7 @@ use sqlx::types::Json;
 use super::unreadable;
 use crate::{
     CheckoutUrl, ConfirmationPolicy, CurrentSettings, HoldLimits, Policies, Promotion, Settings,
-    ShippingZone, TaxRate, X402Settings,
+    ShippingZone, TaxRate,
 };
 
 /// Locks the settings of a store until the end of the transaction, by locking the store row, which always exists; the
@@ -42,7 +42,7 @@ pub(crate) async fn settings_with(
                   shipping AS "shipping: Json<Vec<ShippingZone>>",
                   taxes AS "taxes: Json<Vec<TaxRate>>",
                   promotions AS "promotions: Json<Vec<Promotion>>",
-                  destination_required, hold_limit_holds, hold_limit_units, x402 AS "x402: Json<X402Settings>",
+                  destination_required, hold_limit_holds, hold_limit_units,
                   version, updated_at AS "updated_at: Timestamp"
            FROM store_setting WHERE merchant_id = $1"#,
         merchant as MerchantId,
@@ -66,7 +66,6 @@ pub(crate) async fn settings_with(
         destination_required: row.destination_required,
         hold_limits,
         gtin_source: row.gtin_source.parse().map_err(|_| unreadable("a GTIN source"))?,
-        x402: row.x402.map(|x402| x402.0),
         shipping: row.shipping.0,
         taxes: row.taxes.0,
         promotions: row.promotions.0,
@@ -100,23 +99,7 @@ pub(crate) async fn put_checkout_url(
     Ok(())
 }
 
-/// Sets how agents pay in tokens at a store that has settings. Only the role of the platform may.
-pub(crate) async fn put_x402(
-    work: &mut Work,
-    merchant: MerchantId,
-    settings: Option<&X402Settings>,
-) -> sqlx::Result<()> {
-    sqlx::query!(
-        "UPDATE store_setting SET x402 = $2 WHERE merchant_id = $1",
-        merchant as MerchantId,
-        settings.map(Json) as _,
-    )
-    .execute(work.sql())
-    .await?;
-    Ok(())
-}
-
-/// Writes all settings but the policies, which have their own table, the checkout URL template, and how agents pay in tokens.
+/// Writes all settings but the policies, which have their own table, and the checkout URL template.
 pub(crate) async fn put_settings(
     work: &mut Work,
     merchant: MerchantId,

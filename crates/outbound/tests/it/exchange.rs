@@ -5,12 +5,12 @@ use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
 use http::header::{self, HeaderMap, HeaderValue};
-use outbound::{Client, RESPONSE_MAX_BYTES, Settings};
+use outbound::RESPONSE_MAX_BYTES;
 use tokio::io::AsyncWriteExt;
 use tokio::sync::oneshot;
 
 use crate::receiver::{Canary, Receiver, read_request};
-use crate::{client, destination, get, loopback, post, settings};
+use crate::{client, destination, get, loopback, post};
 
 /// A response with a body and its length.
 fn response(head: &str, body: &[u8]) -> Vec<u8> {
@@ -74,19 +74,6 @@ async fn a_longer_body_is_read_up_to_the_maximum_length() {
         {
             assert_eq!(response.unwrap().body.len(), RESPONSE_MAX_BYTES);
         }
-    }
-}
-
-#[tokio::test]
-async fn the_maximum_length_is_a_setting_and_a_longer_body_is_marked() {
-    for (length, max, is_truncated) in
-        [(0, 0, false), (1, 0, true), (10, 10, false), (11, 10, true), (30_000, 40_000, false)]
-    {
-        let receiver = Receiver::responding(response("HTTP/1.1 200 OK", &vec![b'a'; length])).await;
-        let settings = Settings { response_max_bytes: max, ..settings(loopback()) };
-        let response = get(&Client::new(settings).unwrap(), &receiver.url()).await.unwrap();
-        assert_eq!(response.body.len(), length.min(max));
-        assert_eq!(response.is_truncated, is_truncated, "{length} of {max}");
     }
 }
 

@@ -3,59 +3,38 @@
 use std::sync::Mutex;
 
 use payments::{
-    Attempt, CallError, ChargeOutcome, NextStep, PageRequest, PaymentError, Provider,
-    ProviderFuture, ProviderName, ProviderStatus, TestProvider,
+    ChargeFuture, ChargeOutcome, ChargeRequest, PaymentError, Provider, ProviderUnavailable,
+    TestProvider,
 };
 use primitives::{Currency, Money};
 
 use crate::shop::{Shop, session};
 
-/// Records the attempts it receives and returns no outcome; `status` returns that of the test provider.
+/// Records the requests it receives and returns no outcome; `find` returns that of the test provider.
 #[derive(Debug, Default)]
 struct UnavailableProvider {
-    attempts: Mutex<Vec<Attempt>>,
+    requests: Mutex<Vec<ChargeRequest>>,
 }
 
 impl Provider for UnavailableProvider {
-    fn name(&self) -> ProviderName {
-        ProviderName::Test
+    fn name(&self) -> &'static str {
+        "test"
     }
 
     fn is_live(&self) -> bool {
         false
     }
 
-    fn begin<'call>(
-        &'call self,
-        attempt: &'call Attempt,
-        _: &'call PageRequest,
-    ) -> ProviderFuture<'call, NextStep> {
-        self.attempts.lock().unwrap().push(attempt.clone());
-        Box::pin(async { Err(CallError::Unknown) })
+    fn charge<'request>(
+        &'request self,
+        request: &'request ChargeRequest,
+    ) -> ChargeFuture<'request> {
+        self.requests.lock().unwrap().push(request.clone());
+        Box::pin(async { Err(ProviderUnavailable) })
     }
 
-    fn status<'call>(
-        &'call self,
-        attempt: &'call Attempt,
-    ) -> ProviderFuture<'call, ProviderStatus> {
-        TestProvider.status(attempt)
-    }
-
-    fn expire<'call>(
-        &'call self,
-        attempt: &'call Attempt,
-    ) -> ProviderFuture<'call, ProviderStatus> {
-        TestProvider.expire(attempt)
-    }
-}
-
-fn page() -> PageRequest {
-    let url = String::from("https://souk.example/");
-    PageRequest {
-        description: String::from("Attic"),
-        success_url: url.clone(),
-        cancel_url: url,
-        buyer_email: None,
+    fn find<'request>(&'request self, request: &'request ChargeRequest) -> ChargeFuture<'request> {
+        TestProvider.find(request)
     }
 }
 
@@ -67,13 +46,15 @@ async fn the_provider_is_asked_for_exactly_the_amount_of_the_payment() {
         .map(|(minor, it)| Money::new(minor, it));
     for (number, amount) in (1..).zip(amounts) {
         let created = shop.create_for(shop.merchant, session(number), amount).await.unwrap();
-        provider.begin(&created.attempt(), &page()).await.unwrap_err();
-        let attempts = std::mem::take(&mut *provider.attempts.lock().unwrap());
-        let [attempt] = &attempts[..] else { panic!("{attempts:?}") };
-        assert_eq!((attempt.payment, attempt.amount), (created.id, amount));
-        assert_eq!(attempt.instrument, "test_approves");
-        // The process that reconciles the payment sends the same attempt.
-        assert_eq!(shop.all_pending().await.pop().unwrap().1.attempt(), *attempt);
+        provider.charge(&created.charge_request()).await.unwrap_err();
+        let requests = std::mem::take(&mut *provider.requests.lock().unwrap());
+        let [request] = &requests[..] else { panic!("{requests:?}") };
+        assert_eq!((request.payment, request.amount), (created.id, amount));
+        assert_eq!(request.instrument, "test_approves");
+        // The process that reconciles the payment sends the same request.
+        let stored = shop.all_pending().await.pop().unwrap().1.charge_request();
+        assert_eq!((stored.payment, stored.amount), (request.payment, request.amount));
+        assert_eq!(stored.instrument, request.instrument);
         shop.record(created.id, &ChargeOutcome::Declined).await;
     }
 }
@@ -83,25 +64,19 @@ async fn an_unavailable_provider_leaves_a_pending_payment_that_can_be_settled_la
     let shop = Shop::open().await;
     let provider = UnavailableProvider::default();
     let created = shop.create(session(1)).await.unwrap();
-    provider.begin(&created.attempt(), &page()).await.unwrap_err();
+    provider.charge(&created.charge_request()).await.unwrap_err();
     insta::assert_json_snapshot!(shop.rows().await, @r#"
     [
       {
         "amount_minor": 2990,
         "begun_at": "2026-11-15T08:00:00+00:00",
-        "charged_minor": 0,
-        "check_count": 0,
         "checkout_id": "00000000-0000-0000-0000-000000000001",
         "currency": "EUR",
-        "expires_at": "2026-11-15T08:30:00+00:00",
+        "ended_at": null,
         "instrument": "test_approves",
-        "is_live": false,
         "merchant_id": "00000000-0000-0000-0000-000000000001",
-        "next_check_at": "2026-11-15T08:00:30+00:00",
         "provider": "test",
-        "refunded_minor": 0,
-        "refunding_minor": 0,
-        "reversed_minor": 0,
+        "reference": null,
         "status": "begun"
       }
     ]
@@ -111,8 +86,7 @@ async fn an_unavailable_provider_leaves_a_pending_payment_that_can_be_settled_la
 
     let [(merchant, pending)] = &shop.all_pending().await[..] else { panic!("no pending payment") };
     assert_eq!((*merchant, pending), (shop.merchant, &created));
-    let status = provider.status(&pending.attempt()).await.unwrap();
-    let ProviderStatus::Done(outcome) = status else { panic!("{status:?}") };
+    let outcome = provider.find(&pending.charge_request()).await.unwrap();
     assert!(shop.record(pending.id, &outcome).await);
     let paid = shop.find_paid(session(1)).await.unwrap().unwrap();
     assert_eq!(paid.reference, Some(format!("test_{}", created.id)));

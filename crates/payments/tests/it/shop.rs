@@ -3,9 +3,7 @@
 use std::time::Duration;
 
 use database::{Reading, Work};
-use payments::{
-    Charge, ChargeOutcome, NewPayment, Payment, PaymentError, ProviderName, TestInstrument,
-};
+use payments::{ChargeOutcome, Payment, PaymentError, TestInstrument};
 use primitives::{CheckoutId, Currency, Id, MerchantId, Money, PaymentId, Timestamp};
 use serde_json::Value;
 use testkit::{StoreBuilder, TestDatabase};
@@ -18,18 +16,10 @@ pub(crate) fn session(number: u128) -> CheckoutId {
     CheckoutId::from_random(number)
 }
 
-/// Returns the outcome of a successful charge of `TOTAL`.
+/// Returns the outcome of a successful charge.
 pub(crate) fn paid(reference: &str) -> ChargeOutcome {
-    ChargeOutcome::Paid(charge(reference))
+    ChargeOutcome::Paid { reference: reference.to_owned() }
 }
-
-/// Returns a charge of `TOTAL`.
-pub(crate) fn charge(reference: &str) -> Charge {
-    Charge { reference: reference.to_owned(), amount: TOTAL, fee: None }
-}
-
-/// Time for which a buyer can pay.
-pub(crate) const PAYABLE: Duration = Duration::from_mins(30);
 
 pub(crate) struct Shop {
     pub(crate) test: TestDatabase,
@@ -50,7 +40,7 @@ impl Shop {
     }
 
     pub(crate) async fn work(&self, merchant: MerchantId) -> Work {
-        Work::for_checkout(self.test.database(), merchant).await.unwrap()
+        Work::for_store(self.test.database(), merchant).await.unwrap()
     }
 
     /// Creates a payment of a session in its own transaction.
@@ -65,55 +55,11 @@ impl Shop {
         amount: Money,
     ) -> Result<Payment, PaymentError> {
         let mut work = self.work(merchant).await;
-        let new = self.attempt(checkout, ProviderName::Test, amount);
-        let payment = payments::create(&mut work, merchant, new).await?;
+        let approves = TestInstrument::Approves.as_str();
+        let payment =
+            payments::create(&mut work, merchant, checkout, "test", approves, amount).await?;
         work.commit().await?;
         Ok(payment)
-    }
-
-    /// Returns an attempt to create. At other providers than the test provider, real money moves.
-    pub(crate) fn attempt(
-        &self,
-        checkout: CheckoutId,
-        provider: ProviderName,
-        amount: Money,
-    ) -> NewPayment<'static> {
-        NewPayment {
-            checkout,
-            provider,
-            account: None,
-            instrument: TestInstrument::Approves.as_str(),
-            amount,
-            quote_hash: Some([7; 32]),
-            is_live: provider != ProviderName::Test,
-            expires_at: self.test.database().local_now().plus(PAYABLE),
-        }
-    }
-
-    /// Creates a payment of real money in its own transaction.
-    pub(crate) async fn create_live(&self, checkout: CheckoutId) -> Payment {
-        let mut work = self.work(self.merchant).await;
-        let new = self.attempt(checkout, ProviderName::Stripe, TOTAL);
-        let payment = payments::create(&mut work, self.merchant, new).await.unwrap();
-        work.commit().await.unwrap();
-        payment
-    }
-
-    /// Creates a payment of real money that is paid.
-    pub(crate) async fn create_paid(&self, checkout: CheckoutId, reference: &str) -> Payment {
-        let payment = self.create_live(checkout).await;
-        assert!(self.record(payment.id, &paid(reference)).await);
-        self.find(payment.id).await
-    }
-
-    /// Returns a payment as it is stored.
-    pub(crate) async fn find(&self, id: PaymentId) -> Payment {
-        let reading = self.reading(self.merchant);
-        payments::find(&reading, self.merchant, id).await.unwrap().unwrap().0
-    }
-
-    pub(crate) fn reading(&self, merchant: MerchantId) -> Reading {
-        Reading::for_store(self.test.database(), merchant).unwrap()
     }
 
     /// Records an outcome in its own transaction.
@@ -127,14 +73,10 @@ impl Shop {
         payment: PaymentId,
         outcome: &ChargeOutcome,
     ) -> bool {
-        let reading = self.reading(self.merchant);
-        let found = payments::find(&reading, self.merchant, payment).await.unwrap();
-        let Some((found, _)) = found else { return false };
-        let payment = Payment { merchant, ..found };
         let mut work = self.work(merchant).await;
-        let recorded = payments::record_outcome(&mut work, &payment, outcome).await;
+        let recorded = payments::record_outcome(&mut work, merchant, payment, outcome).await;
         work.commit().await.unwrap();
-        recorded.unwrap().is_some()
+        recorded.unwrap()
     }
 
     pub(crate) async fn find_paid(
@@ -145,44 +87,35 @@ impl Shop {
         payments::find_paid(&mut work, self.merchant, checkout).await
     }
 
-    /// Returns payments about which their provider is to be asked until a timestamp.
-    pub(crate) async fn find_due(
+    /// Returns payments that were created before a timestamp and are pending.
+    pub(crate) async fn find_pending(
         &self,
-        until: Timestamp,
+        before: Timestamp,
         limit: i64,
     ) -> Result<Vec<(MerchantId, Payment)>, PaymentError> {
         let database = self.test.database();
         let found = Reading::for_platform(database)
-            .run(async |sql| payments::find_due(sql, until, None, limit).await)
+            .run(async |sql| payments::find_pending(sql, before, None, limit).await)
             .await?;
-        let mut due = Vec::new();
+        let mut pending = Vec::new();
         for (merchant, id, _) in found {
-            let payment = payments::find(&self.reading(merchant), merchant, id).await?;
-            due.push((merchant, payment.unwrap().0));
+            let reading = Reading::for_store(database, merchant)?;
+            let payment = payments::find(&reading, merchant, id).await?;
+            pending.push((merchant, payment.unwrap()));
         }
-        Ok(due)
+        Ok(pending)
     }
 
     /// Returns all payments that are pending now.
     pub(crate) async fn all_pending(&self) -> Vec<(MerchantId, Payment)> {
-        let later = self.test.database().local_now().plus(PAYABLE);
-        let due = self.find_due(later, 100).await.unwrap();
-        due.into_iter().filter(|(_, payment)| payment.status.is_pending()).collect()
+        let later = self.test.database().local_now().plus(Duration::from_secs(1));
+        self.find_pending(later, 100).await.unwrap()
     }
 
     /// Returns the stored payments of all sessions without their generated ids, the oldest first.
     pub(crate) async fn rows(&self) -> Value {
-        let sql =
-            "SELECT jsonb_agg(jsonb_strip_nulls(to_jsonb(payment)) - 'payment_id' - 'quote_hash'
-                   ORDER BY begun_at, checkout_id) FROM payment";
+        let sql = "SELECT jsonb_agg(to_jsonb(payment) - 'payment_id' ORDER BY begun_at, checkout_id) FROM payment";
         sqlx::query_scalar(sql).fetch_one(&mut self.test.raw().await).await.unwrap()
-    }
-
-    /// Returns the names of the open findings, with their payments.
-    pub(crate) async fn open_findings(&self) -> Vec<(PaymentId, String)> {
-        let reading = self.reading(self.merchant);
-        let found = payments::findings(&reading, self.merchant, 100).await.unwrap();
-        found.into_iter().map(|it| (it.payment, it.kind)).collect()
     }
 
     /// Executes SQL as the owner of the schema.

@@ -13,9 +13,8 @@ use http_body_util::BodyExt;
 use identity::{CredentialStore, Secret};
 use merchants::StoreCache;
 use outbound::{Client, Policy};
-use payments::{PaymentAccounts, TestProvider};
+use payments::TestProvider;
 use primitives::{Currency, RequestId, Timestamp};
-use processors::{CertificateAuthorities, Endpoints, Processors};
 use rest::{CheckState, Health, Rest};
 use search::{Search, SearchSettings};
 use serde_json::Value;
@@ -97,10 +96,6 @@ impl Door {
         let admission = limits::AdmissionControl::unlimited();
         let sealing = SealingKey::new(secret().derived_key(SealingKey::PURPOSE));
         let webhooks = Webhooks::new(database.clone(), sealing, outbound_client());
-        let authorities = CertificateAuthorities::from_pem(b"");
-        let processors =
-            Processors::new(&outbound_client(), &Endpoints::default(), authorities).unwrap();
-        let payment_accounts = PaymentAccounts::new(database.clone(), &secret(), processors);
         let router = rest::router(Rest {
             database,
             stores,
@@ -109,7 +104,6 @@ impl Door {
             admission,
             site_url,
             payment_gateway: PaymentGateway::new(Arc::new(TestProvider), true),
-            payment_accounts,
             uploads: catalog::UploadGate::without_disk(),
             write_feed: ndjson,
             webhooks,

@@ -7,15 +7,15 @@ use primitives::{MerchantId, PaymentId, Timestamp};
 
 use super::Finding;
 
-/// Age of a pending payment from which its buyer waits too long. A job asks the provider.
+/// Age of a pending payment from which its buyer waits too long. A job asks the provider every minute.
 const PENDING_MAX: Duration = Duration::from_mins(10);
 /// Payments that are counted.
 const COUNTED_MAX: i64 = 1_000;
 
-/// Checks for payments that stay pending although their buyers can no longer pay: a buyer may have paid, and there is no order.
+/// Checks for payments that stay pending: the buyer may have paid, and there is no order.
 pub(super) async fn check(database: &Database) -> Finding {
     let remedy = "`souk jobs rows` and the log of `souk work` have the error of `checkout.ask_again`, which asks the \
-                  provider at growing intervals; ask the provider for these payments";
+                  provider every minute; ask the provider for these payments";
     match pending(database).await {
         Err(error) => Finding::problem("payments", error.to_string(), "see PostgreSQL"),
         Ok((_, old)) if old.is_empty() => {
@@ -42,7 +42,7 @@ async fn pending(database: &Database) -> Result<(Timestamp, Vec<Pending>), Datab
     let find = async |sql: &mut database::Snapshot| -> Result<_, DatabaseError> {
         let now = sql.now().await?;
         let before = now.minus(PENDING_MAX);
-        Ok((now, payments::find_stuck(sql, before, COUNTED_MAX).await?))
+        Ok((now, payments::find_pending(sql, before, None, COUNTED_MAX).await?))
     };
     Reading::for_platform(database).run(find).await
 }
@@ -50,7 +50,6 @@ async fn pending(database: &Database) -> Result<(Timestamp, Vec<Pending>), Datab
 #[cfg(test)]
 mod tests {
     use database::Work;
-    use payments::{NewPayment, ProviderName};
     use primitives::{CheckoutId, Currency, Id, Money};
     use testkit::TestDatabase;
 
@@ -65,18 +64,8 @@ mod tests {
             let mut work = Work::for_checkout(test.database(), merchant).await.unwrap();
             let (checkout, amount) =
                 (CheckoutId::from_random(number), Money::new(1, Currency::EUR));
-            let expires_at = work.now().plus(Duration::from_hours(1));
-            let new = NewPayment {
-                checkout,
-                provider: ProviderName::Stripe,
-                account: None,
-                instrument: "card",
-                amount,
-                quote_hash: None,
-                is_live: true,
-                expires_at,
-            };
-            let id = payments::create(&mut work, merchant, new).await.unwrap().id;
+            let payment = payments::create(&mut work, merchant, checkout, "x", "card", amount);
+            let id = payment.await.unwrap().id;
             work.commit().await.unwrap();
             id
         };

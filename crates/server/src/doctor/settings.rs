@@ -8,7 +8,6 @@ use outbound::ClientError;
 use super::Finding;
 use crate::Config;
 use crate::config::{LimitsMode, OutboundHttp, TestPayments};
-use crate::payments::{self, PaymentsError};
 use crate::settings::UnknownVariable;
 use crate::telemetry;
 
@@ -45,7 +44,6 @@ pub(crate) fn check(config: &Config) -> Vec<(&'static str, Finding)> {
         let finding = Finding::warning("payments", "the test provider pays live orders", remedy);
         findings.push(("SOUK_TEST_PAYMENTS", finding));
     }
-    findings.extend(check_providers(config));
     findings.extend(check_outbound(config));
     if let Err(error) = telemetry::log_filter(&config.log) {
         let remedy = "correct SOUK_LOG; until then `info` is used";
@@ -53,25 +51,6 @@ pub(crate) fn check(config: &Config) -> Vec<(&'static str, Finding)> {
     }
     findings.extend(check_addresses(config));
     findings
-}
-
-/// Checks that the payment providers can be created.
-fn check_providers(config: &Config) -> Option<(&'static str, Finding)> {
-    let error = payments::check(config).err()?;
-    let (setting, remedy) = match &error {
-        PaymentsError::NotLoopback | PaymentsError::Authorities(..) => (
-            "SOUK_STRIPE_URL",
-            "remove SOUK_STRIPE_URL, SOUK_PAYPAL_URL and SOUK_PAYPAL_AUTHORITIES; until then neither `souk serve` nor `souk work` starts",
-        ),
-        PaymentsError::IncompleteTokens | PaymentsError::TokenUrl { .. } => (
-            "SOUK_X402_FACILITATOR_URL",
-            "correct SOUK_X402_FACILITATOR_URL and SOUK_X402_RPC_URL, or remove both; until then neither `souk serve` nor `souk work` starts",
-        ),
-        PaymentsError::Endpoint(_) | PaymentsError::Client(_) | PaymentsError::Secret(_) => {
-            return None;
-        }
-    };
-    Some((setting, Finding::problem("payments", error.to_string(), remedy)))
 }
 
 /// Checks what is permitted to outbound requests beyond the public internet, and that the client can be created.

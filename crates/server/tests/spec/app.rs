@@ -14,13 +14,12 @@ use identity::{Actor, IssuedKey, NewAgentKey, NewPerson, NewStoreKey, Role, Secr
 use limits::{AdmissionControl, Limiter};
 use merchants::StoreCache;
 use outbound::{Client, Policy};
-use payments::{PaymentAccounts, X402Provider};
+use payments::TestProvider;
 use primitives::{ClientAddress, MerchantId, Plan, Scope, UserId};
-use processors::{CertificateAuthorities, Endpoints, Processors};
 use rest::{CheckState, Health};
 use search::{Search, SearchSettings};
 use serde_json::{Value, json};
-use server::{App, AppSettings, Payments};
+use server::{App, AppSettings};
 use testkit::{Template, TestDatabase};
 use tokio::sync::watch;
 use tower::ServiceExt;
@@ -58,23 +57,10 @@ pub(crate) async fn store_key(database: &Database, merchant: MerchantId) -> Stri
     issued.unwrap().0.key
 }
 
-/// Returns clients of the payment processors, with which no test connects to anything.
-fn processors() -> Processors {
-    let authorities = CertificateAuthorities::from_pem(b"");
-    Processors::new(&VETTING, &Endpoints::default(), authorities).unwrap()
-}
-
-/// Returns what takes payments, also those of the test provider.
-pub(crate) fn payments(database: &Database, processors: Processors) -> Payments {
-    Payments::with(PaymentAccounts::new(database.clone(), &secret(), processors), true)
-}
-
 /// The application, with methods to call it.
 pub(crate) struct TestApp {
     pub(crate) test: TestDatabase,
     pub(crate) router: Router,
-    /// What takes payments, on a connection of the test.
-    pub(crate) payments: Payments,
     // Keeps the channels open.
     _channels: (watch::Sender<Health>, watch::Sender<bool>),
 }
@@ -139,21 +125,6 @@ impl TestApp {
         Self::build(test, search, AdmissionControl::unlimited(), change)
     }
 
-    /// Starts on an existing database, with these clients of the payment processors.
-    pub(crate) fn with_processors(test: TestDatabase, processors: Processors) -> Self {
-        let stores = StoreCache::new(test.database().clone(), Duration::ZERO);
-        let settings = SearchSettings::new(SITE_URL);
-        let search = Search::without_index(test.database().clone(), stores, settings);
-        Self::build_with(
-            test,
-            search,
-            AdmissionControl::unlimited(),
-            processors,
-            |_| {},
-            |gateway, _| gateway,
-        )
-    }
-
     /// Starts on a copy of the demo data, with rate limits enforced under its own Redis key prefix.
     pub(crate) async fn with_limits() -> Self {
         let app = Self::start().await;
@@ -174,39 +145,11 @@ impl TestApp {
         Self::build(app.test, search, AdmissionControl::new(limiter), |_| {})
     }
 
-    /// Starts on a copy of the demo data, with a facilitator and a node of Base Sepolia.
-    pub(crate) async fn with_x402(facilitator: &str, node: &str) -> Self {
-        let test = Self::start().await.test;
-        let stores = StoreCache::new(test.database().clone(), Duration::ZERO);
-        let settings = SearchSettings::new(SITE_URL);
-        let search = Search::without_index(test.database().clone(), stores, settings);
-        let client = testkit::loopback_client(Duration::from_millis(400));
-        let facilitator = x402::Facilitator::new(client.clone(), facilitator, None).unwrap();
-        let network = x402::Network::BASE_SEPOLIA;
-        let chain = x402::ChainReader::new(client, node, None, network).unwrap();
-        let gateway = |gateway: PaymentGateway, database: &Database| {
-            gateway.with_x402(X402Provider::new(database.clone(), facilitator, chain))
-        };
-        let admission = AdmissionControl::unlimited();
-        Self::build_with(test, search, admission, processors(), |_| {}, gateway)
-    }
-
     fn build(
         test: TestDatabase,
         search: Search,
         admission: AdmissionControl,
         change: impl FnOnce(&mut AppSettings),
-    ) -> Self {
-        Self::build_with(test, search, admission, processors(), change, |gateway, _| gateway)
-    }
-
-    fn build_with(
-        test: TestDatabase,
-        search: Search,
-        admission: AdmissionControl,
-        processors: Processors,
-        change: impl FnOnce(&mut AppSettings),
-        change_gateway: impl FnOnce(PaymentGateway, &Database) -> PaymentGateway,
     ) -> Self {
         let ok = CheckState::Ok;
         let (database, redis, jobs) = (ok, ok, ok);
@@ -228,25 +171,21 @@ impl TestApp {
         change(&mut settings);
         // With one connection, a request that opened a transaction inside another one would wait for itself.
         let database = test.database().with_connections(1);
-        let of_app = payments(&database, processors.clone());
         let app = App {
             search,
             stores: StoreCache::new(database.clone(), Duration::ZERO),
-            payment_gateway: change_gateway(of_app.gateway, &database),
             database,
             random_source: RandomSource::seeded(1),
             health: health.1,
             draining: draining.1,
             secret: secret(),
             admission,
-            payment_accounts: of_app.accounts,
+            payment_gateway: PaymentGateway::new(Arc::new(TestProvider), true),
             uploads: catalog::UploadGate::without_disk(),
             outbound: VETTING.clone(),
             settings,
         };
-        let payments = payments(test.database(), processors);
-        let _channels = (health.0, draining.0);
-        Self { test, router: app.into_router(), payments, _channels }
+        Self { test, router: app.into_router(), _channels: (health.0, draining.0) }
     }
 
     pub(crate) async fn send(&self, request: Request<Body>) -> TestResponse {

@@ -4,7 +4,6 @@
 mod access_matrix;
 mod accounts;
 mod administration;
-mod agent_payments;
 mod app;
 mod cart_lifecycle;
 mod carts;
@@ -13,7 +12,6 @@ mod checkout;
 mod endpoints;
 mod errors;
 mod examples;
-mod hosted_payments;
 mod order_tools;
 mod public_pages;
 mod purchase_pages;

@@ -13,10 +13,7 @@ use checkout::{
 };
 use database::Work;
 use merchants::{Standing, Store, StoreCache};
-use payments::{
-    Attempt, CallError, NextStep, PageRequest, Provider, ProviderFuture, ProviderName,
-    ProviderStatus, TestProvider,
-};
+use payments::{ChargeFuture, ChargeRequest, Provider, ProviderUnavailable, TestProvider};
 use primitives::{ClientAddress, Id, KeyId, Money, OrderId, ProductId};
 
 use crate::app::{SITE_URL, TestApp, TestResponse};
@@ -247,34 +244,29 @@ async fn unknown_ids_show_a_not_found_page() {
     }
 }
 
-/// Records the attempts it receives, and returns no outcome.
+/// Records the requests it receives, and returns no outcome.
 #[derive(Debug, Default)]
-struct UnavailableProvider(Mutex<Vec<Attempt>>);
+struct UnavailableProvider(Mutex<Vec<ChargeRequest>>);
 
 impl Provider for UnavailableProvider {
-    fn name(&self) -> ProviderName {
-        ProviderName::Test
+    fn name(&self) -> &'static str {
+        "test"
     }
 
     fn is_live(&self) -> bool {
         false
     }
 
-    fn begin<'call>(
-        &'call self,
-        attempt: &'call Attempt,
-        _: &'call PageRequest,
-    ) -> ProviderFuture<'call, NextStep> {
-        self.0.lock().unwrap().push(attempt.clone());
-        Box::pin(async { Err(CallError::Unknown) })
+    fn charge<'request>(
+        &'request self,
+        request: &'request ChargeRequest,
+    ) -> ChargeFuture<'request> {
+        self.0.lock().unwrap().push(request.clone());
+        Box::pin(async { Err(ProviderUnavailable) })
     }
 
-    fn status<'call>(&'call self, _: &'call Attempt) -> ProviderFuture<'call, ProviderStatus> {
-        Box::pin(async { Err(CallError::Unknown) })
-    }
-
-    fn expire<'call>(&'call self, _: &'call Attempt) -> ProviderFuture<'call, ProviderStatus> {
-        Box::pin(async { Err(CallError::Unknown) })
+    fn find<'request>(&'request self, _: &'request ChargeRequest) -> ChargeFuture<'request> {
+        Box::pin(async { Err(ProviderUnavailable) })
     }
 }
 
@@ -288,7 +280,6 @@ async fn the_total_of_the_quote_is_charged_once_even_if_the_provider_is_unavaila
     let session = &at.session;
     let pay = async || {
         let request = PayRequest {
-            provider: ProviderName::Test,
             instrument: "test_approves",
             form_token: &session.form_token,
             quote_hash: session.quote_hash,

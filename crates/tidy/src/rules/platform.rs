@@ -27,10 +27,7 @@ const ALLOWED: &[(&str, &str)] = &[
     ("crates/checkout/src/expire.rs", "expires sessions of every store"),
     ("crates/checkout/src/purge.rs", "finds the stores that hold sandbox data"),
     ("crates/checkout/src/read.rs", "agents address checkouts without their store"),
-    (
-        "crates/checkout/src/record_refunds.rs",
-        "reads from the outbox which orders of every store changed",
-    ),
+    ("crates/checkout/src/reconcile.rs", "reconciles payments of every store"),
     ("crates/orders/src/administer.rs", "acts for an administrator of the platform"),
     ("crates/orders/src/read.rs", "agents address orders without their store"),
     (
@@ -38,10 +35,6 @@ const ALLOWED: &[(&str, &str)] = &[
         "administrators list and decide disputes of every store",
     ),
     ("crates/carts/src/read.rs", "agents address carts without their store"),
-    (
-        "crates/payments/src/account.rs",
-        "an owner's change of a payment account has an entry in the audit log",
-    ),
     ("crates/webhooks/src/dispatcher/", "delivers for every store"),
     (
         "crates/webhooks/src/endpoints.rs",

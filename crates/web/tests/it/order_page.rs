@@ -74,7 +74,6 @@ impl Purchase {
     async fn pay(self) -> Bought {
         let session = &self.session.session;
         let request = PayRequest {
-            provider: payments::ProviderName::Test,
             instrument: "test_approves",
             form_token: &session.form_token,
             quote_hash: session.quote_hash,

@@ -76,7 +76,6 @@ impl<'app> Shopper<'app> {
             caller: CheckoutCaller::default(),
         };
         let request = PayRequest {
-            provider: payments::ProviderName::Test,
             instrument: "test_approves",
             form_token: &session.form_token,
             quote_hash: session.quote_hash,
